@@ -1,0 +1,65 @@
+# make demo    run a real kernel          make test   all tests (with Debian's oracles)
+# make check   the fast loop, < 60 s      make bench  speed against rivals
+# make env     the environment only       make clean  remove it and every cache
+# make PYTHON=/path/to/python3.12 ... chooses the interpreter.
+
+PYTHON ?= python3
+VENV = .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip --disable-pip-version-check -q
+
+# One or two tests of every room; `make test` runs everything.
+FAST = tests/layers tests/test_runs.py tests/isa/test_native_on_registry.py tests/ir/test_verify.py \
+	tests/text/test_unmodelled.py tests/runtime tests/zebin/test_ze_info.py tests/test_faults.py
+
+.PHONY: demo test check bench env clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.package
+	$(BIN)/python examples/demo.py
+	$(BIN)/eumu run examples/saxpy.bin --kernel saxpy --global 1024 --local 64 \
+		--arg x=arange:float32:1024 --arg y=zeros:float32:1024 --arg a=2.5
+
+test: $(VENV)/.package-test $(VENV)/.debian-tools
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/.package-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict src
+	$(BIN)/python -m pytest -q -n auto -m "not slow" $(FAST)
+
+bench: $(VENV)/.package-bench
+	$(BIN)/python bench/run.py --json bench/results.json --markdown bench/RESULTS.md
+
+env: $(VENV)/.package-dev
+
+$(VENV)/.created:
+	@.ci/python-environment "$(PYTHON)" $(VENV)
+	@touch $@
+
+$(VENV)/.package: $(VENV)/.created pyproject.toml
+	$(PIP) install -e .
+	@touch $@
+
+# PyOpenCL lets the tests ask PoCL; where it cannot be installed they say so and go on.
+$(VENV)/.package-test: $(VENV)/.package
+	$(PIP) install -e '.[test]'
+	@$(PIP) install -e '.[pocl]' || echo "eumu: PyOpenCL cannot be installed; no tests with PoCL"
+	@touch $@
+
+$(VENV)/.package-bench: $(VENV)/.package
+	@$(PIP) install -e '.[bench]' || echo "eumu: not every rival can be installed; they are skipped"
+	@touch $@
+
+$(VENV)/.package-dev: $(VENV)/.package-test
+	$(PIP) install -e '.[dev]'
+	@touch $@
+
+$(VENV)/.debian-tools: $(VENV)/.created
+	@.ci/debian-tools
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
