@@ -1,0 +1,40 @@
+"""The intermediate representation: what both engines run, and all they know.
+
+A :class:`Function` is a list of blocks in *program order*.  Values are lane vectors, live inside
+one block, and are written once; whatever outlives a block lives in a *root* (a register variable,
+a flag variable, an architecture register).  The execution mask is not a root: control flow is
+one waiting block per lane, and **the lowest waiting block of a thread runs next**, with the lanes
+that wait there.  See :mod:`eumu.ir.ops` for every operation.
+"""
+
+from eumu.ir.builder import Builder
+from eumu.ir.function import (
+    Block,
+    Function,
+    Input,
+    Op,
+    Region,
+    Root,
+    RootKind,
+    Terminator,
+    Value,
+)
+from eumu.ir.ops import OPS, TERMINATORS, OpSpec, Rounding, Space
+
+__all__ = [
+    "OPS",
+    "TERMINATORS",
+    "Block",
+    "Builder",
+    "Function",
+    "Input",
+    "Op",
+    "OpSpec",
+    "Region",
+    "Root",
+    "RootKind",
+    "Rounding",
+    "Space",
+    "Terminator",
+    "Value",
+]

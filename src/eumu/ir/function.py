@@ -1,0 +1,158 @@
+"""The data of the IR: values, roots, regions, operations, blocks, functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+
+from eumu.errors import Span
+from eumu.types import BOOL, Type
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """`width` lanes of one element type; type `bool` makes it a mask."""
+
+    id: int
+    type: Type
+    width: int
+
+    @property
+    def is_mask(self) -> bool:
+        return self.type is BOOL
+
+    def __str__(self) -> str:
+        return f"%{self.id}"
+
+
+class RootKind(Enum):
+    """What kind of state a root holds."""
+
+    GRF = "grf"  # bytes; reachable through register-indirect access
+    FLAG = "flag"  # bits, one per lane
+    ADDR = "addr"  # ud lanes: register-space addresses made by `root_address`
+    STATE = "state"  # ud lanes: a surface or sampler index
+    ARF = "arf"  # bytes of an architecture register (%cr0, %sr0, %ce0, ...)
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A piece of thread state that outlives a block.
+
+    `size` is in bytes (for a flag: in bits).  `address` is where a GRF root starts in the
+    thread's register space; roots never touch, so that a stray indirect access is noticed.
+    """
+
+    name: str
+    kind: RootKind
+    size: int
+    address: int = 0
+
+    def __str__(self) -> str:
+        return f"@{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Which bytes of a root an operand touches; strides in bytes, `width` in elements.
+
+    Element k lies at ``offset + (k // width) * vstride + (k % width) * hstride``.
+    """
+
+    offset: int
+    vstride: int
+    width: int
+    hstride: int
+
+    @classmethod
+    def packed(cls, offset: int, size: int) -> Region:
+        """Consecutive elements of `size` bytes from `offset`."""
+        return cls(offset, size, 1, 0)
+
+    @classmethod
+    def scalar(cls, offset: int) -> Region:
+        """The same element for every lane."""
+        return cls(offset, 0, 1, 0)
+
+    @classmethod
+    def strided(cls, offset: int, stride: int) -> Region:
+        """Elements `stride` bytes apart."""
+        return cls(offset, stride, 1, 0)
+
+    def element(self, k: int) -> int:
+        """The byte offset of element k in the root."""
+        return self.offset + (k // self.width) * self.vstride + (k % self.width) * self.hstride
+
+    @lru_cache(maxsize=1 << 14)  # a kernel has few regions and asks often  # noqa: B019
+    def offsets(self, count: int) -> tuple[int, ...]:
+        """The byte offsets of the first `count` elements."""
+        return tuple(self.element(k) for k in range(count))
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One operation; `inst` is the index of the instruction that it comes from."""
+
+    name: str
+    args: tuple[Value, ...]
+    attrs: Mapping[str, Any]
+    results: tuple[Value, ...]
+    inst: int = -1
+
+    @property
+    def result(self) -> Value:
+        """The only result."""
+        (value,) = self.results
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Terminator:
+    """How a block ends: `targets` are block indices, their meaning is the row in `ops`."""
+
+    name: str
+    args: tuple[Value, ...] = ()
+    targets: tuple[int, ...] = ()
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    inst: int = -1
+
+
+@dataclass(slots=True)
+class Block:
+    """Straight-line operations and one terminator; its place in the function is its priority."""
+
+    label: str
+    ops: list[Op] = field(default_factory=list)
+    end: Terminator | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """`size` bytes of the thread payload at `payload_offset` go to `root` at `offset`."""
+
+    root: Root
+    offset: int
+    payload_offset: int
+    size: int
+
+
+@dataclass(slots=True)
+class Function:
+    """A kernel (or stack-called function) in IR.
+
+    `width` is the SIMD size: lanes per thread.  `spans` and `texts` say, per instruction index,
+    where it stands in the program and how it reads, for faults and traces.
+    """
+
+    name: str
+    width: int
+    grf_bytes: int
+    roots: dict[str, Root] = field(default_factory=dict)
+    inputs: list[Input] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    spans: list[Span | None] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    symbols: list[str] = field(default_factory=list)  # named by `symbol` operations

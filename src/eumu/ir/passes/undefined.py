@@ -1,0 +1,219 @@
+"""Finds uses of undefined values: shadow roots, and a `report` wherever a use matters.
+
+Every root gets a *shadow* of the same kind and size whose bits say what was written; a write sets
+them to the written bits of its value.  What the thread's payload fills is written from the start,
+architecture registers are always; shared local memory and scratch space are followed too
+(:mod:`eumu.ir.passes.local_memory`).  Moving an undefined lane is no use.  Uses are what others see
+(stored data, message payloads) and what steers (addresses, surfaces, predicates, branches), in
+the lanes that execute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from eumu.ir.builder import Builder
+from eumu.ir.function import Block, Function, Op, Region, Root, RootKind, Terminator, Value
+from eumu.ir.passes.local_memory import LocalMemory, Place, data_of
+from eumu.ir.passes.written import SHADOW_DISTANCE, Written
+from eumu.types import BOOL, UB, UD, UW
+
+# Predefined variables that a kernel sets itself; all others are there when it starts.
+_OWN = frozenset({"%arg", "%retval", "%sp", "%fp"})
+_LANES = 64  # of a report's mask, at most
+
+
+def find_undefined(function: Function) -> Function:
+    """A copy of `function` that reports uses of what nothing has written."""
+    copy = replace(function, roots=dict(function.roots), blocks=[])
+    used = [v.id for block in function.blocks for op in block.ops for v in op.results]
+    shadows = _shadows(function)
+    copy.roots |= {shadow.name: shadow for shadow in shadows.values()}
+    instrument = _Instrument(copy, Builder(copy, max(used, default=-1) + 1), shadows)
+    for index, block in enumerate(function.blocks):
+        copy.blocks.append(instrument.block(block, is_first=index == 0))
+    return copy
+
+
+def _shadows(function: Function) -> dict[str, Root]:
+    """A shadow for each root that something undefined can be in."""
+    written = set(_written(function))
+    filled = {
+        given.root.name
+        for given in function.inputs
+        if (given.offset, given.size) == (0, given.root.size) and given.root.name not in written
+    }
+    return {
+        root.name: Root(f"{root.name}.written", root.kind, root.size, _address(root))
+        for root in function.roots.values()
+        if root.kind is not RootKind.ARF
+        and root.name not in filled
+        and (not root.name.startswith("%") or root.name in _OWN)
+    }
+
+
+def _written(function: Function) -> Iterator[str]:
+    """Roots that are written, or that a register address may reach."""
+    for block in function.blocks:
+        for op in block.ops:
+            if op.name in ("write", "write_flag", "root_address"):
+                yield op.attrs["root"].name
+
+
+def _address(root: Root) -> int:
+    return root.address + SHADOW_DISTANCE if root.kind is RootKind.GRF else 0
+
+
+class _Instrument:
+    """Rewrites the blocks of a function."""
+
+    def __init__(self, function: Function, builder: Builder, shadows: dict[str, Root]) -> None:
+        self.function, self.b, self.shadows = function, builder, shadows
+        self.w = Written(builder, shadows)
+        self.memory = LocalMemory(self.w, self._report)
+        self._offsets: dict[int, int] = {}  # first lane of an instruction
+
+    def block(self, block: Block, *, is_first: bool) -> Block:
+        """The block with shadows and reports."""
+        out = Block(block.label)
+        self.b.block, self.w = out, Written(self.b, self.shadows)
+        self.memory = LocalMemory(self.w, self._report)
+        if is_first:
+            self._fill()
+        for op in block.ops:
+            self.b.inst = op.inst
+            self._operation(op, out)
+        if block.end is not None:
+            self.b.inst = block.end.inst
+            self._end(block.end)
+            out.end = self._saving(block.end)
+        return out
+
+    def _fill(self) -> None:
+        """What the payload gives is written."""
+        self.b.inst = -1
+        for given in self.function.inputs:
+            shadow = self.shadows.get(given.root.name)
+            if shadow is None:
+                continue
+            size = next(t for t in (UD, UW, UB) if not (given.offset | given.size) % t.size)
+            count = given.size // size.size
+            region, every = Region.packed(given.offset, size.size), self.b.const(BOOL, 1, count)
+            self.b.write_root(shadow, region, self.w.ones(size, count), every)
+
+    def _operation(self, op: Op, out: Block) -> None:
+        if op.name == "exec_mask":
+            self._offsets[op.inst] = op.attrs["offset"]
+        places = self.memory.places(op) if op.name in _MEMORY else []
+        if op.name in _MEMORY:
+            self._access(op, places)
+        else:
+            self._uses(op)
+        out.ops.append(op)
+        self.w.step(op)
+        self.memory.follow(op)
+        self.memory.step(op, places)
+        self._shadow(op)
+
+    # ---- shadows
+
+    def _shadow(self, op: Op) -> None:
+        """Do to the shadow what the operation does to its root."""
+        if op.name == "write_indirect":
+            address, x, mask = op.args
+            distance = op.attrs["offset"] + SHADOW_DISTANCE
+            bits, stride = self.w.every_bit(x), op.attrs["hstride"]
+            self.b.write_indirect(address, bits, mask, offset=distance, hstride=stride)
+            return
+        shadow = self.shadows.get(op.attrs["root"].name) if "root" in op.attrs else None
+        if shadow is None:
+            return
+        if op.name == "write":
+            x, mask = op.args
+            self.b.write_root(shadow, op.attrs["region"], self.w.every_bit(x), mask)
+        elif op.name == "write_flag":
+            x, mask = op.args
+            self.b.write_flag(shadow, op.attrs["offset"], self.w.every_bit(x), mask)
+        elif op.name == "root_address":
+            self.b.root_address(shadow, op.attrs["offset"])  # so that both can be reached
+
+    def _saving(self, end: Terminator) -> Terminator:
+        """A call that puts roots aside does so with their shadows."""
+        saves = end.attrs.get("saves")
+        if not saves:
+            return end
+        shadows = (self.shadows[root.name] for root in saves if root.name in self.shadows)
+        return replace(end, attrs={**end.attrs, "saves": (*saves, *shadows)})
+
+    # ---- uses
+
+    def _uses(self, op: Op) -> None:
+        """Report what an operation must not do with undefined lanes."""
+        if op.name in ("write", "write_flag"):
+            self._use("predicate", op.args[1], None)
+        elif op.name in ("read_indirect", "write_indirect"):
+            mask = op.args[-1] if op.args[-1].is_mask else None
+            if mask is not None:
+                self._use("predicate", mask, None)
+            self._use("register address", op.args[0], mask)
+        elif op.name == "message":
+            self._use("predicate", op.args[0], None)
+            for x in op.args[1:]:
+                self._use("message payload", x, op.args[0])
+
+    def _access(self, op: Op, places: list[Place]) -> None:
+        (address, mask), data = op.args[:2], data_of(op)
+        self._use("predicate", mask, None)
+        self._use("address", address, mask)
+        for surface in op.args[2 + len(data) :]:
+            self._use("surface", surface, mask)
+        if op.name == "atomic":
+            for x in data:
+                self._use("operand", x, mask)
+        elif any(self.w.bits(x) is not None for x in data):
+            seen = self.memory.visible(op, places)
+            for x in data if seen is not None else ():
+                self._use("stored data", x, seen)
+
+    def _end(self, end: Terminator) -> None:
+        what = _CONDITIONS.get(end.name)
+        if what is None:
+            return
+        for x in end.args:
+            if self.w.bits(x) is None:
+                continue
+            offset, width = 0, self.function.width  # what is uniform concerns every active lane
+            if x.is_mask and "offset" in end.attrs:
+                offset, width = end.attrs["offset"], x.width
+            self._offsets[end.inst] = offset
+            self._use(what, x, self.b.exec_mask(offset, width))
+
+    def _use(self, what: str, x: Value, mask: Value | None) -> None:
+        """Report lanes of x that are in the mask and not written."""
+        lanes = self.w.lanes(x)
+        if lanes is None:
+            return
+        bad = self.b.not_(lanes)
+        if mask is not None:
+            if bad.width != mask.width and (mask.width > 1 or bad.width > _LANES):
+                bad = self.b.any(bad)
+            width = max(bad.width, mask.width)
+            bad = self.b.and_(self.b.splat(bad, width), self.b.splat(mask, width))
+        self._report(what, bad)
+
+    def _report(self, what: str, bad: Value) -> None:
+        self.b.report(what, bad, self._offsets.get(self.b.inst, 0))
+
+
+_MEMORY = frozenset({"load", "store", "load_block", "store_block", "atomic"})
+
+_CONDITIONS = {
+    "branch": "branch condition",
+    "diverge": "branch condition",
+    "switch": "branch condition",
+    "call": "call condition",
+    "call_indirect": "call target",
+    "ret": "return condition",
+    "barrier": "barrier",
+}

@@ -1,0 +1,85 @@
+"""The readable form of a function, for dumps and messages; it is not read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from eumu.ir.function import Block, Function, Input, Op, Region, Root, RootKind, Terminator, Value
+from eumu.ir.ops import Rounding, Space
+from eumu.types import BOOL, Type
+
+
+def format_function(function: Function) -> str:
+    """The whole function, with each instruction above the operations that it became."""
+    return "\n".join(_lines(function)) + "\n"
+
+
+def _lines(function: Function) -> Iterator[str]:
+    yield f"function {function.name} simd{function.width} grf{function.grf_bytes}"
+    for root in function.roots.values():
+        yield f"  {format_root(root)}"
+    for item in function.inputs:
+        yield f"  {_format_input(item)}"
+    for index, block in enumerate(function.blocks):
+        yield f"{index} {block.label}:"
+        yield from _block_lines(function, block)
+
+
+def _block_lines(function: Function, block: Block) -> Iterator[str]:
+    inst = -1
+    items: list[Op | Terminator] = [*block.ops, *([block.end] if block.end else [])]
+    for item in items:
+        if item.inst != inst and 0 <= item.inst < len(function.texts):
+            yield f"    ; {item.inst}: {function.texts[item.inst]}"
+        inst = item.inst
+        yield "  " + (format_op(item) if isinstance(item, Op) else format_terminator(item))
+
+
+def format_root(root: Root) -> str:
+    """`@V34 grf 64 bytes at 0x10000`"""
+    unit = "bits" if root.kind is RootKind.FLAG else "bytes"
+    place = f" at {root.address:#x}" if root.kind is RootKind.GRF else ""
+    return f"{root} {root.kind.value} {root.size} {unit}{place}"
+
+
+def _format_input(item: Input) -> str:
+    start = item.payload_offset
+    return f"input {item.root}+{item.offset} <- payload[{start}:{start + item.size}]"
+
+
+def format_op(op: Op) -> str:
+    """`%3:f*16 = add %1 %2 rounding=RNE`"""
+    results = ", ".join(format_value(value) for value in op.results)
+    words = [op.name, *map(str, op.args), *_format_attrs(op.attrs)]
+    return f"{results} = {' '.join(words)}" if results else " ".join(words)
+
+
+def format_terminator(end: Terminator) -> str:
+    """`diverge %4 -> 2, 3 offset=0`"""
+    words = [end.name, *map(str, end.args)]
+    targets = ["->", ", ".join(map(str, end.targets))] if end.targets else []
+    return " ".join([*words, *targets, *_format_attrs(end.attrs)])
+
+
+def format_value(value: Value) -> str:
+    """`%3:f*16`, a mask `%4:mask*16`."""
+    return f"{value}:{'mask' if value.type is BOOL else value.type}*{value.width}"
+
+
+def _format_attrs(attrs: Any) -> list[str]:
+    return [f"{name}={_format_attr(value)}" for name, value in attrs.items()]
+
+
+def _format_attr(value: object) -> str:
+    if isinstance(value, Region):
+        return f"{value.offset}<{value.vstride};{value.width},{value.hstride}>"
+    if isinstance(value, Rounding):
+        return value.name
+    if isinstance(value, Space):
+        return value.value
+    if isinstance(value, (Root, Type)):
+        return str(value)
+    if isinstance(value, tuple):
+        return "(" + ",".join(hex(v) if isinstance(v, int) else str(v) for v in value) + ")"
+    return repr(value) if isinstance(value, str) else str(value)

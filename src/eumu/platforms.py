@@ -1,0 +1,255 @@
+"""The platforms: one record each, and the one table of the names that lead to them.
+
+Sizes are those of the largest common part of a platform (public product data); a kernel cannot
+tell parts of one platform apart except by what it asks the machine about itself.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Final
+
+from eumu.errors import UnknownDevice
+
+__all__ = ["ALIASES", "PLATFORMS", "Platform", "of_product_family", "platform"]
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """What eumu knows of one platform.
+
+    `grf_bytes` is the size of one general register.  `max_group_size` is in work items,
+    `max_slm_bytes` per thread group.  `ocloc` is the compiler's name of the device, `visa` the
+    name that Intel's vISA tools use; `product_families` are the numbers in a compiled ELF.
+    `scratch_is_surface` says that r0.5 names the thread's scratch space by a surface state, not by
+    a byte offset.  `sr0_gaps` are (bit, count): where the thread number in %sr0 has unused bits.
+    `least_thread_data` is the number of bytes between r0 and the data of all threads at least, also
+    where a kernel takes no local ids.
+    """
+
+    name: str
+    title: str
+    generation: str
+    grf_bytes: int
+    subslices: int
+    eus_per_subslice: int
+    threads_per_eu: int
+    max_slm_bytes: int
+    ocloc: str
+    visa: str
+    product_families: tuple[int, ...]
+    max_simd: int = 32
+    max_group_size: int = 1024
+    has_lsc: bool = False
+    has_sampler: bool = True
+    has_int64: bool = True
+    has_double: bool = True
+    has_systolic: bool = False
+    scratch_is_surface: bool = False
+    sr0_gaps: tuple[tuple[int, int], ...] = ()
+    least_thread_data: int = 0
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def hardware_threads(self) -> int:
+        """Hardware threads of the whole device."""
+        return self.subslices * self.eus_per_subslice * self.threads_per_eu
+
+    def sr0(self, thread: int) -> int:
+        """The thread number as %sr0 shows it; `thread` is below `hardware_threads`."""
+        for bit, count in self.sr0_gaps:
+            low = thread & ((1 << bit) - 1)
+            thread = low | (thread >> bit << bit + count)
+        return thread
+
+    @property
+    def order(self) -> int:
+        """Position in time: a later platform has a greater number."""
+        return list(PLATFORMS).index(self.name)
+
+
+_KB = 1024
+
+# In order of appearance; instruction tables say `since` and `until` with these names.
+_ALL = (
+    Platform(
+        *("bdw", "Broadwell", "gen8"),
+        grf_bytes=32,
+        least_thread_data=32,
+        subslices=3,
+        eus_per_subslice=8,
+        threads_per_eu=7,
+        max_slm_bytes=64 * _KB,
+        ocloc="bdw",
+        visa="BDW",
+        product_families=(0x10, 0x11),
+    ),
+    Platform(
+        *("skl", "Skylake", "gen9"),
+        grf_bytes=32,
+        least_thread_data=32,
+        subslices=3,
+        eus_per_subslice=8,
+        threads_per_eu=7,
+        max_slm_bytes=64 * _KB,
+        ocloc="skl",
+        visa="SKL",
+        product_families=(0x12, 0x13, 0x14),
+    ),
+    Platform(
+        *("bxt", "Broxton / Apollo Lake", "gen9"),
+        grf_bytes=32,
+        least_thread_data=32,
+        subslices=3,
+        eus_per_subslice=6,
+        threads_per_eu=6,
+        max_slm_bytes=64 * _KB,
+        ocloc="apl",
+        visa="BXT",
+        product_families=(0x15, 0x16, 0x17),
+    ),
+    Platform(
+        *("icllp", "Ice Lake", "gen11"),
+        grf_bytes=32,
+        least_thread_data=32,
+        subslices=8,
+        eus_per_subslice=8,
+        threads_per_eu=7,
+        max_slm_bytes=64 * _KB,
+        ocloc="icllp",
+        visa="ICLLP",
+        product_families=(0x19, 0x1A, 0x1B, 0x1C),
+        has_int64=False,
+        has_double=False,
+    ),
+    Platform(
+        *("tgllp", "Tiger Lake", "gen12lp"),
+        grf_bytes=32,
+        least_thread_data=32,
+        subslices=6,
+        eus_per_subslice=16,
+        threads_per_eu=7,
+        max_slm_bytes=64 * _KB,
+        ocloc="tgllp",
+        visa="TGLLP",
+        product_families=(0x1D, 0x1E, 0x1F, 0x20, 0x4BA),
+        has_int64=False,
+        has_double=False,
+    ),
+    Platform(
+        *("xehp", "Xe HP SDV", "xe-hp"),
+        grf_bytes=32,
+        subslices=32,
+        eus_per_subslice=16,
+        threads_per_eu=8,
+        max_slm_bytes=64 * _KB,
+        ocloc="xe_hp_sdv",
+        visa="XeHP_SDV",
+        product_families=(0x4E2,),
+        has_systolic=True,
+        scratch_is_surface=True,
+        sr0_gaps=((3, 1), (6, 1)),
+    ),
+    Platform(
+        *("dg2", "DG2 / Arc", "xe-hpg"),
+        grf_bytes=32,
+        subslices=32,
+        eus_per_subslice=16,
+        threads_per_eu=8,
+        max_slm_bytes=64 * _KB,
+        ocloc="dg2",
+        visa="DG2",
+        product_families=(0x4F6,),
+        has_lsc=True,
+        has_int64=False,
+        has_double=False,
+        has_systolic=True,
+        scratch_is_surface=True,
+        sr0_gaps=((3, 1), (6, 1)),
+    ),
+    Platform(
+        *("mtl", "Meteor Lake", "xe-lpg"),
+        grf_bytes=32,
+        subslices=8,
+        eus_per_subslice=16,
+        threads_per_eu=8,
+        max_slm_bytes=64 * _KB,
+        ocloc="mtl",
+        visa="MTL",
+        product_families=(0x4F8,),
+        has_lsc=True,
+        has_int64=False,
+        scratch_is_surface=True,
+        sr0_gaps=((3, 1), (6, 1)),
+    ),
+    Platform(
+        *("pvc", "Ponte Vecchio", "xe-hpc"),
+        grf_bytes=64,
+        subslices=64,
+        eus_per_subslice=8,
+        threads_per_eu=8,
+        max_slm_bytes=128 * _KB,
+        ocloc="pvc",
+        visa="PVCXT",
+        product_families=(0x4F7,),
+        has_lsc=True,
+        has_sampler=False,
+        has_systolic=True,
+        scratch_is_surface=True,
+        sr0_gaps=((3, 1), (6, 2)),
+    ),
+)
+
+PLATFORMS: Final[dict[str, Platform]] = {p.name: p for p in _ALL}
+
+# Other names, lower case, '-' written as '_'.
+ALIASES: Final[dict[str, str]] = {
+    **dict.fromkeys(("gen8", "broadwell", "chv"), "bdw"),
+    **dict.fromkeys(("gen9", "skylake", "kbl", "cfl", "whl", "aml", "cml"), "skl"),
+    **dict.fromkeys(("apl", "broxton", "glk"), "bxt"),
+    **dict.fromkeys(("gen11", "icl", "ehl", "jsl", "lkf"), "icllp"),
+    **dict.fromkeys(("gen12lp", "tgl", "rkl", "adl_s", "adl_p", "adl_n", "dg1", "xe_lp"), "tgllp"),
+    **dict.fromkeys(("xe_hp_sdv", "xehp_sdv", "xe_hp"), "xehp"),
+    **dict.fromkeys(
+        (
+            *("acm_g10", "acm_g11", "acm_g12", "dg2_g10", "dg2_g11", "dg2_g12"),
+            *("ats_m75", "ats_m150", "arc", "xe_hpg"),
+        ),
+        "dg2",
+    ),
+    **dict.fromkeys(("xe_lpg", "meteorlake"), "mtl"),
+    **dict.fromkeys(("pvc_sdv", "pvcxt", "xe_hpc"), "pvc"),
+}
+
+
+def platform(name: str | Platform) -> Platform:
+    """The platform that a name stands for; case and '-' against '_' do not matter.
+
+    >>> platform("BXT") is platform("apl")
+    True
+    """
+    if isinstance(name, Platform):
+        return name
+    key = name.strip().lower().replace("-", "_")
+    found = PLATFORMS.get(ALIASES.get(key, key))
+    if found is None:
+        raise UnknownDevice(_unknown(name, key))
+    return found
+
+
+def _unknown(name: str, key: str) -> str:
+    close = difflib.get_close_matches(key, [*PLATFORMS, *ALIASES], n=1)
+    guess = f"; did you mean {close[0]!r}?" if close else ""
+    return (
+        f"unknown device {name!r}{guess}\n"
+        f"  devices: {', '.join(PLATFORMS)}\n"
+        f"  other names: {', '.join(f'{a} = {p}' for a, p in sorted(ALIASES.items()))}"
+    )
+
+
+def of_product_family(number: int) -> Platform | None:
+    """The platform with this product family number (ELF note `.note.intelgt.compat`)."""
+    return next((p for p in _ALL if number in p.product_families), None)

@@ -1,0 +1,42 @@
+"""Which foreign tools are there to compare with; a test that needs a missing one says so."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+# Tool -> the Debian package that has it.
+TOOLS = {"ocloc": "intel-opencl-icd", "GenX_IR": "libigc-tools", "iga64": "libigc-tools"}
+
+
+def pytest_report_header() -> list[str]:
+    """One line on the oracles of this run."""
+    found = [tool for tool in TOOLS if shutil.which(tool)]
+    missing = [f"{tool} ({package})" for tool, package in TOOLS.items() if tool not in found]
+    return [f"oracles: {', '.join(found) or 'none'}; missing: {', '.join(missing) or 'none'}"]
+
+
+def _require(tool: str) -> str:
+    path = shutil.which(tool)
+    if path is None:
+        pytest.skip(f"{tool} is not installed (Debian: apt-get install {TOOLS[tool]})")
+    return path
+
+
+@pytest.fixture(scope="session")
+def ocloc() -> str:
+    """The path of Intel's offline compiler."""
+    return _require("ocloc")
+
+
+@pytest.fixture(scope="session")
+def genx_ir() -> str:
+    """The path of Intel's vISA assembler."""
+    return _require("GenX_IR")
+
+
+@pytest.fixture(scope="session")
+def iga64() -> str:
+    """The path of Intel's native assembler and disassembler."""
+    return _require("iga64")

@@ -1,0 +1,95 @@
+"""The house: a room imports only from rooms above it in this list, and from itself."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import eumu
+
+SOURCE = Path(eumu.__file__).parent
+
+# Top to bottom; a line is one storey, rooms on one storey do not know each other.
+STOREYS: tuple[tuple[str, ...], ...] = (
+    ("errors",),
+    ("types", "addresses"),
+    ("platforms",),
+    ("messages",),
+    ("ir",),
+    ("isa.limits",),
+    ("isa.spec", "isa.kinds"),
+    ("isa.mathlib",),
+    ("isa.visa", "isa.gen9"),
+    ("program",),
+    ("text", "binary", "native"),
+    ("verify",),
+    ("zebin",),
+    ("lower", "checking"),
+    ("exec",),
+    ("device",),
+    ("runtime",),
+    ("cli",),
+    ("tools",),
+)
+RANK = {room: rank for rank, storey in enumerate(STOREYS) for room in storey}
+# Two storeys that may know each other both ways: kinds stand on the registry's base class, the
+# registry's types name the kinds' cursor.
+SHARED = {"isa.spec": "isa.kinds", "isa.kinds": "isa.spec"}
+
+# Beyond the order: engines know no opcode, the device no instruction.
+FRONT_ENDS = {
+    "isa.limits",
+    "isa.spec",
+    "isa.kinds",
+    "isa.visa",
+    "isa.gen9",
+    "isa.mathlib",
+    "program",
+    "text",
+    "binary",
+}
+BLIND = {"exec": FRONT_ENDS | {"zebin", "lower"}, "device": FRONT_ENDS | {"zebin", "lower"}}
+
+
+def room_of(module: str) -> str:
+    """`isa.visa.arith` lives in `isa.visa`, `exec.jit.emit` in `exec`."""
+    parts = module.split(".")
+    return ".".join(parts[:2]) if parts[0] == "isa" and len(parts) > 1 else parts[0]
+
+
+def imports(path: Path) -> set[str]:
+    """Rooms that a file imports, at any depth."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("eumu"):
+            base = (node.module or "").removeprefix("eumu").lstrip(".")
+            if base in ("", "isa"):
+                found |= {room_of(f"{base}.{a.name}".strip(".")) for a in node.names}
+            else:
+                found.add(room_of(base))
+        elif isinstance(node, ast.Import):
+            names = [a.name for a in node.names if a.name.startswith("eumu.")]
+            found |= {room_of(name.removeprefix("eumu.")) for name in names}
+    return found
+
+
+FILES = sorted(p for p in SOURCE.rglob("*.py") if p.parent != SOURCE or p.stem != "__init__")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_only_from_above(path: Path) -> None:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    here = room_of(".".join(p for p in parts if p != "__init__"))
+    if here in ("__main__", "isa"):
+        return
+    assert here in RANK, f"room '{here}' has no storey"
+    for room in imports(path):
+        allowed = room == here or SHARED.get(here) == room
+        assert allowed or RANK[room] < RANK[here], f"{here} imports {room}"
+        assert room not in BLIND.get(here, ()), f"{here} must not know {room}"
+
+
+def test_the_check_can_fail() -> None:
+    assert RANK["ir"] < RANK["exec"] and room_of("exec.jit.emit") == "exec"
