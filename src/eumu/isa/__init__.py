@@ -1,0 +1,1 @@
+"""Instruction sets: one declaration per instruction, and what is derived from it."""

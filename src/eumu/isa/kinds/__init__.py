@@ -1,0 +1,59 @@
+"""Operand kinds: each is one class that knows its text and how a body receives it.
+
+The names below are what signatures are annotated with; a type checker sees the first argument of
+each `Annotated`, the registry sees the second.
+"""
+
+from typing import Annotated
+
+from eumu.ir import Value
+from eumu.isa.kinds.control import (
+    ChoiceKind,
+    ConditionKind,
+    ExecKind,
+    HexByteKind,
+    LabelKind,
+    NumberKind,
+    PredicateKind,
+    StringKind,
+)
+from eumu.isa.kinds.meaning import Meaning, Place, Rows
+from eumu.isa.kinds.operands import ExecSize
+from eumu.isa.kinds.raw import RawKind, SurfaceKind
+from eumu.isa.kinds.variables import SurfaceVariable
+from eumu.isa.kinds.vector import DestinationKind, SourceKind
+
+Exec = Annotated[ExecSize, ExecKind()]
+Pred = Annotated[Value | None, PredicateKind()]
+Cond = Annotated[Value | None, ConditionKind()]
+Dst = Annotated[Place, DestinationKind()]
+Src = Annotated[Value, SourceKind()]
+Scalar = Annotated[Value, SourceKind(scalar=True)]
+Label = Annotated[int, LabelKind()]
+Name = Annotated[str, StringKind()]
+RawDst = Annotated[Rows, RawKind()]
+RawSrc = Annotated[Rows, RawKind()]
+Surface = Annotated[SurfaceVariable, SurfaceKind()]
+RelOp = Annotated[str, ChoiceKind("comparison", "eq", "ne", "gt", "ge", "lt", "le")]
+Table = Annotated[int, HexByteKind()]
+
+__all__ = [
+    "ChoiceKind",
+    "Cond",
+    "Dst",
+    "Exec",
+    "Label",
+    "Meaning",
+    "Name",
+    "NumberKind",
+    "Place",
+    "Pred",
+    "RawDst",
+    "RawSrc",
+    "RelOp",
+    "Rows",
+    "Scalar",
+    "Src",
+    "Surface",
+    "Table",
+]

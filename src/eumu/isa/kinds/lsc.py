@@ -1,0 +1,423 @@
+"""Operands of the LSC instructions: caching, data with its shape, addresses with their model.
+
+Source: vISA pages "LSC_UNTYPED", "LSC_TYPED", "LSC_FENCE"; the text is what Intel's front end reads
+and prints: `lsc_load.ugm.uc.ca (M1, 32)  V59:d32x2  flat[V58+0x10]:a64`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from eumu.ir import Value
+from eumu.isa.kinds.bytes import Packer, Unpacker
+from eumu.isa.kinds.control import ExecKind
+from eumu.isa.kinds.cursor import Cursor
+from eumu.isa.kinds.encoding import pack_raw, pack_source, unpack_raw
+from eumu.isa.kinds.literals import expression, integer_literal, unary
+from eumu.isa.kinds.lsc_encoding import (
+    ADDRESS_BITS,
+    CACHE,
+    MODELS,
+    choose,
+    pack_pitch,
+    pack_shape,
+    pack_surface,
+    unpack_scalar,
+    unpack_shape,
+    unpack_surface,
+)
+from eumu.isa.kinds.meaning import Meaning, Rows
+from eumu.isa.kinds.operands import ExecSize, General, Immediate, Raw
+from eumu.isa.kinds.raw import RawKind
+from eumu.isa.kinds.variables import Variable
+from eumu.isa.kinds.vector import SourceKind, variable
+from eumu.isa.spec import Kind, Names
+from eumu.types import UD
+
+SFIDS = ("ugm", "ugml", "slm")
+SFID_CODES = (0, 1, 3)  # 2 is tgm
+
+
+class LscExecKind(ExecKind):
+    """An execution size that may be left out: the documents' examples do, Intel's front end does
+    not allow it.  It is then the native one, 16 lanes, or 32 where registers have 64 bytes; typed
+    messages have half as many.
+    """
+
+    optional = True
+
+    def __init__(self, *, typed: bool = False) -> None:
+        self.typed = typed
+        self.manual = f"{ExecKind.manual}; may be left out"
+
+    def parse(self, cursor: Cursor, names: Names) -> ExecSize | None:  # type: ignore[override]
+        return super().parse(cursor, names) if cursor.ahead("(") else None
+
+    def print(self, operand: ExecSize | None) -> str:
+        return "" if operand is None else super().print(operand)
+
+    def bind(self, operand: ExecSize | None, builder: Meaning) -> ExecSize:
+        native = builder.grf // (4 if self.typed else 2)
+        return super().bind(operand or ExecSize(native), builder)
+
+    def pack(self, operand: ExecSize | None, out: Packer) -> None:
+        super().pack(operand or ExecSize(out.grf_bytes // (4 if self.typed else 2)), out)
+
+
+# ---- caching
+
+_CACHE = re.compile(r"\.(df|uc|ca|wb|wt|st|ri|cc)\b")
+
+# The pairs (L1, L3) that each class of message may ask for, as Intel's front end has them.
+CACHE_PAIRS: dict[str, frozenset[str]] = {
+    "load": frozenset({"df.df", "uc.uc", "uc.ca", "ca.uc", "ca.ca", "st.uc", "st.ca", "ri.ca"}),
+    "store": frozenset({"df.df", "uc.uc", "uc.wb", "wb.wb", "wt.uc", "wt.wb", "st.uc", "st.wb"}),
+    "atomic": frozenset({"df.df", "uc.uc", "uc.wb"}),
+    "typed message": frozenset({"df.df"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Caching:
+    """What the first-level and the last-level cache do; `df` is the default of the state."""
+
+    l1: str = "df"
+    l3: str = "df"
+
+
+class CachingKind(Kind):
+    """`.uc.ca`, or nothing; a pair that the class of message does not know is an error."""
+
+    def __init__(self, access: str) -> None:
+        self.access = access
+        pairs = " ".join(f".{pair}" for pair in sorted(CACHE_PAIRS[access]))
+        self.manual = f"nothing, or what the L1 and L3 caches do: {pairs}"
+
+    def parse(self, cursor: Cursor, names: Names) -> Caching:
+        start = cursor.pos
+        first = cursor.adjacent(_CACHE)
+        second = cursor.adjacent(_CACHE) if first else None
+        l1, l3 = (m.group(1).replace("cc", "ri") if m else "df" for m in (first, second))
+        if f"{l1}.{l3}" not in CACHE_PAIRS[self.access]:
+            legal = ", ".join(sorted(CACHE_PAIRS[self.access]))
+            cursor.fail(
+                f"caching '{l1}.{l3}' is not known to a {self.access}; legal are {legal}",
+                start=start,
+                code="caching",
+            )
+        return Caching(l1, l3)
+
+    def print(self, operand: Caching) -> str:
+        return "" if operand == Caching() else f".{operand.l1}.{operand.l3}"
+
+    def pack(self, operand: Caching, out: Packer) -> None:
+        out.code(CACHE, operand.l1, "caching")
+        out.code(CACHE, operand.l3, "caching")
+
+    def unpack(self, source: Unpacker) -> Caching:
+        at = source.pos
+        found = Caching(source.code(CACHE, "caching"), source.code(CACHE, "caching"))
+        if f"{found.l1}.{found.l3}" not in CACHE_PAIRS[self.access]:
+            source.fail(f"caching '{found.l1}.{found.l3}' is not known to a {self.access}", at)
+        return found
+
+
+# ---- data
+
+_SIZE = re.compile(r":[du](8[cu]32|16[cu]32h?|8|16|32|64)")
+_COUNT = re.compile(r"x(\d+)")
+_ORDER = re.compile(r"t\b")
+_CHANNELS = re.compile(r"\.([xyzwXYZW]{1,4})\b")
+VECTORS = (1, 2, 3, 4, 8, 16, 32, 64)
+
+
+@dataclass(frozen=True, slots=True)
+class DataShape:
+    """`d32x4`, `d32x16t`, `d32.xz`: element size, elements per address, order, channels.
+
+    `size` is d8, d16, d32, d64, d8c32, d16c32 or d16c32h; `transposed` puts the elements of the one
+    address side by side; `channels` (numbers, x is 0) replaces the count.
+    """
+
+    size: str
+    elements: int = 1
+    transposed: bool = False
+    channels: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        count = f"x{self.elements}" if self.elements > 1 else ""
+        channels = "." + "".join("xyzw"[c] for c in self.channels) if self.channels else ""
+        return f"{self.size}{count}{'t' if self.transposed else ''}{channels}"
+
+
+@dataclass(frozen=True, slots=True)
+class LscData:
+    """A register and the shape of what it holds."""
+
+    register: Raw
+    shape: DataShape
+
+
+@dataclass(frozen=True, slots=True)
+class DataRows:
+    """:class:`LscData` as a body gets it."""
+
+    rows: Rows
+    shape: DataShape
+
+
+class LscDataKind(Kind):
+    """`V:d32x2`, `V.64:d32x16t`, `%null:d32`; with `channels`, `V:d32.xyz`."""
+
+    codes = ("size", "order", "elements", "channels", "register")
+    _register = RawKind(bare=True)
+
+    def __init__(self, *, channels: bool = False) -> None:
+        self.channels = channels
+        self.manual = "registers and elements: V:d32, V:d64x4 (vectors), V:d32x16t (one address)"
+        self.example = "{name}:d32"
+        if channels:
+            self.manual = "registers, element, channels: V:d32.xyzw"
+            self.example = "{name}:d32.xyzw"
+
+    def parse(self, cursor: Cursor, names: Names) -> LscData:
+        register = self._register.parse(cursor, names)
+        size = cursor.need(_SIZE, "the shape of the data, as in :d32 or :d32x4").group(1)
+        size = "d" + size.replace("u32", "c32")
+        return LscData(
+            register, self._quad(cursor, size) if self.channels else _vector(cursor, size)
+        )
+
+    def _quad(self, cursor: Cursor, size: str) -> DataShape:
+        found = cursor.adjacent(_CHANNELS)
+        channels = tuple("xyzw".index(c) for c in found.group(1).lower()) if found else ()
+        if not channels or sorted(set(channels)) != list(channels):
+            cursor.fail("expected channels in the order xyzw, as in :d32.xy")
+        return DataShape(size, channels=channels)
+
+    def print(self, operand: LscData) -> str:
+        return f"{self._register.print(operand.register)}:{operand.shape}"
+
+    def pack_code(self, code: str, operand: LscData, out: Packer) -> None:
+        out.shape = operand.shape
+        if code == "register":
+            pack_raw(operand.register, out)
+        else:
+            pack_shape(code, operand.shape, out)
+
+    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
+        if code == "register":
+            return unpack_raw(source)
+        return unpack_shape(code, source, known, channels=self.channels)
+
+    def join(self, known: dict[str, Any]) -> LscData:
+        elements = known["channels"]
+        count, channels = (1, elements) if self.channels else (elements, ())
+        shape = DataShape(known["size"], count, known["order"], channels)
+        return LscData(known["register"], shape)
+
+    def bind(self, operand: LscData, builder: Meaning) -> DataRows:
+        return DataRows(self._register.bind(operand.register, builder), operand.shape)
+
+
+def _vector(cursor: Cursor, size: str) -> DataShape:
+    start = cursor.pos
+    found = cursor.adjacent(_COUNT)
+    elements = int(found.group(1)) if found else 1
+    if elements not in VECTORS:
+        allowed = ", ".join(f"x{n}" for n in VECTORS)
+        cursor.fail(f"a vector of {elements} elements is not one of {allowed}", start=start)
+    if elements > 1 and size not in ("d32", "d64"):
+        cursor.fail("only d32 and d64 have vectors", start=start)
+    return DataShape(size, elements, cursor.adjacent(_ORDER) is not None)
+
+
+# ---- addresses
+
+_MODEL = re.compile(r"(flat|bti|ss|bss|arg)\b(?=\s*[\[(])")
+_ADDRESS_SIZE = re.compile(r":a(16|32|64)\b")
+_SCALE = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)\s*\*")
+_SIGN = re.compile(r"[+-]")
+_CONSTANT = re.compile(r"(?=[-~!(\d]|%sizeof\b)")
+
+
+class ScalarKind(Kind):
+    """`V`, `V(0,1)`, `V.1` or a constant: a scalar without region and type."""
+
+    _source = SourceKind(scalar=True)
+
+    def parse(self, cursor: Cursor, names: Names) -> General | Immediate:
+        if cursor.match(_CONSTANT):
+            return Immediate(expression(cursor, names) & 0xFFFFFFFF, UD)
+        declared = variable(cursor, names, Variable, what="a variable or a number")
+        row = col = 0
+        if cursor.take("("):
+            row = expression(cursor, names)
+            cursor.expect(",", "between row and column")
+            col = expression(cursor, names)
+            cursor.expect(")")
+        elif cursor.take("."):
+            col = integer_literal(cursor)
+        return General(declared, row, col, 0, 1, 0)
+
+    def print(self, operand: General | Immediate) -> str:
+        if isinstance(operand, Immediate):
+            return hex(operand.bits)
+        place = f"({operand.row},{operand.col})" if operand.row or operand.col else ""
+        return operand.variable.name + place
+
+    def pack(self, operand: General | Immediate, out: Packer) -> None:
+        pack_source(operand, out)
+
+    def unpack(self, source: Unpacker) -> General | Immediate:
+        return unpack_scalar(source)
+
+    def bind(self, operand: General | Immediate, builder: Meaning) -> Value:
+        return self._source.bind(operand, builder)
+
+
+SCALAR = ScalarKind()
+
+
+@dataclass(frozen=True, slots=True)
+class LscAddress:
+    """`ss(S)[scale*V+offset]:a32`: one address per lane, or with `strided` a base and a pitch.
+
+    `surface` goes with the models bti, ss and bss.  `size` is in bits, `offset` and `pitch` count
+    bytes; a strided access without a pitch is packed.
+    """
+
+    model: str
+    surface: General | Immediate | None
+    base: Raw
+    size: int
+    offset: int = 0
+    scale: int = 1
+    pitch: General | Immediate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """:class:`LscAddress` as a body gets it: `surface` and `pitch` are one lane each."""
+
+    model: str
+    surface: Value | None
+    base: Rows
+    size: int
+    offset: int
+    scale: int
+    pitch: Value | None
+
+
+class LscAddressKind(Kind):
+    """`flat[V+0x10]:a64`, `bti(0x4)[V]:a32`, `[V]:a32`; if `strided`, `flat[V, 0x4]:a64`."""
+
+    codes = ("model", "scale", "offset", "size", "surface", "base", "pitch")
+    _register = RawKind(bare=True)
+
+    def __init__(self, *, strided: bool = False) -> None:
+        self.strided = strided
+        self.manual = "addresses: flat[V+0x10]:a64, bti(0x4)[V]:a32, ss(S)[4*V]:a32, [V]:a32"
+        self.example = "flat[{name}]:a64"
+        if strided:
+            self.manual = "a first address and a pitch: flat[V, 0x4]:a64"
+            self.example = "flat[{name}, 0x4]:a64"
+
+    def parse(self, cursor: Cursor, names: Names) -> LscAddress:
+        model, surface = parse_model(cursor, names)
+        cursor.expect("[", "and an address, as in flat[V32]:a64")
+        scale = self._scale(cursor)
+        base = self._register.parse(cursor, names)
+        offset = 0
+        if sign := cursor.match(_SIGN):
+            plus = sign.group() == "+"
+            offset = expression(cursor, names) if plus else -unary(cursor, names)
+        pitch = SCALAR.parse(cursor, names) if self.strided and cursor.take(",") else None
+        cursor.expect("]")
+        size = int(cursor.need(_ADDRESS_SIZE, "the size of an address, as in :a64").group(1))
+        return LscAddress(model, surface, base, size, offset, scale, pitch)
+
+    def _scale(self, cursor: Cursor) -> int:
+        start = cursor.skip()
+        found = cursor.match(_SCALE)
+        scale = int(found.group(1), 0) if found else 1
+        if scale < 1 or scale & (scale - 1):
+            cursor.fail(f"the scale {scale} is not a power of two", start=start)
+        return scale
+
+    def print(self, operand: LscAddress) -> str:
+        scale = f"{operand.scale}*" if operand.scale != 1 else ""
+        base = self._register.print(operand.base)
+        sign = "-" if operand.offset < 0 else "+"
+        offset = f"{sign}{abs(operand.offset):#x}" if operand.offset else ""
+        pitch = f", {SCALAR.print(operand.pitch)}" if operand.pitch else ""
+        model = print_model(operand.model, operand.surface)
+        return f"{model}[{scale}{base}{offset}{pitch}]:a{operand.size}"
+
+    def pack_code(self, code: str, operand: LscAddress, out: Packer) -> None:
+        match code:
+            case "model":
+                out.code(MODELS, operand.model, "the model of an address")
+            case "scale":
+                out.u16(operand.scale, "scale")
+            case "offset":
+                out.number("i", operand.offset, "offset")
+            case "size":
+                out.code(ADDRESS_BITS, operand.size, "the size of an address")
+            case "surface":
+                pack_surface(operand.surface, out)
+            case "base":
+                pack_raw(operand.base, out)
+            case _:
+                pack_pitch(operand.pitch, out)
+
+    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
+        match code:
+            case "model":
+                return choose(source, MODELS, "the model of an address")
+            case "scale":
+                at, scale = source.pos, source.u16("a scale")
+                if scale & (scale - 1) or not scale:
+                    source.fail(f"the scale {scale} is not a power of two", at)
+                return scale
+            case "offset":
+                return source.i32("an offset")
+            case "size":
+                return choose(source, ADDRESS_BITS, "the size of an address")
+            case "surface":
+                return unpack_surface(source, known["model"])
+            case "base":
+                return unpack_raw(source)
+        return unpack_scalar(source)
+
+    def join(self, known: dict[str, Any]) -> LscAddress:
+        return LscAddress(**known)
+
+    def bind(self, operand: LscAddress, builder: Meaning) -> Addresses:
+        return Addresses(
+            operand.model,
+            None if operand.surface is None else SCALAR.bind(operand.surface, builder),
+            self._register.bind(operand.base, builder),
+            operand.size,
+            operand.offset,
+            operand.scale,
+            None if operand.pitch is None else SCALAR.bind(operand.pitch, builder),
+        )
+
+
+def parse_model(cursor: Cursor, names: Names) -> tuple[str, General | Immediate | None]:
+    """`flat`, `arg`, `bti(0x4)`, `ss(V)`, `bss(V(0,1))`; left out, it is flat."""
+    found = cursor.match(_MODEL)
+    model = found.group(1) if found else "flat"
+    if model in ("flat", "arg"):
+        return model, None
+    cursor.expect("(", f"and the surface of {model}")
+    surface = SCALAR.parse(cursor, names)
+    cursor.expect(")")
+    return model, surface
+
+
+def print_model(model: str, surface: General | Immediate | None) -> str:
+    return model if surface is None else f"{model}({SCALAR.print(surface)})"

@@ -1,0 +1,283 @@
+"""Operands of the LSC block2d instructions: a rectangle of a matrix in memory.
+
+Source: vISA pages "LSC_UNTYPED" and "LSC_TYPED".  The shape reads blocks x width x height, as
+Intel's front end has it; a comment in the documents swaps width and height.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from eumu.ir import Value
+from eumu.isa.kinds.bytes import Packer, Unpacker
+from eumu.isa.kinds.cursor import Cursor
+from eumu.isa.kinds.encoding import pack_raw, unpack_raw
+from eumu.isa.kinds.lsc import SCALAR, parse_model, print_model
+from eumu.isa.kinds.lsc_encoding import BLOCK_BITS, FLAGS, ORDERS, choose
+from eumu.isa.kinds.meaning import Meaning, Rows
+from eumu.isa.kinds.operands import General, Immediate, Raw
+from eumu.isa.kinds.raw import RawKind
+from eumu.isa.spec import Kind, Names
+from eumu.types import UB, UD, UQ, UW, Type
+
+_SHAPE = re.compile(r":[du](8|16|32|64)\.(?:(\d+)x)?(\d+)x(\d+)(?:([nt])([nt])?)?(?!\w)")
+_TYPES = {8: UB, 16: UW, 32: UD, 64: UQ}
+MAX_ROW_BYTES = 64
+MAX_HEIGHT = 32
+
+
+@dataclass(frozen=True, slots=True)
+class BlockShape:
+    """`d16.2x16x8nt`: two blocks, 16 elements wide and 8 rows high, not transposed, VNNI.
+
+    `bits` is the size of an element.
+    """
+
+    bits: int
+    blocks: int
+    width: int
+    height: int
+    transposed: bool
+    vnni: bool
+
+    def __str__(self) -> str:
+        blocks = f"{self.blocks}x" if self.blocks > 1 else ""
+        order = f"{'nt'[self.transposed]}{'nt'[self.vnni]}"
+        return f"d{self.bits}.{blocks}{self.width}x{self.height}{order}"
+
+    @property
+    def type(self) -> Type:
+        return _TYPES[self.bits]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockData:
+    """A register and the shape of the blocks that it holds."""
+
+    register: Raw
+    shape: BlockShape
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRows:
+    """:class:`BlockData` as a body gets it."""
+
+    rows: Rows
+    shape: BlockShape
+
+
+class BlockDataKind(Kind):
+    """`V:d16.2x16x8nt`; one block and `nn` may be left out."""
+
+    codes = ("size", "order", "blocks", "width", "height", "vnni", "register")
+    _register = RawKind(bare=True)
+
+    def __init__(self, max_blocks: int) -> None:
+        self.counts = tuple(n for n in (1, 2, 4) if n <= max_blocks)
+        most = self.counts[-1]
+        self.manual = (
+            f"registers, element and blocks: V:d16.{most}x16x8nn is {most} of 16 x 8 elements;"
+            " tn: transposed, nt: VNNI"
+        )
+        self.example = f"{{name}}:d16.{most}x16x8nn"
+
+    def parse(self, cursor: Cursor, names: Names) -> BlockData:
+        register = self._register.parse(cursor, names)
+        start = cursor.skip()
+        found = cursor.need(_SHAPE, "the shape of a block, as in :d16.2x16x8nn")
+        bits, blocks, width, height = (int(g or 1) for g in found.groups()[:4])
+        if blocks not in self.counts:
+            allowed = ", ".join(map(str, self.counts))
+            cursor.fail(f"{blocks} blocks is not one of {allowed}", start=start)
+        if not 1 <= width <= MAX_ROW_BYTES * 8 // bits:
+            cursor.fail(f"a row of a block has at most {MAX_ROW_BYTES} bytes", start=start)
+        if not 1 <= height <= MAX_HEIGHT:
+            cursor.fail(f"a block has 1 to {MAX_HEIGHT} rows", start=start)
+        shape = BlockShape(bits, blocks, width, height, found[5] == "t", found[6] == "t")
+        return BlockData(register, shape)
+
+    def print(self, operand: BlockData) -> str:
+        return f"{self._register.print(operand.register)}:{operand.shape}"
+
+    def pack_code(self, code: str, operand: BlockData, out: Packer) -> None:
+        shape = operand.shape
+        match code:
+            case "size":
+                out.code(BLOCK_BITS, shape.bits, "the size of an element")
+            case "order":
+                out.code(ORDERS, shape.transposed, "the order of the data")
+            case "blocks":
+                out.u8(shape.blocks)
+            case "width":
+                out.u16(shape.width)
+            case "height":
+                out.u16(shape.height)
+            case "vnni":
+                out.u8(shape.vnni)
+            case _:
+                pack_raw(operand.register, out)
+
+    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
+        match code:
+            case "size":
+                return choose(source, BLOCK_BITS, "the size of an element")
+            case "order":
+                return choose(source, ORDERS, "the order of the data")
+            case "blocks":
+                return self.counts[source.one_of(self.counts, "the number of blocks")]
+            case "width":
+                return _checked(source, MAX_ROW_BYTES * 8 // known["size"], "elements a row")
+            case "height":
+                return _checked(source, MAX_HEIGHT, "rows")
+            case "vnni":
+                return source.code(FLAGS, "VNNI")
+        return unpack_raw(source)
+
+    def join(self, known: dict[str, Any]) -> BlockData:
+        shape = BlockShape(
+            *(known[c] for c in ("size", "blocks", "width", "height", "order", "vnni"))
+        )
+        return BlockData(known["register"], shape)
+
+    def bind(self, operand: BlockData, builder: Meaning) -> BlockRows:
+        return BlockRows(self._register.bind(operand.register, builder), operand.shape)
+
+
+def _checked(source: Unpacker, most: int, what: str) -> int:
+    at, number = source.pos, source.u16("the shape of a block")
+    if not 1 <= number <= most:
+        source.fail(f"a block has 1 to {most} {what}, not {number}", at)
+    return number
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """`flat[base, width-1, height-1, pitch-1, x, y]`.
+
+    Width and pitch count bytes, height rows; x counts elements, y rows.
+    """
+
+    base: General | Immediate
+    width: General | Immediate
+    height: General | Immediate
+    pitch: General | Immediate
+    x: General | Immediate
+    y: General | Immediate
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixValues:
+    """:class:`Matrix` as a body gets it, one lane each."""
+
+    base: Value
+    width: Value
+    height: Value
+    pitch: Value
+    x: Value
+    y: Value
+
+
+_PARTS = ("base", "width", "height", "pitch", "x", "y")
+
+
+class MatrixKind(Kind):
+    """`flat[V32, 0x3f, V33(0,1), 0x7f, V34, V35]`."""
+
+    manual = (
+        "the matrix and where the block begins: flat[base, width, height, pitch, x, y]; "
+        "sizes less 1"
+    )
+    example = "flat[base, 0x3f, 0xf, 0x3f, x, y]"
+
+    def parse(self, cursor: Cursor, names: Names) -> Matrix:
+        cursor.expect("flat", "and the matrix, as in flat[base, width, height, pitch, x, y]")
+        cursor.expect("[")
+        parts: list[General | Immediate] = []
+        for name in _PARTS:
+            if parts:
+                cursor.expect(",", f"before the {name} of the block")
+            parts.append(SCALAR.parse(cursor, names))
+        cursor.expect("]")
+        return Matrix(*parts)
+
+    def print(self, operand: Matrix) -> str:
+        return f"flat[{', '.join(SCALAR.print(getattr(operand, p)) for p in _PARTS)}]"
+
+    def pack(self, operand: Matrix, out: Packer) -> None:
+        for part in _PARTS:
+            SCALAR.pack(getattr(operand, part), out)
+
+    def unpack(self, source: Unpacker) -> Matrix:
+        return Matrix(*(SCALAR.unpack(source) for _ in _PARTS))
+
+    def bind(self, operand: Matrix, builder: Meaning) -> MatrixValues:
+        return MatrixValues(*(SCALAR.bind(getattr(operand, p), builder) for p in _PARTS))
+
+
+# ---- typed blocks: in the documents only, Intel's front end does not read them
+
+# Width of a typed block in bytes -> most rows; the width 64 is legal and missing from the table.
+_TYPED_ROWS = ((4, 64), (8, 32), (16, 16), (32, 8), (64, 4))
+_TYPED_SHAPE = re.compile(r":(\d+)x(\d+)(?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class TypedBlockData:
+    """`V:64x2`: a register and the block's width in bytes and height in rows."""
+
+    register: Raw
+    width: int
+    height: int
+
+
+class TypedBlockDataKind(Kind):
+    """`V:64x2`."""
+
+    manual = "registers, width of the block in bytes, rows: V:64x2"
+    example = "{name}:64x2"
+    _register = RawKind(bare=True)
+
+    def parse(self, cursor: Cursor, names: Names) -> TypedBlockData:
+        register = self._register.parse(cursor, names)
+        start = cursor.skip()
+        found = cursor.need(_TYPED_SHAPE, "the width and height of a block, as in :64x2")
+        width, height = int(found[1]), int(found[2])
+        rows = next((rows for limit, rows in _TYPED_ROWS if 1 <= width <= limit), 0)
+        if not 1 <= height <= rows:
+            cursor.fail(f"a typed block of {width} bytes x {height} rows is too large", start=start)
+        return TypedBlockData(register, width, height)
+
+    def print(self, operand: TypedBlockData) -> str:
+        return f"{self._register.print(operand.register)}:{operand.width}x{operand.height}"
+
+
+@dataclass(frozen=True, slots=True)
+class TypedCorner:
+    """`bti(0x0)[X, Y]`: where a typed block begins."""
+
+    model: str
+    surface: General | Immediate | None
+    x: General | Immediate
+    y: General | Immediate
+
+
+class TypedCornerKind(Kind):
+    """`bti(0x0)[V32, V33]`."""
+
+    manual = "the surface and where the block begins: bti(0x0)[x, y]"
+    example = "bti(0x0)[x, y]"
+
+    def parse(self, cursor: Cursor, names: Names) -> TypedCorner:
+        model, surface = parse_model(cursor, names)
+        cursor.expect("[", "and the corner of the block, as in bti(0x0)[X, Y]")
+        x = SCALAR.parse(cursor, names)
+        cursor.expect(",", "between x and y")
+        y = SCALAR.parse(cursor, names)
+        cursor.expect("]")
+        return TypedCorner(model, surface, x, y)
+
+    def print(self, operand: TypedCorner) -> str:
+        model = print_model(operand.model, operand.surface)
+        return f"{model}[{SCALAR.print(operand.x)}, {SCALAR.print(operand.y)}]"

@@ -1,0 +1,132 @@
+"""Operands of the typed LSC instructions: coordinates in an image.
+
+Source: vISA page "LSC_TYPED".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from eumu.isa.kinds.bytes import Packer, Unpacker
+from eumu.isa.kinds.cursor import Cursor
+from eumu.isa.kinds.encoding import pack_raw, unpack_raw
+from eumu.isa.kinds.lsc import parse_model, print_model
+from eumu.isa.kinds.lsc_encoding import (
+    ADDRESS_BITS,
+    MODELS,
+    choose,
+    pack_surface,
+    unpack_surface,
+)
+from eumu.isa.kinds.operands import General, Immediate, Raw
+from eumu.isa.kinds.raw import RawKind
+from eumu.isa.spec import Kind, Names
+
+_COORDINATES = ("u", "v", "r", "lod")
+_SIZE = re.compile(r":a(32|64)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceModel:
+    """`bti(0x4)`, `ss(V)`, `bss(V(0,1))`."""
+
+    model: str
+    surface: General | Immediate | None
+
+
+class SurfaceModelKind(Kind):
+    """The surface of a typed message; it has no flat addresses."""
+
+    manual = "a surface: bti(0x4), ss(V), bss(V)"
+    example = "bti(0x4)"
+    codes = ("model", "surface")
+
+    def parse(self, cursor: Cursor, names: Names) -> SurfaceModel:
+        start = cursor.skip()
+        model, surface = parse_model(cursor, names)
+        if surface is None:
+            cursor.fail("expected a surface: bti(..), ss(..) or bss(..)", start=start)
+        return SurfaceModel(model, surface)
+
+    def print(self, operand: SurfaceModel) -> str:
+        return print_model(operand.model, operand.surface)
+
+    def pack_code(self, code: str, operand: SurfaceModel, out: Packer) -> None:
+        if code == "model":
+            out.code(MODELS, operand.model, "the model of a surface")
+        else:
+            pack_surface(operand.surface, out)
+
+    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
+        if code == "surface":
+            return unpack_surface(source, known["model"])
+        at, model = source.pos, choose(source, MODELS, "the model of a surface")
+        if model in ("flat", "arg"):
+            source.fail(f"the model {model} names no surface", at)
+        return model
+
+    def join(self, known: dict[str, Any]) -> SurfaceModel:
+        return SurfaceModel(known["model"], known["surface"])
+
+
+@dataclass(frozen=True, slots=True)
+class TypedAddress:
+    """`bti(0x4)[U, V, R, LOD]:a32`; missing coordinates are null operands."""
+
+    surface: SurfaceModel
+    u: Raw
+    v: Raw
+    r: Raw
+    lod: Raw
+    size: int
+
+
+class TypedAddressKind(Kind):
+    """One to four coordinates; Intel's printer fills up with `%null`, but its parser refuses that,
+    so the missing ones are left out here.  The documents' 64-bit coordinates are read as well.
+    """
+
+    manual = "the surface and one to four coordinates: bti(0x4)[u, v, r, lod]:a32"
+    example = "bti(0x4)[u, v]:a32"
+    codes = ("model", "size", "surface", *_COORDINATES)
+    _surface = SurfaceModelKind()
+    _register = RawKind(bare=True)
+
+    def parse(self, cursor: Cursor, names: Names) -> TypedAddress:
+        surface = self._surface.parse(cursor, names)
+        cursor.expect("[", "and coordinates, as in bti(0x4)[V32, V33]:a32")
+        found = [self._register.parse(cursor, names)]
+        while len(found) < 4 and cursor.take(","):
+            found.append(self._register.parse(cursor, names))
+        cursor.expect("]")
+        size = int(cursor.need(_SIZE, "the size of a coordinate, as in :a32").group(1))
+        u, v, r, lod = (*found, *[Raw(None)] * (4 - len(found)))
+        return TypedAddress(surface, u, v, r, lod, size)
+
+    def print(self, operand: TypedAddress) -> str:
+        coordinates = [operand.u, operand.v, operand.r, operand.lod]
+        while len(coordinates) > 1 and coordinates[-1].variable is None:
+            coordinates.pop()
+        inside = ", ".join(self._register.print(c) for c in coordinates)
+        return f"{self._surface.print(operand.surface)}[{inside}]:a{operand.size}"
+
+    def pack_code(self, code: str, operand: TypedAddress, out: Packer) -> None:
+        if code in _COORDINATES:
+            pack_raw(getattr(operand, code), out)
+        elif code == "size":
+            out.code(ADDRESS_BITS, operand.size, "the size of a coordinate")
+        else:
+            self._surface.pack_code(code, operand.surface, out)
+
+    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
+        if code in _COORDINATES:
+            return unpack_raw(source)
+        if code == "size":
+            return choose(source, ADDRESS_BITS, "the size of a coordinate")
+        return self._surface.unpack_code(code, source, known)
+
+    def join(self, known: dict[str, Any]) -> TypedAddress:
+        coordinates = {c: known[c] for c in _COORDINATES}
+        return TypedAddress(self._surface.join(known), size=known["size"], **coordinates)

@@ -1,0 +1,204 @@
+"""The builder that instruction bodies are written against.
+
+It is the IR builder plus what an instruction brings along: its execution size and mask, the
+places its operands name, saturation and conversion on the way out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eumu.errors import Unsupported
+from eumu.ir import Builder, Function, Region, Root, Rounding, Value
+from eumu.ir.builder import CR0
+from eumu.isa.kinds.operands import ExecSize
+from eumu.isa.kinds.variables import Declared
+from eumu.platforms import Platform
+from eumu.types import BF, BOOL, F, Q, Type, integer
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a body writes: elements of a root, or (with `address`) through a register address."""
+
+    type: Type
+    root: Root | None
+    offset: int  # bytes; bits in a flag
+    stride: int  # bytes
+    saturate: bool = False
+    address: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A raw operand: consecutive registers from a byte offset on.  No root stands for `%null`."""
+
+    root: Root | None
+    offset: int
+    type: Type
+
+
+class Meaning(Builder):
+    """An IR builder at work on one instruction at a time.
+
+    `exec` and `mask` are the instruction's execution size and its mask (execution mask and
+    predicate); `mask` is what `write` and memory operations apply.
+    """
+
+    def __init__(self, function: Function, platform: Platform) -> None:
+        super().__init__(function)
+        self.platform = platform
+        self.grf = platform.grf_bytes
+        self.exec = ExecSize(1)
+        self._predicate: Value | None = None
+        self._mask: Value | None = None
+
+    # ---- masks
+
+    def begin(self, exec: ExecSize) -> None:
+        """Start an instruction: no predicate, the mask not yet computed."""
+        self.exec, self._predicate, self._mask = exec, None, None
+
+    def predicate(self, mask: Value) -> None:
+        """Predicate the instruction; `mask` covers its lanes."""
+        self._predicate = mask
+
+    @property
+    def width(self) -> int:
+        """The execution size."""
+        return self.exec.size
+
+    @property
+    def channel_mask(self) -> Value:
+        """The execution mask alone (all lanes under NoMask)."""
+        if self.exec.nomask:
+            return self.const(BOOL, 1, self.width)
+        return self.exec_mask(self.exec.offset, self.width)
+
+    @property
+    def mask(self) -> Value:
+        """Execution mask and predicate."""
+        if self._mask is None:
+            mask = self.channel_mask
+            if self._predicate is not None:
+                mask = self._predicate if self.exec.nomask else self.and_(mask, self._predicate)
+            self._mask = mask
+        return self._mask
+
+    # ---- types
+
+    def integer_type(self, *values: Value, exact: bool = False) -> Type:
+        """The type that integers are computed in: at least 32 bits, the widest operand.
+
+        With `exact`, wide enough that mixed signedness loses nothing (64-bit operands aside).
+        """
+        bits = max(32, *(v.type.bits for v in values))
+        signed = any(v.type.is_signed for v in values)
+        if exact and signed and any(v.type.bits == bits and not v.type.is_signed for v in values):
+            return Q
+        return integer(bits, signed=signed)
+
+    def float_type(self, *values: Value) -> Type:
+        """The type that floats are computed in: the widest operand; bf in f."""
+        best = max((v.type for v in values), key=lambda t: t.size)
+        return F if best is BF or any(v.type is BF for v in values) else best
+
+    def promote(self, *values: Value, exact: bool = False) -> tuple[Value, ...]:
+        """All operands in their common execution type."""
+        if any(v.type.is_float for v in values):
+            if not all(v.type.is_float for v in values):
+                raise Unsupported("an instruction that mixes float and integer sources")
+            common = self.float_type(*values)
+        else:
+            common = self.integer_type(*values, exact=exact)
+        return tuple(self.convert(v, common) for v in values)
+
+    # ---- results
+
+    def write(self, dst: Place, value: Value, mask: Value | None = None) -> None:
+        """Convert to the destination's type, saturate if it says so, write the enabled lanes."""
+        mask = self.mask if mask is None else mask
+        if dst.type is BOOL:
+            assert dst.root is not None
+            self.write_flag(dst.root, dst.offset, value, mask)
+            return
+        value = self.fit(value, dst.type, saturate=dst.saturate)
+        self.put(dst, value, mask)
+
+    def put(self, dst: Place, value: Value, mask: Value) -> None:
+        """Write lanes that already have the destination's type."""
+        if dst.address is not None:
+            self.write_indirect(dst.address, value, mask, offset=dst.offset, hstride=dst.stride)
+        elif dst.root is not None:
+            self.write_root(dst.root, Region.strided(dst.offset, dst.stride), value, mask)
+
+    def fit(self, value: Value, type: Type, *, saturate: bool) -> Value:
+        """Conversion on the way to a destination: float to int always clamps."""
+        if saturate and type.is_float:
+            wide = F if type is BF else type
+            return self.convert(self.unit_interval(self.fit(value, wide, saturate=False)), type)
+        if BF in (value.type, type) and value.type is not type:
+            value = self.convert(value, F)
+        return self.convert(value, type, saturate=saturate or value.type.is_float)
+
+    def unit_interval(self, x: Value) -> Value:
+        """Float saturation: NaN is 0, then clamped to [0, 1]."""
+        zero, one = (self.const(x.type, c, x.width) for c in (0.0, 1.0))
+        positive = self.select(self.cmp("gt", x, zero), x, zero)
+        return self.min(positive, one)
+
+    # ---- raw operands
+
+    def row_read(
+        self, rows: Rows, offset: int, type: Type, width: int, stride: int | None = None
+    ) -> Value:
+        """Elements of a raw operand from byte `offset` in it on, packed or `stride` bytes apart."""
+        if rows.root is None:
+            return self.const(type, 0, width)
+        region = Region.strided(rows.offset + offset, stride or type.size)
+        return self.read(rows.root, region, type, width)
+
+    def row_write(
+        self, rows: Rows, offset: int, value: Value, mask: Value, stride: int | None = None
+    ) -> None:
+        """Write elements of a raw operand as `row_read` reads them; `%null` takes nothing."""
+        if rows.root is not None:
+            region = Region.strided(rows.offset + offset, stride or value.type.size)
+            self.write_root(rows.root, region, value, mask)
+
+    def registers(self, size: int) -> int:
+        """`size` bytes rounded up to whole registers, in bytes."""
+        return -(-size // self.grf) * self.grf
+
+    # ---- what lowering supplies
+
+    def root(self, variable: Declared) -> tuple[Root, int]:
+        """The root that holds a variable, and the variable's byte offset in it."""
+        raise NotImplementedError
+
+    def address_of(self, variable: Declared, offset: int) -> Value:
+        """`&V[offset]`: a register-space address, or the index of a state variable."""
+        raise NotImplementedError
+
+    def label(self, name: str) -> int:
+        """The block that a label names."""
+        raise NotImplementedError
+
+    def callee(self, name: str) -> int:
+        """The first block of a function that is called on the stack."""
+        raise NotImplementedError
+
+    def function_address(self, name: str) -> int | None:
+        """The address of a function of the program, None if it has none of that name."""
+        raise NotImplementedError
+
+    def next_block(self) -> int:
+        """The block that begins after this instruction."""
+        raise NotImplementedError
+
+    def transfer(self, name: str, args: tuple[Value, ...], *labels: int, **attrs: object) -> None:
+        """End the block; control goes to `labels`, or (last target) to the next instruction."""
+        self.terminate(name, args, (*labels, self.next_block()), **attrs)
+
+
+__all__ = ["CR0", "Meaning", "Place", "Rounding", "Rows"]

@@ -1,0 +1,366 @@
+"""The registry: what `@opcode` makes of a function, and how to find it again.
+
+The function's signature is the operand list in binary order; each parameter is annotated with
+an operand kind (an ``Annotated`` alias, see :mod:`eumu.isa.kinds`).  The template is the text form:
+``{name}`` stands for a whole operand, ``{name.part}`` for a part that is written elsewhere (the
+`.sat` of a destination), everything else is literal.  A template and a signature that disagree
+fail when the module is imported.
+
+The binary form is the opcode's number, then the sub-opcode where there is one, then the operands
+in the signature's order.  Where the object file has another order, `layout` names it word by word:
+
+=============== =========================================================================
+``src0``        an operand
+``data.size``   a part of an operand (its kind says which there are)
+``sub``         the sub-opcode; ``sub&a0``: in these bits (hexadecimal) of the byte, the others 0
+``sub&a0|mask`` … the others being those of the operand `mask`
+``0000``        bytes that are always these (hexadecimal)
+``sfid>3.5``    an operand (or constant) that only versions above 3.5 have
+``-pred``       an operand that has no place: it is absent, or the instruction cannot be written
+``none``        (the only word) no document describes a binary form
+=============== =========================================================================
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_args, get_origin, get_type_hints
+
+from eumu.errors import InternalError
+from eumu.isa.limits import AS_DOCUMENTED, FrontEnd, Limits, TypeRow
+from eumu.isa.limits import rows as rows
+
+if TYPE_CHECKING:
+    from eumu.isa.kinds.bytes import Packer, Unpacker
+    from eumu.isa.kinds.cursor import Cursor
+
+Body = Callable[..., None]
+
+
+class Names(Protocol):
+    """What a kind may ask while it parses: the declarations in scope."""
+
+    def find(self, name: str) -> Any: ...
+    def suggest(self, name: str) -> str: ...
+    def size_of(self, name: str) -> int | None: ...
+
+
+class Kind:
+    """One class of operand: its text, its bytes, and how a body receives it.
+
+    `parts` names what can be written apart from the operand itself; a part is a field of the
+    operand record and is parsed before it.  `codes` names what stands apart in the binary form.
+    `manual` says to a user what may be written, `example` is one (`{name}` is the operand's name).
+    """
+
+    manual: str = ""
+    example: str = ""
+
+    parts: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    optional = False  # an absent operand is None
+    default: Any = None
+
+    def forms(self, classes: str) -> list[tuple[str, str]]:
+        """`manual` and `example`, for each class of operand (by letter) that the kind may be."""
+        return [(self.manual, self.example)]
+
+    def parse(self, cursor: Cursor, names: Names) -> Any:
+        raise InternalError(f"{type(self).__name__} has no text")
+
+    def print(self, operand: Any) -> str:
+        raise InternalError(f"{type(self).__name__} has no text")
+
+    def parse_part(self, part: str, cursor: Cursor) -> Any:
+        raise InternalError(f"{type(self).__name__} has no part {part}")
+
+    def print_part(self, part: str, operand: Any) -> str:
+        raise InternalError(f"{type(self).__name__} has no part {part}")
+
+    def pack(self, operand: Any, out: Packer) -> None:
+        raise InternalError(f"{type(self).__name__} has no binary form")
+
+    def unpack(self, source: Unpacker) -> Any:
+        raise InternalError(f"{type(self).__name__} has no binary form")
+
+    def pack_code(self, code: str, operand: Any, out: Packer) -> None:
+        raise InternalError(f"{type(self).__name__} has no code {code}")
+
+    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
+        """One of `codes`; `known` has those before it."""
+        raise InternalError(f"{type(self).__name__} has no code {code}")
+
+    def join(self, known: dict[str, Any]) -> Any:
+        """The operand that its `codes` make."""
+        raise InternalError(f"{type(self).__name__} has no codes")
+
+    def bind(self, operand: Any, builder: Any) -> Any:
+        """What the body gets for this operand."""
+        return operand
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One parameter of an instruction."""
+
+    name: str
+    kind: Kind
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of the template: literal text, or a field, or a part of one."""
+
+    literal: str = ""
+    field: Field | None = None
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A stretch of the binary form: constant bytes, a (part of a) field, or the sub-opcode.
+
+    The sub-opcode has the bits of `sub_bits` in its byte, which a field may share.  A slot with
+    `above` is there in greater versions only.
+    """
+
+    constant: bytes = b""
+    sub_bits: int = 0
+    field: Field | None = None
+    code: str = ""
+    above: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fidelity:
+    """How near the model is: `exact`, `ulp` N, `approximate`, or `unsupported` with a reason."""
+
+    level: str = "exact"
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.level} ({self.detail})" if self.detail else self.level
+
+
+EXACT = Fidelity()
+NO_LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opcode:
+    """One instruction of an instruction set.  `sub` is the sub-opcode where there is one.
+
+    `platforms` are the documented ones, None for all; `page` is that of the specification.
+    """
+
+    mnemonic: str
+    number: int
+    sub: int | None
+    template: str
+    pieces: tuple[Piece, ...]
+    fields: tuple[Field, ...]
+    body: Body
+    doc: str
+    types: tuple[TypeRow, ...]
+    page: str
+    fidelity: Fidelity
+    platforms: frozenset[str] | None
+    flow: bool
+    slots: tuple[Slot, ...] | None
+    limits: Limits = NO_LIMITS
+    front_end: FrontEnd = AS_DOCUMENTED
+
+    def __str__(self) -> str:
+        return self.mnemonic
+
+    def field(self, name: str) -> Field | None:
+        return _by_name(self).get(name)
+
+    def literal_after_mnemonic(self) -> str:
+        """The literal suffix that tells `add3.o` from `add3`."""
+        seen = False
+        for piece in self.pieces:
+            if seen:
+                return piece.literal.split(" ")[0] if piece.literal else ""
+            seen = piece.literal != "" and self.mnemonic in piece.literal
+            if seen and piece.literal != self.mnemonic:
+                return piece.literal[len(self.mnemonic) :].split(" ")[0]
+        return ""
+
+
+@cache
+def _by_name(opcode: Opcode) -> dict[str, Field]:
+    return {field.name: field for field in opcode.fields}
+
+
+_PIECE = re.compile(r"\{(\w+)(?:\.(\w+))?\}|([^{}]+)")
+_MNEMONIC = re.compile(r"(?:\{[\w.]+\})?\s*([A-Za-z_]\w*)")
+
+
+class Registry:
+    """All instructions of one instruction set."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.unmodelled: dict[str, str] = {}  # documented mnemonics without a row, and why
+        self._by_mnemonic: dict[str, list[Opcode]] = {}
+        self._by_number: dict[tuple[int, int | None], Opcode] = {}
+
+    def opcode(
+        self,
+        number: int,
+        template: str,
+        *,
+        sub: int | None = None,
+        types: tuple[TypeRow, ...] = (),
+        page: str = "",
+        fidelity: Fidelity = EXACT,
+        platforms: Iterable[str] | None = None,
+        doc: str = "",
+        flow: bool = False,
+        layout: str | None = None,
+        limits: Limits = NO_LIMITS,
+        front_end: FrontEnd = AS_DOCUMENTED,
+    ) -> Callable[[Body], Body]:
+        """Declare an instruction; see the module for what is checked."""
+
+        def register(body: Body) -> Body:
+            fields = _fields(body)
+            words = layout if layout is not None else " ".join(("sub", *fields))
+            self._add(
+                Opcode(
+                    _mnemonic(template),
+                    number,
+                    sub,
+                    template,
+                    _pieces(template, fields, body.__name__),
+                    tuple(fields.values()),
+                    body,
+                    inspect.cleandoc(doc or body.__doc__ or ""),
+                    types,
+                    page,
+                    fidelity,
+                    None if platforms is None else frozenset(platforms),
+                    flow,
+                    _slots(words, fields, body.__name__, has_sub=sub is not None),
+                    limits,
+                    front_end,
+                )
+            )
+            return body
+
+        return register
+
+    def _add(self, opcode: Opcode) -> None:
+        key = (opcode.number, opcode.sub)
+        if key in self._by_number:
+            raise InternalError(f"{self.name}: {opcode} and {self._by_number[key]} share {key}")
+        if not opcode.doc:
+            raise InternalError(f"{self.name}: {opcode} has no manual line")
+        self._by_number[key] = opcode
+        same = self._by_mnemonic.setdefault(opcode.mnemonic, [])
+        same.append(opcode)
+        same.sort(key=lambda o: -len(o.literal_after_mnemonic()))
+
+    def find(self, mnemonic: str) -> list[Opcode]:
+        """Every instruction that begins with this word, the longest literal suffix first."""
+        return self._by_mnemonic.get(mnemonic, [])
+
+    def by_number(self, number: int, sub: int | None = None) -> Opcode | None:
+        return self._by_number.get((number, sub))
+
+    def mnemonics(self) -> list[str]:
+        return sorted(self._by_mnemonic)
+
+    def __iter__(self) -> Iterator[Opcode]:
+        return iter(sorted(self._by_number.values(), key=lambda o: (o.number, o.sub or 0)))
+
+    def __len__(self) -> int:
+        return len(self._by_number)
+
+
+def _mnemonic(template: str) -> str:
+    match = _MNEMONIC.match(template)
+    if match is None:
+        raise InternalError(f"template {template!r} has no mnemonic")
+    return match.group(1)
+
+
+def _fields(body: Body) -> dict[str, Field]:
+    hints = get_type_hints(body, include_extras=True)
+    fields: dict[str, Field] = {}
+    for name in list(inspect.signature(body).parameters)[1:]:  # the first is the builder
+        kinds = [a for a in get_args(hints[name])[1:] if isinstance(a, Kind)]
+        if get_origin(hints[name]) is not Annotated or len(kinds) != 1:
+            raise InternalError(f"{body.__name__}: parameter {name} has no operand kind")
+        fields[name] = Field(name, kinds[0], len(fields))
+    return fields
+
+
+def _pieces(template: str, fields: dict[str, Field], where: str) -> tuple[Piece, ...]:
+    pieces: list[Piece] = []
+    used: set[str] = set()
+    for match in _PIECE.finditer(template):
+        name, part, literal = match.groups()
+        if literal is not None:
+            pieces.append(Piece(literal))
+            continue
+        field = fields.get(name)
+        if field is None:
+            raise InternalError(f"{where}: template names {{{name}}}, the signature does not")
+        if part and part not in field.kind.parts:
+            raise InternalError(f"{where}: operand {name} has no part {part}")
+        if not part and name in used:
+            raise InternalError(f"{where}: template has {{{name}}} twice")
+        used |= set() if part else {name}
+        pieces.append(Piece(field=field, part=part or ""))
+    if missing := set(fields) - used:
+        raise InternalError(f"{where}: template lacks {sorted(missing)}")
+    return tuple(pieces)
+
+
+_SLOT = re.compile(r"(?:sub(?:&([0-9a-f]{2}))?(?:\||$))?(?:(\w+)(?:\.(\w+))?(?:>(\d+)\.(\d+))?)?")
+_CONSTANT = re.compile(r"((?:[0-9a-f]{2})+)(?:>(\d+)\.(\d+))?")
+
+
+def _slots(
+    layout: str, fields: dict[str, Field], where: str, *, has_sub: bool
+) -> tuple[Slot, ...] | None:
+    if layout == "none":
+        return None
+    slots: list[Slot] = []
+    missing = dict(fields)
+    for word in layout.split():
+        if (constant := _CONSTANT.fullmatch(word)) and word not in fields:
+            above = (int(constant[2]), int(constant[3])) if constant[2] else None
+            slots.append(Slot(bytes.fromhex(constant[1]), above=above))
+        elif word.startswith("-"):
+            missing.pop(word[1:], None)
+        elif word != "sub" or has_sub:
+            slot = _slot(word, fields, where)
+            slots.append(slot)
+            if slot.field is not None:
+                missing.pop(slot.field.name, None)
+    if missing:
+        raise InternalError(f"{where}: layout lacks {sorted(missing)}")
+    if has_sub != any(slot.sub_bits for slot in slots):
+        raise InternalError(f"{where}: sub-opcode and layout disagree")
+    return tuple(slots)
+
+
+def _slot(word: str, fields: dict[str, Field], where: str) -> Slot:
+    found = _SLOT.fullmatch(word)
+    if found is None:
+        raise InternalError(f"{where}: layout has '{word}'")
+    bits, name, code, major, minor = found.groups()
+    field = fields.get(name) if name else None
+    if name and (field is None or (code and code not in field.kind.codes)):
+        raise InternalError(f"{where}: layout names '{word}', the signature does not")
+    sub_bits = int(bits or "ff", 16) if word.startswith("sub") and name != "sub" else 0
+    above = (int(major), int(minor)) if major else None
+    return Slot(b"", sub_bits, field, code or "", above)

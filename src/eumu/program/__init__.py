@@ -1,0 +1,31 @@
+"""A decoded program: plain frozen data, whatever it was read from."""
+
+from eumu.program.compare import difference
+from eumu.program.module import (
+    Attribute,
+    GenBinary,
+    Inst,
+    Item,
+    Kernel,
+    KernelInput,
+    LabelMark,
+    Module,
+    ObjectForm,
+    ScopeMark,
+    SourceMark,
+)
+
+__all__ = [
+    "Attribute",
+    "GenBinary",
+    "Inst",
+    "Item",
+    "Kernel",
+    "KernelInput",
+    "LabelMark",
+    "Module",
+    "ObjectForm",
+    "ScopeMark",
+    "SourceMark",
+    "difference",
+]
