@@ -1,0 +1,36 @@
+"""vISA: one function per instruction, by family.
+
+Importing this package fills :data:`VISA`.
+"""
+
+from eumu.isa.visa import (
+    arith,
+    bits,
+    calls,
+    compare,
+    fences,
+    flow,
+    formats,
+    graphics,
+    images,
+    logic,
+    lsc,
+    lsc_block2d,
+    lsc_counters,
+    mathematics,
+    matrix,
+    move,
+    packed,
+    sends,
+    surface,
+    svm,
+    sync,
+)
+from eumu.isa.visa.registry import VISA
+
+FAMILIES = (
+    *(arith, packed, logic, bits, compare, move, formats, mathematics, graphics, flow, calls),
+    *(surface, svm, lsc, lsc_block2d, lsc_counters, images, sends, fences, sync, matrix),
+)
+
+__all__ = ["FAMILIES", "VISA"]

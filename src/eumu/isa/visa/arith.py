@@ -1,0 +1,215 @@
+"""Addition, multiplication and their kin on every element type.
+
+Integers are computed in the widest type among the operands, at least 32 bits, and wrap; with
+`.sat` the exact result is clamped.  Floats are computed in the widest float type and rounded once,
+as %cr0 says; `bf` is computed in `f`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eumu.ir import Value
+from eumu.isa.kinds import Dst, Exec, Meaning, Place, Pred, Src
+from eumu.isa.limits import FrontEnd
+from eumu.isa.visa import typemaps as maps
+from eumu.isa.visa.registry import opcode
+from eumu.types import UD, UQ, Q
+
+Binary = Callable[[Value, Value], Value]
+
+
+def _narrow(b: Meaning, dst: Place, *sources: Value) -> tuple[Value, ...]:
+    """Sources in a type whose wrap-around is that of the destination.
+
+    A saturating result needs 64 bits to be exact; so does a destination wider than the sources.
+    """
+    values = b.promote(*sources)
+    if values[0].type.is_int and values[0].type.size < 8 and (dst.saturate or dst.type.size == 8):
+        wide = Q if any(v.type.is_signed for v in sources) else UQ
+        return tuple(b.convert(v, wide) for v in sources)
+    return values
+
+
+def saturating(b: Meaning, x: Value, y: Value, total: Value, *, subtract: bool = False) -> Value:
+    """`total` = x ± y, replaced by the limit of its 64-bit type where it overflowed."""
+    type = total.type
+    if not type.is_signed:
+        wrapped = b.cmp("lt", x, y) if subtract else b.cmp("lt", total, x)
+        return b.select(wrapped, b.const(type, 0 if subtract else -1, x.width), total)
+    differs = b.xor(x, y) if subtract else b.not_(b.xor(x, y))
+    overflow = b.and_(differs, b.xor(x, total))
+    zero = b.const(type, 0, x.width)
+    limit = b.select(
+        b.cmp("lt", x, zero),
+        b.const(type, type.minimum, x.width),
+        b.const(type, type.maximum, x.width),
+    )
+    return b.select(b.cmp("lt", overflow, zero), limit, total)
+
+
+@opcode(0x01, "{pred}add{dst.sat} {exec} {dst} {src0} {src1}", types=maps.ADD, page="ADD")
+def add(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] + src1[i]; integers wrap unless `.sat`."""
+    x, y = _narrow(b, dst, src0, src1)
+    total = b.add(x, y)
+    if dst.saturate and x.type.is_int and max(src0.type.size, src1.type.size) == 8:
+        total = saturating(b, x, y, total)
+    b.write(dst, total)
+
+
+@opcode(
+    0x10,
+    "{pred}mul{dst.sat} {exec} {dst} {src0} {src1}",
+    types=maps.MUL,
+    page="MUL",
+    limits=maps.ONLY_FLOAT,
+    front_end=maps.SATURATES,
+)
+def mul(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] * src1[i]; integers keep the low half unless `.sat`."""
+    x, y = _narrow(b, dst, src0, src1)
+    b.write(dst, b.mul(x, y))
+
+
+@opcode(
+    0x0C,
+    "{pred}mad{dst.sat} {exec} {dst} {src0} {src1} {src2}",
+    types=maps.MAD,
+    page="MAD",
+    limits=maps.ONLY_FLOAT,
+    front_end=maps.SATURATES,
+)
+def mad(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
+    """dst[i] = src0[i] * src1[i] + src2[i]; floats are rounded once."""
+    x, y, z = _narrow(b, dst, src0, src1, src2)
+    b.write(dst, b.fma(x, y, z) if x.type.is_float else b.add(b.mul(x, y), z))
+
+
+@opcode(
+    0x84,
+    "{pred}add3{dst.sat} {exec} {dst} {src0} {src1} {src2}",
+    types=maps.WORDS,
+    page="ADD3",
+    platforms=maps.XEHP,
+    front_end=maps.ON_ALL,
+)
+def add3(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
+    """dst[i] = src0[i] + src1[i] + src2[i]."""
+    x, y, z = _narrow(b, dst, src0, src1, src2)
+    b.write(dst, b.add(b.add(x, y), z))
+
+
+@opcode(0x0D, "{pred}mulh {exec} {dst} {src0} {src1}", types=maps.HIGH, page="MULH")
+def mulh(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = high 32 bits of src0[i] * src1[i]; each source is extended by its own sign."""
+    wide = Q if src0.type.is_signed or src1.type.is_signed else UQ
+    product = b.mul(b.convert(src0, wide), b.convert(src1, wide))
+    b.write(dst, b.shr(product, b.const(wide, 32, product.width)))
+
+
+@opcode(0x02, "{pred}avg{dst.sat} {exec} {dst} {src0} {src1}", types=maps.AVG, page="AVG")
+def avg(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = (src0[i] + src1[i] + 1) >> 1 without intermediate overflow."""
+    x, y = (b.convert(v, Q) for v in (src0, src1))
+    one = b.const(Q, 1, x.width)
+    b.write(dst, b.shr(b.add(b.add(x, y), one), one))
+
+
+@opcode(
+    0x49,
+    "{pred}addc {exec} {dst} {carry} {src0} {src1}",
+    types=maps.CARRY,
+    page="ADDC",
+    limits=maps.PLAIN,
+    front_end=maps.ARITHMETIC_MODIFIER,
+)
+def addc(b: Meaning, exec: Exec, pred: Pred, dst: Dst, carry: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] + src1[i]; carry[i] = 1 where the sum needs a 33rd bit, else 0."""
+    x, y = (b.convert(v, UD) for v in (src0, src1))
+    total = b.add(x, y)
+    out = b.cmp("lt", total, x)
+    b.write(dst, total)
+    b.write(carry, one_where(b, out))
+
+
+@opcode(
+    0x4A,
+    "{pred}subb {exec} {dst} {borrow} {src0} {src1}",
+    types=maps.CARRY,
+    page="SUBB",
+    limits=maps.PLAIN,
+    front_end=maps.ARITHMETIC_MODIFIER,
+)
+def subb(b: Meaning, exec: Exec, pred: Pred, dst: Dst, borrow: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] - src1[i]; borrow[i] = 1 where src0[i] < src1[i], else 0."""
+    x, y = (b.convert(v, UD) for v in (src0, src1))
+    out = b.cmp("lt", x, y)
+    b.write(dst, b.sub(x, y))
+    b.write(borrow, one_where(b, out))
+
+
+def one_where(b: Meaning, mask: Value) -> Value:
+    """1 in the lanes of a mask, else 0, as ud."""
+    return b.select(mask, b.const(UD, 1, mask.width), b.const(UD, 0, mask.width))
+
+
+@opcode(
+    0x03,
+    "{pred}div{dst.sat} {exec} {dst} {src0} {src1}",
+    types=maps.DIV,
+    page="DIV",
+    limits=maps.ONLY_FLOAT,
+)
+def div(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] / src1[i]; integers truncate, x / 0 is all ones; floats round correctly."""
+    x, y = b.promote(src0, src1)
+    b.write(dst, b.div(x, y))
+
+
+@opcode(
+    0x0F,
+    "{pred}mod{dst.sat} {exec} {dst} {src0} {src1}",
+    types=maps.MOD,
+    page="MOD",
+    front_end=FrontEnd(saturation="no"),
+)
+def mod(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] % src1[i] with the sign of src0[i]; x % 0 is x."""
+    x, y = b.promote(src0, src1)
+    b.write(dst, b.rem(x, y))
+
+
+@opcode(0x7F, "{pred}divm{dst.sat} {exec} {dst} {src0} {src1}", types=maps.IEEE_FLOAT, page="DIVM")
+def divm(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] / src1[i], correctly rounded."""
+    x, y = b.promote(src0, src1)
+    b.write(dst, b.div(x, y))
+
+
+@opcode(
+    0x45,
+    "{pred}min{dst.sat} {exec} {dst} {src0} {src1}",
+    sub=0,
+    types=maps.MINMAX,
+    page="MIN_MAX",
+    layout="exec sub dst src0 src1 -pred",
+)
+def minimum(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = the lesser source; where one is NaN, the other."""
+    x, y = b.promote(src0, src1, exact=True)
+    b.write(dst, b.min(x, y))
+
+
+@opcode(
+    0x45,
+    "{pred}max{dst.sat} {exec} {dst} {src0} {src1}",
+    sub=1,
+    types=maps.MINMAX,
+    page="MIN_MAX",
+    layout="exec sub dst src0 src1 -pred",
+)
+def maximum(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = the greater source; where one is NaN, the other."""
+    x, y = b.promote(src0, src1, exact=True)
+    b.write(dst, b.max(x, y))

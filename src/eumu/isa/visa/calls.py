@@ -1,0 +1,108 @@
+"""Stack calls: functions of the program that pass arguments in %arg and results in %retval.
+
+A callee has variables of its own, also when it is active already; %arg, %retval, %sp and %fp are
+the thread's.  The number of registers that a call passes plays no part: all of %arg is passed.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from eumu.ir import Value
+from eumu.isa.kinds import Cond, Dst, Exec, Meaning, Name, Scalar
+from eumu.isa.kinds.bytes import Packer, Unpacker
+from eumu.isa.kinds.control import StringKind
+from eumu.isa.kinds.cursor import Cursor
+from eumu.isa.kinds.literals import integer_literal, quoted
+from eumu.isa.spec import Kind, Names
+from eumu.isa.visa.flow import every_lane
+from eumu.isa.visa.registry import opcode
+from eumu.types import BOOL, UD, UQ
+
+
+class FunctionKind(StringKind):
+    """The name of a function; the body gets its first block."""
+
+    manual = "a function"
+    example = "{name}"
+
+    def print(self, operand: str) -> str:
+        return operand if operand.isidentifier() and operand.isascii() else quoted(operand)
+
+    def bind(self, operand: str, builder: Any) -> int:
+        return int(builder.callee(operand))
+
+
+class RegisterCountKind(Kind):
+    """A number of registers, 0 to 255."""
+
+    manual = "a number of registers, 0 to 255"
+    example = "1"
+
+    def parse(self, cursor: Cursor, names: Names) -> int:
+        start = cursor.skip()
+        count = integer_literal(cursor)
+        if count > 255:
+            cursor.fail(f"a call passes at most 255 registers, not {count}", start=start)
+        return count
+
+    def print(self, operand: int) -> str:
+        return str(operand)
+
+    def pack(self, operand: int, out: Packer) -> None:
+        out.u8(operand, "the number of registers")
+
+    def unpack(self, source: Unpacker) -> int:
+        return source.u8("a number of registers")
+
+
+Callee = Annotated[int, FunctionKind()]
+Registers = Annotated[int, RegisterCountKind()]
+
+
+@opcode(
+    0x67,
+    "{cond}fcall {exec} {function} {arguments} {results}",
+    page="FCALL",
+    flow=True,
+)
+def fcall(
+    b: Meaning, exec: Exec, cond: Cond, function: Callee, arguments: Registers, results: Registers
+) -> None:
+    """The active lanes where cond holds run a function; the others wait after the call."""
+    lanes, offset = every_lane(b, cond)
+    b.transfer("call", (lanes,), function, offset=offset, saves=())
+
+
+@opcode(
+    0x4F,
+    "{cond}ifcall {exec} {address} {arguments} {results}",
+    page="IFCALL",
+    flow=True,
+)
+def ifcall(
+    b: Meaning, exec: Exec, cond: Cond, address: Scalar, arguments: Registers, results: Registers
+) -> None:
+    """As fcall, of the function at an address that `faddr` gave; its low 32 bits are enough."""
+    lanes, offset = every_lane(b, cond)
+    where = _low_dword(b, address)
+    b.transfer("call_indirect", (lanes, where), offset=offset, addresses=(), saves=())
+
+
+def _low_dword(b: Meaning, address: Value) -> Value:
+    return b.convert(b.convert(address, UD), UQ)
+
+
+@opcode(0x68, "{cond}fret {exec}", page="FRET", flow=True)
+def fret(b: Meaning, exec: Exec, cond: Cond) -> None:
+    """The active lanes where cond holds leave the function."""
+    lanes, offset = every_lane(b, cond)
+    b.transfer("ret", (lanes,), offset=offset)
+
+
+@opcode(0x50, "faddr {symbol} {dst}", page="FADDR")
+def faddr(b: Meaning, symbol: Name, dst: Dst) -> None:
+    """dst = the address of a function or of a data symbol."""
+    address = b.function_address(symbol)
+    value = b.symbol(symbol) if address is None else b.const(UQ, address)
+    b.write(dst, value, b.const(BOOL, 1))  # it has no execution mask

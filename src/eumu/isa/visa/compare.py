@@ -1,0 +1,38 @@
+"""Comparison, selection, predicates from values."""
+
+from __future__ import annotations
+
+from eumu.isa.kinds import Cond, Dst, Exec, Meaning, RelOp, Src
+from eumu.isa.limits import Limits
+from eumu.isa.visa import typemaps as maps
+from eumu.isa.visa.registry import opcode
+from eumu.types import BOOL, integer
+
+
+@opcode(
+    0x2C,
+    "cmp.{rel} {exec} {dst} {src0} {src1}",
+    types=maps.COMPARE,
+    page="CMP",
+    limits=Limits(operands={"dst": "grp"}),
+)
+def cmp(b: Meaning, exec: Exec, rel: RelOp, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] rel src1[i]: a predicate bit, or all ones / zero; NaN is only `ne`."""
+    x, y = b.promote(src0, src1, exact=True)
+    found = b.cmp(rel, x, y)
+    if dst.type is BOOL:
+        b.write(dst, found)
+        return
+    bits = integer(dst.type.bits, signed=False)
+    ones = b.select(found, b.const(bits, -1, b.width), b.const(bits, 0, b.width))
+    b.put(dst, b.bitcast(ones, dst.type), b.mask)
+
+
+@opcode(0x2A, "{cond}sel{dst.sat} {exec} {dst} {src0} {src1}", types=maps.SELECT, page="SEL")
+def sel(b: Meaning, exec: Exec, cond: Cond, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = cond[i] ? src0[i] : src1[i]; the predicate chooses, it does not mask the write."""
+    if src0.type is src1.type:
+        x, y = src0, src1
+    else:
+        x, y = b.promote(src0, src1)
+    b.write(dst, x if cond is None else b.select(cond, x, y))

@@ -1,0 +1,376 @@
+"""Messages to images and other surfaces with a format: read and printed, not run yet.
+
+Legacy typed gathers, scatters and atomics, media blocks, and the `.tgm` forms of LSC.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from eumu.errors import Unsupported
+from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Rows, Scalar, Surface
+from eumu.isa.kinds.control import ChoiceKind
+from eumu.isa.kinds.lsc import Caching, CachingKind, DataRows, LscDataKind, LscExecKind
+from eumu.isa.kinds.lsc_block2d import (
+    TypedBlockData,
+    TypedBlockDataKind,
+    TypedCorner,
+    TypedCornerKind,
+)
+from eumu.isa.kinds.lsc_typed import SurfaceModel, SurfaceModelKind, TypedAddress, TypedAddressKind
+from eumu.isa.kinds.operands import ExecSize
+from eumu.isa.kinds.raw import (
+    AtomicKind,
+    AtomicOperation,
+    ChannelsKind,
+    MediaBlock,
+    MediaBlockKind,
+    PlaneKind,
+    RawKind,
+)
+from eumu.isa.spec import Fidelity
+from eumu.isa.visa import typemaps as maps
+from eumu.isa.visa.lsc import ATOMICS, NULL
+from eumu.isa.visa.memory import LSC_PLATFORMS
+from eumu.isa.visa.registry import opcode
+
+REASON = "images are not modelled yet"
+IMAGES = Fidelity("unsupported", REASON)
+
+Channels = Annotated[tuple[int, ...], ChannelsKind()]
+Operation = Annotated[AtomicOperation, AtomicKind(16, 32)]
+MediaMode = Annotated[
+    str, ChoiceKind("mode", "nomod", "modified", "top", "bottom", "top_mod", "bottom_mod")
+]
+MediaSize = Annotated[MediaBlock, MediaBlockKind()]
+Plane = Annotated[int, PlaneKind()]
+
+TypedExec = Annotated[ExecSize, LscExecKind(typed=True)]
+TypedCaching = Annotated[Caching, CachingKind("typed message")]
+QuadData = Annotated[DataRows, LscDataKind(channels=True)]
+Data = Annotated[DataRows, LscDataKind()]
+Address = Annotated[TypedAddress, TypedAddressKind()]
+State = Annotated[SurfaceModel, SurfaceModelKind()]
+LscRaw = Annotated[Rows, RawKind(bare=True)]
+BlockData = Annotated[TypedBlockData, TypedBlockDataKind()]
+Corner = Annotated[TypedCorner, TypedCornerKind()]
+
+
+# The object file takes data and address apart.
+_HEAD = (
+    "sub exec pred caching address.model address.size"
+    " data.size data.order data.elements data.channels address.surface"
+)
+_COORDINATES = "address.u address.v address.r address.lod"
+_LOAD = f"{_HEAD} data.register {_COORDINATES} {NULL} {NULL}"
+_STORE = f"{_HEAD} {NULL} {_COORDINATES} data.register {NULL}"
+_ATOMIC = f"{_HEAD} data.register {_COORDINATES} src1 src2"
+
+
+@opcode(
+    0x4B,
+    "{pred}gather4_typed.{channels} {exec} {surface} {u} {v} {r} {lod} {dst}",
+    page="GATHER4_TYPED",
+    types=maps.TEXELS,
+    limits=maps.IMAGES,
+    front_end=maps.OF_ANY_SIZE,
+    fidelity=IMAGES,
+)
+def gather4_typed(
+    b: Meaning,
+    exec: Exec,
+    pred: Pred,
+    channels: Channels,
+    surface: Surface,
+    u: RawSrc,
+    v: RawSrc,
+    r: RawSrc,
+    lod: RawSrc,
+    dst: RawDst,
+) -> None:
+    """Channels of the texel at (u, v, r) of each lane, in the format that the image says."""
+    raise Unsupported(REASON)
+
+
+@opcode(
+    0x4C,
+    "{pred}scatter4_typed.{channels} {exec} {surface} {u} {v} {r} {lod} {src}",
+    page="SCATTER4_TYPED",
+    types=maps.TEXELS,
+    limits=maps.IMAGES,
+    front_end=maps.OF_ANY_SIZE,
+    fidelity=IMAGES,
+)
+def scatter4_typed(
+    b: Meaning,
+    exec: Exec,
+    pred: Pred,
+    channels: Channels,
+    surface: Surface,
+    u: RawSrc,
+    v: RawSrc,
+    r: RawSrc,
+    lod: RawSrc,
+    src: RawSrc,
+) -> None:
+    """Write channels of the texel at (u, v, r) of each lane."""
+    raise Unsupported(REASON)
+
+
+@opcode(
+    0x73,
+    "{pred}typed_atomic.{operation} {exec} {surface} {u} {v} {r} {lod} {src0} {src1} {dst}",
+    page="TYPED_ATOMIC",
+    limits=maps.IMAGE_ATOMICS,
+    front_end=maps.IMAGE_ATOMICS_READ,
+    fidelity=IMAGES,
+)
+def typed_atomic(
+    b: Meaning,
+    operation: Operation,
+    exec: Exec,
+    pred: Pred,
+    surface: Surface,
+    u: RawSrc,
+    v: RawSrc,
+    r: RawSrc,
+    lod: RawSrc,
+    src0: RawSrc,
+    src1: RawSrc,
+    dst: RawDst,
+) -> None:
+    """Replace the texel at (u, v, r) of each lane as `dword_atomic` does."""
+    raise Unsupported(REASON)
+
+
+@opcode(
+    0x37,
+    "media_ld.{mode} {size} {surface} {plane} {x} {y} {dst}",
+    page="MEDIA_LD",
+    limits=maps.NO_SLM,
+    fidelity=IMAGES,
+)
+def media_ld(
+    b: Meaning,
+    mode: MediaMode,
+    surface: Surface,
+    plane: Plane,
+    size: MediaSize,
+    x: Scalar,
+    y: Scalar,
+    dst: RawDst,
+) -> None:
+    """A rectangle of bytes from (x, y) on, edges repeated; rows lie a power of two apart."""
+    raise Unsupported(REASON)
+
+
+@opcode(
+    0x38,
+    "media_st.{mode} {size} {surface} {plane} {x} {y} {src}",
+    page="MEDIA_ST",
+    limits=maps.NO_SLM,
+    fidelity=IMAGES,
+)
+def media_st(
+    b: Meaning,
+    mode: MediaMode,
+    surface: Surface,
+    plane: Plane,
+    size: MediaSize,
+    x: Scalar,
+    y: Scalar,
+    src: RawSrc,
+) -> None:
+    """Write a rectangle of bytes; what lies outside the surface is dropped."""
+    raise Unsupported(REASON)
+
+
+# ---- LSC on typed surfaces
+
+
+@opcode(
+    0x8A,
+    "{pred}lsc_load_quad.tgm{caching} {exec}  {data}  {address}",
+    sub=0x02,
+    page="LSC_TYPED",
+    limits=maps.LSC_TEXELS,
+    front_end=maps.OF_ANY_SIZE,
+    platforms=LSC_PLATFORMS,
+    fidelity=IMAGES,
+    layout=_LOAD,
+)
+def lsc_load_quad_tgm(
+    b: Meaning,
+    exec: TypedExec,
+    pred: Pred,
+    caching: TypedCaching,
+    data: QuadData,
+    address: Address,
+) -> None:
+    """Channels of the texel at each lane's coordinates."""
+    raise Unsupported(REASON)
+
+
+@opcode(
+    0x8A,
+    "{pred}lsc_store_quad.tgm{caching} {exec}  {address}  {data}",
+    sub=0x06,
+    page="LSC_TYPED",
+    limits=maps.LSC_TEXELS,
+    front_end=maps.OF_ANY_SIZE,
+    platforms=LSC_PLATFORMS,
+    fidelity=IMAGES,
+    layout=_STORE,
+)
+def lsc_store_quad_tgm(
+    b: Meaning,
+    exec: TypedExec,
+    pred: Pred,
+    caching: TypedCaching,
+    address: Address,
+    data: QuadData,
+) -> None:
+    """Write channels of the texel at each lane's coordinates."""
+    raise Unsupported(REASON)
+
+
+@opcode(
+    0x8A,
+    "{pred}lsc_load_block2d.tgm{caching} {exec}  {data}  {corner}",
+    sub=0x03,
+    page="LSC_TYPED",
+    limits=maps.LSC_TEXELS,
+    front_end=maps.OF_ANY_SIZE,
+    platforms=LSC_PLATFORMS,
+    fidelity=IMAGES,
+    layout="none",
+)
+def lsc_load_block2d_tgm(
+    b: Meaning,
+    exec: TypedExec,
+    pred: Pred,
+    caching: TypedCaching,
+    data: BlockData,
+    corner: Corner,
+) -> None:
+    """A rectangle of an image, width in bytes; the form of the documents."""
+    raise Unsupported(REASON)
+
+
+@opcode(
+    0x8A,
+    "{pred}lsc_store_block2d.tgm{caching} {exec}  {corner}  {data}",
+    sub=0x07,
+    page="LSC_TYPED",
+    limits=maps.LSC_TEXELS,
+    front_end=maps.OF_ANY_SIZE,
+    platforms=LSC_PLATFORMS,
+    fidelity=IMAGES,
+    layout="none",
+)
+def lsc_store_block2d_tgm(
+    b: Meaning,
+    exec: TypedExec,
+    pred: Pred,
+    caching: TypedCaching,
+    corner: Corner,
+    data: BlockData,
+) -> None:
+    """Write a rectangle of an image; the form of the documents."""
+    raise Unsupported(REASON)
+
+
+@opcode(
+    0x8A,
+    "{pred}lsc_load_status.tgm{caching} {exec}  {data}  {address}",
+    sub=0x1B,
+    page="LSC_TYPED",
+    limits=maps.LSC_TEXELS,
+    front_end=maps.OF_ANY_SIZE,
+    platforms=LSC_PLATFORMS,
+    fidelity=IMAGES,
+    layout=_LOAD,
+)
+def lsc_load_status_tgm(
+    b: Meaning,
+    exec: TypedExec,
+    pred: Pred,
+    caching: TypedCaching,
+    data: Data,
+    address: Address,
+) -> None:
+    """A bit per lane: whether the texel's page exists."""
+    raise Unsupported(REASON)
+
+
+@opcode(
+    0x8A,
+    "{pred}lsc_store_uncompressed.tgm{caching} {exec}  {address}  {data}",
+    sub=0x1C,
+    page="LSC_TYPED",
+    limits=maps.LSC_TEXELS,
+    front_end=maps.OF_ANY_SIZE,
+    platforms=LSC_PLATFORMS,
+    fidelity=IMAGES,
+    layout=_STORE,
+)
+def lsc_store_uncompressed_tgm(
+    b: Meaning,
+    exec: TypedExec,
+    pred: Pred,
+    caching: TypedCaching,
+    address: Address,
+    data: Data,
+) -> None:
+    """Write texels without compression."""
+    raise Unsupported(REASON)
+
+
+@opcode(
+    0x8A,
+    "{pred}lsc_read_state_info.tgm  {dst}  {surface}",
+    sub=0x1E,
+    page="LSC_TYPED",
+    limits=maps.LSC_TEXELS,
+    front_end=maps.OF_ANY_SIZE,
+    platforms=LSC_PLATFORMS,
+    fidelity=IMAGES,
+    layout=(
+        "sub 80 pred 0000 surface.model 02 03 01 01 01 surface.surface dst"
+        f" {NULL} {NULL} {NULL} {NULL} {NULL} {NULL}"
+    ),
+)
+def lsc_read_state_info(b: Meaning, pred: Pred, dst: LscRaw, surface: State) -> None:
+    """Facts of a surface's state (the documents call it lsc_read_surface_info)."""
+    raise Unsupported(REASON)
+
+
+def _declare(sub: int, name: str, meaning: str) -> None:
+    @opcode(
+        0x8A,
+        f"{{pred}}lsc_atomic_{name}.tgm{{caching}} {{exec}}"
+        "  {data}  {address}  {src1}  {src2}",
+        sub=sub,
+        page="LSC_TYPED",
+        limits=maps.LSC_TEXELS,
+        front_end=maps.OF_ANY_SIZE,
+        platforms=LSC_PLATFORMS,
+        fidelity=IMAGES,
+        layout=_ATOMIC,
+        doc=f"data[i] = the texel at each lane's coordinates, replaced by {meaning}.",
+    )
+    def lsc_atomic_tgm(
+        b: Meaning,
+        exec: TypedExec,
+        pred: Pred,
+        caching: TypedCaching,
+        data: Data,
+        address: Address,
+        src1: LscRaw,
+        src2: LscRaw,
+    ) -> None:
+        raise Unsupported(REASON)
+
+
+for _number, (_name, (_meaning, _)) in enumerate(ATOMICS.items(), 0x08):
+    _declare(_number, _name, _meaning)

@@ -1,0 +1,183 @@
+"""Bitwise logic, on elements or on predicates, and the shifts.
+
+On predicates the enabled lanes' bits are combined and written, from the lane that the mask
+control names on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eumu.ir import Value
+from eumu.isa.kinds import Dst, Exec, Meaning, Place, Pred, Src, Table
+from eumu.isa.limits import EVERY_PLATFORM, FrontEnd
+from eumu.isa.visa import typemaps as maps
+from eumu.isa.visa.registry import opcode
+from eumu.types import BOOL, Type, integer
+
+
+def _logic(b: Meaning, dst: Place, apply: Callable[..., Value], *sources: Value) -> None:
+    if dst.type is BOOL:
+        b.write(dst, apply(*sources))
+        return
+    common = b.integer_type(*sources)
+    b.write(dst, apply(*(as_bits(b, v, common) for v in sources)))
+
+
+def as_bits(b: Meaning, x: Value, type: Type) -> Value:
+    """An element as an integer of `type`: floats by their bits, integers extended."""
+    if x.type.is_float:
+        x = b.bitcast(x, integer(x.type.bits, signed=False))
+    return b.convert(x, type)
+
+
+@opcode(
+    0x20, "{pred}and{dst.sat} {exec} {dst} {src0} {src1}", types=maps.LOGIC, page="AND",
+    limits=maps.BITWISE,
+)  # fmt: skip
+def and_(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] & src1[i]."""
+    _logic(b, dst, b.and_, src0, src1)
+
+
+@opcode(
+    0x21, "{pred}or{dst.sat} {exec} {dst} {src0} {src1}", types=maps.LOGIC, page="OR",
+    limits=maps.BITWISE,
+)  # fmt: skip
+def or_(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] | src1[i]."""
+    _logic(b, dst, b.or_, src0, src1)
+
+
+@opcode(
+    0x22, "{pred}xor{dst.sat} {exec} {dst} {src0} {src1}", types=maps.LOGIC, page="XOR",
+    limits=maps.BITWISE,
+)  # fmt: skip
+def xor(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] ^ src1[i]."""
+    _logic(b, dst, b.xor, src0, src1)
+
+
+@opcode(
+    0x23, "{pred}not{dst.sat} {exec} {dst} {src0}", types=maps.LOGIC, page="NOT",
+    limits=maps.BITWISE,
+)  # fmt: skip
+def not_(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src) -> None:
+    """dst[i] = ~src0[i]."""
+    _logic(b, dst, b.not_, src0)
+
+
+@opcode(
+    0x85,
+    "{pred}bfn.{table}{dst.sat} {exec} {dst} {src0} {src1} {src2}",
+    types=maps.FUNCTION,
+    page="BFN",
+    platforms=maps.XEHP,
+    limits=maps.PLAIN,
+    front_end=FrontEnd(EVERY_PLATFORM, modifiers="logic"),
+)
+def bfn(
+    b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src, src2: Src, table: Table
+) -> None:
+    """Each result bit is bit s0 + 2*s1 + 4*s2 of `table`, s0..s2 being the source bits."""
+    common = b.integer_type(src0, src1, src2)
+    x, y, z = (b.convert(v, common) for v in (src0, src1, src2))
+    low = _two_input(b, table & 15, x, y)
+    high = _two_input(b, table >> 4, x, y)
+    b.write(dst, low if table & 15 == table >> 4 else b.xor(low, b.and_(z, b.xor(low, high))))
+
+
+def _two_input(b: Meaning, table: int, x: Value, y: Value) -> Value:
+    """The boolean function whose value for bits x, y is bit x + 2*y of `table`."""
+    if table in (0, 15):
+        return b.const(x.type, 0 if table == 0 else -1, x.width)
+    if table > 7 and table not in (8, 10, 12, 14):
+        return b.not_(_two_input(b, table ^ 15, x, y))
+    return {
+        1: lambda: b.not_(b.or_(x, y)),
+        2: lambda: b.and_(x, b.not_(y)),
+        3: lambda: b.not_(y),
+        4: lambda: b.and_(b.not_(x), y),
+        5: lambda: b.not_(x),
+        6: lambda: b.xor(x, y),
+        7: lambda: b.not_(b.and_(x, y)),
+        8: lambda: b.and_(x, y),
+        10: lambda: x,
+        12: lambda: y,
+        14: lambda: b.or_(x, y),
+    }[table]()
+
+
+def _shift(
+    b: Meaning, dst: Place, src0: Value, src1: Value, *, signed: bool | None
+) -> tuple[Value, Value]:
+    """The count is taken modulo 64 when source or destination has 64 bits, else modulo 32."""
+    bits = 64 if 8 in (dst.type.size, src0.type.size) else 32
+    sign = src0.type.is_signed if signed is None else signed
+    if not sign and src0.type.is_signed:
+        src0 = b.convert(src0, integer(src0.type.bits, signed=False))
+    elif sign and not src0.type.is_signed:
+        src0 = b.convert(src0, integer(src0.type.bits, signed=True))
+    type = integer(bits, signed=sign)
+    value, count = b.convert(src0, type), b.convert(src1, type)
+    return value, count
+
+
+@opcode(
+    0x24, "{pred}shl{dst.sat} {exec} {dst} {src0} {src1}", types=maps.SHIFT, page="SHL",
+    front_end=maps.ANY_MODIFIER,
+)  # fmt: skip
+def shl(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] << src1[i], the count modulo 32 (64 for 64-bit elements)."""
+    x, count = _shift(b, dst, src0, src1, signed=None)
+    shifted = b.shl(x, count)
+    if dst.saturate:
+        lost = b.cmp("ne", b.shr(shifted, count), x)
+        limit = b.const(x.type, x.type.maximum, x.width)
+        if x.type.is_signed:
+            negative = b.cmp("lt", x, b.const(x.type, 0, x.width))
+            limit = b.select(negative, b.const(x.type, x.type.minimum, x.width), limit)
+        shifted = b.select(lost, limit, shifted)
+    b.write(dst, shifted)
+
+
+@opcode(
+    0x25, "{pred}shr{dst.sat} {exec} {dst} {src0} {src1}", types=maps.SHIFT_UNSIGNED, page="SHR",
+    front_end=maps.ANY_MODIFIER,
+)  # fmt: skip
+def shr(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] >> src1[i], zeros shifted in; a signed source is read as unsigned."""
+    b.write(dst, b.shr(*_shift(b, dst, src0, src1, signed=False)))
+
+
+@opcode(
+    0x26, "{pred}asr{dst.sat} {exec} {dst} {src0} {src1}", types=maps.SHIFT_SIGNED, page="ASR",
+    limits=maps.UNSATURATED, front_end=FrontEnd(modifiers="any", saturation="yes"),
+)  # fmt: skip
+def asr(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] >> src1[i], the sign shifted in; an unsigned source is read as signed."""
+    b.write(dst, b.shr(*_shift(b, dst, src0, src1, signed=True)))
+
+
+def _rotate(b: Meaning, dst: Place, src0: Value, src1: Value, *, right: bool) -> None:
+    type = integer(src0.type.bits, signed=False)
+    x, count = b.convert(src0, type), b.convert(src1, type)
+    b.write(dst, b.rotl(x, b.neg(count) if right else count))
+
+
+@opcode(
+    0x80, "{pred}rol{dst.sat} {exec} {dst} {src0} {src1}", types=maps.ROTATE, page="ROL",
+    platforms=maps.ROTATES, limits=maps.PLAIN, front_end=maps.ANY_MODIFIER,
+)  # fmt: skip
+def rol(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] rotated left by src1[i] modulo the bits of src0."""
+    _rotate(b, dst, src0, src1, right=False)
+
+
+@opcode(
+    0x81, "{pred}ror{dst.sat} {exec} {dst} {src0} {src1}", types=maps.ROTATE, page="ROR",
+    platforms=maps.ROTATES, limits=maps.PLAIN, front_end=maps.ANY_MODIFIER,
+)  # fmt: skip
+def ror(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] rotated right by src1[i] modulo the bits of src0."""
+    _rotate(b, dst, src0, src1, right=True)

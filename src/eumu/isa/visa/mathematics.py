@@ -1,0 +1,86 @@
+"""Functions of float elements: roots, powers, trigonometry, rounding to integral values.
+
+Their IR comes from :mod:`eumu.isa.mathlib`, so that every engine gives the same bits; the measured
+error bounds stand there.  The hardware's own results differ within the bounds of the PRM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eumu.ir import Rounding, Value
+from eumu.isa import mathlib
+from eumu.isa.kinds import Dst, Exec, Meaning, Pred, Src
+from eumu.isa.mathlib import BOUNDS
+from eumu.isa.spec import EXACT, Fidelity
+from eumu.isa.visa import typemaps as maps
+from eumu.isa.visa.registry import opcode
+from eumu.types import F
+
+
+def _unary(
+    number: int, name: str, function: Callable[[Meaning, Value], Value], doc: str, **row: object
+) -> None:
+    def body(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src) -> None:
+        b.write(dst, function(b, src0))
+
+    body.__name__ = name
+    template = f"{{pred}}{name}{{dst.sat}} {{exec}} {{dst}} {{src0}}"
+    opcode(number, template, page=name.upper(), doc=doc, **row)(body)  # type: ignore[arg-type]
+
+
+def _bound(name: str) -> Fidelity:
+    bounds = BOUNDS[name]
+    return Fidelity("ulp", ", ".join(f"{bounds[t].ulp} in {t}" for t in sorted(bounds)))
+
+
+def _frc(b: Meaning, x: Value) -> Value:
+    """x - floor(x), at most the float below 1; the sum must not round up to 1."""
+    fraction = b.sub(x, b.round(x, Rounding.RD), Rounding.RNE)
+    limit = b.const(F, (0x3F7FFFFF,) * x.width, x.width)
+    return b.select(b.cmp("gt", fraction, limit), limit, fraction)
+
+
+def _integral(rounding: Rounding) -> Callable[[Meaning, Value], Value]:
+    return lambda b, x: b.round(x, rounding)
+
+
+_unary(0x08, "exp", mathlib.exp2, "dst[i] = 2 to the power src0[i].",
+       types=maps.FLOAT, fidelity=_bound("exp2"))  # fmt: skip
+_unary(0x0B, "log", mathlib.log2, "dst[i] = binary logarithm of src0[i].",
+       types=maps.FLOAT, fidelity=_bound("log2"))  # fmt: skip
+_unary(0x17, "sin", mathlib.sin, "dst[i] = sine of src0[i] radians.",
+       types=maps.FLOAT, fidelity=_bound("sin"))  # fmt: skip
+_unary(0x18, "cos", mathlib.cos, "dst[i] = cosine of src0[i] radians.",
+       types=maps.FLOAT, fidelity=_bound("cos"))  # fmt: skip
+_unary(0x19, "sqrt", mathlib.sqrt, "dst[i] = square root of src0[i], correctly rounded.",
+       types=maps.SQRT, fidelity=EXACT)  # fmt: skip
+_unary(0x1A, "rsqrt", mathlib.rsqrt, "dst[i] = 1 / square root of src0[i].",
+       types=maps.FLOAT, fidelity=_bound("rsqrt"))  # fmt: skip
+_unary(0x1B, "inv", mathlib.inv, "dst[i] = 1 / src0[i], correctly rounded.",
+       types=maps.FLOAT_OR_DOUBLE, fidelity=EXACT)  # fmt: skip
+_unary(0x7E, "sqrtm", mathlib.sqrt, "dst[i] = square root of src0[i], correctly rounded.",
+       types=maps.IEEE_FLOAT, fidelity=EXACT)  # fmt: skip
+_unary(0x09, "frc", _frc, "dst[i] = src0[i] - floor(src0[i]), always below 1.",
+       types=maps.SINGLE, limits=maps.UNSATURATED)  # fmt: skip
+_unary(0x12, "rndd", _integral(Rounding.RD), "dst[i] = src0[i] rounded down.",
+       types=maps.SINGLE)  # fmt: skip
+_unary(0x13, "rndu", _integral(Rounding.RU), "dst[i] = src0[i] rounded up.",
+       types=maps.SINGLE)  # fmt: skip
+_unary(0x14, "rnde", _integral(Rounding.RNE), "dst[i] = src0[i] rounded to the nearest even.",
+       types=maps.SINGLE)  # fmt: skip
+_unary(0x15, "rndz", _integral(Rounding.RTZ), "dst[i] = src0[i] rounded toward zero.",
+       types=maps.SINGLE)  # fmt: skip
+
+
+@opcode(
+    0x11,
+    "{pred}pow{dst.sat} {exec} {dst} {src0} {src1}",
+    types=maps.FLOAT,
+    page="POW",
+    fidelity=_bound("pow"),
+)
+def pow(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    """dst[i] = src0[i] to the power src1[i]; NaN for a negative base, 1 for an exponent 0."""
+    x, y = b.promote(src0, src1)
+    b.write(dst, mathlib.pow(b, x, y))
