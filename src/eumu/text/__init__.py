@@ -1,0 +1,23 @@
+"""vISA text: parser and printer.
+
+Both walk the templates that the registry holds; neither knows an instruction by name.
+"""
+
+from eumu.text.instruction import UNMODELLED
+from eumu.text.parser import parse, parse_with_diagnostics
+from eumu.text.printer import (
+    print_declaration,
+    print_instruction,
+    print_kernel,
+    print_module,
+)
+
+__all__ = [
+    "UNMODELLED",
+    "parse",
+    "parse_with_diagnostics",
+    "print_declaration",
+    "print_instruction",
+    "print_kernel",
+    "print_module",
+]
