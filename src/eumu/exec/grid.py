@@ -1,0 +1,102 @@
+"""What one launch is: a function, its thread groups, its payload and its bindings.
+
+The thread payload is a byte string that the function's inputs are copied from::
+
+    0          r0 header           grf bytes
+    grf        local ids           three rows of uw[simd], `local_id_pitch` bytes each; or none
+    ...        cross-thread data   the same for every thread of the grid
+
+See the vISA page "Kernel inputs" and the PRM chapter on thread payloads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Final
+
+from eumu.errors import Finding
+from eumu.ir import Function
+
+Dim3 = tuple[int, int, int]
+
+# Engines run fewer threads than this at once; the run-time fact `hardware_thread` tells them apart.
+CONCURRENT_THREADS: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class BufferSurface:
+    """A raw buffer bound to a binding-table entry: `size` bytes at device address `address`.
+
+    Out-of-bounds accesses are a fault if `strict`; else, as on hardware, reads give 0 and writes
+    are dropped.
+    """
+
+    address: int
+    size: int
+    strict: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """How the payload of each thread is made; offsets and pitches in bytes.
+
+    `r0` has the constant dwords of the header; the engine sets dword 1, 6, 7 to the group id
+    x, y, z.  `local_id_offset` is None when the kernel takes no local ids.
+    """
+
+    r0: tuple[int, ...]
+    local_id_offset: int | None
+    local_id_pitch: int
+    cross_thread_offset: int
+    cross_thread: bytes = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        return self.cross_thread_offset + len(self.cross_thread)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """One launch.  Group (x, y, z) runs `threads_per_group` threads of `function.width` lanes.
+
+    Lane k of thread t is work item t*width+k of the group, x fastest; the last thread of a group
+    has only the lanes that exist.  `fuel` bounds the instructions that one thread may run.
+    """
+
+    function: Function
+    group_count: Dim3
+    local_size: Dim3
+    payload: Payload
+    surfaces: dict[int, BufferSurface] = field(default_factory=dict)
+    slm_bytes: int = 0
+    scratch_bytes: int = 0
+    symbols: dict[str, int] = field(default_factory=dict)
+    fuel: int = 1 << 32
+    seed: int = 0
+
+    @property
+    def groups(self) -> int:
+        return prod(self.group_count)
+
+    @property
+    def threads_per_group(self) -> int:
+        return -(-prod(self.local_size) // self.function.width)
+
+    def group(self, index: int) -> Dim3:
+        """The id of the index-th group in launch order, x fastest."""
+        nx, ny, _ = self.group_count
+        return index % nx, index // nx % ny, index // (nx * ny)
+
+
+@dataclass(frozen=True, slots=True)
+class RunStats:
+    """What a run counted: instructions issued (once per thread, not per lane).
+
+    `findings` are what the `report` operations of a checked function saw, in program order.
+    """
+
+    instructions: int
+    threads: int
+    groups: int
+    findings: tuple[Finding, ...] = ()

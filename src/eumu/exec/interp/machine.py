@@ -1,0 +1,89 @@
+"""A batch of thread groups in lockstep: chooses a block, runs it for every thread that is there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eumu.errors import InternalError
+from eumu.exec.grid import Grid
+from eumu.exec.host import Host
+from eumu.exec.interp.compile import compile_block
+from eumu.exec.interp.fairness import Threads
+from eumu.exec.interp.flow import Flow
+from eumu.exec.interp.memory import Memory
+from eumu.exec.interp.site import Site
+from eumu.exec.interp.values import ALL, Mask, Rows, Run
+from eumu.exec.state import BLOCKED, DONE, ThreadState
+
+
+class Machine:
+    """Room for `groups` groups of a grid, and its function compiled for that room."""
+
+    def __init__(self, grid: Grid, host: Host, groups: int) -> None:
+        self.grid = grid
+        self.state = ThreadState.allocate(grid, groups)
+        self.site = Site(grid, host, self.state)
+        memory = Memory(self.site)
+        self.flow = Flow(self.site)
+        self.blocks = [compile_block(block, self.site, memory) for block in grid.function.blocks]
+        self.moves = [
+            self.flow.make(block.end, compiled.arguments, index)
+            for index, (block, compiled) in enumerate(
+                zip(grid.function.blocks, self.blocks, strict=True)
+            )
+            if block.end is not None
+        ]
+
+    def run(self, first_group: int, groups: int) -> int:
+        """Run groups first_group … to their end; the number of instructions issued."""
+        self.site.first_group = first_group
+        self.state.start(self.grid, first_group, groups)
+        self.flow.start()
+        threads = Threads(self.flow.next_block, self.grid.seed)
+        spent = 0
+        while True:
+            block, rows = threads.choose()
+            if block >= BLOCKED:
+                break
+            spent += self._step(block, rows)
+            if spent > self.grid.fuel:
+                spent = self._check_fuel()
+        if block != DONE:
+            raise InternalError("threads wait at a barrier that neither opens nor faults")
+        return int(self.state.used.sum())
+
+    def _step(self, block: int, rows: Rows) -> int:
+        """Run one block; the instructions that each of its threads spent."""
+        compiled = self.blocks[block]
+        run = Run(block, rows, *self._active(block, rows))
+        values: list[object] = [None] * compiled.slots
+        self.state.used[rows] += compiled.cost
+        for step in compiled.steps:
+            step(values, run)
+        self.moves[block](values, run)
+        self.flow.finish(run)
+        return compiled.cost
+
+    def _active(self, block: int, rows: Rows) -> tuple[int, Mask]:
+        frame = self.state.pc[rows]
+        active = frame == block
+        return len(frame), ALL if active.all() else active
+
+    def _check_fuel(self) -> int:
+        """The most that one thread has spent; raises if that is more than it may."""
+        used = self.state.used
+        thread = int(used.argmax())
+        if used[thread] <= self.grid.fuel:
+            return int(used[thread])
+        loop = int(self.flow.loop[thread])
+        block = int(self.flow.next_block[thread])
+        inst = loop if loop >= 0 or block >= BLOCKED else self.site.first_instruction(block)
+        lanes = np.flatnonzero(self.state.alive(slice(thread, thread + 1))[0])
+        raise self.site.fault(
+            f"instruction budget: the thread ran more than fuel={self.grid.fuel} instructions",
+            inst,
+            thread,
+            [int(lane) for lane in lanes],
+            None,
+            ["the last backward branch is shown; a loop may never end"] if loop >= 0 else [],
+        )

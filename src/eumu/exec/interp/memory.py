@@ -1,0 +1,269 @@
+"""Address spaces: from lane addresses to bytes, with every access checked first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu import addresses
+from eumu.errors import Fault, LaunchError
+from eumu.exec.interp.site import Site
+from eumu.exec.interp.values import ALL, Lanes, Mask, Run, full
+from eumu.ir import Op, Space
+
+Bytes = NDArray[np.uint8]
+Offsets = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where the elements of some active lanes lie: byte offsets int64[lanes, elements] in `memory`.
+
+    Elements that are not `valid` are out of bounds of a lenient surface (None: all are valid).
+    `lanes` says which of the request's active lanes these are.
+    """
+
+    memory: Bytes
+    offset: Offsets
+    valid: Mask | None
+    lanes: slice | NDArray[np.intp]
+
+    def load(self, dtype: np.dtype[Any]) -> Lanes:
+        """The elements, 0 where they are not valid; [lanes, elements]."""
+        if self.valid is None:
+            return gather(self.memory, self.offset, dtype)
+        inside = gather(self.memory, np.where(self.valid, self.offset, 0), dtype)
+        return np.where(self.valid, inside, dtype.type(0))
+
+    def store(self, data: Lanes) -> None:
+        """Write elements [lanes, elements], lane after lane."""
+        if self.valid is None:
+            scatter(self.memory, self.offset, data)
+        else:
+            scatter(self.memory, self.offset[self.valid], data[self.valid])
+
+
+class Request:
+    """The active lanes of a memory operation about to run, thread-major.
+
+    Each accesses `count` elements of `size` bytes from its `address`; `row` and `lane` say where
+    it stands in [threads, width].
+    """
+
+    __slots__ = ("_places", "address", "count", "every", "op", "run", "size", "width")
+
+    def __init__(
+        self, op: Op, run: Run, address: Lanes, mask: Mask, size: int, count: int = 1
+    ) -> None:
+        self.op, self.run, self.size, self.count = op, run, size, count
+        self.width = op.args[0].width
+        self.every = mask is ALL or bool(mask.all())
+        places = full(address, run, self.width)
+        self._places: tuple[Lanes, Lanes] | None = None
+        if self.every:
+            self.address = places.reshape(-1)
+        else:
+            active = full(mask, run, self.width)
+            self.address = places[active]
+            rows, lanes = np.nonzero(active)
+            self._places = rows, lanes
+
+    def _located(self) -> tuple[Lanes, Lanes]:
+        if self._places is None:
+            self._places = np.divmod(np.arange(self.run.count * self.width), self.width)
+        return self._places
+
+    @property
+    def row(self) -> Lanes:
+        return self._located()[0]
+
+    @property
+    def lane(self) -> Lanes:
+        return self._located()[1]
+
+    def per_thread(self, x: Lanes) -> Lanes:
+        """What belongs to each running thread, for each active lane."""
+        return np.repeat(x, self.width) if self.every else x[self.row]
+
+    def __bool__(self) -> bool:
+        return len(self.address) > 0
+
+    def values(self, x: Lanes) -> Lanes:
+        """The active lanes of a data argument."""
+        spread = full(x, self.run, self.width)
+        return spread.reshape(-1) if self.every else spread[self.row, self.lane]
+
+    def spread(self, flat: Lanes) -> Lanes:
+        """Active lanes back as [threads, width], 0 elsewhere."""
+        shape = (self.run.count, self.width)
+        if self.every:
+            return flat.reshape(shape)
+        out = np.zeros(shape, flat.dtype)
+        out[self.row, self.lane] = flat
+        return out
+
+
+class Memory:
+    """Every address space of a machine."""
+
+    def __init__(self, site: Site) -> None:
+        self.site, self.host, self.grid = site, site.host, site.grid
+        self.starts, self.ends = (e.astype(np.uint64) for e in site.host.extents())
+        self.spaces = {
+            Space.SLM: site.state.slm.reshape(-1),
+            Space.SCRATCH: site.state.scratch.reshape(-1),
+            Space.SLM_WRITTEN: site.state.slm_written.reshape(-1),
+            Space.SCRATCH_WRITTEN: site.state.scratch_written.reshape(-1),
+        }
+        for index, bound in self.grid.surfaces.items():
+            start = bound.address - self.host.base
+            if start < 0 or start + bound.size > len(self.host.arena):
+                raise LaunchError(f"surface {index} at {bound.address:#x} is not in device memory")
+
+    def resolve(self, request: Request, surface: Lanes | None) -> Iterator[Access]:
+        """Where the elements lie, checked; raises `Fault` for what is not allowed."""
+        space = request.op.attrs["space"]
+        if space is not Space.SURFACE:
+            yield self._access(space, request, slice(None))
+            return
+        assert surface is not None
+        if surface.min() == surface.max():
+            yield self._surface(int(surface[0, 0]), request, slice(None))
+            return
+        index = full(surface, request.run, 1)[:, 0][request.row]
+        for value in np.unique(index):
+            yield self._surface(int(value), request, np.flatnonzero(index == value))
+
+    def _access(self, space: Space, request: Request, lanes: Any) -> Access:
+        if space is Space.FLAT:
+            return self._flat(request, lanes)
+        threads, state = request.run.threads, self.site.state
+        if space in (Space.SLM, Space.SLM_WRITTEN):
+            owner = threads // state.threads_per_group * state.slm.shape[1]
+            limit, name = self.grid.slm_bytes, "shared local memory"
+        else:
+            owner = threads * state.scratch.shape[1]
+            limit, name = self.grid.scratch_bytes, "scratch space"
+        return self._private(request, lanes, self.spaces[space], owner, limit, name)
+
+    def _flat(self, request: Request, lanes: Any) -> Access:
+        address = request.address[lanes].astype(np.uint64)
+        illegal = ~self._legal(address, request.size * request.count)
+        if illegal.any():
+            raise self._fault(request, lanes, illegal, "is outside every allocation")
+        offset = (address - np.uint64(self.host.base)).astype(np.int64)
+        return Access(self.host.arena, _elements(offset, request), None, lanes)
+
+    def _legal(self, address: Lanes, size: int) -> Mask:
+        """Whether `size` bytes from each address lie within one allocation."""
+        if not len(self.starts):
+            return np.zeros(len(address), bool)
+        low, high = address.min(), address.max()
+        k = int(np.searchsorted(self.starts, low, "right")) - 1
+        if k >= 0 and high < self.ends[k] and self.ends[k] - high >= size:
+            return np.ones(len(address), bool)
+        index = np.searchsorted(self.starts, address, "right") - 1
+        end = self.ends[np.maximum(index, 0)]
+        return np.asarray((index >= 0) & (address < end) & (end - address >= np.uint64(size)))
+
+    def _private(
+        self, request: Request, lanes: Any, memory: Bytes, owner: Lanes, limit: int, name: str
+    ) -> Access:
+        """Space of a group or thread; each running thread's begins at `owner` in `memory`."""
+        address = request.address[lanes].astype(np.int64)
+        outside = address + request.size * request.count > limit
+        if outside.any():
+            raise self._fault(request, lanes, outside, f"is outside the {limit} bytes of {name}")
+        offset = address + request.per_thread(owner)[lanes]
+        return Access(memory, _elements(offset, request), None, lanes)
+
+    def _surface(self, value: int, request: Request, lanes: Any) -> Access:
+        bound = self.grid.surfaces.get(value)
+        if bound is None:
+            return self._reserved(value, request, lanes)
+        offset = _elements(request.address[lanes].astype(np.int64), request)
+        valid = offset + request.size <= bound.size
+        place = offset + (bound.address - self.host.base)
+        if valid.all():
+            return Access(self.host.arena, place, None, lanes)
+        if bound.strict:
+            outside = np.any(~valid, axis=1)
+            why = f"is outside the {bound.size} bytes of surface {value}"
+            raise self._fault(request, lanes, outside, why)
+        return Access(self.host.arena, place, valid, lanes)
+
+    def _reserved(self, value: int, request: Request, lanes: Any) -> Access:
+        if value == addresses.BTI_SLM:
+            return self._access(Space.SLM, request, lanes)
+        if value in (addresses.BTI_STATELESS, addresses.BTI_STATELESS_NON_COHERENT):
+            return self._access(Space.FLAT, request, lanes)
+        if value == addresses.SCRATCH_STATE:
+            return self._access(Space.SCRATCH, request, lanes)
+        every = np.ones(len(request.address[lanes]), bool)
+        why = f"uses index {value:#x}, to which no surface is bound"
+        raise self._fault(request, lanes, every, why)
+
+    def _fault(self, request: Request, lanes: Any, bad: Mask, why: str) -> Fault:
+        """The fault of the first thread that has a bad lane."""
+        rows, numbers = request.row[lanes][bad], request.lane[lanes][bad]
+        address, op = int(request.address[lanes][bad][0]), request.op
+        size = request.size * request.count
+        flat = op.args[0].type.size == 8
+        return self.site.fault(
+            f"{_NAMES[op.name]} of {size} byte{'s' * (size != 1)} at {address:#x} {why}",
+            op.inst,
+            int(request.run.threads[rows[0]]),
+            self.site.lane_numbers(op, numbers[rows == rows[0]]),
+            address,
+            [self.host.describe(address)] if flat else [],
+        )
+
+
+_NAMES = {
+    "load": "load",
+    "store": "store",
+    "load_block": "block load",
+    "store_block": "block store",
+    "atomic": "atomic operation",
+}
+
+
+def _elements(offset: Offsets, request: Request) -> Offsets:
+    """Offsets of every element, [lanes, elements]."""
+    if request.count == 1:
+        return offset[:, None]
+    return offset[:, None] + np.arange(request.count) * request.size
+
+
+def gather(memory: Bytes, offset: Offsets, dtype: np.dtype[Any]) -> Lanes:
+    """Elements at byte offsets of any alignment, in the shape of `offset`."""
+    size = dtype.itemsize
+    if _aligned(offset, size):
+        return _typed(memory, dtype).take(offset >> _SHIFT[size])
+    raw = memory[offset[..., None] + np.arange(size)]
+    return np.asarray(raw.view(dtype)[..., 0])
+
+
+def scatter(memory: Bytes, offset: Offsets, data: Lanes) -> None:
+    """Store elements at byte offsets of any alignment, in order: the last one wins."""
+    size = data.dtype.itemsize
+    if _aligned(offset, size):
+        _typed(memory, data.dtype)[(offset >> _SHIFT[size]).reshape(-1)] = data.reshape(-1)
+        return
+    raw = np.ascontiguousarray(data)[..., None].view(np.uint8)
+    memory[(offset[..., None] + np.arange(size)).reshape(-1)] = raw.reshape(-1)
+
+
+_SHIFT = {1: 0, 2: 1, 4: 2, 8: 3}
+
+
+def _aligned(offset: Offsets, size: int) -> bool:
+    return size == 1 or not int(np.bitwise_or.reduce(offset, axis=None)) & (size - 1)
+
+
+def _typed(memory: Bytes, dtype: np.dtype[Any]) -> Lanes:
+    return memory[: len(memory) // dtype.itemsize * dtype.itemsize].view(dtype)

@@ -1,0 +1,57 @@
+"""Roots put aside while a callee that may be active already runs in a new frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.exec.interp.values import Lanes
+from eumu.exec.state import ThreadState
+from eumu.ir import Root
+
+Threads = NDArray[np.intp]
+
+
+@dataclass(slots=True)
+class _Copy:
+    """What the roots held in some threads: arrays [threads, row bytes]."""
+
+    threads: Threads
+    roots: dict[str, Lanes]
+
+
+class Saved:
+    """Copies of roots by the depth of the frame that the call left."""
+
+    def __init__(self, state: ThreadState) -> None:
+        self._state = state
+        self._copies: dict[int, list[_Copy]] = {}
+
+    def start(self) -> None:
+        """Forget the threads that ran before."""
+        self._copies.clear()
+
+    def put(self, threads: Threads, roots: Iterable[Root]) -> None:
+        """Copy roots of threads that are about to enter a frame."""
+        state = self._state
+        for depth in np.unique(state.depth[threads]):
+            same = threads[state.depth[threads] == depth]
+            copy = {root.name: state.roots[root.name][same] for root in roots}
+            self._copies.setdefault(int(depth), []).append(_Copy(same, copy))
+
+    def take(self, depth: int, threads: Threads) -> None:
+        """Put the copies of that depth back into threads that have left the frame above it."""
+        kept = []
+        for copy in self._copies.get(depth, ()):
+            back = np.isin(copy.threads, threads)
+            for name, rows in copy.roots.items() if back.any() else ():
+                self._state.roots[name][copy.threads[back]] = rows[back]
+                copy.roots[name] = rows[~back]
+            copy.threads = copy.threads[~back]
+            if len(copy.threads):
+                kept.append(copy)
+        if depth in self._copies:
+            self._copies[depth] = kept

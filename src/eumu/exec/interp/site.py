@@ -1,0 +1,171 @@
+"""What turning an operation into a step needs to know, and how a step reports a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from eumu.errors import Fault, Span
+from eumu.exec.findings import Notebook
+from eumu.exec.grid import Grid
+from eumu.exec.host import Host
+from eumu.exec.interp.values import Lanes, Mask, Run
+from eumu.exec.state import ThreadState, instruction_text
+from eumu.ir import Block, Op, Value
+
+_ALIASES = frozenset({"splat", "bitcast", "shuffle", "and", "or", "select", "flush", "exec_mask"})
+
+
+class Site:
+    """One block of one function on one machine: where its values live and its state lies."""
+
+    def __init__(self, grid: Grid, host: Host, state: ThreadState) -> None:
+        self.grid, self.host, self.state = grid, host, state
+        self.function = grid.function
+        self.first_group = 0
+        self.notebook = Notebook()
+        self._slots: dict[int, int] = {}
+        self._overwritten: frozenset[int] = frozenset()
+        self._offsets: dict[int, int] = {}
+
+    def enter(self, block: Block) -> int:
+        """Get ready for the operations of `block`; the number of slots that it needs."""
+        self._slots = allocate_slots(block)
+        self._overwritten = _overwritten_reads(block)
+        self._offsets = {}
+        for op in block.ops:
+            if op.name == "exec_mask":
+                self._offsets.setdefault(op.inst, op.attrs["offset"])
+        return 1 + max(self._slots.values(), default=-1)
+
+    def slot(self, value: Value) -> int:
+        return self._slots[value.id]
+
+    def slots(self, values: Sequence[Value]) -> list[int]:
+        return [self._slots[value.id] for value in values]
+
+    def is_overwritten(self, op: Op) -> bool:
+        """Whether the root that `op` reads is written while the value read is still needed."""
+        return op.results[0].id in self._overwritten
+
+    # ---- faults
+
+    def span(self, inst: int) -> Span | None:
+        spans = self.function.spans
+        return spans[inst] if 0 <= inst < len(spans) else None
+
+    def where(self, inst: int) -> str:
+        """An instruction in words: its place and how it reads."""
+        span, text = self.span(inst), instruction_text(self.function, inst)
+        return f"{span}: {text}" if span else text
+
+    def first_instruction(self, block: int) -> int:
+        """The first instruction of a block."""
+        found = self.function.blocks[block]
+        insts = [op.inst for op in found.ops if op.inst >= 0]
+        return insts[0] if insts or found.end is None else found.end.inst
+
+    def where_block(self, block: int) -> str:
+        """A block in words: its label and its first instruction."""
+        label = self.function.blocks[block].label
+        return f"{label} ({self.where(self.first_instruction(block))})"
+
+    def fault(
+        self,
+        reason: str,
+        inst: int,
+        thread: int,
+        lanes: Sequence[int] = (),
+        address: int | None = None,
+        notes: Sequence[str] = (),
+    ) -> Fault:
+        """A fault of a thread counted within the batch."""
+        group, member = divmod(thread, self.state.threads_per_group)
+        text = instruction_text(self.function, inst) if self.span(inst) is None else ""
+        return Fault(
+            reason,
+            kernel=self.function.name,
+            span=self.span(inst),
+            group=self.grid.group(self.first_group + group),
+            thread=member,
+            lanes=tuple(lanes),
+            address=address,
+            notes=(*([f"instruction: {text}"] if text else []), *notes),
+        )
+
+    def check_registers(self, op: Op, run: Run, bad: Mask, places: Lanes) -> None:
+        """Raise for the first thread that has a register address outside every variable."""
+        if not bad.any():
+            return
+        row = int(np.flatnonzero(bad.any(axis=1))[0])
+        lanes = np.flatnonzero(bad[row])
+        address = int(places[row, lanes[0]])
+        raise self.fault(
+            f"register-indirect access at {address:#x} is outside every variable",
+            op.inst,
+            int(run.threads[row]),
+            self.lane_numbers(op, lanes),
+            address,
+        )
+
+    def lane_numbers(self, op: Op, lanes: Lanes) -> tuple[int, ...]:
+        """Lanes of an operation as lanes of the thread."""
+        return tuple(int(lane) + self._offsets.get(op.inst, 0) for lane in lanes)
+
+
+def allocate_slots(block: Block) -> dict[int, int]:
+    """A slot for each value; a slot is used again when its value is dead."""
+    last: dict[int, int] = {}
+    for place, op in enumerate(block.ops):
+        for value in (*op.args, *op.results):
+            last[value.id] = place
+    for value in block.end.args if block.end else ():
+        last[value.id] = len(block.ops)
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    count = 0
+    for place, op in enumerate(block.ops):
+        for id in {v.id for v in op.args if last[v.id] == place}:
+            free.append(slots[id])
+        for value in op.results:
+            if not free:
+                free.append(count)
+                count += 1
+            slots[value.id] = free.pop()
+        free += [slots[v.id] for v in op.results if last[v.id] == place]
+    return slots
+
+
+def _overwritten_reads(block: Block) -> frozenset[int]:
+    """Values read from a root that is written before their last use (or that of an alias)."""
+    source: dict[int, set[int]] = {}
+    last: dict[int, int] = {}
+    reads: dict[int, tuple[int, str]] = {}
+    for place, op in enumerate(block.ops):
+        origins = {o for value in op.args for o in source.get(value.id, ())}
+        for origin in origins:
+            last[origin] = place
+        if op.name in ("read", "read_flag"):
+            id = op.results[0].id
+            source[id], reads[id] = {id}, (place, op.attrs["root"].name)
+        elif op.name in _ALIASES and origins:
+            source[op.results[0].id] = origins
+    for value in block.end.args if block.end else ():
+        for origin in source.get(value.id, ()):
+            last[origin] = len(block.ops)
+    # NumPy reads the data of one masked copy before it writes, but not the mask.
+    writes = [(p - (op.name == "write_flag"), _written(op)) for p, op in enumerate(block.ops)]
+    return frozenset(
+        id
+        for id, (place, root) in reads.items()
+        if any(w in (root, "*") and place <= p < last.get(id, place) for p, w in writes)
+    )
+
+
+def _written(op: Op) -> str:
+    """The root that an operation writes, `*` for any, or nothing."""
+    if op.name in ("write", "write_flag"):
+        name: str = op.attrs["root"].name
+        return name
+    return "*" if op.name == "write_indirect" else ""

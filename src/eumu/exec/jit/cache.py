@@ -1,0 +1,129 @@
+"""Compiled kernels on disk: one file each, named by a hash of everything that the code depends on.
+
+``EUMU_CACHE=off`` turns the cache off, ``EUMU_CACHE_DIR`` moves it (default: ``eumu`` in the user's
+cache directory), ``EUMU_CACHE_MB`` bounds it (default 256).  Files appear by renaming, so processes
+can share the directory; whatever is damaged or cannot be written is compiled again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+
+from eumu.exec.jit.kernel import Site
+from eumu.exec.jit.launch import Compiled
+from eumu.exec.jit.module import Module, Special, build
+from eumu.exec.jit.target import Loaded, Processor, compile_object
+from eumu.ir import Function
+from eumu.ir.text import format_function
+
+_MAGIC = b"eumu kernel 1\n"
+_SUFFIX = ".kernel"
+
+
+def directory() -> Path | None:
+    """Where kernels are kept, or None if they are not."""
+    if os.environ.get("EUMU_CACHE", "").lower() in ("off", "0", "no"):
+        return None
+    named = os.environ.get("EUMU_CACHE_DIR")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "eumu"
+
+
+def limit_bytes() -> int:
+    """The most that the directory may hold."""
+    try:
+        return int(os.environ.get("EUMU_CACHE_MB", "256")) << 20
+    except ValueError:
+        return 256 << 20
+
+
+@cache
+def engine_version() -> str:
+    """A hash of the engine's own sources: code made by another version is not used."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def key_of(function: Function, special: Special, processor: Processor) -> str:
+    """The name of a compiled kernel."""
+    text = "\n".join(
+        (engine_version(), processor.identity, repr(special), format_function(function))
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def compiled(function: Function, special: Special, processor: Processor) -> Compiled:
+    """The machine code of a function, from disk if it is there."""
+    place = directory()
+    if place is None:
+        module = build(function, special, processor.target)
+        return Compiled.of(module, Loaded(compile_object(module.text, processor), processor))
+    path = place / (key_of(function, special, processor) + _SUFFIX)
+    found = read(path)
+    if found is None:
+        module = build(function, special, processor.target)
+        found = module, compile_object(module.text, processor)
+        write(path, *found)
+    return Compiled.of(found[0], Loaded(found[1], processor))
+
+
+def read(path: Path) -> tuple[Module, bytes] | None:
+    """A kernel file: magic, a JSON line, the object file, a hash of all that."""
+    try:
+        data = path.read_bytes()
+        os.utime(path)
+    except OSError:
+        return None
+    body, digest = data[:-32], data[-32:]
+    if not body.startswith(_MAGIC) or hashlib.sha256(body).digest() != digest:
+        return None
+    header, _, code = body[len(_MAGIC) :].partition(b"\n")
+    facts = json.loads(header)
+    sites = tuple(Site(**site) for site in facts["sites"])
+    return Module("", sites, facts["record_size"], facts["resumable"]), code
+
+
+def write(path: Path, module: Module, code: bytes) -> None:
+    """Keep a kernel; a directory that cannot be written is no error."""
+    facts = {
+        "sites": [asdict(site) for site in module.sites],
+        "record_size": module.record_size,
+        "resumable": module.resumable,
+    }
+    body = _MAGIC + json.dumps(facts).encode() + b"\n" + code
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _prune(path.parent, len(body))
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(body + hashlib.sha256(body).digest())
+        os.replace(name, path)
+    except OSError:
+        return
+
+
+def _prune(place: Path, more: int) -> None:
+    """Remove the files that were used longest ago until `more` bytes fit."""
+    files = []
+    for path in place.glob("*" + _SUFFIX):
+        try:
+            status = path.stat()
+        except OSError:
+            continue  # another process removed it
+        files.append((status.st_mtime, status.st_size, path))
+    total = more + sum(size for _, size, _ in files)
+    for _, size, path in sorted(files):
+        if total <= limit_bytes():
+            return
+        path.unlink(missing_ok=True)
+        total -= size

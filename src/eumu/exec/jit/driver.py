@@ -1,0 +1,431 @@
+"""The group driver, as LLVM text: ``i32 @run(ctx, groups)`` takes and runs chunks of groups.
+
+Workers take chunks in ascending order and only what lies before the first fault so far, so that the
+fault of the first faulting group is found.
+
+A kernel without resume points runs each thread once.  Else threads run in turn until all of the
+group have ended; after each turn those that wait at a barrier go on once every thread signalled.
+"""
+
+# ruff: noqa: E501  # lines of LLVM text
+
+from __future__ import annotations
+
+from eumu.exec.jit.layout import Context, FaultKind, Outcome, Record, ThreadState
+
+
+def _ctx(name: str, word: int) -> str:
+    return (
+        f"  %{name}.p = getelementptr i64, ptr %ctx, i64 {int(word)}\n"
+        f"  %{name} = load i64, ptr %{name}.p\n"
+    )
+
+
+def _put(name: str, word: int, value: str) -> str:
+    return (
+        f"  %{name}.q = getelementptr i64, ptr %ctx, i64 {int(word)}\n"
+        f"  store i64 {value}, ptr %{name}.q\n"
+    )
+
+
+def _rec(name: str, word: int) -> str:
+    return (
+        f"  %{name}.p = getelementptr i64, ptr %r, i64 {int(word)}\n"
+        f"  %{name} = load i64, ptr %{name}.p\n"
+    )
+
+
+def _rec_put(name: str, word: int, value: str) -> str:
+    return (
+        f"  %{name}.q = getelementptr i64, ptr %r, i64 {int(word)}\n"
+        f"  store i64 {value}, ptr %{name}.q\n"
+    )
+
+
+_RECORD = f"""
+define internal ptr @record.of(ptr %ctx, i64 %t) alwaysinline {{
+{_ctx("all", Context.RECORDS)}{_ctx("size", Context.RECORD_SIZE)}  %d = mul i64 %t, %size
+  %i = add i64 %all, %d
+  %r = inttoptr i64 %i to ptr
+  ret ptr %r
+}}
+
+define internal ptr @payload.of(ptr %ctx, i64 %t) alwaysinline {{
+{_ctx("all", Context.PAYLOADS)}{_ctx("size", Context.PAYLOAD_SIZE)}  %d = mul i64 %t, %size
+  %i = add i64 %all, %d
+  %r = inttoptr i64 %i to ptr
+  ret ptr %r
+}}
+"""
+
+_SCRATCH = f"""
+{_ctx("scratch", Context.SCRATCH_ALL)}{_ctx("scratch.size", Context.SCRATCH_ROOM)}  %scratch.d = mul i64 %t, %scratch.size
+  %scratch.t = add i64 %scratch, %scratch.d
+{_put("now", Context.SCRATCH, "%scratch.t")}"""
+
+
+def _turn(has_scratch: bool) -> str:
+    return f"""
+define internal i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads) alwaysinline {{
+{_SCRATCH if has_scratch else ""}{_ctx("tail", Context.TAIL_MASK)}{
+        _put("who", Context.THREAD, "%t")
+    }  %next = add i64 %t, 1
+  %last = icmp eq i64 %next, %threads
+  %lanes = select i1 %last, i64 %tail, i64 -1
+  %outcome = call i32 @thread(ptr %ctx, ptr %r, ptr %payload, i64 %lanes)
+  ret i32 %outcome
+}}
+"""
+
+
+_CLEAR = "".join(
+    _rec_put(f"z{word.value}", word, "0") for word in Record if word is not Record.FRAMES
+)
+
+
+def _prepare(resumable: bool) -> str:
+    """Tell a group's threads its id; clear what is the group's, and the records of its threads."""
+    return f"""
+define internal void @prepare(ptr %ctx, i64 %g, i64 %threads) {{
+entry:
+{_put("g", Context.GROUP, "%g")}{_ctx("nx", Context.GROUPS_X)}{_ctx("ny", Context.GROUPS_Y)}{
+        _ctx("slm", Context.SLM)
+    }{_ctx("slm.size", Context.SLM_ROOM)}{_ctx("all", Context.SCRATCH_ALL)}{
+        _ctx("scratch.size", Context.SCRATCH_ROOM)
+    }  %x = urem i64 %g, %nx
+  %row = udiv i64 %g, %nx
+  %y = urem i64 %row, %ny
+  %z = udiv i64 %row, %ny
+  %x32 = trunc i64 %x to i32
+  %y32 = trunc i64 %y to i32
+  %z32 = trunc i64 %z to i32
+  %slm.ptr = inttoptr i64 %slm to ptr
+  call void @llvm.memset.p0.i64(ptr %slm.ptr, i8 0, i64 %slm.size, i1 false)
+  %scratch.ptr = inttoptr i64 %all to ptr
+  %scratch.bytes = mul i64 %scratch.size, %threads
+  call void @llvm.memset.p0.i64(ptr %scratch.ptr, i8 0, i64 %scratch.bytes, i1 false)
+  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
+{_ctx("payload.size", Context.PAYLOAD_SIZE)}  %records = call ptr @record.of(ptr %ctx, i64 0)
+{_ctx("record.size", Context.RECORD_SIZE)}  br label %thread
+thread:
+  %t = phi i64 [ 0, %entry ], [ %t.next, %thread ]
+  %payload = phi ptr [ %payloads, %entry ], [ %payload.next, %thread ]
+  %r = phi ptr [ %records, %entry ], [ %r.next, %thread ]
+  %d1 = getelementptr i32, ptr %payload, i64 1
+  %d6 = getelementptr i32, ptr %payload, i64 6
+  %d7 = getelementptr i32, ptr %payload, i64 7
+  store i32 %x32, ptr %d1, align 4
+  store i32 %y32, ptr %d6, align 4
+  store i32 %z32, ptr %d7, align 4
+{_CLEAR if resumable else ""}  %payload.next = getelementptr i8, ptr %payload, i64 %payload.size
+  %r.next = getelementptr i8, ptr %r, i64 %record.size
+  %t.next = add i64 %t, 1
+  %more = icmp ult i64 %t.next, %threads
+  br i1 %more, label %thread, label %end
+end:
+  ret void
+}}
+"""
+
+
+_COUNT = f"""
+define internal void @count(ptr %ctx, ptr %r) alwaysinline {{
+{_rec("ran", Record.COUNT)}{_ctx("sum", Context.INSTRUCTIONS)}  %total = add i64 %sum, %ran
+  store i64 %total, ptr %sum.p
+  ret void
+}}
+"""
+
+_ONCE = f"""
+define internal i32 @group(ptr %ctx, i64 %threads) {{
+entry:
+  %r = call ptr @record.of(ptr %ctx, i64 0)
+{_rec_put("pc", Record.PC, "0")}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
+{_ctx("payload.size", Context.PAYLOAD_SIZE)}{_ctx("sum", Context.INSTRUCTIONS)}  br label %thread
+thread:
+  %t = phi i64 [ 0, %entry ], [ %t.next, %on ]
+  %payload = phi ptr [ %payloads, %entry ], [ %payload.next, %on ]
+  %total = phi i64 [ %sum, %entry ], [ %total.next, %on ]
+{_rec_put("zero", Record.COUNT, "0")}{_rec_put("flat", Record.DEPTH, "0")}  %outcome = call i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads)
+  %bad = icmp eq i32 %outcome, {int(Outcome.FAULT)}
+  br i1 %bad, label %fault, label %on
+on:
+{_rec("ran", Record.COUNT)}  %total.next = add i64 %total, %ran
+  %payload.next = getelementptr i8, ptr %payload, i64 %payload.size
+  %t.next = add i64 %t, 1
+  %more = icmp ult i64 %t.next, %threads
+  br i1 %more, label %thread, label %end
+fault:
+  ret i32 1
+end:
+  store i64 %total.next, ptr %sum.p
+  ret i32 0
+}}
+"""
+
+_TURNS = f"""
+define internal i32 @group(ptr %ctx, i64 %threads) {{
+entry:
+  br label %round
+round:
+  br label %loop
+loop:
+  %t = phi i64 [ 0, %round ], [ %t.next, %on ]
+  %running = phi i64 [ 0, %round ], [ %running.next, %on ]
+  %more = icmp ult i64 %t, %threads
+  br i1 %more, label %thread, label %turn.end
+thread:
+  %r = call ptr @record.of(ptr %ctx, i64 %t)
+{_rec("state", Record.STATE)}  %ready = icmp eq i64 %state, {int(ThreadState.READY)}
+  br i1 %ready, label %go, label %on
+go:
+  %payload = call ptr @payload.of(ptr %ctx, i64 %t)
+  %outcome = call i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads)
+  switch i32 %outcome, label %fault [
+    i32 {int(Outcome.END)}, label %ended
+    i32 {int(Outcome.BARRIER)}, label %blocked
+    i32 {int(Outcome.YIELD)}, label %yielded
+  ]
+ended:
+{_rec_put("end", Record.STATE, str(int(ThreadState.DONE)))}  call void @count(ptr %ctx, ptr %r)
+  br label %on
+blocked:
+{_rec_put("block", Record.STATE, str(int(ThreadState.BLOCKED)))}  br label %on
+yielded:
+  br label %on
+on:
+  %ran = phi i64 [ 0, %thread ], [ 0, %ended ], [ 0, %blocked ], [ 1, %yielded ]
+  %running.next = add i64 %running, %ran
+  %t.next = add i64 %t, 1
+  br label %loop
+turn.end:
+  %verdict = call i32 @settle(ptr %ctx, i64 %threads, i64 %running)
+  switch i32 %verdict, label %fault [
+    i32 0, label %round
+    i32 1, label %end
+  ]
+fault:
+  ret i32 1
+end:
+  ret i32 0
+}}
+"""
+
+# Every barrier signals and waits and nobody yields: all threads run in every round, and either all
+# end or all meet at one barrier.
+_ROUNDS = f"""
+define internal i32 @group(ptr %ctx, i64 %threads) {{
+entry:
+  %record = call ptr @record.of(ptr %ctx, i64 0)
+{_ctx("size", Context.RECORD_SIZE)}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
+{_ctx("payload.size", Context.PAYLOAD_SIZE)}  br label %round
+round:
+  br label %thread
+thread:
+  %t = phi i64 [ 0, %round ], [ %t.next, %on ]
+  %r = phi ptr [ %record, %round ], [ %r.next, %on ]
+  %payload = phi ptr [ %payloads, %round ], [ %payload.next, %on ]
+  %ended = phi i64 [ 0, %round ], [ %ended.next, %on ]
+  %place = phi i64 [ -1, %round ], [ %place.next, %on ]
+  %mixed = phi i1 [ false, %round ], [ %mixed.next, %on ]
+  %outcome = call i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads)
+  switch i32 %outcome, label %fault [
+    i32 {int(Outcome.END)}, label %end
+    i32 {int(Outcome.BARRIER)}, label %met
+  ]
+end:
+{_rec_put("end", Record.STATE, str(int(ThreadState.DONE)))}  call void @count(ptr %ctx, ptr %r)
+  %ended.more = add i64 %ended, 1
+  br label %on
+met:
+{_rec_put("met", Record.STATE, str(int(ThreadState.BLOCKED)))}{_rec("site", Record.PLACE)}  %known = icmp ne i64 %place, -1
+  %differs = icmp ne i64 %place, %site
+  %clash = and i1 %known, %differs
+  %mixed.more = or i1 %mixed, %clash
+  br label %on
+on:
+  %ended.next = phi i64 [ %ended.more, %end ], [ %ended, %met ]
+  %place.next = phi i64 [ %place, %end ], [ %site, %met ]
+  %mixed.next = phi i1 [ %mixed, %end ], [ %mixed.more, %met ]
+  %t.next = add i64 %t, 1
+  %r.next = getelementptr i8, ptr %r, i64 %size
+  %payload.next = getelementptr i8, ptr %payload, i64 %payload.size
+  %more = icmp ult i64 %t.next, %threads
+  br i1 %more, label %thread, label %judge
+judge:
+  %none = icmp eq i64 %ended.next, 0
+  br i1 %none, label %all.met, label %some.ended
+all.met:
+  br i1 %mixed.next, label %bad, label %round
+some.ended:
+  %all = icmp eq i64 %ended.next, %threads
+  br i1 %all, label %done, label %bad
+bad:
+  %kind = select i1 %none, i64 {int(FaultKind.PLACES)}, i64 {int(FaultKind.ENDED)}
+{_put("kind", Context.FAULT, "%kind")}  br label %fault
+fault:
+  ret i32 1
+done:
+  ret i32 0
+}}
+"""
+
+_SETTLE = f"""
+define internal i32 @settle(ptr %ctx, i64 %threads, i64 %running) {{
+entry:
+  br label %look
+look:
+  %t = phi i64 [ 0, %entry ], [ %t.next, %look ]
+  %least = phi i64 [ -1, %entry ], [ %least.next, %look ]
+  %least.done = phi i64 [ -1, %entry ], [ %least.done.next, %look ]
+  %done = phi i64 [ 0, %entry ], [ %done.next, %look ]
+  %r = call ptr @record.of(ptr %ctx, i64 %t)
+{_rec("state", Record.STATE)}{_rec("arrived", Record.ARRIVED)}  %is.done = icmp eq i64 %state, {int(ThreadState.DONE)}
+  %least.next = call i64 @llvm.umin.i64(i64 %least, i64 %arrived)
+  %ended = select i1 %is.done, i64 %arrived, i64 -1
+  %least.done.next = call i64 @llvm.umin.i64(i64 %least.done, i64 %ended)
+  %one = zext i1 %is.done to i64
+  %done.next = add i64 %done, %one
+  %t.next = add i64 %t, 1
+  %again = icmp ult i64 %t.next, %threads
+  br i1 %again, label %look, label %free
+free:
+  %all.done = icmp eq i64 %done.next, %threads
+  br i1 %all.done, label %finished, label %pass
+pass:
+  %u = phi i64 [ 0, %free ], [ %u.next, %pass.on ]
+  %stuck = phi i64 [ 0, %free ], [ %stuck.next, %pass.on ]
+  %missing = phi i1 [ false, %free ], [ %missing.next, %pass.on ]
+  %place = phi i64 [ -1, %free ], [ %place.next, %pass.on ]
+  %mixed = phi i1 [ false, %free ], [ %mixed.next, %pass.on ]
+  %freed = phi i64 [ 0, %free ], [ %freed.next, %pass.on ]
+  %q = call ptr @record.of(ptr %ctx, i64 %u)
+  %q.state = getelementptr i64, ptr %q, i64 {int(Record.STATE)}
+  %s = load i64, ptr %q.state
+  %is.blocked = icmp eq i64 %s, {int(ThreadState.BLOCKED)}
+  br i1 %is.blocked, label %waiting, label %pass.on
+waiting:
+  %q.passed = getelementptr i64, ptr %q, i64 {int(Record.PASSED)}
+  %passed = load i64, ptr %q.passed
+  %opens = icmp uge i64 %least.next, %passed
+  br i1 %opens, label %open, label %held
+open:
+  store i64 {int(ThreadState.FREE)}, ptr %q.state
+  %q.place = getelementptr i64, ptr %q, i64 {int(Record.PLACE)}
+  %site = load i64, ptr %q.place
+  %q.sync = getelementptr i64, ptr %q, i64 {int(Record.SYNC)}
+  %sync = load i64, ptr %q.sync
+  %syncs = icmp ne i64 %sync, 0
+  %known = icmp ne i64 %place, -1
+  %differs = icmp ne i64 %place, %site
+  %clash = and i1 %known, %differs
+  %clashes = and i1 %clash, %syncs
+  %mixed.more = or i1 %mixed, %clashes
+  %place.more = select i1 %syncs, i64 %site, i64 %place
+  %freed.more = add i64 %freed, 1
+  br label %pass.on
+held:
+  %lost = icmp ult i64 %least.done.next, %passed
+  %missing.more = or i1 %missing, %lost
+  %stuck.more = add i64 %stuck, 1
+  br label %pass.on
+pass.on:
+  %stuck.next = phi i64 [ %stuck, %pass ], [ %stuck, %open ], [ %stuck.more, %held ]
+  %missing.next = phi i1 [ %missing, %pass ], [ %missing, %open ], [ %missing.more, %held ]
+  %place.next = phi i64 [ %place, %pass ], [ %place.more, %open ], [ %place, %held ]
+  %mixed.next = phi i1 [ %mixed, %pass ], [ %mixed.more, %open ], [ %mixed, %held ]
+  %freed.next = phi i64 [ %freed, %pass ], [ %freed.more, %open ], [ %freed, %held ]
+  %u.next = add i64 %u, 1
+  %u.again = icmp ult i64 %u.next, %threads
+  br i1 %u.again, label %pass, label %judge
+judge:
+  br i1 %mixed.next, label %bad.places, label %judge.ended
+judge.ended:
+  br i1 %missing.next, label %bad.ended, label %judge.stuck
+judge.stuck:
+  %idle = icmp eq i64 %running, 0
+  %none = icmp eq i64 %freed.next, 0
+  %some = icmp ne i64 %stuck.next, 0
+  %quiet = and i1 %idle, %none
+  %deadlock = and i1 %quiet, %some
+  br i1 %deadlock, label %bad.deadlock, label %release
+release:
+  %v = phi i64 [ 0, %judge.stuck ], [ %v.next, %release ]
+  %w = call ptr @record.of(ptr %ctx, i64 %v)
+  %w.state = getelementptr i64, ptr %w, i64 {int(Record.STATE)}
+  %w.s = load i64, ptr %w.state
+  %w.free = icmp eq i64 %w.s, {int(ThreadState.FREE)}
+  %w.new = select i1 %w.free, i64 {int(ThreadState.READY)}, i64 %w.s
+  store i64 %w.new, ptr %w.state
+  %v.next = add i64 %v, 1
+  %v.again = icmp ult i64 %v.next, %threads
+  br i1 %v.again, label %release, label %go.on
+go.on:
+  ret i32 0
+finished:
+  ret i32 1
+bad.places:
+  br label %bad
+bad.ended:
+  br label %bad
+bad.deadlock:
+  br label %bad
+bad:
+  %kind = phi i64 [ {int(FaultKind.PLACES)}, %bad.places ], [ {int(FaultKind.ENDED)}, %bad.ended ], [ {int(FaultKind.DEADLOCK)}, %bad.deadlock ]
+{_put("kind", Context.FAULT, "%kind")}  ret i32 2
+}}
+"""
+
+_RUN = f"""
+define i32 @run(ptr %ctx, i64 %groups) {{
+entry:
+{_ctx("threads", Context.THREADS)}{_ctx("stop.i", Context.STOP)}  %stop = inttoptr i64 %stop.i to ptr
+{_ctx("next.i", Context.NEXT)}  %next = inttoptr i64 %next.i to ptr
+{_ctx("chunk", Context.CHUNK)}  br label %take
+take:
+  %first = atomicrmw add ptr %next, i64 %chunk monotonic, align 8
+  %some = icmp ult i64 %first, %groups
+  br i1 %some, label %taken, label %end
+taken:
+  %after = add i64 %first, %chunk
+  %last = call i64 @llvm.umin.i64(i64 %after, i64 %groups)
+  br label %loop
+loop:
+  %g = phi i64 [ %first, %taken ], [ %g.next, %on ]
+  %more = icmp ult i64 %g, %last
+  br i1 %more, label %check, label %take
+check:
+  %limit = load atomic i64, ptr %stop monotonic, align 8
+  %wanted = icmp ult i64 %g, %limit
+  br i1 %wanted, label %go, label %end
+go:
+  call void @prepare(ptr %ctx, i64 %g, i64 %threads)
+  %bad = call i32 @group(ptr %ctx, i64 %threads)
+  %g.next = add i64 %g, 1
+  %fine = icmp eq i32 %bad, 0
+  br i1 %fine, label %on, label %fault
+on:
+  br label %loop
+fault:
+  %who.p = getelementptr i64, ptr %ctx, i64 {int(Context.THREAD)}
+  %who = load i64, ptr %who.p
+{_put("fault.thread", Context.FAULT_THREAD, "%who")}{_put("fault.group", Context.FAULT_GROUP, "%g")}  atomicrmw umin ptr %stop, i64 %g monotonic, align 8
+  ret i32 1
+end:
+  ret i32 0
+}}
+"""
+
+
+def driver(resumable: bool, rounds: bool, has_scratch: bool) -> str:
+    """The driver's functions for a kernel with or without resume points.
+
+    `rounds` says that those are only barriers where threads signal and wait at once.
+    """
+    turns = _COUNT + (_ROUNDS if rounds else _SETTLE + _TURNS)
+    return "".join(
+        (
+            *(_RECORD, _turn(has_scratch), _prepare(resumable)),
+            *(turns if resumable else _ONCE, _RUN),
+        )
+    )

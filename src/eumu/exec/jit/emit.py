@@ -1,0 +1,194 @@
+"""Writes LLVM IR as text: names, types, constants, calls of intrinsics.
+
+A lane vector of width 1 is a scalar in LLVM, a wider one a vector; half and bfloat lanes are held
+as their 16 bits, so that no conversion is left to the target's choice.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from eumu.types import BF, BOOL, DF, HF, F, Type
+
+
+def scalar_type(type: Type) -> str:
+    """The LLVM type of one lane."""
+    if type is BOOL:
+        return "i1"
+    if type is F:
+        return "float"
+    if type is DF:
+        return "double"
+    return f"i{type.bits}"
+
+
+def vector_of(scalar: str, width: int) -> str:
+    """An LLVM vector, or the scalar itself for one lane."""
+    return scalar if width == 1 else f"<{width} x {scalar}>"
+
+
+def lane_type(type: Type, width: int) -> str:
+    """The LLVM type of `width` lanes."""
+    return vector_of(scalar_type(type), width)
+
+
+def int_type(type: Type, width: int) -> str:
+    """The LLVM type of the bits of `width` lanes."""
+    return vector_of("i1" if type is BOOL else f"i{type.bits}", width)
+
+
+def literal(type: Type, bits: int) -> str:
+    """A bit pattern as a scalar constant."""
+    if type is BOOL:
+        return "true" if bits else "false"
+    if type is F:
+        value = struct.unpack("<f", struct.pack("<I", bits & 0xFFFFFFFF))[0]
+        if value != value:  # LLVM's text form takes a NaN as the double that it widens to
+            sign, fraction = bits >> 31, bits & 0x7FFFFF
+            return f"0x{(sign << 63) | (0x7FF << 52) | (fraction << 29):016X}"
+        return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+    if type is DF:
+        return f"0x{bits & (1 << 64) - 1:016X}"
+    return str(signed(bits, type.bits))
+
+
+def signed(value: int, bits: int) -> int:
+    """The two's complement value of the low `bits` of a number."""
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def vector_literal(scalar: str, items: Sequence[str]) -> str:
+    """A constant vector from the texts of its lanes."""
+    if len(items) == 1:
+        return items[0]
+    if len(set(items)) == 1:
+        return f"splat ({scalar} {items[0]})"
+    return "<" + ", ".join(f"{scalar} {item}" for item in items) + ">"
+
+
+class Emitter:
+    """Collects the lines of one LLVM function and the declarations that it needs."""
+
+    def __init__(self, *, half_conversions: bool = True) -> None:
+        self.half_conversions = half_conversions  # the host converts half in hardware
+        self.lines: list[str] = []
+        self.entry: list[str] = []  # allocas
+        self.declarations: dict[str, str] = {}
+        self.support: dict[str, str] = {}  # definitions of support functions, by name
+        self._names = 0
+        self._label = "entry"
+
+    def name(self, hint: str = "t") -> str:
+        self._names += 1
+        return f"{hint}{self._names}"
+
+    def do(self, text: str) -> None:
+        self.lines.append("  " + text)
+
+    def op(self, text: str) -> str:
+        """Append an instruction and give its result a name."""
+        name = f"%{self.name()}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
+        self._label = name
+
+    def current_label(self) -> str:
+        """The label of the LLVM block that is being written."""
+        return self._label
+
+    def alloca(self, type: str, initial: str | None = "zeroinitializer") -> str:
+        """Stack space for the whole function, set to `initial` on entry."""
+        name = f"%{self.name('a')}"
+        self.entry.append(f"  {name} = alloca {type}")
+        if initial is not None:
+            self.entry.append(f"  store {type} {initial}, ptr {name}")
+        return name
+
+    def call(self, result: str, name: str, *args: tuple[str, str], attributes: str = "") -> str:
+        """Call a function, declaring it if it is an intrinsic; `args` are (type, value)."""
+        if name.startswith("llvm."):
+            types = ", ".join(t for t, _ in args)
+            self.declarations[name] = f"declare {result} @{name}({types})"
+        text = f"call {result} @{name}({', '.join(f'{t} {v}' for t, v in args)}){attributes}"
+        if result == "void":
+            self.do(text)
+            return ""
+        return self.op(text)
+
+    def intrinsic(self, base: str, vector: str, *args: str, extra: str = "") -> str:
+        """Call an intrinsic overloaded on one type whose arguments and result all have it."""
+        mangled = mangle(vector)
+        operands = [(vector, a) for a in args]
+        if extra:
+            kind, value = extra.split()
+            operands.append((kind, value))
+        return self.call(vector, f"llvm.{base}.{mangled}", *operands)
+
+    def bitcast(self, value: str, source: str, target: str) -> str:
+        return value if source == target else self.op(f"bitcast {source} {value} to {target}")
+
+    def splat(self, value: str, scalar: str, width: int) -> str:
+        """One lane repeated."""
+        if width == 1:
+            return value
+        vector = vector_of(scalar, width)
+        first = self.op(f"insertelement {vector} poison, {scalar} {value}, i64 0")
+        return self.op(
+            f"shufflevector {vector} {first}, {vector} poison, <{width} x i32> zeroinitializer"
+        )
+
+    def shuffle(self, value: str, scalar: str, width: int, lanes: Sequence[int]) -> str:
+        """Result lane k is lane lanes[k]; -1 leaves a lane undefined."""
+        if list(lanes) == list(range(width)):
+            return value
+        if width == 1:
+            return self.splat(value, scalar, len(lanes))
+        vector = vector_of(scalar, width)
+        if len(lanes) == 1:
+            return self.op(f"extractelement {vector} {value}, i64 {lanes[0]}")
+        indices = ", ".join("i32 poison" if k < 0 else f"i32 {k}" for k in lanes)
+        return self.op(
+            f"shufflevector {vector} {value}, {vector} poison, <{len(lanes)} x i32> <{indices}>"
+        )
+
+    def blend(self, a: str, b: str, scalar: str, width: int, lanes: Sequence[int]) -> str:
+        """Lanes of two vectors of `width` > 1; indices from `width` on name lanes of b."""
+        vector = vector_of(scalar, width)
+        indices = ", ".join("i32 poison" if k < 0 else f"i32 {k}" for k in lanes)
+        return self.op(
+            f"shufflevector {vector} {a}, {vector} {b}, <{len(lanes)} x i32> <{indices}>"
+        )
+
+
+def mangle(type: str) -> str:
+    """How LLVM spells a type in the name of an overloaded intrinsic."""
+    if type.startswith("<"):
+        count, scalar = type[1:-1].split(" x ")
+        return f"v{count}{mangle(scalar)}"
+    return {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}.get(type, type)
+
+
+def bit_width(type: Type) -> int:
+    """Bits of a lane; one for a predicate."""
+    return 1 if type is BOOL else type.bits
+
+
+__all__ = [
+    "BF",
+    "HF",
+    "Emitter",
+    "bit_width",
+    "int_type",
+    "lane_type",
+    "literal",
+    "mangle",
+    "scalar_type",
+    "signed",
+    "vector_literal",
+    "vector_of",
+]

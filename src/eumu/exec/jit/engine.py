@@ -1,0 +1,198 @@
+"""The engine: compiles a grid's function once for each specialisation and launches it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from eumu.errors import Finding, Unsupported
+from eumu.exec.findings import Notebook
+from eumu.exec.grid import CONCURRENT_THREADS, Grid, RunStats
+from eumu.exec.host import Host
+from eumu.exec.jit import cache
+from eumu.exec.jit.faults import Report
+from eumu.exec.jit.lanes import Shape, shape_of_constants
+from eumu.exec.jit.launch import Compiled, Launch, Worker
+from eumu.exec.jit.layout import Context, FaultKind
+from eumu.exec.jit.module import Special
+from eumu.exec.jit.report import seen
+from eumu.exec.jit.target import Processor, host
+from eumu.exec.jit.workers import cores
+from eumu.exec.state import local_ids
+from eumu.ir import Function, Rounding
+from eumu.ir.passes import fold_modes
+
+_KERNELS = 256  # compiled kernels that are kept
+_SMALL = 20_000  # instructions: fewer are done before another worker has woken up
+
+
+@dataclass(slots=True)
+class _Ready:
+    """A function compiled for grids that differ only in counts, arguments and surfaces.
+
+    `function` is kept so that its identity stays its own.
+    """
+
+    function: Function
+    compiled: Compiled
+    idle: list[Worker] = field(default_factory=list)
+    work: int = _SMALL  # instructions of a group, as last seen
+
+
+class Jit:
+    """Runs grids as machine code; `Engine` protocol.
+
+    `workers` is how many threads share the groups (all cores by default, EUMU_WORKERS if set).
+    """
+
+    name = "jit"
+
+    def __init__(self, workers: int | None = None, processor: Processor | None = None) -> None:
+        self.workers = workers or int(os.environ.get("EUMU_WORKERS", "0")) or cores()
+        self.processor = processor or host()
+        self._ready: OrderedDict[tuple[object, ...], _Ready] = OrderedDict()
+        self._kernels: OrderedDict[tuple[int, Special], tuple[Function, Compiled]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def run(self, grid: Grid, host: Host) -> RunStats:
+        """Run every group; raises `Fault`, or `Unsupported` before anything has run."""
+        groups = grid.groups
+        if groups == 0:
+            return RunStats(0, 0, 0)
+        ready = self._prepared(grid)
+        symbols = _symbols(grid)
+        workers = self._workers(ready, grid)
+        Launch(ready.compiled, grid, host, symbols).run(workers)
+        faulty = [w for w in workers if w.get(Context.FAULT) != FaultKind.NONE]
+        findings = _findings(ready.compiled, grid, workers)
+        if faulty:
+            first = min(faulty, key=lambda w: w.get(Context.FAULT_GROUP))
+            fault = Report(ready.compiled, grid, host, first).fault()
+            fault.findings = findings
+            raise fault
+        instructions = sum(w.get(Context.INSTRUCTIONS) for w in workers)
+        with self._lock:
+            ready.work = instructions // groups
+            ready.idle += workers
+        return RunStats(instructions, groups * grid.threads_per_group, groups, findings)
+
+    def compile(self, grid: Grid) -> Compiled:
+        """The machine code for a grid, from memory, from disk, or made now."""
+        special = specialise(grid)
+        key = (id(grid.function), special)
+        with self._lock:
+            found = self._kernels.get(key)
+            if found is not None:
+                self._kernels.move_to_end(key)
+                return found[1]
+        compiled = cache.compiled(_folded(grid.function), special, self.processor)
+        with self._lock:
+            self._kernels[key] = grid.function, compiled
+            _bound(self._kernels)
+        return compiled
+
+    def _prepared(self, grid: Grid) -> _Ready:
+        payload = grid.payload
+        key = (
+            *(id(grid.function), grid.local_size, grid.slm_bytes, grid.scratch_bytes),
+            *(payload.local_id_offset, payload.local_id_pitch),
+            *(payload.cross_thread_offset, payload.size, payload.r0),
+        )
+        with self._lock:
+            ready = self._ready.get(key)
+            if ready is not None:
+                self._ready.move_to_end(key)
+                return ready
+        made = _Ready(grid.function, self.compile(grid))
+        with self._lock:
+            ready = self._ready.setdefault(key, made)
+            _bound(self._ready)
+        return ready
+
+    def _workers(self, ready: _Ready, grid: Grid) -> list[Worker]:
+        """Memory for as many workers as the grid can use."""
+        groups = grid.groups
+        most = min(self.workers, CONCURRENT_THREADS // grid.threads_per_group)
+        wanted = max(1, min(most, groups)) if groups * ready.work > _SMALL else 1
+        with self._lock:
+            taken = [ready.idle.pop() for _ in range(min(wanted, len(ready.idle)))]
+        return [*taken, *(Worker(ready.compiled, grid) for _ in range(wanted - len(taken)))]
+
+
+def _bound(kept: OrderedDict[Any, Any]) -> None:
+    """Forget what was used longest ago."""
+    while len(kept) > _KERNELS:
+        kept.popitem(last=False)
+
+
+def _findings(compiled: Compiled, grid: Grid, workers: Sequence[Worker]) -> tuple[Finding, ...]:
+    """What the reports of a checked function noted."""
+    if not compiled.reports:
+        return ()
+    sites = {n: compiled.module.sites[n] for n in compiled.reports}
+    noted = (item for w in workers for item in seen(grid.function, sites, w.context))
+    return Notebook(noted).findings(grid)
+
+
+def _symbols(grid: Grid) -> list[int]:
+    for name in grid.function.symbols:
+        if name not in grid.symbols:
+            raise Unsupported(f"the address of symbol {name!r}")
+    return [grid.symbols[name] for name in grid.function.symbols]
+
+
+def _folded(function: Function) -> Function:
+    """The function with concrete rounding; the device has usually folded it already."""
+    rounds = {op.attrs.get("rounding") for block in function.blocks for op in block.ops if op.attrs}
+    return fold_modes(function) if Rounding.CR0 in rounds else function
+
+
+def specialise(grid: Grid) -> Special:
+    """What of a grid the code depends on."""
+    payload, width = grid.payload, grid.function.width
+    if width > 64:
+        raise Unsupported(f"{width} lanes a thread in the fast engine")
+    full = prod(grid.local_size) % width == 0
+    shapes: tuple[Shape | None, ...] = ()
+    if full and payload.local_id_offset is not None:
+        shapes = local_id_shapes(grid)
+    return Special(
+        full,
+        shapes,
+        payload.local_id_offset or 0,
+        payload.local_id_pitch,
+        grid.slm_bytes,
+        grid.scratch_bytes,
+        payload.r0,
+    )
+
+
+_SHAPES: dict[tuple[tuple[int, int, int], int], tuple[Shape | None, ...]] = {}
+
+
+def local_id_shapes(grid: Grid) -> tuple[Shape | None, ...]:
+    """Per dimension the pattern of local ids that all threads share, if they do."""
+    key = (grid.local_size, grid.function.width)
+    if key not in _SHAPES:
+        if len(_SHAPES) > 1024:
+            _SHAPES.clear()
+        _SHAPES[key] = _find_shapes(grid)
+    return _SHAPES[key]
+
+
+def _find_shapes(grid: Grid) -> tuple[Shape | None, ...]:
+    shapes: list[Shape | None] = []
+    for ids in local_ids(grid):
+        found = [shape_of_constants(tuple(map(int, row)), 16) for row in ids]
+        kinds = {(f[0].groups, f[0].offsets) if f else None for f in found}
+        only = kinds.pop()
+        if kinds or only is None:
+            shapes.append(None)
+        else:
+            shapes.append(Shape(only[0], only[1], bound=int(ids.max())))
+    return tuple(shapes)

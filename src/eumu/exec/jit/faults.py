@@ -1,0 +1,218 @@
+"""What compiled code recorded about a fault, as the exception that the interpreter raises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu import addresses
+from eumu.errors import Fault, Span
+from eumu.exec.grid import Grid
+from eumu.exec.host import Host
+from eumu.exec.jit.blocks import CALL_DEPTH
+from eumu.exec.jit.kernel import Site
+from eumu.exec.jit.launch import Compiled, Worker
+from eumu.exec.jit.layout import Context, FaultKind, Record, ThreadState
+from eumu.exec.state import instruction_text
+from eumu.ir import Function, Op, Space
+
+_DIVERGENT = "barrier in divergent control flow"
+_VERBS = {
+    "load": "load",
+    "store": "store",
+    "load_block": "block load",
+    "store_block": "block store",
+    "atomic": "atomic operation",
+}
+
+
+class Report:
+    """Reads one worker's fault."""
+
+    def __init__(self, compiled: Compiled, grid: Grid, host: Host, worker: Worker) -> None:
+        self.grid, self.host, self.worker = grid, host, worker
+        self.function: Function = grid.function
+        self.sites = compiled.module.sites
+        self.kind = FaultKind(worker.get(Context.FAULT))
+        self.record_size = compiled.module.record_size
+
+    def fault(self) -> Fault:
+        """The exception."""
+        if self.kind in (FaultKind.ENDED, FaultKind.PLACES, FaultKind.DEADLOCK):
+            return self._group_fault()
+        site = self.sites[self.worker.get(Context.FAULT_SITE)]
+        lanes = _bits(self.worker.get(Context.FAULT_LANES))
+        if self.kind is FaultKind.ACCESS:
+            return self._access(site, lanes)
+        if self.kind is FaultKind.FUEL:
+            fuel = self.grid.fuel
+            reason = f"instruction budget: the thread ran more than fuel={fuel} instructions"
+            note = "the last backward branch is shown; a loop may never end"
+            return self._at(reason, site.inst, lanes, None, [note])
+        if self.kind is FaultKind.DIVERGENT:
+            return self._lanes_elsewhere(site, lanes)
+        if self.kind is FaultKind.INDIRECT:
+            address = self.worker.get(Context.FAULT_ADDRESS)
+            reason = f"register-indirect access at {address:#x} is outside every variable"
+            return self._at(reason, site.inst, self._shifted(site, lanes), address)
+        if self.kind is FaultKind.CALLS:
+            return self._at(f"more than {CALL_DEPTH} nested calls", site.inst)
+        return self._at(site.what.removeprefix("trap "), site.inst, lanes)
+
+    def _at(
+        self,
+        reason: str,
+        inst: int,
+        lanes: Sequence[int] = (),
+        address: int | None = None,
+        notes: Sequence[str] = (),
+        thread: int | None = None,
+    ) -> Fault:
+        span = self._span(inst)
+        text = [] if span else [f"instruction: {instruction_text(self.function, inst)}"]
+        return Fault(
+            reason,
+            kernel=self.function.name,
+            span=span,
+            group=self.grid.group(self.worker.get(Context.FAULT_GROUP)),
+            thread=self.worker.get(Context.FAULT_THREAD) if thread is None else thread,
+            lanes=tuple(lanes),
+            address=address,
+            notes=(*(text if inst >= 0 else []), *notes),
+        )
+
+    def _span(self, inst: int) -> Span | None:
+        spans = self.function.spans
+        return spans[inst] if 0 <= inst < len(spans) else None
+
+    # ---- accesses
+
+    def _access(self, site: Site, lanes: Sequence[int]) -> Fault:
+        op = self._operation(site)
+        space: Space = op.attrs["space"]
+        address, size = self.worker.get(Context.FAULT_ADDRESS), _size(op)
+        where = self._where(space, self.worker.get(Context.SURFACE_FAULT))
+        reason = f"{_VERBS[op.name]} of {size} bytes at {address:#x}{where}"
+        notes = [self.host.describe(address)] if space is Space.FLAT else []
+        return self._at(reason, site.inst, self._shifted(site, lanes), address, notes)
+
+    def _operation(self, site: Site) -> Op:
+        """The memory operation of a site."""
+        ops = self.function.blocks[site.block].ops
+        return ops[site.op]
+
+    def _shifted(self, site: Site, lanes: Sequence[int]) -> tuple[int, ...]:
+        """Lanes of an operation as lanes of the thread."""
+        for op in self.function.blocks[site.block].ops:
+            if op.inst == site.inst and op.name == "exec_mask":
+                return tuple(lane + int(op.attrs["offset"]) for lane in lanes)
+        return tuple(lanes)
+
+    def _where(self, space: Space, surface: int) -> str:
+        if space is Space.FLAT:
+            return " is outside every allocation"
+        slm = f" is outside the {self.grid.slm_bytes} bytes of shared local memory"
+        scratch = f" is outside the {self.grid.scratch_bytes} bytes of scratch space"
+        if space is Space.SLM:
+            return slm
+        if space is Space.SCRATCH:
+            return scratch
+        bound = self.grid.surfaces.get(surface)
+        if bound is not None:
+            return f" is outside the {bound.size} bytes of surface {surface}"
+        if surface == addresses.BTI_SLM:
+            return slm
+        if surface == addresses.SCRATCH_STATE:
+            return scratch
+        if surface in (addresses.BTI_STATELESS, addresses.BTI_STATELESS_NON_COHERENT):
+            return " is outside every allocation"
+        return f", and no surface is bound to index {surface:#x}"
+
+    # ---- barriers
+
+    def _lanes_elsewhere(self, site: Site, here: Sequence[int]) -> Fault:
+        alive = _bits(self.worker.get(Context.FAULT_ADDRESS))
+        absent = [lane for lane in alive if lane not in set(here)]
+        reason = f"{_DIVERGENT}: lanes {_ranges(absent)} of the thread are elsewhere"
+        return self._at(
+            reason, site.inst, here, None, [f"lanes {_ranges(here)} are at the barrier"]
+        )
+
+    def _records(self) -> NDArray[np.uint64]:
+        """The fixed words of every thread's record, uint64[threads, Record.FRAMES]."""
+        threads = self.grid.threads_per_group
+        rows = self.worker.records[: threads * self.record_size].view(np.uint64)
+        return rows.reshape(threads, -1)[:, : Record.FRAMES]
+
+    def _group_fault(self) -> Fault:
+        records = self._records()
+        state = records[:, Record.STATE]
+        ended = np.flatnonzero(state == ThreadState.DONE)
+        freed = np.flatnonzero((state == ThreadState.FREE) & (records[:, Record.SYNC] != 0))
+        held = np.flatnonzero(state == ThreadState.BLOCKED)
+        freed = freed if len(freed) else held
+        passed, arrived = records[:, Record.PASSED], records[:, Record.ARRIVED]
+        notes: list[str] = []
+        if self.kind is FaultKind.PLACES:
+            members, reason = freed, "threads of the group meet at different barriers"
+        elif self.kind is FaultKind.ENDED:
+            members = held
+            gone = _threads(ended[arrived[ended] < passed[held].max()])
+            reason = f"{gone} of the group ended without reaching it"
+            notes = [f"{gone} ended"]
+        else:
+            members = held
+            waiting = f"{_threads(members)} wait at a barrier that not all signalled"
+            return self._barrier_fault(f"deadlock: {waiting}", members, records, notes)
+        return self._barrier_fault(f"{_DIVERGENT}: {reason}", members, records, notes)
+
+    def _barrier_fault(
+        self,
+        reason: str,
+        members: NDArray[np.intp],
+        records: NDArray[np.uint64],
+        notes: Sequence[str],
+    ) -> Fault:
+        insts = np.array([self.sites[int(p)].inst for p in records[members, Record.PLACE]])
+        who = [
+            f"{_threads(members[insts == inst])} wait at {self._place(int(inst))}"
+            for inst in np.unique(insts)
+        ]
+        first = int(members[0])
+        return self._at(reason, int(insts[0]), (), None, [*who, *notes], first)
+
+    def _place(self, inst: int) -> str:
+        span = self._span(inst)
+        return str(span) if span else instruction_text(self.function, inst)
+
+
+def _size(op: Op) -> int:
+    """Bytes of one lane's access."""
+    if op.name in ("load", "atomic"):
+        return int(op.attrs["type"].size * op.attrs.get("count", 1))
+    if op.name == "store":
+        return int(op.args[2].type.size * op.attrs["count"])
+    value = op.result if op.name == "load_block" else op.args[2]
+    return value.type.size * value.width
+
+
+def _bits(mask: int) -> list[int]:
+    return [k for k in range(64) if mask >> k & 1]
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers in short: `0-7, 9`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1] = [runs[-1][0], int(number)]
+        else:
+            runs.append([int(number), int(number)])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def _threads(numbers: Sequence[int] | NDArray[np.intp]) -> str:
+    found = [int(n) for n in numbers]
+    return f"thread{'s' * (len(found) != 1)} {_ranges(found)}"

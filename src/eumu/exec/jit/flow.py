@@ -1,0 +1,136 @@
+"""What can be waiting where: the static side of "the lowest waiting block runs next".
+
+A block runs with the lanes that wait at it.  For every block this finds the other blocks at which
+lanes of the same frame may be waiting when it starts (its *parked* set), and whether it certainly
+runs with all lanes of the thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from eumu.errors import InternalError, Unsupported
+from eumu.ir import Function, Terminator, Value
+
+
+@dataclass(slots=True)
+class Flow:
+    """Per block; unreachable blocks have no entry in `parked`."""
+
+    parked: dict[int, frozenset[int]] = field(default_factory=dict)
+    partial: dict[int, bool] = field(
+        default_factory=dict
+    )  # some lanes may have ended or wait below
+    edges: dict[int, set[int]] = field(default_factory=dict)
+    waiting: set[int] = field(default_factory=set)  # blocks that ever need a park mask
+
+    def full(self, block: int) -> bool:
+        """Whether the block certainly runs with every lane that the thread started with."""
+        return not self.partial[block] and not self.parked[block]
+
+
+Step = tuple[int, frozenset[int]]
+
+
+def go(target: int, parked: frozenset[int], flow: Flow | None = None) -> Iterator[Step]:
+    """Where control can be next when all executing lanes move to `target`."""
+    lower = sorted(k for k in parked if k < target)
+    if lower:
+        if flow is not None:
+            flow.waiting.add(target)
+        yield from resume(parked | {target})
+    else:
+        yield target, parked - {target}
+
+
+def resume(parked: frozenset[int]) -> Iterator[Step]:
+    """Where control can be next when no lane executes."""
+    for k in sorted(parked):
+        yield k, frozenset(j for j in parked if j > k)
+
+
+def analyse(function: Function, full_masks: Callable[[int, Value], bool]) -> Flow:
+    """Iterate to the fixed point.
+
+    `full_masks(block, m)` says whether mask m has all lanes of the thread.
+    """
+    flow = Flow()
+    work: list[int] = []
+
+    def enter(block: int, source: int | None, parked: frozenset[int], partial: bool) -> None:
+        if source is not None:
+            flow.edges.setdefault(source, set()).add(block)
+        old, was = flow.parked.get(block), flow.partial.get(block, False)
+        flow.parked[block] = parked | (old or frozenset())
+        flow.partial[block] = partial or was
+        if old is None or flow.parked[block] != old or flow.partial[block] != was:
+            work.append(block)
+
+    enter(0, None, frozenset(), False)
+    while work:
+        i = work.pop()
+        end = function.blocks[i].end
+        if end is None:
+            raise InternalError(f"IR block {function.blocks[i].label} has no terminator")
+        for target, parked, partial in _exits(flow, i, end, full_masks):
+            enter(target, i, parked, partial)
+    _add_returns(function, flow)
+    return flow
+
+
+def _exits(
+    flow: Flow, i: int, end: Terminator, full_masks: Callable[[int, Value], bool]
+) -> Iterator[tuple[int, frozenset[int], bool]]:
+    parked, partial = flow.parked[i], flow.partial[i]
+    if end.name == "barrier" and end.args:
+        raise Unsupported("named barriers on the fast engine")
+    if end.name in ("jump", "branch", "switch", "barrier"):
+        for target in end.targets:
+            for j, rest in go(target, parked, flow):
+                yield j, rest, partial
+    elif end.name == "diverge":
+        low, high = min(end.targets), max(end.targets)
+        if low != high:
+            flow.waiting.add(high)
+            for j, rest in resume(parked | {high}):
+                yield j, rest, partial
+        for j, rest in go(low, parked | ({high} - {low}), flow):
+            yield j, rest, partial
+    elif end.name == "ret":
+        everybody = flow.full(i) and full_masks(i, end.args[0])
+        for j, rest in resume(parked):
+            yield j, rest, True
+        if not everybody:
+            for j, rest in go(end.targets[0], parked, flow):
+                yield j, rest, True
+    elif end.name == "call_indirect" or end.attrs.get("saves"):
+        raise Unsupported("calls of function pointers and recursion on the fast engine")
+    elif end.name == "call":
+        callee, after = end.targets
+        all_lanes = flow.full(i) and full_masks(i, end.args[0])
+        yield callee, frozenset(), partial or not all_lanes
+        flow.waiting.add(after)
+        for j, rest in resume(parked | {after}):
+            yield j, rest, partial
+    elif end.name != "trap":
+        raise InternalError(f"IR terminator {end.name}")
+
+
+def _add_returns(function: Function, flow: Flow) -> None:
+    """Edges from every block that can empty a frame to what runs in the caller."""
+    resumed: set[int] = set()
+    calls: set[int] = set()
+    for i in flow.parked:
+        end = function.blocks[i].end
+        if end is not None and end.name == "call":
+            calls.add(i)
+            resumed |= {j for j, _ in resume(flow.parked[i] | {end.targets[1]})}
+    for i in flow.parked:
+        end = function.blocks[i].end
+        if end is not None and end.name == "ret":
+            flow.edges.setdefault(i, set()).update(resumed)
+    for i in calls:  # the call itself goes to the callee; what follows comes from a return
+        end = function.blocks[i].end
+        assert end is not None
+        flow.edges[i] = {end.targets[0]}

@@ -1,0 +1,313 @@
+"""Lowers one function to one LLVM function that runs a hardware thread.
+
+``i32 @thread(ptr ctx, ptr rec, i64 lanes)`` starts at the record's resume point and returns an
+:class:`~eumu.exec.jit.layout.Outcome`.  Blocks are lowered in program order; inside a block every
+value is an LLVM value, between blocks only roots and masks live on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from eumu.exec.jit import registers as regs
+from eumu.exec.jit.dataflow import Analysis
+from eumu.exec.jit.elementwise import emitter_of
+from eumu.exec.jit.emit import Emitter, literal, scalar_type, vector_literal
+from eumu.exec.jit.flow import Flow
+from eumu.exec.jit.lanes import Lanes, Pattern, Shape, shape_of_constants, vector_of_pattern
+from eumu.exec.jit.layout import SITE_WORDS, Context, FaultKind, Outcome, Record
+from eumu.exec.jit.patterns import Facts, Known, Slot, State, find, know
+from eumu.exec.jit.scalars import scalars_of
+from eumu.ir import Function, Op, Value
+from eumu.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What lowering must know of the host's instruction set."""
+
+    half_conversions: bool = True
+    masked_stores: bool = True  # of 4- and 8-byte lanes
+    gathers: bool = True  # loads of a vector of addresses are worth it
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place that can fault: its instruction, and its operation as an index in a block."""
+
+    inst: int
+    block: int
+    op: int
+    what: str
+
+
+@dataclass(slots=True)
+class Kernel:
+    """Lowering state."""
+
+    function: Function
+    facts: Facts
+    analysis: Analysis
+    registers: regs.Registers
+    e: Emitter
+    slm_bytes: int
+    scratch_bytes: int
+    masked_stores: bool
+    gathers: bool
+    free: frozenset[tuple[int, int]]  # writes that need not keep other lanes (block, operation)
+    sites: list[Site] = field(default_factory=list)
+    values: dict[int, Lanes] = field(default_factory=dict)
+    known: dict[int, Known] = field(default_factory=dict)
+    state: State = field(default_factory=dict)
+    shadows: dict[tuple[Slot, Shape], tuple[list[str], str]] = field(default_factory=dict)
+    written: dict[Slot, tuple[Lanes, Type]] = field(default_factory=dict)  # in this block
+    pads: dict[tuple[str, str], str] = field(default_factory=dict)
+    block: int = 0
+    place: int = 0  # of the operation in the block
+    cost: int = 0  # instructions of the block
+
+    @property
+    def flow(self) -> Flow:
+        return self.facts.flow
+
+    @property
+    def width(self) -> int:
+        return self.function.width
+
+    def site(self, inst: int, what: str) -> int:
+        self.sites.append(Site(inst, self.block, self.place, what))
+        return len(self.sites) - 1
+
+    # ---- context and record
+
+    def context(self, word: int) -> str:
+        """The address of a word of the worker's context."""
+        return self.e.op(f"getelementptr i64, ptr %ctx, i64 {int(word)}")
+
+    def context_load(self, word: Context) -> str:
+        return self.e.op(f"load i64, ptr {self.context(word)}")
+
+    def site_pointer(self, site: int) -> str:
+        return self.context(Context.SITES + site * SITE_WORDS)
+
+    def scratchpad(self, purpose: str, type: str) -> str:
+        """Stack memory that one cold path uses for a moment; one for each purpose and type."""
+        key = (purpose, type)
+        if key not in self.pads:
+            self.pads[key] = self.e.alloca(type, None)
+        return self.pads[key]
+
+    # ---- values
+
+    def plain(self, value: Value, text: str) -> None:
+        """Define a value of which nothing is known."""
+        lanes = Lanes(value.type, value.width, text)
+        if value.width == 1:
+            lanes.pattern = Pattern(Shape(1, (0,)), (text,))
+        self.values[value.id] = lanes
+
+    def lanes(self, value: Value) -> Lanes:
+        return self.values[value.id]
+
+    def vector(self, value: Value) -> str:
+        return self.values[value.id].get()
+
+    def mask(self, value: Value) -> str | None:
+        """The mask's vector, or None if every lane is set."""
+        lanes = self.values[value.id]
+        return None if lanes.full else lanes.get()
+
+    def write_mask(self, value: Value) -> str | None:
+        """The mask of the write that is being lowered, or None if it may change every lane."""
+        return None if (self.block, self.place) in self.free else self.mask(value)
+
+    # ---- one block
+
+    def lower_block(self, index: int) -> None:
+        """Emit the operations of a block (its label is already placed)."""
+        self.block = self.registers.block = index
+        self.state = dict(self.analysis.entry.get(index, {}))
+        self.written = {}
+        for place, op in enumerate(self.function.blocks[index].ops):
+            self.place = place
+            self.lower(op)
+
+    def lower(self, op: Op) -> None:
+        known = [self.known[a.id] for a in op.args]
+        source = self._slot_of(op)
+        result = know(op, known, self.state, self.block, self.facts)
+        for value in op.results:
+            self.known[value.id] = (
+                result
+                if value is op.results[0]
+                else Known(Shape(1, (0,)) if value.width == 1 else None)
+            )
+        if result.bits is not None and op.name != "const":
+            constant_lanes(self, op, result.bits)
+        elif op.name == "read":
+            self.values[op.result.id] = self._read(op, result, source)
+        elif op.name == "write":
+            self._write(op, known)
+        elif op.name in LOWERINGS:
+            LOWERINGS[op.name](self, op)
+        else:
+            self.values[op.results[0].id] = self._compute(op, result)
+        if op.results:
+            lanes = self.values[op.results[0].id]
+            lanes.full, lanes.executing, lanes.bits = result.full, result.executing, result.bits
+
+    def _slot_of(self, op: Op) -> tuple[Slot, int] | None:
+        if op.name != "read" or op.result.width == 1:
+            return None
+        wanted = Slot.of(op.attrs["root"], op.attrs["region"], op.result.type, op.result.width)
+        return find(self.state, wanted)
+
+    def _compute(self, op: Op, known: Known) -> Lanes:
+        """A lane-wise operation: scalars for its pattern, the vector when wanted."""
+        args = [self.lanes(a) for a in op.args]
+        emit, width, result = emitter_of(op), op.results[0].width, op.results[0]
+        e = self.e
+        lanes = Lanes(result.type, width)
+        lanes.make = lambda cold: emit(e, op, width, *(a.cold() if cold else a.get() for a in args))
+        lanes.cost = 1 + sum(a.cost for a in args)
+        if width == 1:
+            lanes.pattern = Pattern(Shape(1, (0,)), (lanes.get(),))
+        elif known.shape is not None:
+            given = [self.known[a.id] for a in op.args]
+            lanes.pattern = scalars_of(e, op, known.shape, args, given)
+            if known.shape.exact:
+                pattern = lanes.pattern
+                lanes.make = lambda cold: vector_of_pattern(e, result.type, pattern)
+        else:
+            lanes.get()
+            lanes.cost, lanes.make = 1, None
+        return lanes
+
+    # ---- roots with patterns
+
+    def _read(self, op: Op, known: Known, source: tuple[Slot, int] | None) -> Lanes:
+        value, root, region = op.result, op.attrs["root"], op.attrs["region"]
+        lanes = Lanes(value.type, value.width)
+        if value.width > 1 and len(set(region.offsets(value.width))) == 1:
+            scalar = regs.load(self.e, self.registers, root, region, value.type, 1)
+            lanes.pattern = Pattern(Shape(1, (0,) * value.width), (scalar,))
+            lanes.make = partial(_of_pattern, self.e, value.type, lanes.pattern)
+            return lanes
+        if value.width > 1 and known.shape is not None and source is not None:
+            lanes.pattern = self._shadow_load(value, known.shape, *source)
+            if known.shape.exact:
+                lanes.make = partial(_of_pattern, self.e, value.type, lanes.pattern)
+                return lanes
+        lanes.vector = regs.load(self.e, self.registers, root, region, value.type, value.width)
+        if (
+            source is not None
+            and source[0] in self.written
+            and (source[0] == Slot.of(root, region, value.type, value.width))
+        ):
+            origin, kind = self.written[source[0]]
+            if scalar_type(kind) == scalar_type(value.type):
+                lanes.origin, lanes.cost = origin, origin.cost
+        if value.width == 1:
+            lanes.pattern = Pattern(Shape(1, (0,)), (lanes.vector,))
+        return lanes
+
+    def shadow(self, slot: Slot, shape: Shape, scalar: str) -> tuple[list[str], str]:
+        """Variables for the scalars of a slot's pattern, and for whether it is sure."""
+        key = (slot, Shape(shape.groups, shape.offsets))
+        if key not in self.shadows:
+            zero = literal_zero(scalar)
+            heads = [self.e.alloca(scalar, zero) for _ in range(shape.groups)]
+            sure = self.e.alloca("i1", "false")
+            self.registers.variables |= {**dict.fromkeys(heads, scalar), sure: "i1"}
+            self.shadows[key] = heads, sure
+        return self.shadows[key]
+
+    def _shadow_load(self, value: Value, shape: Shape, slot: Slot, start: int) -> Pattern:
+        held = self.state[slot]
+        scalar = f"i{value.type.bits}"
+        variables, sure = self.shadow(slot, held, scalar)
+        e, size = self.e, len(held.offsets)
+        first, step = divmod(start, size)
+        heads = []
+        for g in range(shape.groups):
+            self.registers.use(variables[first + g])
+            head = e.op(f"load {scalar}, ptr {variables[first + g]}")
+            if held.offsets[step]:
+                head = e.op(f"add {scalar} {head}, {held.offsets[step]}")
+            heads.append(e.bitcast(head, scalar, scalar_type(value.type)))
+        certain = "true"
+        if not held.certain:
+            self.registers.use(sure)
+            certain = e.op(f"load i1, ptr {sure}")
+        return Pattern(shape, tuple(heads), certain)
+
+    def _write(self, op: Op, known: list[Known]) -> None:
+        root, region, (x, m) = op.attrs["root"], op.attrs["region"], op.args
+        lanes, mask = self.lanes(x), self.write_mask(m)
+        regs.store(self.e, self.registers, root, region, x.type, x.width, lanes.get(), mask)
+        slot = Slot.of(root, region, x.type, x.width)
+        held = self.state.get(slot)
+        self.written[slot] = lanes, x.type
+        if held is None or lanes.pattern is None or held.constant is not None:
+            return
+        scalar = f"i{x.type.bits}"
+        variables, sure = self.shadow(slot, held, scalar)
+        for variable, head in zip(variables, lanes.pattern.scalars, strict=True):
+            bits = self.e.bitcast(head, scalar_type(x.type), scalar)
+            self.registers.define(variable)
+            self.e.do(f"store {scalar} {bits}, ptr {variable}")
+        self.registers.define(sure)
+        self.e.do(f"store i1 {lanes.pattern.sure}, ptr {sure}")
+
+    # ---- faults
+
+    def fault(self, kind: FaultKind, site: int, lanes: str = "0", address: str = "0") -> None:
+        """Emit the cold end of a thread: record the fault and leave."""
+        e = self.e
+        for word, value in (
+            (Context.FAULT, str(int(kind))),
+            (Context.FAULT_SITE, str(site)),
+            (Context.FAULT_LANES, lanes),
+            (Context.FAULT_ADDRESS, address),
+        ):
+            e.do(f"store i64 {value}, ptr {self.context(word)}")
+        self.leave(Outcome.FAULT)
+
+    def leave(self, outcome: Outcome) -> None:
+        """Return from the thread function; the instruction count goes to the record."""
+        e = self.e
+        count = e.op("load i64, ptr %count")
+        place = e.op(f"getelementptr i64, ptr %rec, i64 {int(Record.COUNT)}")
+        e.do(f"store i64 {count}, ptr {place}")
+        e.do(f"ret i32 {int(outcome)}")
+
+
+def _of_pattern(e: Emitter, type: Type, pattern: Pattern, cold: bool) -> str:
+    return vector_of_pattern(e, type, pattern)
+
+
+def literal_zero(scalar: str) -> str:
+    return "0.0" if scalar in ("float", "double") else "0"
+
+
+# The operations that are not lane-wise; the modules that lower them add themselves.
+LOWERINGS: dict[str, Callable[[Kernel, Op], None]] = {}
+
+
+def constant_lanes(k: Kernel, op: Op, known_bits: tuple[int, ...] | None = None) -> None:
+    value = op.result
+    lanes = known_bits or op.attrs["lanes"]
+    bits = lanes * value.width if len(lanes) == 1 else lanes
+    names = {b: literal(value.type, b) for b in set(bits)}
+    texts = [names[b] for b in bits]
+    vector = vector_literal(scalar_type(value.type), texts)
+    result = Lanes(value.type, value.width, vector)
+    known = k.known[value.id]
+    if known.shape is not None:
+        found = shape_of_constants(bits, value.type.bits or 1)
+        assert found is not None
+        heads = tuple(literal(value.type, h) for h in found[1])
+        result.pattern = Pattern(known.shape, heads)
+    k.values[value.id] = result

@@ -1,0 +1,175 @@
+"""One launch: the workers' memory, the run, the counts."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+from weakref import ref
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.exec.grid import Grid
+from eumu.exec.host import Host
+from eumu.exec.jit.layout import SITE_WORDS, Context, FaultKind
+from eumu.exec.jit.module import Module
+from eumu.exec.jit.progress import told
+from eumu.exec.jit.report import REPORT
+from eumu.exec.jit.target import Loaded
+from eumu.exec.jit.workers import pool
+from eumu.exec.state import follows_memory, thread_payloads
+
+_RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)
+_NEVER = (1 << 63) - 1
+_CHUNKS_A_WORKER = 32
+
+# The words that a launch sets, in order.
+_LAUNCH_WORDS = struct.Struct(f"={Context.FAULT + 1}Q")
+
+
+def _address(array: NDArray[Any]) -> int:
+    """Where an array's data lies (the attribute `ctypes` takes ten times as long)."""
+    place: int = array.__array_interface__["data"][0]
+    return place
+
+
+_ADDRESSES: dict[int, tuple[ref[NDArray[Any]], int]] = {}
+
+
+def _known_address(array: NDArray[Any]) -> int:
+    """The same for an array that comes again launch after launch."""
+    found = _ADDRESSES.get(id(array))
+    if found is None or found[0]() is not array:
+        if len(_ADDRESSES) > 64:
+            _ADDRESSES.clear()
+        found = _ADDRESSES[id(array)] = ref(array), _address(array)
+    return found[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A kernel in executable memory."""
+
+    module: Module
+    loaded: Loaded
+    call: Any
+    reports: tuple[int, ...]  # the sites of `report` operations
+
+    @classmethod
+    def of(cls, module: Module, loaded: Loaded) -> Compiled:
+        reports = tuple(n for n, site in enumerate(module.sites) if site.what == REPORT)
+        return cls(module, loaded, _RUN(loaded.run), reports)
+
+
+def _aligned(size: int) -> NDArray[np.uint8]:
+    """Zeroed bytes that start at a multiple of 64."""
+    raw = np.zeros(size + 64, np.uint8)
+    start = -_address(raw) % 64
+    return raw[start : start + size]
+
+
+class Worker:
+    """The memory that one worker runs groups in."""
+
+    def __init__(self, compiled: Compiled, grid: Grid) -> None:
+        threads, size = grid.threads_per_group, compiled.module.record_size
+        records = threads if compiled.module.resumable else 1
+        copies = 1 + follows_memory(grid.function)
+        self.slm = _aligned(grid.slm_bytes * copies + 64)
+        self.scratch = _aligned(grid.scratch_bytes * copies * threads + 64)
+        self.records = _aligned(records * size + 64)
+        payload = grid.payload.size
+        self.payloads = _aligned(threads * payload)
+        # The header and the local ids are the same in every launch that this memory is for.
+        self.payloads[:] = thread_payloads(grid, 0, 1).reshape(-1)
+        self.cross_thread = self.payloads.reshape(threads, payload)[
+            :, grid.payload.cross_thread_offset :
+        ]
+        self.context = np.zeros(Context.SITES + SITE_WORDS * len(compiled.module.sites), np.uint64)
+        self.address: int = _address(self.context)
+        self.set(
+            SLM=_address(self.slm),
+            SLM_SIZE=grid.slm_bytes,
+            SLM_ROOM=grid.slm_bytes * copies,
+            SCRATCH_ALL=_address(self.scratch),
+            SCRATCH_SIZE=grid.scratch_bytes,
+            SCRATCH_ROOM=grid.scratch_bytes * copies,
+            RECORDS=_address(self.records),
+            RECORD_SIZE=size if compiled.module.resumable else 0,
+            PAYLOADS=_address(self.payloads),
+            PAYLOAD_SIZE=payload,
+            THREADS=threads,
+            TAIL_MASK=tail_mask(grid),
+        )
+
+    def set(self, **words: int) -> None:
+        for name, value in words.items():
+            self.context[Context[name]] = value
+
+    def get(self, word: Context) -> int:
+        return int(self.context[word])
+
+
+def tail_mask(grid: Grid) -> int:
+    """The lanes of the last thread of a group that have a work item."""
+    width = grid.function.width
+    lanes = prod(grid.local_size) - (grid.threads_per_group - 1) * width
+    return (1 << lanes) - 1
+
+
+class Launch:
+    """The tables of one launch, shared by its workers."""
+
+    def __init__(self, compiled: Compiled, grid: Grid, host: Host, symbols: list[int]) -> None:
+        self.compiled, self.groups = compiled, grid.groups
+        self.starts, self.ends = host.extents()
+        self.progress = host.progress
+        rows = [
+            word
+            for index, s in grid.surfaces.items()
+            for word in (index, s.address - host.base, s.size, int(s.strict))
+        ]
+        # One table, as finding an array's address takes time: where to stop, the next group to
+        # take, symbols, surfaces.
+        self.table = np.array([_NEVER, 0, *symbols, *rows], np.uint64)
+        self.cross_thread = np.frombuffer(grid.payload.cross_thread, np.uint8)
+        table = _address(self.table)
+        self.words = (
+            _known_address(host.arena),
+            host.base,
+            len(host.arena),
+            len(self.starts),
+            _known_address(self.starts),
+            _known_address(self.ends),
+            table + 8 * (2 + len(symbols)),
+            len(grid.surfaces),
+            table + 16,
+            grid.fuel,
+            *grid.group_count,
+            table,
+            table + 8,
+        )
+
+    def prepare(self, worker: Worker, number: int, chunk: int) -> None:
+        """Point a worker at this launch; extents may have changed, so its caches are empty."""
+        worker.context[Context.SITES :] = 0
+        worker.cross_thread[:] = self.cross_thread
+        _LAUNCH_WORDS.pack_into(
+            worker.context.data, 0, *self.words, chunk, number, 0, FaultKind.NONE
+        )
+
+    def run(self, workers: list[Worker]) -> None:
+        """Run all groups; a worker that faults keeps its records for the diagnosis."""
+        call, groups = self.compiled.call, self.groups
+        if len(workers) == 1 and self.progress is None:
+            self.prepare(workers[0], 0, groups)
+            call(workers[0].address, groups)
+            return
+        chunk = max(1, groups // (len(workers) * _CHUNKS_A_WORKER))
+        for number, worker in enumerate(workers):
+            self.prepare(worker, number, chunk)
+        with told(self.progress, self.table[1:2], groups):
+            pool().run(lambda number: call(workers[number].address, groups), len(workers))

@@ -1,0 +1,135 @@
+"""The memory that compiled code and the engine share: a worker's context, a thread's record.
+
+Both are arrays of 64-bit words; the constants are word indices.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from eumu.ir import Space
+from eumu.ir.ops import WRITTEN_SPACES
+
+
+class Context(IntEnum):
+    """Words of a worker's context; one worker runs one group at a time."""
+
+    ARENA = 0  # host address of arena[0]
+    BASE = 1  # its device address
+    ARENA_SIZE = 2
+    EXTENTS = 3  # how many live extents there are
+    STARTS = 4  # host address of their starts
+    ENDS = 5
+    SURFACES = 6  # rows of (index, arena offset, size, strict)
+    SURFACE_COUNT = 7
+    SYMBOLS = 8
+    FUEL = 9  # instructions that one thread may run
+    GROUPS_X = 10
+    GROUPS_Y = 11
+    GROUPS_Z = 12
+    STOP = 13  # host address of the index from which on groups need not run
+    NEXT = 14  # host address of the first group that no worker has taken
+    CHUNK = 15  # groups that a worker takes at once
+    WORKER = 16  # number of the worker
+    INSTRUCTIONS = 17  # counted by compiled code
+    FAULT = 18  # a FaultKind; up to here a launch sets every word
+    FAULT_SITE = 19
+    FAULT_GROUP = 20
+    FAULT_THREAD = 21
+    FAULT_LANES = 22
+    FAULT_ADDRESS = 23
+    SURFACE_FAULT = 24  # the surface index of a faulting surface access
+    GROUP = 25  # index of the group that runs
+    THREAD = 26  # and of its thread
+    SCRATCH = 27  # host address of the scratch space of the thread that runs
+    SCRATCH_SIZE = 28  # of one thread
+    SLM = 29
+    SLM_SIZE = 30
+    RECORDS = 31
+    THREADS = 32  # in a group
+    TAIL_MASK = 33  # lanes of the last thread of a group
+    PAYLOADS = 34  # host address of the payload of thread 0
+    PAYLOAD_SIZE = 35  # of one thread
+    SCRATCH_ALL = 36  # host address of the scratch space of thread 0
+    RECORD_SIZE = 37
+    SLM_ROOM = (
+        38  # bytes from SLM on that are cleared for a group: with what says which are written
+    )
+    SCRATCH_ROOM = 39  # the same for one thread, and so the distance of threads
+    ZEROS = 40  # 16 words that reads outside a lenient surface see
+    SINK = 56  # 16 words that such writes go to
+    SITES = 72  # the caches of the access sites, SITE_WORDS each
+
+
+# Local spaces: the memory, and whether it is what says which of its bits are written, which lies
+# as many bytes behind as the memory has.
+LOCAL = {
+    **{memory: (memory, False) for memory in WRITTEN_SPACES},
+    **{shadow: (memory, True) for memory, shadow in WRITTEN_SPACES.items()},
+}
+# Words with the host address and the size of a local memory.
+WORDS = {
+    Space.SLM: (Context.SLM, Context.SLM_SIZE),
+    Space.SCRATCH: (Context.SCRATCH, Context.SCRATCH_SIZE),
+}
+
+
+class Site(IntEnum):
+    """Words of an access site's cache: an extent as (start, size less access plus one)."""
+
+    WHOLE_START = 0
+    WHOLE_SPAN = 1  # for the access of all lanes at once
+    LANE_START = 2
+    LANE_SPAN = 3  # for the access of one lane
+    SURFACE = 4  # the surface index that the spans are for, plus one
+    SURFACE_ADDRESS = 5  # host address of its first byte
+
+
+SITE_WORDS = 6
+
+
+class FaultKind(IntEnum):
+    """Why compiled code stopped."""
+
+    NONE = 0
+    ACCESS = 1  # outside every live extent, SLM, scratch or a strict surface
+    FUEL = 2
+    TRAP = 3
+    DIVERGENT = 4  # lanes of a thread are not all at the barrier
+    ENDED = 5  # a thread of the group ended that others wait for
+    PLACES = 6  # threads of the group meet at different barriers
+    DEADLOCK = 7  # threads wait for a signal that nobody gives
+    INDIRECT = 8  # register-indirect access outside the roots
+    CALLS = 9  # too deep
+
+
+class Record(IntEnum):
+    """Words of a thread's record; frames, memory roots and spilled roots follow."""
+
+    PC = 0  # resume point, 0 at the start
+    STATE = 1  # a ThreadState
+    COUNT = 2  # instructions run so far
+    DEPTH = 3  # frames in use
+    ARRIVED = 4  # barriers signalled
+    PASSED = 5  # barriers waited for
+    PLACE = 6  # site of the barrier that it waits at
+    SYNC = 7  # whether that barrier signals too
+    FRAMES = 8
+
+
+class ThreadState(IntEnum):
+    """Whether a thread can run."""
+
+    READY = 0
+    BLOCKED = 1
+    FREE = 2  # may leave its barrier
+    DONE = 3
+
+
+class Outcome(IntEnum):
+    """What a thread function returns."""
+
+    END = 0
+    BARRIER = 1
+    YIELD = 2  # at a loop header, so that other threads get a turn
+    FAULT = 3

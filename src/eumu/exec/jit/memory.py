@@ -1,0 +1,318 @@
+"""Loads and stores: a checked vector access where lanes follow a pattern, else lane by lane.
+
+The ladder: a pattern known at compile time costs one compare a group; else the lanes are compared
+at run time with consecutive addresses; what fits neither goes through the slow functions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eumu.addresses import BTI_SLM, SCRATCH_STATE
+from eumu.exec.jit import registers as regs
+from eumu.exec.jit import support
+from eumu.exec.jit.emit import Emitter, int_type, lane_type, scalar_type, vector_literal, vector_of
+from eumu.exec.jit.gather import fast_part, lane_part
+from eumu.exec.jit.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.lanes import Lanes, Pattern, Shape
+from eumu.exec.jit.layout import LOCAL, Outcome
+from eumu.exec.jit.layout import Site as SiteWord
+from eumu.ir import Op, Space
+from eumu.types import Type
+
+_COVER = 4  # load at most this many times the bytes wanted, to pick strided lanes out of a vector
+
+
+_RESERVED = {BTI_SLM: Space.SLM, SCRATCH_STATE: Space.SCRATCH}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One memory operation: `size` bytes at each lane's address."""
+
+    space: Space
+    address: Lanes
+    mask: Lanes
+    size: int
+    site: int
+    surface: str  # an i64
+    store: bool
+
+
+def access_of(k: Kernel, op: Op, size: int, *, store: bool) -> Access:
+    """Read the common arguments of a memory operation."""
+    space: Space = op.attrs["space"]
+    surface = "0"
+    if space is Space.SURFACE:
+        surface = k.e.op(f"zext i32 {k.vector(op.args[-1])} to i64")
+        bits = k.lanes(op.args[-1]).bits
+        if bits is not None:
+            surface = str(bits[0])
+            space = _RESERVED.get(bits[0], space)
+    site = k.site(op.inst, "store" if store else "load")
+    mask = k.lanes(op.args[1])
+    return Access(space, k.lanes(op.args[0]), mask, size, site, surface, store)
+
+
+def pattern_of(k: Kernel, access: Access) -> Pattern:
+    """The addresses' pattern, tested at run time if nothing is known."""
+    lanes = access.address
+    pattern = lanes.pattern
+    if pattern is not None and (
+        not pattern.shape.active or access.mask.executing or access.mask.full
+    ):
+        return pattern
+    e, width = k.e, lanes.width
+    offsets = tuple(j * access.size for j in range(width))
+    scalar, vector = scalar_type(lanes.type), lane_type(lanes.type, width)
+    addresses = lanes.get()
+    head = e.shuffle(addresses, scalar, width, [0])
+    distance = vector_literal(scalar, [str(o) for o in offsets])
+    expected = e.op(f"add {vector} {e.splat(head, scalar, width)}, {distance}")
+    same = e.op(f"icmp eq {vector} {addresses}, {expected}")
+    bits = regs.bits_of_mask(e, same, width, width)
+    if not access.mask.full:
+        off = e.op(f"xor i{width} {mask_word(k, access.mask)}, -1")
+        bits = e.op(f"or i{width} {bits}, {off}")
+    sure = e.op(f"icmp eq i{width} {bits}, -1")
+    return Pattern(Shape(1, offsets, certain=False), (head,), sure)
+
+
+def mask_word(k: Kernel, mask: Lanes) -> str:
+    """A mask as an integer with one bit a lane."""
+    return regs.bits_of_mask(k.e, mask.get(), mask.width, mask.width)
+
+
+def heads(k: Kernel, access: Access, pattern: Pattern) -> list[str]:
+    """Each group's scalar address as i64."""
+    if access.address.type.size == 8:
+        return list(pattern.scalars)
+    kind = scalar_type(access.address.type)
+    return [k.e.op(f"zext {kind} {s} to i64") for s in pattern.scalars]
+
+
+def reach(access: Access, shape: Shape) -> tuple[int, int]:
+    """Least offset in a group and bytes from there to its last byte."""
+    low = min(shape.offsets)
+    return low, max(shape.offsets) - low + access.size
+
+
+def check(k: Kernel, access: Access, pattern: Pattern, addresses: list[str]) -> tuple[str, str]:
+    """Emit the in-line check; an i1 and the host address that offsets count from."""
+    e, (low, total) = k.e, reach(access, pattern.shape)
+    sure = pattern.sure
+    if access.space in LOCAL:
+        memory, is_shadow = LOCAL[access.space]
+        size = k.slm_bytes if memory is Space.SLM else k.scratch_bytes
+        base, start, span = f"%{memory.value}", "0", str(max(0, size - total + 1))
+        if is_shadow:  # it lies behind what it is about
+            base = e.op(f"getelementptr i8, ptr {base}, i64 {size}")
+    else:
+        site = k.site_pointer(access.site)
+        span = _site_word(e, site, SiteWord.WHOLE_SPAN)
+        base, start = "%flat", "0"
+        if access.space is Space.FLAT:
+            start = _site_word(e, site, SiteWord.WHOLE_START)
+        else:
+            key = _site_word(e, site, SiteWord.SURFACE)
+            wanted = e.op(f"add i64 {access.surface}, 1")
+            sure = conjunction(e, sure, e.op(f"icmp eq i64 {key}, {wanted}"))
+            place = _site_word(e, site, SiteWord.SURFACE_ADDRESS)
+            base = e.op(f"inttoptr i64 {place} to ptr")
+    for address in addresses:
+        first = e.op(f"add i64 {address}, {low}") if low else address
+        distance = e.op(f"sub i64 {first}, {start}") if start != "0" else first
+        sure = conjunction(e, sure, e.op(f"icmp ult i64 {distance}, {span}"))
+    return sure, base
+
+
+def _site_word(e: Emitter, site: str, word: int) -> str:
+    return e.op(f"load i64, ptr {e.op(f'getelementptr i64, ptr {site}, i64 {int(word)}')}")
+
+
+def conjunction(e: Emitter, a: str, b: str) -> str:
+    return b if a == "true" else e.op(f"and i1 {a}, {b}")
+
+
+def slow_call(
+    k: Kernel, access: Access, function: str, data: str, total: int, mask: str | None = None
+) -> None:
+    """Call a slow function with all lanes' addresses; leave the thread if it faults."""
+    e, lanes = k.e, access.address
+    width = lanes.width
+    vector = vector_of("i64", width)
+    addresses = lanes.cold()
+    if lanes.type.size != 8:
+        addresses = e.op(f"zext {lane_type(lanes.type, width)} {addresses} to {vector}")
+    place = k.scratchpad("addresses", vector)
+    e.do(f"store {vector} {addresses}, ptr {place}, align 8")
+    bits = mask if mask is not None else slow_mask(k, access.mask)
+    fault = e.call(
+        "i1",
+        function,
+        ("ptr", "%ctx"),
+        ("ptr", k.site_pointer(access.site)),
+        ("i64", str(access.site)),
+        ("ptr", place),
+        ("i64", bits),
+        ("ptr", data),
+        ("i64", str(width)),
+        ("i64", access.surface),
+        ("i64", str(total)),
+    )
+    out, on = e.name("fault"), e.name("on")
+    e.do(f"br i1 {fault}, label %{out}, label %{on}, !prof !0")
+    e.label(out)
+    k.leave(Outcome.FAULT)
+    e.label(on)
+
+
+def slow_mask(k: Kernel, mask: Lanes) -> str:
+    if mask.full:
+        return str((1 << mask.width) - 1)
+    return regs.bits_of_mask(k.e, mask.cold(), mask.width, 64)
+
+
+def need_slow(k: Kernel, access: Access, name: str, body: str, bits: int = 0) -> str:
+    """Define a slow function and what it calls, once; `bits` of an element for a fast part."""
+    width = access.address.width
+    function = f"{name}.{access.space.value}"
+    if bits and width > 1:
+        function += f".{width}"
+    e = k.e
+    e.support.setdefault("extent", support.EXTENT)
+    e.support.setdefault("record", support.RECORD)
+    spaces = [access.space]
+    if access.space is Space.SURFACE:
+        spaces += [Space.SLM, Space.SCRATCH]
+    for space in spaces:
+        e.support.setdefault(f"locate.{space.value}", support.LOCATE[space])
+    e.declarations["llvm.cttz.i64"] = "declare i64 @llvm.cttz.i64(i64, i1)"
+    if function not in e.support:
+        fast = "  br label %slow\n"
+        if bits and width > 1:
+            count = access.size * 8 // bits
+            part = fast_part if k.gathers else lane_part
+            fast = part(e.declarations, access.space, bits, count, width, access.store)
+        e.support[function] = support.lane_loop(
+            function, access.space, access.size, access.store, body, fast
+        )
+    return function
+
+
+# ---- load
+
+
+def _load(k: Kernel, op: Op) -> None:
+    type, count, results = op.attrs["type"], op.attrs["count"], op.results
+    width = results[0].width
+    access = access_of(k, op, type.size * count, store=False)
+    pattern = pattern_of(k, access)
+    e, vector = k.e, lane_type(type, width)
+    mask = None if access.mask.full else access.mask.get()
+    addresses = heads(k, access, pattern)
+    ok, base = check(k, access, pattern, addresses)
+    fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
+    e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
+    e.label(fast)
+    quick = fast_load(k, access, pattern.shape, base, addresses, type, count)
+    if mask is not None:
+        lanes, zero = vector_of("i1", width), zero_of(type, width)
+        quick = [e.op(f"select {lanes} {mask}, {vector} {q}, {vector} {zero}") for q in quick]
+    e.do(f"br label %{join}")
+    e.label(slow)
+    body = support.load_body(type.bits, count)
+    function = need_slow(k, access, f"slow.load.{type.bits}x{count}", body, type.bits)
+    block = vector_of(int_type(type, 1), width * count)
+    data = k.scratchpad("data", block)
+    e.do(f"store {block} {'0' if width * count == 1 else 'zeroinitializer'}, ptr {data}, align 8")
+    slow_call(k, access, function, data, reach(access, pattern.shape)[1])
+    careful = []
+    for v in range(count):
+        place = e.op(f"getelementptr i8, ptr {data}, i64 {v * width * type.size}")
+        careful.append(e.op(f"load {vector}, ptr {place}, align 1"))
+    after = e.current_label()
+    e.do(f"br label %{join}")
+    e.label(join)
+    for value, a, b in zip(results, quick, careful, strict=True):
+        k.plain(value, e.op(f"phi {vector} [ {a}, %{fast} ], [ {b}, %{after} ]"))
+
+
+def zero_of(type: Type, width: int) -> str:
+    if width > 1:
+        return "zeroinitializer"
+    return "0.0" if scalar_type(type) in ("float", "double") else "0"
+
+
+def fast_load(
+    k: Kernel,
+    access: Access,
+    shape: Shape,
+    base: str,
+    addresses: list[str],
+    type: Type,
+    count: int,
+) -> list[str]:
+    """Per element, the lanes of all groups."""
+    parts = [_load_group(k, shape, base, a, type, count, access.size) for a in addresses]
+    size, scalar = len(shape.offsets), scalar_type(type)
+    return [join_groups(k.e, scalar, size, [p[v] for p in parts]) for v in range(count)]
+
+
+def join_groups(e: Emitter, scalar: str, size: int, groups: list[str]) -> str:
+    """Concatenate 1, 2 or 4 vectors of one size."""
+    while len(groups) > 1:
+        pairs = zip(groups[::2], groups[1::2], strict=True)
+        if size == 1:
+            vector = f"<2 x {scalar}>"
+            groups = [
+                e.op(
+                    f"insertelement {vector} "
+                    + e.op(f"insertelement {vector} poison, {scalar} {a}, i64 0")
+                    + f", {scalar} {b}, i64 1"
+                )
+                for a, b in pairs
+            ]
+        else:
+            groups = [e.blend(a, b, scalar, size, list(range(2 * size))) for a, b in pairs]
+        size *= 2
+    return groups[0]
+
+
+def _load_group(
+    k: Kernel, shape: Shape, base: str, address: str, type: Type, count: int, size: int
+) -> list[str]:
+    """`count` vectors of the lanes of one group, whose bytes are all inside the extent."""
+    e, lanes, scalar = k.e, len(shape.offsets), scalar_type(type)
+    origin = e.op(f"getelementptr i8, ptr {base}, i64 {address}")
+    if shape.uniform:
+        return [
+            e.splat(_element(e, origin, scalar, v * type.size), scalar, lanes) for v in range(count)
+        ]
+    low, high = min(shape.offsets), max(shape.offsets)
+    wanted = [[(o - low + v * type.size, v) for o in shape.offsets] for v in range(count)]
+    units = (high - low + size) // type.size
+    regular = all(o % type.size == 0 for o in shape.offsets)
+    if regular and units <= _COVER * lanes * count:
+        start = e.op(f"getelementptr i8, ptr {origin}, i64 {low}") if low else origin
+        whole = e.op(f"load {vector_of(scalar, units)}, ptr {start}, align 1")
+        return [
+            e.shuffle(whole, scalar, units, [place // type.size for place, _ in row])
+            for row in wanted
+        ]
+    vector, results = vector_of(scalar, lanes), []
+    for row in wanted:
+        result = "poison"
+        for j, (place, _) in enumerate(row):
+            lane = _element(e, origin, scalar, place + low)
+            result = e.op(f"insertelement {vector} {result}, {scalar} {lane}, i64 {j}")
+        results.append(result)
+    return results
+
+
+def _element(e: Emitter, origin: str, scalar: str, offset: int) -> str:
+    place = e.op(f"getelementptr i8, ptr {origin}, i64 {offset}") if offset else origin
+    return e.op(f"load {scalar}, ptr {place}, align 1")
+
+
+LOWERINGS.update(load=_load)

@@ -1,0 +1,42 @@
+"""How far a launch is: a thread looks at the counter that the workers take groups from."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["told"]
+
+_EVERY: Final = 0.1  # seconds
+
+
+def told(
+    progress: Callable[[int, int], object] | None, taken: NDArray[np.uint64], groups: int
+) -> AbstractContextManager[None]:
+    """Call `progress` now and then while groups run; `taken[0]` is how many have been begun."""
+    return nullcontext() if progress is None else _watched(progress, taken, groups)
+
+
+@contextmanager
+def _watched(
+    progress: Callable[[int, int], object], taken: NDArray[np.uint64], groups: int
+) -> Iterator[None]:
+    stop = threading.Event()
+
+    def watch() -> None:
+        while not stop.wait(_EVERY):
+            progress(min(int(taken[0]), groups), groups)
+
+    watcher = threading.Thread(target=watch, name="eumu progress", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        watcher.join()
+    progress(min(int(taken[0]), groups), groups)

@@ -1,0 +1,355 @@
+"""Functions that every compiled kernel may call in cold paths, as LLVM text.
+
+`locate.*` finds the host address of one lane's access and checks it; on success the site's cache
+learns the extent, so that the next access is checked in line.  `slow.*` runs an access lane by
+lane and records a fault with all lanes that are outside.
+"""
+
+# ruff: noqa: E501  # lines of LLVM text
+
+from __future__ import annotations
+
+from eumu.addresses import BTI_SLM, SCRATCH_STATE
+from eumu.exec.jit.layout import LOCAL, WORDS, Context, FaultKind, Site
+from eumu.ir import Space
+
+
+def _word(name: str, base: str, word: int) -> str:
+    return f"  %{name}.p = getelementptr i64, ptr {base}, i64 {int(word)}\n"
+
+
+def _get(name: str, base: str, word: int) -> str:
+    return _word(name, base, word) + f"  %{name} = load i64, ptr %{name}.p\n"
+
+
+EXTENT = f"""
+define internal {{ i64, i64 }} @extent(ptr %ctx, i64 %a) noinline {{
+entry:
+{_get("n", "%ctx", Context.EXTENTS)}{_get("s", "%ctx", Context.STARTS)}{
+    _get("e", "%ctx", Context.ENDS)
+}  %starts = inttoptr i64 %s to ptr
+  %ends = inttoptr i64 %e to ptr
+  br label %loop
+loop:
+  %low = phi i64 [ 0, %entry ], [ %low.next, %step ]
+  %high = phi i64 [ %n, %entry ], [ %high.next, %step ]
+  %more = icmp ult i64 %low, %high
+  br i1 %more, label %step, label %found
+step:
+  %sum = add i64 %low, %high
+  %middle = lshr i64 %sum, 1
+  %place = getelementptr i64, ptr %starts, i64 %middle
+  %start = load i64, ptr %place
+  %below = icmp ule i64 %start, %a
+  %after = add i64 %middle, 1
+  %low.next = select i1 %below, i64 %after, i64 %low
+  %high.next = select i1 %below, i64 %high, i64 %middle
+  br label %loop
+found:
+  %none = icmp eq i64 %low, 0
+  br i1 %none, label %nothing, label %check
+check:
+  %index = sub i64 %low, 1
+  %at = getelementptr i64, ptr %starts, i64 %index
+  %from = load i64, ptr %at
+  %at.end = getelementptr i64, ptr %ends, i64 %index
+  %to = load i64, ptr %at.end
+  %inside = icmp ult i64 %a, %to
+  br i1 %inside, label %yes, label %nothing
+yes:
+  %r = insertvalue {{ i64, i64 }} poison, i64 %from, 0
+  %r2 = insertvalue {{ i64, i64 }} %r, i64 %to, 1
+  ret {{ i64, i64 }} %r2
+nothing:
+  ret {{ i64, i64 }} zeroinitializer
+}}
+"""
+
+_SIGNATURE = "(ptr %ctx, ptr %site, i64 %surface, i64 %a, i64 %n, i64 %total, i1 %store)"
+
+
+def _set(base: str, word: int, value: str) -> str:
+    return (
+        f"  %set{int(word)} = getelementptr i64, ptr {base}, i64 {int(word)}\n"
+        f"  store i64 {value}, ptr %set{int(word)}\n"
+    )
+
+
+LOCATE_FLAT = f"""
+define internal ptr @locate.flat{_SIGNATURE} noinline {{
+{_get("arena", "%ctx", Context.ARENA)}{_get("base", "%ctx", Context.BASE)}  %d = sub i64 %a, %base
+  %h = add i64 %arena, %d
+  %pointer = inttoptr i64 %h to ptr
+{_get("start", "%site", Site.LANE_START)}{
+    _get("span", "%site", Site.LANE_SPAN)
+}  %t = sub i64 %a, %start
+  %hit = icmp ult i64 %t, %span
+  br i1 %hit, label %yes, label %search
+search:
+  %found = call {{ i64, i64 }} @extent(ptr %ctx, i64 %a)
+  %from = extractvalue {{ i64, i64 }} %found, 0
+  %to = extractvalue {{ i64, i64 }} %found, 1
+  %room = sub i64 %to, %a
+  %some = icmp ne i64 %to, 0
+  %fits = icmp uge i64 %room, %n
+  %good = and i1 %some, %fits
+  br i1 %good, label %learn, label %no
+learn:
+  %size = sub i64 %to, %from
+  %past = add i64 %size, 1
+  %lane = sub i64 %past, %n
+  %large = icmp uge i64 %size, %total
+  %rest = sub i64 %past, %total
+  %whole = select i1 %large, i64 %rest, i64 0
+{_set("%site", Site.LANE_START, "%from")}{_set("%site", Site.LANE_SPAN, "%lane")}{
+    _set("%site", Site.WHOLE_START, "%from")
+}{_set("%site", Site.WHOLE_SPAN, "%whole")}  br label %yes
+yes:
+  ret ptr %pointer
+no:
+  ret ptr null
+}}
+"""
+
+
+def _locate_small(space: Space) -> str:
+    memory, is_shadow = LOCAL[space]
+    base, size = WORDS[memory]
+    return f"""
+define internal ptr @locate.{space.value}{_SIGNATURE} alwaysinline {{
+{_get("base", "%ctx", base)}{_get("size", "%ctx", size)}  %end = add i64 %a, %n
+  %good = icmp ule i64 %end, %size
+  %from = add i64 %base, {"%size" if is_shadow else "0"}
+  %h = add i64 %from, %a
+  %pointer = inttoptr i64 %h to ptr
+  %r = select i1 %good, ptr %pointer, ptr null
+  ret ptr %r
+}}
+"""
+
+
+LOCATE_SURFACE = f"""
+define internal ptr @locate.surface{_SIGNATURE} noinline {{
+entry:
+{_get("key", "%site", Site.SURFACE)}{_get("known", "%site", Site.SURFACE_ADDRESS)}{
+    _get("span", "%site", Site.LANE_SPAN)
+}  %wanted = add i64 %surface, 1
+  %same = icmp eq i64 %key, %wanted
+  %inside = icmp ult i64 %a, %span
+  %hit = and i1 %same, %inside
+  br i1 %hit, label %cached, label %prepare
+cached:
+  %h = add i64 %known, %a
+  %pointer = inttoptr i64 %h to ptr
+  ret ptr %pointer
+prepare:
+{_get("rows", "%ctx", Context.SURFACES)}{_get("count", "%ctx", Context.SURFACE_COUNT)}{
+    _get("arena", "%ctx", Context.ARENA)
+}  %table = inttoptr i64 %rows to ptr
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %prepare ], [ %k.next, %step ]
+  %more = icmp ult i64 %k, %count
+  br i1 %more, label %step, label %reserved
+step:
+  %row = getelementptr [4 x i64], ptr %table, i64 %k
+  %index = load i64, ptr %row
+  %k.next = add i64 %k, 1
+  %this = icmp eq i64 %index, %surface
+  br i1 %this, label %found, label %loop
+found:
+{_get("place", "%row", 1)}{_get("size", "%row", 2)}{
+    _get("strict", "%row", 3)
+}  %end = add i64 %a, %n
+  %good = icmp ule i64 %end, %size
+  br i1 %good, label %learn, label %outside
+learn:
+  %past = add i64 %size, 1
+  %lane = sub i64 %past, %n
+  %large = icmp uge i64 %size, %total
+  %rest = sub i64 %past, %total
+  %whole = select i1 %large, i64 %rest, i64 0
+  %address = add i64 %arena, %place
+{_set("%site", Site.SURFACE, "%wanted")}{_set("%site", Site.SURFACE_ADDRESS, "%address")}{
+    _set("%site", Site.LANE_SPAN, "%lane")
+}{_set("%site", Site.WHOLE_SPAN, "%whole")}  %h2 = add i64 %address, %a
+  %pointer2 = inttoptr i64 %h2 to ptr
+  ret ptr %pointer2
+outside:
+  %lenient = icmp eq i64 %strict, 0
+  br i1 %lenient, label %void, label %no
+void:
+  %zeros = getelementptr i64, ptr %ctx, i64 {int(Context.ZEROS)}
+  %sink = getelementptr i64, ptr %ctx, i64 {int(Context.SINK)}
+  %r = select i1 %store, ptr %sink, ptr %zeros
+  ret ptr %r
+reserved:
+  switch i64 %surface, label %no [
+    i64 {BTI_SLM}, label %slm
+    i64 {SCRATCH_STATE}, label %scratch
+  ]
+slm:
+  %s = call ptr @locate.slm(ptr %ctx, ptr %site, i64 0, i64 %a, i64 %n, i64 %total, i1 %store)
+  ret ptr %s
+scratch:
+  %t = call ptr @locate.scratch(ptr %ctx, ptr %site, i64 0, i64 %a, i64 %n, i64 %total, i1 %store)
+  ret ptr %t
+no:
+  ret ptr null
+}}
+"""
+
+LOCATE = {
+    Space.FLAT: LOCATE_FLAT,
+    Space.SURFACE: LOCATE_SURFACE,
+    **{space: _locate_small(space) for space in LOCAL},
+}
+
+RECORD = f"""
+define internal void @record(ptr %ctx, i64 %id, i64 %lanes, i64 %address, i64 %surface) noinline cold {{
+{_set("%ctx", Context.FAULT, str(int(FaultKind.ACCESS)))}{_set("%ctx", Context.FAULT_SITE, "%id")}{
+    _set("%ctx", Context.FAULT_LANES, "%lanes")
+}{_set("%ctx", Context.FAULT_ADDRESS, "%address")}{
+    _set("%ctx", Context.SURFACE_FAULT, "%surface")
+}  ret void
+}}
+"""
+
+SLOW_PARAMETERS = (
+    "(ptr %ctx, ptr %site, i64 %id, ptr %addresses, i64 %mask, ptr %data, i64 %width,"
+    " i64 %surface, i64 %total)"
+)
+
+
+def lane_loop(
+    name: str, space: Space, size: int, store: bool, body: str, fast: str = "  br label %slow\n"
+) -> str:
+    """A slow function: `body` runs per lane with ``%p`` (host address) and ``%k`` (lane).
+
+    The body goes on from ``good`` and ends with a branch from ``done`` to ``next``.  `fast` may do
+    the whole access and return, or branch to ``slow``.
+    """
+    return f"""
+define internal i1 @{name}{SLOW_PARAMETERS} noinline #0 {{
+entry:
+{fast}slow:
+  br label %loop
+loop:
+  %m = phi i64 [ %mask, %slow ], [ %m.next, %next ]
+  %bad = phi i64 [ 0, %slow ], [ %bad.next, %next ]
+  %where = phi i64 [ 0, %slow ], [ %where.next, %next ]
+  %some = icmp ne i64 %m, 0
+  br i1 %some, label %lane, label %end
+lane:
+  %k = call i64 @llvm.cttz.i64(i64 %m, i1 true)
+  %m.less = sub i64 %m, 1
+  %m.next = and i64 %m, %m.less
+  %place = getelementptr i64, ptr %addresses, i64 %k
+  %a = load i64, ptr %place
+  %p = call ptr @locate.{space.value}(ptr %ctx, ptr %site, i64 %surface, i64 %a, i64 {size}, i64 %total, i1 {"true" if store else "false"})
+  %outside = icmp eq ptr %p, null
+  br i1 %outside, label %miss, label %good
+miss:
+  %bit = shl i64 1, %k
+  %bad.more = or i64 %bad, %bit
+  %first = icmp eq i64 %bad, 0
+  %where.here = select i1 %first, i64 %a, i64 %where
+  br label %next
+good:
+{body}next:
+  %bad.next = phi i64 [ %bad.more, %miss ], [ %bad, %done ]
+  %where.next = phi i64 [ %where.here, %miss ], [ %where, %done ]
+  br label %loop
+end:
+  %fault = icmp ne i64 %bad, 0
+  br i1 %fault, label %report, label %out
+report:
+  call void @record(ptr %ctx, i64 %id, i64 %bad, i64 %where, i64 %surface)
+  br label %out
+out:
+  ret i1 %fault
+}}
+"""
+
+
+def load_body(bits: int, count: int) -> str:
+    """Copy `count` elements of a lane to data[element * width + lane]."""
+    return _copy(bits, count, "%p", "%q")
+
+
+def store_body(bits: int, count: int) -> str:
+    """Copy `count` elements of a lane from data[element * width + lane]."""
+    return _copy(bits, count, "%q", "%p")
+
+
+def _copy(bits: int, count: int, source: str, target: str) -> str:
+    lines = ["  br label %done", "done:"]
+    for v in range(count):
+        lines += [
+            f"  %row{v} = mul i64 %width, {v}",
+            f"  %i{v} = add i64 %row{v}, %k",
+            f"  %q{v} = getelementptr i{bits}, ptr %data, i64 %i{v}",
+            f"  %p{v} = getelementptr i{bits}, ptr %p, i64 {v}",
+            f"  %x{v} = load i{bits}, ptr {source}{v}, align 1",
+            f"  store i{bits} %x{v}, ptr {target}{v}, align 1",
+        ]
+    return "\n".join([*lines, "  br label %next", ""])
+
+
+def register_locate(roots: list[tuple[int, int, int]]) -> str:
+    """``ptr @register.locate(rec, address, size)``; roots are (address, size, record offset)."""
+    lines = ["define internal ptr @register.locate(ptr %rec, i64 %a, i64 %n) {", "entry:"]
+    for k, (address, size, place) in enumerate(roots):
+        lines += [
+            f"  %d{k} = sub i64 %a, {address}",
+            f"  %room{k} = sub i64 {size}, %d{k}",
+            f"  %in{k} = icmp ult i64 %d{k}, {size}",
+            f"  %fits{k} = icmp uge i64 %room{k}, %n",
+            f"  %ok{k} = and i1 %in{k}, %fits{k}",
+            f"  br i1 %ok{k}, label %yes{k}, label %no{k}",
+            f"yes{k}:",
+            f"  %place{k} = add i64 %d{k}, {place}",
+            f"  %p{k} = getelementptr i8, ptr %rec, i64 %place{k}",
+            f"  ret ptr %p{k}",
+            f"no{k}:",
+        ]
+    return "\n".join([*lines, "  ret ptr null", "}", ""])
+
+
+def register_loop(name: str, size: int, store: bool) -> str:
+    """``i64 @name(rec, places, mask, data)``: copy elements, return the lanes that are outside."""
+    source, target = ("%q", "%p") if store else ("%p", "%q")
+    return f"""
+define internal i64 @{name}(ptr %rec, ptr %places, i64 %mask, ptr %data) noinline {{
+entry:
+  br label %loop
+loop:
+  %m = phi i64 [ %mask, %entry ], [ %m.next, %next ]
+  %bad = phi i64 [ 0, %entry ], [ %bad.next, %next ]
+  %some = icmp ne i64 %m, 0
+  br i1 %some, label %lane, label %end
+lane:
+  %k = call i64 @llvm.cttz.i64(i64 %m, i1 true)
+  %m.less = sub i64 %m, 1
+  %m.next = and i64 %m, %m.less
+  %place = getelementptr i64, ptr %places, i64 %k
+  %a = load i64, ptr %place
+  %p = call ptr @register.locate(ptr %rec, i64 %a, i64 {size})
+  %outside = icmp eq ptr %p, null
+  br i1 %outside, label %miss, label %good
+miss:
+  %bit = shl i64 1, %k
+  %bad.more = or i64 %bad, %bit
+  br label %next
+good:
+  %q = getelementptr i{size * 8}, ptr %data, i64 %k
+  %x = load i{size * 8}, ptr {source}, align 1
+  store i{size * 8} %x, ptr {target}, align 1
+  br label %next
+next:
+  %bad.next = phi i64 [ %bad.more, %miss ], [ %bad, %good ]
+  br label %loop
+end:
+  ret i64 %bad
+}}
+"""

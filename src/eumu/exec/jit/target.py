@@ -1,0 +1,157 @@
+"""The host's processor, and LLVM text to machine code."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from eumu.errors import InternalError
+from eumu.exec.jit.kernel import Target
+
+_LOCK = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """A processor to compile for; `features` in LLVM's form, ``+avx2,-fma``."""
+
+    triple: str
+    cpu: str
+    features: str
+
+    @property
+    def identity(self) -> str:
+        """Everything of the compiler and the processor that code depends on."""
+        versions = f"{llvmlite.__version__} {llvm.llvm_version_info}"
+        return f"{self.triple} {self.cpu} {self.features} {versions}"
+
+    def has(self, feature: str) -> bool:
+        return f"+{feature}" in self.features.split(",")
+
+    @property
+    def vector_bits(self) -> int:
+        """The vector width that code is best made for."""
+        if self.has("avx512f") and self.has("avx512vl"):
+            return 512
+        return 256 if self.has("avx") else 128
+
+    @property
+    def target(self) -> Target:
+        arm = self.triple.startswith(("aarch64", "arm64"))
+        return Target(
+            half_conversions=arm or self.has("f16c") or self.has("avx512fp16"),
+            masked_stores=self.has("avx"),
+            gathers=self.vector_bits == 512,
+        )
+
+
+@cache
+def host() -> Processor:
+    """This machine."""
+    _initialize()
+    features = ",".join(sorted(llvm.get_host_cpu_features().flatten().split(",")))
+    return Processor(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+@cache
+def _machine(processor: Processor) -> Any:
+    _initialize()
+    return llvm.Target.from_triple(processor.triple).create_target_machine(
+        cpu=processor.cpu, features=processor.features, opt=2, reloc="pic", codemodel="default"
+    )
+
+
+def attributes(processor: Processor) -> str:
+    """Function attributes of the thread function."""
+    width = processor.vector_bits
+    names = ["nounwind", '"no-trapping-math"="true"']
+    if width > 256:  # without both, LLVM halves 512-bit vectors
+        names += [f'"prefer-vector-width"="{width}"', f'"min-legal-vector-width"="{width}"']
+    return f"attributes #0 = {{ {' '.join(names)} }}\n"
+
+
+def optimised(text: str, processor: Processor) -> Any:
+    """The LLVM module of a text, after the pass pipeline."""
+    machine = _machine(processor)
+    try:
+        module = llvm.parse_assembly(text + attributes(processor))
+        module.verify()
+    except RuntimeError as error:
+        raise InternalError(f"the fast engine made invalid LLVM: {error}") from error
+    module.triple = processor.triple
+    module.data_layout = str(machine.target_data)
+    _optimise(module, machine)
+    return module
+
+
+def _optimise(module: Any, machine: Any) -> None:
+    """Half the time of LLVM's -O1, which does not make faster code of these modules."""
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    builder = llvm.create_pass_builder(machine, options)
+    whole = llvm.create_new_module_pass_manager()
+    whole.add_always_inliner_pass()
+    whole.run(module, builder)
+    passes = llvm.create_new_function_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_new_gvn_pass()
+    passes.add_dead_store_elimination_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_aggressive_dce_pass()
+    passes.add_simplify_cfg_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
+
+
+def compile_object(text: str, processor: Processor) -> bytes:
+    """Machine code of a module, as an object file."""
+    with _LOCK:
+        module = optimised(text, processor)
+        code: bytes = _machine(processor).emit_object(module)
+        return code
+
+
+def assembly(text: str, processor: Processor) -> str:
+    """Machine code in readable form, for looking at."""
+    with _LOCK:
+        code: str = _machine(processor).emit_assembly(optimised(text, processor))
+        return code
+
+
+class Loaded:
+    """An object file in executable memory; `run` is the driver's address."""
+
+    _linkers: ClassVar[dict[Processor, Any]] = {}
+    _count: ClassVar[int] = 0
+
+    def __init__(self, code: bytes, processor: Processor) -> None:
+        with _LOCK:
+            _initialize()
+            if processor not in Loaded._linkers:
+                machine = llvm.Target.from_triple(processor.triple).create_target_machine(
+                    cpu=processor.cpu, features=processor.features, jit=True
+                )
+                # JITLink puts code and constants into one piece of memory; the older linker may put
+                # them more than 2 GiB apart, around a device's arena, and aborts the process.
+                Loaded._linkers[processor] = llvm.create_lljit_compiler(machine, use_jit_link=True)
+            Loaded._count += 1
+            builder = llvm.JITLibraryBuilder()
+            builder.add_object_img(code)
+            builder.export_symbol("run")
+            builder.add_current_process()
+            linker = Loaded._linkers[processor]
+            self._library = builder.link(linker, f"kernel{Loaded._count}")
+            self.run: int = self._library["run"]

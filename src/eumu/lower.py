@@ -1,0 +1,344 @@
+"""From a program to IR: binds operands and runs each instruction's meaning.
+
+This is the only file that sees both.  Blocks come out in program order, which is their priority.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eumu.addresses import function_address
+from eumu.errors import BuildError, Diagnostic, Span, Unsupported
+from eumu.ir import Block, Function, Input, Region, Root, RootKind, Value
+from eumu.ir.passes.frames import Procedure, save_roots
+from eumu.ir.passes.modes import fold_modes
+from eumu.ir.verify import check
+from eumu.isa.kinds.meaning import Meaning
+from eumu.isa.kinds.operands import ExecSize
+from eumu.isa.kinds.variables import R0_ALIASES, Declared, Variable
+from eumu.platforms import Platform
+from eumu.program import Inst, Kernel, LabelMark
+from eumu.types import BOOL, UD
+
+# Register-space addresses start here, and roots are this far apart, so that the address of one
+# variable plus a small offset is never the address of another.
+_FIRST_ADDRESS = 0x1_0000
+_GAP = 0x1_0000
+
+_KINDS = {
+    "A": (RootKind.ADDR, 4),
+    "P": (RootKind.FLAG, 1),
+    "T": (RootKind.STATE, 4),
+    "S": (RootKind.STATE, 4),
+}
+_ARCHITECTURE = {"%cr0", "%sr0", "%ce0", "%dbg0", "%tsc", "%hw_id", "%msg0", "%null"}
+
+
+def lower(kernel: Kernel, platform: Platform, functions: Sequence[Kernel] = ()) -> Function:
+    """The IR of a kernel and of all `functions` that it can reach by stack calls.
+
+    A function's place in `functions` is its address (:func:`eumu.addresses.function_address`).
+    Raises `BuildError` with every fault of the program that lowering sees (undefined labels,
+    operands outside their variable, control that runs off the end), and `Unsupported` with the
+    place of the first instruction that is not modelled.
+    """
+    function = fold_modes(_Lowering(kernel, platform, functions).run())
+    check(function, folded=True)
+    return function
+
+
+class _Lowering(Meaning):
+    def __init__(self, kernel: Kernel, platform: Platform, functions: Sequence[Kernel]) -> None:
+        function = Function(kernel.name, kernel.simd_width, platform.grf_bytes)
+        super().__init__(function, platform)
+        self.kernel = kernel
+        self.functions = {f.name: f for f in functions}
+        self.diagnostics: list[Diagnostic] = []
+        self._unit = kernel  # the kernel or function that is being lowered
+        self._roots: dict[Declared, Root] = {}
+        self._own: list[Root] = []  # the unit's roots
+        self._first = 0  # the unit's first block
+        self._address = _FIRST_ADDRESS
+        self._labels: dict[tuple[str, str], int] = {}  # unit, label -> placeholder, below zero
+        self._entries: dict[str, int] = {}  # called function -> placeholder
+        self._addressed: list[str] = []  # functions whose address is taken
+        self._places: dict[int, int] = {}  # placeholder -> block
+        self._label_spans: dict[int, Span | None] = {}
+        self._reach: dict[Variable, int] = {}
+
+    def run(self) -> Function:
+        procedures = [self._procedure(self.kernel)]
+        done = 0
+        while done < len(self._entries):
+            name, entry = list(self._entries.items())[done]
+            done += 1
+            self._places[entry] = self.next_block()
+            procedures.append(self._procedure(self.functions[name]))
+        if self.diagnostics:
+            raise BuildError.of(self.diagnostics)
+        for block in self.function.blocks:
+            self._resolve(block)
+        save_roots(self.function, procedures)
+        self._thread_numbers()
+        return self.function
+
+    def _procedure(self, unit: Kernel) -> Procedure:
+        """Lower a kernel or a function behind the blocks that there are."""
+        first = self._first = self.next_block()
+        self._unit, self._own = unit, []
+        self._reach |= _alias_reach(unit)
+        for given in unit.inputs:
+            self._input(given.variable, given.offset, given.size)
+        self._open("entry" if unit is self.kernel else unit.name)
+        for item in unit.body:
+            if isinstance(item, LabelMark):
+                self._place(item)
+            elif isinstance(item, Inst):
+                self._instruction(item)
+        self._finish()
+        return Procedure(first, self.next_block(), tuple(self._own))
+
+    def _thread_numbers(self) -> None:
+        """%hw_id and %sr0 start as the number of the hardware thread.
+
+        Kernels find their part of private memory by it; %sr0 has gaps in the number.
+        """
+        first = self.function.blocks[0]
+        self.block, self.inst = Block("thread number"), 0
+        for name, gaps in (("%hw_id", ()), ("%sr0", self.platform.sr0_gaps)):
+            root = self.function.roots.get(name)
+            if root is not None:
+                number = self.special("hardware_thread", UD)
+                for bit, count in gaps:
+                    number = self._spread(number, bit, count)
+                self.write_root(root, Region.scalar(0), number, self.const(BOOL, 1))
+        first.ops[:0] = self.block.ops
+
+    def _spread(self, x: Value, bit: int, count: int) -> Value:
+        """`count` zero bits put in at `bit`."""
+        low = self.and_(x, self.const(UD, (1 << bit) - 1))
+        high = self.shr(x, self.const(UD, bit))
+        return self.or_(low, self.shl(high, self.const(UD, bit + count)))
+
+    # ---- blocks and labels
+
+    def _open(self, label: str) -> None:
+        self.block = Block(label)
+        self.function.blocks.append(self.block)
+
+    def next_block(self) -> int:
+        return len(self.function.blocks)
+
+    def label(self, name: str) -> int:
+        number = self._labels.setdefault((self._unit.name, name), self._placeholder())
+        self._label_spans.setdefault(number, self._span())
+        return number
+
+    def _placeholder(self) -> int:
+        """A number that stands for a block not known yet."""
+        return -1 - len(self._labels) - len(self._entries)
+
+    def callee(self, name: str) -> int:
+        if name not in self.functions:
+            self._report(
+                "call",
+                f"function '{name}' is called and is nowhere in the program",
+                self._span(),
+                "FCALL",
+            )
+            return 0
+        width = self.functions[name].attribute("SimdSize")
+        if isinstance(width, int) and width < self.function.width:
+            raise Unsupported(
+                f"a call of '{name}', which is SIMD{width}, from SIMD{self.function.width} code"
+            )
+        return self._entries.setdefault(name, self._placeholder())
+
+    def function_address(self, name: str) -> int | None:
+        if name not in self.functions:
+            return None
+        self.callee(name)
+        if name not in self._addressed:
+            self._addressed.append(name)
+        return self._address_of(name)
+
+    def _place(self, mark: LabelMark) -> None:
+        if self.block is not None and self.block.end is None:
+            # A label in front of everything else needs no block before it.
+            if not self.block.ops and len(self.function.blocks) == self._first + 1:
+                self.function.blocks.pop()
+            else:
+                self.terminate("jump", (), (self.next_block(),))
+        number = self.label(mark.name)
+        if number in self._places:
+            self._report("label", f"label '{mark.name}' is defined twice", mark.span)
+        self._places[number] = self.next_block()
+        self._open(mark.name)
+
+    def _finish(self) -> None:
+        end = len(self.function.blocks)
+        if self.function.blocks[-1].end is not None and self._reaches(end):
+            self._open("end")
+        if self.function.blocks[-1].end is None:
+            # Intel's front end accepts a body without a final `ret`; the thread ends there.
+            self.begin(ExecSize(1))
+            every = self.const(BOOL, 1, self.function.width)
+            self.terminate("ret", (every,), (len(self.function.blocks) - 1,), offset=0)
+        for number, span in self._label_spans.items():
+            if number not in self._places:
+                _, name = next(n for n, k in self._labels.items() if k == number)
+                self._report("label", f"label '{name}' is not defined", span)
+        self._label_spans.clear()
+
+    def _reaches(self, index: int) -> bool:
+        ends = [b.end for b in self.function.blocks if b.end is not None]
+        return index in self._places.values() or any(index in e.targets for e in ends)
+
+    def _resolve(self, block: Block) -> None:
+        end = block.end
+        assert end is not None
+        targets, attrs = end.targets, end.attrs
+        if end.name == "call_indirect":
+            targets = (*(self._entries[name] for name in self._addressed), *targets)
+            addresses = tuple(self._address_of(name) & 0xFFFF_FFFF for name in self._addressed)
+            attrs = {**attrs, "addresses": addresses}
+        targets = tuple(self._places[t] if t < 0 else t for t in targets)
+        block.end = type(end)(end.name, end.args, targets, attrs, end.inst)
+
+    def _address_of(self, name: str) -> int:
+        return function_address(list(self.functions).index(name))
+
+    # ---- instructions
+
+    def _instruction(self, inst: Inst) -> None:
+        if self.block is None or self.block.end is not None:
+            self._open(f"after_{self.inst}")
+        self.inst = len(self.function.spans)
+        self.function.spans.append(inst.span)
+        self.function.texts.append(inst.opcode.mnemonic)
+        self.begin(ExecSize(1))
+        before = len(self.diagnostics)
+        try:
+            pairs = zip(inst.opcode.fields, inst.operands, strict=True)
+            bound = [field.kind.bind(operand, self) for field, operand in pairs]
+            inst.opcode.body(self, *bound)
+        except Unsupported as error:
+            if error.span is not None or inst.span is None:
+                raise
+            page = error.spec or inst.opcode.page
+            raise Unsupported(f"{inst.opcode}: {error.what}", span=inst.span, spec=page) from error
+        if len(self.diagnostics) == before:
+            self._check_bounds(inst)
+
+    def _check_bounds(self, inst: Inst) -> None:
+        """Operands must stay inside the variable that owns their bytes."""
+        assert self.block is not None
+        for op in reversed(self.block.ops):
+            if op.inst != self.inst:
+                break
+            region = op.attrs.get("region")
+            if region is None:
+                continue
+            root: Root = op.attrs["root"]
+            value = op.results[0] if op.results else op.args[0]
+            offsets = region.offsets(value.width)
+            if min(offsets) < 0 or max(offsets) + value.type.size > root.size:
+                self._report(
+                    "region",
+                    f"{inst.opcode} reaches byte {max(offsets) + value.type.size - 1} of"
+                    f" '{root.name}', which has {root.size} bytes",
+                    inst.span,
+                    "Operands",
+                )
+
+    def _span(self) -> Span | None:
+        return self.function.spans[self.inst] if 0 <= self.inst < len(self.function.spans) else None
+
+    def _report(self, code: str, message: str, span: Span | None, spec: str = "") -> None:
+        diagnostic = Diagnostic(code, message, span, spec=spec)
+        if diagnostic not in self.diagnostics:
+            self.diagnostics.append(diagnostic)
+
+    # ---- variables
+
+    def root(self, variable: Declared) -> tuple[Root, int]:
+        offset = 0
+        if isinstance(variable, Variable):
+            if variable.name in R0_ALIASES and variable.predefined is not None:
+                return self._r0(), R0_ALIASES[variable.name]
+            variable, offset = variable.origin()
+            if variable.name in R0_ALIASES and variable.predefined is not None:
+                return self._r0(), offset + R0_ALIASES[variable.name]
+        root = self._roots.get(variable)
+        return (root if root is not None else self._new_root(variable)), offset
+
+    def _r0(self) -> Root:
+        known = self.function.roots.get("%r0")
+        if known is None:
+            known = self._add("%r0", RootKind.GRF, self.grf)
+            self.function.inputs.append(Input(known, 0, 0, self.grf))
+        return known
+
+    def _new_root(self, variable: Declared) -> Root:
+        if variable.name == "%r0" and variable.predefined is not None:
+            root = self._r0()
+        elif variable.predefined is not None:
+            root = self._add(variable.name, *self._storage(variable))
+        else:
+            prefix = "" if self._unit is self.kernel else f"{self._unit.name}."
+            root = self._add(self._unique(prefix + variable.name), *self._storage(variable))
+            self._own.append(root)
+        self._roots[variable] = root
+        return root
+
+    def _storage(self, variable: Declared) -> tuple[RootKind, int]:
+        """Kind and size of a variable's root."""
+        if isinstance(variable, Variable):
+            arf = variable.predefined is not None and variable.name in _ARCHITECTURE
+            return RootKind.ARF if arf else RootKind.GRF, self._size(variable)
+        kind, size = _KINDS[variable.category]
+        return kind, size * variable.count
+
+    def _size(self, variable: Variable) -> int:
+        """Bytes of a root: the variable and whatever aliases of it reach."""
+        size = variable.size
+        if variable.predefined is not None:
+            return size * (self.grf // 32) if variable.name in ("%arg", "%retval") else size
+        return max(size, self._reach.get(variable, 0))
+
+    def _unique(self, name: str) -> str:
+        unique, k = name, 1
+        while unique in self.function.roots:
+            unique, k = f"{name}.{k}", k + 1
+        return unique
+
+    def _add(self, name: str, kind: RootKind, size: int) -> Root:
+        address = 0
+        if kind is RootKind.GRF:
+            address = self._address
+            self._address += -(-size // _GAP) * _GAP + _GAP
+            if self._address > 1 << 32:
+                raise Unsupported("more variables than the 32-bit register space holds")
+        root = Root(name, kind, size, address)
+        self.function.roots[name] = root
+        return root
+
+    def _input(self, variable: Declared, payload_offset: int, size: int) -> None:
+        root, offset = self.root(variable)
+        self.function.inputs.append(Input(root, offset, payload_offset, size))
+
+    def address_of(self, variable: Declared, offset: int) -> Value:
+        root, base = self.root(variable)
+        if root.kind is RootKind.GRF:
+            return self.root_address(root, base + offset)
+        return self.read(root, Region.scalar(base + offset), UD, 1)
+
+
+def _alias_reach(kernel: Kernel) -> dict[Variable, int]:
+    """How many bytes of each variable its aliases reach."""
+    reach: dict[Variable, int] = {}
+    for declared in kernel.declarations:
+        if isinstance(declared, Variable) and declared.alias is not None:
+            owner, offset = declared.origin()
+            reach[owner] = max(reach.get(owner, 0), offset + declared.size)
+    return reach

@@ -1,0 +1,99 @@
+"""Compiled kernels on disk: found again, bounded, and never trusted when damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from eumu.exec.grid import Grid
+from eumu.exec.jit import Jit, cache
+from eumu.exec.jit.target import Processor, host
+from exec.jit_programs import Memory, Program
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("EUMU_CACHE", raising=False)
+    monkeypatch.setenv("EUMU_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def grid(seed: int = 1) -> Grid:
+    return Program(Random(seed), branches=False).grid(tail=False)
+
+
+def run(grid: Grid) -> bytes:
+    memory = Memory(1)
+    Jit(workers=1).run(grid, memory)
+    return memory.arena.tobytes()
+
+
+def forbid_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(text: str, processor: Processor) -> bytes:
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(cache, "compile_object", refuse)
+
+
+def test_second_engine_loads_what_the_first_compiled(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = run(grid())
+    assert len(list(place.glob("*.kernel"))) == 1
+    forbid_compiling(monkeypatch)
+    assert run(grid()) == wanted
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty"])
+def test_damaged_file_is_compiled_again(place: Path, damage: str) -> None:
+    wanted = run(grid())
+    (path,) = place.glob("*.kernel")
+    data = bytearray(path.read_bytes())
+    if damage == "truncated":
+        data = data[: len(data) // 2]
+    elif damage == "flipped":
+        data[len(data) // 2] ^= 1
+    else:
+        data = bytearray()
+    path.write_bytes(data)
+    assert cache.read(path) is None
+    assert run(grid()) == wanted
+    assert cache.read(path) is not None, "a good file is there again"
+
+
+def test_off(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EUMU_CACHE", "off")
+    run(grid())
+    assert list(place.iterdir()) == []
+
+
+def test_directory_that_cannot_be_written_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("in the way")
+    monkeypatch.delenv("EUMU_CACHE", raising=False)
+    monkeypatch.setenv("EUMU_CACHE_DIR", str(file / "below"))
+    run(grid())
+    assert file.read_text() == "in the way"
+
+
+def test_least_recently_used_goes_first(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(grid(1))
+    (first,) = place.glob("*.kernel")
+    monkeypatch.setenv("EUMU_CACHE_MB", "0")
+    run(grid(2))
+    assert not first.exists()
+
+
+def test_key_depends_on_code_specialisation_and_processor() -> None:
+    from eumu.exec.jit.engine import specialise
+
+    one, two = grid(1), grid(2)
+    base = cache.key_of(one.function, specialise(one), host())
+    other = Processor(host().triple, "x86-64", "")
+    assert base == cache.key_of(grid(1).function, specialise(grid(1)), host())
+    assert base != cache.key_of(two.function, specialise(two), host())
+    assert base != cache.key_of(one.function, specialise(one), other)

@@ -1,0 +1,141 @@
+"""Runs one thread of a vISA kernel, or a group: variables in, variables out.
+
+Initial values arrive as kernel inputs, results leave through stores that are appended in IR, so
+any engine can be asked.  Local ids are in the payload where compiled kernels have them; the group
+has 1 KiB of shared local memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.exec.grid import Grid, Payload
+from eumu.exec.host import Engine
+from eumu.ir import Builder, Function, Input, Region, Root, RootKind, Rounding, Space
+from eumu.ir.function import Op
+from eumu.isa.kinds.variables import Variable
+from eumu.lower import lower
+from eumu.platforms import platform
+from eumu.program import Kernel
+from eumu.types import BOOL, UB, UQ
+
+BASE = 0xB000_0000_0000
+
+
+def execute(
+    kernel: Kernel,
+    before: dict[str, bytes],
+    results: list[str],
+    platform_name: str,
+    engine: Engine,
+    lanes: int | None = None,
+    threads: int = 1,
+    functions: Sequence[Kernel] = (),
+) -> dict[str, bytes]:
+    """Run threads of `lanes` lanes (all by default); the bytes of each result variable.
+
+    Of several threads, those of the second follow those of the first.
+    """
+    function = lower(kernel, platform(platform_name), functions)
+    known = variables(kernel)
+    grf = function.grf_bytes
+    pitch = -(-2 * function.width // grf) * grf
+    start = grf + 3 * pitch
+    payload = _with_inputs(function, known, before, start)
+    step = sum(known[n].size for n in results)
+    places = _with_results(function, known, results, step)
+    host = FlatHost(max(64, step * threads))
+    record = Payload((0,) * (grf // 4), grf, pitch, start, payload)
+    local_size = ((threads - 1) * function.width + (lanes or function.width), 1, 1)
+    grid = Grid(function, (1, 1, 1), local_size, record, slm_bytes=1024, fuel=1_000_000)
+    engine.run(grid, host)
+    rows = host.arena[: step * threads].reshape(threads, step)
+    return {n: rows[:, o : o + known[n].size].tobytes() for n, o in places.items()}
+
+
+class FlatHost:
+    """Device memory of one allocation that the results are stored to."""
+
+    progress: Callable[[int, int], object] | None = None
+
+    def __init__(self, size: int) -> None:
+        self.base = BASE
+        self.arena: NDArray[np.uint8] = np.zeros(size + 4096, np.uint8)
+        self._size = size
+
+    def extents(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        start = np.array([self.base], np.uint64)
+        return start, start + np.uint64(self._size)
+
+    def describe(self, address: int) -> str:
+        return "the run file's memory"
+
+    def printed(self, text: str) -> None:
+        raise AssertionError("a run file prints nothing")
+
+
+def variables(kernel: Kernel) -> dict[str, Variable]:
+    return {d.name: d for d in kernel.declarations if isinstance(d, Variable)}
+
+
+def _with_inputs(
+    function: Function, known: dict[str, Variable], before: dict[str, bytes], start: int
+) -> bytes:
+    """Append the initial values to the payload and the inputs of the function."""
+    data = b""
+    for name, initial in before.items():
+        owner, offset = known[name].origin()
+        root = _root(function, owner)
+        function.inputs.append(Input(root, offset, start + len(data), len(initial)))
+        data += initial
+    return data
+
+
+def _root(function: Function, variable: Variable) -> Root:
+    root = function.roots.get(variable.name)
+    if root is None:
+        root = Root(variable.name, RootKind.GRF, variable.size, 0x7000_0000)
+        function.roots[variable.name] = root
+    return root
+
+
+def _with_results(
+    function: Function, known: dict[str, Variable], results: list[str], step: int
+) -> dict[str, int]:
+    """Store the results before every `ret`, the last one counts; where each variable lies.
+
+    Each thread has `step` bytes.
+    """
+    places: dict[str, int] = {}
+    end = 0
+    for name in results:
+        places[name], end = end, end + known[name].size
+    builder = _Appender(function)
+    for block in function.blocks:
+        end = block.end
+        if end is None or end.name != "ret":
+            continue
+        builder.block, block.end = block, None
+        thread = builder.special("thread_id", UQ)
+        first = builder.mul(thread, builder.const(UQ, step), Rounding.RNE)
+        for name, offset in places.items():
+            owner, start = known[name].origin()
+            value = builder.read(
+                _root(function, owner), Region.packed(start, 1), UB, known[name].size
+            )
+            address = builder.add(first, builder.const(UQ, BASE + offset), Rounding.RNE)
+            builder.store_block(Space.FLAT, address, builder.const(BOOL, 1), value)
+        block.end = end
+    return places
+
+
+class _Appender(Builder):
+    """A builder whose value numbers follow those of a finished function."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
+        ops: list[Op] = [op for b in function.blocks for op in b.ops]
+        self._count = 1 + max((v.id for op in ops for v in op.results), default=0)
