@@ -1,0 +1,179 @@
+"""Arrays in device memory, and memory that a thread group shares."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from eumu.device import Allocation, Memory
+from eumu.errors import ArgumentError, LaunchError
+
+if TYPE_CHECKING:
+    from eumu.runtime.device import Device
+
+__all__ = ["Array", "Local"]
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """The argument for a `local` pointer: `nbytes` of memory that each thread group gets."""
+
+    nbytes: int
+
+    def __post_init__(self) -> None:
+        if self.nbytes < 0:
+            raise LaunchError(f"Local({self.nbytes}): a size in bytes is not negative")
+
+
+class Array:
+    """An array in the memory of `device`; make one with :meth:`Device.array`.
+
+    The memory is given back when the array and its views are gone, or by :meth:`free`.
+    """
+
+    def __init__(
+        self, device: Device, owner: _Owner, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> None:
+        self.device = device
+        self.shape = shape
+        self.dtype = dtype
+        self._owner = owner
+
+    @classmethod
+    def allocate(
+        cls,
+        device: Device,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        name: str,
+        *,
+        is_named: bool = True,
+    ) -> Array:
+        """A new array of zeros; without `is_named` a launch may call it otherwise."""
+        if dtype.hasobject:
+            raise ArgumentError(f"an array of {dtype} holds Python objects, which no kernel reads")
+        if any(n < 0 for n in shape):
+            raise LaunchError(f"an array cannot have the shape {shape}")
+        nbytes = prod(shape) * dtype.itemsize
+        return cls(device, _Owner(device.memory, nbytes, name, is_named), shape, dtype)
+
+    @property
+    def address(self) -> int:
+        """The device address of the first byte."""
+        return self._owner.live().start
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def name(self) -> str:
+        """What messages call the array."""
+        return self._owner.allocation.name
+
+    @property
+    def memory(self) -> NDArray[Any]:
+        """The device's own bytes as an array, not a copy; do not keep it beyond the array."""
+        return self._owner.view().view(self.dtype).reshape(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("an array of no dimensions has no length")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        state = "freed" if self._owner.freed else f"at {self.address:#x}"
+        return f"<Array {self.name} shape={self.shape} dtype={self.dtype} {state}>"
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("device memory is copied to be a NumPy array; use .memory for a view")
+        return self.numpy() if dtype is None else self.numpy().astype(dtype)
+
+    def numpy(self) -> NDArray[Any]:
+        """A copy of the contents."""
+        return self.memory.copy()
+
+    def write(self, data: Any) -> None:
+        """Replace the contents by those of an array of the same shape."""
+        values = np.asarray(data)
+        if values.shape != self.shape:
+            raise ArgumentError(f"{self.name} has shape {self.shape}, the data {values.shape}")
+        try:
+            self.memory[...] = values.astype(self.dtype, casting="same_kind", copy=False)
+        except TypeError as error:
+            raise ArgumentError(f"{self.name}: {error}") from error
+
+    def fill(self, value: Any) -> None:
+        """Set every element."""
+        self.memory[...] = value
+
+    def view(self, dtype: DTypeLike, shape: int | Sequence[int] | None = None) -> Array:
+        """The same memory with another element type or shape; the size in bytes must agree."""
+        new = np.dtype(dtype)
+        if shape is None:
+            last = self.shape[-1] if self.shape else 1
+            wide = last * self.dtype.itemsize
+            if new.itemsize == 0 or wide % new.itemsize:
+                raise ArgumentError(f"{self.name}: rows of {wide} bytes do not divide into {new}")
+            shape = (*self.shape[:-1], wide // new.itemsize)
+        dims = (shape,) if isinstance(shape, int) else tuple(shape)
+        if prod(dims) * new.itemsize != self.nbytes:
+            raise ArgumentError(
+                f"{self.name} has {self.nbytes} bytes; {new} of shape {dims} has"
+                f" {prod(dims) * new.itemsize}"
+            )
+        return Array(self.device, self._owner, dims, new)
+
+    @property
+    def is_freed(self) -> bool:
+        return self._owner.freed
+
+    def label(self, parameter: str) -> None:
+        """Call an array that the user did not name by the parameter it is passed for."""
+        self._owner.label(f"array '{parameter}'")
+
+    def free(self) -> None:
+        """Give the memory back now; using the array later is an error."""
+        self._owner.free()
+
+
+class _Owner:
+    """Holds an allocation for an array and its views."""
+
+    def __init__(self, memory: Memory, nbytes: int, name: str, is_named: bool) -> None:
+        self.memory = memory
+        self.is_named = is_named
+        self.allocation: Allocation = memory.allocate(nbytes, name)
+        self._finalizer = weakref.finalize(self, memory.free, self.allocation.start)
+
+    @property
+    def freed(self) -> bool:
+        return not self._finalizer.alive
+
+    def live(self) -> Allocation:
+        if self.freed:
+            raise LaunchError(f"{self.allocation.name} has been freed")
+        return self.allocation
+
+    def view(self) -> NDArray[np.uint8]:
+        return self.memory.view(self.live())
+
+    def label(self, name: str) -> None:
+        if not self.is_named and self.allocation.name != name:
+            self.allocation = self.memory.rename(self.live(), name)
+
+    def free(self) -> None:
+        self.live()
+        self._finalizer()

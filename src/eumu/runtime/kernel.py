@@ -1,0 +1,300 @@
+"""A kernel and its launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+
+from eumu.errors import ArgumentError, LaunchError, Unsupported
+from eumu.exec.grid import CONCURRENT_THREADS, Grid, RunStats
+from eumu.ir import Function
+from eumu.ir.passes import find_undefined
+from eumu.platforms import Platform
+from eumu.runtime import printf
+from eumu.runtime.array import Array
+from eumu.runtime.device import DEFAULT_FUEL, Device
+from eumu.runtime.image import Image
+from eumu.runtime.ndrange import Range, Size
+from eumu.runtime.parameters import Parameter
+from eumu.runtime.payload import Addresses, bind, private_bytes, scratch_bytes
+from eumu.runtime.repeated import Grids, argument_key
+from eumu.runtime.report import Report
+from eumu.zebin.ze_info import KernelInfo
+
+__all__ = ["Kernel"]
+
+Arguments = Sequence[Any] | Mapping[str, Any]
+
+
+# Shared local memory and scratch space beyond what the KernelInfo says, in bytes.
+MemoryNeeds = Callable[[Function, KernelInfo, Platform], tuple[int, int]]
+
+
+def _nothing(function: Function, info: KernelInfo, platform: Platform) -> tuple[int, int]:
+    return 0, 0
+
+
+class _Owner(Protocol):
+    """What a kernel asks of its program."""
+
+    name: str
+    platform: Platform | None
+
+    def image(self, device: Device) -> Image | None: ...
+
+
+class Kernel:
+    """One kernel of a program; `args` are its parameters in order."""
+
+    def __init__(
+        self,
+        program: _Owner,
+        info: KernelInfo,
+        args: tuple[Parameter, ...],
+        translate: Callable[[Platform], Function],
+        memory_needs: MemoryNeeds = _nothing,
+    ) -> None:
+        self.program = program
+        self.info = info
+        self.args = args
+        self._translate = translate
+        self._memory_needs = memory_needs
+        self._functions: dict[str, Function] = {}  # by platform
+        self._checks: dict[str, Function] = {}
+        self._implicit = {slot.arg_type for slot in info.payload_arguments}
+        self._grids = Grids()
+
+    @property
+    def name(self) -> str:
+        return self.info.name
+
+    @property
+    def simd_width(self) -> int:
+        """Lanes of a thread."""
+        return self.info.execution_env.simd_size
+
+    @property
+    def slm_bytes(self) -> int:
+        """Shared local memory of a group, without `local` arguments."""
+        return self.info.execution_env.slm_size
+
+    @property
+    def barriers(self) -> int:
+        return self.info.execution_env.barrier_count
+
+    @property
+    def required_local_size(self) -> tuple[int, int, int] | None:
+        """The only local size it runs with, None if any will do."""
+        env, asked = self.info.execution_env, self.info.user_attributes
+        sizes = env.required_work_group_size, asked.reqd_work_group_size
+        return next((s for s in sizes if all(s)), None)
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name}({', '.join(map(str, self.args))}) SIMD{self.simd_width}>"
+
+    def function(self, platform: Platform) -> Function:
+        """The kernel's meaning in IR; BuildError or Unsupported if it has none."""
+        if platform.name not in self._functions:
+            self._functions[platform.name] = self._translate(platform)
+        return self._functions[platform.name]
+
+    def _checked(self, platform: Platform) -> Function:
+        """The function with reports of undefined values."""
+        function = self.function(platform)
+        if platform.name not in self._checks:
+            self._checks[platform.name] = find_undefined(function)
+        return self._checks[platform.name]
+
+    def launch(
+        self,
+        device: Device,
+        global_size: Size,
+        local_size: Size | None = None,
+        args: Arguments = (),
+        *,
+        global_offset: Size = 0,
+        level: str = "visa",
+        fuel: int | None = None,
+        seed: int = 0,
+    ) -> Report:
+        """Run the kernel on a grid of `global_size` work items and wait for the end.
+
+        Sizes are an int or up to three of them, x first.  Without `local_size` it is the one that
+        the kernel requires, or the greatest divisors of the global size with at most 256 work
+        items.  `args` are in the kernel's order, or a mapping by name: arrays of `device` (or None)
+        for pointers, `Local` for `local` pointers, numbers, sequences, records or bytes by value.
+        `fuel` bounds the instructions that one thread may run; by default as many as the engine
+        runs in seconds to minutes (`DEFAULT_FUEL`).
+        """
+        if level != "visa":
+            raise Unsupported(f"running at level {level!r}; the one level so far is 'visa'")
+        if fuel is not None and fuel < 1:
+            raise LaunchError(f"fuel is {fuel}; it is a number of instructions, at least 1")
+        self._check_platform(device)
+        values = self._in_order(args)
+        self._check_devices(device, values)
+        fuel = fuel or DEFAULT_FUEL[device.engine]
+        sizes = global_size, local_size, global_offset
+        with ExitStack() as stack:
+            addresses, printed = self._buffers(device, self.program.image(device), stack)
+            given = argument_key(values)
+            # What a grid is made of; the same again is the same grid.
+            key = given and (
+                given,
+                sizes,
+                addresses,
+                device.strict_bounds,
+                device.check,
+                fuel,
+                seed,
+            )
+            grid = self._grids.get(
+                device, key, lambda: self._grid(device, sizes, values, addresses, fuel, seed)
+            )
+            return self._run(device, grid, printed)
+
+    def _grid(
+        self,
+        device: Device,
+        sizes: tuple[Size, Size | None, Size],
+        values: list[Any],
+        addresses: Addresses,
+        fuel: int,
+        seed: int,
+    ) -> Grid:
+        """Check sizes and arguments and lay them out."""
+        target = device.platform
+        range = Range.of(
+            *sizes,
+            platform=target,
+            simd_width=self.simd_width,
+            required=self.required_local_size,
+        )
+        function = self._checked(target) if device.check else self.function(target)
+        image = self.program.image(device)
+        bound = bind(
+            self.info,
+            self.args,
+            values,
+            range,
+            target,
+            addresses,
+            strict=device.strict_bounds,
+            reach=max((i.payload_offset + i.size for i in function.inputs), default=0),
+        )
+        slm, scratch = self._memory_needs(function, self.info, target)
+        return Grid(
+            function=function,
+            group_count=range.group_count,
+            local_size=range.local_size,
+            payload=bound.payload,
+            surfaces=bound.surfaces,
+            slm_bytes=bound.slm_bytes + slm,
+            scratch_bytes=scratch_bytes(self.info) + scratch,
+            symbols=image.addresses(function.symbols) if image else {},
+            fuel=fuel,
+            seed=seed,
+        )
+
+    def _run(self, device: Device, grid: Grid, printed: Array | None) -> Report:
+        """Run a grid; what it printed comes out even if it ends with a fault."""
+        text = ""
+        start = perf_counter()
+        try:
+            stats, engine = device.run(grid)
+            seconds = perf_counter() - start
+        finally:
+            if printed is not None:
+                text = printf.decode(printed.memory.tobytes(), device.memory.string)
+                device.memory.printed(text)
+        return self._report(stats, engine, seconds, text)
+
+    def _report(self, stats: RunStats, engine: str, seconds: float, text: str) -> Report:
+        return Report(
+            self.name,
+            engine,
+            stats.instructions,
+            stats.threads,
+            stats.groups,
+            seconds,
+            text,
+            stats.findings,
+        )
+
+    # ---- checks
+
+    def _check_platform(self, device: Device) -> None:
+        made_for = self.program.platform
+        if made_for is not None and made_for is not device.platform:
+            raise LaunchError(
+                f"{self.program.name} is a program for {made_for}, the device is {device.platform};"
+                f' use Device("{made_for}") or build the program for {device.platform}'
+            )
+
+    def _in_order(self, args: Arguments) -> list[Any]:
+        if isinstance(args, Mapping):
+            names = [p.name for p in self.args]
+            unknown = [n for n in args if n not in names]
+            missing = [n for n in names if n not in args]
+            if unknown or missing:
+                raise ArgumentError(
+                    f"kernel {self.name} takes {_listed(names)};"
+                    + (f" unknown: {', '.join(map(str, unknown))};" if unknown else "")
+                    + (f" missing: {', '.join(missing)}" if missing else "")
+                )
+            return [args[n] for n in names]
+        values = list(args)
+        if len(values) != len(self.args):
+            names = [p.name for p in self.args]
+            raise ArgumentError(
+                f"kernel {self.name} takes {len(names)} arguments"
+                f" ({', '.join(map(str, self.args)) or 'none'}), {len(values)} were given"
+            )
+        return values
+
+    def _check_devices(self, device: Device, values: list[Any]) -> None:
+        for parameter, value in zip(self.args, values, strict=True):
+            if isinstance(value, Array):
+                if value.device is not device:
+                    raise parameter.error(
+                        f"{value.name} is in the memory of another device ({value.device!r})"
+                    )
+                if value.is_freed:
+                    raise parameter.error(f"{value.name} has been freed")
+                value.label(parameter.name)
+
+    # ---- memory that a launch needs for itself
+
+    def _buffers(
+        self, device: Device, image: Image | None, stack: ExitStack
+    ) -> tuple[Addresses, Array | None]:
+        """Addresses of implicit buffers, freed with `stack`, and the printf buffer if any."""
+        wanted = self._implicit
+        printed = private = None
+        if "printf_buffer" in wanted:
+            printed = _temporary(device, printf.BUFFER_BYTES, "the printf buffer", stack)
+            printed.memory[:4].view(np.uint32)[0] = printf.FIRST_RECORD
+        if "private_base_stateless" in wanted and private_bytes(self.info):
+            size = private_bytes(self.info) * CONCURRENT_THREADS
+            private = _temporary(device, size, f"private memory of {self.name}", stack)
+        addresses = Addresses(
+            printf_buffer=printed.address if printed else 0,
+            private_base=private.address if private else 0,
+            const_base=image.base(".data.const") if image else 0,
+            global_base=image.base(".data.global") if image else 0,
+        )
+        return addresses, printed
+
+
+def _temporary(device: Device, size: int, name: str, stack: ExitStack) -> Array:
+    array = Array.allocate(device, (size,), np.dtype(np.uint8), name)
+    stack.callback(array.free)
+    return array
+
+
+def _listed(names: list[str]) -> str:
+    return f"the arguments {', '.join(names)}" if names else "no arguments"

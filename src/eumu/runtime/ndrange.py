@@ -1,0 +1,123 @@
+"""The sizes of a launch: checked, completed, and divided into groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+from eumu.errors import LaunchError
+from eumu.exec.grid import Dim3
+from eumu.platforms import Platform
+
+__all__ = ["Range"]
+
+_PREFERRED_GROUP: Final = 256
+_MAX_DIMENSION: Final = (1 << 32) - 1
+Size = int | Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A launch's sizes in work items; unused dimensions are 1 (offsets 0)."""
+
+    dimensions: int
+    global_size: Dim3
+    local_size: Dim3
+    offset: Dim3
+
+    @property
+    def group_count(self) -> Dim3:
+        gx, gy, gz = self.global_size
+        lx, ly, lz = self.local_size
+        return gx // lx, gy // ly, gz // lz
+
+    @classmethod
+    def of(
+        cls,
+        global_size: Size,
+        local_size: Size | None,
+        offset: Size,
+        *,
+        platform: Platform,
+        simd_width: int,
+        required: Dim3 | None,
+    ) -> Range:
+        """Sizes as the caller gave them; LaunchError for those that cannot run.
+
+        Without a local size it is the one that the kernel requires, or else what
+        `default_local_size` finds.
+        """
+        shape = _sizes("global_size", global_size)
+        whole = _three(shape, 1)
+        if local_size is not None:
+            given = _sizes("local_size", local_size)
+            if len(given) > len(shape):
+                raise LaunchError(
+                    f"local_size {given} has more dimensions than global_size {shape}"
+                )
+            local = _three(given, 1)
+        else:
+            local = required or default_local_size(whole, simd_width)
+        if required and local != required:
+            raise LaunchError(
+                f"the kernel requires local_size {required} (reqd_work_group_size), not {local}"
+            )
+        start = _three(_sizes("global_offset", offset, least=0), 0)
+        _check(whole, local, start, platform)
+        return cls(len(shape), whole, local, start)
+
+
+def default_local_size(whole: Dim3, simd_width: int) -> Dim3:
+    """The greatest divisors of the global size with a product of at most 256, x first.
+
+    When x has so few divisors that a SIMD thread would stay empty, up to 1024 work items are
+    tried.
+    """
+    sizes = _divisors(whole, _PREFERRED_GROUP)
+    if prod(sizes) < min(simd_width, prod(whole)):
+        sizes = _divisors(whole, 4 * _PREFERRED_GROUP)
+    return sizes
+
+
+def _divisors(whole: Dim3, room: int) -> Dim3:
+    found = []
+    for n in whole:
+        size = next(d for d in range(min(n, room), 0, -1) if n % d == 0)
+        found.append(size)
+        room //= size
+    return found[0], found[1], found[2]
+
+
+def _sizes(name: str, value: Size, least: int = 1) -> tuple[int, ...]:
+    sizes = tuple(value) if isinstance(value, Sequence) else (value,)
+    if not 1 <= len(sizes) <= 3:
+        raise LaunchError(f"{name} has {len(sizes)} dimensions, 1 to 3 are possible")
+    for n in sizes:
+        if not hasattr(n, "__index__") or not least <= n.__index__() <= _MAX_DIMENSION:
+            raise LaunchError(f"{name} is {value}: {n!r} is not an integer from {least} to 2^32-1")
+    return tuple(n.__index__() for n in sizes)
+
+
+def _three(sizes: tuple[int, ...], rest: int) -> Dim3:
+    x, y, z = (*sizes, *[rest] * (3 - len(sizes)))
+    return x, y, z
+
+
+def _check(whole: Dim3, local: Dim3, start: Dim3, platform: Platform) -> None:
+    for axis, n, size, first in zip("xyz", whole, local, start, strict=True):
+        if n % size:
+            near = n // size * size
+            raise LaunchError(
+                f"global size {n} in {axis} does not divide into groups of {size}"
+                f" (global_size {whole}, local_size {local}); {near + size} does"
+                + (f", and so does {near}" if near else "")
+            )
+        if first + n - 1 > _MAX_DIMENSION:
+            raise LaunchError(f"global ids in {axis} end at {first + n - 1}, beyond 2^32-1")
+    if prod(local) > platform.max_group_size:
+        raise LaunchError(
+            f"a group of {prod(local)} work items (local_size {local}) is too large: {platform}"
+            f" runs up to {platform.max_group_size}"
+        )

@@ -1,0 +1,286 @@
+"""Puts arguments and sizes where the kernel expects them: the launch side of `.ze_info`.
+
+Offsets count from the start of the cross-thread data, which follows r0 and the local ids.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from eumu.addresses import SCRATCH_STATE
+from eumu.errors import LaunchError, Unsupported
+from eumu.exec.grid import BufferSurface, Payload
+from eumu.platforms import Platform
+from eumu.runtime.array import Array, Local
+from eumu.runtime.ndrange import Range
+from eumu.runtime.parameters import Parameter, Passing, element_type
+from eumu.zebin.ze_info import (
+    ARG_TYPES,
+    KernelInfo,
+    PayloadArgument,
+    PerThreadPayloadArgument,
+)
+
+__all__ = ["Addresses", "Bound", "bind", "no_local_ids", "private_bytes", "scratch_bytes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Device addresses of what a launch has besides its arguments; 0 where there is none."""
+
+    printf_buffer: int = 0
+    private_base: int = 0
+    const_base: int = 0
+    global_base: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A kernel with its arguments: what a grid needs beyond code and sizes."""
+
+    payload: Payload
+    surfaces: dict[int, BufferSurface]
+    slm_bytes: int
+
+
+def scratch_bytes(info: KernelInfo) -> int:
+    """Scratch space of one thread."""
+    return sum(b.size for b in info.per_thread_memory_buffers if b.type == "scratch")
+
+
+def private_bytes(info: KernelInfo) -> int:
+    """Private memory in global memory for one hardware thread."""
+    lanes = info.execution_env.simd_size
+    buffers = [b for b in info.per_thread_memory_buffers if b.type == "global"]
+    return sum(b.size * (lanes if b.is_simt_thread else 1) for b in buffers)
+
+
+def bind(
+    info: KernelInfo,
+    parameters: Sequence[Parameter],
+    args: Sequence[Any],
+    range: Range,
+    platform: Platform,
+    addresses: Addresses,
+    *,
+    strict: bool = True,
+    reach: int = 0,
+) -> Bound:
+    """Check the arguments and lay out the payload, of at least `reach` bytes.
+
+    The caller has seen to it that there are as many arguments as parameters and that arrays
+    belong to the right device.
+    """
+    binder = _Binder(info, parameters, args, range, addresses)
+    binder.fill()
+    if binder.slm_bytes > platform.max_slm_bytes:
+        raise LaunchError(
+            f"kernel {info.name} needs {binder.slm_bytes} bytes of local memory for each group"
+            f" ({info.execution_env.slm_size} of its own, the rest from Local arguments);"
+            f" {platform} has {platform.max_slm_bytes}"
+        )
+    grf = platform.grf_bytes
+    per_thread, pitch = _local_ids(info, grf)
+    start = grf + per_thread
+    end = max(len(binder.cross_thread), reach - start)
+    binder.cross_thread.extend(bytes(-(-end // grf) * grf - len(binder.cross_thread)))
+    r0 = [0] * (grf // 4)
+    r0[5] = SCRATCH_STATE << 4 if platform.scratch_is_surface else 0
+    payload = Payload(tuple(r0), grf if pitch else None, pitch, start, bytes(binder.cross_thread))
+    return Bound(payload, binder.surfaces(strict), binder.slm_bytes)
+
+
+_UNUSED: Final = "unused"
+
+
+def no_local_ids(size: int) -> PerThreadPayloadArgument:
+    """Per-thread data that is there and means nothing."""
+    return PerThreadPayloadArgument(_UNUSED, 0, size)
+
+
+def _local_ids(info: KernelInfo, grf: int) -> tuple[int, int]:
+    """Bytes of local ids for a thread, and the distance of its rows."""
+    rows = info.per_thread_payload_arguments
+    if rows and rows[0].arg_type == _UNUSED:
+        return rows[0].size, 0
+    for row in rows:
+        if row.arg_type != "local_id":
+            meaning = ARG_TYPES.get(row.arg_type, "not known to eumu")
+            raise Unsupported(f"kernel {info.name} takes {row.arg_type} ({meaning})")
+    if not rows:
+        return 0, 0
+    lanes = info.execution_env.simd_size
+    pitch = -(-lanes * 2 // grf) * grf
+    if rows[0].size != 3 * pitch:
+        raise Unsupported(
+            f"kernel {info.name} takes {rows[0].size} bytes of local ids for a thread;"
+            f" three rows of {pitch} are modelled"
+        )
+    return rows[0].size, pitch
+
+
+@dataclass(slots=True)
+class _Binder:
+    info: KernelInfo
+    parameters: Sequence[Parameter]
+    args: Sequence[Any]
+    range: Range
+    addresses: Addresses
+    cross_thread: bytearray = field(default_factory=bytearray)
+    slm_bytes: int = 0
+    _values: dict[int, bytes] = field(default_factory=dict)
+
+    def fill(self) -> None:
+        for parameter, value in zip(self.parameters, self.args, strict=True):
+            self._check(parameter, value)
+        end = max((s.offset + s.size for s in self.info.payload_arguments), default=0)
+        self.cross_thread = bytearray(end)
+        for slot in sorted(self.info.payload_arguments, key=_slm_order):
+            data = self._slot(slot)[: slot.size]
+            self.cross_thread[slot.offset : slot.offset + len(data)] = data
+        self.slm_bytes += self.info.execution_env.slm_size
+
+    def _check(self, parameter: Parameter, value: Any) -> None:
+        """Raises unless the value suits the parameter; encodes those by value."""
+        match parameter.passing:
+            case Passing.VALUE:
+                if isinstance(value, (Array, Local)):
+                    raise parameter.error(f"a value is needed, not {_words(value)}")
+                self._values[parameter.index] = parameter.encode(value)
+            case Passing.BUFFER:
+                _check_buffer(parameter, value)
+            case Passing.ADDRESS:
+                if isinstance(value, Array):
+                    self._values[parameter.index] = struct.pack("<Q", value.address)
+                else:
+                    self._values[parameter.index] = parameter.encode(value)
+            case Passing.LOCAL:
+                if not isinstance(value, Local):
+                    raise parameter.error(
+                        f"a pointer to local memory; pass eumu.Local(nbytes), not {_words(value)}"
+                    )
+            case Passing.IMAGE | Passing.SAMPLER:
+                raise Unsupported(
+                    f"kernel {self.info.name}: argument {parameter.index} '{parameter.name}'"
+                    f" is {parameter.type_name}: images and samplers are not modelled"
+                )
+
+    def _slot(self, slot: PayloadArgument) -> bytes:
+        implicit = _IMPLICIT.get(slot.arg_type)
+        if implicit is not None:
+            return implicit(self)
+        match slot.arg_type:
+            case "arg_byvalue":
+                start = max(slot.source_offset, 0)
+                return self._values[slot.arg_index][start : start + slot.size]
+            case "arg_bypointer":
+                return self._pointer(slot)
+            case "buffer_address":
+                return struct.pack("<Q", self._address(slot.arg_index))
+            case "buffer_offset":
+                return bytes(slot.size)  # the surface starts at the array's first byte
+            case "binding_table_entry":  # of a surface variable in plain vISA text
+                return struct.pack("<I", self._entry(slot.arg_index))
+            case "buffer_size":
+                return struct.pack("<Q", self._size(slot.arg_index))
+        meaning = ARG_TYPES.get(slot.arg_type, "not known to eumu")
+        raise Unsupported(f"kernel {self.info.name} takes {slot.arg_type} ({meaning})")
+
+    def _pointer(self, slot: PayloadArgument) -> bytes:
+        match slot.addrmode:
+            case "stateful":
+                return b""
+            case "stateless":
+                return struct.pack("<Q", self._address(slot.arg_index))
+            case "slm":
+                return self._slm(slot)
+        raise Unsupported(
+            f"kernel {self.info.name}: argument {slot.arg_index} is passed as"
+            f" a {slot.addrmode} {slot.addrspace} pointer"
+        )
+
+    def _slm(self, slot: PayloadArgument) -> bytes:
+        """The offset of the next piece of local memory.
+
+        Offsets begin at 0 behind the kernel's own local memory, whose size the kernel adds.
+        """
+        align = max(slot.slm_alignment, 1)
+        start = -(-self.slm_bytes // align) * align
+        local: Local = self.args[slot.arg_index]
+        self.slm_bytes = start + local.nbytes
+        return struct.pack("<Q", start)
+
+    def _address(self, index: int) -> int:
+        value = self.args[index]
+        return value.address if isinstance(value, Array) else 0
+
+    def _size(self, index: int) -> int:
+        value = self.args[index]
+        return value.nbytes if isinstance(value, Array) else 0
+
+    def _entry(self, index: int) -> int:
+        rows = self.info.binding_table_indices
+        return next(row.bti_value for row in rows if row.arg_index == index)
+
+    def surfaces(self, strict: bool) -> dict[int, BufferSurface]:
+        """The binding table: what the kernel names by an index; a null pointer has no surface."""
+        table = {}
+        for row in self.info.binding_table_indices:
+            if 0 <= row.arg_index < len(self.args) and self._address(row.arg_index):
+                where, size = self._address(row.arg_index), self._size(row.arg_index)
+                table[row.bti_value] = BufferSurface(where, size, strict)
+        return table
+
+
+def _slm_order(slot: PayloadArgument) -> tuple[bool, int]:
+    """Pointers to local memory get theirs in the order of the arguments."""
+    is_slm = slot.addrmode == "slm"
+    return is_slm, slot.arg_index if is_slm else 0
+
+
+def _check_buffer(parameter: Parameter, value: Any) -> None:
+    if value is None:
+        return
+    if not isinstance(value, Array):
+        raise parameter.error(
+            f"pass an array in device memory, from Device.array(...), not {_words(value)}"
+        )
+    known = element_type(parameter.type_name.removesuffix("*"))
+    dtype = value.dtype
+    if known is None or dtype.kind not in "iuf" or dtype.itemsize == 1:
+        return
+    wanted = known[0]
+    same_kind = dtype.kind == "u" or (dtype.kind == "f") == (wanted.kind == "f")
+    if dtype.itemsize != wanted.itemsize or not same_kind:  # unsigned: any bits of that size
+        raise parameter.error(
+            f"the array has elements of {dtype}, the kernel reads {wanted};"
+            f" array.view(np.{wanted}) passes its bytes as they are"
+        )
+
+
+def _three(sizes: tuple[int, int, int]) -> bytes:
+    return struct.pack("<3I", *sizes)
+
+
+_IMPLICIT: Final[dict[str, Callable[[_Binder], bytes]]] = {
+    "global_id_offset": lambda b: _three(b.range.offset),
+    "local_size": lambda b: _three(b.range.local_size),
+    "enqueued_local_size": lambda b: _three(b.range.local_size),
+    "global_size": lambda b: _three(b.range.global_size),
+    "group_count": lambda b: _three(b.range.group_count),
+    "work_dimensions": lambda b: struct.pack("<I", b.range.dimensions),
+    "printf_buffer": lambda b: struct.pack("<Q", b.addresses.printf_buffer),
+    "private_base_stateless": lambda b: struct.pack("<Q", b.addresses.private_base),
+    "const_base": lambda b: struct.pack("<Q", b.addresses.const_base),
+    "global_base": lambda b: struct.pack("<Q", b.addresses.global_base),
+}
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Array):
+        return f"the array {value.name}"
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"

@@ -1,0 +1,207 @@
+"""What a kernel printed: the records of the printf buffer, formatted as C does.
+
+The buffer starts with a dword that says where the next record goes.  A record is the address of
+its format string (8 bytes) and, for every conversion, a dword that says the type of the argument
+and then the argument.  Source: OpenCL C 6.15.14 and the compiler's output.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterator
+from math import isfinite
+from typing import Final
+
+__all__ = ["BUFFER_BYTES", "FIRST_RECORD", "decode"]
+
+BUFFER_BYTES: Final = 4 << 20  # kernels check against this number
+FIRST_RECORD: Final = 4
+_LOST: Final = (1 << 32) - 1  # what a kernel writes where its record found no room
+
+# Argument types: struct code; the vector type of a scalar type is 9 or more.
+_TYPES: Final = {1: "b", 2: "h", 3: "i", 4: "f", 6: "q", 7: "Q", 8: "d"}
+_STRING: Final = 5
+_VECTORS: Final = {9: "b", 10: "h", 11: "i", 12: "q", 13: "f", 14: "d"}
+
+_CONVERSION: Final = re.compile(
+    rb"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>\.\d*)?"
+    rb"(?P<vector>v(?:2|3|4|8|16))?(?P<length>hh|hl|h|ll|l)?(?P<letter>[diouxXfFeEgGaAcsp%])"
+)
+_LENGTH_BITS: Final = {b"hh": 8, b"h": 16, b"": 32, b"hl": 32, b"l": 64, b"ll": 64}
+
+Strings = Callable[[int], bytes | None]
+Argument = int | float | str | list[int] | list[float]
+
+
+def decode(buffer: bytes, strings: Strings) -> str:
+    """Everything in a printf buffer; `strings` reads the string at a device address."""
+    (end,) = struct.unpack_from("<I", buffer)
+    reader = _Reader(buffer[: min(end, len(buffer))], strings)
+    text = "".join(reader.records())
+    if end > len(buffer):
+        text += f"[printf: {end - len(buffer)} bytes found no room in the buffer]\n"
+    return text
+
+
+class _Reader:
+    """Walks over the records."""
+
+    def __init__(self, buffer: bytes, strings: Strings) -> None:
+        self.buffer = buffer
+        self.strings = strings
+        self.offset = FIRST_RECORD
+
+    def records(self) -> Iterator[str]:
+        """The text of each record."""
+        while self.offset + 8 <= len(self.buffer):
+            if struct.unpack_from("<I", self.buffer, self.offset)[0] == _LOST:
+                return
+            address = self._take("Q")
+            template = self.strings(int(address))
+            if template is None:
+                yield f"[printf: no format string at {int(address):#x}]\n"
+                return
+            try:
+                yield self._record(template)
+            except (struct.error, KeyError):
+                yield f"[printf: damaged arguments of {template!r}]\n"
+                return
+
+    def _record(self, template: bytes) -> str:
+        parts, last = [], 0
+        for match in _CONVERSION.finditer(template):
+            parts.append(template[last : match.start()].decode("latin-1"))
+            last = match.end()
+            if match["letter"] == b"%":
+                parts.append("%")
+            else:
+                parts.append(_format(match, self._argument()))
+        parts.append(template[last:].decode("latin-1"))
+        return "".join(parts).encode("latin-1", "replace").decode("utf-8", "replace")
+
+    def _argument(self) -> Argument:
+        kind = int(self._take("I"))
+        if kind == _STRING:
+            address = int(self._take("Q"))
+            text = self.strings(address) if address else b"(null)"
+            return "(bad string)" if text is None else text.decode("latin-1")
+        if kind in _VECTORS:
+            count = int(self._take("I"))
+            code = _VECTORS[kind]
+            values = [self._take(code) for _ in range(count)]
+            self.offset += max(0, 4 - struct.calcsize(code)) * count
+            return values
+        return self._take(_TYPES[kind], least=4)
+
+    def _take(self, code: str, least: int = 0) -> int | float:
+        (value,) = struct.unpack_from("<" + code, self.buffer, self.offset)
+        self.offset += max(struct.calcsize(code), least)
+        number: int | float = value
+        return number
+
+
+def _format(match: re.Match[bytes], value: Argument) -> str:
+    """One conversion; the elements of a vector are separated by commas."""
+    if isinstance(value, list):
+        return ",".join(_scalar(match, element) for element in value)
+    return _scalar(match, value)
+
+
+def _scalar(match: re.Match[bytes], value: int | float | str) -> str:
+    letter = match["letter"].decode()
+    flags = set(match["flags"].decode())
+    if letter == "s":
+        body = value if isinstance(value, str) else f"<%s of {value}>"
+        return _pad(body[: _precision(match)], "", match, flags - {"0"})
+    if isinstance(value, str):
+        return f"<%{letter} of {value!r}>"
+    if letter == "c":
+        return _pad(chr(int(value) & 0xFF), "", match, flags - {"0"})
+    if letter == "p":
+        return _pad(f"{int(value) & (1 << 64) - 1:#x}", "", match, flags - {"0"})
+    if letter in "diouxX":
+        return _integer(match, letter, flags, value)
+    return _float(match, letter, flags, float(value))
+
+
+def _integer(match: re.Match[bytes], letter: str, flags: set[str], value: int | float) -> str:
+    if isinstance(value, float):
+        return f"<%{letter} of {value!r}>"
+    bits = _LENGTH_BITS[match["length"] or b""]
+    number = value & (1 << bits) - 1
+    if letter in "di" and number >> (bits - 1):
+        number -= 1 << bits
+    digits = {"o": f"{number:o}", "x": f"{number:x}", "X": f"{number:X}"}.get(
+        letter, str(abs(number))
+    )
+    precision = _precision(match)
+    if precision is not None:
+        flags = flags - {"0"}
+        digits = "" if precision == 0 and number == 0 else digits.zfill(precision)
+    if letter == "o" and "#" in flags and not digits.startswith("0"):
+        digits = "0" + digits
+    sign = _sign(number < 0, flags) if letter in "di" else ""
+    prefix = "0" + letter if letter in "xX" and "#" in flags and number else ""
+    return _pad(digits, sign + prefix, match, flags)
+
+
+def _float(match: re.Match[bytes], letter: str, flags: set[str], value: float) -> str:
+    negative = str(value).startswith("-")
+    precision = _precision(match)
+    if not isfinite(value):
+        body = str(abs(value))
+        return _pad(
+            body.upper() if letter.isupper() else body, _sign(negative, flags), match, flags - {"0"}
+        )
+    if letter in "aA":
+        prefix, body = _hexadecimal(abs(value), precision, "#" in flags)
+        if letter == "A":
+            prefix, body = prefix.upper(), body.upper()
+        return _pad(body, _sign(negative, flags) + prefix, match, flags)
+    alternate = "#" if "#" in flags else ""
+    body = f"%{alternate}.{6 if precision is None else precision}{letter}" % abs(value)
+    return _pad(body, _sign(negative, flags), match, flags)
+
+
+def _hexadecimal(value: float, precision: int | None, point: bool) -> tuple[str, str]:
+    """`0x` and the rest of a %a conversion, as glibc writes it."""
+    mantissa, exponent = value.hex().split("p")
+    whole, _, fraction = mantissa.removeprefix("0x").partition(".")
+    if precision is None:
+        fraction = fraction.rstrip("0")
+    else:
+        bits = int((whole + fraction).ljust(14, "0"), 16)
+        dropped = 4 * (13 - precision)
+        if dropped > 0:
+            half = 1 << (dropped - 1)
+            rest = bits & (1 << dropped) - 1
+            bits >>= dropped
+            bits += rest > half or (rest == half and bits & 1)
+        else:
+            bits <<= -dropped
+        text = f"{bits:x}".zfill(precision + 1)
+        whole, fraction = text[: len(text) - precision], text[len(text) - precision :]
+    dot = "." if fraction or point else ""
+    return "0x", f"{whole}{dot}{fraction}p{exponent}"
+
+
+def _sign(negative: bool, flags: set[str]) -> str:
+    if negative:
+        return "-"
+    return "+" if "+" in flags else " " if " " in flags else ""
+
+
+def _precision(match: re.Match[bytes]) -> int | None:
+    text = match["precision"]
+    return None if text is None else int(text[1:] or b"0")
+
+
+def _pad(body: str, prefix: str, match: re.Match[bytes], flags: set[str]) -> str:
+    """Sign or `0x`, and padding to the field width."""
+    width = int(match["width"] or 0)
+    if "-" in flags:
+        return (prefix + body).ljust(width)
+    if "0" in flags:
+        return prefix + body.zfill(width - len(prefix))
+    return (prefix + body).rjust(width)

@@ -1,0 +1,35 @@
+"""The compiler's ELF ("zebin"): `read` it; `compile` makes one with an installed ocloc."""
+
+from __future__ import annotations
+
+from eumu.zebin.container import is_elf, is_spirv
+from eumu.zebin.ocloc import Built, compile
+from eumu.zebin.program import (
+    DataSection,
+    Function,
+    Kernel,
+    Relocation,
+    RelocationType,
+    Symbol,
+    SymbolKind,
+    Target,
+    Zebin,
+)
+from eumu.zebin.reader import read
+
+__all__ = [
+    "Built",
+    "DataSection",
+    "Function",
+    "Kernel",
+    "Relocation",
+    "RelocationType",
+    "Symbol",
+    "SymbolKind",
+    "Target",
+    "Zebin",
+    "compile",
+    "is_elf",
+    "is_spirv",
+    "read",
+]

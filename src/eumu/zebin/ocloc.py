@@ -1,0 +1,260 @@
+"""Builds programs with Intel's offline compiler, ocloc, where it is installed.
+
+OpenCL C text or SPIR-V goes in, ELF bytes come out; the compiler works in a directory that is
+removed afterwards, because it leaves files behind where it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from eumu import platforms
+from eumu.errors import BuildError, Diagnostic, Severity, Source, ToolMissing
+from eumu.zebin import container, log
+
+__all__ = ["Built", "compile", "find"]
+
+INSTALL: Final = "sudo apt install intel-opencl-icd"
+LARGEST_SOURCE: Final = 64 << 20
+_LARGEST_LOG: Final = 1 << 20
+
+# Variables that make the compiler dump files, or another program of the same source.
+_SWITCHES: Final = ("IGC_", "NEO_", "OCLOC_", "VISA_")
+
+# With -cl-std=CL3.0, this compiler's own header uses image types on devices that have no images.
+# These names make the header compile; a program that uses images is as wrong as before.
+_IMAGES: Final = (
+    "-cl-ext=+__opencl_c_images,+__opencl_c_3d_image_writes,"
+    "+__opencl_c_read_write_images,+cl_khr_3d_image_writes"
+)
+_HEADER: Final = "opencl-c.h"
+_INCLUDE: Final = re.compile(r'(?<!\S)-I\s*(?:"(?P<quoted>[^"]*)"|(?P<bare>\S+))')
+_DEBUG: Final = re.compile(r"(?<!\S)-g(line-tables-only)?(?!\S)")
+_SOURCE_NAME: Final = re.compile(r"(?<!\S)-s(?!\S)")
+_KERNEL_NAME: Final = re.compile(r"^//\.kernel (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a build gave: `native` is the assembly text of each kernel, if it was asked for."""
+
+    elf: bytes = field(repr=False)
+    log: str = field(repr=False)
+    warnings: tuple[Diagnostic, ...]
+    command: tuple[str, ...]
+    native: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    status: int
+    log: str
+    visa_errors: str
+    elf: bytes | None
+    native: Mapping[str, str]
+
+
+def find() -> str:
+    """The path of ocloc; ToolMissing says how to install it."""
+    path = shutil.which("ocloc")
+    if path is None:
+        raise ToolMissing(
+            "ocloc, Intel's offline compiler, is not installed; it is needed to build OpenCL C "
+            f"and SPIR-V\n  install it with: {INSTALL}"
+        )
+    return path
+
+
+def compile(
+    source: str | bytes,
+    device: str | platforms.Platform,
+    options: str = "",
+    internal_options: str = "",
+    *,
+    name: str = "program.cl",
+    directory: str | os.PathLike[str] | None = None,
+    optimize: bool = True,
+    native: bool = False,
+    timeout: float = 300.0,
+) -> Built:
+    """Builds OpenCL C text (str or UTF-8) or a SPIR-V module (bytes) for one device.
+
+    `name` is what messages call the source; `#include "…"` also looks in `directory`, and relative
+    `-I` options count from the caller's working directory.  `native` also returns assembly text;
+    `timeout` is in seconds.  BuildError carries the compiler's findings with their places, its
+    `__notes__` the whole log; warnings of a build that succeeds are in the result.
+    """
+    tool = find()
+    data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else bytes(source)
+    _check(data, options, internal_options, name)
+    text = "" if container.is_spirv(data) else data.decode("utf-8", "replace")
+    build = _Build(tool, data, platforms.platform(device).ocloc, native, timeout)
+    options = _options(options, name, directory, optimize)
+    run = build.run(options, internal_options)
+    found = log.diagnostics(run.log, Source(name, text), run.visa_errors)
+    if run.elf is None and _only_header_fails(found):
+        internal_options = f"{internal_options} {_IMAGES}".strip()
+        run = build.run(options, internal_options)
+        found = log.diagnostics(run.log, Source(name, text), run.visa_errors)
+    if run.elf is None:
+        raise _failure(run, found, name)
+    warnings = tuple(d for d in found if d.severity is Severity.WARNING)
+    return Built(run.elf, run.log, warnings, build.command(options, internal_options), run.native)
+
+
+def _check(data: bytes, options: str, internal_options: str, name: str) -> None:
+    if not data.strip():
+        raise BuildError(f"{name}: the source is empty")
+    if len(data) > LARGEST_SOURCE:
+        raise BuildError(f"{name}: {len(data)} bytes of source; at most {LARGEST_SOURCE} are taken")
+    if container.is_spirv(data):
+        _check_spirv(data, name)
+    if "\0" in options or "\0" in internal_options:
+        raise BuildError(f"{name}: the build options contain a NUL character")
+
+
+def _check_spirv(data: bytes, name: str) -> None:
+    """Follows the instructions to the end: a damaged module builds, and has no kernels."""
+    order = "<" if data[0] == 0x03 else ">"
+    words = struct.unpack(f"{order}{len(data) // 4}I", data[: len(data) & ~3])
+    position = 5
+    while position < len(words) and words[position] >> 16:
+        position += words[position] >> 16
+    if position != len(words) or len(data) % 4:
+        raise BuildError(f"{name}: the SPIR-V module is cut off or damaged at word {position}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """One source for one device; each run has a directory of its own."""
+
+    tool: str
+    data: bytes
+    device: str
+    native: bool
+    timeout: float
+
+    def command(self, options: str, internal_options: str) -> tuple[str, ...]:
+        spirv = container.is_spirv(self.data)
+        format_name, format_value, internal, visa = container.FORMAT_OPTIONS
+        return (
+            *(self.tool, "compile", "-file", "source.spv" if spirv else "source.cl"),
+            *(("-spirv_input",) if spirv else ()),
+            *("-device", self.device, "-output", "program", "-output_no_suffix"),
+            *("-out_dir", "out", format_name, format_value),
+            *(("-options", options) if options else ()),
+            *(internal, f"{visa} {internal_options}".strip()),
+        )
+
+    def run(self, options: str, internal_options: str) -> _Run:
+        command = self.command(options, internal_options)
+        with tempfile.TemporaryDirectory(prefix="eumu-", ignore_cleanup_errors=True) as name:
+            directory = Path(name)
+            (directory / command[3]).write_bytes(self.data)
+            status, text = self._call(command, directory)
+            output = directory / "out" / "program"
+            errors = directory / "kernel.errors.txt"
+            return _Run(
+                status,
+                text,
+                errors.read_text("utf-8", "replace") if errors.is_file() else "",
+                output.read_bytes() if status == 0 and output.is_file() else None,
+                _assembly(directory / "native") if self.native else {},
+            )
+
+    def _call(self, command: tuple[str, ...], directory: Path) -> tuple[int, str]:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(_SWITCHES)}
+        environment["LC_ALL"] = "C"
+        if self.native:
+            environment |= {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": "native"}
+        try:
+            done = subprocess.run(
+                command,
+                cwd=directory,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=self.timeout,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise BuildError(f"ocloc did not finish within {self.timeout:g} s") from None
+        except OSError as error:
+            raise ToolMissing(f"{self.tool} cannot be started: {error.strerror}") from None
+        return done.returncode, done.stdout[:_LARGEST_LOG].decode("utf-8", "replace")
+
+
+def _options(
+    options: str, name: str, directory: str | os.PathLike[str] | None, optimize: bool
+) -> str:
+    """The user's options, with every directory absolute: the compiler runs elsewhere.
+
+    Debug information gets the source's own name, or it would name a file that is gone.
+    """
+
+    def absolute(match: re.Match[str]) -> str:
+        path = match["quoted"] if match["bare"] is None else match["bare"]
+        return f'-I "{os.path.abspath(path)}"'
+
+    parts = [_INCLUDE.sub(absolute, options).strip()]
+    if directory is not None:
+        parts.append(f'-I "{os.path.abspath(directory)}"')
+    if _DEBUG.search(options) and not _SOURCE_NAME.search(options) and '"' not in name:
+        parts.append(f'-s "{os.path.abspath(name)}"')
+    if not optimize:
+        parts.append("-cl-opt-disable")
+    return " ".join(filter(None, parts))
+
+
+def _assembly(directory: Path) -> dict[str, str]:
+    found = {}
+    for path in sorted(directory.glob("*.asm")):
+        text = path.read_text("utf-8", "replace")
+        if title := _KERNEL_NAME.search(text):
+            found[title[1].strip()] = text
+    return found
+
+
+def _only_header_fails(found: tuple[Diagnostic, ...]) -> bool:
+    errors = [d for d in found if d.severity is Severity.ERROR]
+    return bool(errors) and all(
+        d.span is not None and Path(d.span.source.name).name == _HEADER and "images" in d.message
+        for d in errors
+        if "too many errors" not in d.message
+    )
+
+
+def _failure(run: _Run, found: tuple[Diagnostic, ...], name: str) -> BuildError | ToolMissing:
+    if "library has failed" in run.log:
+        return ToolMissing(
+            f"ocloc is there, but not its compiler libraries\n  {INSTALL}\n{run.log}"
+        )
+    if any(d.severity is Severity.ERROR for d in found):
+        error = BuildError.of(found)
+    elif run.status < 0:
+        error = BuildError(f"{name}: the compiler crashed ({_signal(-run.status)})", found)
+    elif run.status == 0:
+        error = BuildError(f"{name}: ocloc wrote no program\n{run.log.strip()}", found)
+    else:
+        reason = f"{name}: the compiler refuses it and does not say why (status {run.status})"
+        error = BuildError(f"{reason}\n{run.log.strip()}", found)
+    error.add_note(f"The compiler's log:\n{run.log.strip()}")
+    return error
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

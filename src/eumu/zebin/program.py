@@ -1,0 +1,204 @@
+"""What a compiled program holds, as frozen records: kernels, functions, data, symbols, relocations.
+
+How names become addresses, as measured on the compiler's output for bdw … pvc:
+
+* `faddr name V` in vISA text asks for the 64-bit address of the symbol `name`.  The relocations of
+  `.text.*` say the same for native code (there the low and the high half may be apart), so whoever
+  runs vISA needs the symbol table only.
+* A variable lies in `.data.const` (`constant` at program scope, initialised tables of a kernel),
+  `.data.global` (`global` at program scope) or `.data.const.string` (printf formats and string
+  literals); its address is where the launcher put that section, plus `Symbol.value`.
+* `.bss.const` and `.bss.global` follow the section of the same name without a gap, and symbols
+  count on from it: both are one `DataSection` here, whose `size` may exceed its initial bytes.
+* Data holds addresses too (`.rel.data.const`, `.rel.data.global`).  The addend stands in the data:
+  `&table[3]` of int is the symbol `table` with 12 in the eight bytes to be patched.  In code the
+  bytes to be patched hold a placeholder instead, and the addend is 0.
+* A function that one kernel calls is called by name (`fcall name`); it belongs to that kernel
+  (`Function.owner`) and nothing asks for its address.  A function that several kernels call, or
+  that other programs may call, belongs to none: kernels reach it with `faddr name` and `ifcall`.
+* A symbol without a section is defined nowhere: a declared function that no source has, or a
+  builtin that the compiler's library lacks.  The build does not fail; the call would.
+* `const_base` and `global_base` arguments are in the format for programs without relocations.
+  This compiler writes relocations for every device and never those arguments.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from typing import Final
+
+from eumu.zebin.ze_info import FunctionInfo, HostAccess, KernelInfo
+
+__all__ = [
+    "DataSection",
+    "Function",
+    "Kernel",
+    "Relocation",
+    "RelocationType",
+    "Symbol",
+    "SymbolKind",
+    "Target",
+    "Zebin",
+]
+
+
+class SymbolKind(Enum):
+    """What a symbol names."""
+
+    NONE = "none"
+    OBJECT = "object"
+    FUNCTION = "function"
+
+
+class RelocationType(IntEnum):
+    """What is written over the bytes at a relocation's offset."""
+
+    NONE = 0
+    ADDRESS_64 = 1
+    ADDRESS_32 = 2  # the low half, or a whole 32-bit address
+    ADDRESS_32_HIGH = 3
+    PER_THREAD_PAYLOAD_OFFSET_32 = 4  # where the local ids lie in the payload
+
+
+_WIDTHS: Final = {1: 8, 2: 4, 3: 4, 4: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A named place: `value` bytes from the start of `section`, "" if it is defined nowhere."""
+
+    name: str
+    kind: SymbolKind
+    section: str
+    value: int
+    size: int
+    is_global: bool
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether this program has it."""
+        return bool(self.section)
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """The address of `symbol` plus `addend` belongs at `offset` of the section."""
+
+    offset: int
+    type: RelocationType
+    symbol: Symbol
+    addend: int
+
+    @property
+    def width(self) -> int:
+        """The number of bytes that are written."""
+        return _WIDTHS.get(self.type, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class DataSection:
+    """Initial contents of program-scope variables: `data`, then zeros up to `size` bytes."""
+
+    name: str
+    data: bytes = field(repr=False)
+    size: int
+    writable: bool
+    relocations: tuple[Relocation, ...] = ()
+
+    def relocated(self, address_of: Callable[[Symbol], int]) -> bytes:
+        """`data` with every address filled in; `address_of` gives a symbol's address."""
+        patched = bytearray(self.data)
+        for r in self.relocations:
+            address = address_of(r.symbol) + r.addend
+            if r.type is RelocationType.ADDRESS_64:
+                struct.pack_into("<Q", patched, r.offset, address & (1 << 64) - 1)
+            elif r.type is RelocationType.ADDRESS_32:
+                struct.pack_into("<I", patched, r.offset, address & (1 << 32) - 1)
+            elif r.type is RelocationType.ADDRESS_32_HIGH:
+                struct.pack_into("<I", patched, r.offset, address >> 32 & (1 << 32) - 1)
+        return bytes(patched)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel: its needs, its vISA text and its native code, which begins at `entry` of `text`.
+
+    The vISA text calls every kernel "kernel", unless it was built with `-g`.
+    """
+
+    name: str
+    info: KernelInfo
+    visaasm: str = field(repr=False)
+    text: bytes = field(repr=False)
+    entry: int
+    relocations: tuple[Relocation, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function reached by `fcall` or `ifcall`: its vISA text and its native code.
+
+    `owner` is the kernel it belongs to, "" if all may call it; `info` is there only if other
+    programs may call it too.  The native code is part of the owner's `.text`, at `offset`.
+    """
+
+    name: str
+    owner: str
+    visaasm: str = field(repr=False)
+    text: bytes = field(repr=False)
+    offset: int
+    info: FunctionInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the compiler's notes say of the device and of itself; None is not recorded.
+
+    `product_family` is what tells devices apart (`eumu.platforms.of_product_family`); this compiler
+    writes 0 for every `gfx_core`.  `revisions` are the least and greatest steppings.
+    """
+
+    product_family: int | None = None
+    gfx_core: int | None = None
+    product_config: int | None = None
+    generator: str = ""
+    revisions: tuple[int, int] = (0, 0)
+    zebin_version: str = ""
+    visa_abi: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Zebin:
+    """A compiled program; `data` in file order, `spirv` empty if the compiler left it out."""
+
+    name: str
+    pointer_bits: int
+    target: Target
+    kernels: tuple[Kernel, ...]
+    functions: tuple[Function, ...]
+    data: tuple[DataSection, ...]
+    symbols: tuple[Symbol, ...] = field(repr=False)
+    global_host_access_table: tuple[HostAccess, ...] = ()
+    build_options: str = ""
+    spirv: bytes = field(default=b"", repr=False)
+
+    def symbol(self, name: str) -> Symbol | None:
+        """What `faddr name` means: the global symbol of that name, or else the first local one."""
+        found = [s for s in self.symbols if s.name == name]
+        return next((s for s in found if s.is_global), found[0] if found else None)
+
+    def section(self, name: str) -> DataSection | None:
+        """The data section of that name."""
+        return next((s for s in self.data if s.name == name), None)
+
+    def functions_of(self, kernel: str) -> tuple[Function, ...]:
+        """The functions that the code of a kernel may reach."""
+        return tuple(f for f in self.functions if f.owner in ("", kernel))
+
+    @property
+    def undefined(self) -> tuple[str, ...]:
+        """The names that code or data refers to and that are defined nowhere."""
+        return tuple(s.name for s in self.symbols if s.name and not s.is_defined)
