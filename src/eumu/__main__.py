@@ -1,0 +1,7 @@
+"""`python -m eumu`."""
+
+import sys
+
+from eumu.cli import main
+
+sys.exit(main())

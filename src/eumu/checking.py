@@ -1,0 +1,211 @@
+"""Checks programs of every form: vISA text, object files, the compiler's ELF, OpenCL C.
+
+OpenCL C is compiled with debug information, whose marks lead from an instruction back to the line
+of the source; so inline assembly is checked as the compiler has placed it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Final, Protocol
+
+from eumu import binary, verify, zebin
+from eumu.errors import ArgumentError, Diagnostic, FormatError, Source, Span
+from eumu.platforms import Platform, of_product_family, platform
+from eumu.program import Inst, Module, SourceMark
+from eumu.text import parse_with_diagnostics, print_module
+
+__all__ = ["DEFAULT_DEVICE", "check"]
+
+# What vISA text, OpenCL C and SPIR-V are checked for where nothing says otherwise.
+DEFAULT_DEVICE: Final = "pvc"
+_LINE: Final = re.compile(r"\bline (\d+)\b")
+_SOURCES: Final = (".cl", ".clcpp", ".ocl")
+
+
+class Loaded(Protocol):
+    """A program that `eumu.load` or `eumu.build` made."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def elf(self) -> zebin.Zebin | None: ...
+
+
+def check(
+    program: Module | Loaded | bytes | str | PathLike[str],
+    device: str | Platform | None = None,
+    *,
+    parity: bool = False,
+    options: str = "",
+) -> list[Diagnostic]:
+    """What is wrong or doubtful in a program on a device.
+
+    `program` is a module, a loaded program, the bytes of a program, or the path of one: vISA text,
+    an object file (`.isa`), the compiler's ELF, OpenCL C (`.cl`) or SPIR-V.  An ELF file knows its
+    device; other programs are checked for `device`, pvc if it is not said.  `options` are the
+    compiler's.  With `parity` the findings are those of Intel's front end and no others.
+
+    BuildError has what the compiler says of a source that it refuses, FormatError why a file
+    cannot be read; ArgumentError says that a program was loaded from vISA text, which is not kept.
+    """
+    given = None if device is None else platform(device)
+    if isinstance(program, Module):
+        return verify.check(program, given or platform(DEFAULT_DEVICE), parity=parity)
+    if isinstance(program, bytes):
+        return _Input(program, "program", None, given, parity, options).check()
+    if not isinstance(program, str | PathLike):
+        if program.elf is None:
+            raise ArgumentError(f"{program.name} was loaded from text: check the file itself")
+        return _Input(b"", program.name, None, given, parity, options).elf(program.elf)
+    path = Path(fspath(program))
+    return _Input(path.read_bytes(), str(program), path, given, parity, options).check()
+
+
+class _Input:
+    def __init__(
+        self,
+        data: bytes,
+        name: str,
+        path: Path | None,
+        device: Platform | None,
+        parity: bool,
+        options: str,
+    ) -> None:
+        self.data, self.name, self.path = data, name, path
+        self.given, self.parity, self.options = device, parity, options
+        self.device = device or platform(DEFAULT_DEVICE)
+
+    def check(self) -> list[Diagnostic]:
+        data = self.data
+        if zebin.is_elf(data):
+            return self.elf(zebin.read(data, self.name))
+        if zebin.is_spirv(data) or (self.path and self.path.suffix.lower() in _SOURCES):
+            return self._source()
+        if binary.is_object_file(data):
+            return self._object_file()
+        return self._text(self._decoded(), self.name)
+
+    def _decoded(self) -> str:
+        try:
+            return self.data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{self.name}: byte {error.start:#x} is not UTF-8 text") from None
+
+    def _text(
+        self, text: str, name: str, undefined: frozenset[str] = frozenset()
+    ) -> list[Diagnostic]:
+        return verify.check_text(text, name, self.device, parity=self.parity, undefined=undefined)
+
+    def _object_file(self) -> list[Diagnostic]:
+        """Places are those in the text that `eumu dis` prints."""
+        module = binary.read(self.data, self.name, self.device.grf_bytes)
+        if self.given is None and (made_for := binary.made_for(module)):
+            self.device = made_for
+            module = binary.read(self.data, self.name, self.device.grf_bytes)
+        return self._text(print_module(module), self.name)
+
+    def elf(self, elf: zebin.Zebin) -> list[Diagnostic]:
+        """The findings in a compiled program."""
+        family = elf.target.product_family
+        made_for = None if family is None else of_product_family(family)
+        self.device = made_for or self.device
+        found: list[Diagnostic] = []
+        for name, text in _parts(elf):
+            found += self._text(text, f"{self.name}:{name}.visaasm", frozenset(elf.undefined))
+        return found
+
+    # ---- sources
+
+    def _source(self) -> list[Diagnostic]:
+        is_text = not zebin.is_spirv(self.data)
+        options = f"-g {self.options}".strip() if is_text else self.options
+        directory = self.path.parent if self.path else None
+        built = zebin.compile(self.data, self.device, options, name=self.name, directory=directory)
+        if not is_text:
+            return self.elf(zebin.read(built.elf, self.name))
+        sources = _Sources(self.name, self.data.decode("utf-8", "replace"))
+        elf = zebin.read(built.elf, self.name)
+        undefined = frozenset(elf.undefined)
+        found: dict[tuple[str, str, str], Diagnostic] = {}
+        for name, text in _parts(elf):
+            visa_name = f"{self.name}:{name}.visaasm"
+            marks = _marks(text, visa_name, self.device.grf_bytes)
+            for diagnostic in self._text(text, visa_name, undefined):
+                placed = sources.place(diagnostic, marks)
+                found.setdefault((placed.code, str(placed.span), placed.message), placed)
+        return [*built.warnings, *found.values()]
+
+
+def _parts(elf: zebin.Zebin) -> Iterator[tuple[str, str]]:
+    """Names and texts of the kernels and functions of a compiled program."""
+    for kernel in elf.kernels:
+        yield kernel.name, kernel.visaasm
+    for function in elf.functions:
+        yield function.name, function.visaasm
+
+
+Mark = tuple[str, int]  # file, line
+
+
+def _marks(text: str, name: str, grf_bytes: int) -> dict[int, Mark]:
+    """The line of the source that each line of vISA text comes from."""
+    module, _ = parse_with_diagnostics(text, name, grf_bytes)
+    found: dict[int, Mark] = {}
+    for kernel in module.kernels:
+        file, line = "", 0
+        for item in kernel.body:
+            if isinstance(item, SourceMark):
+                file = file if item.file is None else item.file
+                line = line if item.line is None else item.line
+            elif isinstance(item, Inst) and item.span and file and line:
+                found[item.span.line] = file, line
+    return found
+
+
+def _translated(sentence: str, marks: dict[int, Mark]) -> str:
+    """A message with the source's lines for those of the vISA text."""
+
+    def line(found: re.Match[str]) -> str:
+        mark = marks.get(int(found[1]))
+        return f"line {mark[1]}" if mark else f"line {found[1]} of the vISA text"
+
+    return _LINE.sub(line, sentence)
+
+
+class _Sources:
+    """The files that marks name; they are read when they are needed."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self._main = Source(name, text)
+        self._files = {str(Path(name).absolute()): self._main, name: self._main}
+
+    def place(self, diagnostic: Diagnostic, marks: dict[int, Mark]) -> Diagnostic:
+        """The finding at the source's line, if there is one, with the instruction in a note."""
+        span = diagnostic.span
+        mark = marks.get(span.line) if span else None
+        if span is None or mark is None:
+            return diagnostic
+        file, line = mark
+        source = self._file(file)
+        text = source.line(line)
+        begin = len(text) - len(text.lstrip())
+        there = Span(source, line, begin + 1, line, max(len(text.rstrip()), begin + 1) + 1)
+        assembly = " ".join(span.source.line(span.line).split("///")[0].split())
+        message, *more = (_translated(s, marks) for s in (diagnostic.message, *diagnostic.notes))
+        notes = (f"the instruction is: {assembly}", *more)
+        return replace(diagnostic, message=message, span=there, notes=notes)
+
+    def _file(self, name: str) -> Source:
+        found = self._files.get(name)
+        if found is None:
+            try:
+                found = Source(name, Path(name).read_text("utf-8", "replace"))
+            except OSError:  # a header that the compiler has inside
+                found = Source(name, "")
+            self._files[name] = found
+        return found

@@ -1,0 +1,66 @@
+"""`eumu info`: a program's kernels and what they need."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+import eumu
+from eumu import binary
+from eumu.cli.run import _load
+from eumu.cli.status import FINE
+from eumu.cli.terminal import Paint
+from eumu.runtime.payload import private_bytes, scratch_bytes
+
+__all__ = ["command"]
+
+
+def command(options: argparse.Namespace) -> int:
+    """Print the program."""
+    program = _load(options)
+    paint = Paint.for_stream(sys.stdout)
+    made_for = program.platform
+    print(
+        f"{program.name}: " + (f"for {made_for} ({made_for.title})" if made_for else _form(program))
+    )
+    for kernel in program.kernels:
+        arguments = ", ".join(map(str, kernel.args))
+        print(f"\nkernel {paint.bold(kernel.name)}({arguments})")
+        for label, value in (*_facts(kernel), *_native(program, kernel.name)):
+            print(f"  {label:<16} {value}")
+    for section in program.elf.data if program.elf else ():
+        print(f"\n{section.name}: {section.size} bytes of variables")
+    return FINE
+
+
+def _form(program: eumu.Program) -> str:
+    module = program.module
+    return f"vISA object file {'.'.join(map(str, module.version))}" if module else "vISA text"
+
+
+def _native(program: eumu.Program, kernel: str) -> Iterator[tuple[str, object]]:
+    """The native code that an object file has beside a kernel."""
+    for code in program.module.kernels if program.module else ():
+        for built in code.gen_binaries if code.name == kernel else ():
+            device = binary.PLATFORMS.get(built.platform, f"platform {built.platform}")
+            yield "native code", f"{len(built.code)} bytes for {device}"
+
+
+def _facts(kernel: eumu.Kernel) -> Iterator[tuple[str, object]]:
+    yield "SIMD width", kernel.simd_width
+    if kernel.required_local_size:
+        yield "local size", f"{kernel.required_local_size} required"
+    if kernel.slm_bytes:
+        yield "local memory", f"{kernel.slm_bytes} bytes a group"
+    if kernel.barriers:
+        yield "barriers", kernel.barriers
+    if scratch := scratch_bytes(kernel.info):
+        yield "scratch space", f"{scratch} bytes a thread"
+    if private := private_bytes(kernel.info):
+        yield "private memory", f"{private} bytes a thread"
+    for parameter in kernel.args:
+        rows = [s for s in kernel.info.payload_arguments if s.arg_index == parameter.index]
+        ways = dict.fromkeys(s.addrmode or s.arg_type.removeprefix("arg_") for s in rows)
+        how = ", ".join(ways) or "not used"
+        yield (f"argument {parameter.index}", f"{parameter} ({parameter.size} bytes; {how})")

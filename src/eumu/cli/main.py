@@ -1,0 +1,253 @@
+"""The command line: which commands there are, and how errors leave the process."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Final
+
+import eumu
+from eumu.cli.status import FAILED, FAULT, FINE, INTERRUPTED, USAGE, UsageError
+from eumu.cli.terminal import Paint
+from eumu.errors import (
+    EumuError,
+    Fault,
+    InternalError,
+    LaunchError,
+    UnknownDevice,
+)
+
+__all__ = ["main"]
+
+_EPILOG: Final = """\
+examples:
+  eumu info examples/saxpy.bin
+  eumu run examples/saxpy.bin --kernel saxpy --global 1024 --local 64 \\
+      --arg x=arange:float32:1024 --arg y=zeros:float32:1024 --arg a=2.5 --save y=y.npy
+  eumu run kernel.cl --device skl --global 64,64 --arg 0=@image.npy --arg 1=zeros:uint8:64x64
+  eumu fmt kernel.visaasm
+  eumu asm kernel.visaasm -o kernel.isa
+  eumu dis kernel.isa
+  eumu dis tests/kernels/bin/skl/saxpy.bin --kernel saxpy
+  eumu explain lsc_load
+
+exit status:
+  0 fine    1 the program is wrong or not supported    2 wrong usage    3 a fault at run time
+
+`eumu COMMAND --help` has more."""
+
+_RUN_EPILOG: Final = """\
+values of --arg NAME=VALUE (NAME is the parameter's, or its number from 0):
+  2.5   -7   0x10   1,2,3,4            a number, or the elements of a vector
+  @in.npy                              an array from a file; by value, its bytes
+  zeros:float32:1024                   an array of zeros; shapes are like 1024 or 64x64
+  ones:int32:1024   full:int32:16:7    an array of ones, of sevens
+  arange:float32:1024                  0, 1, 2, ...
+  random:float32:1024:SEED             [0, 1) for floats, [0, 100) for integers
+  local:4096                           the size in bytes of a local pointer's memory
+  null                                 a null pointer
+
+example:
+  eumu run examples/saxpy.bin --kernel saxpy --global 1024 --local 64 \\
+      --arg x=arange:float32:1024 --arg y=zeros:float32:1024 --arg a=2.5 --save y=y.npy"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit status."""
+    paint = Paint.for_stream(sys.stderr)
+    try:
+        options = _parser().parse_args(argv)
+        if options.command is None:
+            _parser().print_help()
+            return USAGE
+        command: Callable[[argparse.Namespace], int] = import_module(
+            f"eumu.cli.{options.command}"
+        ).command
+        return command(options)
+    except SystemExit as stop:  # argparse has said what is wrong, or printed the help
+        return stop.code if isinstance(stop.code, int) else USAGE
+    except KeyboardInterrupt:
+        print("eumu: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+    except Exception as error:
+        if os.environ.get("EUMU_TRACEBACK"):
+            raise
+        print(paint.error(_message(error)), file=sys.stderr)
+        return _status(error)
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, InternalError) or not isinstance(error, (EumuError, OSError, UsageError)):
+        return (
+            f"eumu: internal error: {type(error).__name__}: {error}\n"
+            "  this is a bug in eumu; EUMU_TRACEBACK=1 shows where"
+        )
+    if isinstance(error, OSError) and not isinstance(error, EumuError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"eumu: error: {where}{error.strerror or error}"
+    if isinstance(error, Fault):
+        return f"eumu: {error}"
+    return f"eumu: error: {error}"
+
+
+def _status(error: Exception) -> int:
+    if isinstance(error, Fault):
+        return FAULT
+    if isinstance(error, EumuError):
+        return USAGE if isinstance(error, (LaunchError, UnknownDevice)) else FAILED
+    return USAGE if isinstance(error, (UsageError, OSError)) else FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="eumu",
+        description="Runs Intel GPU kernels, as Intel's own compiler emits them, on a CPU.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"eumu {eumu.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    _add_run(commands)
+    _add_info(commands)
+    _add_check(commands)
+    _add_fmt(commands)
+    _add_asm(commands)
+    _add_dis(commands)
+    _add_explain(commands)
+    _add_isa(commands)
+    return parser
+
+
+_Commands = argparse._SubParsersAction  # the type has no public name
+
+
+def _command(
+    commands: _Commands[argparse.ArgumentParser], name: str, help: str, epilog: str = ""
+) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=help,
+        description=help[0].upper() + help[1:] + ".",
+        epilog=epilog or None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _add_program(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "program",
+        help="the compiler's ELF, vISA text (.visaasm) or object file (.isa), OpenCL C (.cl),"
+        " SPIR-V (.spv)",
+    )
+    parser.add_argument(
+        "--device", metavar="D", help="pvc, skl, apl, ...; an ELF file knows its device"
+    )
+    parser.add_argument(
+        "--build-options", metavar='"..."', default="", help="the compiler's options, for sources"
+    )
+
+
+def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
+    run = _command(commands, "run", "run a kernel and say what it did", _RUN_EPILOG)
+    _add_program(run)
+    run.add_argument("--kernel", metavar="NAME", help="needed if the program has several")
+    size = "X[,Y,Z]"
+    run.add_argument("--global", dest="global_size", metavar=size, required=True, help="work items")
+    run.add_argument("--local", dest="local_size", metavar=size, help="work items of a group")
+    run.add_argument("--offset", metavar=size, default="0", help="the first global id")
+    run.add_argument(
+        "--arg", dest="args", metavar="NAME=VALUE", action="append", default=[], help="see below"
+    )
+    run.add_argument(
+        "--save", metavar="NAME=FILE", action="append", default=[], help="write an array to a .npy"
+    )
+    run.add_argument("--engine", choices=("jit", "interp"), help="the JIT where it can be used")
+    run.add_argument("--check", action="store_true", help="find uses of undefined values, slower")
+    run.add_argument("--fuel", metavar="N", help="instructions that one thread may run")
+    run.add_argument("--seed", metavar="N", default="0", help="of the scheduling of threads")
+    run.add_argument("-q", "--quiet", action="store_true", help="print only what the kernel prints")
+
+
+def _add_info(commands: _Commands[argparse.ArgumentParser]) -> None:
+    info = _command(commands, "info", "list a program's kernels and what they need")
+    _add_program(info)
+
+
+def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
+    check = _command(commands, "check", "say what is wrong or doubtful in programs")
+    check.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="vISA text (.visaasm), an object file (.isa), the compiler's ELF, OpenCL C (.cl)",
+    )
+    check.add_argument("--device", metavar="D", help="pvc by default; an ELF file knows its device")
+    check.add_argument("--format", choices=("text", "json", "sarif"), default="text")
+    check.add_argument("--notes", action="store_true", help="show notes, too")
+    check.add_argument(
+        "--parity", action="store_true", help="what Intel's front end refuses, nothing else"
+    )
+    check.add_argument(
+        "--build-options", metavar='"..."', default="", help="the compiler's options, for sources"
+    )
+
+
+def _add_fmt(commands: _Commands[argparse.ArgumentParser]) -> None:
+    fmt = _command(commands, "fmt", "print vISA text in its canonical form, or all its errors")
+    fmt.add_argument("file", help="a .visaasm file, - for standard input")
+    fmt.add_argument("-i", "--in-place", action="store_true", help="rewrite the file")
+    fmt.add_argument(
+        "--check", action="store_true", help="print nothing; exit status 1 if the form differs"
+    )
+
+
+def _add_asm(commands: _Commands[argparse.ArgumentParser]) -> None:
+    asm = _command(commands, "asm", "write vISA text as an object file, native text as code")
+    asm.add_argument("file", help="a .visaasm file or native text, - for standard input")
+    asm.add_argument(
+        "--level", choices=("visa", "native"), default="visa", help="what the text is (visa)"
+    )
+    asm.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT.isa",
+        help="beside the input if left out, - for standard output",
+    )
+    _add_register_size(asm)
+
+
+def _add_dis(commands: _Commands[argparse.ArgumentParser]) -> None:
+    dis = _command(commands, "dis", "print an object file as vISA text, native code as assembly")
+    dis.add_argument("file", help="an .isa file, the compiler's ELF, or raw code; - is stdin")
+    dis.add_argument(
+        "--level", choices=("visa", "native"), help="native for raw code; else the file says it"
+    )
+    dis.add_argument("--kernel", metavar="NAME", help="one kernel of an ELF file")
+    dis.add_argument("-o", "--output", metavar="OUT.visaasm", help="standard output if left out")
+    _add_register_size(dis)
+
+
+def _add_register_size(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--device", metavar="D", help="whose registers the offsets of &V[n] count (else 32 bytes)"
+    )
+
+
+def _add_explain(commands: _Commands[argparse.ArgumentParser]) -> None:
+    explain = _command(
+        commands, "explain", "show the manual page of a vISA instruction, or list all of them"
+    )
+    explain.add_argument("opcode", nargs="?", help="the mnemonic, such as lsc_load")
+
+
+def _add_isa(commands: _Commands[argparse.ArgumentParser]) -> None:
+    isa = _command(
+        commands, "isa", "list every vISA instruction: number, platforms, how near the model is"
+    )
+    isa.add_argument("--format", choices=("text", "json"), default="text", help="text by default")

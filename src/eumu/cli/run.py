@@ -1,0 +1,135 @@
+"""`eumu run`: run one kernel, show its arrays, save what is asked for."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+import eumu
+from eumu.cli.status import FAILED, FINE, UsageError
+from eumu.cli.terminal import Paint, Progress
+from eumu.cli.values import arguments, pairs, size, whole
+
+__all__ = ["command"]
+
+_SHOWN: Final = 20  # findings that are printed
+
+
+def command(options: argparse.Namespace) -> int:
+    """Run the kernel that the options describe."""
+    program = _load(options)
+    kernel = _kernel(program, options.kernel)
+    progress = Progress(f"running {kernel.name}")
+    device = eumu.Device(
+        options.device or program.platform or "pvc",
+        options.engine,
+        check=options.check,
+        sink=progress.write,
+        progress=progress.report if progress.is_shown else None,
+    )
+    values = arguments(device, kernel, options.args)
+    saves = pairs("--save", options.save)
+    for name in saves:
+        if not isinstance(values.get(name), eumu.Array):
+            raise UsageError(f"--save {name}: the kernel has no array argument {name!r}")
+    before = {n: v.numpy() for n, v in values.items() if isinstance(v, eumu.Array)}
+    try:
+        report = _launch(device, kernel, values, options, progress)
+    except eumu.Fault as fault:
+        _list(fault.findings)
+        raise
+    for name, path in saves.items():
+        np.save(path, values[name].numpy())
+    if not options.quiet:
+        _show(report, device, values, before)
+    _list(report.findings)
+    return FAILED if report.findings else FINE
+
+
+def _load(options: argparse.Namespace) -> eumu.Program:
+    device = options.device
+    if device is None and options.program.endswith((".cl", ".spv")):
+        device = "pvc"
+    program = eumu.load(options.program, device=device, options=options.build_options)
+    for warning in program.warnings:
+        print(warning, file=sys.stderr)
+    return program
+
+
+def _kernel(program: eumu.Program, name: str | None) -> eumu.Kernel:
+    if name is not None:
+        return program[name]
+    if len(program) != 1:
+        raise UsageError(f"{program.name} has several kernels; --kernel {' | '.join(program)}")
+    return program.kernels[0]
+
+
+def _launch(
+    device: eumu.Device,
+    kernel: eumu.Kernel,
+    values: dict[str, Any],
+    options: argparse.Namespace,
+    progress: Progress,
+) -> eumu.Report:
+    local = options.local_size
+    with progress, warnings.catch_warnings():
+        warnings.showwarning = partial(_notice, progress)
+        return kernel.launch(
+            device,
+            size("--global", options.global_size),
+            None if local is None else size("--local", local),
+            values,
+            global_offset=size("--offset", options.offset),
+            fuel=None if options.fuel is None else whole("--fuel", options.fuel),
+            seed=whole("--seed", options.seed),
+        )
+
+
+def _list(findings: Sequence[eumu.Finding]) -> None:
+    """What a checked run found, the first of it in full."""
+    for finding in findings[:_SHOWN]:
+        print(finding, file=sys.stderr)
+    if len(findings) > _SHOWN:
+        print(f"... and {len(findings) - _SHOWN} more findings", file=sys.stderr)
+
+
+def _notice(progress: Progress, message: Warning | str, *_: object) -> None:
+    progress.note(f"eumu: note: {message}")
+
+
+def _show(
+    report: eumu.Report, device: eumu.Device, values: dict[str, Any], before: dict[str, Any]
+) -> None:
+    paint = Paint.for_stream(sys.stdout)
+    print(
+        f"{paint.bold(report.kernel)} on {device.platform} ({report.engine}):"
+        f" {report.groups} groups, {report.threads} threads,"
+        f" {report.instructions} instructions in {report.seconds:.3g} s"
+    )
+    width = max((len(n) for n in before), default=0)
+    for name, old in before.items():
+        new = values[name].numpy()
+        shape = "x".join(map(str, new.shape))
+        line = f"  {name:<{width}}  {new.dtype}[{shape}]  {_preview(new)}"
+        print(paint.dim(line + "  (unchanged)") if _same(old, new) else line)
+
+
+def _same(old: NDArray[Any], new: NDArray[Any]) -> bool:
+    return old.tobytes() == new.tobytes()
+
+
+def _preview(array: NDArray[Any]) -> str:
+    """The first elements and the last."""
+    flat = array.reshape(-1)
+    words = [f"{x:.6g}" if array.dtype.kind == "f" else str(x) for x in flat[:4]]
+    if flat.size > 5:
+        words.append("…")
+    words += [f"{x:.6g}" if array.dtype.kind == "f" else str(x) for x in flat[4:][-1:]]
+    return " ".join(words)

@@ -1,0 +1,161 @@
+"""The values of `--arg NAME=VALUE` and of sizes."""
+
+from __future__ import annotations
+
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+import eumu
+from eumu.cli.status import UsageError
+from eumu.runtime.parameters import Passing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["argument", "arguments", "pairs", "size", "whole"]
+
+_MAKERS: Final = ("zeros", "ones", "full", "arange", "random")
+_ELEMENTS: Final = (
+    *("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
+    *("float16", "float32", "float64"),
+)
+
+
+def whole(option: str, text: str) -> int:
+    """An integer, decimal or 0x…."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise UsageError(f"{option} {text!r} is not an integer") from None
+
+
+def size(option: str, text: str) -> tuple[int, ...]:
+    """`X[,Y,Z]`."""
+    parts = text.split(",")
+    if len(parts) > 3:
+        raise UsageError(f"{option} {text!r} has more than three dimensions")
+    return tuple(whole(option, part) for part in parts)
+
+
+def pairs(option: str, texts: list[str]) -> dict[str, str]:
+    """`NAME=VALUE` texts as a dictionary."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} {text!r} is not of the form NAME=VALUE")
+        if name in found:
+            raise UsageError(f"{option} {name} is given twice")
+        found[name] = value
+    return found
+
+
+def arguments(device: eumu.Device, kernel: eumu.Kernel, texts: list[str]) -> dict[str, Any]:
+    """The kernel's arguments by name; UsageError says what to give for those that are missing."""
+    given = pairs("--arg", texts)
+    values: dict[str, Any] = {}
+    for parameter in kernel.args:
+        keys = [k for k in (parameter.name, str(parameter.index)) if k in given]
+        if len(keys) > 1:
+            raise UsageError(f"argument {parameter.name} is given by name and by number")
+        if keys:
+            values[parameter.name] = argument(device, parameter, given.pop(keys[0]))
+    missing = [p for p in kernel.args if p.name not in values]
+    if given or missing:
+        lines = [f"kernel {kernel.name} has no argument {name!r}" for name in given]
+        lines += [f"argument missing: --arg {p.name}={_example(p)}  ({p})" for p in missing]
+        raise UsageError("\n  ".join(lines))
+    return values
+
+
+def _example(parameter: eumu.Parameter) -> str:
+    """A value that would do."""
+    match parameter.passing:
+        case Passing.LOCAL:
+            return "local:BYTES"
+        case Passing.BUFFER | Passing.ADDRESS:
+            return "zeros:float32:1024"
+    return "NUMBER"
+
+
+def argument(device: eumu.Device, parameter: eumu.Parameter, text: str) -> Any:
+    """The value that a text stands for, for this parameter."""
+    option = f"--arg {parameter.name}={text}"
+    if text == "null":
+        return None
+    if text.startswith("local:"):
+        return eumu.Local(whole(option, text[6:]))
+    if text.startswith("@") or text.partition(":")[0] in _MAKERS:
+        made = _read(text[1:]) if text.startswith("@") else _make(option, text)
+        if parameter.passing is Passing.VALUE:
+            return made.tobytes()
+        return device.array(made, name=parameter.name)
+    numbers = [_number(option, part) for part in text.split(",")]
+    return numbers if len(numbers) > 1 else numbers[0]
+
+
+def _read(path: str) -> NDArray[Any]:
+    if not Path(path).exists():
+        raise UsageError(f"{path}: no such file")
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise UsageError(f"{path}: not a .npy file ({error})") from None
+    if not isinstance(array, np.ndarray):
+        raise UsageError(f"{path}: an archive of several arrays; a .npy file is needed")
+    return array
+
+
+def _make(option: str, text: str) -> NDArray[Any]:
+    maker, *parts = text.split(":")
+    wanted = {"full": 3, "random": 3}.get(maker, 2)
+    if maker == "random" and len(parts) == 2:
+        parts.append("0")
+    if len(parts) != wanted:
+        more = {"full": ":VALUE", "random": "[:SEED]"}.get(maker, "")
+        raise UsageError(f"{option}: the form is {maker}:TYPE:SHAPE{more}, as in float32:1024")
+    if parts[0] not in _ELEMENTS:
+        raise UsageError(f"{option}: unknown type {parts[0]!r}; known are {', '.join(_ELEMENTS)}")
+    dtype = np.dtype(parts[0])
+    shape = tuple(whole(option, n) for n in parts[1].split("x"))
+    if any(n < 0 for n in shape):
+        raise UsageError(f"{option}: a shape is not negative")
+    match maker:
+        case "arange":
+            return np.arange(prod(shape)).astype(dtype).reshape(shape)
+        case "random":
+            return _random(dtype, shape, whole(option, parts[2]))
+        case "full":
+            return _full(option, dtype, shape, _number(option, parts[2]))
+    return np.ones(shape, dtype) if maker == "ones" else np.zeros(shape, dtype)
+
+
+def _full(option: str, dtype: np.dtype[Any], shape: tuple[int, ...], value: float) -> NDArray[Any]:
+    try:
+        return np.full(shape, value, dtype)
+    except (OverflowError, ValueError) as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def _random(dtype: np.dtype[Any], shape: tuple[int, ...], seed: int) -> NDArray[Any]:
+    generator = np.random.default_rng(abs(seed))
+    if dtype.kind == "f":
+        return generator.random(shape, np.float64).astype(dtype)
+    return generator.integers(0, 100, shape).astype(dtype)
+
+
+def _number(option: str, text: str) -> int | float:
+    try:
+        return int(text, 0)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(
+            f"{option}: {text!r} is no number, @file.npy, local:BYTES, null or one of"
+            f" {', '.join(f'{m}:…' for m in _MAKERS)}"
+        ) from None

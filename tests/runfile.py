@@ -1,0 +1,171 @@
+"""Run files: a vISA kernel and what it must compute, in one file.
+
+Comment lines at the top say what to run::
+
+    // platforms: skl pvc
+    // run: X=[1, 2, 3] Y=[10] -> Z=[11, 12, 13]
+    // run lanes=5: X=[1] -> Z=[2, 2, 2, 2, 2, 0]
+    // run threads=2: X=[1] -> Z=[1, 2, 1, 2]
+    // engines: interp
+    // note: anything
+
+Left of the arrow are initial values of declared variables, right of it what they hold when the
+thread has ended.  A list shorter than its variable is repeated on the left and compared as far as
+it goes on the right; `_` is a lane that may hold anything.  Values are integers, floats (`nan`,
+`inf`, `-0.0`) or bit patterns (`0x…`).  One thread runs, with `lanes` lanes (all by default), or a
+group of `threads` that all start with the same values; what they end with is listed one after the
+other.  `engines` names those that can run the file, where not all can.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eumu.errors import FormatError
+from eumu.exec.host import Engine
+from eumu.ir.builder import bit_pattern
+from eumu.isa.kinds.variables import Variable
+from eumu.program import Kernel
+from eumu.text import parse
+from eumu.types import Type
+from visa_thread import execute, variables
+
+_HEADER = re.compile(r"//\s*(platforms|engines|run|note)\b\s*([^:]*):\s*(.*)")
+_BINDING = re.compile(r"([A-Za-z_]\w*)=(\[[^\]]*\]|\S+)")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One `// run:` line."""
+
+    before: dict[str, list[str]]
+    after: dict[str, list[str]]
+    lanes: int | None
+    line: int
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A parsed run file."""
+
+    path: Path
+    platforms: tuple[str, ...]
+    runs: tuple[Run, ...]
+    kernel: Kernel
+    functions: tuple[Kernel, ...] = ()
+    engines: tuple[str, ...] = ("interp", "jit")
+
+
+def read(path: Path) -> RunFile:
+    """Parse a run file; a malformed header is an error, not a skipped run."""
+    text = path.read_text()
+    platforms: tuple[str, ...] = ("skl", "pvc")
+    engines: tuple[str, ...] = ("interp", "jit")
+    runs: list[Run] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = _HEADER.match(line)
+        if match is None:
+            continue
+        word, options, rest = match.groups()
+        if word == "platforms":
+            platforms = tuple(rest.split())
+        elif word == "engines":
+            engines = tuple(rest.split())
+        elif word == "run":
+            runs.append(_run(options, rest, number))
+    if not runs:
+        raise FormatError(f"{path.name} has no '// run:' line")
+    kernels = parse(text, path.name).kernels
+    (kernel,) = (k for k in kernels if not k.is_function)
+    functions = tuple(k for k in kernels if k.is_function)
+    return RunFile(path, platforms, tuple(runs), kernel, functions, engines)
+
+
+def _run(options: str, rest: str, line: int) -> Run:
+    left, arrow, right = rest.partition("->")
+    if not arrow:
+        raise FormatError(f"line {line}: a run needs '->'")
+    numbers = {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", options)}
+    threads = numbers.get("threads", 1)
+    return Run(_bindings(left), _bindings(right), numbers.get("lanes"), line, threads)
+
+
+def _bindings(text: str) -> dict[str, list[str]]:
+    return {
+        name: [v.strip() for v in value.strip("[]").split(",")]
+        for name, value in _BINDING.findall(text)
+    }
+
+
+def bits(type: Type, word: str) -> int:
+    """The bit pattern that a word stands for."""
+    if word.lower().startswith("0x"):
+        return int(word, 16)
+    if type.is_float and type.name != "bf":
+        return bit_pattern(type, float(word))
+    return int(word) & ((1 << type.bits) - 1)
+
+
+def _bytes(type: Type, words: list[str], count: int) -> bytes:
+    return b"".join(
+        bits(type, words[k % len(words)]).to_bytes(type.size, "little") for k in range(count)
+    )
+
+
+def run(file: RunFile, wanted: Run, platform_name: str, engine: Engine) -> list[str]:
+    """Run one line; every difference in words, an empty list when all is as it should be."""
+    known = variables(file.kernel)
+    before = {n: _bytes(known[n].type, w, known[n].count) for n, w in wanted.before.items()}
+    after = execute(
+        file.kernel,
+        before,
+        list(wanted.after),
+        platform_name,
+        engine,
+        wanted.lanes,
+        wanted.threads,
+        file.functions,
+    )
+    found = []
+    for name, data in after.items():
+        found += _compare(known[name], wanted.after[name], data)
+    return found
+
+
+def _compare(variable: Variable, words: list[str], memory: bytes) -> list[str]:
+    type = variable.type
+    found = []
+    for k, word in enumerate(words):
+        if word == "_":
+            continue
+        raw = memory[k * type.size : (k + 1) * type.size]
+        got, want = int.from_bytes(raw, "little"), bits(type, word)
+        if got != want and not (_is_nan(type, got) and _is_nan(type, want)):
+            found.append(
+                f"{variable.name}[{k}] is {_show(type, got)}, expected {_show(type, want)}"
+            )
+    return found
+
+
+def _is_nan(type: Type, pattern: int) -> bool:
+    if not type.is_float or type.name == "bf":
+        return False
+    return bool(np.isnan(np.array(pattern, f"u{type.size}").view(type.dtype)))
+
+
+def _show(type: Type, pattern: int) -> str:
+    value: Any = pattern
+    if type.is_float and type.name != "bf":
+        value = np.array(pattern, f"u{type.size}").view(type.dtype)[()]
+    elif type.is_signed and pattern > type.maximum:
+        value = pattern - (1 << type.bits)
+    return f"{value} ({pattern:#x})"
+
+
+__all__ = ["Run", "RunFile", "read", "run"]
