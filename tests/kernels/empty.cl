@@ -1,0 +1,2 @@
+// A kernel without a body and without arguments.
+kernel void empty(void) {}
