@@ -1,0 +1,39 @@
+"""The verifier: rules on a decoded program, for one device.
+
+Every rule is a small function in the table :data:`RULES`; each has a code, a severity, the page
+that it stands on and a line of why.  Which types, modifiers and sizes an instruction takes are in
+the instruction's own declaration.
+"""
+
+from eumu.verify import (
+    block2d,
+    declarations,
+    execution,
+    flow,
+    front_end,
+    lsc,
+    messages,
+    operands,
+    regions,
+    sends,
+)
+from eumu.verify.check import check, check_text
+from eumu.verify.compiler import BROKEN_BY_THE_COMPILER
+from eumu.verify.lints import FAMILIES as LINTS
+from eumu.verify.rules import RULES, Rule
+
+FAMILIES = (
+    declarations,
+    execution,
+    operands,
+    regions,
+    messages,
+    lsc,
+    block2d,
+    sends,
+    flow,
+    front_end,
+    *LINTS,
+)
+
+__all__ = ["BROKEN_BY_THE_COMPILER", "FAMILIES", "RULES", "Rule", "check", "check_text"]

@@ -1,0 +1,18 @@
+"""Documented rules that Intel's own compiler breaks: they are notes, never errors.
+
+Its front end does not check them, and the hardware that it compiles for does without them.  Each
+line says what the compiler (IGC 1.0.12504) does.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+BROKEN_BY_THE_COMPILER: Final[dict[str, str]] = {
+    "region-span": "64-bit and SIMD32 regions of up to four registers; it splits them itself.",
+    "scalar-mask": "Every kernel ends with `ret (M1, 1)`.",
+    "types-emitted": "Shifts, bit reversal and products of bytes on whatever type is at hand.",
+    "exec-size-emitted": "`madw` of 16 lanes where registers have 32 bytes.",
+    "atomic-type-emitted": "`svm_atomic` on :d for unsigned operations, on :ud for floats.",
+    "alias-predefined": "An alias of %hw_id where private memory is found by the thread's number.",
+}

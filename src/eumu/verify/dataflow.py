@@ -1,0 +1,185 @@
+"""Which bytes of variables hold something, and which are read later: facts for the lints.
+
+Masks are Python integers, a bit a byte (a bit of a predicate).  A masked or predicated write counts
+as a write, so nothing here depends on which lanes run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from eumu.isa.kinds.operands import AddressOf
+from eumu.isa.kinds.variables import Declared
+from eumu.program import Kernel
+from eumu.verify.graph import Graph, Node
+from eumu.verify.subject import Subject
+
+State = dict[Declared, int]
+
+
+# Instruction, variable, and the bytes that it reads and nothing before it in its block writes.
+Read = tuple[int, Declared, int]
+
+
+@dataclass(slots=True)
+class Facts:
+    """A kernel, its graph, and what holds at the beginning of every block.
+
+    `exposed` are the reads of what comes from other blocks; of their variables, `may` has the bytes
+    that some path writes and `must` those that every path writes, None for a block that no path
+    reaches.  `live` are the variables that are read in a block or after it.  Variables in `escaped`
+    have their address taken: anything may happen to them.  `remembered` is what lints have found
+    out that others want to know too.
+    """
+
+    subject: Subject
+    graph: Graph
+    escaped: frozenset[Declared] = frozenset()
+    exposed: list[list[Read]] = field(default_factory=list)
+    may: list[State | None] = field(default_factory=list)
+    must: list[State | None] = field(default_factory=list)
+    live: list[set[Declared]] = field(default_factory=list)
+    remembered: dict[str, list[Any]] = field(default_factory=dict)
+
+    def tracked(self, declared: Declared) -> bool:
+        """Whether the program alone decides what a variable holds."""
+        return (
+            declared.predefined is None
+            and declared.category in "GPA"
+            and declared not in self.escaped
+        )
+
+
+def gather(subject: Subject, graph: Graph) -> Facts:
+    """The facts of a kernel."""
+    facts = Facts(subject, graph, _escaped(subject.kernel))
+    found = [_summary(facts, node) for node in graph.nodes]
+    facts.exposed = [reads for reads, _, _ in found]
+    wanted = {declared for reads in facts.exposed for _, declared, _ in reads}
+    written = [{d: m for d, m in w.items() if d in wanted} for _, w, _ in found]
+    start = {d: m for d, m in _inputs(subject.kernel).items() if d in wanted}
+    facts.may = _forward(graph, written, start, _union)
+    facts.must = _forward(graph, written, start, _intersection)
+    facts.live = _backward(graph, [read for _, _, read in found])
+    return facts
+
+
+def _summary(facts: Facts, node: Node) -> tuple[list[Read], State, set[Declared]]:
+    """Exposed reads, bytes written, and variables read, of a block."""
+    exposed: list[Read] = []
+    written: State = {}
+    read: set[Declared] = set()
+    for index in range(node.first, node.end):
+        effect = facts.graph.effects[index]
+        for declared, mask in effect.reads:
+            read.add(declared)
+            lacking = mask & ~written.get(declared, 0)
+            if lacking and facts.tracked(declared):
+                exposed.append((index, declared, lacking))
+        for declared, mask in effect.writes:
+            written[declared] = written.get(declared, 0) | mask
+    return exposed, written, read
+
+
+def _escaped(kernel: Kernel) -> frozenset[Declared]:
+    """Variables whose address is taken."""
+    found = set()
+    for inst in kernel.instructions:
+        for operand in inst.operands:
+            if type(operand) is AddressOf:
+                declared = operand.variable
+                found.add(declared.origin()[0] if hasattr(declared, "origin") else declared)
+    return frozenset(found)
+
+
+def _inputs(kernel: Kernel) -> State:
+    start: State = {}
+    for given in kernel.inputs:
+        declared: Declared = given.variable
+        offset = 0
+        if hasattr(declared, "origin"):
+            declared, offset = declared.origin()
+        mask = ((1 << given.size) - 1) << offset
+        start[declared] = start.get(declared, 0) | mask
+    return start
+
+
+Join = Callable[[State, State], bool]
+
+
+def _union(into: State, other: State) -> bool:
+    """Add the bytes of `other`; whether anything changed."""
+    changed = False
+    for declared, mask in other.items():
+        old = into.get(declared, 0)
+        if mask & ~old:
+            into[declared] = old | mask
+            changed = True
+    return changed
+
+
+def _intersection(into: State, other: State) -> bool:
+    """Keep the bytes that `other` has too."""
+    changed = False
+    for declared, old in list(into.items()):
+        mask = other.get(declared, 0)
+        if old & ~mask:
+            changed = True
+            if old & mask:
+                into[declared] = old & mask
+            else:
+                del into[declared]
+    return changed
+
+
+def _forward(graph: Graph, written: list[State], start: State, join: Join) -> list[State | None]:
+    """The state at the beginning of every block."""
+    before: list[State | None] = [None] * len(graph.nodes)
+    if not graph.nodes:
+        return before
+    before[0] = dict(start)
+    waiting = {0}
+    while waiting:
+        number = min(waiting)
+        waiting.remove(number)
+        state = before[number]
+        assert state is not None
+        after = dict(state)
+        _union(after, written[number])
+        node = graph.nodes[number]
+        edges = [(successor, after) for successor in node.successors]
+        if node.after is not None:  # with what the subroutine writes, on whatever path
+            returned = dict(after)
+            for callee in node.callees:
+                _union(returned, written[callee])
+            edges.append((node.after, returned))
+        for successor, given in edges:
+            known = before[successor]
+            if known is None:
+                before[successor] = dict(given)
+                waiting.add(successor)
+            elif join(known, given):
+                waiting.add(successor)
+    return before
+
+
+def _backward(graph: Graph, read: list[set[Declared]]) -> list[set[Declared]]:
+    """The variables that are read in a block or after it; nothing takes one away."""
+    live = [set(r) for r in read]
+    before: list[list[int]] = [[] for _ in graph.nodes]
+    for number, node in enumerate(graph.nodes):
+        after = [] if node.after is None else [node.after]
+        for successor in (*node.successors, *after, *node.resumes):
+            before[successor].append(number)
+    waiting = set(range(len(graph.nodes)))
+    while waiting:
+        number = max(waiting)
+        waiting.remove(number)
+        for predecessor in before[number]:
+            count = len(live[predecessor])
+            live[predecessor] |= live[number]
+            if len(live[predecessor]) > count:
+                waiting.add(predecessor)
+    return live

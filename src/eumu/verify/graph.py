@@ -1,0 +1,225 @@
+"""The flow graph of a kernel: blocks, edges, and where lanes may be off.
+
+A lane waits at a block and the lowest waiting block runs next, so a forward branch of some lanes
+leaves the lanes apart up to its target, and a backward one from its target on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from eumu.isa.kinds.operands import (
+    ExecSize,
+    General,
+    Immediate,
+    Predicate,
+    PredicateOperand,
+)
+from eumu.isa.kinds.variables import Declared
+from eumu.platforms import Platform
+from eumu.program import Inst, Kernel, LabelMark
+from eumu.types import Kind
+from eumu.verify.effects import Effect, Effects, exec_index
+from eumu.verify.flow import targets
+
+
+@dataclass(slots=True)
+class Node:
+    """A block: instructions `first` .. `end`-1, and the blocks that run after it.
+
+    A call's successor is the callee; `after` is where it goes on when that returns, `callees` are
+    all blocks that may run in between.  `resumes` are the blocks that a return goes on in.
+    """
+
+    first: int
+    end: int = 0
+    labels: list[str] = field(default_factory=list)
+    successors: list[int] = field(default_factory=list)
+    after: int | None = None
+    callees: set[int] = field(default_factory=set)
+    returns: bool = False
+    resumes: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Graph:
+    """The instructions of a kernel in order, their effects, and the blocks that they make."""
+
+    kernel: Kernel
+    instructions: list[Inst]
+    effects: list[Effect]
+    nodes: list[Node]
+    divergent: list[bool]  # by block: some lanes of the thread may wait elsewhere
+    joins: list[tuple[int, int]]  # first and last block of a stretch that lanes leave early
+    known: bool  # every effect is known
+
+    def node_of(self, index: int) -> int:
+        """The block of an instruction."""
+        low, high = 0, len(self.nodes) - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.nodes[middle].first <= index:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+
+def build(kernel: Kernel, platform: Platform) -> Graph:
+    """The graph of a kernel without errors."""
+    effects_of = Effects(platform).of
+    instructions: list[Inst] = []
+    effects: list[Effect] = []
+    nodes = [Node(0)]
+    labels: dict[str, int] = {}
+    for item in kernel.body:
+        if isinstance(item, LabelMark):
+            if len(instructions) > nodes[-1].first:
+                _close(nodes, len(instructions))
+            nodes[-1].labels.append(item.name)
+            labels[item.name] = len(nodes) - 1
+        elif isinstance(item, Inst):
+            instructions.append(item)
+            effect = effects_of(item)
+            effects.append(effect)
+            if item.opcode.flow and effect.shape.flow not in ("", "barrier"):
+                _close(nodes, len(instructions))
+    nodes[-1].end = len(instructions)
+    graph = Graph(
+        kernel,
+        instructions,
+        effects,
+        nodes,
+        [False] * len(nodes),
+        [],
+        all(e.shape.known for e in effects),
+    )
+    _connect(graph, labels, _uniform(instructions))
+    return graph
+
+
+def _close(nodes: list[Node], end: int) -> None:
+    nodes[-1].end = end
+    nodes.append(Node(end))
+
+
+def _uniform(instructions: list[Inst]) -> frozenset[Declared]:
+    """Predicates whose bits are all the same: every comparison that sets them is of scalars."""
+    sets: dict[Declared, list[Inst]] = {}
+    for inst in instructions:
+        if inst.opcode.field("rel") is not None:
+            dst = inst.operand("dst")
+            if isinstance(dst, PredicateOperand):
+                sets.setdefault(dst.variable, []).append(inst)
+    others = {
+        inst.operand("dst").variable
+        for inst in instructions
+        if inst.opcode.field("rel") is None and isinstance(inst.operand("dst"), PredicateOperand)
+    }
+    return frozenset(
+        declared
+        for declared, writers in sets.items()
+        if declared not in others
+        and all(_is_scalar(w.operand(n)) for w in writers for n in ("src0", "src1"))
+    )
+
+
+def _is_scalar(operand: object) -> bool:
+    if isinstance(operand, General):
+        return operand.vstride == 0 == operand.hstride
+    return isinstance(operand, Immediate) and operand.type.kind is not Kind.PACKED
+
+
+def _connect(graph: Graph, labels: dict[str, int], uniform: frozenset[Declared]) -> None:
+    for number, node in enumerate(graph.nodes):
+        following = number + 1 if number + 1 < len(graph.nodes) else None
+        if node.end == node.first:
+            node.successors = [] if following is None else [following]
+            continue
+        last = graph.instructions[node.end - 1]
+        flow = graph.effects[node.end - 1].shape.flow
+        places = [labels[name] for name in targets(last) if name in labels]
+        conditional = last.operand("cond") is not None
+        match flow:
+            case "call" if places:
+                node.successors, node.after = places, following
+            case "ret":
+                node.returns = True
+                partial = conditional or not _has_every_lane(graph.kernel, last)
+                node.successors = _some(following) if partial else []
+                if partial and _is_wide(last):
+                    _separate(graph, number, [len(graph.nodes)])
+            case "jump":
+                node.successors = places
+            case "diverge" if not conditional and _has_every_lane(graph.kernel, last):
+                node.successors = places
+                if graph.divergent[number]:
+                    _separate(graph, number, places)
+            case _:
+                node.successors = places + _some(following)
+                if flow == "diverge" and not _is_uniform(last, uniform):
+                    _separate(graph, number, places)
+    _return_edges(graph)
+
+
+def _some(node: int | None) -> list[int]:
+    return [] if node is None else [node]
+
+
+def _has_every_lane(kernel: Kernel, inst: Inst) -> bool:
+    """Whether a branch moves every active lane of a thread; one lane stands for all."""
+    exec = _exec(inst)
+    return exec.size == 1 or (not exec.offset and exec.size >= kernel.simd_width)
+
+
+def _is_uniform(inst: Inst, uniform: frozenset[Declared]) -> bool:
+    """Whether all lanes go the same way."""
+    cond = inst.operand("cond")
+    return isinstance(cond, Predicate) and (bool(cond.combine) or cond.variable in uniform)
+
+
+def _is_wide(inst: Inst) -> bool:
+    return _exec(inst).size > 1
+
+
+def _exec(inst: Inst) -> ExecSize:
+    index = exec_index(inst.opcode)
+    found = None if index is None else inst.operands[index]
+    return found if isinstance(found, ExecSize) else ExecSize(1)
+
+
+def _separate(graph: Graph, number: int, places: list[int]) -> None:
+    """Mark the blocks between a branch of some lanes and where they meet again."""
+    for place in places:
+        if place > number:
+            first, last = number + 1, place - 1
+        else:
+            first, last = place, number
+        if first <= last:
+            graph.joins.append((first, last))
+        for block in range(first, last + 1):
+            graph.divergent[block] = True
+
+
+def _return_edges(graph: Graph) -> None:
+    """A return goes on after every call of its subroutine."""
+    for call in graph.nodes:
+        if call.after is None:
+            continue
+        for entry in call.successors:
+            call.callees |= _reachable(graph, entry)
+        for number in call.callees:
+            if graph.nodes[number].returns:
+                graph.nodes[number].resumes.append(call.after)
+
+
+def _reachable(graph: Graph, entry: int) -> set[int]:
+    """The blocks of a subroutine, and of those that it calls."""
+    found, waiting = {entry}, [entry]
+    while waiting:
+        node = graph.nodes[waiting.pop()]
+        following = [*node.successors, *([] if node.after is None else [node.after])]
+        fresh = [s for s in following if s not in found]
+        found.update(fresh)
+        waiting += fresh
+    return found

@@ -1,0 +1,60 @@
+"""Where an operand stands in the text of its instruction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eumu.errors import Span
+from eumu.isa.kinds.cursor import Cursor, ParseError
+from eumu.isa.kinds.variables import Declared, Scope
+from eumu.isa.spec import Names
+from eumu.program import Inst, Kernel
+
+
+class _Names(Names):
+    """Every declaration of a kernel; of those that share a name, any will do for a place."""
+
+    def __init__(self, kernel: Kernel, grf_bytes: int) -> None:
+        self._scope = Scope(None, grf_bytes)
+        for declared in kernel.declarations:
+            self._scope.declare(declared)
+
+    def find(self, name: str) -> Declared | None:
+        return self._scope.find(name)
+
+    def suggest(self, name: str) -> str:
+        return ""
+
+    def size_of(self, name: str) -> int | None:
+        return self._scope.size_of(name)
+
+
+def operand_span(kernel: Kernel, inst: Inst, field: str, grf_bytes: int) -> Span | None:
+    """The span of an operand, found by reading the instruction's line again.
+
+    The instruction's own span where that fails: continued lines, programs without a text.
+    """
+    span = inst.span
+    if span is None or span.line != span.end_line:
+        return span
+    cursor = Cursor(span.source, span.line, span.source.line(span.line), span.column - 1)
+    try:
+        return _walk(cursor, _Names(kernel, grf_bytes), inst, field) or span
+    except ParseError:
+        return span
+
+
+def _walk(cursor: Cursor, names: Any, inst: Inst, field: str) -> Span | None:
+    for piece in inst.opcode.pieces:
+        if piece.field is None:
+            for word in piece.literal.split():
+                cursor.expect(word)
+            continue
+        if piece.part:
+            piece.field.kind.parse_part(piece.part, cursor)
+            continue
+        start = cursor.skip()
+        piece.field.kind.parse(cursor, names)
+        if piece.field.name == field:
+            return cursor.span(start)
+    return None

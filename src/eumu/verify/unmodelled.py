@@ -1,0 +1,50 @@
+"""Instructions that the documents describe and eumu does not model: not wrong, but unchecked.
+
+What Intel's front end reads, and where, is measured; it reads none of the others (`lod`, `va`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from eumu.errors import Diagnostic, Severity
+from eumu.isa.limits import EVERY_PLATFORM, since
+from eumu.platforms import Platform
+from eumu.text import UNMODELLED
+
+_WORD: Final = re.compile(r"\w+")
+_EVERYWHERE: Final = (
+    *("sample_3d", "sample_b", "sample_l", "sample_c", "sample_d", "sample_b_c", "sample_l_c"),
+    *("sample_d_c", "sample_lz", "sample_c_lz", "sample4", "sample4_c", "sample4_po"),
+    *("sample4_po_c", "sample", "sample_unorm", "load", "load_3d", "load_lz", "load_mcs"),
+    *("load_2dms_w", "resinfo", "sampleinfo", "avs", "vme_ime", "vme_sic", "vme_fbr"),
+    *("rt_write_3d", "urb_write_3d"),
+)
+# Mnemonic -> the platforms on which Intel's front end reads it.
+READ: Final[Mapping[str, frozenset[str]]] = {
+    **dict.fromkeys(_EVERYWHERE, EVERY_PLATFORM),
+    "dpasw": frozenset({"xehp", "dg2"}),
+    "fcvt": since("pvc"),
+}
+
+
+def unchecked(found: Diagnostic, device: Platform, *, parity: bool) -> Diagnostic:
+    """What the parser says of an instruction that it cannot read, as the verifier says it.
+
+    A warning, or an error where the device has no such instruction.  In parity mode a note if the
+    front end reads the mnemonic: it may yet refuse the operands.
+    """
+    if found.code != UNMODELLED or found.span is None:
+        return found
+    span = found.span
+    word = _WORD.match(span.source.line(span.line), span.column - 1)
+    platforms = READ.get(word[0] if word else "")
+    if platforms is None:
+        return found if parity else replace(found, severity=Severity.WARNING)
+    if device.name not in platforms:
+        message = f"{found.message.partition(' is not')[0]} is not there on {device}"
+        return replace(found, message=message)
+    return replace(found, severity=Severity.NOTE if parity else Severity.WARNING)
