@@ -1,0 +1,175 @@
+"""Branches, calls and waiting.
+
+Branch targets are distances from the branch itself, except those of jmpi.  The first label is the
+JIP, where the thread goes if no channel is left here; the second is the UIP, where the channels
+that branch go on.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from eumu.ir import Value
+from eumu.isa.gen9 import bits
+from eumu.isa.gen9.bits import DST, SRC0, SRC1
+from eumu.isa.gen9.kinds import Exec
+from eumu.isa.gen9.kinds.control import BranchControlKind, ExecKind, OptionsKind
+from eumu.isa.gen9.kinds.destination import LinkKind
+from eumu.isa.gen9.kinds.flow import (
+    NotificationKind,
+    SecondTargetKind,
+    TargetKind,
+    TargetOrSourceKind,
+)
+from eumu.isa.gen9.kinds.source import SCALAR, ImplicitSourceKind
+from eumu.isa.gen9.operands import Execution, Options, Region
+from eumu.isa.gen9.registers import IP
+from eumu.isa.gen9.registry import NOT_RUN, opcode
+from eumu.isa.kinds import Meaning
+from eumu.types import D
+
+# Operands that the text does not show, as the assembler fills them in.
+_D = bits.REGISTER_TYPES.index(D)
+_NULL_DST = DST.hstride.put(1)
+_IP_DST = DST.number.put(IP.number) | DST.hstride.put(1)
+_SRC0_IMMEDIATE = SRC0.file.put(bits.IMMEDIATE) | SRC0.type.put(_D)
+_SRC1_IMMEDIATE = SRC1.file.put(bits.IMMEDIATE) | SRC1.type.put(_D)
+_PAIR = Region(2, 2, 1)
+_NULL_PAIR = SRC0.vstride.put(2) | SRC0.width.put(1) | SRC0.hstride.put(1)
+
+Hidden = Annotated[Execution, ExecKind(hidden=True)]
+Branch = Annotated[bool, BranchControlKind()]
+Opts = Annotated[Options, OptionsKind(align16=True)]
+Jip = Annotated[int, TargetKind(bits.JIP, fixed=_NULL_DST | _SRC0_IMMEDIATE)]
+OnlyJip = Annotated[int, TargetKind(bits.JIP, fixed=_NULL_DST | _SRC1_IMMEDIATE)]
+Uip = Annotated[int, TargetKind(bits.UIP)]
+DivergeTarget = Annotated[
+    Any,
+    TargetOrSourceKind(
+        SRC0, SCALAR, fixed=_IP_DST | DST.type.put(_D), jump=SRC0.file.put(3) | SRC0.type.put(_D)
+    ),
+]
+ConvergeTarget = Annotated[
+    Any,
+    TargetOrSourceKind(
+        SRC0, _PAIR, fixed=_IP_DST | DST.type.put(_D), jump=SRC0.file.put(3) | SRC0.type.put(_D)
+    ),
+]
+SecondUip = Annotated[Any, SecondTargetKind()]
+JumpTarget = Annotated[
+    Any,
+    TargetOrSourceKind(
+        SRC1,
+        SCALAR,
+        base="next",
+        fixed=_IP_DST | SRC0.number.put(IP.number),
+        jump=_SRC1_IMMEDIATE,
+    ),
+]
+CallTarget = Annotated[
+    Any, TargetOrSourceKind(SRC1, SCALAR, fixed=_NULL_PAIR, jump=_SRC1_IMMEDIATE)
+]
+AbsoluteTarget = Annotated[
+    Any, TargetOrSourceKind(SRC1, SCALAR, base="start", fixed=_NULL_PAIR, jump=_SRC1_IMMEDIATE)
+]
+Link = Annotated[Any, LinkKind()]
+
+
+class _ReturnKind(ImplicitSourceKind):
+    def encode(self, operand: Any, site: Any) -> int:
+        return _NULL_DST | super().encode(operand, site)
+
+
+ReturnAddress = Annotated[Value, _ReturnKind(SRC0, _PAIR, D)]
+Notification = Annotated[Value, NotificationKind()]
+WaitOpts = Annotated[Options, OptionsKind("AccWrEn", align16=True)]
+
+
+@opcode(0x20, "{exec.pred}jmpi {exec} {target} {options}", flow=True, fidelity=NOT_RUN)
+def jmpi(b: Meaning, exec: Hidden, target: JumpTarget, options: Opts) -> None:
+    """The thread goes on at target (a distance from the next instruction), all channels."""
+
+
+@opcode(0x21, "{exec.pred}brd {exec} {jip} {options}", flow=True, fidelity=NOT_RUN)
+def brd(b: Meaning, exec: Exec, jip: DivergeTarget, options: Opts) -> None:
+    """Channels whose predicate holds wait at JIP; diverging."""
+
+
+@opcode(0x22, "{exec.pred}if{branch} {exec} {jip} {uip} {options}", flow=True, fidelity=NOT_RUN)
+def if_(b: Meaning, exec: Exec, branch: Branch, jip: Jip, uip: Uip, options: Opts) -> None:
+    """Channels whose predicate does not hold wait at JIP."""
+
+
+@opcode(0x23, "{exec.pred}brc {exec} {jip} {uip} {options}", flow=True, fidelity=NOT_RUN)
+def brc(b: Meaning, exec: Exec, jip: ConvergeTarget, uip: SecondUip, options: Opts) -> None:
+    """Channels whose predicate holds wait at UIP; converging."""
+
+
+@opcode(0x24, "{exec.pred}else{branch} {exec} {jip} {uip} {options}", flow=True, fidelity=NOT_RUN)
+def else_(b: Meaning, exec: Exec, branch: Branch, jip: Jip, uip: Uip, options: Opts) -> None:
+    """Channels that come from above wait at JIP (UIP with `.b`); those of the `if` go on."""
+
+
+@opcode(0x25, "{exec.pred}endif {exec} {jip} {options}", flow=True, fidelity=NOT_RUN)
+def endif(b: Meaning, exec: Exec, jip: OnlyJip, options: Opts) -> None:
+    """Channels that wait here go on."""
+
+
+@opcode(0x27, "{exec.pred}while {exec} {jip} {options}", flow=True, fidelity=NOT_RUN)
+def while_(b: Meaning, exec: Exec, jip: OnlyJip, options: Opts) -> None:
+    """Channels whose predicate holds go back to JIP, the others leave the loop."""
+
+
+@opcode(0x28, "{exec.pred}break {exec} {jip} {uip} {options}", flow=True, fidelity=NOT_RUN)
+def break_(b: Meaning, exec: Exec, jip: Jip, uip: Uip, options: Opts) -> None:
+    """Channels whose predicate holds leave the loop: they wait at UIP."""
+
+
+@opcode(0x29, "{exec.pred}cont {exec} {jip} {uip} {options}", flow=True, fidelity=NOT_RUN)
+def cont(b: Meaning, exec: Exec, jip: Jip, uip: Uip, options: Opts) -> None:
+    """Channels whose predicate holds are done with this round: they wait at UIP, the `while`."""
+
+
+@opcode(0x2A, "{exec.pred}halt {exec} {jip} {uip} {options}", flow=True, fidelity=NOT_RUN)
+def halt(b: Meaning, exec: Exec, jip: Jip, uip: Uip, options: Opts) -> None:
+    """Channels whose predicate holds wait at UIP."""
+
+
+@opcode(0x2B, "{exec.pred}calla {exec} {dst} {target} {options}", flow=True, fidelity=NOT_RUN)
+def calla(b: Meaning, exec: Exec, dst: Link, target: AbsoluteTarget, options: Opts) -> None:
+    """As call, to a distance from the start of the code."""
+
+
+@opcode(0x2C, "{exec.pred}call {exec} {dst} {target} {options}", flow=True, fidelity=NOT_RUN)
+def call(b: Meaning, exec: Exec, dst: Link, target: CallTarget, options: Opts) -> None:
+    """The thread goes on at target; dst takes the return address and the channels that call."""
+
+
+@opcode(0x2D, "{exec.pred}ret {exec} {src0} {options}", flow=True, fidelity=NOT_RUN)
+def ret(b: Meaning, exec: Exec, src0: ReturnAddress, options: Opts) -> None:
+    """Channels return to the address that a call put into src0."""
+
+
+@opcode(0x2E, "{exec.pred}goto{branch} {exec} {jip} {uip} {options}", flow=True, fidelity=NOT_RUN)
+def goto(b: Meaning, exec: Exec, branch: Branch, jip: Jip, uip: Uip, options: Opts) -> None:
+    """Channels whose predicate does not hold wait at UIP; with `.b` those whose predicate holds."""
+
+
+@opcode(0x2F, "{exec.pred}join {exec} {jip} {options}", flow=True, fidelity=NOT_RUN)
+def join(b: Meaning, exec: Exec, jip: OnlyJip, options: Opts) -> None:
+    """Channels that wait here go on."""
+
+
+@opcode(0x30, "{exec.pred}wait {exec} {src0} {options}", fidelity=NOT_RUN)
+def wait(b: Meaning, exec: Hidden, src0: Notification, options: WaitOpts) -> None:
+    """Wait until the notification count is not 0, then take 1 from it."""
+
+
+@opcode(0x00, "illegal", fidelity=NOT_RUN)
+def illegal(b: Meaning) -> None:
+    """The illegal-opcode exception; the compiler fills up its code with it."""
+
+
+@opcode(0x7E, "nop", fidelity=NOT_RUN)
+def nop(b: Meaning) -> None:
+    """Nothing."""

@@ -1,0 +1,111 @@
+"""Operand kinds of native code: each knows its bits and its text.
+
+The names below are what signatures are annotated with.
+"""
+
+from typing import Annotated, Any
+
+from eumu.ir import Value
+from eumu.isa.gen9.bits import ACCESS_MODE, SRC0, SRC1
+from eumu.isa.gen9.kinds.base import Line, NativeKind, Site
+from eumu.isa.gen9.kinds.control import (
+    ConditionKind,
+    EarlyOutKind,
+    ExecKind,
+    OptionsKind,
+    TernaryExecKind,
+    braces,
+)
+from eumu.isa.gen9.kinds.destination import DestinationKind
+from eumu.isa.gen9.kinds.macro import (
+    MacroDestinationKind,
+    MacroSourceKind,
+    TernaryMacroSourceKind,
+)
+from eumu.isa.gen9.kinds.source import SourceKind
+from eumu.isa.gen9.kinds.ternary import TernaryDestinationKind, TernarySourceKind
+from eumu.isa.gen9.operands import Condition, Execution, Options
+from eumu.isa.kinds import Place
+
+Exec = Annotated[Execution, ExecKind()]
+Cond = Annotated[Condition | None, ConditionKind()]
+Dst = Annotated[Place, DestinationKind()]
+OnlySrc = Annotated[Value, SourceKind(SRC0, last=True, only=True)]
+Src0 = Annotated[Value, SourceKind(SRC0, last=False)]
+Src1 = Annotated[Value, SourceKind(SRC1, last=True)]
+OnlyLogicSrc = Annotated[Value, SourceKind(SRC0, last=True, only=True, logic=True)]
+LogicSrc0 = Annotated[Value, SourceKind(SRC0, last=False, logic=True)]
+LogicSrc1 = Annotated[Value, SourceKind(SRC1, last=True, logic=True)]
+Opts = Annotated[Options, OptionsKind("AccWrEn", align16=True)]
+# Where saturation, or modifiers of sources, do not exist.
+PlainDst = Annotated[Place, DestinationKind(saturates=False)]
+PlainOnlySrc = Annotated[Value, SourceKind(SRC0, last=True, only=True, modifiers=False)]
+PlainSrc0 = Annotated[Value, SourceKind(SRC0, last=False, modifiers=False)]
+PlainSrc1 = Annotated[Value, SourceKind(SRC1, last=True, modifiers=False)]
+
+TernaryExec = Annotated[Execution, TernaryExecKind()]
+TernaryDst = Annotated[Place, TernaryDestinationKind()]
+TernarySrc0 = Annotated[Value, TernarySourceKind(0)]
+TernarySrc1 = Annotated[Value, TernarySourceKind(1)]
+TernarySrc2 = Annotated[Value, TernarySourceKind(2)]
+TernaryMacroExec = Annotated[Execution, TernaryExecKind(macro=True)]
+PlainTernaryExec = Annotated[Execution, TernaryExecKind(predicated=False)]
+PlainTernaryDst = Annotated[Place, TernaryDestinationKind(saturates=False)]
+PlainTernarySrc0 = Annotated[Value, TernarySourceKind(0, modifiers=False)]
+PlainTernarySrc1 = Annotated[Value, TernarySourceKind(1, modifiers=False)]
+PlainTernarySrc2 = Annotated[Value, TernarySourceKind(2, modifiers=False)]
+TernaryOpts = Annotated[Options, OptionsKind("AccWrEn")]
+
+MacroExec = Annotated[Execution, ExecKind(fixed=ACCESS_MODE.put(1))]
+EarlyOut = Annotated[Condition, EarlyOutKind()]
+MacroDst = Annotated[Any, MacroDestinationKind(ternary=False)]
+MacroSrc0 = Annotated[Any, MacroSourceKind(SRC0)]
+MacroSrc1 = Annotated[Any, MacroSourceKind(SRC1)]
+TernaryMacroDst = Annotated[Any, MacroDestinationKind(ternary=True)]
+TernaryMacroSrc0 = Annotated[Any, TernaryMacroSourceKind(0)]
+TernaryMacroSrc1 = Annotated[Any, TernaryMacroSourceKind(1)]
+TernaryMacroSrc2 = Annotated[Any, TernaryMacroSourceKind(2)]
+
+__all__ = [
+    "Cond",
+    "Dst",
+    "EarlyOut",
+    "Exec",
+    "Line",
+    "LogicSrc0",
+    "LogicSrc1",
+    "MacroDst",
+    "MacroExec",
+    "MacroSrc0",
+    "MacroSrc1",
+    "NativeKind",
+    "OnlyLogicSrc",
+    "OnlySrc",
+    "OptionsKind",
+    "Opts",
+    "PlainDst",
+    "PlainOnlySrc",
+    "PlainSrc0",
+    "PlainSrc1",
+    "PlainTernaryDst",
+    "PlainTernaryExec",
+    "PlainTernarySrc0",
+    "PlainTernarySrc1",
+    "PlainTernarySrc2",
+    "Site",
+    "Src0",
+    "Src1",
+    "TernaryDst",
+    "TernaryExec",
+    "TernaryExecKind",
+    "TernaryMacroDst",
+    "TernaryMacroExec",
+    "TernaryMacroSrc0",
+    "TernaryMacroSrc1",
+    "TernaryMacroSrc2",
+    "TernaryOpts",
+    "TernarySrc0",
+    "TernarySrc1",
+    "TernarySrc2",
+    "braces",
+]

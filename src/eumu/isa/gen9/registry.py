@@ -1,0 +1,31 @@
+"""The registry of native Gen9 code, and the templates that most instructions share."""
+
+from __future__ import annotations
+
+from eumu.isa.spec import Fidelity, Registry
+
+GEN9 = Registry("gen9")
+opcode = GEN9.opcode
+
+# What an instruction says until it has a meaning in terms of the IR.
+NOT_RUN = Fidelity("unsupported", "native code is read, written and checked, not run")
+
+
+def one(mnemonic: str, *, cond: bool = True) -> str:
+    """The text of an instruction with one source, with or without a condition modifier."""
+    return _template(mnemonic, "{src0}", cond)
+
+
+def two(mnemonic: str, *, cond: bool = True) -> str:
+    """The text of an instruction with two sources."""
+    return _template(mnemonic, "{src0} {src1}", cond)
+
+
+def three(mnemonic: str, *, cond: bool = True) -> str:
+    """The text of an instruction with three sources."""
+    return _template(mnemonic, "{src0} {src1} {src2}", cond)
+
+
+def _template(mnemonic: str, sources: str, cond: bool) -> str:
+    modifier = "{cond} " if cond else ""
+    return f"{{exec.pred}}{mnemonic} {{exec}} {modifier}{{dst}} {sources} {{options}}"

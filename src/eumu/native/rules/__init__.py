@@ -1,0 +1,92 @@
+"""Which rules of the hardware native code breaks.
+
+Execution never depends on this: what runs is what the words say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from eumu.errors import Diagnostic, Source, Span
+from eumu.isa.gen9.operands import Target
+from eumu.native.program import Instruction
+from eumu.native.rules import (
+    accumulators,
+    addressing,
+    conversions,
+    encodings,
+    mixed,
+    regions,
+)
+from eumu.native.rules.rule import RULES, Finding, Rule
+from eumu.native.rules.subject import Subject
+from eumu.native.text import print_instruction
+from eumu.native.words import Wrong, field_kind, native_platform, scan
+from eumu.platforms import Platform
+
+__all__ = ["GROUPS", "RULES", "Rule", "check"]
+
+GROUPS = (regions, conversions, mixed, addressing, accumulators, encodings)
+Profile = Literal["strict", "observed"]
+
+
+def check(
+    data: bytes, platform: str | Platform = "bxt", profile: Profile = "strict", name: str = ""
+) -> list[Diagnostic]:
+    """Every place of native code that breaks a rule; the code of a finding is the rule's number.
+
+    `strict` takes the manual literally; `observed` also allows what the compiler is seen to do.
+    Words that are no instructions are findings, too (code `encoding`).
+    """
+    target = native_platform(platform)
+    items = list(scan(data))
+    starts = {item.offset for item in items if isinstance(item, Instruction)} | {len(data)}
+    found: list[Diagnostic] = []
+    for item in items:
+        if isinstance(item, Wrong):
+            found.append(item.diagnostic(name))
+            continue
+        subject = Subject(item, target, profile == "observed")
+        found += [_diagnostic(rule, f, item, name) for rule, f in _findings(subject)]
+        found += _targets(item, starts, name)
+    return found
+
+
+def _findings(subject: Subject) -> Iterator[tuple[Rule, Finding]]:
+    for rule in RULES.values():
+        for finding in rule.check(subject):
+            yield rule, finding
+
+
+def _targets(instruction: Instruction, starts: set[int], name: str) -> Iterator[Diagnostic]:
+    rule = Rule("G.target", "a branch goes to an instruction", lambda subject: iter(()))
+    for field, operand in zip(instruction.opcode.fields, instruction.operands, strict=True):
+        if isinstance(operand, Target) and operand.offset not in starts:
+            message = f"byte {operand.offset}; must be the start of an instruction"
+            yield _diagnostic(rule, Finding(field.name, message), instruction, name)
+
+
+def _diagnostic(rule: Rule, finding: Finding, instruction: Instruction, name: str) -> Diagnostic:
+    line = print_instruction(instruction).strip()
+    start, end = _place(instruction, finding.operand, line)
+    source = Source(f"{name or 'code'}+{instruction.offset:#x}", line)
+    return Diagnostic(
+        rule.id,
+        f"{finding.operand}: {finding.message}",
+        Span(source, 1, start + 1, 1, end + 1),
+        rule.severity,
+        (f"rule {rule.id}: {rule.title}",),
+    )
+
+
+def _place(instruction: Instruction, operand: str, line: str) -> tuple[int, int]:
+    """Where the operand stands in the line; all of it if it is not shown."""
+    at = 0
+    for field, value in zip(instruction.opcode.fields, instruction.operands, strict=True):
+        text = field_kind(field.kind).print(value)
+        found = line.find(text, at) if text else -1
+        if field.name == operand and found >= 0:
+            return found, found + len(text)
+        at = found + len(text) if found >= 0 else at
+    return 0, len(line)
