@@ -1,0 +1,5 @@
+// y = a * x + y, one work-item per element.
+kernel void saxpy(global const float *x, global float *y, float a) {
+    size_t i = get_global_id(0);
+    y[i] = a * x[i] + y[i];
+}
