@@ -15,7 +15,7 @@ from eumu.isa.kinds.lsc import LscDataKind
 from eumu.isa.kinds.operands import General, Immediate
 from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.limits import By
-from eumu.isa.spec import Field
+from eumu.isa.spec import Field, Opcode
 from eumu.isa.visa.sync import Participants, ParticipantsKind
 from eumu.types import DF, HF, F
 from eumu.verify.operands import is_typed
@@ -104,6 +104,13 @@ def front_end_literal(use: Use, field: Field, operand: Any) -> Iterator[Finding]
         yield Finding(f"{text} is not read as a float", field.name)
 
 
+def _is_unsplit(opcode: Opcode, field: Field) -> bool:
+    """It splits no addresses and no messages; at a message's offset in a surface it never looks."""
+    if is_typed(opcode):
+        return "a" in opcode.limits.operands.get("dst", "")
+    return field.name != "offset"
+
+
 @rule(
     "front-end-span",
     "Intel's front end splits operands of arithmetic and moves alone.",
@@ -111,9 +118,7 @@ def front_end_literal(use: Use, field: Field, operand: Any) -> Iterator[Finding]
     by=By.FRONT_END,
     kinds=(SourceKind,),
     classes=(General,),
-    concerns=lambda opcode, field, found, parity: (
-        not is_typed(opcode) or "a" in opcode.limits.operands.get("dst", "")
-    ),
+    concerns=lambda opcode, field, found, parity: _is_unsplit(opcode, field),
 )
 def front_end_span(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
     if not isinstance(operand, General) or operand.width > use.size:
