@@ -28,7 +28,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_args, get_origin
 
 from eumu.errors import InternalError
 from eumu.isa.limits import AS_DOCUMENTED, FrontEnd, Limits, TypeRow
@@ -292,14 +292,21 @@ def _mnemonic(template: str) -> str:
 
 
 def _fields(body: Body) -> dict[str, Field]:
-    hints = get_type_hints(body, include_extras=True)
+    code = body.__code__
     fields: dict[str, Field] = {}
-    for name in list(inspect.signature(body).parameters)[1:]:  # the first is the builder
-        kinds = [a for a in get_args(hints[name])[1:] if isinstance(a, Kind)]
-        if get_origin(hints[name]) is not Annotated or len(kinds) != 1:
+    for name in code.co_varnames[1 : code.co_argcount]:  # the first is the builder
+        hint = _hint(body, name)
+        kinds = [a for a in get_args(hint)[1:] if isinstance(a, Kind)]
+        if get_origin(hint) is not Annotated or len(kinds) != 1:
             raise InternalError(f"{body.__name__}: parameter {name} has no operand kind")
         fields[name] = Field(name, kinds[0], len(fields))
     return fields
+
+
+def _hint(body: Body, name: str) -> Any:
+    """What a parameter's annotation names (`typing.get_type_hints` is slow at start-up)."""
+    hint = body.__annotations__.get(name)
+    return body.__globals__.get(hint) if isinstance(hint, str) else hint
 
 
 def _pieces(template: str, fields: dict[str, Field], where: str) -> tuple[Piece, ...]:
