@@ -192,7 +192,12 @@ class OutOfMemory(EumuError, MemoryError):
 
 
 class Unsupported(EumuError, NotImplementedError):
-    """A documented feature that eumu does not model; never a wrong answer."""
+    """A documented feature that eumu does not model; never a wrong answer.
+
+    `is_late` says that some of a launch had run already.
+    """
+
+    is_late = False
 
     def __init__(self, what: str, *, span: Span | None = None, spec: str = "") -> None:
         self.what, self.span, self.spec = what, span, spec

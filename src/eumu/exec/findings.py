@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from eumu.errors import Finding, ranges
 from eumu.exec.grid import Grid
-from eumu.exec.state import instruction_text
+from eumu.exec.state import instruction_span, instruction_text
 from eumu.ir import Op
 
 
@@ -49,7 +49,7 @@ def _finding(grid: Grid, key: tuple[int, str], items: list[Seen]) -> Finding:
     (inst, what), function = key, grid.function
     where = min(item.where for item in items)
     lanes = tuple(sorted({n for item in items if item.where == where for n in _lanes(item)}))
-    span = function.spans[inst] if 0 <= inst < len(function.spans) else None
+    span = instruction_span(function, inst)
     return Finding(
         "undefined",
         f"undefined {what} in {'lane' if len(lanes) == 1 else 'lanes'} {ranges(lanes)}:"

@@ -2,13 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.errors import InternalError
 from eumu.exec.grid import Grid, RunStats
+from eumu.ir import Op
+
+# What a host's method `message` is: record, threads, mask, arguments to results.
+#
+# The operation `message` of several threads at once: `threads` are their numbers in the launch
+# (group * threads of a group + thread), int[count]; mask is bool[count, lanes], each argument
+# [count, its lanes] in the NumPy type of its element, read-only; so are the results, which may also
+# have one row for all threads.  Calls come one at a time, from any thread of the process.
+Answer = Callable[
+    [Any, NDArray[np.intp], NDArray[np.bool_], Sequence[NDArray[Any]]], Iterable[NDArray[Any]]
+]
+
+
+class Refusal(Exception):
+    """A host cannot do what a message asks for: a fault of the thread in that row of the request.
+
+    `lanes` are those of the operation.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        row: int = 0,
+        lanes: Sequence[int] = (),
+        address: int | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        super().__init__(reason)
+        self.reason, self.row, self.address = reason, row, address
+        self.lanes = np.array(lanes, np.intp)
+        self.notes = tuple(notes)
+
+
+def fitting(op: Op, given: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+    """A host's results, if they are what the operation has."""
+    found = list(given)
+    if len(found) != len(op.results):
+        raise InternalError(f"{len(found)} results of a message that has {len(op.results)}")
+    for x, value in zip(found, op.results, strict=True):
+        if x.ndim != 2 or x.shape[1] not in (1, value.width) or x.dtype != value.type.dtype:
+            raise InternalError(
+                f"a message's result {value.type} x {value.width} is {x.dtype} of shape {x.shape}"
+            )
+        yield x
 
 
 class Host(Protocol):
@@ -21,6 +67,8 @@ class Host(Protocol):
 
     `progress` is called with the groups that are done and all groups, now and then, from any
     thread; None if nobody asks.
+
+    A host with a method `message` (an :data:`Answer`) does what `message` operations ask for.
     """
 
     arena: NDArray[np.uint8]

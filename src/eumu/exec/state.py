@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.errors import Span
 from eumu.exec.grid import Grid
 from eumu.ir import Function, Root, RootKind
 from eumu.ir.ops import WRITTEN_SPACES
@@ -165,3 +166,8 @@ def _is_flag(root: Root) -> bool:
 def instruction_text(function: Function, inst: int) -> str:
     """How instruction `inst` reads in the program, for reports."""
     return function.texts[inst] if 0 <= inst < len(function.texts) else f"instruction {inst}"
+
+
+def instruction_span(function: Function, inst: int) -> Span | None:
+    """Where instruction `inst` stands in the program."""
+    return function.spans[inst] if 0 <= inst < len(function.spans) else None

@@ -363,6 +363,12 @@ class Builder:
             operation=operation,
         )
 
+    def message(
+        self, record: object, mask: Value, data: Sequence[Value], shape: Sequence[tuple[Type, int]]
+    ) -> tuple[Value, ...]:
+        """Ask a shared function; `record` says what, `shape` the type and width of each result."""
+        return self.emit("message", (mask, *data), shape, record=record)
+
     def fence(self, scope: str) -> None:
         self.emit("fence", (), (), scope=scope)
 

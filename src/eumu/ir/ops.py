@@ -178,7 +178,8 @@ OPS: dict[str, OpSpec] = {
     "message": OpSpec(
         "m x.. -> x..",
         ("record",),
-        "a shared function's request, see eumu.messages",
+        "a request that the host answers (eumu.exec.host); `record` is frozen data whose text says"
+        " all of it",
         effect=True,
     ),
 }

@@ -113,7 +113,9 @@ class Device:
             try:
                 return self._get("jit").run(grid, self.memory), name
             except Unsupported as reason:
-                # The JIT refuses before it runs anything: memory is as it was.
+                if reason.is_late:
+                    raise
+                # The JIT refused before it ran anything: memory is as it was.
                 self._refused[id(function)] = function
                 first = str(reason).splitlines()[0]
                 warnings.warn(

@@ -10,10 +10,11 @@ import numpy as np
 from eumu.errors import Unsupported
 from eumu.exec.interp import accesses, atomics, lanes, registers
 from eumu.exec.interp.memory import Memory
+from eumu.exec.interp.messages import message
 from eumu.exec.interp.reports import report
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.special import SPECIAL
-from eumu.exec.interp.values import Run, Slots, Step, full
+from eumu.exec.interp.values import Run, Slots, Step
 from eumu.ir import Block, Op
 
 
@@ -116,29 +117,11 @@ def _fence(op: Op, site: Site) -> Step:
     return step
 
 
-def _message(op: Op, site: Site) -> Step:
-    """The host may execute records: message(record, threads, mask, arguments) -> results."""
-    execute = getattr(site.host, "message", None)
-    record = op.attrs["record"]
-    if execute is None:
-        raise Unsupported(f"{type(record).__name__} messages", span=site.span(op.inst))
-    arguments, results = site.slots(op.args), site.slots(op.results)
-    widths = [value.width for value in op.args]
-
-    def step(v: Slots, run: Run) -> None:
-        spread = [full(v[k], run, width) for k, width in zip(arguments, widths, strict=True)]
-        answer = execute(record, run.threads, spread[0], spread[1:])
-        for r, value in zip(results, answer, strict=True):
-            v[r] = value
-
-    return step
-
-
 _OTHERS: dict[str, Callable[[Op, Site], Step]] = {
     "const": _constant,
     "symbol": _symbol,
     "special": _special,
     "fence": _fence,
-    "message": _message,
+    "message": message,
     "report": report,
 }

@@ -11,7 +11,7 @@ from eumu.exec.findings import Notebook
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host
 from eumu.exec.interp.values import Lanes, Mask, Run
-from eumu.exec.state import ThreadState, instruction_text
+from eumu.exec.state import ThreadState, instruction_span, instruction_text
 from eumu.ir import Block, Op, Value
 
 _ALIASES = frozenset({"splat", "bitcast", "shuffle", "and", "or", "select", "flush", "exec_mask"})
@@ -52,8 +52,7 @@ class Site:
     # ---- faults
 
     def span(self, inst: int) -> Span | None:
-        spans = self.function.spans
-        return spans[inst] if 0 <= inst < len(spans) else None
+        return instruction_span(self.function, inst)
 
     def where(self, inst: int) -> str:
         """An instruction in words: its place and how it reads."""

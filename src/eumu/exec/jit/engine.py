@@ -60,19 +60,22 @@ class Jit:
         self._lock = threading.Lock()
 
     def run(self, grid: Grid, host: Host) -> RunStats:
-        """Run every group; raises `Fault`, or `Unsupported` before anything has run."""
+        """Run every group; raises `Fault`, or `Unsupported` mostly before anything has run."""
         groups = grid.groups
         if groups == 0:
             return RunStats(0, 0, 0)
         ready = self._prepared(grid)
         symbols = _symbols(grid)
         workers = self._workers(ready, grid)
-        Launch(ready.compiled, grid, host, symbols).run(workers)
+        launch = Launch(ready.compiled, grid, host, symbols)
+        launch.run(workers)
         faulty = [w for w in workers if w.get(Context.FAULT) != FaultKind.NONE]
         findings = _findings(ready.compiled, grid, workers)
         if faulty:
             first = min(faulty, key=lambda w: w.get(Context.FAULT_GROUP))
-            fault = Report(ready.compiled, grid, host, first).fault()
+            report = Report(ready.compiled, grid, host, first)
+            refusal = launch.refusal(first)
+            fault = report.refused(refusal) if refusal is not None else report.fault()
             fault.findings = findings
             raise fault
         instructions = sum(w.get(Context.INSTRUCTIONS) for w in workers)

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from eumu import addresses
 from eumu.errors import Fault, Span
 from eumu.exec.grid import Grid
-from eumu.exec.host import Host
+from eumu.exec.host import Host, Refusal
 from eumu.exec.jit.blocks import CALL_DEPTH
 from eumu.exec.jit.kernel import Site
 from eumu.exec.jit.launch import Compiled, Worker
 from eumu.exec.jit.layout import Context, FaultKind, Record, ThreadState
-from eumu.exec.state import instruction_text
+from eumu.exec.state import instruction_span, instruction_text
 from eumu.ir import Function, Op, Space
 
 _DIVERGENT = "barrier in divergent control flow"
@@ -61,6 +61,12 @@ class Report:
             return self._at(f"more than {CALL_DEPTH} nested calls", site.inst)
         return self._at(site.what.removeprefix("trap "), site.inst, lanes)
 
+    def refused(self, wrong: Refusal) -> Fault:
+        """The fault of a message that the host refused."""
+        site = self.sites[self.worker.get(Context.FAULT_SITE)]
+        lanes = self._shifted(site, [int(lane) for lane in wrong.lanes])
+        return self._at(wrong.reason, site.inst, lanes, wrong.address, wrong.notes)
+
     def _at(
         self,
         reason: str,
@@ -84,8 +90,7 @@ class Report:
         )
 
     def _span(self, inst: int) -> Span | None:
-        spans = self.function.spans
-        return spans[inst] if 0 <= inst < len(spans) else None
+        return instruction_span(self.function, inst)
 
     # ---- accesses
 

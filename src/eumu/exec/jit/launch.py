@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.exec.grid import Grid
-from eumu.exec.host import Host
+from eumu.exec.host import Host, Refusal
 from eumu.exec.jit.layout import SITE_WORDS, Context, FaultKind
+from eumu.exec.jit.messages import MESSAGE, Messenger
 from eumu.exec.jit.module import Module
 from eumu.exec.jit.progress import told
 from eumu.exec.jit.report import REPORT
@@ -57,11 +58,15 @@ class Compiled:
     loaded: Loaded
     call: Any
     reports: tuple[int, ...]  # the sites of `report` operations
+    messages: tuple[int, ...]  # and of `message` operations
 
     @classmethod
     def of(cls, module: Module, loaded: Loaded) -> Compiled:
-        reports = tuple(n for n, site in enumerate(module.sites) if site.what == REPORT)
-        return cls(module, loaded, _RUN(loaded.run), reports)
+        kinds: dict[str, list[int]] = {}
+        for number, site in enumerate(module.sites):
+            kinds.setdefault(site.what, []).append(number)
+        reports, messages = (tuple(kinds.get(what, ())) for what in (REPORT, MESSAGE))
+        return cls(module, loaded, _RUN(loaded.run), reports, messages)
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:
@@ -127,6 +132,10 @@ class Launch:
         self.compiled, self.groups = compiled, grid.groups
         self.starts, self.ends = host.extents()
         self.progress = host.progress
+        self.messenger: Messenger | None = None
+        if compiled.messages:
+            sites = [compiled.module.sites[n] for n in compiled.messages]
+            self.messenger = Messenger(grid, host, dict(zip(compiled.messages, sites, strict=True)))
         rows = [
             word
             for index, s in grid.surfaces.items()
@@ -157,9 +166,17 @@ class Launch:
         """Point a worker at this launch; extents may have changed, so its caches are empty."""
         worker.context[Context.SITES :] = 0
         worker.cross_thread[:] = self.cross_thread
+        if self.messenger is not None:
+            worker.set(ANSWER=self.messenger.address)
         _LAUNCH_WORDS.pack_into(
             worker.context.data, 0, *self.words, chunk, number, 0, FaultKind.NONE
         )
+
+    def refusal(self, worker: Worker) -> Refusal | None:
+        """Why the host did not answer the message that stopped a worker, if one did."""
+        if worker.get(Context.FAULT) != FaultKind.MESSAGE or self.messenger is None:
+            return None
+        return self.messenger.refusal(worker.get(Context.WORKER))
 
     def run(self, workers: list[Worker]) -> None:
         """Run all groups; a worker that faults keeps its records for the diagnosis."""

@@ -58,7 +58,8 @@ class Context(IntEnum):
     SCRATCH_ROOM = 39  # the same for one thread, and so the distance of threads
     ZEROS = 40  # 16 words that reads outside a lenient surface see
     SINK = 56  # 16 words that such writes go to
-    SITES = 72  # the caches of the access sites, SITE_WORDS each
+    ANSWER = 72  # host address of the function that takes messages to the host
+    SITES = 73  # the caches of the access sites, SITE_WORDS each
 
 
 # Local spaces: the memory, and whether it is what says which of its bits are written, which lies
@@ -101,6 +102,7 @@ class FaultKind(IntEnum):
     DEADLOCK = 7  # threads wait for a signal that nobody gives
     INDIRECT = 8  # register-indirect access outside the roots
     CALLS = 9  # too deep
+    MESSAGE = 10  # the host did not answer
 
 
 class Record(IntEnum):

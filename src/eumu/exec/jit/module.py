@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eumu.errors import InternalError
-from eumu.exec.jit import atomics, block_accesses, indirect, memory, report, special, state, stores
+from eumu.exec.jit import (
+    atomics,
+    block_accesses,
+    indirect,
+    memory,
+    messages,
+    report,
+    special,
+    state,
+    stores,
+)
 from eumu.exec.jit import registers as regs
 from eumu.exec.jit.blocks import Ends, frames_size
 from eumu.exec.jit.dataflow import analyse as analyse_patterns
@@ -24,7 +34,7 @@ GROUP_ID_DWORDS = (1, 6, 7)  # of r0: the rest of it is the same for every threa
 SLICE = 1 << 14  # instructions until a thread in a waiting loop gives way
 
 # They register their operations.
-_LOWERED_IN = (atomics, block_accesses, indirect, memory, report, special, state, stores)
+_LOWERED_IN = (atomics, block_accesses, indirect, memory, messages, report, special, state, stores)
 
 
 @dataclass(frozen=True, slots=True)
