@@ -1,0 +1,26 @@
+"""The machine around the threads: which units a part has, where groups go, what caches hold."""
+
+from eumu.device.chip.context_image import ContextImage
+from eumu.device.chip.gateway import Barrier, Gateway
+from eumu.device.chip.l3 import Allocation, allocation, allocations, control_register
+from eumu.device.chip.parts import Part, part
+from eumu.device.chip.pools import Occupancy, Pool, occupancy, pool_map, pools
+from eumu.device.chip.slm import Conflicts
+
+__all__ = [
+    "Allocation",
+    "Barrier",
+    "Conflicts",
+    "ContextImage",
+    "Gateway",
+    "Occupancy",
+    "Part",
+    "Pool",
+    "allocation",
+    "allocations",
+    "control_register",
+    "occupancy",
+    "part",
+    "pool_map",
+    "pools",
+]
