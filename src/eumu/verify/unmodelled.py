@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from eumu.errors import Diagnostic, Severity
-from eumu.isa.limits import EVERY_PLATFORM, since
+from eumu.isa.limits import EVERY_PLATFORM
 from eumu.platforms import Platform
 from eumu.text import UNMODELLED
 
@@ -27,8 +27,21 @@ _EVERYWHERE: Final = (
 READ: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(_EVERYWHERE, EVERY_PLATFORM),
     "dpasw": frozenset({"xehp", "dg2"}),
-    "fcvt": since("pvc"),
 }
+
+# What it reads and yet refuses: too few operands, and a surface in the sampler's place.
+_FEW: Final = re.compile(r"rt_write_3d\s*\([^)]*\)(?:\s+\S+){1,5}\s*(?://.*)?$")
+_SAMPLER: Final = re.compile(r"sample\.\w+\s*\([^)]*\)\s+(\w+)")
+
+
+def _refused(line: str, text: str) -> str:
+    """Why Intel's front end refuses what is written here, as far as that is known."""
+    if _FEW.match(line):
+        return "rt_write_3d without mode takes a surface, a header and four colours at least"
+    found = _SAMPLER.match(line)
+    if found and not re.search(rf"\.decl\s+{found[1]}\s+v_type=S\b", text):
+        return f"'{found[1]}' is no sampler; Intel's front end takes the sampler first"
+    return ""
 
 
 def unchecked(found: Diagnostic, device: Platform, *, parity: bool) -> Diagnostic:
@@ -47,4 +60,7 @@ def unchecked(found: Diagnostic, device: Platform, *, parity: bool) -> Diagnosti
     if device.name not in platforms:
         message = f"{found.message.partition(' is not')[0]} is not there on {device}"
         return replace(found, message=message)
+    refused = _refused(span.source.line(span.line)[span.column - 1 :], span.source.text)
+    if parity and refused:
+        return replace(found, message=refused)
     return replace(found, severity=Severity.NOTE if parity else Severity.WARNING)
