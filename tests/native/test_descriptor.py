@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from eumu.native.descriptor import describe
+from eumu.isa.messages.descriptor import describe
 from native.samples import iga64, rows
 
 CASES = rows("descriptors.txt")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eumu.native.descriptor import Message, describe
+from eumu.isa.messages.descriptor import Message, describe
 from eumu.native.parser import parse
 from eumu.native.program import Instruction, Program
 from eumu.native.rules import check

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from eumu.isa.gen9.kinds import OptionsKind, braces
 from eumu.isa.gen9.operands import Options, Target
-from eumu.native.descriptor import describe
+from eumu.isa.messages.descriptor import describe
 from eumu.native.program import Instruction, Program
 from eumu.native.words import field_kind
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from eumu.isa.gen9.operands import Payload, Pointer, Register
 from eumu.isa.gen9.traits import Trait
-from eumu.native.descriptor import describe
+from eumu.isa.messages.descriptor import describe
 from eumu.native.rules.rule import Finding, rule
 from eumu.native.rules.subject import Subject
 from eumu.types import VF, Kind

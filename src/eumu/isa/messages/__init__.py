@@ -1,0 +1,11 @@
+"""Messages to shared functions: what their descriptors say, and what they do.
+
+Native `send` and vISA's raw sends compose the same messages; both come here with registers and
+descriptors.
+"""
+
+from eumu.isa.messages.descriptor import Message, describe
+from eumu.isa.messages.request import Payload, Request
+from eumu.isa.messages.route import send
+
+__all__ = ["Message", "Payload", "Request", "describe", "send"]

@@ -1,0 +1,391 @@
+"""Messages of the data ports: memory.
+
+A payload is a header where the descriptor says so, then a block of registers with the addresses of
+all slots, then a block for each element of data.  The answer has a block for each element.  Short
+elements lie in dword slots.  Registers of the answer keep what they have in lanes that are off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from eumu.addresses import (
+    BTI_BINDLESS,
+    BTI_SLM,
+    BTI_STATELESS,
+    BTI_STATELESS_NON_COHERENT,
+    SLM_POINTER_BIT,
+)
+from eumu.ir import Space, Value
+from eumu.isa.kinds import Meaning
+from eumu.isa.messages.request import Request, Slots, every
+from eumu.types import UB, UD, UQ, UW, D, F, Q, Type
+
+_OWORD, _HWORD = 16, 32
+_SIZES: Final = {0: 1, 1: 2, 2: 4}
+_TYPES: Final = {1: UB, 2: UW, 4: UD, 8: UQ}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An address space, and in SURFACE the index of the surface (one ud lane)."""
+
+    space: Space
+    surface: Value | None = None
+
+    @property
+    def type(self) -> Type:
+        """Of an address."""
+        return UQ if self.space is Space.FLAT else UD
+
+    def addresses(self, b: Meaning, lanes: Value) -> Value:
+        if self.space is not Space.SLM:
+            return lanes
+        return b.and_(lanes, b.const(UD, ~SLM_POINTER_BIT, lanes.width))
+
+
+_FLAT: Final = Target(Space.FLAT)
+
+
+def _target(b: Meaning, request: Request) -> Target:
+    """What the binding-table index names; 32-bit stateless addresses are in scratch space."""
+    if request.surface is not None:
+        return Target(Space.SURFACE, request.surface)
+    index = request.get("binding table index")
+    if index == BTI_SLM:
+        return Target(Space.SLM)
+    if index in (BTI_STATELESS, BTI_STATELESS_NON_COHERENT):
+        return Target(Space.SCRATCH)
+    if index == BTI_BINDLESS:
+        raise request.unsupported("bindless surfaces are not modelled")
+    return Target(Space.SURFACE, b.const(UD, index))
+
+
+def _mode(request: Request) -> int:
+    """Slots of a message whose SIMD mode has two bits."""
+    room = {1: 16, 2: 8}.get(request.get("SIMD mode"))
+    if room is None:
+        raise request.unsupported("SIMD4x2 is not modelled")
+    return room
+
+
+# ---- elements side by side
+
+
+def _load(
+    b: Meaning,
+    request: Request,
+    target: Target,
+    address: Value,
+    slots: Slots,
+    type: Type,
+    channels: Sequence[int],
+) -> None:
+    """The elements `channels` of every slot, each of them a block of the answer."""
+    if request.dst.root is None:
+        return
+    slot = UQ if type.size == 8 else UD
+    place = 0
+    for first, count in _runs(channels):
+        start = _at(b, address, first * type.size)
+        for x in b.load(target.space, start, slots.mask, type, count, target.surface):
+            b.row_write(request.dst, place, b.convert(x, slot), slots.mask)
+            place += slots.pitch(b, slot.size)
+
+
+def _store(
+    b: Meaning,
+    request: Request,
+    target: Target,
+    address: Value,
+    slots: Slots,
+    type: Type,
+    channels: Sequence[int],
+    place: int,
+) -> None:
+    """The inverse; data is in the payload from byte `place` on."""
+    slot = UQ if type.size == 8 else UD
+    for first, count in _runs(channels):
+        data = []
+        for _ in range(count):
+            data.append(b.convert(request.payload.read(b, place, slot, slots.count), type))
+            place += slots.pitch(b, slot.size)
+        start = _at(b, address, first * type.size)
+        b.store(target.space, start, slots.mask, data, target.surface)
+
+
+def _runs(channels: Sequence[int]) -> list[tuple[int, int]]:
+    """Neighbouring channels together: (first, count)."""
+    found: list[tuple[int, int]] = []
+    for channel in channels:
+        if found and sum(found[-1]) == channel:
+            found[-1] = found[-1][0], found[-1][1] + 1
+        else:
+            found.append((channel, 1))
+    return found
+
+
+def _at(b: Meaning, address: Value, step: int) -> Value:
+    return b.add(address, b.const(address.type, step, address.width)) if step else address
+
+
+def _addresses(
+    b: Meaning, request: Request, target: Target, slots: Slots, unit: int = 1
+) -> tuple[Value, int]:
+    """Byte addresses of the slots, and where the data begin in the payload."""
+    type = target.type
+    lanes = request.payload.read(b, request.header, type, slots.count)
+    if unit > 1:
+        lanes = b.mul(lanes, b.const(type, unit, lanes.width))
+    return target.addresses(b, lanes), request.header + slots.pitch(b, type.size)
+
+
+def _untyped(b: Meaning, request: Request) -> tuple[Target, Slots, list[int]]:
+    flat = request.desc >> 14 & 0x10
+    target = _FLAT if flat else _target(b, request)
+    off = request.get("channels off")
+    return target, Slots.of(b, _mode(request)), [c for c in range(4) if not off >> c & 1]
+
+
+def untyped_read(b: Meaning, request: Request) -> None:
+    """Up to four dwords of every slot."""
+    target, slots, channels = _untyped(b, request)
+    address, _ = _addresses(b, request, target, slots)
+    _load(b, request, target, address, slots, UD, channels)
+
+
+def untyped_write(b: Meaning, request: Request) -> None:
+    """Up to four dwords of every slot."""
+    target, slots, channels = _untyped(b, request)
+    address, data = _addresses(b, request, target, slots)
+    _store(b, request, target, address, slots, UD, channels, data)
+
+
+def _byte_scattered(b: Meaning, request: Request) -> tuple[Target, Slots, Type]:
+    size = _SIZES.get(request.get("data size"))
+    if size is None:
+        raise request.unsupported("its data size is reserved")
+    slots = Slots.of(b, 16 if request.get("SIMD mode") else 8)
+    return _target(b, request), slots, _TYPES[size]
+
+
+def byte_scattered_read(b: Meaning, request: Request) -> None:
+    """One byte, word or dword for every slot, at any byte address."""
+    target, slots, type = _byte_scattered(b, request)
+    address, _ = _addresses(b, request, target, slots)
+    _load(b, request, target, address, slots, type, (0,))
+
+
+def byte_scattered_write(b: Meaning, request: Request) -> None:
+    """The inverse."""
+    target, slots, type = _byte_scattered(b, request)
+    address, data = _addresses(b, request, target, slots)
+    _store(b, request, target, address, slots, type, (0,), data)
+
+
+def _dword_scattered(b: Meaning, request: Request) -> tuple[Target, Slots]:
+    room = {2: 8, 3: 16}.get(request.get("dwords"))
+    if room is None:
+        raise request.unsupported("its number of dwords is reserved")
+    return _target(b, request), Slots.of(b, room)
+
+
+def dword_scattered_read(b: Meaning, request: Request) -> None:
+    """A dword for every slot; addresses count dwords."""
+    target, slots = _dword_scattered(b, request)
+    address, _ = _addresses(b, request, target, slots, unit=4)
+    _load(b, request, target, address, slots, UD, (0,))
+
+
+def dword_scattered_write(b: Meaning, request: Request) -> None:
+    """The inverse."""
+    target, slots = _dword_scattered(b, request)
+    address, data = _addresses(b, request, target, slots, unit=4)
+    _store(b, request, target, address, slots, UD, (0,), data)
+
+
+def _flat_scattered(b: Meaning, request: Request) -> tuple[Slots, Type, int]:
+    """Slots, type of an element, elements of a slot; bytes of a slot are one element."""
+    slots = Slots.of(b, 16 if request.get("SIMD mode") else 8)
+    size = {0: 1, 1: 4, 2: 8}.get(request.get("data size"))
+    if size is None:
+        raise request.unsupported("its data size is reserved")
+    count = 1 << request.get("elements")
+    return (slots, _TYPES[count], 1) if size == 1 else (slots, _TYPES[size], count)
+
+
+def flat_scattered_read(b: Meaning, request: Request) -> None:
+    """Elements at 64-bit addresses."""
+    slots, type, count = _flat_scattered(b, request)
+    address, _ = _addresses(b, request, _FLAT, slots)
+    _load(b, request, _FLAT, address, slots, type, range(count))
+
+
+def flat_scattered_write(b: Meaning, request: Request) -> None:
+    """The inverse."""
+    slots, type, count = _flat_scattered(b, request)
+    address, data = _addresses(b, request, _FLAT, slots)
+    _store(b, request, _FLAT, address, slots, type, range(count), data)
+
+
+# ---- blocks
+
+
+def _owords(request: Request) -> tuple[int, int]:
+    """Owords of a block, and at which byte of the registers they begin."""
+    size = request.get("block size")
+    count = (1, 1, 2, 4, 8)[size] if size < 5 else 0
+    if not count:
+        raise request.unsupported("its block size is reserved")
+    return count, _OWORD * (size == 1)
+
+
+def _block_read(
+    b: Meaning, request: Request, target: Target, address: Value, count: int, place: int
+) -> None:
+    if request.dst.root is None:
+        return
+    mask = every(b)
+    data = b.load_block(target.space, address, mask, UD, count // 4, target.surface)
+    b.row_write(request.dst, place, data, b.splat(mask, count // 4))
+
+
+def _block_write(
+    b: Meaning, request: Request, target: Target, address: Value, count: int, place: int
+) -> None:
+    data = request.payload.read(b, request.header + place, UD, count // 4)
+    b.store_block(target.space, address, every(b), data, target.surface)
+
+
+def _global_offset(b: Meaning, request: Request, target: Target, unit: int) -> Value:
+    offset = request.header_dword(b, 2)
+    if unit > 1:
+        offset = b.mul(offset, b.const(UD, unit))
+    return target.addresses(b, offset)
+
+
+def oword_block_read(b: Meaning, request: Request) -> None:
+    """Owords from an offset that counts owords; the execution mask plays no part in blocks."""
+    target, (count, place) = _target(b, request), _owords(request)
+    address = _global_offset(b, request, target, _OWORD)
+    _block_read(b, request, target, address, count * _OWORD, place)
+
+
+def unaligned_oword_block_read(b: Meaning, request: Request) -> None:
+    """Owords from a byte offset."""
+    target, (count, place) = _target(b, request), _owords(request)
+    address = _global_offset(b, request, target, 1)
+    _block_read(b, request, target, address, count * _OWORD, place)
+
+
+def oword_block_write(b: Meaning, request: Request) -> None:
+    """Owords to an offset that counts owords."""
+    target, (count, place) = _target(b, request), _owords(request)
+    address = _global_offset(b, request, target, _OWORD)
+    _block_write(b, request, target, address, count * _OWORD, place)
+
+
+def _flat_block(b: Meaning, request: Request) -> tuple[Value, int, int]:
+    if request.get("block") > 1:
+        raise request.unsupported("only blocks of consecutive owords are modelled")
+    count, place = _owords(request)
+    request.header_dword(b, 0)
+    return request.payload.read(b, 0, UQ, 1), count * _OWORD, place
+
+
+def flat_block_read(b: Meaning, request: Request) -> None:
+    """Owords from the 64-bit address in the header."""
+    address, count, place = _flat_block(b, request)
+    _block_read(b, request, _FLAT, address, count, place)
+
+
+def flat_block_write(b: Meaning, request: Request) -> None:
+    """Owords to the 64-bit address in the header."""
+    address, count, place = _flat_block(b, request)
+    _block_write(b, request, _FLAT, address, count, place)
+
+
+_SCRATCH_BASE: Final = 0xFFFF_FC00  # of header dword 5
+
+
+def scratch_block(b: Meaning, request: Request, *, write: bool) -> None:
+    """Registers to or from the thread's scratch space, as many as the descriptor says."""
+    base = b.and_(request.header_dword(b, 5), b.const(UD, _SCRATCH_BASE))
+    address = _at(b, base, request.get("hword offset") * _HWORD)
+    count, target = _HWORD << request.get("hwords"), Target(Space.SCRATCH)
+    move = _block_write if write else _block_read
+    move(b, request, target, address, count, 0)
+
+
+# ---- atomics
+
+# IR operation, type of 32 bits and of 64, which operands it takes in the IR's order.
+_Row = tuple[str, Type, Type, tuple[int, ...]]
+_ATOMICS: Final[dict[int, _Row]] = {
+    1: ("and", UD, UQ, (0,)),
+    2: ("or", UD, UQ, (0,)),
+    3: ("xor", UD, UQ, (0,)),
+    4: ("xchg", UD, UQ, (0,)),
+    5: ("inc", UD, UQ, ()),
+    6: ("dec", UD, UQ, ()),
+    7: ("add", UD, UQ, (0,)),
+    8: ("sub", UD, UQ, (0,)),
+    10: ("max", D, Q, (0,)),
+    11: ("min", D, Q, (0,)),
+    12: ("max", UD, UQ, (0,)),
+    13: ("min", UD, UQ, (0,)),
+    14: ("cmpxchg", UD, UQ, (0, 1)),
+    15: ("predec", UD, UQ, ()),
+}
+_FLOAT_ATOMICS: Final[dict[int, _Row]] = {
+    1: ("max", F, F, (0,)),
+    2: ("min", F, F, (0,)),
+    3: ("cmpxchg", F, F, (1, 0)),
+}
+
+
+def _atomic(
+    b: Meaning, request: Request, target: Target, room: int, row: _Row | None, wide: bool
+) -> None:
+    if row is None:
+        raise request.unsupported("this atomic operation is not modelled")
+    operation, type, sources = row[0], row[2] if wide else row[1], row[3]
+    slots = Slots.of(b, room)
+    address, place = _addresses(b, request, target, slots)
+    pitch = slots.pitch(b, type.size)
+    data = [request.payload.read(b, place + k * pitch, type, slots.count) for k in sources]
+    old = b.atomic(operation, target.space, address, slots.mask, type, data, target.surface)
+    if request.get("return data"):
+        b.row_write(request.dst, 0, old, slots.mask)
+
+
+def untyped_atomic(b: Meaning, request: Request) -> None:
+    """An operation on a dword of a surface for every slot."""
+    room = 8 if request.get("SIMD mode") else 16
+    row = _ATOMICS.get(request.get("operation"))
+    _atomic(b, request, _target(b, request), room, row, False)
+
+
+def untyped_float_atomic(b: Meaning, request: Request) -> None:
+    """The same on a float."""
+    room = 8 if request.get("SIMD mode") else 16
+    row = _FLOAT_ATOMICS.get(request.get("operation"))
+    _atomic(b, request, _target(b, request), room, row, False)
+
+
+def flat_atomic(b: Meaning, request: Request) -> None:
+    """An operation on a dword or qword at a 64-bit address for each of eight slots."""
+    row = _ATOMICS.get(request.get("operation"))
+    _atomic(b, request, _FLAT, 8, row, bool(request.get("data size")))
+
+
+def flat_float_atomic(b: Meaning, request: Request) -> None:
+    """The same on a float."""
+    _atomic(b, request, _FLAT, 8, _FLOAT_ATOMICS.get(request.get("operation")), False)
+
+
+def memory_fence(b: Meaning, request: Request) -> None:
+    """Memory is in order here; the answer that says so has no meaning."""
+    b.fence("local" if request.desc & 0xFF == BTI_SLM else "global")

@@ -1,0 +1,103 @@
+"""A message as it is sent: descriptors, the registers that go out, the register for the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from eumu.errors import Unsupported
+from eumu.ir import Value
+from eumu.isa.kinds import Meaning, Rows
+from eumu.isa.messages.descriptor import Message, describe
+from eumu.types import BOOL, UD, Type
+
+REGISTER_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """The registers of a message as one stretch: `first`, of so many bytes, then `second`."""
+
+    first: Rows
+    first_bytes: int
+    second: Rows | None = None
+
+    def read(
+        self, b: Meaning, offset: int, type: Type, width: int, stride: int | None = None
+    ) -> Value:
+        """`width` elements from byte `offset` on, packed or `stride` bytes apart."""
+        step = stride or type.size
+        inside = sum(offset + k * step < self.first_bytes for k in range(width))
+        parts = []
+        if inside:
+            parts.append(b.row_read(self.first, offset, type, inside, stride))
+        if inside < width:
+            if self.second is None:
+                raise Unsupported("a message with fewer registers than its descriptor asks for")
+            start = offset + inside * step - self.first_bytes
+            parts.append(b.row_read(self.second, start, type, width - inside, stride))
+        return b.concat(parts)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A message.  `surface` is the binding-table index where it is not in the descriptor.
+
+    The instruction's execution size and mask are the builder's.
+    """
+
+    ex_desc: int
+    desc: int
+    payload: Payload
+    dst: Rows
+    surface: Value | None = None
+
+    @cached_property
+    def message(self) -> Message:
+        return describe(self.ex_desc, self.desc)
+
+    def get(self, name: str) -> int:
+        """A field of the descriptor that this message has."""
+        value = self.message.get(name)
+        assert value is not None, name
+        return value
+
+    def unsupported(self, why: str) -> Unsupported:
+        """The error for what is not modelled; it says what the message is."""
+        return Unsupported(f"the message '{self.message}': {why}")
+
+    @property
+    def header(self) -> int:
+        """Bytes of the header."""
+        return REGISTER_BYTES if self.message.get("header") else 0
+
+    def header_dword(self, b: Meaning, index: int) -> Value:
+        """A dword of the header, one lane."""
+        if not self.header:
+            raise self.unsupported("it needs a header and has none")
+        return self.payload.read(b, 4 * index, UD, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """The lanes of a message: `count` of them take part, registers have room for `room`."""
+
+    count: int
+    room: int
+    mask: Value
+
+    @classmethod
+    def of(cls, b: Meaning, room: int) -> Slots:
+        """The instruction's lanes, as far as the message has slots for them."""
+        count = min(b.width, room)
+        return cls(count, room, b.slice(b.mask, 0, count))
+
+    def pitch(self, b: Meaning, size: int) -> int:
+        """Bytes of the registers with an element of `size` bytes for each slot."""
+        return b.registers(self.room * size)
+
+
+def every(b: Meaning) -> Value:
+    """A mask of one lane that is set."""
+    return b.const(BOOL, 1)

@@ -1,0 +1,95 @@
+"""From a descriptor to what the message does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from eumu.isa.kinds import Meaning
+from eumu.isa.messages import dataport
+from eumu.isa.messages.request import Request
+
+Route = Callable[[Meaning, Request], None]
+
+_SAMPLER, _GATEWAY, _SAMPLER_PORT, _RENDER, _URB, _SPAWNER = 2, 3, 4, 5, 6, 7
+_CONSTANT_PORT, _PORT_0, _PORT_1 = 9, 10, 12
+
+
+def _scratch(b: Meaning, request: Request) -> None:
+    dataport.scratch_block(b, request, write=bool(request.desc >> 17 & 1))
+
+
+# By shared function and message type; see the descriptor's tables for the names.
+ROUTES: Final[dict[tuple[int, int], Route]] = {
+    **{
+        (port, kind): route
+        for port in (_SAMPLER_PORT, _CONSTANT_PORT, _PORT_0)
+        for kind, route in {
+            0x00: dataport.oword_block_read,
+            0x01: dataport.unaligned_oword_block_read,
+            0x03: dataport.dword_scattered_read,
+        }.items()
+    },
+    (_PORT_0, 0x04): dataport.byte_scattered_read,
+    (_PORT_0, 0x07): dataport.memory_fence,
+    (_PORT_0, 0x08): dataport.oword_block_write,
+    (_PORT_0, 0x0B): dataport.dword_scattered_write,
+    (_PORT_0, 0x0C): dataport.byte_scattered_write,
+    **{(_PORT_0, kind): _scratch for kind in range(0x10, 0x20)},
+    (_PORT_1, 0x01): dataport.untyped_read,
+    (_PORT_1, 0x02): dataport.untyped_atomic,
+    (_PORT_1, 0x09): dataport.untyped_write,
+    (_PORT_1, 0x10): dataport.flat_scattered_read,
+    (_PORT_1, 0x11): dataport.untyped_read,
+    (_PORT_1, 0x12): dataport.flat_atomic,
+    (_PORT_1, 0x14): dataport.flat_block_read,
+    (_PORT_1, 0x15): dataport.flat_block_write,
+    (_PORT_1, 0x19): dataport.untyped_write,
+    (_PORT_1, 0x1A): dataport.flat_scattered_write,
+    (_PORT_1, 0x1B): dataport.untyped_float_atomic,
+    (_PORT_1, 0x1D): dataport.flat_float_atomic,
+}
+
+_REASONS: Final = {
+    _SAMPLER: "images and samplers are not modelled in composed messages",
+    _RENDER: "there is no render target",
+    _URB: "there is no unified return buffer in a compute thread",
+    8: "motion estimation is not modelled",
+    11: "there is no pixel to interpolate",
+    13: "motion estimation is not modelled",
+}
+
+
+def send(b: Meaning, request: Request) -> None:
+    """What a message does, end of thread aside; `Unsupported` says which message it is."""
+    message = request.message
+    if not message.is_known:
+        raise request.unsupported("Gen9 has no such message")
+    if message.sfid == _GATEWAY:
+        _gateway(b, request)
+        return
+    if message.sfid == _SPAWNER:
+        if not request.ex_desc >> 5 & 1:
+            raise request.unsupported("a thread cannot start others")
+        return
+    kind = message.get("message type")
+    route = ROUTES.get((message.sfid, -1 if kind is None else kind))
+    if route is None:
+        reason = _REASONS.get(message.sfid, "it is not modelled")
+        raise request.unsupported(reason)
+    route(b, request)
+
+
+def ends_thread(ex_desc: int) -> bool:
+    """Whether an extended descriptor says that the thread ends with the message."""
+    return bool(ex_desc >> 5 & 1)
+
+
+_BARRIER: Final = 4
+
+
+def _gateway(b: Meaning, request: Request) -> None:
+    """The barrier: the thread says that it has come, and goes on; it waits for n0.0 itself."""
+    if request.desc & 7 != _BARRIER:
+        raise request.unsupported("threads of a group exchange no messages")
+    b.transfer("barrier", (), kind="signal")
