@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from eumu.errors import Unsupported
 from eumu.exec.interp import Interpreter
+from eumu.exec.jit import Jit
 from eumu.text import parse
 from visa_thread import execute
 
@@ -81,7 +82,9 @@ def packed_b(case: Case, b: Matrix) -> bytes:
     return np.array(dwords, "<u4").tobytes()
 
 
-def run(case: Case, c: bytes, b: Matrix, a: Matrix, *, lanes: int | None = None) -> bytes:
+def run(
+    case: Case, c: bytes, b: Matrix, a: Matrix, *, lanes: int | None = None, jit: bool = False
+) -> bytes:
     """The bytes of dst after `dpas` on bit patterns; dst holds 0xcc before."""
     shape = f"{case.b}.{case.a}.{case.depth}.{case.repeats}"
     src0 = "C.0" if c else "%null.0"
@@ -107,7 +110,8 @@ def run(case: Case, c: bytes, b: Matrix, a: Matrix, *, lanes: int | None = None)
         **({"C8": c} if c else {}),
     }
     kernel = parse(text.lstrip(), "dpas").kernels[0]
-    return execute(kernel, before, ["OUT"], case.platform, Interpreter(), lanes)["OUT"]
+    engine = Jit(workers=1) if jit else Interpreter()
+    return execute(kernel, before, ["OUT"], case.platform, engine, lanes)["OUT"]
 
 
 SIZES = {"d": 4, "ud": 4, "f": 4, "hf": 2, "bf": 2}
@@ -132,7 +136,7 @@ def test_integers_of_every_pair_of_precisions(b: str, a: str) -> None:
     rng = np.random.default_rng(BITS[a] * 16 + BITS[b])
     for depth, repeats in ((8, 8), (4, 3), (2, 1), (1, 5)):
         case = Case(b, a, depth, repeats, "pvc", "d", "d")
-        check_integers(case, rng)
+        check_integers(case, rng, jit=repeats == 3)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 4, 8])
@@ -141,16 +145,18 @@ def test_integers_of_every_pair_of_precisions(b: str, a: str) -> None:
 def test_integers_of_every_depth_and_count(platform: str, depth: int, repeats: int) -> None:
     rng = np.random.default_rng(depth * repeats)
     for b, a in (("s8", "u8"), ("u4", "s4"), ("s2", "s8"), ("u2", "u2")):
-        check_integers(Case(b, a, depth, repeats, platform, "ud", "d"), rng)
+        case = Case(b, a, depth, repeats, platform, "ud", "d")
+        check_integers(case, rng, jit=repeats == depth and b == "s8")
 
 
-def check_integers(case: Case, rng: np.random.Generator) -> None:
+def check_integers(case: Case, rng: np.random.Generator, *, jit: bool) -> None:
     b = integers(rng, case.b, (case.inner, case.lanes))
     a = integers(rng, case.a, (case.repeats, case.inner))
     c = rng.integers(-(1 << 31), 1 << 31, (case.repeats, case.lanes), np.int64)
     want = (c + a @ b).astype(np.uint32)  # the sums wrap
-    got = run(case, c.astype("<i4").tobytes(), b, a)
-    assert got == want.tobytes(), case
+    c_bytes = c.astype("<i4").tobytes()
+    for fast in (False, True)[: 1 + jit]:
+        assert run(case, c_bytes, b, a, jit=fast) == want.tobytes(), (case, fast)
     assert run(case, b"", b, a) == (a @ b).astype(np.uint32).tobytes(), case
 
 
@@ -165,8 +171,9 @@ def test_sums_wrap_and_do_not_saturate() -> None:
 def test_lanes_that_are_off_keep_their_column() -> None:
     case = Case("u8", "u8", 1, 2)
     b, a = np.ones((4, 16), int), np.ones((2, 4), int)
-    got = np.frombuffer(run(case, b"", b, a, lanes=5), "<u4").reshape(2, 16)
-    assert got.tolist() == [[4] * 5 + [0xCCCC_CCCC] * 11] * 2
+    for jit in (False, True):
+        got = np.frombuffer(run(case, b"", b, a, lanes=5, jit=jit), "<u4").reshape(2, 16)
+        assert got.tolist() == [[4] * 5 + [0xCCCC_CCCC] * 11] * 2
 
 
 # ---- floats
@@ -229,7 +236,9 @@ def test_floats_are_a_chain_of_fused_steps(precision: str, depth: int, repeats: 
     b = patterns(rng, precision, (case.inner, case.lanes))
     a = patterns(rng, precision, (case.repeats, case.inner))
     c = rng.normal(size=(case.repeats, case.lanes)).astype("<f4")
-    got = np.frombuffer(run(case, c.tobytes(), b, a), "<f4").reshape(c.shape)
+    data = run(case, c.tobytes(), b, a)
+    assert run(case, c.tobytes(), b, a, jit=True) == data
+    got = np.frombuffer(data, "<f4").reshape(c.shape)
     for r, i in product(range(repeats), range(case.lanes)):
         total = c[r, i]
         for k in range(case.inner):
@@ -247,8 +256,9 @@ def test_floats_of_small_whole_numbers_are_exact(precision: str) -> None:
     choice = {0: 0, 1: one, -1: one | 1 << BITS[precision] - 1}
     b, a = rng.integers(-1, 2, (case.inner, 16)), rng.integers(-1, 2, (8, case.inner))
     bits_b, bits_a = (np.vectorize(choice.get)(m) for m in (b, a))
-    got = np.frombuffer(run(case, b"", bits_b, bits_a), "<f4").reshape(8, 16)
-    assert got.tolist() == (a @ b).astype(float).tolist()
+    for jit in (False, True):
+        got = np.frombuffer(run(case, b"", bits_b, bits_a, jit=jit), "<f4").reshape(8, 16)
+        assert got.tolist() == (a @ b).astype(float).tolist()
 
 
 @pytest.mark.parametrize("pattern", range(256))

@@ -6,6 +6,7 @@ from eumu.exec.jit import support
 from eumu.exec.jit.emit import int_type, lane_type, vector_of
 from eumu.exec.jit.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.memory import (
+    Access,
     access_of,
     check,
     conjunction,
@@ -36,8 +37,7 @@ def _load_block(k: Kernel, op: Op) -> None:
         quick = e.op(f"select i1 {mask}, {vector} {quick}, {vector} {zero}")
     e.do(f"br label %{join}")
     e.label(slow)
-    body = support.load_body(value.type.bits, value.width)
-    function = need_slow(k, access, f"slow.load.{value.type.bits}x{value.width}", body)
+    function = _slow(k, access, "load")
     block = vector_of(int_type(value.type, 1), value.width)
     data = k.scratchpad("data", block)
     e.do(f"store {block} {'0' if value.width == 1 else 'zeroinitializer'}, ptr {data}, align 8")
@@ -64,17 +64,18 @@ def _store_block(k: Kernel, op: Op) -> None:
     e.do(f"store {lane_type(data.type, data.width)} {vector}, ptr {place}, align 1")
     e.do(f"br label %{join}")
     e.label(slow)
-    function = need_slow(
-        k,
-        access,
-        f"slow.store.{data.type.bits}x{data.width}",
-        support.store_body(data.type.bits, data.width),
-    )
+    function = _slow(k, access, "store")
     block = k.scratchpad("data", vector_of(int_type(data.type, 1), data.width))
     e.do(f"store {lane_type(data.type, data.width)} {vector}, ptr {block}, align 1")
     slow_call(k, access, function, block, access.size)
     e.do(f"br label %{join}")
     e.label(join)
+
+
+def _slow(k: Kernel, access: Access, verb: str) -> str:
+    k.e.declarations["llvm.memcpy"] = support.MEMCPY
+    body = support.block_body(access.size, store=access.store)
+    return need_slow(k, access, f"slow.{verb}.block{access.size}", body)
 
 
 LOWERINGS.update(load_block=_load_block, store_block=_store_block)

@@ -31,6 +31,7 @@ class Target:
     half_conversions: bool = True
     masked_stores: bool = True  # of 4- and 8-byte lanes
     gathers: bool = True  # loads of a vector of addresses are worth it
+    octet_products: bool = False  # sums of four products of octets, x86's AVX512-VNNI
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class Kernel:
     scratch_bytes: int
     masked_stores: bool
     gathers: bool
+    octet_products: bool
     free: frozenset[tuple[int, int]]  # writes that need not keep other lanes (block, operation)
     sites: list[Site] = field(default_factory=list)
     values: dict[int, Lanes] = field(default_factory=dict)

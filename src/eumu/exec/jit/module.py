@@ -11,10 +11,12 @@ from eumu.exec.jit import (
     indirect,
     memory,
     messages,
+    products,
     report,
     special,
     state,
     stores,
+    support,
 )
 from eumu.exec.jit import registers as regs
 from eumu.exec.jit.blocks import Ends, frames_size
@@ -34,7 +36,10 @@ GROUP_ID_DWORDS = (1, 6, 7)  # of r0: the rest of it is the same for every threa
 SLICE = 1 << 14  # instructions until a thread in a waiting loop gives way
 
 # They register their operations.
-_LOWERED_IN = (atomics, block_accesses, indirect, memory, messages, report, special, state, stores)
+_LOWERED_IN = (
+    *(atomics, block_accesses, indirect, memory, messages, products),
+    *(report, special, state, stores),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,7 @@ def build(function: Function, special: Special, target: Target) -> Module:
         special.scratch_bytes,
         target.masked_stores,
         target.gathers,
+        target.octet_products,
         free_writes(function, flow),
     )
     registers.declare(e)
@@ -171,7 +177,7 @@ def _start(k: Kernel, ends: Ends, special: Special) -> None:
         if given.root.name in k.registers.memory:
             target = regs.byte_pointer(e, k.registers, given.root, given.offset)
             source = e.op(f"getelementptr i8, ptr %payload, i64 {given.payload_offset}")
-            e.declarations["llvm.memcpy"] = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+            e.declarations["llvm.memcpy"] = support.MEMCPY
             e.do(
                 f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source},"
                 f" i64 {given.size}, i1 false)"

@@ -282,6 +282,19 @@ def store_body(bits: int, count: int) -> str:
     return _copy(bits, count, "%q", "%p")
 
 
+MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+
+
+def block_body(size: int, *, store: bool) -> str:
+    """Copy the bytes of the only lane to data or from there."""
+    target, source = ("%p", "%data") if store else ("%data", "%p")
+    return f"""  br label %done
+done:
+  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)
+  br label %next
+"""
+
+
 def _copy(bits: int, count: int, source: str, target: str) -> str:
     lines = ["  br label %done", "done:"]
     for v in range(count):

@@ -47,6 +47,7 @@ class Processor:
             half_conversions=arm or self.has("f16c") or self.has("avx512fp16"),
             masked_stores=self.has("avx"),
             gathers=self.vector_bits == 512,
+            octet_products=self.has("avx512vnni") and self.has("avx512vl"),
         )
 
 
