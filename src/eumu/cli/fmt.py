@@ -1,4 +1,4 @@
-"""`eumu fmt`: vISA text in its canonical form."""
+"""`eumu fmt`: vISA text in its canonical layout, comments kept."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def command(options: argparse.Namespace) -> int:
         source = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"{name}: byte {error.start:#x} is not UTF-8 text") from None
-    printed = text.print_module(text.parse(source, name))
+    printed = text.format_text(source, name)
     if options.check:
         if printed != source:
             print(f"{name} is not in canonical form", file=sys.stderr)

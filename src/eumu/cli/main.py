@@ -199,7 +199,7 @@ def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
 
 
 def _add_fmt(commands: _Commands[argparse.ArgumentParser]) -> None:
-    fmt = _command(commands, "fmt", "print vISA text in its canonical form, or all its errors")
+    fmt = _command(commands, "fmt", "print vISA text in its canonical layout, or all its errors")
     fmt.add_argument("file", help="a .visaasm file, - for standard input")
     fmt.add_argument("-i", "--in-place", action="store_true", help="rewrite the file")
     fmt.add_argument(

@@ -4,6 +4,7 @@ Both walk the templates that the registry holds; neither knows an instruction by
 """
 
 from eumu.text.instruction import UNMODELLED
+from eumu.text.layout import format_text
 from eumu.text.parser import parse, parse_with_diagnostics
 from eumu.text.printer import (
     print_declaration,
@@ -14,6 +15,7 @@ from eumu.text.printer import (
 
 __all__ = [
     "UNMODELLED",
+    "format_text",
     "parse",
     "parse_with_diagnostics",
     "print_declaration",

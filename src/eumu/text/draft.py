@@ -69,17 +69,21 @@ class Draft:
         where = f" in line {previous.span.line}" if previous.span else ""
         return f"'{variable.name}' is already declared{where}"
 
-    def open_scope(self, span: Span) -> None:
+    def open_scope(self, span: Span) -> ScopeMark:
         self.scopes.append(span)
         self.names.scope = Scope(self.names.scope)
-        self.body.append(ScopeMark(True))
+        mark = ScopeMark(True)
+        self.body.append(mark)
+        return mark
 
-    def close_scope(self) -> None:
+    def close_scope(self) -> ScopeMark:
         self.scopes.pop()
         outer = self.names.scope.outer
         assert outer is not None
         self.names.scope = outer
-        self.body.append(ScopeMark(False))
+        mark = ScopeMark(False)
+        self.body.append(mark)
+        return mark
 
     def finish(self, report: Report) -> Kernel:
         """The kernel; reports open scopes and labels that are used and not defined."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from eumu.errors import Diagnostic, Source, Span
 from eumu.isa.kinds.cursor import Cursor
 
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+TOKEN = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _BLANKS = " \t\r"
 
 
@@ -23,7 +23,7 @@ class ContinuedCursor(Cursor):
     __slots__ = ("_starts",)
 
     def __init__(self, source: Source, line: int, parts: list[str]) -> None:
-        super().__init__(source, line, "".join(parts))
+        super().__init__(source, line, "".join(parts).rstrip(_BLANKS))
         self._starts = [0]
         for part in parts[:-1]:
             self._starts.append(self._starts[-1] + len(part))
@@ -38,14 +38,19 @@ class ContinuedCursor(Cursor):
         return self.line + index, pos - self._starts[index] + 1
 
 
+def plain_text(text: str) -> str:
+    """A text without carriage returns and byte order mark, every token still in its place."""
+    text = text.replace("\r\n", "\n") if "\r" in text else text
+    # The mark is what editors on Windows write.
+    return " " + text[1:] if text.startswith("\ufeff") else text
+
+
 def without_comments(source: Source, found: list[Diagnostic]) -> str:
     """The text with comments blanked out, every token still in its place.
 
     A line end inside a comment becomes a continuation.
     """
-    text = source.text.replace("\r\n", "\n") if "\r" in source.text else source.text
-    if text.startswith("\ufeff"):  # a byte order mark, which editors on Windows write
-        text = " " + text[1:]
+    text = plain_text(source.text)
     if "//" not in text and "/*" not in text:
         return text
 
@@ -59,7 +64,7 @@ def without_comments(source: Source, found: list[Diagnostic]) -> str:
             found.append(_open_comment(source, text, token.start()))
         return " \\\n".join(" " * len(line) for line in comment.split("\n"))
 
-    return _TOKEN.sub(blank, text)
+    return TOKEN.sub(blank, text)
 
 
 def _open_comment(source: Source, text: str, start: int) -> Diagnostic:

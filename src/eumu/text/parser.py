@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from eumu.errors import BuildError, Diagnostic, Severity, Source, Span, Unsupported
 from eumu.isa.kinds.cursor import Cursor, ParseError
+from eumu.isa.kinds.literals import quoted
+from eumu.isa.kinds.variables import Declared
 from eumu.isa.visa import VISA
-from eumu.program import Kernel, LabelMark, Module, SourceMark
+from eumu.program import (
+    Attribute,
+    Inst,
+    Kernel,
+    KernelInput,
+    LabelMark,
+    Module,
+    ScopeMark,
+    SourceMark,
+)
 from eumu.text import directives
 from eumu.text.declarations import parse_declaration
 from eumu.text.draft import Draft, Visible
@@ -22,6 +33,28 @@ _DIRECTIVE = re.compile(r"\.([A-Za-z_]\w*)", re.ASCII)
 _SOURCE = re.compile(r"(FILE|LOC)\b")
 _DECLARED = re.compile(r"[ \t]*\.decl[ \t]+(\w+)")
 _IMPLICIT = "implicit_"
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A directive that makes nothing in a body: `.version`, `.kernel`, `.funcdecl` …
+
+    `value` is what follows the word, as it is printed.
+    """
+
+    word: str
+    value: str
+
+
+Read = Directive | Declared | KernelInput | Attribute | Inst | LabelMark | SourceMark | ScopeMark
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What one statement was read as: an `Inst`, a declaration …; `span` is where it stands."""
+
+    read: Read
+    span: Span
 
 
 def parse(source: str, name: str = "<text>", grf_bytes: int | None = None) -> Module:
@@ -49,21 +82,33 @@ def parse_with_diagnostics(
     return module, tuple(sorted(parser.found, key=_place))
 
 
+def parse_statements(
+    source: str, name: str = "<text>", grf_bytes: int | None = None
+) -> tuple[Module, tuple[Diagnostic, ...], list[Statement]]:
+    """`parse_with_diagnostics`, and every statement without an error in the order of the text."""
+    parser = _Parser(Source(name, source), grf_bytes, statements=[])
+    module = parser.run()
+    return module, tuple(sorted(parser.found, key=_place)), parser.statements or []
+
+
 def _place(diagnostic: Diagnostic) -> tuple[int, int]:
     return (diagnostic.span.line, diagnostic.span.column) if diagnostic.span else (0, 0)
 
 
 class _Parser:
-    def __init__(self, source: Source, grf_bytes: int | None) -> None:
+    def __init__(
+        self, source: Source, grf_bytes: int | None, statements: list[Statement] | None = None
+    ) -> None:
         self.source = source
         self.found: list[Diagnostic] = []
+        self.statements = statements
         self._grf_bytes = grf_bytes
         self._version: tuple[int, int] | None = None
         self._first = True
         self._kernels: list[Kernel] = []
         self._draft: Draft | None = None
         self._instructions = InstructionReader(VISA)
-        self._directives: dict[str, Callable[[Cursor], None]] = {
+        self._directives: dict[str, Callable[[Cursor], Read]] = {
             "version": self._version_directive,
             "kernel": self._kernel,
             "global_function": self._global_function,
@@ -113,23 +158,29 @@ class _Parser:
         if self._first:
             self._check_version(cursor)
         if text[-1] == ":" and (label := LABEL.fullmatch(text)):
-            self._label(cursor, label[1])
+            self._keep(self._label(cursor, label[1]), cursor, 0)
             return
         done = False
-        while cursor.skip() < len(text):
-            first = text[cursor.pos]
+        while (start := cursor.skip()) < len(text):
+            first = text[start]
             if first in "{}":
-                self._brace(cursor, first)
+                self._keep(self._brace(cursor, first), cursor, start)
                 continue
             if done:
                 cursor.fail("expected the end of the line")
             done = True
+            read: Read
             if first == ".":
-                self._directive(cursor)
+                read = self._directive(cursor)
             elif first in "FL" and (found := cursor.match(_SOURCE)):
-                self._directives[found[1].lower()](cursor)
+                read = self._directives[found[1].lower()](cursor)
             else:
-                self._instruction(cursor)
+                read = self._instruction(cursor)
+            self._keep(read, cursor, start)
+
+    def _keep(self, read: Read, cursor: Cursor, start: int) -> None:
+        if self.statements is not None:
+            self.statements.append(Statement(read, cursor.span(start)))
 
     def _check_version(self, cursor: Cursor) -> None:
         self._first = False
@@ -139,24 +190,25 @@ class _Parser:
             message = "a program begins with its version, as in '.version 4.1'"
             self.found.append(Diagnostic("version", message, cursor.span(cursor.pos)))
 
-    def _brace(self, cursor: Cursor, brace: str) -> None:
+    def _brace(self, cursor: Cursor, brace: str) -> ScopeMark:
         start = cursor.pos
         cursor.pos += 1
         draft = self._kernel_needed(cursor, start)
         if brace == "{":
-            draft.open_scope(cursor.span(start))
-            return
+            return draft.open_scope(cursor.span(start))
         if not draft.scopes:
             cursor.fail("this '}' has no '{'", start=start, code="scope")
-        draft.close_scope()
         self._instructions.forget()
+        return draft.close_scope()
 
-    def _instruction(self, cursor: Cursor) -> None:
+    def _instruction(self, cursor: Cursor) -> Inst:
         start = cursor.pos
         draft = self._draft or self._kernel_needed(cursor, start)
         if cursor.text[-1] == ":" and LABEL.fullmatch(cursor.text, start):
             cursor.fail("a label stands in the first column", start=start, code="label")
-        draft.body.append(self._instructions.read(cursor, draft.names))
+        inst = self._instructions.read(cursor, draft.names)
+        draft.body.append(inst)
+        return inst
 
     def _kernel_needed(self, cursor: Cursor, start: int) -> Draft:
         if self._draft is None:
@@ -166,7 +218,7 @@ class _Parser:
         assert self._draft is not None
         return self._draft
 
-    def _label(self, cursor: Cursor, name: str) -> None:
+    def _label(self, cursor: Cursor, name: str) -> LabelMark:
         draft = self._kernel_needed(cursor, 0)
         cursor.pos = len(name)
         mark = LabelMark(name, span=cursor.span(0))
@@ -174,11 +226,10 @@ class _Parser:
         if previous is None:
             draft.labels[name] = mark
             draft.body.append(mark)
-            return
         # `.function "f"` is the label of a subroutine already; `f:` after it says it again.
-        if draft.body[-1] is previous and previous.kind == "subroutine":
-            return
-        self._duplicate_label(name, previous, mark.span)
+        elif draft.body[-1] is not previous or previous.kind != "subroutine":
+            self._duplicate_label(name, previous, mark.span)
+        return mark
 
     def _duplicate_label(self, name: str, previous: LabelMark, span: Span | None) -> None:
         where = f"; it is in line {previous.span.line} too" if previous.span else ""
@@ -186,36 +237,35 @@ class _Parser:
 
     # ---- directives
 
-    def _directive(self, cursor: Cursor) -> None:
+    def _directive(self, cursor: Cursor) -> Read:
         start = cursor.pos
         found = cursor.need(_DIRECTIVE, "a directive")
         word = found[1]
         read = self._directives.get(word)
         if read is not None:
-            read(cursor)
-        elif word.startswith(_IMPLICIT):
-            implicit = word[len(_IMPLICIT) :]
-            self._add_input(cursor, start, implicit)
-        else:
-            words = [*self._directives, "implicit_…"]
-            close = get_close_matches(word, words, 1)
-            guess = f"; did you mean '.{close[0]}'?" if close else ""
-            message = f"unknown directive '.{word}'{guess}"
-            cursor.fail(message, start=start, code="directive")
+            return read(cursor)
+        if word.startswith(_IMPLICIT):
+            return self._add_input(cursor, start, word[len(_IMPLICIT) :])
+        words = [*self._directives, "implicit_…"]
+        close = get_close_matches(word, words, 1)
+        guess = f"; did you mean '.{close[0]}'?" if close else ""
+        message = f"unknown directive '.{word}'{guess}"
+        cursor.fail(message, start=start, code="directive")
 
-    def _version_directive(self, cursor: Cursor) -> None:
+    def _version_directive(self, cursor: Cursor) -> Directive:
         if self._version is not None:
             cursor.fail(".version stands only once, first", start=cursor.pos, code="version")
         self._version = (0, 0)
-        self._version = directives.parse_version(cursor)
+        self._version = major, minor = directives.parse_version(cursor)
+        return Directive("version", f"{major}.{minor}")
 
-    def _kernel(self, cursor: Cursor) -> None:
-        self._object(cursor, is_function=False)
+    def _kernel(self, cursor: Cursor) -> Directive:
+        return Directive("kernel", quoted(self._object(cursor, is_function=False)))
 
-    def _global_function(self, cursor: Cursor) -> None:
-        self._object(cursor, is_function=True)
+    def _global_function(self, cursor: Cursor) -> Directive:
+        return Directive("global_function", quoted(self._object(cursor, is_function=True)))
 
-    def _object(self, cursor: Cursor, *, is_function: bool) -> None:
+    def _object(self, cursor: Cursor, *, is_function: bool) -> str:
         self._finish()
         start = cursor.skip()
         try:
@@ -224,6 +274,7 @@ class _Parser:
             self._begin("", cursor.span(start), is_function=is_function)
         assert self._draft is not None
         self._draft.name = name
+        return name
 
     def _begin(self, name: str, span: Span, *, is_function: bool) -> None:
         self._draft = Draft(name, is_function, span, Visible(self._grf_bytes))
@@ -239,7 +290,7 @@ class _Parser:
             message = f"kernel '{kernel.name}' is empty"
             self.found.append(Diagnostic("kernel", message, kernel.span))
 
-    def _function(self, cursor: Cursor) -> None:
+    def _function(self, cursor: Cursor) -> LabelMark:
         draft = self._kernel_needed(cursor, cursor.pos)
         start = cursor.skip()
         name = directives.parse_name(cursor)
@@ -247,14 +298,15 @@ class _Parser:
         previous = draft.labels.get(name)
         if previous is not None:
             self._duplicate_label(name, previous, mark.span)
-            return
+            return mark
         draft.labels[name] = mark
         draft.body.append(mark)
+        return mark
 
-    def _function_declaration(self, cursor: Cursor) -> None:
-        directives.parse_string(cursor)
+    def _function_declaration(self, cursor: Cursor) -> Directive:
+        return Directive("funcdecl", quoted(directives.parse_string(cursor)))
 
-    def _declaration(self, cursor: Cursor) -> None:
+    def _declaration(self, cursor: Cursor) -> Declared:
         draft = self._draft or self._kernel_needed(cursor, cursor.pos)
         start = cursor.skip()
         declared = parse_declaration(cursor, draft.names)
@@ -263,22 +315,25 @@ class _Parser:
             cursor.fail(wrong, start=start, code="redeclared")
         if shadows is not None:
             self._instructions.forget()
+        return declared
 
-    def _input(self, cursor: Cursor) -> None:
-        self._add_input(cursor, cursor.pos - len(".input"), "")
+    def _input(self, cursor: Cursor) -> KernelInput:
+        return self._add_input(cursor, cursor.pos - len(".input"), "")
 
-    def _add_input(self, cursor: Cursor, start: int, implicit: str) -> None:
+    def _add_input(self, cursor: Cursor, start: int, implicit: str) -> KernelInput:
         draft = self._kernel_needed(cursor, start)
         found = directives.parse_input(cursor, draft.names, implicit)
         draft.inputs.append(replace(found, span=cursor.span(start)))
+        return found
 
-    def _parameter(self, cursor: Cursor) -> None:
+    def _parameter(self, cursor: Cursor) -> KernelInput:
         start = cursor.pos - len(".parameter")
         draft = self._kernel_needed(cursor, start)
         found = directives.parse_parameter(cursor, draft.names)
         draft.inputs.append(replace(found, span=cursor.span(start)))
+        return found
 
-    def _attribute(self, cursor: Cursor) -> None:
+    def _attribute(self, cursor: Cursor) -> Attribute:
         draft = self._kernel_needed(cursor, cursor.pos)
         start = cursor.skip()
         attribute, warning = directives.parse_attribute(cursor, draft.names)
@@ -286,11 +341,16 @@ class _Parser:
         if warning:
             span = cursor.span(start, start + len(attribute.name))
             self.found.append(Diagnostic("attribute", warning, span, Severity.WARNING))
+        return attribute
 
-    def _file(self, cursor: Cursor) -> None:
+    def _file(self, cursor: Cursor) -> SourceMark:
         draft = self._kernel_needed(cursor, cursor.pos)
-        draft.body.append(SourceMark(file=directives.parse_string(cursor)))
+        mark = SourceMark(file=directives.parse_string(cursor))
+        draft.body.append(mark)
+        return mark
 
-    def _location(self, cursor: Cursor) -> None:
+    def _location(self, cursor: Cursor) -> SourceMark:
         draft = self._kernel_needed(cursor, cursor.pos)
-        draft.body.append(directives.parse_line_number(cursor))
+        mark = directives.parse_line_number(cursor)
+        draft.body.append(mark)
+        return mark

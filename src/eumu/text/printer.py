@@ -10,7 +10,17 @@ from eumu.isa.kinds.control import LabelKind
 from eumu.isa.kinds.literals import quoted
 from eumu.isa.kinds.variables import Declared, SamplerVariable, SurfaceVariable, Variable
 from eumu.isa.spec import Opcode
-from eumu.program import Inst, Item, Kernel, LabelMark, Module, ScopeMark, SourceMark
+from eumu.program import (
+    Attribute,
+    Inst,
+    Item,
+    Kernel,
+    KernelInput,
+    LabelMark,
+    Module,
+    ScopeMark,
+    SourceMark,
+)
 from eumu.text.names import is_label, is_reserved, is_variable_name
 
 _INDENT = "    "
@@ -29,15 +39,12 @@ def print_kernel(kernel: Kernel) -> str:
     directive = ".global_function" if kernel.is_function else ".kernel"
     lines = [f"{directive} {quoted(kernel.name)}", ""]
     lines += [print_declaration(d) for d in kernel.declarations]
-    for item in kernel.inputs:
-        word = f".implicit_{item.implicit}" if item.implicit else ".input"
-        lines.append(f"{word} {item.variable.name} offset={item.offset} size={item.size}")
-    for attribute in kernel.attributes:
-        value = attribute.value
-        shown = "" if value is None else f"={quoted(value) if isinstance(value, str) else value}"
-        lines.append(f".kernel_attr {attribute.name}{shown}")
-    for mark in kernel.body:
-        lines += _item(mark)
+    lines += [print_input(i) for i in kernel.inputs]
+    lines += [print_attribute(a) for a in kernel.attributes]
+    for item in kernel.body:
+        if isinstance(item, LabelMark) and lines[-1]:
+            lines.append("")
+        lines += _item(item)
     return "\n".join(lines) + "\n"
 
 
@@ -60,26 +67,46 @@ def print_declaration(declared: Declared) -> str:
     return " ".join(words)
 
 
+def print_input(given: KernelInput) -> str:
+    """`.input …`, or the directive of an implicit one."""
+    word = f".implicit_{given.implicit}" if given.implicit else ".input"
+    return f"{word} {given.variable.name} offset={given.offset} size={given.size}"
+
+
+def print_attribute(attribute: Attribute) -> str:
+    """`.kernel_attr …`."""
+    value = attribute.value
+    shown = "" if value is None else f"={quoted(value) if isinstance(value, str) else value}"
+    return f".kernel_attr {attribute.name}{shown}"
+
+
 def _attribute_value(value: str) -> str:
     return value if value.lstrip("-").isdecimal() else quoted(value)
 
 
 def _item(item: Item) -> Iterator[str]:
+    yield print_item(item)
+    if isinstance(item, LabelMark) and item.kind == "subroutine":
+        yield ""
+        if is_label(item.name):
+            yield f"{item.name}:"
+
+
+def print_item(item: Item) -> str:
+    """The line of something in a body, with its indent."""
     match item:
         case Inst():
-            yield _INDENT + print_instruction(item)
+            return _INDENT + print_instruction(item)
         case LabelMark(kind="subroutine"):
-            yield from ("", f".function {quoted(item.name)}", "")
-            if is_label(item.name):
-                yield f"{item.name}:"
+            return f".function {quoted(item.name)}"
         case LabelMark():
-            yield from ("", f"{item.name}:")
+            return f"{item.name}:"
         case SourceMark(file=str(name)):
-            yield f"{_INDENT}FILE {quoted(name)}"
+            return f"{_INDENT}FILE {quoted(name)}"
         case SourceMark():
-            yield f"{_INDENT}LOC {item.line}"
+            return f"{_INDENT}LOC {item.line}"
         case ScopeMark():
-            yield "{" if item.opens else "}"
+            return "{" if item.opens else "}"
 
 
 def print_instruction(inst: Inst) -> str:
