@@ -33,11 +33,8 @@ TOLERATED: Final[dict[str, str]] = {
     "block-mask": "it takes the size of a block for an execution size, and drops the mask",
     "address-width": "it does not look at the width of an address operand",
 }
-# What it has no rule for, although the documents and its scanner know the words; srnd it takes for
-# the later stepping alone, which it calls PVCXT.
-_UNREAD: Final = frozenset(
-    {"lsc_apndctr_atomic_add", "lsc_apndctr_atomic_sub", "lsc_ccs_update", "srnd"}
-)
+# What it has no rule for, although the documents and its scanner know the words.
+_UNREAD: Final = frozenset({"lsc_apndctr_atomic_add", "lsc_apndctr_atomic_sub", "lsc_ccs_update"})
 # `1:f` and `0x1:f` are bits, half floats hexadecimal; no float is an expression.
 _FLOAT_LITERAL: Final = re.compile(r"0[xX][0-9a-fA-F]+\s*:hf|-?\s*\w[\w.+-]*\s*:d?f", re.I)
 _DOCUMENTED_SIZE: Final = re.compile(r":[du](8|16)u32")
