@@ -121,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_dis(commands)
     _add_explain(commands)
     _add_isa(commands)
+    _add_state(commands)
     return parser
 
 
@@ -251,3 +252,17 @@ def _add_isa(commands: _Commands[argparse.ArgumentParser]) -> None:
         commands, "isa", "list every vISA instruction: number, platforms, how near the model is"
     )
     isa.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
+
+
+def _add_state(commands: _Commands[argparse.ArgumentParser]) -> None:
+    state = _command(commands, "state", "print the fields of surface and sampler states in a file")
+    state.add_argument("file", help="bytes as the hardware reads them, such as a dumped state heap")
+    state.add_argument(
+        "--as",
+        dest="kind",
+        choices=("surface", "sampler", "border", "binding-table", "header"),
+        required=True,
+    )
+    state.add_argument("--offset", metavar="N", default="0", help="the first byte")
+    state.add_argument("--count", metavar="N", help="objects; as many as there are if left out")
+    state.add_argument("--all", action="store_true", help="show fields that are 0, too")

@@ -1,0 +1,1 @@
+"""The 3D sampler: addressing, filtering and its messages, in NumPy."""

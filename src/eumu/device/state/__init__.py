@@ -1,0 +1,1 @@
+"""State objects of the sampler and the data port: bits to named fields and back."""

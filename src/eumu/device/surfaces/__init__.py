@@ -1,0 +1,1 @@
+"""Surfaces: formats of texels, and where they lie in memory."""

@@ -1,0 +1,306 @@
+"""A surface as its state describes it: sizes, and the address of every texel.
+
+Mip levels lie as on Gen9: level 1 below level 0, level 2 to the right of level 1, the others below
+level 2; those of a 1D surface one after the other.  Slices (layers, faces, depth, samples) are
+QPitch rows apart, in all levels alike.  Sources: RENDER_SURFACE_STATE in the PRM; Mesa's isl.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.device.state.surface import AuxiliaryMode, SurfaceState, SurfaceType, TileMode
+from eumu.device.surfaces.formats import Encoding, TexelFormat, texel_format
+from eumu.errors import Unsupported
+
+__all__ = ["MAX_LEVELS", "Level", "Surface", "align", "minified"]
+
+Ints = NDArray[np.int64]
+
+MAX_LEVELS: Final = 15
+# Width in bytes and height in rows of a tile.
+_TILES: Final = {TileMode.XMAJOR: (512, 8), TileMode.YMAJOR: (128, 32)}
+
+
+def align(n: int, unit: int) -> int:
+    """n rounded up to a multiple."""
+    return -(-n // unit) * unit
+
+
+def minified(n: int, level: int) -> int:
+    """The size of a mip level."""
+    return max(1, n >> level)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Sizes of a mip level in texels, and where it begins in blocks."""
+
+    width: int
+    height: int
+    depth: int
+    x: int
+    y: int
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A checked surface.  `layers` counts array elements, faces of cubes one by one."""
+
+    state: SurfaceState
+    format: TexelFormat
+    width: int
+    height: int
+    depth: int
+    layers: int
+
+    @classmethod
+    def of(cls, state: SurfaceState) -> Surface:
+        """StateError if the state is not one that the hardware takes."""
+        kind = state.surface_type
+        format = texel_format(state.surface_format)
+        width, height, depth, layers = state.width + 1, state.height + 1, 1, 1
+        if kind in (SurfaceType.BUFFER, SurfaceType.STRBUF):
+            width = (state.width & 0x7F | state.height << 7 | state.depth << 21) + 1
+            height = 1
+        elif kind is SurfaceType.S1D:
+            height, layers = 1, state.depth + 1
+        elif kind is SurfaceType.S2D:
+            layers = state.depth + 1
+        elif kind is SurfaceType.S3D:
+            depth = state.depth + 1
+        elif kind is SurfaceType.CUBE:
+            layers = 6 * (state.depth + 1)
+        surface = cls(state, format, width, height, depth, layers)
+        if kind is not SurfaceType.NULL:
+            _check(surface)
+        return surface
+
+    # ---- sizes
+
+    @property
+    def kind(self) -> SurfaceType:
+        return self.state.surface_type
+
+    @property
+    def is_null(self) -> bool:
+        return self.kind is SurfaceType.NULL
+
+    @property
+    def is_buffer(self) -> bool:
+        return self.kind in (SurfaceType.BUFFER, SurfaceType.STRBUF)
+
+    @property
+    def is_array(self) -> bool:
+        return self.state.surface_array
+
+    @property
+    def samples(self) -> int:
+        return 1 << self.state.number_of_multisamples
+
+    @property
+    def base(self) -> int:
+        return self.state.surface_base_address
+
+    @property
+    def pitch(self) -> int:
+        """Bytes between rows, or between the elements of a buffer."""
+        return self.state.surface_pitch + 1
+
+    @property
+    def levels(self) -> int:
+        """Mip levels that can be reached."""
+        return 1 if self.is_buffer else self.state.mip_count_lod + 1
+
+    @property
+    def slices(self) -> int:
+        """Planes that lie QPitch apart."""
+        return self.depth * self.layers * self.samples
+
+    @property
+    def dimensions(self) -> int:
+        """Coordinates besides the array index: 1 to 3."""
+        if self.kind in (SurfaceType.S3D, SurfaceType.CUBE):
+            return 3
+        return 1 if self.is_buffer or self.kind is SurfaceType.S1D else 2
+
+    @cached_property
+    def all_levels(self) -> tuple[Level, ...]:
+        """Every level from 0 on that has a place, those under Surface Min LOD too."""
+        state, (bw, bh) = self.state, self.format.block
+        x, y = 4 * state.x_offset // bw, 4 * state.y_offset // bh
+        found = []
+        for k in range(state.surface_min_lod + self.levels):
+            width, height = minified(self.width, k), minified(self.height, k)
+            found.append(Level(width, height, minified(self.depth, k), x, y))
+            across = align(-(-width // bw), state.surface_horizontal_alignment.columns)
+            if self.kind is SurfaceType.S1D or k == 1:
+                x += across
+            else:
+                y += align(-(-height // bh), state.surface_vertical_alignment.rows)
+        return tuple(found)
+
+    def level(self, lod: int) -> Level:
+        """The level that a message means by a level of detail."""
+        return self.all_levels[lod + self.state.surface_min_lod]
+
+    @property
+    def qpitch(self) -> int:
+        """Blocks from slice to slice: rows of them, in a 1D surface the blocks themselves."""
+        block = self.format.block[self.kind is not SurfaceType.S1D]
+        return 4 * self.state.surface_qpitch // block
+
+    # ---- addresses
+
+    def addresses(self, lod: Ints, x: Ints, y: Ints, slice: Ints) -> tuple[NDArray[Any], Ints]:
+        """Device addresses [N] (uint64) of the blocks of texels that exist; their places in it."""
+        if self.is_buffer:
+            return (x * self.pitch + self.base).astype(np.uint64), np.zeros_like(x)
+        starts = np.array([(level.x, level.y) for level in self.all_levels])
+        corner = starts[lod + self.state.surface_min_lod]
+        bw, bh = self.format.block
+        column, row = corner[:, 0] + x // bw, corner[:, 1] + y // bh
+        place = y % bh * bw + x % bw
+        if self.kind is SurfaceType.S1D:
+            offset = (slice * self.qpitch + column) * self.format.bytes
+        else:
+            offset = self._offset(column * self.format.bytes, row + slice * self.qpitch)
+        return (offset + self.base).astype(np.uint64), place
+
+    def _offset(self, left: Ints, row: Ints) -> Ints:
+        """Bytes from the base to byte `left` of a row."""
+        mode = self.state.tile_mode
+        if mode is TileMode.LINEAR:
+            return row * self.pitch + left
+        width, height = _TILES[mode]
+        tile = row // height * (self.pitch // width) + left // width
+        inside_x, inside_y = left % width, row % height
+        if mode is TileMode.XMAJOR:
+            return tile * 4096 + inside_y * width + inside_x
+        # Columns of sixteen bytes, from top to bottom.
+        return tile * 4096 + inside_x // 16 * 512 + inside_y * 16 + inside_x % 16
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes from the base to the end of the last texel's tile or row."""
+        if self.is_buffer:
+            return (self.width - 1) * self.pitch + max(self.format.bytes, 1)
+        bw, bh = self.format.block
+        last = self.slices - 1
+        across = max(v.x + -(-v.width // bw) for v in self.all_levels)
+        down = max(v.y + -(-v.height // bh) for v in self.all_levels)
+        if self.kind is SurfaceType.S1D:
+            return (last * self.qpitch + across) * self.format.bytes
+        rows = last * self.qpitch + down
+        if self.state.tile_mode is TileMode.LINEAR:
+            return (rows - 1) * self.pitch + across * self.format.bytes
+        return self.pitch * align(rows, _TILES[self.state.tile_mode][1])
+
+
+# ---- what the hardware takes
+
+
+def _check(surface: Surface) -> None:
+    for rule in (_check_modelled, _check_kind, _check_pitch, _check_slices, _check_mips):
+        rule(surface)
+
+
+def _check_modelled(surface: Surface) -> None:
+    state = surface.state
+    if surface.format.encoding is Encoding.OTHER:
+        raise Unsupported(f"surfaces of the format {surface.format.name}")
+    if state.tile_mode is TileMode.WMAJOR:
+        raise Unsupported("surfaces with Tile Mode WMAJOR (stencil)")
+    if state.tiled_resource_mode:
+        raise Unsupported(f"Tiled Resource Mode {state.tiled_resource_mode.name}")
+    if state.memory_compression_enable:
+        raise Unsupported("surfaces with Memory Compression Enable")
+    if state.auxiliary_surface_mode is not AuxiliaryMode.AUX_NONE:
+        name = state.auxiliary_surface_mode.name
+        raise Unsupported(f"surfaces with Auxiliary Surface Mode {name}")
+    if state.quilt_width or state.quilt_height:
+        raise Unsupported("quilted surfaces")
+    if state.render_target_and_sample_unorm_rotation:
+        raise Unsupported("Render Target And Sample Unorm Rotation")
+
+
+def _check_kind(surface: Surface) -> None:
+    state, kind = surface.state, surface.kind
+    linear_only = surface.is_buffer or kind is SurfaceType.S1D
+    if linear_only and state.tile_mode is not TileMode.LINEAR:
+        raise state.error("tile_mode", f"is {state.tile_mode.name}; {kind.name} must be LINEAR")
+    if kind is SurfaceType.CUBE and state.width != state.height:
+        raise state.error(
+            "height", f"is {surface.height}; a cube as wide must have {surface.width}"
+        )
+    if surface.format.encoding is Encoding.RAW and not surface.is_buffer:
+        raise state.error("surface_format", f"is RAW; only buffers may be raw, not {kind.name}")
+    unit = surface.format.bytes if state.tile_mode is TileMode.LINEAR else 4096
+    unit &= -unit  # a texel of 3, 6 or 12 bytes is aligned like its channels
+    if surface.base % unit:
+        raise state.error(
+            "surface_base_address", f"is {surface.base:#x}; a multiple of {unit} is needed"
+        )
+
+
+def _check_pitch(surface: Surface) -> None:
+    state, pitch = surface.state, surface.pitch
+    if surface.kind is SurfaceType.S1D:
+        return
+    if surface.is_buffer:
+        if surface.kind is SurfaceType.BUFFER and pitch < surface.format.bytes:
+            raise state.error(
+                "surface_pitch",
+                f"is {pitch} bytes; {surface.format.name} needs {surface.format.bytes}",
+            )
+        return
+    if state.tile_mode is not TileMode.LINEAR and pitch % _TILES[state.tile_mode][0]:
+        tile = _TILES[state.tile_mode][0]
+        raise state.error(
+            "surface_pitch", f"is {pitch} bytes, not a multiple of the tile's width, {tile}"
+        )
+    across = max(v.x + -(-v.width // surface.format.block[0]) for v in surface.all_levels)
+    if pitch < across * surface.format.bytes:
+        raise state.error(
+            "surface_pitch",
+            f"is {pitch} bytes, too small; a row of the surface has"
+            f" {across * surface.format.bytes}",
+        )
+
+
+def _check_slices(surface: Surface) -> None:
+    state = surface.state
+    if surface.slices < 2:
+        return
+    if state.depth and surface.kind in (SurfaceType.S1D, SurfaceType.S2D) and not surface.is_array:
+        raise state.error("depth", f"is {state.depth + 1}; without Surface Array it must be 1")
+    if surface.qpitch < 1:
+        raise state.error("surface_qpitch", f"is 0 rows, and there are {surface.slices} slices")
+    first = surface.all_levels
+    end: Callable[[Level], int] = (
+        (lambda v: v.x + -(-v.width // surface.format.block[0]))
+        if surface.kind is SurfaceType.S1D
+        else (lambda v: v.y + -(-v.height // surface.format.block[1]))
+    )
+    used = max(map(end, first)) - min(v.y for v in first)
+    if surface.qpitch < used:
+        raise state.error(
+            "surface_qpitch", f"is {surface.qpitch} rows of texels; a slice has {used}"
+        )
+
+
+def _check_mips(surface: Surface) -> None:
+    state = surface.state
+    last = state.surface_min_lod + state.mip_count_lod
+    if last >= MAX_LEVELS:
+        raise state.error("mip_count_lod", f"ends at level {last}; the last level is 14")
+    if surface.samples > 1 and (last or surface.kind is not SurfaceType.S2D):
+        raise state.error(
+            "number_of_multisamples", "is more than 1; such a surface is 2D and has one level"
+        )

@@ -1,0 +1,160 @@
+"""Requests to shared functions: what the IR operation `message` carries as its record.
+
+Instructions of every kind build these records, the device answers them; neither knows the other.
+Arguments of an operation are lanes (`ud` unless said otherwise) in the order that the record's
+docstring says, behind the mask.  A surface is one `ud`: a binding-table index, or
+`SURFACE_STATE_BASE` plus the offset of its state in the bindless heap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = [
+    "LOADS",
+    "PARAMETERS",
+    "BlockRead",
+    "BlockWrite",
+    "FlushStateCaches",
+    "SamplerMessage",
+    "StateInfo",
+    "TypedAtomic",
+    "TypedRead",
+    "TypedStatus",
+    "TypedWrite",
+]
+
+_UV: Final = ("u", "v", "r", "ai")
+_GRADIENTS: Final = ("u", "dudx", "dudy", "v", "dvdx", "dvdy", "r", "drdx", "drdy", "ai")
+
+# The parameters of each message in the order of Gen9; those at the end may be left out and are 0.
+PARAMETERS: Final[dict[str, tuple[str, ...]]] = {
+    "sample": _UV,
+    "sample_b": ("bias", *_UV),
+    "sample_l": ("lod", *_UV),
+    "sample_lz": _UV,
+    "sample_c": ("ref", *_UV),
+    "sample_b_c": ("ref", "bias", *_UV),
+    "sample_l_c": ("ref", "lod", *_UV),
+    "sample_c_lz": ("ref", *_UV),
+    "sample_d": _GRADIENTS,
+    "sample_d_c": ("ref", *_GRADIENTS),
+    "lod": _UV,
+    "gather4": _UV,
+    "gather4_c": ("ref", *_UV),
+    "gather4_po": ("u", "v", "offu", "offv", "r"),
+    "gather4_po_c": ("ref", "u", "v", "offu", "offv", "r"),
+    "ld": ("u", "v", "lod", "r"),
+    "ld_lz": ("u", "v", "r"),
+    "ld_mcs": ("u", "v", "r", "lod"),
+    "ld2dms": ("si", "mcs", "u", "v", "r", "lod"),
+    "ld2dms_w": ("si", "mcsl", "mcsh", "u", "v", "r", "lod"),
+    "resinfo": ("lod",),
+    "sampleinfo": (),
+    "sample_unorm": ("u", "v", "deltau", "deltav"),
+}
+# Messages that use no sampler state: their coordinates are integers.
+LOADS: Final = frozenset({"ld", "ld_lz", "ld_mcs", "ld2dms", "ld2dms_w", "resinfo", "sampleinfo"})
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerMessage:
+    """Arguments: surface, sampler (unless in LOADS), header (8 lanes, if there is one), parameters.
+
+    `parameters` are how many of PARAMETERS are given.  Float parameters are `f`.  The results are
+    the written channels, `ud`, of `simd` lanes (`uw` with `bits` of 16), then, if the header asks
+    for it, one `ud` of the pixel null mask.  A sampler is its index in the table, or
+    `SURFACE_STATE_BASE` plus the offset of a bindless one.
+    """
+
+    operation: str
+    simd: int
+    parameters: int
+    has_header: bool
+    results: int
+    bits: int = 32
+    preemptible: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return PARAMETERS[self.operation][: self.parameters]
+
+    @property
+    def uses_sampler(self) -> bool:
+        return self.operation not in LOADS
+
+
+@dataclass(frozen=True, slots=True)
+class TypedRead:
+    """Arguments: surface, then `coordinates` of u, v, r, lod.  Results: `channels`, `ud`."""
+
+    channels: tuple[int, ...]
+    coordinates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TypedWrite:
+    """Arguments: surface, coordinates, the data of `channels`.  No results."""
+
+    channels: tuple[int, ...]
+    coordinates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TypedAtomic:
+    """Arguments: surface, coordinates, then `operands` of data.  Results: the old texel.
+
+    `operation` is one of the IR's atomic operations, `kind` says what the texel is: unsigned,
+    signed or float; `bits` 16 or 32.
+    """
+
+    operation: str
+    coordinates: tuple[str, ...]
+    operands: int
+    kind: str = "unsigned"
+    bits: int = 32
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRead:
+    """A rectangle of bytes.  Arguments: surface, x in bytes, y in rows.  Results: its rows, `ub`.
+
+    Rows lie `pitch` bytes apart.  `field` is "", "top" or "bottom".  A `media` block repeats the
+    edge of the surface outside it, other blocks are 0 there.
+    """
+
+    width: int
+    height: int
+    pitch: int
+    plane: int = 0
+    field: str = ""
+    media: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BlockWrite:
+    """Arguments: surface, x, y, and the rows as a BlockRead gives them.  No results."""
+
+    width: int
+    height: int
+    pitch: int
+    plane: int = 0
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedStatus:
+    """Arguments: surface, coordinates.  Results: one `ud`, a bit for each lane that is resident."""
+
+    coordinates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StateInfo:
+    """Arguments: surface.  Results: eight `ud` of facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlushStateCaches:
+    """No arguments, no results: what was cached of surface and sampler states is forgotten."""
