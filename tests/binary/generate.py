@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from eumu import text
-from eumu.isa.kinds import control, lsc, lsc_block2d, lsc_typed, matrix, raw, vector
+from eumu.isa.kinds import control, lsc, lsc_block2d, lsc_typed, matrix, raw, sampler, vector
 from eumu.isa.kinds.operands import (
     AddressOf,
     AddressOperand,
@@ -245,6 +245,26 @@ def _fence_mask(g: Generator, opcode: Opcode, field: Field) -> tuple[str, ...]:
     return found if found != ("R",) else ()
 
 
+def _options(g: Generator, opcode: Opcode, field: Field) -> frozenset[str]:
+    kind = field.kind
+    assert isinstance(kind, sampler.SamplerOptionsKind)
+    return frozenset(word for word in kind.words if g.pick(False, True))
+
+
+def _unorm(g: Generator, opcode: Opcode, field: Field) -> sampler.UnormChannels:
+    return sampler.UnormChannels(_channels(g, opcode, field), g.pick(*sampler.UNORM_FORMATS))
+
+
+def _legacy_lanes(g: Generator, opcode: Opcode, field: Field) -> sampler.LegacyLanes:
+    return sampler.LegacyLanes(_channels(g, opcode, field), g.pick(8, 16))
+
+
+def _parameters(g: Generator, opcode: Opcode, field: Field) -> tuple[Raw, ...]:
+    kind = field.kind
+    assert isinstance(kind, sampler.ParametersKind)
+    return tuple(g.raw() for _ in range(g.random.randint(1, len(kind.names))))
+
+
 def _matrix_shape(g: Generator, opcode: Opcode, field: Field) -> matrix.MatrixShape:
     # Intel's printer has no word for bf8.
     named = [p for p in matrix.PRECISIONS if p.name != "bf8"]
@@ -280,6 +300,12 @@ MAKERS: dict[type[Kind], Callable[[Generator, Opcode, Field], Any]] = {
     raw.FenceMaskKind: _fence_mask,
     raw.MediaBlockKind: lambda g, o, f: raw.MediaBlock(*g.pick((1, 1), (32, 8), (64, 4), (4, 64))),
     raw.PlaneKind: lambda g, o, f: g.pick(0, 1, 2, 3),
+    sampler.SamplerKind: lambda g, o, f: g.variable("S"),
+    sampler.SamplerOptionsKind: _options,
+    sampler.ChannelKind: lambda g, o, f: g.pick(0, 1, 2, 3),
+    sampler.UnormChannelsKind: _unorm,
+    sampler.LegacyLanesKind: _legacy_lanes,
+    sampler.ParametersKind: _parameters,
     lsc.CachingKind: _caching,
     lsc.LscDataKind: _lsc_data,
     lsc.LscAddressKind: _lsc_address,

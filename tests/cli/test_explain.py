@@ -13,12 +13,13 @@ from eumu.isa.visa import VISA
 
 ALL = pytest.mark.parametrize("opcode", list(VISA), ids=lambda o: f"{o.number:#04x}-{o.sub}-{o}")
 # What examples name besides the operands themselves.
-GENERAL = {"base", "x", "y", "u", "v", "barrier0"}
-RESERVED = {"barrier", "plane"}  # operands that are called like instructions
+GENERAL = {"base", "x", "y", "u", "v", "barrier0", "lod0"}
+RESERVED = {"barrier", "lod", "plane"}  # operands that are called like instructions
 OTHERS = [
     ".decl P1 v_type=P num_elts=32",
     ".decl A0 v_type=A num_elts=16",
     ".decl T6 v_type=T num_elts=1",
+    ".decl S0 v_type=S num_elts=1",
 ]
 
 

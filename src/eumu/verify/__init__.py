@@ -16,6 +16,7 @@ from eumu.verify import (
     messages,
     operands,
     regions,
+    sampler,
     sends,
 )
 from eumu.verify.check import check, check_text
@@ -32,6 +33,7 @@ FAMILIES = (
     lsc,
     block2d,
     matrix,
+    sampler,
     sends,
     flow,
     front_end,

@@ -13,6 +13,7 @@ from typing import Any, Final
 from eumu.errors import Diagnostic, Source, Span
 from eumu.isa.kinds.lsc import LscDataKind
 from eumu.isa.kinds.operands import General, Immediate
+from eumu.isa.kinds.sampler import AllChannelsKind
 from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.limits import By
 from eumu.isa.spec import Field, Opcode
@@ -34,10 +35,13 @@ TOLERATED: Final[dict[str, str]] = {
     "address-width": "it does not look at the width of an address operand",
 }
 # What it has no rule for, although the documents and its scanner know the words.
-_UNREAD: Final = frozenset({"lsc_apndctr_atomic_add", "lsc_apndctr_atomic_sub", "lsc_ccs_update"})
+_UNREAD: Final = frozenset(
+    {"lsc_apndctr_atomic_add", "lsc_apndctr_atomic_sub", "lsc_ccs_update", "lod"}
+)
 # `1:f` and `0x1:f` are bits, half floats hexadecimal; no float is an expression.
 _FLOAT_LITERAL: Final = re.compile(r"0[xX][0-9a-fA-F]+\s*:hf|-?\s*\w[\w.+-]*\s*:d?f", re.I)
 _DOCUMENTED_SIZE: Final = re.compile(r":[du](8|16)u32")
+_NO_CHANNELS: Final = re.compile(r"(?:resinfo|sampleinfo)\s")
 _ELEMENT: Final = re.compile(r"\b(gather|scatter)\.\d")
 
 
@@ -71,6 +75,19 @@ def front_end_size(use: Use) -> Iterator[str]:
     span = use.inst.span
     if span is not None and _DOCUMENTED_SIZE.search(span.source.line(span.line)):
         yield "the documents' spelling of a data size; Intel's front end reads d8c32 and d16c32"
+
+
+@rule(
+    "front-end-channels",
+    "The documents leave out the channels; Intel's front end does not.",
+    on=On.OPERAND,
+    by=By.FRONT_END,
+    kinds=(AllChannelsKind,),
+)
+def front_end_channels(use: Use, field: Field, operand: object) -> Iterator[Finding]:
+    span = use.inst.span
+    if span is not None and _NO_CHANNELS.match(span.source.line(span.line), span.column - 1):
+        yield Finding(f"{use.opcode} without channels; Intel's front end needs them")
 
 
 @rule(

@@ -13,6 +13,7 @@ from eumu.isa.kinds.lsc_block2d import BlockData, BlockDataKind
 from eumu.isa.kinds.lsc_typed import TypedAddress, TypedAddressKind
 from eumu.isa.kinds.operands import AddressOperand, General, Indirect, Raw
 from eumu.isa.kinds.raw import RawKind
+from eumu.isa.kinds.sampler import ParametersKind
 from eumu.isa.kinds.vector import DestinationKind, SourceKind
 from eumu.isa.limits import EVERY_PLATFORM, By, since
 from eumu.isa.spec import Field, Opcode
@@ -229,7 +230,10 @@ def _offset_in_register(operand: General, subject: Subject) -> int:
 
 # ---- raw operands
 
-RAW: Final = (RawKind, LscDataKind, LscAddressKind, TypedAddressKind, BlockDataKind)
+RAW: Final = (
+    *(RawKind, LscDataKind, LscAddressKind, TypedAddressKind, BlockDataKind),
+    ParametersKind,
+)
 
 
 def raws(operand: Any) -> tuple[Raw, ...]:
@@ -243,6 +247,8 @@ def raws(operand: Any) -> tuple[Raw, ...]:
             return (operand.base,)
         case TypedAddress():
             return operand.u, operand.v, operand.r, operand.lod
+        case tuple():
+            return tuple(raw for raw in operand if isinstance(raw, Raw))
     return ()
 
 

@@ -167,6 +167,8 @@ def describe(value: Any, found: list[Reference]) -> Any:
             return (value.category, value.count)
         case Declared():
             return (value.category, value.name if value.predefined is not None else "")
+        case tuple():
+            return tuple(describe(item, found) for item in value)
     if is_dataclass(value) and not isinstance(value, type):
         return (
             type(value).__name__,
@@ -191,6 +193,8 @@ def _stand_in(value: Any, count: list[int]) -> Any:
             return _numbered(value, count)
         case Declared():
             return value
+        case tuple():
+            return tuple(_stand_in(item, count) for item in value)
     if is_dataclass(value) and not isinstance(value, type):
         changed = {}
         for item in fields(value):

@@ -1,6 +1,6 @@
 """Instructions that the documents describe and eumu does not model: not wrong, but unchecked.
 
-What Intel's front end reads, and where, is measured; it reads none of the others (`lod`, `va`).
+What Intel's front end reads, and where, is measured; it reads none of the others (`va`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,7 @@ from eumu.text import UNMODELLED
 
 _WORD: Final = re.compile(r"\w+")
 _EVERYWHERE: Final = (
-    *("sample_3d", "sample_b", "sample_l", "sample_c", "sample_d", "sample_b_c", "sample_l_c"),
-    *("sample_d_c", "sample_lz", "sample_c_lz", "sample4", "sample4_c", "sample4_po"),
-    *("sample4_po_c", "sample", "sample_unorm", "load", "load_3d", "load_lz", "load_mcs"),
-    *("load_2dms_w", "resinfo", "sampleinfo", "avs", "vme_ime", "vme_sic", "vme_fbr"),
+    *("avs", "vme_ime", "vme_sic", "vme_fbr"),
     *("rt_write_3d", "urb_write_3d"),
 )
 # Mnemonic -> the platforms on which Intel's front end reads it.

@@ -13,13 +13,7 @@ _RENDER = "render targets and the URB are not modelled"
 _LATER = "it belongs to a platform that no public page describes"
 VISA.unmodelled.update(
     dict.fromkeys(
-        (
-            *("sample_3d", "sample_b", "sample_l", "sample_c", "sample_d", "sample_b_c"),
-            *("sample_l_c", "sample_d_c", "sample_lz", "sample_c_lz", "sample_po", "sample_po_l"),
-            *("sample", "sample4", "sample4_c", "sample4_po", "sample4_po_c", "sample_unorm"),
-            *("load", "load_3d", "load_lz", "load_mcs", "load_2dms_w", "lod", "avs"),
-            *("resinfo", "sampleinfo"),
-        ),
+        (*("sample_po", "sample_po_l", "avs"),),
         _IMAGES,
     )
     | dict.fromkeys(("dpasw", "bdpas"), _MATRIX)

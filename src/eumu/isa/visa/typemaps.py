@@ -189,3 +189,15 @@ NO_SLM = Limits(slm=frozenset())
 IMAGES = Limits(sizes=sizes(8, pvc=(8, 16)), slm=frozenset(), texels=True)
 IMAGE_ATOMICS = Limits(sizes=sizes(8, pvc=(8, 16)), slm=frozenset())
 IMAGE_ATOMICS_READ = FrontEnd(sizes=sizes(*SIZES), slm=EVERY_PLATFORM)
+
+# ---- messages to the sampler
+
+_SAMPLES = (HF, F, W, UW, D, UD)
+SAMPLED = fields(DOCUMENTED, dst=_SAMPLES)
+INFO = fields(DOCUMENTED, lod=(UD,), dst=(UD,))
+_COORDINATES = dict.fromkeys(("u", "v", "delta_u", "delta_v"), (F,))
+UNORM = fields(DOCUMENTED, **_COORDINATES, dst=(UW,))
+LEGACY_SAMPLED = fields(DOCUMENTED, u=(F,), v=(F,), r=(F,), dst=(F, D, UD))
+LEGACY_LOADED = fields(DOCUMENTED, u=(UD, D), v=(UD, D), r=(UD, D), dst=(F, D, UD))
+SAMPLER = Limits(sizes=sizes(8, 16), slm=frozenset(), texels=True)
+SAMPLER_READ = FrontEnd(sizes=sizes(*SIZES), slm=EVERY_PLATFORM)

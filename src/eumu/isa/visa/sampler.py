@@ -1,0 +1,293 @@
+"""Messages to the sampler: sampled and plain reads of images, and facts about them.
+
+A parameter is a register's first lanes; what each surface makes of u, v, r and ai is on the pages.
+Each channel that is enabled gets the next registers of `dst`, a whole one at least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from eumu.errors import Unsupported
+from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Scalar, Surface
+from eumu.isa.kinds.raw import ChannelsKind
+from eumu.isa.kinds.sampler import (
+    AllChannelsKind,
+    ChannelKind,
+    LegacyLanes,
+    LegacyLanesKind,
+    Parameters,
+    ParametersKind,
+    SamplerKind,
+    SamplerOptionsKind,
+    TexelOffsets,
+    TexelOffsetsKind,
+    UnormChannels,
+    UnormChannelsKind,
+)
+from eumu.isa.kinds.variables import SamplerVariable
+from eumu.isa.spec import Fidelity
+from eumu.isa.visa import typemaps as maps
+from eumu.isa.visa.registry import opcode
+
+REASON = "the sampler is not modelled yet"
+SAMPLER = Fidelity("unsupported", REASON)
+
+Channels = Annotated[tuple[int, ...], ChannelsKind()]
+OneChannel = Annotated[int, ChannelKind()]
+InfoChannels = Annotated[tuple[int, ...], AllChannelsKind()]
+Sampler = Annotated[SamplerVariable, SamplerKind()]
+Offsets = Annotated[TexelOffsets, TexelOffsetsKind()]
+SampleOptions = Annotated[frozenset[str], SamplerOptionsKind("pixel_null_mask", "cps", "divS")]
+Output = Annotated[UnormChannels, UnormChannelsKind()]
+Lanes = Annotated[LegacyLanes, LegacyLanesKind()]
+LoadOptions = Annotated[frozenset[str], SamplerOptionsKind("pixel_null_mask")]
+
+# The options share the byte of the sub-opcode up to version 3.x.
+_OPCODE = "sub&1f|options.low options.high exec pred"
+_GRADIENTS = "u dudx dudy v dvdx dvdy r drdx drdy ai"
+
+
+def _give_names(body: Callable[..., None], kind: ParametersKind) -> None:
+    """The names of parameters differ from row to row."""
+    body.__annotations__["parameters"] = Annotated[Parameters, kind]
+
+
+def _sample(sub: int, name: str, names: str, doc: str) -> None:
+    def sample(
+        b: Meaning,
+        exec: Exec,
+        pred: Pred,
+        options: SampleOptions,
+        channels: Channels,
+        offsets: Offsets,
+        sampler: Sampler,
+        surface: Surface,
+        dst: RawDst,
+        parameters: Parameters,
+    ) -> None:
+        raise Unsupported(REASON)
+
+    _give_names(sample, ParametersKind(*names.split()))
+    opcode(
+        0x6D,
+        f"{{pred}}{name}{{options}}.{{channels}} {{exec}}  {{offsets}} {{sampler}} {{surface}}"
+        " {dst} {parameters}",
+        sub=sub,
+        page="3D_SAMPLE",
+        types=maps.SAMPLED,
+        limits=maps.SAMPLER,
+        front_end=maps.SAMPLER_READ,
+        fidelity=SAMPLER,
+        doc=doc,
+        layout=f"{_OPCODE} channels offsets sampler surface dst parameters",
+    )(sample)
+
+
+for _sub, _name, _names, _doc in (
+    (0x00, "sample_3d", "u v r ai", "Filtered texels; the hardware finds the level of detail."),
+    (0x01, "sample_b", "bias u v r ai", "As sample_3d, with a bias of the level of detail."),
+    (0x02, "sample_l", "lod u v r ai", "As sample_3d, at a level of detail."),
+    (0x03, "sample_c", "ref u v r ai", "As sample_3d, of comparisons of ref with red."),
+    (0x04, "sample_d", _GRADIENTS, "As sample_3d, with gradients for the level of detail."),
+    (0x05, "sample_b_c", "ref bias u v r ai", "As sample_c, with a bias of the level of detail."),
+    (0x06, "sample_l_c", "ref lod u v r ai", "As sample_c, at a level of detail."),
+    (0x09, "lod", "u v r ai", "Red is the level of detail in its bounds, green without them."),
+    (0x14, "sample_d_c", f"ref {_GRADIENTS}", "As sample_c, with gradients."),
+    (0x18, "sample_lz", "u v r ai", "As sample_3d, at level of detail 0."),
+    (0x19, "sample_c_lz", "ref u v r ai", "As sample_c, at level of detail 0."),
+):
+    _sample(_sub, _name, _names, _doc)
+
+
+def _load(sub: int, name: str, names: str, doc: str, short: str = "") -> None:
+    def load(
+        b: Meaning,
+        exec: Exec,
+        pred: Pred,
+        options: LoadOptions,
+        channels: Channels,
+        offsets: Offsets,
+        surface: Surface,
+        dst: RawDst,
+        parameters: Parameters,
+    ) -> None:
+        raise Unsupported(REASON)
+
+    _give_names(load, ParametersKind(*names.split(), short=tuple(short.split())))
+    opcode(
+        0x6E,
+        f"{{pred}}{name}{{options}}.{{channels}} {{exec}}  {{offsets}} {{surface}}"
+        " {dst} {parameters}",
+        sub=sub,
+        page="3D_LOAD",
+        types=maps.SAMPLED,
+        limits=maps.SAMPLER,
+        front_end=maps.SAMPLER_READ,
+        fidelity=SAMPLER,
+        doc=doc,
+        layout=f"{_OPCODE} channels offsets surface dst parameters",
+    )(load)
+
+
+_load(0x07, "load_3d", "u v lod r", "The texel at (u, v, r) of a level of detail, all integers.")
+_load(0x1A, "load_lz", "u v r", "The texel at (u, v, r) of level of detail 0.")
+_load(
+    0x1C,
+    "load_2dms_w",
+    "si mcsl mcsh u v r lod",
+    "Sample si of the texel at (u, v, r), which the 64-bit compression data mcs lead to.",
+    short="si mcs0 mcs1 mcs2 mcs3 u v r lod",
+)
+_load(0x1D, "load_mcs", "u v r lod", "The compression data of the samples at (u, v, r).")
+
+
+def _gather(sub: int, name: str, names: str, doc: str) -> None:
+    def sample4(
+        b: Meaning,
+        exec: Exec,
+        pred: Pred,
+        options: LoadOptions,
+        channel: OneChannel,
+        offsets: Offsets,
+        sampler: Sampler,
+        surface: Surface,
+        dst: RawDst,
+        parameters: Parameters,
+    ) -> None:
+        raise Unsupported(REASON)
+
+    _give_names(sample4, ParametersKind(*names.split()))
+    opcode(
+        0x6F,
+        f"{{pred}}{name}{{options}}.{{channel}} {{exec}} {{offsets}} {{sampler}} {{surface}}"
+        " {dst} {parameters}",
+        sub=sub,
+        page="3D_SAMPLE4",
+        types=maps.SAMPLED,
+        limits=maps.SAMPLER,
+        front_end=maps.SAMPLER_READ,
+        fidelity=SAMPLER,
+        doc=doc,
+        layout=f"{_OPCODE} channel offsets sampler surface dst parameters",
+    )(sample4)
+
+
+for _sub, _name, _names, _doc in (
+    (
+        *(0x08, "sample4", "u v r ai"),
+        "One channel of the four texels that a bilinear filter takes: R lower left, G lower right,"
+        " B upper right, A upper left.",
+    ),
+    (0x10, "sample4_c", "ref u v r ai", "As sample4, of comparisons of ref with red."),
+    (0x11, "sample4_po", "u v offu offv r", "As sample4, with texel offsets for each lane."),
+    (0x12, "sample4_po_c", "ref u v offu offv r", "As sample4_c, with texel offsets."),
+):
+    _gather(_sub, _name, _names, _doc)
+
+
+@opcode(
+    0x70,
+    "resinfo{channels} {exec}  {surface} {lod} {dst}",
+    sub=0x0A,
+    page="INFO",
+    types=maps.INFO,
+    limits=maps.SAMPLER,
+    front_end=maps.SAMPLER_READ,
+    fidelity=SAMPLER,
+    layout="sub exec channels surface lod dst",
+)
+def resinfo(
+    b: Meaning, exec: Exec, channels: InfoChannels, surface: Surface, lod: RawSrc, dst: RawDst
+) -> None:
+    """Width, height, depth of a level of detail, and the number of levels."""
+    raise Unsupported(REASON)
+
+
+@opcode(
+    0x70,
+    "sampleinfo{channels} {exec}  {surface} {dst}",
+    sub=0x0B,
+    page="INFO",
+    types=maps.INFO,
+    limits=maps.SAMPLER,
+    front_end=maps.SAMPLER_READ,
+    fidelity=SAMPLER,
+    layout="sub exec channels surface dst",
+)
+def sampleinfo(
+    b: Meaning, exec: Exec, channels: InfoChannels, surface: Surface, dst: RawDst
+) -> None:
+    """Red is the number of samples, alpha the index of the palette of their positions."""
+    raise Unsupported(REASON)
+
+
+# ---- media
+
+
+@opcode(
+    0x41,
+    "sample_unorm.{output} {sampler} {surface} {u} {v} {delta_u} {delta_v} {dst}",
+    page="SAMPLE_UNORM",
+    types=maps.UNORM,
+    limits=maps.SAMPLER,
+    fidelity=SAMPLER,
+    layout="output sampler surface u v delta_u delta_v dst",
+)
+def sample_unorm(
+    b: Meaning,
+    output: Output,
+    sampler: Sampler,
+    surface: Surface,
+    u: Scalar,
+    v: Scalar,
+    delta_u: Scalar,
+    delta_v: Scalar,
+    dst: RawDst,
+) -> None:
+    """Filtered texels of 8 columns and 4 rows, delta_u and delta_v apart, from (u, v) on."""
+    raise Unsupported(REASON)
+
+
+@opcode(
+    0x40,
+    "sample.{lanes} {sampler} {surface} {u} {v} {r} {dst}",
+    page="SAMPLE",
+    types=maps.LEGACY_SAMPLED,
+    limits=maps.SAMPLER,
+    fidelity=SAMPLER,
+)
+def sample_legacy(
+    b: Meaning,
+    lanes: Lanes,
+    sampler: Sampler,
+    surface: Surface,
+    u: RawSrc,
+    v: RawSrc,
+    r: RawSrc,
+    dst: RawDst,
+) -> None:
+    """Filtered texels at (u, v, r); the form before 3D_SAMPLE."""
+    raise Unsupported(REASON)
+
+
+@opcode(
+    0x42,
+    "load.{lanes} {surface} {u} {v} {r} {dst}",
+    page="LOAD",
+    types=maps.LEGACY_LOADED,
+    limits=maps.SAMPLER,
+    fidelity=SAMPLER,
+)
+def load_legacy(
+    b: Meaning,
+    lanes: Lanes,
+    surface: Surface,
+    u: RawSrc,
+    v: RawSrc,
+    r: RawSrc,
+    dst: RawDst,
+) -> None:
+    """The texel at (u, v, r), all integers; the form before 3D_LOAD."""
+    raise Unsupported(REASON)
