@@ -1,0 +1,102 @@
+"""Batches: commands to bytes and back, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from eumu.device.commands import gpgpu, media, mi, render
+from eumu.device.commands.packet import BIAS, Command, CommandError, Packet
+from eumu.device.state.fields import StateError
+
+__all__ = ["COMMANDS", "Placed", "decode", "encode", "packets", "words"]
+
+
+@cache
+def _commands() -> dict[str, type[Command]]:
+    found = {}
+    for module in (render, gpgpu, media, mi):
+        for name in module.__all__:
+            kind = getattr(module, name)
+            if issubclass(kind, Command) and kind.TITLE:
+                found[kind.TITLE] = kind
+    return found
+
+
+COMMANDS: Final = _commands()  # by the documents' names
+_MASKS: Final = (0xFFFF0000, 0xFF800000)
+_BY_HEADER: Final = {(kind.mask(), kind.CODE): kind for kind in COMMANDS.values()}
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A packet and the byte where it starts."""
+
+    at: int
+    packet: Packet
+
+    @property
+    def title(self) -> str:
+        return type(self.packet.command).TITLE
+
+
+def encode(items: Iterable[Packet | Command]) -> bytes:
+    """The bytes of commands in a row."""
+    return b"".join((i if isinstance(i, Packet) else Packet(i)).encode() for i in items)
+
+
+def decode(data: bytes, at: int = 0) -> Placed:
+    """The command in `data` from its first byte; `at` is what messages call that place.
+
+    CommandError for unknown headers, wrong lengths, reserved bits and values.
+    """
+    if len(data) < 4:
+        raise CommandError(f"the batch ends in the middle of a dword at {at:#x}", "length")
+    header = int.from_bytes(data[:4], "little")
+    kind = next((k for m in _MASKS if (k := _BY_HEADER.get((m, header & m))) is not None), None)
+    if kind is None:
+        raise CommandError(f"no command has the header {header:#010x} (at {at:#x})", "header")
+    dwords = (header & (1 << kind.LENGTH) - 1) + BIAS if kind.LENGTH else 1
+    if dwords < kind.DWORDS or (dwords > kind.DWORDS and not kind.has_inline()):
+        least = "at least " if kind.has_inline() else ""
+        raise CommandError(
+            f"{kind.TITLE} at {at:#x} says it has {dwords} dwords; it has {least}{kind.DWORDS}",
+            "DWord Length",
+        )
+    if len(data) < 4 * dwords:
+        raise CommandError(
+            f"{kind.TITLE} at {at:#x} has {dwords} dwords, {len(data) // 4} are there", "length"
+        )
+    body = data[: kind.size()]
+    wrong = int.from_bytes(body, "little") & kind.reserved()
+    if wrong:
+        bit = (wrong & -wrong).bit_length() - 1
+        raise CommandError(
+            f"{kind.TITLE} at {at:#x}: reserved bit {bit % 32} of dword {bit // 32} is set",
+            "reserved",
+        )
+    try:
+        command = kind.decode(body)
+    except StateError as error:
+        raise CommandError(f"{error} (at {at:#x})", error.field) from None
+    return Placed(at, Packet(command, bytes(data[kind.size() : 4 * dwords])))
+
+
+def packets(data: bytes, base: int = 0) -> Iterator[Placed]:
+    """The commands of a batch in the order of its bytes, to MI_BATCH_BUFFER_END or the end."""
+    at = 0
+    while at < len(data):
+        placed = decode(data[at:], base + at)
+        yield placed
+        if isinstance(placed.packet.command, mi.MiBatchBufferEnd):
+            return
+        at += placed.packet.size
+
+
+def words(data: bytes, base: int = 0) -> Iterator[str]:
+    """A batch for people, one line a command and one a field that is not zero."""
+    for placed in packets(data, base):
+        yield f"{placed.at:#010x}  {placed.title}"
+        yield from (f"            {line}" for line in placed.packet.lines())

@@ -1,0 +1,41 @@
+"""Device memory as the command streamer reaches it: bytes of live allocations, nothing else."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from eumu.device.commands.packet import CommandError
+from eumu.device.memory import Memory
+
+__all__ = ["Bus", "MemoryBus"]
+
+
+class Bus(Protocol):
+    """Reads and writes; CommandError for what is outside memory, `what` says who asked."""
+
+    def read(self, address: int, size: int, what: str) -> bytes: ...
+
+    def write(self, address: int, data: bytes, what: str) -> None: ...
+
+
+class MemoryBus:
+    """The bus of one device's memory."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def read(self, address: int, size: int, what: str) -> bytes:
+        start = self._offset(address, size, f"{what} reads")
+        return self._memory.arena[start : start + size].tobytes()
+
+    def write(self, address: int, data: bytes, what: str) -> None:
+        start = self._offset(address, len(data), f"{what} writes")
+        self._memory.arena[start : start + len(data)] = memoryview(data)
+
+    def _offset(self, address: int, size: int, what: str) -> int:
+        starts, ends = self._memory.extents()
+        k = int(starts.searchsorted(address, side="right")) - 1
+        if size and (k < 0 or address + size > int(ends[k])):
+            where = self._memory.describe(address)
+            raise CommandError(f"{what} {size} bytes at {address:#x}: {where}", "address")
+        return address - self._memory.base

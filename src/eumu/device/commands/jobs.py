@@ -1,0 +1,109 @@
+"""What the streamer hands to dispatch: one record for each command that starts threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from eumu.device.commands.gpgpu import InterfaceDescriptorData
+
+__all__ = ["Bases", "MediaJob", "MediaThread", "WalkerJob"]
+
+GRF = 32  # bytes
+Dim3 = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Bases:
+    """STATE_BASE_ADDRESS as it stands: byte addresses."""
+
+    general: int = 0
+    surface: int = 0
+    dynamic: int = 0
+    indirect: int = 0
+    instruction: int = 0
+    bindless: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WalkerJob:
+    """GPGPU_WALKER with all that its threads get.
+
+    `kernel` is the address of the code.  Groups go from `first` to `last` (exclusive), x fastest;
+    each has `threads` threads of `simd` lanes.  `cross_thread` is the same for all threads,
+    `per_thread` has one string for each thread of a group.  `right_mask` and `bottom_mask` are the
+    lanes of the last thread in a row and of the last row.  `scratch` is address and bytes a thread.
+    """
+
+    kernel: int
+    descriptor: InterfaceDescriptorData
+    bases: Bases
+    simd: int
+    first: Dim3
+    last: Dim3
+    counters: Dim3  # threads of a group: width, height, depth
+    right_mask: int
+    bottom_mask: int
+    cross_thread: bytes = field(repr=False)
+    per_thread: tuple[bytes, ...] = field(repr=False)
+    scratch: tuple[int, int] = (0, 0)
+
+    @property
+    def threads(self) -> int:
+        width, height, depth = self.counters
+        return width * height * depth
+
+    @property
+    def groups(self) -> int:
+        counts = (max(0, b - a) for a, b in zip(self.first, self.last, strict=True))
+        x, y, z = counts
+        return x * y * z
+
+    @property
+    def slm_bytes(self) -> int:
+        """From the size code of the interface descriptor."""
+        code = int(self.descriptor.shared_local_memory_size)
+        return 1 << code + 9 if code else 0
+
+    @property
+    def binding_table(self) -> int:
+        """Address of the binding table."""
+        return self.bases.surface + self.descriptor.binding_table_pointer
+
+    @property
+    def sampler_table(self) -> int:
+        """Address of the first SAMPLER_STATE."""
+        return self.bases.dynamic + self.descriptor.sampler_state_pointer
+
+    def lanes(self, thread: int) -> int:
+        """The execution mask of a thread of a group, a bit per lane."""
+        width, height, _ = self.counters
+        mask = (1 << self.simd) - 1
+        if thread % width == width - 1:
+            mask &= self.right_mask
+        if thread // width % height == height - 1:
+            mask &= self.bottom_mask
+        return mask
+
+
+@dataclass(frozen=True, slots=True)
+class MediaThread:
+    """One thread of the media pipeline; `data` follows r0: CURBE, then inline or indirect data."""
+
+    x: int
+    y: int
+    color: int
+    data: bytes = field(repr=False)
+    group: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MediaJob:
+    """A MEDIA_OBJECT command; `after` lists for each thread the indices that it waits for."""
+
+    command: str
+    kernel: int
+    descriptor: InterfaceDescriptorData
+    bases: Bases
+    threads: tuple[MediaThread, ...]
+    after: tuple[tuple[int, ...], ...]
+    scratch: tuple[int, int] = (0, 0)

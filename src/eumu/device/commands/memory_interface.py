@@ -1,0 +1,197 @@
+"""MI commands that move data between registers and memory."""
+
+from __future__ import annotations
+
+import operator
+import struct
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from eumu.device.commands import gpgpu, mi, render
+from eumu.device.commands.batch import Placed
+from eumu.device.commands.bus import Bus
+from eumu.device.commands.packet import CommandError
+from eumu.device.commands.registers import (
+    CS_GPR,
+    PREDICATE_DATA,
+    PREDICATE_RESULT,
+    PREDICATE_SRC0,
+    PREDICATE_SRC1,
+    Registers,
+    atomic,
+    atomic_size,
+    run_math,
+)
+
+__all__ = ["MemoryInterface"]
+
+_COMPARE: Final[dict[int, Callable[[int, int], bool]]] = {
+    0: operator.gt,
+    1: operator.ge,
+    2: operator.lt,
+    3: operator.le,
+    4: operator.eq,
+    5: operator.ne,
+}
+_M32: Final = (1 << 32) - 1
+
+
+class _HasRegisters(Protocol):
+    registers: Registers
+
+
+class MemoryInterface:
+    """Runs the commands that touch only registers and memory."""
+
+    def __init__(self, bus: Bus, context: _HasRegisters) -> None:
+        self.bus, self.context = bus, context
+        self.interrupts = 0
+
+    @property
+    def _registers(self) -> Registers:
+        return self.context.registers
+
+    def is_signalled(self, command: mi.MiSemaphoreWait) -> bool:
+        """Whether the memory (SAD) compares with the command's data (SDD) as asked for."""
+        if command.register_poll_mode:
+            value = self._registers.read(command.semaphore_address & _M32)
+        else:
+            value = self._dword(command.semaphore_address, "MI_SEMAPHORE_WAIT")
+        return _COMPARE[int(command.compare_operation)](value, command.semaphore_data_dword)
+
+    def ends(self, command: mi.MiConditionalBatchBufferEnd) -> bool:
+        """Whether the batch ends: the dword in memory is not greater than the command's."""
+        what = "MI_CONDITIONAL_BATCH_BUFFER_END"
+        value = self._dword(command.compare_address, what)
+        if command.compare_mask_mode:
+            value &= self._dword(command.compare_address + 4, what)
+        return command.compare_semaphore and value <= command.compare_data_dword
+
+    def run(self, placed: Placed) -> None:
+        command, inline, registers = placed.packet.command, placed.packet.inline, self._registers
+        match command:
+            case mi.MiNoop() | mi.MiArbCheck() | gpgpu.MediaStateFlush() | mi.MiWaitForEvent():
+                pass  # work is done in order: there is nothing to wait for
+            case mi.MiSemaphoreWait() | mi.MiSemaphoreSignal():
+                pass  # a wait that got here is signalled; there is no other engine to signal
+            case mi.MiUserInterrupt():
+                self.interrupts += 1
+            case mi.MiStoreDataImm():
+                self._store(command, inline, placed)
+            case mi.MiLoadRegisterImm():
+                self._load_immediate(command, inline, placed)
+            case mi.MiLoadRegisterMem():
+                value = self._dword(command.memory_address, "MI_LOAD_REGISTER_MEM")
+                registers.write(command.register_address, value)
+            case mi.MiLoadRegisterReg():
+                value = registers.read(command.source_register_address)
+                registers.write(command.destination_register_address, value)
+            case mi.MiStoreRegisterMem():
+                if not command.predicate_enable or registers.read(PREDICATE_RESULT):
+                    value = registers.read(command.register_address)
+                    self._write(command.memory_address, value, 4, "MI_STORE_REGISTER_MEM")
+            case mi.MiCopyMemMem():
+                data = self.bus.read(command.source_memory_address, 4, "MI_COPY_MEM_MEM")
+                self.bus.write(command.destination_memory_address, data, "MI_COPY_MEM_MEM")
+            case mi.MiAtomic():
+                self._atomic(command, inline, placed)
+            case mi.MiMath():
+                run_math(registers, struct.unpack(f"<{len(inline) // 4}I", inline))
+            case mi.MiPredicate():
+                self._predicate(command)
+            case mi.MiFlushDw():
+                if command.post_sync_operation == 1:
+                    self._write(command.address, command.immediate_data, 8, "MI_FLUSH_DW")
+            case render.PipeControl():
+                self._pipe_control(command)
+            case _:
+                raise CommandError(f"{placed.title} at {placed.at:#x} is not modelled", "header")
+
+    def _dword(self, address: int, what: str) -> int:
+        return int.from_bytes(self.bus.read(address, 4, what), "little")
+
+    def _write(self, address: int, value: int, size: int, what: str) -> None:
+        self.bus.write(address, (value & (1 << 8 * size) - 1).to_bytes(size, "little"), what)
+
+    def _store(self, command: mi.MiStoreDataImm, inline: bytes, placed: Placed) -> None:
+        if len(inline) != 4 * command.store_qword:
+            raise CommandError(
+                f"MI_STORE_DATA_IMM at {placed.at:#x}: a dword has 4 dwords of command, a qword 5",
+                "DWord Length",
+            )
+        data = command.immediate_data.to_bytes(4, "little") + inline
+        if command.address % len(data):
+            raise CommandError(
+                f"MI_STORE_DATA_IMM at {placed.at:#x}: {command.address:#x} is not aligned",
+                "Address",
+            )
+        self.bus.write(command.address, data, "MI_STORE_DATA_IMM")
+
+    def _load_immediate(self, command: mi.MiLoadRegisterImm, inline: bytes, placed: Placed) -> None:
+        if len(inline) % 8:
+            raise CommandError(
+                f"MI_LOAD_REGISTER_IMM at {placed.at:#x}: a register without data", "DWord Length"
+            )
+        pairs = [(command.register_offset, command.data_dword)]
+        pairs += list(struct.iter_unpack("<II", inline))
+        for offset, value in pairs:
+            kept = 0
+            for byte in range(4):
+                if command.byte_write_disables >> byte & 1:
+                    kept |= 0xFF << 8 * byte
+            old = self._registers.read(offset)
+            self._registers.write(offset, old & kept | value & ~kept)
+
+    def _atomic(self, command: mi.MiAtomic, inline: bytes, placed: Placed) -> None:
+        opcode, size = command.atomic_opcode, atomic_size(command.atomic_opcode)
+        if len(inline) not in (0, 32) or bool(inline) != command.inline_data:
+            raise CommandError(
+                f"MI_ATOMIC at {placed.at:#x}: with inline data there are eight dwords of it",
+                "Inline Data",
+            )
+        if inline:
+            words = struct.unpack("<8I", inline)
+            first, second = (sum(w << 32 * k for k, w in enumerate(words[n::2])) for n in (0, 1))
+        else:
+            first = self._registers.read64(CS_GPR)
+            second = self._registers.read64(CS_GPR + 8)
+        data = self.bus.read(command.memory_address, size, "MI_ATOMIC")
+        old = int.from_bytes(data, "little")
+        self._write(command.memory_address, atomic(opcode, old, first, second), size, "MI_ATOMIC")
+        if command.return_data_control:
+            self._registers.write64(CS_GPR, old)
+
+    def _predicate(self, command: mi.MiPredicate) -> None:
+        registers = self._registers
+        first, second = registers.read64(PREDICATE_SRC0), registers.read64(PREDICATE_SRC1)
+        if command.compare_operation is mi.PredicateCompare.DELTAS_EQUAL:
+            state = first - second == registers.read64(PREDICATE_DATA)
+        else:
+            state = {
+                mi.PredicateCompare.TRUE: True,
+                mi.PredicateCompare.FALSE: False,
+                mi.PredicateCompare.SRCS_EQUAL: first == second,
+            }[command.compare_operation]
+        old = bool(registers.read(PREDICATE_RESULT))
+        combined = {
+            mi.CombineOperation.SET: state,
+            mi.CombineOperation.AND: old and state,
+            mi.CombineOperation.OR: old or state,
+            mi.CombineOperation.XOR: old != state,
+        }[command.combine_operation]
+        if command.load_operation is mi.LoadOperation.KEEP:
+            return
+        inverse = command.load_operation is mi.LoadOperation.LOADINV
+        registers.write(PREDICATE_RESULT, int(combined != inverse))
+
+    def _pipe_control(self, command: render.PipeControl) -> None:
+        """Everything before it is done; what is left is the write after the synchronisation."""
+        operation = command.post_sync_operation
+        if operation is render.PostSyncOperation.WRITE_IMMEDIATE_DATA:
+            self._write(command.address, command.immediate_data, 8, "PIPE_CONTROL")
+        elif operation is not render.PostSyncOperation.NO_WRITE:
+            raise CommandError(
+                f"PIPE_CONTROL with post-sync operation {operation.name}: there are no clocks and"
+                " no depth counts",
+                "Post Sync Operation",
+            )

@@ -1,0 +1,262 @@
+"""The command streamer: runs a batch from memory and hands thread work to dispatch.
+
+What it remembers between commands is one record, :class:`Context`; it is what a context switch
+saves.  A batch can stop early, at a semaphore that is not signalled or for preemption, and goes on
+with another call of :meth:`Streamer.run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Final
+
+from eumu.device.commands import gpgpu, media, mi, render
+from eumu.device.commands.batch import Placed, decode
+from eumu.device.commands.bus import Bus
+from eumu.device.commands.jobs import Bases, MediaJob, WalkerJob
+from eumu.device.commands.memory_interface import MemoryInterface
+from eumu.device.commands.packet import Command, CommandError
+from eumu.device.commands.registers import Registers
+from eumu.device.commands.rules import Watch
+from eumu.device.commands.walker import media_job, walker_job
+from eumu.errors import Severity
+
+__all__ = ["Context", "Stop", "Streamer"]
+
+# A dispatcher runs a job; False: it was preempted, the same command runs again later.
+Dispatch = Callable[[WalkerJob | MediaJob], bool]
+
+_LONGEST: Final = 64  # dwords of any command but media objects
+_FUEL: Final = 1 << 16  # commands of one run
+
+
+class Stop(Enum):
+    """Why a run ended."""
+
+    END = "the batch has ended"
+    SEMAPHORE = "a semaphore is not signalled"
+    PREEMPTED = "preempted"
+
+
+@dataclass(slots=True)
+class Context:
+    """All that outlives a command: state pointers, what is loaded, where the batch goes on.
+
+    `returns` are the places after second-level batch starts.
+    """
+
+    at: int | None = None
+    returns: list[int] = field(default_factory=list)
+    bases: Bases = field(default_factory=Bases)
+    pipeline: int = 0
+    vfe: gpgpu.MediaVfeState | None = None
+    curbe: bytes = b""
+    descriptors: bytes = b""
+    pool_map: int | None = None
+    csr_base: int = 0
+    sip: int = 0
+    arbitration: bool = True
+    registers: Registers = field(default_factory=Registers)
+
+
+class Streamer:
+    """Runs batches on a bus; `dispatch` gets each job in order.
+
+    `findings` are what the rules saw; an error among them is raised as CommandError.
+    """
+
+    def __init__(self, bus: Bus, dispatch: Dispatch) -> None:
+        self.bus, self.dispatch = bus, dispatch
+        self.context = Context()
+        self.watch = Watch()
+        self.preempt_wanted = False
+        self._memory = MemoryInterface(bus, self.context)
+
+    @property
+    def findings(self) -> list[Any]:
+        return self.watch.found
+
+    def start(self, address: int) -> Stop:
+        """Run the batch at a device address."""
+        self.context.at = address
+        self.context.returns.clear()
+        return self.run()
+
+    def run(self) -> Stop:
+        """Go on where the batch stopped."""
+        self._memory.context = self.context
+        for _ in range(_FUEL):
+            if self.context.at is None:
+                return Stop.END
+            stop = self._step(self._fetch(self.context.at))
+            if stop is not None:
+                return stop
+        raise CommandError(
+            f"the batch has run {_FUEL} commands and has not ended; it is at {self.context.at:#x}",
+            "length",
+        )
+
+    def _fetch(self, at: int) -> Placed:
+        header = int.from_bytes(self.bus.read(at, 4, "the command streamer"), "little")
+        dwords = 1
+        if header >> 29 or header >> 23 >= 0x10:
+            width = 16 if header >> 27 == 0b01110 else 8
+            dwords = (header & (1 << width) - 1) + 2
+        if dwords > _LONGEST and header >> 16 not in (0x7100, 0x7103, 0x7106):
+            dwords = 1  # let the decoder say what is wrong with it
+        return decode(self.bus.read(at, 4 * dwords, "the command streamer"), at)
+
+    def _step(self, placed: Placed) -> Stop | None:
+        command, context = placed.packet.command, self.context
+        if self._may_preempt(command):
+            return Stop.PREEMPTED
+        seen = len(self.watch.found)
+        self.watch.before(placed, arbitration=context.arbitration)
+        self._raise_errors(seen)
+        if isinstance(command, mi.MiSemaphoreWait) and not self._memory.is_signalled(command):
+            return Stop.SEMAPHORE
+        following = placed.at + placed.packet.size
+        context.at = following
+        match command:
+            case mi.MiBatchBufferEnd():
+                context.at = context.returns.pop() if context.returns else None
+            case mi.MiConditionalBatchBufferEnd():
+                if self._memory.ends(command):
+                    context.at = context.returns.pop() if context.returns else None
+            case mi.MiBatchBufferStart():
+                self._jump(command, following)
+            case gpgpu.GpgpuWalker() | media.MediaObject() | media.MediaObjectGrpid():
+                return self._threads(placed)
+            case media.MediaObjectPrt() | media.MediaObjectWalker():
+                return self._threads(placed)
+            case _:
+                self._state(placed)
+        return None
+
+    def _may_preempt(self, command: Command) -> bool:
+        """Preemption at the commands where it is documented, unless arbitration is off."""
+        points = (
+            mi.MiArbCheck,
+            gpgpu.MediaStateFlush,
+            render.PipeControl,
+            mi.MiWaitForEvent,
+            mi.MiSemaphoreWait,
+            gpgpu.GpgpuWalker,
+        )
+        if not (self.preempt_wanted and self.context.arbitration and isinstance(command, points)):
+            return False
+        self.preempt_wanted = False
+        return True
+
+    def _raise_errors(self, seen: int) -> None:
+        for found in self.watch.found[seen:]:
+            if found.severity is Severity.ERROR:
+                raise CommandError(found.message, found.code)
+
+    def _jump(self, command: mi.MiBatchBufferStart, following: int) -> None:
+        context = self.context
+        is_second = (
+            command.second_level_batch_buffer is mi.SecondLevelBatchBuffer.SECOND_LEVEL_BATCH
+        )
+        if context.returns and not is_second:
+            raise CommandError(
+                f"MI_BATCH_BUFFER_START at {following - 12:#x} starts a first-level batch"
+                " inside a second-level one",
+                "Second Level Batch Buffer",
+            )
+        if is_second and not context.returns:
+            context.returns.append(following)
+        context.at = command.batch_buffer_start_address
+
+    def _threads(self, placed: Placed) -> Stop | None:
+        context, command = self.context, placed.packet.command
+        make = walker_job if isinstance(command, gpgpu.GpgpuWalker) else media_job
+        job = make(self.bus, context, placed)
+        seen = len(self.watch.found)
+        self.watch.threads(placed, job.descriptor, pooled=context.pool_map is not None)
+        self._raise_errors(seen)
+        if not self.dispatch(job):
+            context.at = placed.at
+            return Stop.PREEMPTED
+        return None
+
+    def _state(self, placed: Placed) -> None:
+        context, command = self.context, placed.packet.command
+        match command:
+            case render.StateBaseAddress():
+                context.bases = _rebase(context.bases, command)
+            case render.PipelineSelect():
+                if command.mask_bits & 3:
+                    context.pipeline = int(command.pipeline_selection)
+            case render.GpgpuCsrBaseAddress():
+                context.csr_base = command.gpgpu_csr_base_address
+            case render.StateSip():
+                context.sip = command.system_instruction_pointer
+            case gpgpu.MediaVfeState():
+                context.vfe = command
+            case gpgpu.MediaPoolState():
+                context.pool_map = command.pool_map if command.pool_enable else None
+            case gpgpu.MediaCurbeLoad():
+                context.curbe = self._load_curbe(command, placed)
+            case gpgpu.MediaInterfaceDescriptorLoad():
+                context.descriptors = self._load_descriptors(command, placed)
+            case mi.MiArbOnOff():
+                context.arbitration = command.arbitration_enable
+            case _:
+                self._memory.run(placed)
+
+    def _load_curbe(self, command: gpgpu.MediaCurbeLoad, placed: Placed) -> bytes:
+        size, at = command.curbe_total_data_length, command.curbe_data_start_address
+        if self.context.vfe is None:
+            raise CommandError(
+                f"MEDIA_CURBE_LOAD at {placed.at:#x} before MEDIA_VFE_STATE", "order"
+            )
+        room = 32 * self.context.vfe.curbe_allocation_size
+        if size % 32 or size > room:
+            raise CommandError(
+                f"MEDIA_CURBE_LOAD at {placed.at:#x} loads {size} bytes; it loads registers of 32 bytes"
+                f" up to the {room} bytes that MEDIA_VFE_STATE allocates",
+                "CURBE Total Data Length",
+            )
+        if at % 64:
+            raise CommandError(
+                f"MEDIA_CURBE_LOAD at {placed.at:#x}: {at:#x} is not a multiple of 64",
+                "CURBE Data Start Address",
+            )
+        return self.bus.read(self.context.bases.dynamic + at, size, "MEDIA_CURBE_LOAD")
+
+    def _load_descriptors(
+        self, command: gpgpu.MediaInterfaceDescriptorLoad, placed: Placed
+    ) -> bytes:
+        size = command.interface_descriptor_total_length
+        at = command.interface_descriptor_data_start_address
+        if not size or size % 32 or at % 64:
+            raise CommandError(
+                f"MEDIA_INTERFACE_DESCRIPTOR_LOAD at {placed.at:#x}: {size} bytes at {at:#x};"
+                " descriptors have 32 bytes and start on a multiple of 64",
+                "Interface Descriptor Total Length",
+            )
+        source = self.context.bases.dynamic + at
+        return self.bus.read(source, size, "MEDIA_INTERFACE_DESCRIPTOR_LOAD")
+
+
+def _rebase(bases: Bases, command: render.StateBaseAddress) -> Bases:
+    new = {
+        "general": (command.general_state_base_address_modify_enable, "general_state"),
+        "surface": (command.surface_state_base_address_modify_enable, "surface_state"),
+        "dynamic": (command.dynamic_state_base_address_modify_enable, "dynamic_state"),
+        "indirect": (command.indirect_object_base_address_modify_enable, "indirect_object"),
+        "instruction": (command.instruction_base_address_modify_enable, "instruction"),
+        "bindless": (
+            command.bindless_surface_state_base_address_modify_enable,
+            "bindless_surface_state",
+        ),
+    }
+    changed = {
+        name: getattr(command, f"{prefix}_base_address")
+        for name, (is_set, prefix) in new.items()
+        if is_set
+    }
+    return replace(bases, **changed)
