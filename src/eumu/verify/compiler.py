@@ -14,5 +14,6 @@ BROKEN_BY_THE_COMPILER: Final[dict[str, str]] = {
     "types-emitted": "Shifts, bit reversal and products of bytes on whatever type is at hand.",
     "exec-size-emitted": "`madw` of 16 lanes where registers have 32 bytes.",
     "atomic-type-emitted": "`svm_atomic` on :d for unsigned operations, on :ud for floats.",
+    "pause-counter-emitted": "`__builtin_IB_eu_thread_pause` writes %tsc on Gen8 and Gen9, too.",
     "alias-predefined": "An alias of %hw_id where private memory is found by the thread's number.",
 }

@@ -15,7 +15,7 @@ from eumu.isa.kinds.operands import AddressOperand, General, Indirect, Raw
 from eumu.isa.kinds.raw import RawKind
 from eumu.isa.kinds.sampler import ParametersKind
 from eumu.isa.kinds.vector import DestinationKind, SourceKind
-from eumu.isa.limits import EVERY_PLATFORM, By, since
+from eumu.isa.limits import By, since
 from eumu.isa.spec import Field, Opcode
 from eumu.verify.operands import is_typed
 from eumu.verify.rules import Finding, On, rule
@@ -328,16 +328,31 @@ _PAUSE: Final = 16  # its byte in %tsc
     classes=(General,),
 )
 def pause_counter(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
-    if not isinstance(operand, General) or operand.variable.name != "%tsc":
-        return
-    if operand.col * operand.type.size != _PAUSE:
-        return
+    looked_at = not use.subject.parity or use.opcode.mnemonic == "mov"
+    if use.subject.platform.name == "pvc" and looked_at and _pauses(operand):
+        yield Finding("the pause counter is not there on pvc", field.name)
+
+
+@rule(
+    "pause-counter-emitted",
+    "The counter that a thread can wait for came with Gen11.",
+    on=On.OPERAND,
+    page="4 vISA header",
+    by=By.DOCUMENTS,
+    kinds=(DestinationKind,),
+    classes=(General,),
+)
+def pause_counter_emitted(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
     here = use.subject.platform.name
-    lacks = EVERY_PLATFORM - since("icllp") | {"pvc"}
-    if use.subject.parity:  # it looks at moves
-        lacks = frozenset({"pvc"}) if use.opcode.mnemonic == "mov" else frozenset()
-    if here in lacks:
+    if here not in since("icllp") and _pauses(operand):
         yield Finding(f"the pause counter is not there on {here}", field.name)
+
+
+def _pauses(operand: Any) -> bool:
+    """Whether a destination is the pause counter."""
+    if not isinstance(operand, General) or operand.variable.name != "%tsc":
+        return False
+    return operand.col * operand.type.size == _PAUSE
 
 
 def _bytes(offsets: frozenset[int]) -> str:
