@@ -73,14 +73,29 @@ TWICE = function("twice", "add (M1, 8) V(0,0)<1> A(0,0)<1;1,0> A(0,0)<1;1,0>", "
 
 
 def run(kernel: Sequence[str], *functions: str, n: int = 0, device: str = "skl") -> list[int]:
-    """What the kernel leaves in R, lane by lane; lanes that have no result stay -1."""
+    """What the kernel leaves in R on both engines, lane by lane; lanes without a result stay -1."""
     body = "".join(line if line.endswith(":\n") else f"    {line}" for line in
                    (f"{line}\n" for line in kernel))  # fmt: skip
     source = HEAD + BEGIN + body + END + "".join(functions)
-    dev = eumu.Device(device, engine="interp")
-    out = dev.array(np.full(8, -1, np.int32))
-    eumu.load(source.encode(), device=device)["k"].launch(dev, 8, 8, [out.address, n])
-    return [int(x) for x in out.numpy()]
+    found: list[tuple[object, list[int]]] = []
+    for engine in ("interp", "jit"):
+        dev = eumu.Device(device, engine=engine)
+        out = dev.array(np.full(8, -1, np.int32))
+        outcome: object = None
+        try:
+            report = eumu.load(source.encode(), device=device)["k"].launch(
+                dev, 8, 8, [out.address, n]
+            )
+            assert report.engine == engine
+            outcome = report.instructions
+        except Fault as fault:
+            outcome = fault
+        found.append((outcome, [int(x) for x in out.numpy()]))
+    (expected, want), (outcome, got) = found
+    assert str(outcome) == str(expected) and got == want
+    if isinstance(outcome, Fault):
+        raise outcome
+    return got
 
 
 def test_every_activation_has_its_own_variables() -> None:
@@ -147,6 +162,34 @@ def test_two_functions_call_each_other() -> None:
     ]
     want = [(0 if k % 2 == 0 else 1000) + k * (k + 1) for k in range(8)]
     assert run(calls, parity("even", "odd", 0), parity("odd", "even", 1000)) == want
+
+
+def test_a_constant_of_the_callee_is_not_one_of_the_caller() -> None:
+    again = function(
+        "again",
+        "mov (M1, 8) N(0,0)<1> A(0,0)<1;1,0>",
+        "mov (M1, 8) V(0,0)<1> 0x0:d",
+        "mov (M1_NM, 1) S(0,0)<1> 0x3:d",
+        "mov (M1_NM, 8) T(0,0)<1> 0x76543210:uv",
+        "cmp.gt (M1, 8) P1 N(0,0)<1;1,0> 0x0:d",
+        "(!P1) goto (M1, 8) DONE",
+        "mov (M1_NM, 1) S(0,0)<1> 0x5:d",
+        "add (M1_NM, 8) T(0,0)<1> T(0,0)<1;1,0> 0x64:d",
+        "add (M1, 8) A(0,0)<1> N(0,0)<1;1,0> -1:d",
+        "fcall (M1, 8) again 1 1",
+        "add (M1, 8) V(0,0)<1> V(0,0)<1;1,0> S(0,0)<0;1,0>",
+        "add (M1, 8) V(0,0)<1> V(0,0)<1;1,0> T(0,0)<1;1,0>",
+        "DONE:",
+        "fret (M1, 8)",
+        declarations=".decl S v_type=G type=d num_elts=1 align=GRF\n"
+        ".decl T v_type=G type=d num_elts=8 align=GRF\n",
+    )
+    calls = [
+        "mov (M1, 8) %arg(0,0)<1> LANE(0,0)<1;1,0>",
+        "fcall (M1, 8) again 1 1",
+        "mov (M1, 8) R(0,0)<1> %retval(0,0)<1;1,0>",
+    ]
+    assert run(calls, again) == [k * (5 + k + 100) for k in range(8)]
 
 
 @pytest.mark.parametrize("pointer", ["F", "F32"])

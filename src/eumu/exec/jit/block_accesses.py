@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eumu.exec.jit import support
-from eumu.exec.jit.emit import int_type, lane_type, vector_of
+from eumu.exec.jit.emit import MEMCPY, int_type, lane_type, vector_of
 from eumu.exec.jit.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.memory import (
     Access,
@@ -73,7 +73,7 @@ def _store_block(k: Kernel, op: Op) -> None:
 
 
 def _slow(k: Kernel, access: Access, verb: str) -> str:
-    k.e.declarations["llvm.memcpy"] = support.MEMCPY
+    k.e.declarations["llvm.memcpy"] = MEMCPY
     body = support.block_body(access.size, store=access.store)
     return need_slow(k, access, f"slow.{verb}.block{access.size}", body)
 

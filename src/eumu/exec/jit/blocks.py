@@ -9,23 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from eumu.exec.jit import registers as regs
-from eumu.exec.jit.flow import Flow
+from eumu.exec.jit.calls import Calls
 from eumu.exec.jit.kernel import Kernel
 from eumu.exec.jit.layout import FaultKind, Outcome, Record
 from eumu.exec.jit.spill import Resume
-from eumu.ir import Function, Terminator, Value
-
-CALL_DEPTH = 1024
-
-
-def has_calls(function: Function) -> bool:
-    ends = [b.end for b in function.blocks]
-    return any(end is not None and end.name == "call" for end in ends)
-
-
-def frames_size(function: Function, flow: Flow) -> int:
-    """Bytes of a thread's record that call frames take."""
-    return 8 * CALL_DEPTH * (1 + len(flow.waiting)) if has_calls(function) else 0
+from eumu.ir import Terminator, Value
 
 
 class Ends:
@@ -34,8 +22,7 @@ class Ends:
     def __init__(self, k: Kernel, resume: Resume) -> None:
         self.k, self.e, self.resume = k, k.e, resume
         self.word = f"i{k.width}"
-        self.returns: list[int] = []  # call blocks, in the order of their return numbers
-        self.has_calls = has_calls(k.function)
+        self.calls = Calls(self)
 
     def park(self, block: int) -> str:
         return f"%park{block}"
@@ -45,7 +32,7 @@ class Ends:
         entry, word = self.e.entry, self.word
         entry += [f"  %em = alloca {word}", "  %count = alloca i64", "  %limit = alloca i64"]
         entry.append("  %fuel = alloca i64")
-        if self.has_calls:
+        if self.calls.exist:
             entry.append(f"  %alive = alloca {word}")
             self.k.registers.variables["%alive"] = word
         for block in sorted(self.k.flow.waiting):
@@ -77,14 +64,14 @@ class Ends:
     def go(self, block: int, target: int, parked: frozenset[int]) -> None:
         """All executing lanes move to `target`."""
         if target <= block:
-            self._spend(block, target)
+            self.spend(block, target)
         if any(k < target for k in parked):
-            self._wait(target)
+            self.wait(target)
             self.dispatch(parked | {target})
         else:
             self.e.do(f"br label %b{target}")
 
-    def _wait(self, target: int, lanes: str | None = None) -> None:
+    def wait(self, target: int, lanes: str | None = None) -> None:
         """Park the executing lanes (none execute then), or the given ones."""
         e, word = self.e, self.word
         em = lanes if lanes is not None else e.op(f"load {word}, ptr %em")
@@ -106,7 +93,7 @@ class Ends:
             e.label(other)
         e.do(f"br label %{empty}")
 
-    def _spend(self, block: int, target: int) -> None:
+    def spend(self, block: int, target: int) -> None:
         """A back-edge: check the instruction budget."""
         k, e = self.k, self.e
         count = e.op("load i64, ptr %count")
@@ -120,7 +107,7 @@ class Ends:
         if target in self.resume.headers:
             self._yield(block, target, site)
         else:
-            k.fault(FaultKind.FUEL, site, self._lanes(self._alive(block)))
+            k.fault(FaultKind.FUEL, site, self.lanes(self._alive(block)))
         e.label(on)
 
     def _yield(self, block: int, target: int, site: int) -> None:
@@ -130,14 +117,14 @@ class Ends:
         over, out, rest = e.op(f"icmp ugt i64 {count}, {fuel}"), e.name("spent"), e.name("yield")
         e.do(f"br i1 {over}, label %{out}, label %{rest}")
         e.label(out)
-        k.fault(FaultKind.FUEL, site, self._lanes(self._alive(block)))
+        k.fault(FaultKind.FUEL, site, self.lanes(self._alive(block)))
         e.label(rest)
         self.resume.save(target, Outcome.YIELD)
 
     def _alive(self, block: int) -> str:
         """The lanes of the thread that have not ended."""
         e, word = self.e, self.word
-        if self.has_calls:
+        if self.calls.exist:
             return e.op(f"load {word}, ptr %alive")
         alive = e.op(f"load {word}, ptr %em")
         for j in sorted(self._parked(block)):
@@ -145,7 +132,8 @@ class Ends:
             alive = e.op(f"or {word} {alive}, {here}")
         return alive
 
-    def _lanes(self, bits: str | None = None) -> str:
+    def lanes(self, bits: str | None = None) -> str:
+        """The executing lanes, or the given ones, as 64 bits."""
         bits = bits or self.e.op(f"load {self.word}, ptr %em")
         if self.k.width >= 64:
             return bits
@@ -176,7 +164,7 @@ class Ends:
             e.label(label)
             self.go(block, target, self._parked(block))
 
-    def _chosen(self, value: Value, offset: int) -> tuple[str, str]:
+    def chosen(self, value: Value, offset: int) -> tuple[str, str]:
         """The executing lanes in a mask, and those outside it."""
         e, word = self.e, self.word
         em = e.op(f"load {word}, ptr %em")
@@ -196,11 +184,11 @@ class Ends:
         if then == other:
             self.go(block, then, parked)
             return
-        inside, outside = self._chosen(end.args[0], end.attrs["offset"])
+        inside, outside = self.chosen(end.args[0], end.attrs["offset"])
         low, high = min(then, other), max(then, other)
         stay, leave = (inside, outside) if then == low else (outside, inside)
         e, word = self.e, self.word
-        self._wait(high, leave)
+        self.wait(high, leave)
         e.do(f"store {word} {stay}, ptr %em")
         some, on, none = e.op(f"icmp ne {word} {stay}, 0"), e.name("on"), e.name("none")
         e.do(f"br i1 {some}, label %{on}, label %{none}")
@@ -211,8 +199,8 @@ class Ends:
 
     def _ret(self, block: int, end: Terminator) -> None:
         e, word, parked = self.e, self.word, self._parked(block)
-        leaving, rest = self._chosen(end.args[0], end.attrs["offset"])
-        if self.has_calls:
+        leaving, rest = self.chosen(end.args[0], end.attrs["offset"])
+        if self.calls.exist:
             self._end_lanes(leaving)
         if rest != "0":
             e.do(f"store {word} {rest}, ptr %em")
@@ -241,14 +229,14 @@ class Ends:
         k, e = self.k, self.e
         site = k.site(end.inst, "barrier")
         if end.targets[0] <= block:
-            self._spend(block, end.targets[0])
-        if self._parked(block) or self.has_calls:
+            self.spend(block, end.targets[0])
+        if self._parked(block) or self.calls.exist:
             alive, em = self._alive(block), e.op(f"load {self.word}, ptr %em")
             waiting = e.op(f"xor {self.word} {alive}, {em}")
             some, bad, on = e.op(f"icmp ne {self.word} {waiting}, 0"), e.name("bad"), e.name("on")
             e.do(f"br i1 {some}, label %{bad}, label %{on}, !prof !0")
             e.label(bad)
-            k.fault(FaultKind.DIVERGENT, site, self._lanes(), self._lanes(alive))
+            k.fault(FaultKind.DIVERGENT, site, self.lanes(), self.lanes(alive))
             e.label(on)
         self._meet(block, end, site)
 
@@ -276,83 +264,13 @@ class Ends:
 
     def _trap(self, block: int, end: Terminator) -> None:
         site = self.k.site(end.inst, f"trap {end.attrs['reason']}")
-        self.k.fault(FaultKind.TRAP, site, self._lanes())
-
-    # ---- calls
+        self.k.fault(FaultKind.TRAP, site, self.lanes())
 
     def _call(self, block: int, end: Terminator) -> None:
-        e, word = self.e, self.word
-        callee, after = end.targets
-        inside, _ = self._chosen(end.args[0], end.attrs["offset"])
-        some, on, none = e.op(f"icmp ne {word} {inside}, 0"), e.name("on"), e.name("none")
-        e.do(f"br i1 {some}, label %{on}, label %{none}")
-        e.label(none)
-        self.go(block, after, self._parked(block))
-        e.label(on)
-        self._wait(after)
-        depth = self._deeper(block, end)
-        self._save_frame(depth, sorted(self._parked(block) | {after}), block)
-        e.do(f"store {word} {inside}, ptr %em")
-        if callee <= block:
-            self._spend(block, callee)
-        e.do(f"br label %b{callee}")
+        self.calls.call(block, end)
 
-    def _deeper(self, block: int, end: Terminator) -> str:
-        """Count a frame; the old depth."""
-        k, e = self.k, self.e
-        place = e.op(f"getelementptr i64, ptr %rec, i64 {int(Record.DEPTH)}")
-        depth = e.op(f"load i64, ptr {place}")
-        full, bad, on = e.op(f"icmp uge i64 {depth}, {CALL_DEPTH}"), e.name("bad"), e.name("on")
-        e.do(f"br i1 {full}, label %{bad}, label %{on}, !prof !0")
-        e.label(bad)
-        k.fault(FaultKind.CALLS, k.site(end.inst, "call"), self._lanes())
-        e.label(on)
-        e.do(f"store i64 {e.op(f'add i64 {depth}, 1')}, ptr {place}")
-        return depth
-
-    def _frame(self, depth: str) -> str:
-        """The address of a frame: the return number, then a mask for each waiting block."""
-        e, words = self.e, 1 + len(self.k.flow.waiting)
-        index = e.op(f"mul i64 {depth}, {words}")
-        start = e.op(f"add i64 {index}, {int(Record.FRAMES)}")
-        return e.op(f"getelementptr i64, ptr %rec, i64 {start}")
-
-    def _save_frame(self, depth: str, waiting: list[int], block: int) -> None:
-        e, word, frame = self.e, self.word, self._frame(depth)
-        if block not in self.returns:
-            self.returns.append(block)
-        e.do(f"store i64 {self.returns.index(block)}, ptr {frame}")
-        for n, j in enumerate(waiting):
-            place = e.op(f"getelementptr i64, ptr {frame}, i64 {n + 1}")
-            e.do(f"store {word} {e.op(f'load {word}, ptr {self.park(j)}')}, ptr {place}")
-            e.do(f"store {word} 0, ptr {self.park(j)}")
+    _call_indirect = _call
 
     def finish(self) -> None:
-        """The end of a frame: back to its caller, or the end of the thread."""
-        k, e, word = self.k, self.e, self.word
-        e.label("finished")
-        if not self.returns:
-            k.leave(Outcome.END)
-            return
-        place = e.op(f"getelementptr i64, ptr %rec, i64 {int(Record.DEPTH)}")
-        depth = e.op(f"load i64, ptr {place}")
-        outermost = e.op(f"icmp eq i64 {depth}, 0")
-        e.do(f"br i1 {outermost}, label %thread.end, label %frame.end")
-        e.label("thread.end")
-        k.leave(Outcome.END)
-        e.label("frame.end")
-        less = e.op(f"sub i64 {depth}, 1")
-        e.do(f"store i64 {less}, ptr {place}")
-        frame = self._frame(less)
-        number = e.op(f"load i64, ptr {frame}")
-        cases = " ".join(f"i64 {n}, label %return{n}" for n in range(len(self.returns)))
-        e.do(f"switch i64 {number}, label %return0 [ {cases} ]")
-        for n, block in enumerate(self.returns):
-            e.label(f"return{n}")
-            end = k.function.blocks[block].end
-            assert end is not None
-            waiting = sorted(k.flow.parked[block] | {end.targets[1]})
-            for m, j in enumerate(waiting):
-                slot = e.op(f"getelementptr i64, ptr {frame}, i64 {m + 1}")
-                e.do(f"store {word} {e.op(f'load {word}, ptr {slot}')}, ptr {self.park(j)}")
-            self.dispatch(waiting)
+        """The end of a frame or of the thread."""
+        self.calls.finish()

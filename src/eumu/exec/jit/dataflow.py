@@ -22,7 +22,13 @@ def analyse(function: Function, facts: Facts) -> Analysis:
     while work:
         i = work.pop(0)
         state = run_block(function, i, dict(analysis.entry[i]), facts)
-        leaving = {slot: shape for slot, shape in state.items() if not shape.active}
+        end = function.blocks[i].end
+        lost = facts.restored if end is not None and end.name == "ret" else frozenset()
+        leaving = {
+            slot: shape
+            for slot, shape in state.items()
+            if not shape.active and slot.root not in lost
+        }
         for j in facts.flow.edges.get(i, ()):
             old = analysis.entry.get(j)
             new = leaving if old is None else _meet(old, leaving)

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 from eumu.types import BF, BOOL, DF, HF, F, Type
 
+MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+
 
 def scalar_type(type: Type) -> str:
     """The LLVM type of one lane."""

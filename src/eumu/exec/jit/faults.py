@@ -11,7 +11,7 @@ from eumu import addresses
 from eumu.errors import Fault, Span
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host, Refusal
-from eumu.exec.jit.blocks import CALL_DEPTH
+from eumu.exec.jit.calls import CALL_DEPTH
 from eumu.exec.jit.kernel import Site
 from eumu.exec.jit.launch import Compiled, Worker
 from eumu.exec.jit.layout import Context, FaultKind, Record, ThreadState
@@ -57,6 +57,10 @@ class Report:
             address = self.worker.get(Context.FAULT_ADDRESS)
             reason = f"register-indirect access at {address:#x} is outside every variable"
             return self._at(reason, site.inst, self._shifted(site, lanes), address)
+        if self.kind is FaultKind.NO_FUNCTION:
+            address = self.worker.get(Context.FAULT_ADDRESS)
+            reason = f"call of address {address:#x}, where no function is"
+            return self._at(reason, site.inst, lanes, address)
         if self.kind is FaultKind.CALLS:
             return self._at(f"more than {CALL_DEPTH} nested calls", site.inst)
         return self._at(site.what.removeprefix("trap "), site.inst, lanes)

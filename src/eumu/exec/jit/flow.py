@@ -30,6 +30,11 @@ class Flow:
         return not self.partial[block] and not self.parked[block]
 
 
+def is_call(end: Terminator | None) -> bool:
+    """Whether a block ends with a call of any kind."""
+    return end is not None and end.name in ("call", "call_indirect")
+
+
 Step = tuple[int, frozenset[int]]
 
 
@@ -75,7 +80,7 @@ def analyse(function: Function, full_masks: Callable[[int, Value], bool]) -> Flo
             raise InternalError(f"IR block {function.blocks[i].label} has no terminator")
         for target, parked, partial in _exits(flow, i, end, full_masks):
             enter(target, i, parked, partial)
-    _add_returns(function, flow)
+    _add_returns(function, flow, full_masks)
     return flow
 
 
@@ -104,12 +109,11 @@ def _exits(
         if not everybody:
             for j, rest in go(end.targets[0], parked, flow):
                 yield j, rest, True
-    elif end.name == "call_indirect" or end.attrs.get("saves"):
-        raise Unsupported("calls of function pointers and recursion on the fast engine")
-    elif end.name == "call":
-        callee, after = end.targets
+    elif is_call(end):
+        *callees, after = end.targets
         all_lanes = flow.full(i) and full_masks(i, end.args[0])
-        yield callee, frozenset(), partial or not all_lanes
+        for callee in callees:
+            yield callee, frozenset(), partial or not all_lanes
         flow.waiting.add(after)
         for j, rest in resume(parked | {after}):
             yield j, rest, partial
@@ -117,20 +121,21 @@ def _exits(
         raise InternalError(f"IR terminator {end.name}")
 
 
-def _add_returns(function: Function, flow: Flow) -> None:
+def _add_returns(function: Function, flow: Flow, full_masks: Callable[[int, Value], bool]) -> None:
     """Edges from every block that can empty a frame to what runs in the caller."""
     resumed: set[int] = set()
     calls: set[int] = set()
     for i in flow.parked:
         end = function.blocks[i].end
-        if end is not None and end.name == "call":
+        if end is not None and is_call(end):
             calls.add(i)
-            resumed |= {j for j, _ in resume(flow.parked[i] | {end.targets[1]})}
+            resumed |= {j for j, _ in resume(flow.parked[i] | {end.targets[-1]})}
     for i in flow.parked:
         end = function.blocks[i].end
         if end is not None and end.name == "ret":
             flow.edges.setdefault(i, set()).update(resumed)
-    for i in calls:  # the call itself goes to the callee; what follows comes from a return
+    for i in calls:
         end = function.blocks[i].end
         assert end is not None
-        flow.edges[i] = {end.targets[0]}
+        if full_masks(i, end.args[0]):  # what follows comes from a return, never from the call
+            flow.edges[i] = set(end.targets[:-1])

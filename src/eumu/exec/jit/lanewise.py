@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from eumu.exec.jit.flow import Flow
+from eumu.exec.jit.flow import Flow, is_call
 from eumu.exec.jit.patterns import LANE_WISE
 from eumu.ir import Function, Op, RootKind, Terminator
 
@@ -46,7 +46,7 @@ class _Lanewise:
 def free_writes(function: Function, flow: Flow) -> frozenset[Place]:
     """The writes that need not keep the lanes that do not execute."""
     ends = [function.blocks[i].end for i in flow.parked]
-    if any(end is not None and end.name == "call" for end in ends):
+    if any(map(is_call, ends)):
         return frozenset()  # lanes wait in other frames too
     found = _Lanewise(function)
     found.bad |= _entangled(function)

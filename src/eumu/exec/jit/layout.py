@@ -103,6 +103,7 @@ class FaultKind(IntEnum):
     INDIRECT = 8  # register-indirect access outside the roots
     CALLS = 9  # too deep
     MESSAGE = 10  # the host did not answer
+    NO_FUNCTION = 11  # call of an address where none is
 
 
 class Record(IntEnum):

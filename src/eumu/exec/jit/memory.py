@@ -192,7 +192,10 @@ def need_slow(k: Kernel, access: Access, name: str, body: str, bits: int = 0) ->
         fast = "  br label %slow\n"
         if bits and width > 1:
             count = access.size * 8 // bits
-            part = fast_part if k.gathers else lane_part
+            # A vector stores one element of all lanes at a time: where lanes with several elements
+            # overlap, a lower lane's last one would hide a higher lane's first.
+            at_once = k.gathers and not (access.store and count > 1)
+            part = fast_part if at_once else lane_part
             fast = part(e.declarations, access.space, bits, count, width, access.store)
         e.support[function] = support.lane_loop(
             function, access.space, access.size, access.store, body, fast

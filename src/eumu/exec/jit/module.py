@@ -16,10 +16,10 @@ from eumu.exec.jit import (
     special,
     state,
     stores,
-    support,
 )
 from eumu.exec.jit import registers as regs
-from eumu.exec.jit.blocks import Ends, frames_size
+from eumu.exec.jit.blocks import Ends
+from eumu.exec.jit.calls import frames_size, saved_roots
 from eumu.exec.jit.dataflow import analyse as analyse_patterns
 from eumu.exec.jit.driver import driver
 from eumu.exec.jit.emit import Emitter, vector_of
@@ -79,6 +79,7 @@ def build(function: Function, special: Special, target: Target) -> Module:
         special.full_threads,
         _input_slots(function, special),
         _reach(function),
+        saved_roots(function),
     )
     e = Emitter(half_conversions=target.half_conversions)
     registers = regs.cut(function, 8 * Record.FRAMES + frames_size(function, flow))
@@ -177,11 +178,7 @@ def _start(k: Kernel, ends: Ends, special: Special) -> None:
         if given.root.name in k.registers.memory:
             target = regs.byte_pointer(e, k.registers, given.root, given.offset)
             source = e.op(f"getelementptr i8, ptr %payload, i64 {given.payload_offset}")
-            e.declarations["llvm.memcpy"] = support.MEMCPY
-            e.do(
-                f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source},"
-                f" i64 {given.size}, i1 false)"
-            )
+            regs.copy_bytes(e, target, source, given.size)
         for part in k.registers.parts.get(given.root.name, []):
             _fill(k, part, given.offset, given.payload_offset, given.size)
     for slot, shape in k.facts.inputs.items():
@@ -191,7 +188,7 @@ def _start(k: Kernel, ends: Ends, special: Special) -> None:
     if k.facts.full_threads:
         lanes = "-1"
     e.do(f"store i{k.width} {lanes}, ptr %em")
-    if ends.has_calls:
+    if ends.calls.exist:
         e.do(f"store i{k.width} {lanes}, ptr %alive")
     e.do("br label %b0")
 

@@ -55,6 +55,7 @@ class Facts:
     full_threads: bool
     inputs: dict[Slot, Shape]
     blocked: frozenset[str] = frozenset()  # roots that indirect writes can reach
+    restored: frozenset[str] = frozenset()  # roots that a return may put back
 
 
 State = dict[Slot, Shape]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import gcd
 
 from eumu.errors import InternalError, Unsupported
-from eumu.exec.jit.emit import Emitter, lane_type, scalar_type, vector_of
+from eumu.exec.jit.emit import MEMCPY, Emitter, lane_type, scalar_type, vector_of
 from eumu.ir import Function, Region, Root, RootKind
 from eumu.types import Type
 
@@ -219,6 +219,11 @@ def _insert(e: Emitter, part: Part, units: str, indices: list[int]) -> str:
 def byte_pointer(e: Emitter, registers: Registers, root: Root, offset: int) -> str:
     """The address of a byte of a memory root."""
     return e.op(f"getelementptr i8, ptr %rec, i64 {registers.memory[root.name][1] + offset}")
+
+
+def copy_bytes(e: Emitter, target: str, source: str, size: int) -> None:
+    e.declarations["llvm.memcpy"] = MEMCPY
+    e.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)")
 
 
 def _runs(offsets: Sequence[int], size: int) -> bool:

@@ -282,9 +282,6 @@ def store_body(bits: int, count: int) -> str:
     return _copy(bits, count, "%q", "%p")
 
 
-MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
-
-
 def block_body(size: int, *, store: bool) -> str:
     """Copy the bytes of the only lane to data or from there."""
     target, source = ("%p", "%data") if store else ("%data", "%p")
