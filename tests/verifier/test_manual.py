@@ -1,0 +1,27 @@
+"""`docs/rules.md` is what the rules say of themselves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from eumu.verify import BROKEN_BY_THE_COMPILER, RULES
+from eumu.verify.manual import rules_page
+
+PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
+
+
+def test_the_page_is_current() -> None:
+    assert PAGE.read_text() == rules_page(), "python -m eumu.verify > docs/rules.md"
+
+
+def test_the_command_prints_it() -> None:
+    command = [sys.executable, "-m", "eumu.verify"]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == rules_page()
+
+
+def test_every_rule_stands_there_once() -> None:
+    page = rules_page()
+    assert all(page.count(f"\n| `{code}` |") == 1 for code in RULES)
+    assert all(f"| {does} |" in page for does in BROKEN_BY_THE_COMPILER.values())
