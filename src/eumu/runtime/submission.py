@@ -1,0 +1,393 @@
+"""A launch as a driver submits it: command bytes in device memory, and what comes back from them.
+
+On Gen9 a :class:`Grid` can be written as a batch, with the heaps that the batch points to, and read
+back by the command streamer.  What commands do not say comes from the kernel that stands at the
+Kernel Start Pointer: code, payload offsets, addresses of symbols, the bound on instructions.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.device.commands import (
+    CommandError,
+    MediaJob,
+    MemoryBus,
+    Stop,
+    Streamer,
+    WalkerJob,
+    encode,
+    gpgpu,
+    mi,
+    render,
+)
+from eumu.device.memory import Allocation
+from eumu.device.state.fields import StateError
+from eumu.device.state.sampler import BindingTableState
+from eumu.device.state.surface import SurfaceState, SurfaceType
+from eumu.device.surfaces.codes import SurfaceFormat
+from eumu.errors import Diagnostic, LaunchError, Unsupported
+from eumu.exec.grid import BufferSurface, Grid
+from eumu.exec.state import existing_lanes, thread_payloads
+from eumu.runtime.device import Device
+
+__all__ = ["Submission", "grids_of"]
+
+_GRF: Final = 32
+_MOST_THREADS: Final = 64  # of a group: the width counter of GPGPU_WALKER
+_MOST_SURFACES: Final = 240
+_SIMD: Final = {8: gpgpu.SimdSize.SIMD8, 16: gpgpu.SimdSize.SIMD16, 32: gpgpu.SimdSize.SIMD32}
+
+# The kernels whose code lies in a device's memory, by address: a grid of each as a pattern.
+_CODE: WeakKeyDictionary[Device, dict[int, Grid]] = WeakKeyDictionary()
+
+
+@dataclass(slots=True)
+class Submission:
+    """One launch in device memory; freed by `close`, or at the end of a `with` block.
+
+    `batch` is the device address of the command buffer, `size` its bytes.
+    """
+
+    device: Device
+    batch: int
+    size: int
+    findings: list[Diagnostic] = field(default_factory=list)
+    _stack: ExitStack = field(default_factory=ExitStack, repr=False)
+
+    @classmethod
+    def of(cls, device: Device, grid: Grid, code: bytes = bytes(64)) -> Submission:
+        """Write a grid; `code` is what lies at the Kernel Start Pointer.
+
+        LaunchError for platforms without these commands and for groups of more than 64 threads.
+        """
+        _check(device, grid)
+        with ExitStack() as stack:
+            writer = _Writer(device, grid, stack)
+            kernel = writer.place(code or bytes(64), "kernel code")
+            surfaces = writer.surfaces()
+            dynamic, constants = writer.dynamic()
+            commands = writer.commands(kernel.start, surfaces.start, dynamic.start, constants)
+            batch = writer.place(commands, "the batch buffer")
+            known = _CODE.setdefault(device, {})
+            known[kernel.start] = grid
+            stack.callback(known.pop, kernel.start, None)
+            return cls(device, batch.start, len(commands), _stack=stack.pop_all())
+        raise AssertionError
+
+    @property
+    def bytes(self) -> bytes:
+        """The command buffer."""
+        return MemoryBus(self.device.memory).read(self.batch, self.size, "a copy")
+
+    def grid(self) -> Grid:
+        """The launch as its bytes say it now."""
+        found, self.findings = grids_of(self.device, self.batch)
+        if len(found) != 1:
+            raise LaunchError(f"the batch starts {len(found)} grids, not one")
+        return found[0]
+
+    def keep(self, resources: ExitStack) -> None:
+        """Close these with the submission."""
+        self._stack.push(resources)
+
+    def close(self) -> None:
+        """Free the heaps and the batch."""
+        self._stack.close()
+
+    def __enter__(self) -> Submission:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def grids_of(device: Device, address: int) -> tuple[list[Grid], list[Diagnostic]]:
+    """The grids that a batch at a device address starts, and what the rules say of the batch."""
+    found: list[Grid] = []
+    bus = MemoryBus(device.memory)
+
+    def take(job: WalkerJob | MediaJob) -> bool:
+        if isinstance(job, MediaJob):
+            raise Unsupported(f"{job.command}: threads of the media pipeline have no kernel here")
+        found.append(_grid(device, bus, job))
+        return True
+
+    streamer = Streamer(bus, take)
+    stop = streamer.start(address)
+    if stop is not Stop.END:
+        raise LaunchError(f"the batch at {address:#x} stops: {stop.value}")
+    return found, list(streamer.findings)
+
+
+def _check(device: Device, grid: Grid) -> None:
+    if device.platform.generation != "gen9":
+        raise LaunchError(
+            f"{device.platform} has no GPGPU_WALKER of Gen9; via='commands' is for skl and bxt"
+        )
+    if grid.threads_per_group > _MOST_THREADS:
+        raise LaunchError(
+            f"a group has {grid.threads_per_group} threads;"
+            f" GPGPU_WALKER starts at most {_MOST_THREADS}"
+        )
+
+
+class _Writer:
+    """Puts heaps into device memory; they are freed with `stack`."""
+
+    def __init__(self, device: Device, grid: Grid, stack: ExitStack) -> None:
+        self.device, self.grid, self._stack = device, grid, stack
+
+    def place(self, data: bytes, name: str) -> Allocation:
+        """A copy in memory, on a multiple of 4096 bytes."""
+        memory = self.device.memory
+        allocation = memory.allocate(max(4096, -(-len(data) // 4096) * 4096), name)
+        self._stack.callback(memory.free, allocation.start)
+        memory.view(allocation)[: len(data)] = memoryview(data)
+        return allocation
+
+    def surfaces(self) -> Allocation:
+        """The binding table, then a surface state for each entry."""
+        table = self.grid.surfaces
+        count = max(table, default=-1) + 1
+        if count > _MOST_SURFACES:
+            raise LaunchError(f"{count} binding table entries; {_MOST_SURFACES} are possible")
+        start = -(-4 * count // 64) * 64
+        entries = bytearray(start)
+        states = b""
+        null = SurfaceState(surface_type=SurfaceType.NULL)
+        for index in range(count):
+            entry = BindingTableState(surface_state_pointer=start + 64 * index)
+            entries[4 * index : 4 * index + 4] = entry.encode()
+            surface = table.get(index)
+            states += (_raw(surface) if surface is not None else null).encode()
+        return self.place(bytes(entries) + states, "the surface state heap")
+
+    def dynamic(self) -> tuple[Allocation, int]:
+        """The interface descriptor, then the constants from byte 64 on; and their size."""
+        cross, pieces = self._constants()
+        descriptor = gpgpu.InterfaceDescriptorData(
+            kernel_start_pointer=0,
+            constant_urb_entry_read_length=len(pieces[0]) // _GRF,
+            cross_thread_constant_data_read_length=len(cross) // _GRF,
+            barrier_enable=any(
+                op.name == "barrier" for b in self.grid.function.blocks for op in b.ops
+            ),
+            shared_local_memory_size=gpgpu.SharedLocalMemorySize(_slm_code(self.grid.slm_bytes)),
+            number_of_threads_in_gpgpu_thread_group=self.grid.threads_per_group,
+        )
+        data = descriptor.encode().ljust(64, b"\0") + cross + b"".join(pieces)
+        return self.place(data, "the dynamic state heap"), len(data) - 64
+
+    def _constants(self) -> tuple[bytes, list[bytes]]:
+        """Constants of all threads, and those of each thread of a group."""
+        payload = self.grid.payload
+        rows = thread_payloads(self.grid, 0, 1)
+        if payload.local_id_offset is None:
+            pieces = [b""] * len(rows)
+        else:
+            size = 3 * payload.local_id_pitch
+            own = rows[:, payload.local_id_offset : payload.local_id_offset + size]
+            pieces = [row.tobytes() for row in own]
+        cross = payload.cross_thread
+        if len(cross) % _GRF or len(cross) // _GRF > 255:
+            raise LaunchError(f"{len(cross)} bytes of cross-thread data cannot be loaded")
+        return cross, pieces
+
+    def commands(self, kernel: int, surfaces: int, dynamic: int, size: int) -> bytes:
+        """The batch, in the order that drivers use; `size` is that of the constants."""
+        grid = self.grid
+        lanes = existing_lanes(grid)[-1]
+        mask = int(sum(1 << int(k) for k in np.flatnonzero(lanes)))
+        scratch = _scratch_code(grid.scratch_bytes)
+        threads = self.device.platform.hardware_threads
+        x, y, z = grid.group_count
+        batch = [
+            render.PipelineSelect(mask_bits=3, pipeline_selection=render.PipelineSelection.GPGPU),
+            render.StateBaseAddress(
+                **_base("surface_state", surfaces),
+                **_base("dynamic_state", dynamic),
+                **_base("instruction", kernel),
+            ),
+            render.PipeControl(
+                command_streamer_stall_enable=True, state_cache_invalidation_enable=True
+            ),
+            gpgpu.MediaVfeState(
+                maximum_number_of_threads=threads - 1,
+                number_of_urb_entries=2,
+                urb_entry_allocation_size=2,
+                curbe_allocation_size=-(-size // 64) * 2,
+                per_thread_scratch_space=max(scratch, 0),
+                # The scratch space is the engine's; a base that is not zero says that there is one.
+                scratch_space_base_pointer=1024 if scratch >= 0 else 0,
+            ),
+            *_curbe(size),
+            gpgpu.MediaInterfaceDescriptorLoad(interface_descriptor_total_length=32),
+            gpgpu.GpgpuWalker(
+                simd_size=_SIMD[grid.function.width],
+                thread_width_counter_maximum=grid.threads_per_group - 1,
+                thread_group_id_x_dimension=x,
+                thread_group_id_y_dimension=y,
+                thread_group_id_z_dimension=z,
+                right_execution_mask=mask,
+                bottom_execution_mask=0xFFFFFFFF,
+            ),
+            gpgpu.MediaStateFlush(),
+            mi.MiBatchBufferEnd(),
+        ]
+        return encode(batch)
+
+
+def _curbe(size: int) -> list[gpgpu.MediaCurbeLoad]:
+    if not size:
+        return []
+    return [gpgpu.MediaCurbeLoad(curbe_total_data_length=size, curbe_data_start_address=64)]
+
+
+def _base(name: str, address: int) -> dict[str, Any]:
+    return {f"{name}_base_address": address, f"{name}_base_address_modify_enable": True}
+
+
+def _slm_code(size: int) -> int:
+    """0 for none, else n for 512 << n bytes at least."""
+    return (max(size, 1024) - 1).bit_length() - 9 if size else 0
+
+
+def _scratch_code(size: int) -> int:
+    """n for 1024 << n bytes at least, -1 for none."""
+    return (max(size, 1024) - 1).bit_length() - 10 if size else -1
+
+
+def _raw(surface: BufferSurface) -> SurfaceState:
+    """The state of a raw buffer: its size less one over width, height and depth."""
+    last = surface.size - 1
+    return SurfaceState(
+        surface_type=SurfaceType.BUFFER,
+        surface_format=SurfaceFormat.RAW,
+        width=last & 0x7F,
+        height=last >> 7 & 0x3FFF,
+        depth=last >> 21 & 0x7FF,
+        surface_base_address=surface.address,
+    )
+
+
+# ---- and back
+
+
+def _grid(device: Device, bus: MemoryBus, job: WalkerJob) -> Grid:
+    """The grid of a job; LaunchError or Unsupported for what no kernel here can be given."""
+    pattern = _CODE.get(device, {}).get(job.kernel)
+    if pattern is None:
+        raise LaunchError(f"no kernel of this device starts at {job.kernel:#x}")
+    if job.simd != pattern.function.width:
+        raise LaunchError(
+            f"GPGPU_WALKER runs SIMD{job.simd}; the kernel {pattern.function.name} has"
+            f" {pattern.function.width} lanes"
+        )
+    if any(job.first):
+        raise Unsupported(f"GPGPU_WALKER that starts at group {job.first}, not at (0, 0, 0)")
+    cross_thread = _cross_thread(job, pattern)
+    base, per_thread = job.scratch
+    return replace(
+        pattern,
+        group_count=job.last,
+        local_size=_local_size(job, pattern),
+        payload=replace(pattern.payload, cross_thread=cross_thread),
+        surfaces=_surfaces(device, bus, job, pattern),
+        slm_bytes=job.slm_bytes,
+        scratch_bytes=per_thread if base else 0,
+    )
+
+
+def _cross_thread(job: WalkerJob, pattern: Grid) -> bytes:
+    need = max((i.payload_offset + i.size for i in pattern.function.inputs), default=0)
+    need -= pattern.payload.cross_thread_offset
+    if len(job.cross_thread) < need:
+        raise LaunchError(
+            f"the kernel {pattern.function.name} reads {need} bytes of cross-thread data;"
+            f" the interface descriptor loads {len(job.cross_thread)}"
+        )
+    return job.cross_thread
+
+
+def _local_size(job: WalkerJob, pattern: Grid) -> tuple[int, int, int]:
+    """What the masks and the local ids of the threads say."""
+    lanes = sum(job.lanes(t).bit_count() for t in range(job.threads))
+    found = lanes, 1, 1
+    pitch, offset = pattern.payload.local_id_pitch, pattern.payload.local_id_offset
+    if offset is not None:
+        ids = _ids(job, pitch)
+        if ids.size:
+            x, y, z = (int(axis.max()) + 1 for axis in ids)
+            found = x, y, z
+    whole = replace(pattern, local_size=found, group_count=(1, 1, 1))
+    same = prod(found) == lanes and whole.threads_per_group == job.threads
+    if same:
+        expected = existing_lanes(whole)
+        masks = [job.lanes(t) for t in range(job.threads)]
+        same = all(
+            masks[t] == sum(1 << int(k) for k in np.flatnonzero(expected[t]))
+            for t in range(job.threads)
+        )
+    if same and offset is not None:
+        rows = thread_payloads(whole, 0, 1)[:, offset : offset + 3 * pitch]
+        given = np.array([np.frombuffer(p, np.uint8) for p in job.per_thread])
+        used = np.repeat(np.tile(expected, (1, 3)).reshape(job.threads, 3, -1), 2, axis=2)
+        width = used.shape[2]
+        cut = (a.reshape(job.threads, 3, pitch)[:, :, :width] for a in (rows, given))
+        left, right = cut
+        same = bool((left[used] == right[used]).all())
+    if not same:
+        raise Unsupported(
+            "masks and local ids that are not those of a box of work items, x fastest"
+        )
+    return found
+
+
+def _ids(job: WalkerJob, pitch: int) -> NDArray[np.uint16]:
+    """Local ids of the lanes that run, uint16[3, lanes]."""
+    if any(len(piece) < 3 * pitch for piece in job.per_thread):
+        raise LaunchError(
+            f"the kernel takes {3 * pitch} bytes of local ids a thread;"
+            f" the interface descriptor loads {len(job.per_thread[0])}"
+        )
+    axes = []
+    for axis in range(3):
+        lanes = [
+            np.frombuffer(piece, np.uint16, job.simd, axis * pitch)[
+                [bool(job.lanes(t) >> k & 1) for k in range(job.simd)]
+            ]
+            for t, piece in enumerate(job.per_thread)
+        ]
+        axes.append(np.concatenate(lanes))
+    return np.array(axes)
+
+
+def _surfaces(
+    device: Device, bus: MemoryBus, job: WalkerJob, pattern: Grid
+) -> dict[int, BufferSurface]:
+    """The binding table's entries that the kernel uses."""
+    found = {}
+    for index in pattern.surfaces:
+        entry = BindingTableState.decode(
+            bus.read(job.binding_table + 4 * index, 4, f"binding table entry {index}")
+        )
+        at = job.bases.surface + entry.surface_state_pointer
+        try:
+            state = SurfaceState.decode(bus.read(at, 64, f"surface state {index}"))
+        except StateError as error:
+            raise CommandError(f"surface {index}: {error}", error.field) from None
+        if state.surface_type is SurfaceType.NULL:
+            continue
+        if state.surface_type is not SurfaceType.BUFFER:
+            raise Unsupported(f"surface {index} is {state.surface_type.name}, not a buffer")
+        size = (state.width | state.height << 7 | state.depth << 21) + 1
+        found[index] = BufferSurface(state.surface_base_address, size, device.strict_bounds)
+    return found
