@@ -122,6 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_explain(commands)
     _add_isa(commands)
     _add_state(commands)
+    _add_commands(commands)
     return parser
 
 
@@ -266,3 +267,15 @@ def _add_state(commands: _Commands[argparse.ArgumentParser]) -> None:
     state.add_argument("--offset", metavar="N", default="0", help="the first byte")
     state.add_argument("--count", metavar="N", help="objects; as many as there are if left out")
     state.add_argument("--all", action="store_true", help="show fields that are 0, too")
+
+
+def _add_commands(commands: _Commands[argparse.ArgumentParser]) -> None:
+    batch = _command(commands, "commands", "print a batch of Gen9 commands in words")
+    batch.add_argument("file", help="the bytes of a command buffer")
+    batch.add_argument("--offset", metavar="N", default="0", help="the first byte")
+    batch.add_argument(
+        "--base",
+        metavar="ADDRESS",
+        default="0",
+        help="the address of the first command, for places",
+    )
