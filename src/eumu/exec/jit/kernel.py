@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from eumu.exec.jit import registers as regs
 from eumu.exec.jit.dataflow import Analysis
@@ -18,9 +19,9 @@ from eumu.exec.jit.emit import Emitter, literal, scalar_type, vector_literal
 from eumu.exec.jit.flow import Flow
 from eumu.exec.jit.lanes import Lanes, Pattern, Shape, shape_of_constants, vector_of_pattern
 from eumu.exec.jit.layout import SITE_WORDS, Context, FaultKind, Outcome, Record
-from eumu.exec.jit.patterns import Facts, Known, Slot, State, find, know
+from eumu.exec.jit.patterns import LANE_WISE, Facts, Known, Slot, State, find, know
 from eumu.exec.jit.scalars import scalars_of
-from eumu.ir import Function, Op, Value
+from eumu.ir import Function, Op, Root, Value
 from eumu.types import Type
 
 
@@ -32,6 +33,7 @@ class Target:
     masked_stores: bool = True  # of 4- and 8-byte lanes
     gathers: bool = True  # loads of a vector of addresses are worth it
     octet_products: bool = False  # sums of four products of octets, x86's AVX512-VNNI
+    embedded_rounding: bool = False  # instructions can name their rounding mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ class Kernel:
     shadows: dict[tuple[Slot, Shape], tuple[list[str], str]] = field(default_factory=dict)
     written: dict[Slot, tuple[Lanes, Type]] = field(default_factory=dict)  # in this block
     pads: dict[tuple[str, str], str] = field(default_factory=dict)
+    pointees: dict[int, Root] | None = None  # of register-indirect accesses, when first wanted
+    delayed: list[Any] = field(default_factory=list)  # register-indirect writes not emitted yet
     block: int = 0
     place: int = 0  # of the operation in the block
     cost: int = 0  # instructions of the block
@@ -134,7 +138,17 @@ class Kernel:
         self.written = {}
         for place, op in enumerate(self.function.blocks[index].ops):
             self.place = place
+            if self.delayed and not self._passes(op):
+                FLUSH[0](self)
             self.lower(op)
+        if self.delayed:
+            FLUSH[0](self)
+
+    def _passes(self, op: Op) -> bool:
+        """Whether an operation may come before register-indirect writes that precede it."""
+        if op.name in ("read", "write"):
+            return op.attrs["root"].name not in self.registers.memory
+        return op.name in _PASSING
 
     def lower(self, op: Op) -> None:
         known = [self.known[a.id] for a in op.args]
@@ -159,6 +173,7 @@ class Kernel:
         if op.results:
             lanes = self.values[op.results[0].id]
             lanes.full, lanes.executing, lanes.bits = result.full, result.executing, result.bits
+            lanes.possible = result.possible
 
     def _slot_of(self, op: Op) -> tuple[Slot, int] | None:
         if op.name != "read" or op.result.width == 1:
@@ -293,6 +308,15 @@ def _of_pattern(e: Emitter, type: Type, pattern: Pattern, cold: bool) -> str:
 def literal_zero(scalar: str) -> str:
     return "0.0" if scalar in ("float", "double") else "0"
 
+
+# What neither touches registers in memory nor can fault; and what emits delayed writes.
+# fmt: off
+_PASSING = LANE_WISE | {
+    "const", "splat", "shuffle", "concat", "bitcast", "root_address", "exec_mask", "bits_mask",
+    "mask_bits", "read_flag", "write_flag", "write_indirect",
+}
+# fmt: on
+FLUSH: list[Callable[[Kernel], None]] = []
 
 # The operations that are not lane-wise; the modules that lower them add themselves.
 LOWERINGS: dict[str, Callable[[Kernel, Op], None]] = {}

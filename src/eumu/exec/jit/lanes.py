@@ -82,6 +82,7 @@ class Lanes:
     bits: tuple[int, ...] | None = None
     full: bool = False
     executing: bool = False
+    possible: int | None = None  # of a mask: the lanes that may be set
     origin: Lanes | None = None  # what was written to the root that this value was read from
     cost: int = 1  # operations that make it
 

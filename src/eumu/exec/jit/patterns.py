@@ -44,6 +44,7 @@ class Known:
     bits: tuple[int, ...] | None = None
     full: bool = False
     executing: bool = False
+    possible: int | None = None  # of a mask: the lanes that may be set, a bit each
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,9 @@ def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) 
     if op.name in ("write", "write_indirect"):
         _write(op, args, state, facts)
         return Known()
+    if op.name == "write_flag":
+        _write_flag(op, args, state)
+        return Known()
     if not op.results:
         return Known()
     result = op.results[0]
@@ -107,6 +111,8 @@ def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) 
         inside = op.attrs["offset"] + result.width <= facts.width
         full = inside and facts.full_threads and facts.flow.full(block)
         return Known(SCALAR if result.width == 1 else None, full=full, executing=True)
+    if op.name in ("bits_mask", "read_flag"):
+        return _constant_mask(op, args, state)
     if result.type is BOOL and op.name in ("and", "or", "shuffle", "concat", "splat"):
         return _mask(op, args)
     bits = _folded(op, args, state)
@@ -150,6 +156,7 @@ FOLDS: dict[str, Callable[..., int]] = {
     "shl": lambda t, x, y: x << (y & (t.bits - 1)),
     "shr": lambda t, x, y: x >> (y & (t.bits - 1)),
     "splat": lambda t, x: x,
+    "shuffle": lambda t, x: x,
 }
 FOLDS["convert"] = FOLDS["splat"]
 
@@ -161,8 +168,46 @@ def _constant(op: Op) -> Known:
     found = None
     if not result.type.is_float or len(set(bits)) == 1:
         found = shape_of_constants(bits, result.type.bits or 1)
-    full = result.type is BOOL and all(bits)
-    return Known(found[0] if found else None, bits, full)
+    if result.type is BOOL:
+        return Known(found[0] if found else None, bits, all(bits), possible=_packed(bits))
+    return Known(found[0] if found else None, bits)
+
+
+def _packed(bits: Sequence[int]) -> int:
+    """A mask's lanes as an integer."""
+    return sum(1 << lane for lane, bit in enumerate(bits) if bit)
+
+
+def _flag_slot(op: Op, width: int) -> Slot:
+    start = op.attrs["offset"]
+    return Slot(op.attrs["root"].name, tuple(range(start, start + width)), 1)
+
+
+def _write_flag(op: Op, args: Sequence[Known], state: State) -> None:
+    slot = _flag_slot(op, op.args[0].width)
+    kill(state, slot)
+    bits = args[0].bits
+    if bits is not None and args[1].full:
+        state[slot] = Shape(1, (0,) * len(bits), constant=_packed(bits))
+
+
+def _constant_mask(op: Op, args: Sequence[Known], state: State) -> Known:
+    """A mask made of a constant, or read from a flag that holds one."""
+    width = op.result.width
+    found: int | None = None
+    if op.name == "bits_mask":
+        found = args[0].bits[0] if args[0].bits is not None else None
+    else:
+        wanted = _flag_slot(op, width)
+        for slot, shape in state.items():
+            start = wanted.offsets[0] - slot.offsets[0]
+            inside = slot.root == wanted.root and 0 <= start <= len(slot.offsets) - width
+            if inside and shape.constant is not None:
+                found = shape.constant >> start
+    if found is None:
+        return Known(SCALAR if width == 1 else None)
+    bits = tuple(found >> lane & 1 for lane in range(width))
+    return Known(SCALAR if width == 1 else None, bits, all(bits), possible=_packed(bits))
 
 
 def _mask(op: Op, args: Sequence[Known]) -> Known:
@@ -177,7 +222,15 @@ def _mask(op: Op, args: Sequence[Known]) -> Known:
         and all(a.shape and a.shape.groups == 1 and a.shape.uniform for a in args)
     )
     shape = Shape(1, (0,) * width) if width == 1 or uniform else None
-    return Known(shape, full=full, executing=executing)
+    possible = None
+    if op.name == "and":
+        for a in args:
+            if a.possible is not None:
+                possible = a.possible if possible is None else possible & a.possible
+        if possible is not None and all(a.full or a.bits is not None for a in args):
+            bits = tuple(possible >> lane & 1 for lane in range(width))
+            return Known(shape, bits, full, executing, possible)
+    return Known(shape, full=full, executing=executing, possible=possible)
 
 
 def _write(op: Op, args: Sequence[Known], state: State, facts: Facts) -> None:

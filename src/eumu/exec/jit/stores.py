@@ -20,7 +20,7 @@ from eumu.exec.jit.memory import (
 from eumu.ir import Op
 from eumu.types import Type
 
-_MOST_RUNS = 16  # in a group; more are not worth their code
+_MOST_RUNS = 32  # in a group; more are not worth their code
 
 
 def _store(k: Kernel, op: Op) -> None:

@@ -1,0 +1,46 @@
+"""Which root a register-indirect access means.
+
+Addresses are made of one root's address and an offset; which one is followed through the registers
+without regard to the order of operations.  It is only what is tried first: an address that leaves
+its root takes the slow path, which knows all of them.
+"""
+
+from __future__ import annotations
+
+from eumu.ir import Function, Root, RootKind
+
+_INDIRECT = ("read_indirect", "write_indirect")
+NOWHERE = Root("", RootKind.GRF, 0)
+
+
+def pointees(function: Function) -> dict[int, Root]:
+    """By the address value of an access, the only root that its address was made of."""
+    roots: dict[str, set[str]] = {}  # what registers hold addresses of
+    named = {
+        op.attrs["root"].name: op.attrs["root"]
+        for block in function.blocks
+        for op in block.ops
+        if op.name == "root_address"
+    }
+    found: dict[int, Root] = {}
+    before = -1
+    while named and before != (before := sum(map(len, roots.values()))):
+        for block in function.blocks:
+            values: dict[int, set[str]] = {}
+            for op in block.ops:
+                made = set().union(*(values.get(a.id, ()) for a in op.args))
+                root: Root = op.attrs.get("root", NOWHERE)
+                if op.name == "root_address":
+                    made = {root.name}
+                elif op.name == "read":
+                    made = roots.get(root.name, set())
+                elif op.name == "write" and made:
+                    roots.setdefault(root.name, set()).update(made)
+                elif op.name in _INDIRECT and len(values.get(op.args[0].id, ())) == 1:
+                    (name,) = values[op.args[0].id]
+                    found[op.args[0].id] = named[name]
+                elif op.name in _INDIRECT:
+                    found.pop(op.args[0].id, None)
+                for value in op.results if made and op.name != "read_indirect" else ():
+                    values[value.id] = set(made)
+    return found
