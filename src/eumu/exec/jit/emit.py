@@ -73,8 +73,9 @@ def vector_literal(scalar: str, items: Sequence[str]) -> str:
 class Emitter:
     """Collects the lines of one LLVM function and the declarations that it needs."""
 
-    def __init__(self, *, half_conversions: bool = True) -> None:
+    def __init__(self, *, half_conversions: bool = True, embedded_rounding: bool = False) -> None:
         self.half_conversions = half_conversions  # the host converts half in hardware
+        self.embedded_rounding = embedded_rounding  # its instructions can name a rounding mode
         self.lines: list[str] = []
         self.entry: list[str] = []  # allocas
         self.declarations: dict[str, str] = {}

@@ -1,20 +1,25 @@
 """Lane-wise float operations: LLVM text for `width` lanes, without fast-math, in any rounding mode.
 
 Half and bfloat operations are done in float where one more rounding cannot change the result
-(add, sub, mul, div, sqrt to nearest), else in double.  A directed mode is set, used and taken back
-inside one small function that is never inlined, so no other code can move into it.
+(add, sub, mul, div, sqrt to nearest), else in double.  Where instructions cannot name a directed
+mode, it is set, used and taken back inside one small function that is never inlined, so no other
+code can move into it.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 
+from eumu.exec.jit import embedded
 from eumu.exec.jit.emit import (
     Emitter,
     int_type,
     lane_type,
     mangle,
     scalar_type,
+    signed,
+    vector_literal,
     vector_of,
 )
 from eumu.exec.jit.narrow import Words, narrow, narrow_double, widen
@@ -61,6 +66,8 @@ def directed(e: Emitter, name: str, result: str, rounding: Rounding, *args: tupl
 def _basic(e: Emitter, name: str, scalar: str, width: int, mode: Rounding, *x: str) -> str:
     """add, sub, mul, div, sqrt or fma of floats or doubles."""
     vector = vector_of(scalar, width)
+    if mode is not Rounding.RNE and e.embedded_rounding:
+        return embedded.arithmetic(e, name, scalar, width, mode, *x)
     if mode is not Rounding.RNE:
         return directed(e, _PLAIN.get(name, name), vector, mode, *((vector, a) for a in x))
     if name in _PLAIN:
@@ -169,7 +176,38 @@ def _to_integer(e: Emitter, source: Type, target: Type, width: int, x: str) -> s
     vector, (x,) = _comparable(e, source, width, x)
     result = int_type(target, width)
     name = "fptosi" if target.is_signed else "fptoui"
-    return e.call(result, f"llvm.{name}.sat.{mangle(result)}.{mangle(vector)}", (vector, x))
+    if width == 1:
+        return e.call(result, f"llvm.{name}.sat.{mangle(result)}.{mangle(vector)}", (vector, x))
+    return _clamped(e, DF if source is DF else F, target, width, x)
+
+
+def _clamped(e: Emitter, source: Type, target: Type, width: int, x: str) -> str:
+    """Saturating conversion of vectors, for which LLVM would take the lanes one by one."""
+    vector, result, mask = lane_type(source, width), int_type(target, width), vector_of("i1", width)
+
+    def constant(value: float) -> str:
+        bits = int.from_bytes(struct.pack("<d", value), "little")
+        return vector_literal(scalar_type(source), [f"0x{bits:016X}"] * width)
+
+    def integer(value: int) -> str:
+        return vector_literal(f"i{target.bits}", [str(signed(value, target.bits))] * width)
+
+    top = 1 << (target.bits - target.is_signed)
+    digits = 53 if source is DF else 24
+    spare = max(0, top.bit_length() - 1 - digits)
+    highest = constant(float(top - (1 << spare)))
+    lowest = constant(float(target.minimum))
+    above = e.op(f"fcmp ogt {vector} {x}, {lowest}")
+    raised = e.op(f"select {mask} {above}, {vector} {x}, {vector} {lowest}")
+    below = e.op(f"fcmp olt {vector} {raised}, {highest}")
+    inside = e.op(f"select {mask} {below}, {vector} {raised}, {vector} {highest}")
+    name = "fptosi" if target.is_signed else "fptoui"
+    value = e.op(f"{name} {vector} {inside} to {result}")
+    if spare:  # the greatest integer is between two floats
+        over = e.op(f"fcmp oge {vector} {x}, {constant(float(top))}")
+        value = e.op(f"select {mask} {over}, {result} {integer(top - 1)}, {result} {value}")
+    number = e.op(f"fcmp ord {vector} {x}, {x}")
+    return e.op(f"select {mask} {number}, {result} {value}, {result} zeroinitializer")
 
 
 def _from_integer(e: Emitter, op: Op, width: int, x: str) -> str:
@@ -183,9 +221,18 @@ def _from_integer(e: Emitter, op: Op, width: int, x: str) -> str:
     result = lane_type(target, width)
     if mode is Rounding.RNE:
         return e.op(f"{name} {vector} {x} to {result}")
-    rounded = directed(e, name, result, mode, (vector, x))
+    rounded = _directed_conversion(e, name, source, target, width, mode, x)
     # LLVM expands unsigned conversions with a subtraction, whose zero is negative rounding down.
     return rounded if source.is_signed else e.intrinsic("fabs", result, rounded)
+
+
+def _directed_conversion(
+    e: Emitter, name: str, source: Type, target: Type, width: int, mode: Rounding, x: str
+) -> str:
+    kinds = scalar_type(source), scalar_type(target)
+    if e.embedded_rounding and embedded.has_conversion(*kinds):
+        return embedded.conversion(e, name, *kinds, width, mode, x)
+    return directed(e, name, lane_type(target, width), mode, (lane_type(source, width), x))
 
 
 def _sticky(e: Emitter, width: int, x: str, source: Type) -> str:
@@ -205,7 +252,7 @@ def _between_floats(e: Emitter, op: Op, width: int, x: str) -> str:
         if target in _NARROW:
             return narrow_double(e, target, width, x, mode)
         if mode is not Rounding.RNE:
-            return directed(e, "fptrunc", single, mode, (double, x))
+            return _directed_conversion(e, "fptrunc", source, target, width, mode, x)
         return e.op(f"fptrunc {double} {x} to {single}")
     wide = widen(e, source, width, x) if source in _NARROW else x
     if target is F:

@@ -81,7 +81,9 @@ def build(function: Function, special: Special, target: Target) -> Module:
         _reach(function),
         saved_roots(function),
     )
-    e = Emitter(half_conversions=target.half_conversions)
+    e = Emitter(
+        half_conversions=target.half_conversions, embedded_rounding=target.embedded_rounding
+    )
     registers = regs.cut(function, 8 * Record.FRAMES + frames_size(function, flow))
     analysis = analyse_patterns(function, facts)
     k = Kernel(

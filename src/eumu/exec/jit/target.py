@@ -48,6 +48,7 @@ class Processor:
             masked_stores=self.has("avx"),
             gathers=self.vector_bits == 512,
             octet_products=self.has("avx512vnni") and self.has("avx512vl"),
+            embedded_rounding=self.vector_bits == 512,
         )
 
 
