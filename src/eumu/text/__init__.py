@@ -5,7 +5,7 @@ Both walk the templates that the registry holds; neither knows an instruction by
 
 from eumu.text.instruction import UNMODELLED
 from eumu.text.layout import format_text
-from eumu.text.parser import parse, parse_with_diagnostics
+from eumu.text.parser import Statement, parse, parse_statements, parse_with_diagnostics
 from eumu.text.printer import (
     print_declaration,
     print_instruction,
@@ -15,8 +15,10 @@ from eumu.text.printer import (
 
 __all__ = [
     "UNMODELLED",
+    "Statement",
     "format_text",
     "parse",
+    "parse_statements",
     "parse_with_diagnostics",
     "print_declaration",
     "print_instruction",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from eumu.errors import BuildError, Diagnostic, Severity, Source, Span, Unsupported
 from eumu.isa.kinds.cursor import Cursor, ParseError
 from eumu.isa.kinds.literals import quoted
 from eumu.isa.kinds.variables import Declared
+from eumu.isa.spec import Names
 from eumu.isa.visa import VISA
 from eumu.program import (
     Attribute,
@@ -49,8 +51,7 @@ class Directive:
 Read = Directive | Declared | KernelInput | Attribute | Inst | LabelMark | SourceMark | ScopeMark
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """What one statement was read as: an `Inst`, a declaration …; `span` is where it stands."""
 
     read: Read
@@ -77,25 +78,32 @@ def parse_with_diagnostics(
     source: str, name: str = "<text>", grf_bytes: int | None = None
 ) -> tuple[Module, tuple[Diagnostic, ...]]:
     """What could be read of a text, with every error and warning, in order of place."""
-    parser = _Parser(Source(name, source), grf_bytes)
+    parser = Parser(Source(name, source), grf_bytes)
     module = parser.run()
-    return module, tuple(sorted(parser.found, key=_place))
+    return module, in_order(parser.found)
 
 
 def parse_statements(
     source: str, name: str = "<text>", grf_bytes: int | None = None
 ) -> tuple[Module, tuple[Diagnostic, ...], list[Statement]]:
     """`parse_with_diagnostics`, and every statement without an error in the order of the text."""
-    parser = _Parser(Source(name, source), grf_bytes, statements=[])
+    parser = Parser(Source(name, source), grf_bytes, statements=[])
     module = parser.run()
-    return module, tuple(sorted(parser.found, key=_place)), parser.statements or []
+    return module, in_order(parser.found), parser.statements or []
+
+
+def in_order(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Diagnostics by place."""
+    return tuple(sorted(found, key=_place))
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, int]:
     return (diagnostic.span.line, diagnostic.span.column) if diagnostic.span else (0, 0)
 
 
-class _Parser:
+class Parser:
+    """Reads one text; `statements` collects what they are read as."""
+
     def __init__(
         self, source: Source, grf_bytes: int | None, statements: list[Statement] | None = None
     ) -> None:
@@ -309,13 +317,16 @@ class _Parser:
     def _declaration(self, cursor: Cursor) -> Declared:
         draft = self._draft or self._kernel_needed(cursor, cursor.pos)
         start = cursor.skip()
-        declared = parse_declaration(cursor, draft.names)
+        declared = self._read_declaration(cursor, draft.names)
         shadows = draft.names.find(declared.name)
         if wrong := draft.declare(declared):
             cursor.fail(wrong, start=start, code="redeclared")
         if shadows is not None:
             self._instructions.forget()
         return declared
+
+    def _read_declaration(self, cursor: Cursor, names: Names) -> Declared:
+        return parse_declaration(cursor, names)
 
     def _input(self, cursor: Cursor) -> KernelInput:
         return self._add_input(cursor, cursor.pos - len(".input"), "")

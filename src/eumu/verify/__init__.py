@@ -19,7 +19,7 @@ from eumu.verify import (
     sampler,
     sends,
 )
-from eumu.verify.check import check, check_text
+from eumu.verify.check import Editing, check, check_text
 from eumu.verify.compiler import BROKEN_BY_THE_COMPILER
 from eumu.verify.lints import FAMILIES as LINTS
 from eumu.verify.rules import RULES, Rule
@@ -40,4 +40,4 @@ FAMILIES = (
     *LINTS,
 )
 
-__all__ = ["BROKEN_BY_THE_COMPILER", "FAMILIES", "RULES", "Rule", "check", "check_text"]
+__all__ = ["BROKEN_BY_THE_COMPILER", "FAMILIES", "RULES", "Editing", "Rule", "check", "check_text"]

@@ -11,12 +11,15 @@ from eumu.isa.kinds.control import ExecKind
 from eumu.isa.spec import Field, Opcode
 from eumu.platforms import Platform
 from eumu.program import Inst, LabelMark, Module
-from eumu.text import parse_with_diagnostics
+from eumu.text import Statement, parse_with_diagnostics
+from eumu.text import again as text_again
 from eumu.verify.compiler import BROKEN_BY_THE_COMPILER
 from eumu.verify.dataflow import gather
+from eumu.verify.effects import Effect, Effects
 from eumu.verify.front_end import line_ends, tolerated
 from eumu.verify.graph import build
-from eumu.verify.place import operand_span
+from eumu.verify.memory import Findings, Known, Memory
+from eumu.verify.place import DeclaredNames, operand_span
 from eumu.verify.rules import Finding, On, Rule, selected
 from eumu.verify.subject import Subject, Use
 from eumu.verify.unmodelled import unchecked
@@ -29,17 +32,19 @@ def check(
     parity: bool = False,
     lints: bool = True,
     undefined: frozenset[str] = frozenset(),
+    memory: Memory | None = None,
 ) -> list[Diagnostic]:
     """Everything that is wrong or doubtful in a program on a device, in order of place.
 
     With `parity`, what Intel's front end refuses, and nothing else.  Lints look at kernels without
     errors; they can be left out, as for a program that could be read in part only.  `undefined` are
-    names that a linker found to be defined nowhere.
+    names that a linker found to be defined nowhere.  A `memory` is of earlier checks on the same
+    device of a program that is being edited.
     """
     found: list[Diagnostic] = []
     for kernel in module.kernels:
         subject = Subject(module, kernel, device, parity, undefined=undefined)
-        found += _Run(subject, lints).run()
+        found += _Run(subject, lints, memory).run()
     return sorted(found, key=_order)
 
 
@@ -61,6 +66,30 @@ def check_text(
     return sorted([*parsed, *rules], key=_order)
 
 
+class Editing:
+    """A text that is being edited, on a device: `check` gives what `check_text` gives, sooner.
+
+    `module` and `statements` are those of the last check; the one before is not valid any more.
+    """
+
+    def __init__(self, name: str, device: Platform) -> None:
+        self.name, self.device = name, device
+        self.module = Module((0, 0), ())
+        self.statements: list[Statement] = []
+        self._read, self._checked = text_again.Memory(), Memory()
+
+    def check(self, source: str) -> list[Diagnostic]:
+        """The findings in the text as it is now."""
+        device = self.device
+        self.module, found, self.statements = text_again.parse_again(
+            source, self.name, device.grf_bytes, self._read
+        )
+        whole = not any(d.severity is Severity.ERROR for d in found)
+        rules = check(self.module, device, lints=whole, memory=self._checked)
+        self._checked.forget_the_rest()
+        return sorted([*(unchecked(d, device, parity=False) for d in found), *rules], key=_order)
+
+
 def _order(diagnostic: Diagnostic) -> tuple[int, int]:
     span = diagnostic.span
     return (span.line, span.column) if span else (0, 0)
@@ -69,19 +98,18 @@ def _order(diagnostic: Diagnostic) -> tuple[int, int]:
 class _Run:
     """One kernel."""
 
-    def __init__(self, subject: Subject, lints: bool) -> None:
-        self.subject = subject
+    def __init__(self, subject: Subject, lints: bool, memory: Memory | None) -> None:
+        self.subject, self._memory = subject, memory
         self.lints = lints and not subject.parity
         self.found: list[Diagnostic] = []
         self._seen: set[tuple[Opcode, int]] = set()  # nothing to find; operands outlive the run
         self._notes: dict[str, tuple[int, Diagnostic | None]] = {}
+        self._names: DeclaredNames | None = None
+        self._effects = Effects(subject.platform)
 
     def run(self) -> list[Diagnostic]:
         subject = self.subject
-        declaration_rules = tuple(selected(On.DECLARATION, parity=subject.parity))
-        for declared in subject.kernel.declarations:
-            for rule in declaration_rules:
-                self._report(rule, rule.check(subject, declared), declared.span)
+        self._declarations()
         for rule in selected(On.KERNEL, parity=subject.parity):
             self._report(rule, rule.check(subject), subject.kernel.span)
         self._instructions()
@@ -94,6 +122,19 @@ class _Run:
             self.found.append(replace(note, notes=(reason, *more)))
         return self.found
 
+    def _declarations(self) -> None:
+        subject, memory = self.subject, self._memory
+        rules = tuple(selected(On.DECLARATION, parity=subject.parity))
+        for declared in subject.kernel.declarations:
+            known = None if memory is None else memory.of_declaration(declared)
+            found = None if known is None else known.findings
+            if found is None:
+                found = [(rule, f) for rule in rules for f in rule.check(subject, declared)]
+                if known is not None:
+                    known.findings = found
+            for rule, finding in found:
+                self._add(rule, finding, declared.span)
+
     def _instructions(self) -> None:
         part = 0
         for item in self.subject.kernel.body:
@@ -103,32 +144,52 @@ class _Run:
                 part += item.kind == "subroutine"
 
     def _instruction(self, inst: Inst, part: int) -> None:
+        known = None if inst.opcode.flow else self._known(inst)
+        found = known.findings if known is not None else None
+        if found is None:
+            found = self._findings(inst, part)
+            if known is not None:
+                known.findings = found
+        for rule, finding in found:
+            self._add(rule, finding, inst.span, inst)
+
+    def _known(self, inst: Inst) -> Known | None:
+        if self._memory is None:
+            return None
+        is_function = self.subject.kernel.is_function
+        return self._memory.of_instruction(inst, self.subject.simd, is_function=is_function)
+
+    def _findings(self, inst: Inst, part: int) -> Findings:
+        """What the rules on instructions and operands find."""
         opcode, operands = inst.opcode, inst.operands
         plan = _plan(opcode, tuple(map(type, operands)), self.subject.parity)
         exec = None if plan.exec is None else operands[plan.exec]
         use = Use(self.subject, inst, exec, part)
-        for rule in plan.rules:
-            for finding in rule.check(use):
-                self._add(rule, finding, inst.span, inst)
+        found = [(rule, finding) for rule in plan.rules for finding in rule.check(use)]
+        # Some depend on the opcode and its execution size alone.
         if (opcode, id(exec)) not in self._seen:
-            self._once(use, plan)
+            once = [(rule, finding) for rule in plan.once for finding in rule.check(use)]
+            found += once
+            if not once:
+                self._seen.add((opcode, id(exec)))
         for field, rule in plan.operands:
             for finding in rule.check(use, field, operands[field.index]):
-                self._add(rule, finding, inst.span, inst)
+                found.append((rule, finding))
+        return found
 
-    def _once(self, use: Use, plan: _Plan) -> None:
-        """Rules that depend on the opcode and its execution size alone."""
-        before = len(self.found), len(self._notes)
-        for rule in plan.once:
-            for finding in rule.check(use):
-                self._add(rule, finding, use.inst.span, use.inst)
-        if before == (len(self.found), len(self._notes)) and not plan.noted:
-            self._seen.add((use.opcode, id(use.exec)))
+    def _effect(self, inst: Inst) -> Effect:
+        known = self._known(inst)
+        effect = None if known is None else known.effect
+        if effect is None:
+            effect = self._effects.of(inst)
+            if known is not None:
+                known.effect = effect
+        return effect
 
     def _flow(self) -> None:
         """The lints, and the rules that need to know what instructions touch."""
         subject = self.subject
-        facts = gather(subject, build(subject.kernel, subject.platform))
+        facts = gather(subject, build(subject.kernel, self._effect))
         for rule in selected(On.FLOW, parity=False):
             self._report(rule, rule.check(facts), subject.kernel.span)
 
@@ -147,12 +208,16 @@ class _Run:
         if finding.span is not None:
             span = finding.span
         elif finding.field and inst is not None:
-            kernel, grf = self.subject.kernel, self.subject.grf
-            span = operand_span(kernel, inst, finding.field, grf)
+            span = operand_span(self._declared_names(), inst, finding.field)
         page = rule.page or (inst.opcode.page if inst is not None else "")
         self.found.append(
             Diagnostic(rule.code, finding.message, span, rule.severity, finding.notes, page)
         )
+
+    def _declared_names(self) -> DeclaredNames:
+        if self._names is None:
+            self._names = DeclaredNames(self.subject.kernel, self.subject.grf)
+        return self._names
 
     def _note(
         self, rule: Rule, finding: str | Finding, span: Span | None, inst: Inst | None
@@ -168,16 +233,12 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The rules that can find something in an instruction with these classes of operands.
-
-    `noted` says that one of the rules to run once is a note, which is counted.
-    """
+    """The rules that can find something in an instruction with these classes of operands."""
 
     exec: int | None
     rules: tuple[Rule, ...]
     once: tuple[Rule, ...]
     operands: tuple[tuple[Field, Rule], ...]
-    noted: bool
 
 
 @cache
@@ -193,7 +254,6 @@ def _plan(opcode: Opcode, classes: tuple[type, ...], parity: bool) -> _Plan:
         tuple(rule for rule in rules if not rule.once),
         once,
         tuple(_on_operands(opcode, classes, parity)),
-        any(rule.code in BROKEN_BY_THE_COMPILER for rule in once),
     )
 
 

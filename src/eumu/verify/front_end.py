@@ -20,7 +20,7 @@ from eumu.isa.spec import Field, Opcode
 from eumu.isa.visa.sync import Participants, ParticipantsKind
 from eumu.types import DF, HF, F
 from eumu.verify.operands import is_typed
-from eumu.verify.place import operand_span
+from eumu.verify.place import DeclaredNames, operand_span
 from eumu.verify.regions import extent
 from eumu.verify.rules import Finding, On, rule
 from eumu.verify.subject import Use
@@ -113,7 +113,8 @@ def front_end_barrier(use: Use, field: Field, operand: Participants) -> Iterator
 def front_end_literal(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
     if not isinstance(operand, Immediate) or operand.type not in (HF, F, DF):
         return
-    span = operand_span(use.subject.kernel, use.inst, field.name, use.subject.grf)
+    names = DeclaredNames(use.subject.kernel, use.subject.grf)
+    span = operand_span(names, use.inst, field.name)
     if span is None or span == use.inst.span:
         return
     text = span.source.line(span.line)[span.column - 1 : span.end_column - 1]

@@ -6,6 +6,7 @@ leaves the lanes apart up to its target, and a backward one from its target on.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from eumu.isa.kinds.operands import (
@@ -16,10 +17,9 @@ from eumu.isa.kinds.operands import (
     PredicateOperand,
 )
 from eumu.isa.kinds.variables import Declared
-from eumu.platforms import Platform
 from eumu.program import Inst, Kernel, LabelMark
 from eumu.types import Kind
-from eumu.verify.effects import Effect, Effects, exec_index
+from eumu.verify.effects import Effect, exec_index
 from eumu.verify.flow import targets
 
 
@@ -65,9 +65,8 @@ class Graph:
         return low
 
 
-def build(kernel: Kernel, platform: Platform) -> Graph:
+def build(kernel: Kernel, effect_of: Callable[[Inst], Effect]) -> Graph:
     """The graph of a kernel without errors."""
-    effects_of = Effects(platform).of
     instructions: list[Inst] = []
     effects: list[Effect] = []
     nodes = [Node(0)]
@@ -80,7 +79,7 @@ def build(kernel: Kernel, platform: Platform) -> Graph:
             labels[item.name] = len(nodes) - 1
         elif isinstance(item, Inst):
             instructions.append(item)
-            effect = effects_of(item)
+            effect = effect_of(item)
             effects.append(effect)
             if item.opcode.flow and effect.shape.flow not in ("", "barrier"):
                 _close(nodes, len(instructions))

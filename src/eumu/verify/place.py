@@ -11,7 +11,7 @@ from eumu.isa.spec import Names
 from eumu.program import Inst, Kernel
 
 
-class _Names(Names):
+class DeclaredNames(Names):
     """Every declaration of a kernel; of those that share a name, any will do for a place."""
 
     def __init__(self, kernel: Kernel, grf_bytes: int) -> None:
@@ -29,7 +29,7 @@ class _Names(Names):
         return self._scope.size_of(name)
 
 
-def operand_span(kernel: Kernel, inst: Inst, field: str, grf_bytes: int) -> Span | None:
+def operand_span(names: DeclaredNames, inst: Inst, field: str) -> Span | None:
     """The span of an operand, found by reading the instruction's line again.
 
     The instruction's own span where that fails: continued lines, programs without a text.
@@ -39,7 +39,7 @@ def operand_span(kernel: Kernel, inst: Inst, field: str, grf_bytes: int) -> Span
         return span
     cursor = Cursor(span.source, span.line, span.source.line(span.line), span.column - 1)
     try:
-        return _walk(cursor, _Names(kernel, grf_bytes), inst, field) or span
+        return _walk(cursor, names, inst, field) or span
     except ParseError:
         return span
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from eumu.errors import Severity
 from eumu.isa.kinds.operands import ExecSize
-from eumu.isa.kinds.variables import Declared
+from eumu.isa.kinds.variables import Declared, Variable
 from eumu.program import Inst
 from eumu.verify.dataflow import Facts
 from eumu.verify.effects import Effect, exec_index
@@ -17,14 +17,19 @@ from eumu.verify.rules import Finding, On, rule
 
 def _kept(facts: Facts, declared: Declared) -> bool:
     """Whether somebody beside the kernel's instructions may read a variable."""
-    if not facts.tracked(declared):
-        return True
-    output = {"Output", "Input_Output"}
-    return any(name in output for name, _ in declared.attrs) or any(
-        d.origin()[0] is declared
-        for d in facts.subject.kernel.declarations
-        if hasattr(d, "origin") and output & {name for name, _ in d.attrs}
-    )
+    return not facts.tracked(declared) or declared in _outputs(facts)
+
+
+def _outputs(facts: Facts) -> list[Declared]:
+    """The variables that are declared as outputs, or that such an alias lies in; found out once."""
+    found = facts.remembered.get("outputs")
+    if found is None:
+        output = {"Output", "Input_Output"}
+        declared = facts.subject.kernel.declarations
+        outputs = [d for d in declared if any(name in output for name, _ in d.attrs)]
+        found = [d.origin()[0] for d in outputs if isinstance(d, Variable)]
+        facts.remembered["outputs"] = found = outputs + found
+    return found
 
 
 _MOVE: Final = "MOV"
