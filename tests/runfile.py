@@ -6,6 +6,7 @@ Comment lines at the top say what to run::
     // run: X=[1, 2, 3] Y=[10] -> Z=[11, 12, 13]
     // run lanes=5: X=[1] -> Z=[2, 2, 2, 2, 2, 0]
     // run threads=2: X=[1] -> Z=[1, 2, 1, 2]
+    // buffer M: type=ud count=64 address=A surface=3
     // engines: interp
     // note: anything
 
@@ -14,7 +15,9 @@ thread has ended.  A list shorter than its variable is repeated on the left and 
 it goes on the right; `_` is a lane that may hold anything.  Values are integers, floats (`nan`,
 `inf`, `-0.0`) or bit patterns (`0x…`).  One thread runs, with `lanes` lanes (all by default), or a
 group of `threads` that all start with the same values; what they end with is listed one after the
-other.  `engines` names those that can run the file, where not all can.
+other.  A `buffer` is memory that runs name as if it were a variable: the kernel finds its address
+in the variable `address`, and by the index `surface`; accesses through that index outside the
+buffer read 0 and write nothing.  `engines` names those that can run the file, where not all can.
 """
 
 from __future__ import annotations
@@ -29,13 +32,12 @@ import numpy as np
 from eumu.errors import FormatError
 from eumu.exec.host import Engine
 from eumu.ir.builder import bit_pattern
-from eumu.isa.kinds.variables import Variable
 from eumu.program import Kernel
 from eumu.text import parse
-from eumu.types import Type
-from visa_thread import execute, variables
+from eumu.types import TYPES, Type
+from visa_thread import Buffer, execute, variables
 
-_HEADER = re.compile(r"//\s*(platforms|engines|run|note)\b\s*([^:]*):\s*(.*)")
+_HEADER = re.compile(r"//\s*(platforms|engines|buffer|run|note)\b\s*([^:]*):\s*(.*)")
 _BINDING = re.compile(r"([A-Za-z_]\w*)=(\[[^\]]*\]|\S+)")
 
 
@@ -60,6 +62,7 @@ class RunFile:
     kernel: Kernel
     functions: tuple[Kernel, ...] = ()
     engines: tuple[str, ...] = ("interp", "jit")
+    buffers: tuple[tuple[Buffer, Type], ...] = ()
 
 
 def read(path: Path) -> RunFile:
@@ -68,6 +71,7 @@ def read(path: Path) -> RunFile:
     platforms: tuple[str, ...] = ("skl", "pvc")
     engines: tuple[str, ...] = ("interp", "jit")
     runs: list[Run] = []
+    buffers: list[tuple[Buffer, Type]] = []
     for number, line in enumerate(text.splitlines(), 1):
         match = _HEADER.match(line)
         if match is None:
@@ -77,6 +81,8 @@ def read(path: Path) -> RunFile:
             platforms = tuple(rest.split())
         elif word == "engines":
             engines = tuple(rest.split())
+        elif word == "buffer":
+            buffers.append(_buffer(options.strip(), rest))
         elif word == "run":
             runs.append(_run(options, rest, number))
     if not runs:
@@ -84,7 +90,15 @@ def read(path: Path) -> RunFile:
     kernels = parse(text, path.name).kernels
     (kernel,) = (k for k in kernels if not k.is_function)
     functions = tuple(k for k in kernels if k.is_function)
-    return RunFile(path, platforms, tuple(runs), kernel, functions, engines)
+    return RunFile(path, platforms, tuple(runs), kernel, functions, engines, tuple(buffers))
+
+
+def _buffer(name: str, rest: str) -> tuple[Buffer, Type]:
+    facts = dict(re.findall(r"(\w+)=(\w+)", rest))
+    type = TYPES[facts["type"]]
+    surface = int(facts["surface"]) if "surface" in facts else None
+    size = type.size * int(facts["count"])
+    return Buffer(name, size, facts.get("address", ""), surface), type
 
 
 def _run(options: str, rest: str, line: int) -> Run:
@@ -120,8 +134,9 @@ def _bytes(type: Type, words: list[str], count: int) -> bytes:
 
 def run(file: RunFile, wanted: Run, platform_name: str, engine: Engine) -> list[str]:
     """Run one line; every difference in words, an empty list when all is as it should be."""
-    known = variables(file.kernel)
-    before = {n: _bytes(known[n].type, w, known[n].count) for n, w in wanted.before.items()}
+    types = {n: (v.type, v.count) for n, v in variables(file.kernel).items()}
+    types |= {b.name: (t, b.size // t.size) for b, t in file.buffers}
+    before = {n: _bytes(types[n][0], w, types[n][1]) for n, w in wanted.before.items()}
     after = execute(
         file.kernel,
         before,
@@ -131,15 +146,15 @@ def run(file: RunFile, wanted: Run, platform_name: str, engine: Engine) -> list[
         wanted.lanes,
         wanted.threads,
         file.functions,
+        [buffer for buffer, _ in file.buffers],
     )
     found = []
     for name, data in after.items():
-        found += _compare(known[name], wanted.after[name], data)
+        found += _compare(name, types[name][0], wanted.after[name], data)
     return found
 
 
-def _compare(variable: Variable, words: list[str], memory: bytes) -> list[str]:
-    type = variable.type
+def _compare(name: str, type: Type, words: list[str], memory: bytes) -> list[str]:
     found = []
     for k, word in enumerate(words):
         if word == "_":
@@ -147,9 +162,7 @@ def _compare(variable: Variable, words: list[str], memory: bytes) -> list[str]:
         raw = memory[k * type.size : (k + 1) * type.size]
         got, want = int.from_bytes(raw, "little"), bits(type, word)
         if got != want and not (_is_nan(type, got) and _is_nan(type, want)):
-            found.append(
-                f"{variable.name}[{k}] is {_show(type, got)}, expected {_show(type, want)}"
-            )
+            found.append(f"{name}[{k}] is {_show(type, got)}, expected {_show(type, want)}")
     return found
 
 

@@ -2,17 +2,18 @@
 
 Initial values arrive as kernel inputs, results leave through stores that are appended in IR, so
 any engine can be asked.  Local ids are in the payload where compiled kernels have them; the group
-has 1 KiB of shared local memory.
+has 1 KiB of shared local memory, a thread 1 KiB of scratch space.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.exec.grid import Grid, Payload
+from eumu.exec.grid import BufferSurface, Grid, Payload
 from eumu.exec.host import Engine
 from eumu.ir import Builder, Function, Input, Region, Root, RootKind, Rounding, Space
 from eumu.ir.function import Op
@@ -23,6 +24,17 @@ from eumu.program import Kernel
 from eumu.types import BOOL, UB, UQ
 
 BASE = 0xB000_0000_0000
+LOCAL_BYTES = 1024  # of shared local memory, and of scratch space
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory of a kernel: the variable `address` holds where it is, a surface index names it."""
+
+    name: str
+    size: int
+    address: str = ""
+    surface: int | None = None
 
 
 def execute(
@@ -34,41 +46,76 @@ def execute(
     lanes: int | None = None,
     threads: int = 1,
     functions: Sequence[Kernel] = (),
+    buffers: Sequence[Buffer] = (),
 ) -> dict[str, bytes]:
-    """Run threads of `lanes` lanes (all by default); the bytes of each result variable.
+    """Run threads of `lanes` lanes (all by default); the bytes of each result.
 
-    Of several threads, those of the second follow those of the first.
+    `before` and `results` name variables and buffers.  Of several threads, the bytes of the second
+    follow those of the first.
     """
     function = lower(kernel, platform(platform_name), functions)
     known = variables(kernel)
     grf = function.grf_bytes
     pitch = -(-2 * function.width // grf) * grf
     start = grf + 3 * pitch
-    payload = _with_inputs(function, known, before, start)
-    step = sum(known[n].size for n in results)
-    places = _with_results(function, known, results, step)
-    host = FlatHost(max(64, step * threads))
+    variables_before = {n: data for n, data in before.items() if n in known}
+    stored = [n for n in results if n in known]
+    step = sum(known[n].size for n in stored)
+    host = FlatHost(max(64, step * threads), buffers)
+    for buffer in buffers:
+        host.fill(buffer, before.get(buffer.name, b""))
+        if buffer.address:
+            variables_before[buffer.address] = host.places[buffer.name].to_bytes(8, "little")
+    payload = _with_inputs(function, known, variables_before, start)
+    places = _with_results(function, known, stored, step)
     record = Payload((0,) * (grf // 4), grf, pitch, start, payload)
     local_size = ((threads - 1) * function.width + (lanes or function.width), 1, 1)
-    grid = Grid(function, (1, 1, 1), local_size, record, slm_bytes=1024, fuel=1_000_000)
+    surfaces = {
+        b.surface: BufferSurface(host.places[b.name], b.size, strict=False)
+        for b in buffers
+        if b.surface is not None
+    }
+    grid = Grid(
+        *(function, (1, 1, 1), local_size, record, surfaces),
+        *(LOCAL_BYTES, LOCAL_BYTES),
+        fuel=1_000_000,
+    )
     engine.run(grid, host)
     rows = host.arena[: step * threads].reshape(threads, step)
-    return {n: rows[:, o : o + known[n].size].tobytes() for n, o in places.items()}
+    after = {n: rows[:, o : o + known[n].size].tobytes() for n, o in places.items()}
+    return after | {b.name: host.bytes_of(b) for b in buffers if b.name in results}
 
 
 class FlatHost:
-    """Device memory of one allocation that the results are stored to."""
+    """Device memory: what the results are stored to, then the buffers, allocations of their own."""
 
     progress: Callable[[int, int], object] | None = None
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, buffers: Sequence[Buffer] = ()) -> None:
         self.base = BASE
-        self.arena: NDArray[np.uint8] = np.zeros(size + 4096, np.uint8)
-        self._size = size
+        self.places: dict[str, int] = {}  # device addresses
+        starts, ends = [BASE], [BASE + size]
+        for buffer in buffers:
+            self.places[buffer.name] = -(-ends[-1] // 256) * 256 + 256  # far from each other
+            starts.append(self.places[buffer.name])
+            ends.append(starts[-1] + buffer.size)
+        self._extents = np.array([starts, ends], np.uint64)
+        self.arena: NDArray[np.uint8] = np.zeros(ends[-1] - BASE + 4096, np.uint8)
 
     def extents(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        start = np.array([self.base], np.uint64)
-        return start, start + np.uint64(self._size)
+        return self._extents[0], self._extents[1]
+
+    def _place(self, buffer: Buffer) -> slice:
+        start = self.places[buffer.name] - BASE
+        return slice(start, start + buffer.size)
+
+    def fill(self, buffer: Buffer, data: bytes) -> None:
+        """Set the first bytes of a buffer; the others stay 0."""
+        place = self._place(buffer)
+        self.arena[place.start : place.start + len(data)] = np.frombuffer(data, np.uint8)
+
+    def bytes_of(self, buffer: Buffer) -> bytes:
+        return self.arena[self._place(buffer)].tobytes()
 
     def describe(self, address: int) -> str:
         return "the run file's memory"
