@@ -18,17 +18,21 @@ _LOCK = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """A processor to compile for; `features` in LLVM's form, ``+avx2,-fma``."""
+    """A processor to compile for; `features` in LLVM's form, ``+avx2,-fma``.
+
+    `effort` is that of LLVM's code generator, 0 to 3: at 0 it is three times as fast, its code slow.
+    """
 
     triple: str
     cpu: str
     features: str
+    effort: int = 2
 
     @property
     def identity(self) -> str:
         """Everything of the compiler and the processor that code depends on."""
         versions = f"{llvmlite.__version__} {llvm.llvm_version_info}"
-        return f"{self.triple} {self.cpu} {self.features} {versions}"
+        return f"{self.triple} {self.cpu} {self.features} {self.effort} {versions}"
 
     def has(self, feature: str) -> bool:
         return f"+{feature}" in self.features.split(",")
@@ -70,7 +74,11 @@ def _initialize() -> None:
 def _machine(processor: Processor) -> Any:
     _initialize()
     return llvm.Target.from_triple(processor.triple).create_target_machine(
-        cpu=processor.cpu, features=processor.features, opt=2, reloc="pic", codemodel="default"
+        cpu=processor.cpu,
+        features=processor.features,
+        opt=processor.effort,
+        reloc="pic",
+        codemodel="default",
     )
 
 

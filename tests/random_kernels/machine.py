@@ -1,0 +1,280 @@
+"""Runs random kernels on both engines and compares everything that they computed.
+
+Many kernels are one program, so that the fast engine compiles one module for all of them: the
+number of the thread group chooses the kernel that the group runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.exec.grid import BufferSurface, Grid, Payload
+from eumu.exec.host import Engine
+from eumu.exec.interp import Interpreter
+from eumu.exec.jit import Jit
+from eumu.exec.jit.target import Processor
+from eumu.ir import Function, Input, Region, Rounding, Space
+from eumu.lower import lower
+from eumu.platforms import platform
+from eumu.text import parse
+from eumu.types import BOOL, TYPES, UB, UD, UQ, UW, D, F, Type, W
+from random_kernels.messages import AREA
+from random_kernels.operands import COPIES, FLOATS, INTEGERS, PREDICATE_COUNT, edge
+from random_kernels.statements import Section, lines
+from visa_thread import BASE, FlatHost, _Appender, _root, variables
+
+MEMORY = 2 * AREA  # bytes of each group
+FIRST_SURFACE = 8
+CHUNK = 64
+COUNTERS = 6  # of nested loops: of the body, and of each subroutine
+GROUP_ID = 4  # where the header has it
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where the engines differ: a variable or the memory of a group, and how."""
+
+    group: int
+    what: str
+
+
+@dataclass
+class Bundle:
+    """Random kernels for one device and one SIMD size."""
+
+    device: str
+    simd: int
+    seed: int
+    sections: tuple[Section, ...]
+    outputs: list[tuple[str, Type, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        count = self.simd + 8
+        for name in (*INTEGERS, *FLOATS):
+            self.outputs += [(f"{name.upper()}{k}", TYPES[name], count) for k in range(COPIES)]
+        self.outputs += [
+            ("BIG", UD, 80), ("BF", F, 64), ("BQ", UQ, 32),
+            ("UDW", UD, 2 * self.simd + 16), ("FW", F, 2 * self.simd), ("PB", UD, PREDICATE_COUNT),
+        ]  # fmt: skip
+
+    # ---- the text
+
+    def text(self) -> str:
+        return "\n".join(self._lines()) + "\n"
+
+    def _lines(self) -> Iterator[str]:
+        yield from (".version 4.1", '.kernel "random"')
+        yield from self._declarations()
+        yield f".kernel_attr SimdSize={self.simd}"
+        yield from self._prologue()
+        if len(self.sections) > 1:
+            for k in range(1, len(self.sections)):
+                yield f"    cmp.eq (M1_NM, 1) PL %group_id_x(0,0)<0;1,0> {k}:ud"
+                yield f"    (PL) jmp (M1_NM, 1) section{k}"
+        for k, section in enumerate(self.sections):
+            if k:
+                yield f"section{k}:"
+            yield from map(_indented, lines(section.body))
+            yield "    jmp (M1_NM, 1) finish"
+        yield "finish:"
+        for k in range(PREDICATE_COUNT):
+            yield f"    mov (M1_NM, 1) PB(0,{k})<1> P{k + 1}"
+        yield "    ret (M1, 1)"
+        for section in self.sections:
+            for label, block in section.subroutines:
+                yield f'.function "{label}"'
+                yield f"{label}:"
+                yield from map(_indented, lines(block))
+                yield f"    ret (M1, {self.simd})"
+
+    def _declarations(self) -> Iterator[str]:
+        for name, type, count in self.outputs:
+            yield f".decl {name} v_type=G type={type} num_elts={count} align=GRFx2"
+        simd = self.simd
+        # Views of the integers, with other elements: they share the bytes.
+        yield f".decl DW v_type=G type=d num_elts={2 * simd + 16} align=GRFx2 alias=<UDW, 0>"
+        for name, type, count in (
+            ("OFF", UD, simd), ("ADR", UQ, simd), ("IDX", UW, 32), ("SI", UD, 1), ("MEM", UQ, 1),
+            ("CASE", UD, 1), *((f"L{k}", W, simd) for k in range(COUNTERS)),
+            *((f"N{k}", D, 1) for k in range(COUNTERS)),
+        ):  # fmt: skip
+            yield f".decl {name} v_type=G type={type} num_elts={count} align=GRFx2"
+        for k in range(PREDICATE_COUNT):
+            yield f".decl P{k + 1} v_type=P num_elts={simd}"
+        yield f".decl PL v_type=P num_elts={simd}"
+        yield from (".decl A1 v_type=A num_elts=16", ".decl A2 v_type=A num_elts=1")
+        yield ".decl T6 v_type=T num_elts=1"
+
+    def _prologue(self) -> Iterator[str]:
+        """Predicates, addresses, loop counts, and the memory that only threads have."""
+        random = Random(self.seed)
+        rounding = random.choice((0, 0, 0x10, 0x20, 0x30))
+        modes = 0x4C0 if random.random() < 0.8 else 0
+        yield f"    or (M1_NM, 1) %cr0(0,0)<1> %cr0(0,0)<0;1,0> {modes | rounding:#x}:ud"
+        for k in range(PREDICATE_COUNT):
+            yield f"    setp (M1_NM, {self.simd}) P{k + 1} {random.getrandbits(32):#x}:ud"
+        yield f"    setp (M1_NM, {self.simd}) PL 0:ud"
+        yield "    mul (M1_NM, 1) ADR(0,0)<1> %group_id_x(0,0)<0;1,0> 0x400:ud"
+        yield "    add (M1_NM, 1) MEM(0,0)<1> MEM(0,0)<0;1,0> ADR(0,0)<0;1,0>"
+        yield f"    add (M1_NM, 1) SI(0,0)<1> %group_id_x(0,0)<0;1,0> {FIRST_SURFACE}:ud"
+        yield "    movs (M1_NM, 1) T6(0) SI(0,0)<0;1,0>"
+        yield from (
+            "    addr_add (M1_NM, 8) A1(0)<8> &UD0 0:uw",
+            "    addr_add (M1_NM, 8) A1(8)<8> &UD0 0:uw",
+            "    addr_add (M1_NM, 1) A2(0)<1> &UD0 0:uw",
+            "    mov (M1_NM, 8) OFF(0,0)<1> 0x76543210:uv",
+            "    shl (M1_NM, 8) OFF(0,0)<1> OFF(0,0)<1;1,0> 4:ud",
+        )
+        for surface in ("%slm", "%scratch"):
+            for start in range(0, AREA, 128):
+                yield f"    scatter4_scaled.RGBA (M1_NM, 8) {surface} {start:#x}:ud OFF.0 BIG.0"
+
+    # ---- the run
+
+    def initial(self) -> dict[str, bytes]:
+        """What each variable holds at first, and (name '') the memory."""
+        random = Random(self.seed)
+        data = {}
+        for name, type, count in self.outputs:
+            lanes = [edge(random, type) for _ in range(count)]
+            data[name] = b"".join(bits.to_bytes(type.size, "little") for bits in lanes)
+        floats = [edge(random, F) for _ in range(AREA // 4)]
+        data[""] = random.randbytes(AREA) + np.array(floats, "<u4").tobytes()
+        return data
+
+    def grid(self) -> tuple[Grid, Memory, dict[str, int]]:
+        """A launch, its memory, and where each variable is stored in a group's results."""
+        kernel = parse(self.text(), "random", platform(self.device).grf_bytes).kernels
+        main = next(k for k in kernel if not k.is_function)
+        function = lower(main, platform(self.device), [k for k in kernel if k.is_function])
+        known, groups = variables(main), len(self.sections)
+        initial = self.initial()
+        memory_bytes = initial.pop("")
+        memory = Memory(groups, memory_bytes, sum(t.size * n for _, t, n in self.outputs))
+        grf = function.grf_bytes
+        payload = b""
+        for name, data in {**initial, "MEM": BASE.to_bytes(8, "little")}.items():
+            if name in function.roots:
+                root = _root(function, known[name])
+                function.inputs.append(Input(root, 0, grf + len(payload), len(data)))
+                payload += data
+        places = _store_results(function, self.outputs, memory)
+        surfaces = {
+            FIRST_SURFACE + k: BufferSurface(BASE + k * MEMORY, MEMORY, strict=False)
+            for k in range(groups)
+        }
+        r0 = (0,) * (grf // 4)
+        grid = Grid(
+            function, (groups, 1, 1), (self.simd, 1, 1), Payload(r0, None, 0, grf, payload),
+            surfaces, slm_bytes=AREA, scratch_bytes=AREA, fuel=100_000,
+        )  # fmt: skip
+        return grid, memory, places
+
+
+class Memory(FlatHost):
+    """The memory of every group, then the results of every group."""
+
+    def __init__(self, groups: int, data: bytes, results: int) -> None:
+        super().__init__(groups * (MEMORY + results))
+        self.groups, self.results = groups, results
+        self._data = np.frombuffer(data * groups, np.uint8)
+        self.reset()
+
+    def reset(self) -> None:
+        self.arena[:] = 0
+        self.arena[: self._data.size] = self._data
+
+    def take(self) -> NDArray[np.uint8]:
+        used = self.groups * (MEMORY + self.results)
+        return self.arena[:used].copy()
+
+
+def _store_results(
+    function: Function, outputs: list[tuple[str, Type, int]], memory: Memory
+) -> dict[str, int]:
+    """Stores in front of the `ret` of the block `finish`; where each variable lies."""
+    block = next(b for b in function.blocks if b.label == "finish")
+    end, block.end = block.end, None
+    builder = _Appender(function)
+    builder.block = block
+    places: dict[str, int] = {}
+    offset = 0
+    header = function.roots["%r0"]
+    group = builder.convert(builder.read(header, Region.scalar(GROUP_ID), UD, 1), UQ)
+    first = builder.mul(group, builder.const(UQ, memory.results), Rounding.RNE)
+    for name, type, count in outputs:
+        places[name] = offset
+        size = type.size * count
+        if name in function.roots:
+            root = function.roots[name]
+            for start in range(0, size, CHUNK):
+                many = min(CHUNK, size - start)
+                value = builder.read(root, Region.packed(start, 1), UB, many)
+                at = BASE + memory.groups * MEMORY + offset + start
+                address = builder.add(first, builder.const(UQ, at), Rounding.RNE)
+                builder.store_block(Space.FLAT, address, builder.const(BOOL, 1), value)
+        offset += size
+    block.end = end
+    return places
+
+
+def _indented(line: str) -> str:
+    return line if line.endswith(":") else f"    {line}"
+
+
+def run(grid: Grid, memory: Memory, engine: Engine) -> tuple[NDArray[np.uint8], int]:
+    memory.reset()
+    stats = engine.run(grid, memory)
+    return memory.take(), stats.instructions
+
+
+def differences(bundle: Bundle, processor: Processor | None = None) -> list[Difference]:
+    """Run on both engines; everything that is not the same, NaNs of any kind being the same."""
+    grid, memory, places = bundle.grid()
+    want, expected = run(grid, memory, Interpreter())
+    got, counted = run(grid, memory, Jit(workers=1, processor=processor))
+    found = list(_compare(bundle, memory, places, want, got))
+    if not found and expected != counted:
+        found.append(Difference(0, f"{expected} instructions, {counted} in the fast engine"))
+    return found
+
+
+def _compare(
+    bundle: Bundle,
+    memory: Memory,
+    places: dict[str, int],
+    want: NDArray[np.uint8],
+    got: NDArray[np.uint8],
+) -> Iterator[Difference]:
+    if np.array_equal(want, got):
+        return
+    start = memory.groups * MEMORY
+    for group in range(memory.groups):
+        parts = [
+            ("memory", UB, AREA, group * MEMORY),
+            ("floats", F, AREA // 4, group * MEMORY + AREA),
+        ]
+        parts += [
+            (name, type, count, start + group * memory.results + places[name])
+            for name, type, count in bundle.outputs
+        ]
+        for name, type, count, at in parts:
+            x, y = (a[at : at + count * type.size].view(f"<u{type.size}") for a in (want, got))
+            wrong = (x != y) & ~(_nan(type, x) & _nan(type, y))
+            if wrong.any():
+                k = int(wrong.nonzero()[0][0])
+                yield Difference(group, f"{name}[{k}] is {int(y[k]):#x}, expected {int(x[k]):#x}")
+
+
+def _nan(type: Type, bits: NDArray[np.unsignedinteger]) -> NDArray[np.bool_]:
+    """Where bit patterns are NaNs."""
+    if not type.is_float:
+        return np.zeros(bits.shape, bool)
+    if type.name == "bf":
+        return (bits & 0x7FFF) > 0x7F80
+    return np.isnan(bits.view(type.dtype))

@@ -1,0 +1,119 @@
+"""Runs random kernels on both engines: ``python tests/random_kernels/run.py --count 20000``.
+
+A bundle is as many kernels as are compiled together.  With ``--log FILE`` every bundle that was run
+is written down, and the next call goes on where the last one stopped.  A bundle that the engines
+disagree on is made small and written to a file in ``--failures``.  ``--only NUMBER`` runs one
+bundle again.  ``--effort 0`` lets LLVM's code generator take as little time as it can.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from eumu.exec.jit.target import host
+from random_kernels import isolated
+from random_kernels.generator import Generator
+from random_kernels.machine import Bundle, differences
+from random_kernels.shrink import shrink
+
+DEVICES = ("skl", "pvc", "xehp")
+SIMD = (8, 16, 32)
+KERNELS = 20  # in a bundle
+
+
+def bundle(number: int) -> Bundle:
+    """The kernels of a number; their seeds follow each other."""
+    device, simd = DEVICES[number % 3], SIMD[number // 3 % 3]
+    first = number * KERNELS
+    made = (Generator(first + k, device, simd, f"k{k}").section() for k in range(KERNELS))
+    return Bundle(device, simd, number, tuple(made))
+
+
+def check(number: int, effort: int) -> str:
+    """Run the bundle of a number; what is wrong with it."""
+    return complaint(bundle(number), effort)
+
+
+def complaint(kernels: Bundle, effort: int) -> str:
+    """What is wrong: the engines differ, or one of them cannot run it."""
+    try:
+        found = differences(kernels, replace(host(), effort=effort))
+    except Exception as error:  # whatever it is, it is a finding
+        return f"{type(error).__name__}: {error}"
+    return "; ".join(f"kernel {d.group}: {d.what}" for d in found[:4])
+
+
+def smallest(kernels: Bundle, effort: int) -> Bundle:
+    """A small bundle that fails in the same way."""
+    ask = partial(complaint, effort=effort)
+    kind = _kind(isolated.call(ask, kernels))
+    return shrink(kernels, lambda b: _kind(isolated.call(ask, b)) == kind)
+
+
+def _kind(wrong: str) -> str:
+    """The sort of a failure: a smaller program that fails in another way is another finding."""
+    return "differs" if wrong.startswith("kernel") else wrong.partition(" ")[0]
+
+
+def logged(path: Path | None) -> set[int]:
+    """The bundles that earlier calls have run."""
+    if path is None or not path.exists():
+        return set()
+    lines = (line.split() for line in path.read_text().splitlines())
+    return {int(words[0]) for words in lines if words and words[0].isdigit()}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--count", type=int, default=2000, help="kernels (2000)")
+    parser.add_argument("--log", type=Path, help="bundles that have been run, one a line")
+    parser.add_argument("--failures", type=Path, default=Path("random-failures"))
+    parser.add_argument("--only", type=int, help="run the bundle of this number, nothing else")
+    parser.add_argument("--effort", type=int, default=2, choices=range(4))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    os.environ["EUMU_CACHE"] = "off"
+    done = logged(arguments.log)
+    first = max(done, default=-1) + 1
+    numbers = range(first, first - (-arguments.count // KERNELS))
+    if arguments.only is not None:
+        numbers = range(arguments.only, arguments.only + 1)
+    results = isolated.each(partial(check, effort=arguments.effort), numbers, arguments.jobs)
+    failed = sum(_report(number, wrong, arguments) for number, wrong in results)
+    total = (len(done) + len(numbers)) * KERNELS
+    print(f"{len(numbers) * KERNELS} kernels, {failed} bundles failed; {total} kernels in all")
+    return 1 if failed else 0
+
+
+def _report(number: int, wrong: str, arguments: argparse.Namespace) -> bool:
+    kernels = bundle(number)
+    if arguments.log is not None:
+        names = Counter(f for s in kernels.sections for f in s.families())
+        with arguments.log.open("a") as log:
+            print(
+                number, kernels.device, kernels.simd, f"seeds {number * KERNELS}+{KERNELS}",
+                f"statements {names.total()} effort {arguments.effort}",
+                time.strftime("%Y-%m-%d"), wrong or "same",
+                file=log,
+            )  # fmt: skip
+    if not wrong:
+        return False
+    print(f"bundle {number}: {wrong}")
+    arguments.failures.mkdir(parents=True, exist_ok=True)
+    path = arguments.failures / f"{number}.visaasm"
+    path.write_text(smallest(kernels, arguments.effort).text())
+    print(f"  made small: {path}")
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

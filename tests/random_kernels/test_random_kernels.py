@@ -1,0 +1,90 @@
+"""Random kernels on both engines: 2000 here, as many as wanted by `run.py`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from eumu import verify
+from eumu.errors import Severity
+from eumu.exec.jit.target import host
+from eumu.platforms import PLATFORMS, platform
+from random_kernels.machine import Bundle, differences
+from random_kernels.run import KERNELS, bundle
+from random_kernels.shrink import shrink
+from vocabulary import name, vectors
+
+COUNT = 2000
+LSC_DEVICES = {"pvc", "xehp"} & {p.name for p in PLATFORMS.values() if p.has_lsc}
+_FAMILIES = {
+    *("if", "if-else", "cross", "jump", "loop", "lanes-loop", "mode", "call", "ret"),
+    *("gather", "scatter", "quads", "owords", "dword_atomic", "scattered_elements"),
+    *("svm_block", "svm_atomic", "svm_gather", "svm_quads", "addresses", "setp", "state", "hint"),
+}
+FAMILIES = {
+    False: _FAMILIES,
+    True: _FAMILIES | {"lsc", "lsc_block", "lsc_strided", "lsc_quad", "lsc_atomic"},
+}
+PARTS = 10  # tests that the bundles are shared out to
+
+
+@pytest.fixture(autouse=True)
+def _no_disk_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EUMU_CACHE", "off")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+def test_engines_agree(part: int) -> None:
+    """LLVM's code generator runs at its lowest effort, which takes half as long."""
+    quick = replace(host(), effort=0)
+    for number in range(part, COUNT // KERNELS, PARTS):
+        found = differences(bundle(number), quick)
+        assert not found, f"{found[0]}; python tests/random_kernels/run.py --only {number}"
+
+
+def test_engines_agree_on_fully_compiled_code() -> None:
+    found = differences(bundle(1_000_000))
+    assert not found, found
+
+
+@pytest.mark.parametrize("number", range(9))
+def test_random_kernels_are_valid(number: int) -> None:
+    """The verifier has no objection, so that what runs is what the specification allows."""
+    kernels = bundle(number)
+    found = verify.check_text(kernels.text(), "random", platform(kernels.device))
+    wrong = [str(d) for d in found if d.severity is Severity.ERROR]
+    assert not wrong, "\n".join(wrong[:3])
+
+
+def test_every_family_comes_up() -> None:
+    """Every vector instruction of three platforms, every kind of control flow and of message."""
+    seen: dict[str, set[str]] = {}
+    for number in range(45):
+        made = bundle(number)
+        names = seen.setdefault(made.device, set())
+        names |= {family for section in made.sections for family in section.families()}
+    for device, names in seen.items():
+        missing = {name(o) for o in vectors(device)} - names
+        assert not missing, f"{device}: {sorted(missing)}"
+        assert not FAMILIES[device in LSC_DEVICES] - names
+    assert "switch" in seen["pvc"]
+
+
+def test_the_same_number_is_the_same_bundle() -> None:
+    assert bundle(7).text() == bundle(7).text()
+    assert bundle(7).text() != bundle(16).text()
+
+
+def test_failures_become_small() -> None:
+    """A made-up failure, of kernels that multiply high halves, is one instruction in the end."""
+
+    def fails(kernels: Bundle) -> bool:
+        return "mulh" in kernels.text()
+
+    start = next(b for b in map(bundle, range(20)) if fails(b))
+    small = shrink(start, fails)
+    assert len(small.sections) == 1
+    assert small.sections[0].nodes <= 2
+    assert not differences(small)
