@@ -57,14 +57,15 @@ class Kernel:
         args: tuple[Parameter, ...],
         translate: Callable[[Platform], Function],
         memory_needs: MemoryNeeds = _nothing,
+        translate_native: Callable[[Platform], Function] | None = None,
     ) -> None:
         self.program = program
         self.info = info
         self.args = args
-        self._translate = translate
+        self._translators = {"visa": translate, "native": translate_native}
         self._memory_needs = memory_needs
-        self._functions: dict[str, Function] = {}  # by platform
-        self._checks: dict[str, Function] = {}
+        self._functions: dict[tuple[str, str], Function] = {}  # by platform and level
+        self._checks: dict[tuple[str, str], Function] = {}
         self._implicit = {slot.arg_type for slot in info.payload_arguments}
         self._grids = Grids()
 
@@ -96,18 +97,31 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<Kernel {self.name}({', '.join(map(str, self.args))}) SIMD{self.simd_width}>"
 
-    def function(self, platform: Platform) -> Function:
-        """The kernel's meaning in IR; BuildError or Unsupported if it has none."""
-        if platform.name not in self._functions:
-            self._functions[platform.name] = self._translate(platform)
-        return self._functions[platform.name]
+    def function(self, platform: Platform, level: str = "visa") -> Function:
+        """The kernel's meaning in IR; BuildError or Unsupported if it has none.
 
-    def _checked(self, platform: Platform) -> Function:
+        `level` is "visa", or "native" for the machine code beside it.
+        """
+        key = platform.name, level
+        if key not in self._functions:
+            if level not in self._translators:
+                known = " and ".join(map(repr, self._translators))
+                raise LaunchError(f"level {level!r} is none of {known}")
+            translate = self._translators[level]
+            if translate is None:
+                raise Unsupported(f"{self.program.name} has no native code of kernel {self.name}")
+            self._functions[key] = translate(platform)
+        return self._functions[key]
+
+    def _checked(self, platform: Platform, level: str) -> Function:
         """The function with reports of undefined values."""
-        function = self.function(platform)
-        if platform.name not in self._checks:
-            self._checks[platform.name] = find_undefined(function)
-        return self._checks[platform.name]
+        if level != "visa":
+            raise Unsupported("looking for undefined values in native code")
+        key = platform.name, level
+        function = self.function(platform, level)
+        if key not in self._checks:
+            self._checks[key] = find_undefined(function)
+        return self._checks[key]
 
     def launch(
         self,
@@ -128,10 +142,9 @@ class Kernel:
         items.  `args` are in the kernel's order, or a mapping by name: arrays of `device` (or None)
         for pointers, `Local` for `local` pointers, numbers, sequences, records or bytes by value.
         `fuel` bounds the instructions that one thread may run; by default as many as the engine
-        runs in seconds to minutes (`DEFAULT_FUEL`).
+        runs in seconds to minutes (`DEFAULT_FUEL`).  `level` "native" runs the machine code that
+        the compiler put beside the vISA; eumu knows that of Gen9.
         """
-        if level != "visa":
-            raise Unsupported(f"running at level {level!r}; the one level so far is 'visa'")
         if fuel is not None and fuel < 1:
             raise LaunchError(f"fuel is {fuel}; it is a number of instructions, at least 1")
         self._check_platform(device)
@@ -151,9 +164,10 @@ class Kernel:
                 device.check,
                 fuel,
                 seed,
+                level,
             )
             grid = self._grids.get(
-                device, key, lambda: self._grid(device, sizes, values, addresses, fuel, seed)
+                device, key, lambda: self._grid(device, sizes, values, addresses, fuel, seed, level)
             )
             return self._run(device, grid, printed)
 
@@ -165,6 +179,7 @@ class Kernel:
         addresses: Addresses,
         fuel: int,
         seed: int,
+        level: str,
     ) -> Grid:
         """Check sizes and arguments and lay them out."""
         target = device.platform
@@ -174,7 +189,8 @@ class Kernel:
             simd_width=self.simd_width,
             required=self.required_local_size,
         )
-        function = self._checked(target) if device.check else self.function(target)
+        find = self._checked if device.check else self.function
+        function = find(target, level)
         image = self.program.image(device)
         bound = bind(
             self.info,

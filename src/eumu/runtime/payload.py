@@ -15,6 +15,8 @@ from eumu.errors import LaunchError, Unsupported
 from eumu.exec.grid import BufferSurface, Payload
 from eumu.platforms import Platform
 from eumu.runtime.array import Array, Local
+from eumu.runtime.heaps import Tables
+from eumu.runtime.image_arguments import IMAGE_FACTS, check_image_argument, image_fact
 from eumu.runtime.ndrange import Range
 from eumu.runtime.parameters import Parameter, Passing, element_type
 from eumu.zebin.ze_info import (
@@ -24,7 +26,15 @@ from eumu.zebin.ze_info import (
     PerThreadPayloadArgument,
 )
 
-__all__ = ["Addresses", "Bound", "bind", "no_local_ids", "private_bytes", "scratch_bytes"]
+__all__ = [
+    "Addresses",
+    "Bound",
+    "bind",
+    "no_local_ids",
+    "payload_bytes",
+    "private_bytes",
+    "scratch_bytes",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,7 @@ def bind(
     *,
     strict: bool = True,
     reach: int = 0,
+    tables: Tables | None = None,
 ) -> Bound:
     """Check the arguments and lay out the payload, of at least `reach` bytes.
 
@@ -89,8 +100,18 @@ def bind(
     binder.cross_thread.extend(bytes(-(-end // grf) * grf - len(binder.cross_thread)))
     r0 = [0] * (grf // 4)
     r0[5] = SCRATCH_STATE << 4 if platform.scratch_is_surface else 0
+    if tables is not None:
+        r0[3], r0[4] = tables.pointers.sampler_table, tables.pointers.binding_table
     payload = Payload(tuple(r0), grf if pitch else None, pitch, start, bytes(binder.cross_thread))
     return Bound(payload, binder.surfaces(strict), binder.slm_bytes)
+
+
+def payload_bytes(info: KernelInfo, platform: Platform) -> int:
+    """Bytes of a thread's payload, whole registers: r0, local ids, cross-thread data."""
+    grf = platform.grf_bytes
+    start = grf + _local_ids(info, grf)[0]
+    end = start + max((s.offset + s.size for s in info.payload_arguments), default=0)
+    return -(-end // grf) * grf
 
 
 _UNUSED: Final = "unused"
@@ -163,15 +184,14 @@ class _Binder:
                         f"a pointer to local memory; pass eumu.Local(nbytes), not {_words(value)}"
                     )
             case Passing.IMAGE | Passing.SAMPLER:
-                raise Unsupported(
-                    f"kernel {self.info.name}: argument {parameter.index} '{parameter.name}'"
-                    f" is {parameter.type_name}: images and samplers are not modelled"
-                )
+                check_image_argument(parameter, value)
 
     def _slot(self, slot: PayloadArgument) -> bytes:
         implicit = _IMPLICIT.get(slot.arg_type)
         if implicit is not None:
             return implicit(self)
+        if slot.arg_type in IMAGE_FACTS:
+            return image_fact(slot, self.args[slot.arg_index])
         match slot.arg_type:
             case "arg_byvalue":
                 start = max(slot.source_offset, 0)
@@ -197,6 +217,8 @@ class _Binder:
                 return struct.pack("<Q", self._address(slot.arg_index))
             case "slm":
                 return self._slm(slot)
+            case "bindless" if slot.addrspace == "image":
+                return struct.pack("<Q", self.args[slot.arg_index].slot.offset)
         raise Unsupported(
             f"kernel {self.info.name}: argument {slot.arg_index} is passed as"
             f" a {slot.addrmode} {slot.addrspace} pointer"

@@ -18,7 +18,7 @@ from eumu.runtime import bare
 from eumu.runtime.device import Device
 from eumu.runtime.image import Image
 from eumu.runtime.kernel import Kernel
-from eumu.runtime.payload import no_local_ids
+from eumu.runtime.payload import no_local_ids, payload_bytes
 from eumu.runtime.signature import parameters
 from eumu.zebin.ze_info import KernelInfo
 
@@ -180,7 +180,8 @@ def _from_elf(data: bytes, name: str, target: Platform | None) -> Program:
         functions = sorted(elf.functions_of(kernel.name), key=lambda f: f.owner != "")
         translate = _translator(name, kernel, functions)
         info = _with_thread_data(kernel.info, program.platform)
-        program.add(Kernel(program, info, parameters(info), translate))
+        native = _native_translator(name, kernel, info)
+        program.add(Kernel(program, info, parameters(info), translate, translate_native=native))
     return program
 
 
@@ -200,6 +201,21 @@ def _translator(
         callees = [_code(program, f.name, f.visaasm, is_function=True) for f in functions]
         code = _code(program, kernel.name, kernel.visaasm, is_function=False)
         return _lowered(code, target, callees)
+
+    return translate
+
+
+def _native_translator(
+    program: str, kernel: zebin.Kernel, info: KernelInfo
+) -> Callable[[Platform], Function]:
+    def translate(target: Platform) -> Function:
+        from eumu import native
+        from eumu.lower_native import lower
+
+        _check_defined(program, kernel)
+        code = native.decode(kernel.text, target, kernel.name)
+        size, width = payload_bytes(info, target), info.execution_env.simd_size
+        return lower(code, width, size, entry=kernel.entry, relocations=kernel.relocations)
 
     return translate
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from eumu.ir import Rounding, Value
+from eumu.isa.gen9.compute import all_ones, compare, dword, one_where, operands, total
 from eumu.isa.gen9.kinds import (
     Cond,
     Dst,
@@ -11,6 +13,8 @@ from eumu.isa.gen9.kinds import (
     PlainDst,
     PlainSrc0,
     PlainSrc1,
+    Planes,
+    Quad,
     Src0,
     Src1,
     TernaryDst,
@@ -25,13 +29,31 @@ from eumu.isa.gen9.kinds import (
     TernarySrc1,
     TernarySrc2,
 )
-from eumu.isa.gen9.registry import NOT_RUN, one, opcode, three, two
-from eumu.isa.kinds import Meaning
+from eumu.isa.gen9.machine import Machine
+from eumu.isa.gen9.registry import one, opcode, three, two
+from eumu.isa.mathlib.integers import fraction, pair_differences
+from eumu.isa.spec import Fidelity
+from eumu.types import UD, Q, W
+
+FUSED = Fidelity("approximate", "the rounding of the intermediate results is not documented")
+MACRO = Fidelity("approximate", "the extra bits of the special accumulators are not documented")
 
 
-@opcode(0x10, two("cmp"), fidelity=NOT_RUN)
+def _dot(b: Machine, x: Value, y: Value, count: int, *, homogeneous: bool) -> Value:
+    """Products of the first `count` channels of each four, summed into all four."""
+    quads = [4 * (k // 4) for k in range(b.width)]
+    lanes = [[min(q + j, b.width - 1) for q in quads] for j in range(4)]
+    found = b.shuffle(y, lanes[3]) if homogeneous else None
+    for j in range(count):
+        left, right = b.shuffle(x, lanes[j]), b.shuffle(y, lanes[j])
+        found = b.mul(left, right) if found is None else b.fma(left, right, found)
+    assert found is not None
+    return found
+
+
+@opcode(0x10, two("cmp"))
 def cmp(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: PlainDst,
@@ -40,11 +62,16 @@ def cmp(
     options: Opts,
 ) -> None:
     """The flag and dst[i] (all ones or 0) say how src0[i] compares with src1[i]."""
+    x, y = b.promote(src0, src1, exact=True)
+    found = compare(b, cond, x, y, native=False)
+    if cond is not None:
+        b.write_condition(cond, found)
+    b.put(dst, all_ones(b, found, dst.type), b.mask)
 
 
-@opcode(0x11, two("cmpn"), fidelity=NOT_RUN)
+@opcode(0x11, two("cmpn"))
 def cmpn(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: PlainDst,
@@ -53,11 +80,16 @@ def cmpn(
     options: Opts,
 ) -> None:
     """As cmp; with `ge` or `lt` a NaN in src1 makes the comparison true."""
+    x, y = b.promote(src0, src1, exact=True)
+    found = compare(b, cond, x, y, native=True)
+    if cond is not None:
+        b.write_condition(cond, found)
+    b.put(dst, all_ones(b, found, dst.type), b.mask)
 
 
-@opcode(0x40, two("add"), fidelity=NOT_RUN)
+@opcode(0x40, two("add"))
 def add(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
@@ -66,11 +98,13 @@ def add(
     options: Opts,
 ) -> None:
     """dst[i] = src0[i] + src1[i]."""
+    x, y = operands(b, dst, cond, options, src0, src1)
+    b.finish(dst, total(b, dst, x, y, (src0, src1)), cond, options)
 
 
-@opcode(0x41, two("mul"), fidelity=NOT_RUN)
+@opcode(0x41, two("mul"))
 def mul(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
@@ -78,12 +112,14 @@ def mul(
     src1: Src1,
     options: Opts,
 ) -> None:
-    """dst[i] = src0[i] * src1[i]."""
+    """dst[i] = src0[i] * src1[i]; an accumulator takes all 64 bits of dwords."""
+    x, y = operands(b, dst, cond, options, src0, src1)
+    b.finish(dst, b.mul(x, y), cond, options, product=True)
 
 
-@opcode(0x42, two("avg"), fidelity=NOT_RUN)
+@opcode(0x42, two("avg"))
 def avg(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
@@ -92,36 +128,44 @@ def avg(
     options: Opts,
 ) -> None:
     """dst[i] = (src0[i] + src1[i] + 1) >> 1, without overflow."""
+    x, y = (b.convert(v, Q) for v in (src0, src1))
+    one = b.const(Q, 1, b.width)
+    b.finish(dst, b.shr(b.add(b.add(x, y), one), one), cond, options)
 
 
-@opcode(0x43, one("frc"), fidelity=NOT_RUN)
-def frc(b: Meaning, exec: Exec, cond: Cond, dst: PlainDst, src0: OnlySrc, options: Opts) -> None:
+@opcode(0x43, one("frc"))
+def frc(b: Machine, exec: Exec, cond: Cond, dst: PlainDst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = src0[i] - floor(src0[i])."""
+    b.finish(dst, fraction(b, src0), cond, options)
 
 
-@opcode(0x44, one("rndu"), fidelity=NOT_RUN)
-def rndu(b: Meaning, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+@opcode(0x44, one("rndu"))
+def rndu(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the least integer not less than src0[i]."""
+    b.finish(dst, b.round(src0, Rounding.RU), cond, options)
 
 
-@opcode(0x45, one("rndd"), fidelity=NOT_RUN)
-def rndd(b: Meaning, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+@opcode(0x45, one("rndd"))
+def rndd(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the greatest integer not greater than src0[i]."""
+    b.finish(dst, b.round(src0, Rounding.RD), cond, options)
 
 
-@opcode(0x46, one("rnde"), fidelity=NOT_RUN)
-def rnde(b: Meaning, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+@opcode(0x46, one("rnde"))
+def rnde(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the integer nearest to src0[i], of two the even one."""
+    b.finish(dst, b.round(src0, Rounding.RNE), cond, options)
 
 
-@opcode(0x47, one("rndz"), fidelity=NOT_RUN)
-def rndz(b: Meaning, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+@opcode(0x47, one("rndz"))
+def rndz(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = src0[i] without its fraction."""
+    b.finish(dst, b.round(src0, Rounding.RTZ), cond, options)
 
 
-@opcode(0x48, two("mac"), fidelity=NOT_RUN)
+@opcode(0x48, two("mac"))
 def mac(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
@@ -130,16 +174,26 @@ def mac(
     options: Opts,
 ) -> None:
     """dst[i] = src0[i] * src1[i] + acc[i]."""
+    added = b.accumulator(src0.type)
+    x, y, z = operands(b, dst, cond, options, src0, src1, added)
+    result = b.fma(x, y, z) if x.type.is_float else b.add(b.mul(x, y), z)
+    b.finish(dst, result, cond, options, product=True)
 
 
-@opcode(0x49, two("mach", cond=False), fidelity=NOT_RUN)
-def mach(b: Meaning, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+@opcode(0x49, two("mach", cond=False))
+def mach(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """The high half of a 32 by 32 bit product; acc0 holds the part of src1's low word."""
+    upper = b.shr(b.convert(src1, Q), b.const(Q, 16, b.width))
+    product = b.shl(b.mul(b.convert(src0, Q), upper), b.const(Q, 16, b.width))
+    whole = b.add(b.accumulator(dword(src0)), product)
+    b.finish(dst, b.shr(whole, b.const(Q, 32, b.width)))
+    if options.bit_28:
+        b.write_accumulator(whole, product=True)
 
 
-@opcode(0x4E, two("addc"), fidelity=NOT_RUN)
+@opcode(0x4E, two("addc"))
 def addc(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: PlainDst,
@@ -148,11 +202,15 @@ def addc(
     options: Opts,
 ) -> None:
     """dst[i] = src0[i] + src1[i]; acc[i] is the carry."""
+    x, y = (b.convert(v, UD) for v in (src0, src1))
+    low = b.add(x, y)
+    b.finish(dst, low, cond)
+    b.write_accumulator(one_where(b, b.cmp("lt", low, x)))
 
 
-@opcode(0x4F, two("subb"), fidelity=NOT_RUN)
+@opcode(0x4F, two("subb"))
 def subb(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
@@ -161,11 +219,14 @@ def subb(
     options: Opts,
 ) -> None:
     """dst[i] = src0[i] - src1[i]; acc[i] is the borrow."""
+    x, y = (b.convert(v, UD) for v in (src0, src1))
+    b.finish(dst, b.sub(x, y), cond)
+    b.write_accumulator(one_where(b, b.cmp("lt", x, y)))
 
 
-@opcode(0x50, two("sad2"), fidelity=NOT_RUN)
+@opcode(0x50, two("sad2"))
 def sad2(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
@@ -173,12 +234,15 @@ def sad2(
     src1: Src1,
     options: Opts,
 ) -> None:
-    """dst of a pair of channels = the sum of |src0 - src1| over both."""
+    """dst of even channels = the sum of |src0 - src1| over it and the next; odd ones stay."""
+    sums = pair_differences(b, src0, src1)
+    b.restrict([1 - k % 2 for k in range(b.width)])
+    b.finish(dst, sums, cond, options)
 
 
-@opcode(0x51, two("sada2"), fidelity=NOT_RUN)
+@opcode(0x51, two("sada2"))
 def sada2(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
@@ -187,11 +251,14 @@ def sada2(
     options: Opts,
 ) -> None:
     """As sad2, plus acc."""
+    sums = b.add(b.convert(pair_differences(b, src0, src1), Q), b.accumulator(W))
+    b.restrict([1 - k % 2 for k in range(b.width)])
+    b.finish(dst, sums, cond, options)
 
 
-@opcode(0x54, two("dp4"), fidelity=NOT_RUN)
+@opcode(0x54, two("dp4"), fidelity=FUSED)
 def dp4(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
@@ -200,11 +267,12 @@ def dp4(
     options: Opts,
 ) -> None:
     """Of every four channels, the sum of src0[k] * src1[k]."""
+    b.finish(dst, _dot(b, src0, src1, 4, homogeneous=False), cond, options)
 
 
-@opcode(0x55, two("dph"), fidelity=NOT_RUN)
+@opcode(0x55, two("dph"), fidelity=FUSED)
 def dph(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
@@ -212,12 +280,13 @@ def dph(
     src1: Src1,
     options: Opts,
 ) -> None:
-    """As dp4 with 1 for the fourth element of src0."""
+    """As dp3, plus the fourth element of src1."""
+    b.finish(dst, _dot(b, src0, src1, 3, homogeneous=True), cond, options)
 
 
-@opcode(0x56, two("dp3"), fidelity=NOT_RUN)
+@opcode(0x56, two("dp3"), fidelity=FUSED)
 def dp3(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
@@ -226,11 +295,12 @@ def dp3(
     options: Opts,
 ) -> None:
     """As dp4 over three channels."""
+    b.finish(dst, _dot(b, src0, src1, 3, homogeneous=False), cond, options)
 
 
-@opcode(0x57, two("dp2"), fidelity=NOT_RUN)
+@opcode(0x57, two("dp2"), fidelity=FUSED)
 def dp2(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
@@ -239,37 +309,45 @@ def dp2(
     options: Opts,
 ) -> None:
     """As dp4 over two channels."""
+    b.finish(dst, _dot(b, src0, src1, 2, homogeneous=False), cond, options)
 
 
-@opcode(0x59, two("line"), fidelity=NOT_RUN)
+@opcode(0x59, two("line"), fidelity=FUSED)
 def line(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
-    src0: Src0,
+    src0: Quad,
     src1: Src1,
     options: Opts,
 ) -> None:
     """dst[i] = src0.0 * src1[i] + src0.3."""
+    p, q = (b.splat(b.slice(src0, k, 1), b.width) for k in (0, 3))
+    b.finish(dst, b.fma(p, src1, q), cond, options)
 
 
-@opcode(0x5A, two("pln"), fidelity=NOT_RUN)
+@opcode(0x5A, two("pln"), fidelity=FUSED)
 def pln(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
-    src0: PlainSrc0,
-    src1: PlainSrc1,
+    src0: Quad,
+    src1: Planes,
     options: Opts,
 ) -> None:
-    """dst[i] = src0.0 * u[i] + src0.1 * v[i] + src0.3; u is in src1, v in the register after it."""
+    """dst[i] = src0.0 * u[i] + src0.1 * v[i] + src0.3; of eight channels all u, then all v."""
+    p, q, r = (b.splat(b.slice(src0, k, 1), b.width) for k in (0, 1, 3))
+    lanes = [16 * (k // 8) + k % 8 for k in range(b.width)]
+    u = b.shuffle(src1, lanes)
+    v = b.shuffle(src1, [k + 8 for k in lanes])
+    b.finish(dst, b.fma(p, u, b.fma(q, v, r)), cond, options)
 
 
-@opcode(0x5B, three("mad"), fidelity=NOT_RUN)
+@opcode(0x5B, three("mad"))
 def mad(
-    b: Meaning,
+    b: Machine,
     exec: TernaryExec,
     cond: Cond,
     dst: TernaryDst,
@@ -279,11 +357,14 @@ def mad(
     options: TernaryOpts,
 ) -> None:
     """dst[i] = src0[i] + src1[i] * src2[i]."""
+    x, y, z = operands(b, dst, cond, options, src1, src2, src0)
+    result = b.fma(x, y, z) if x.type.is_float else b.add(b.mul(x, y), z)
+    b.finish(dst, result, cond, options, product=True)
 
 
-@opcode(0x5C, three("lrp"), fidelity=NOT_RUN)
+@opcode(0x5C, three("lrp"), fidelity=FUSED)
 def lrp(
-    b: Meaning,
+    b: Machine,
     exec: TernaryExec,
     cond: Cond,
     dst: TernaryDst,
@@ -293,11 +374,13 @@ def lrp(
     options: TernaryOpts,
 ) -> None:
     """dst[i] = src0[i] * src1[i] + (1 - src0[i]) * src2[i]."""
+    rest = b.fma(b.neg(src0), src2, src2)
+    b.finish(dst, b.fma(src1, src0, rest), cond, options)
 
 
-@opcode(0x5D, three("madm"), fidelity=NOT_RUN)
+@opcode(0x5D, three("madm"), fidelity=MACRO)
 def madm(
-    b: Meaning,
+    b: Machine,
     exec: TernaryMacroExec,
     cond: Cond,
     dst: TernaryMacroDst,
@@ -307,3 +390,7 @@ def madm(
     options: TernaryOpts,
 ) -> None:
     """As mad, with the extra bits of the special accumulators; a step of a division."""
+    result = b.fma(src1, src2, src0)
+    if cond is not None:
+        b.write_condition(cond, b.holds(cond.name, result, result))
+    b.write_macro(dst, result)

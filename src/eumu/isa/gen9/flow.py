@@ -22,11 +22,11 @@ from eumu.isa.gen9.kinds.flow import (
     TargetOrSourceKind,
 )
 from eumu.isa.gen9.kinds.source import SCALAR, ImplicitSourceKind
-from eumu.isa.gen9.operands import Execution, Options, Region
+from eumu.isa.gen9.machine import Machine
+from eumu.isa.gen9.operands import Execution, Options, Region, Target
 from eumu.isa.gen9.registers import IP
-from eumu.isa.gen9.registry import NOT_RUN, opcode
-from eumu.isa.kinds import Meaning
-from eumu.types import D
+from eumu.isa.gen9.registry import opcode
+from eumu.types import BOOL, D
 
 # Operands that the text does not show, as the assembler fills them in.
 _D = bits.REGISTER_TYPES.index(D)
@@ -40,9 +40,9 @@ _NULL_PAIR = SRC0.vstride.put(2) | SRC0.width.put(1) | SRC0.hstride.put(1)
 Hidden = Annotated[Execution, ExecKind(hidden=True)]
 Branch = Annotated[bool, BranchControlKind()]
 Opts = Annotated[Options, OptionsKind(align16=True)]
-Jip = Annotated[int, TargetKind(bits.JIP, fixed=_NULL_DST | _SRC0_IMMEDIATE)]
-OnlyJip = Annotated[int, TargetKind(bits.JIP, fixed=_NULL_DST | _SRC1_IMMEDIATE)]
-Uip = Annotated[int, TargetKind(bits.UIP)]
+Jip = Annotated[Target, TargetKind(bits.JIP, fixed=_NULL_DST | _SRC0_IMMEDIATE)]
+OnlyJip = Annotated[Target, TargetKind(bits.JIP, fixed=_NULL_DST | _SRC1_IMMEDIATE)]
+Uip = Annotated[Target, TargetKind(bits.UIP)]
 DivergeTarget = Annotated[
     Any,
     TargetOrSourceKind(
@@ -85,91 +85,106 @@ Notification = Annotated[Value, NotificationKind()]
 WaitOpts = Annotated[Options, OptionsKind("AccWrEn", align16=True)]
 
 
-@opcode(0x20, "{exec.pred}jmpi {exec} {target} {options}", flow=True, fidelity=NOT_RUN)
-def jmpi(b: Meaning, exec: Hidden, target: JumpTarget, options: Opts) -> None:
+@opcode(0x20, "{exec.pred}jmpi {exec} {target} {options}", flow=True)
+def jmpi(b: Machine, exec: Hidden, target: JumpTarget, options: Opts) -> None:
     """The thread goes on at target (a distance from the next instruction), all channels."""
+    b.jump(target)
 
 
-@opcode(0x21, "{exec.pred}brd {exec} {jip} {options}", flow=True, fidelity=NOT_RUN)
-def brd(b: Meaning, exec: Exec, jip: DivergeTarget, options: Opts) -> None:
+@opcode(0x21, "{exec.pred}brd {exec} {jip} {options}", flow=True)
+def brd(b: Machine, exec: Exec, jip: DivergeTarget, options: Opts) -> None:
     """Channels whose predicate holds wait at JIP; diverging."""
+    b.go(b.lanes(), b.fixed(jip))
 
 
-@opcode(0x22, "{exec.pred}if{branch} {exec} {jip} {uip} {options}", flow=True, fidelity=NOT_RUN)
-def if_(b: Meaning, exec: Exec, branch: Branch, jip: Jip, uip: Uip, options: Opts) -> None:
+@opcode(0x22, "{exec.pred}if{branch} {exec} {jip} {uip} {options}", flow=True)
+def if_(b: Machine, exec: Exec, branch: Branch, jip: Jip, uip: Uip, options: Opts) -> None:
     """Channels whose predicate does not hold wait at JIP."""
+    b.go(b.not_(b.lanes()), jip)
 
 
-@opcode(0x23, "{exec.pred}brc {exec} {jip} {uip} {options}", flow=True, fidelity=NOT_RUN)
-def brc(b: Meaning, exec: Exec, jip: ConvergeTarget, uip: SecondUip, options: Opts) -> None:
+@opcode(0x23, "{exec.pred}brc {exec} {jip} {uip} {options}", flow=True)
+def brc(b: Machine, exec: Exec, jip: ConvergeTarget, uip: SecondUip, options: Opts) -> None:
     """Channels whose predicate holds wait at UIP; converging."""
+    b.go(b.lanes(), b.fixed(uip))
 
 
-@opcode(0x24, "{exec.pred}else{branch} {exec} {jip} {uip} {options}", flow=True, fidelity=NOT_RUN)
-def else_(b: Meaning, exec: Exec, branch: Branch, jip: Jip, uip: Uip, options: Opts) -> None:
+@opcode(0x24, "{exec.pred}else{branch} {exec} {jip} {uip} {options}", flow=True)
+def else_(b: Machine, exec: Exec, branch: Branch, jip: Jip, uip: Uip, options: Opts) -> None:
     """Channels that come from above wait at JIP (UIP with `.b`); those of the `if` go on."""
+    b.go(b.const(BOOL, 1, b.width), uip if branch else jip)
 
 
-@opcode(0x25, "{exec.pred}endif {exec} {jip} {options}", flow=True, fidelity=NOT_RUN)
-def endif(b: Meaning, exec: Exec, jip: OnlyJip, options: Opts) -> None:
+@opcode(0x25, "{exec.pred}endif {exec} {jip} {options}", flow=True)
+def endif(b: Machine, exec: Exec, jip: OnlyJip, options: Opts) -> None:
     """Channels that wait here go on."""
 
 
-@opcode(0x27, "{exec.pred}while {exec} {jip} {options}", flow=True, fidelity=NOT_RUN)
-def while_(b: Meaning, exec: Exec, jip: OnlyJip, options: Opts) -> None:
+@opcode(0x27, "{exec.pred}while {exec} {jip} {options}", flow=True)
+def while_(b: Machine, exec: Exec, jip: OnlyJip, options: Opts) -> None:
     """Channels whose predicate holds go back to JIP, the others leave the loop."""
+    b.go(b.lanes(), jip)
 
 
-@opcode(0x28, "{exec.pred}break {exec} {jip} {uip} {options}", flow=True, fidelity=NOT_RUN)
-def break_(b: Meaning, exec: Exec, jip: Jip, uip: Uip, options: Opts) -> None:
+@opcode(0x28, "{exec.pred}break {exec} {jip} {uip} {options}", flow=True)
+def break_(b: Machine, exec: Exec, jip: Jip, uip: Uip, options: Opts) -> None:
     """Channels whose predicate holds leave the loop: they wait at UIP."""
+    b.go(b.lanes(), b.behind_loop(uip))
 
 
-@opcode(0x29, "{exec.pred}cont {exec} {jip} {uip} {options}", flow=True, fidelity=NOT_RUN)
-def cont(b: Meaning, exec: Exec, jip: Jip, uip: Uip, options: Opts) -> None:
+@opcode(0x29, "{exec.pred}cont {exec} {jip} {uip} {options}", flow=True)
+def cont(b: Machine, exec: Exec, jip: Jip, uip: Uip, options: Opts) -> None:
     """Channels whose predicate holds are done with this round: they wait at UIP, the `while`."""
+    b.go(b.lanes(), uip)
 
 
-@opcode(0x2A, "{exec.pred}halt {exec} {jip} {uip} {options}", flow=True, fidelity=NOT_RUN)
-def halt(b: Meaning, exec: Exec, jip: Jip, uip: Uip, options: Opts) -> None:
+@opcode(0x2A, "{exec.pred}halt {exec} {jip} {uip} {options}", flow=True)
+def halt(b: Machine, exec: Exec, jip: Jip, uip: Uip, options: Opts) -> None:
     """Channels whose predicate holds wait at UIP."""
+    b.go(b.lanes(), uip)
 
 
-@opcode(0x2B, "{exec.pred}calla {exec} {dst} {target} {options}", flow=True, fidelity=NOT_RUN)
-def calla(b: Meaning, exec: Exec, dst: Link, target: AbsoluteTarget, options: Opts) -> None:
+@opcode(0x2B, "{exec.pred}calla {exec} {dst} {target} {options}", flow=True)
+def calla(b: Machine, exec: Exec, dst: Link, target: AbsoluteTarget, options: Opts) -> None:
     """As call, to a distance from the start of the code."""
+    b.enter(dst, target)
 
 
-@opcode(0x2C, "{exec.pred}call {exec} {dst} {target} {options}", flow=True, fidelity=NOT_RUN)
-def call(b: Meaning, exec: Exec, dst: Link, target: CallTarget, options: Opts) -> None:
+@opcode(0x2C, "{exec.pred}call {exec} {dst} {target} {options}", flow=True)
+def call(b: Machine, exec: Exec, dst: Link, target: CallTarget, options: Opts) -> None:
     """The thread goes on at target; dst takes the return address and the channels that call."""
+    b.enter(dst, target)
 
 
-@opcode(0x2D, "{exec.pred}ret {exec} {src0} {options}", flow=True, fidelity=NOT_RUN)
-def ret(b: Meaning, exec: Exec, src0: ReturnAddress, options: Opts) -> None:
+@opcode(0x2D, "{exec.pred}ret {exec} {src0} {options}", flow=True)
+def ret(b: Machine, exec: Exec, src0: ReturnAddress, options: Opts) -> None:
     """Channels return to the address that a call put into src0."""
+    b.leave()
 
 
-@opcode(0x2E, "{exec.pred}goto{branch} {exec} {jip} {uip} {options}", flow=True, fidelity=NOT_RUN)
-def goto(b: Meaning, exec: Exec, branch: Branch, jip: Jip, uip: Uip, options: Opts) -> None:
+@opcode(0x2E, "{exec.pred}goto{branch} {exec} {jip} {uip} {options}", flow=True)
+def goto(b: Machine, exec: Exec, branch: Branch, jip: Jip, uip: Uip, options: Opts) -> None:
     """Channels whose predicate does not hold wait at UIP; with `.b` those whose predicate holds."""
+    b.go(b.lanes() if branch else b.not_(b.lanes()), uip)
 
 
-@opcode(0x2F, "{exec.pred}join {exec} {jip} {options}", flow=True, fidelity=NOT_RUN)
-def join(b: Meaning, exec: Exec, jip: OnlyJip, options: Opts) -> None:
+@opcode(0x2F, "{exec.pred}join {exec} {jip} {options}", flow=True)
+def join(b: Machine, exec: Exec, jip: OnlyJip, options: Opts) -> None:
     """Channels that wait here go on."""
 
 
-@opcode(0x30, "{exec.pred}wait {exec} {src0} {options}", fidelity=NOT_RUN)
-def wait(b: Meaning, exec: Hidden, src0: Notification, options: WaitOpts) -> None:
+@opcode(0x30, "{exec.pred}wait {exec} {src0} {options}")
+def wait(b: Machine, exec: Hidden, src0: Notification, options: WaitOpts) -> None:
     """Wait until the notification count is not 0, then take 1 from it."""
+    b.transfer("barrier", (), kind="wait")
 
 
-@opcode(0x00, "illegal", fidelity=NOT_RUN)
-def illegal(b: Meaning) -> None:
+@opcode(0x00, "illegal")
+def illegal(b: Machine) -> None:
     """The illegal-opcode exception; the compiler fills up its code with it."""
+    b.terminate("trap", (), (), reason="an illegal instruction")
 
 
-@opcode(0x7E, "nop", fidelity=NOT_RUN)
-def nop(b: Meaning) -> None:
+@opcode(0x7E, "nop")
+def nop(b: Machine) -> None:
     """Nothing."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from eumu.ir import Value
+from eumu.isa.gen9.compute import bits_of, logic, shift_operands
 from eumu.isa.gen9.kinds import (
     Cond,
     Dst,
@@ -24,13 +26,26 @@ from eumu.isa.gen9.kinds import (
     TernaryExec,
     TernaryOpts,
 )
-from eumu.isa.gen9.registry import NOT_RUN, one, opcode, three, two
-from eumu.isa.kinds import Meaning
+from eumu.isa.gen9.machine import Machine
+from eumu.isa.gen9.registry import one, opcode, three, two
+from eumu.isa.mathlib.integers import (
+    bit_field,
+    field_mask,
+    first_high,
+    first_low,
+    saturating_shift,
+)
+from eumu.types import UD, integer
 
 
-@opcode(0x04, one("not"), fidelity=NOT_RUN)
+def _zero_extended(b: Machine, x: Value) -> Value:
+    """An element as ud, whatever its sign."""
+    return b.convert(bits_of(b, x, integer(x.type.bits, signed=False)), UD)
+
+
+@opcode(0x04, one("not"))
 def not_(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: PlainDst,
@@ -38,11 +53,12 @@ def not_(
     options: Opts,
 ) -> None:
     """dst[i] = ~src0[i]."""
+    logic(b, dst, cond, options, b.not_, src0)
 
 
-@opcode(0x05, two("and"), fidelity=NOT_RUN)
+@opcode(0x05, two("and"))
 def and_(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: PlainDst,
@@ -51,11 +67,12 @@ def and_(
     options: Opts,
 ) -> None:
     """dst[i] = src0[i] & src1[i]."""
+    logic(b, dst, cond, options, b.and_, src0, src1)
 
 
-@opcode(0x06, two("or"), fidelity=NOT_RUN)
+@opcode(0x06, two("or"))
 def or_(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: PlainDst,
@@ -64,11 +81,12 @@ def or_(
     options: Opts,
 ) -> None:
     """dst[i] = src0[i] | src1[i]."""
+    logic(b, dst, cond, options, b.or_, src0, src1)
 
 
-@opcode(0x07, two("xor"), fidelity=NOT_RUN)
+@opcode(0x07, two("xor"))
 def xor(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: PlainDst,
@@ -77,11 +95,12 @@ def xor(
     options: Opts,
 ) -> None:
     """dst[i] = src0[i] ^ src1[i]."""
+    logic(b, dst, cond, options, b.xor, src0, src1)
 
 
-@opcode(0x08, two("shr"), fidelity=NOT_RUN)
+@opcode(0x08, two("shr"))
 def shr(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
@@ -90,11 +109,13 @@ def shr(
     options: Opts,
 ) -> None:
     """dst[i] = src0[i] >> src1[i], zeros come in; the count has 5 bits (of :q 6)."""
+    x, count = shift_operands(b, dst, src0, src1, signed=False)
+    b.finish(dst, b.shr(x, count), cond, options)
 
 
-@opcode(0x09, two("shl"), fidelity=NOT_RUN)
+@opcode(0x09, two("shl"))
 def shl(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
@@ -103,11 +124,14 @@ def shl(
     options: Opts,
 ) -> None:
     """dst[i] = src0[i] << src1[i]; the count has 5 bits (of :q 6)."""
+    x, count = shift_operands(b, dst, src0, src1, signed=src0.type.is_signed)
+    shifted = saturating_shift(b, x, count) if dst.saturate else b.shl(x, count)
+    b.finish(dst, shifted, cond, options, product=True)
 
 
-@opcode(0x0C, two("asr"), fidelity=NOT_RUN)
+@opcode(0x0C, two("asr"))
 def asr(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     cond: Cond,
     dst: Dst,
@@ -116,16 +140,19 @@ def asr(
     options: Opts,
 ) -> None:
     """dst[i] = src0[i] >> src1[i], the sign comes in; the count as in shr."""
+    x, count = shift_operands(b, dst, src0, src1, signed=True)
+    b.finish(dst, b.shr(x, count), cond, options)
 
 
-@opcode(0x17, one("bfrev", cond=False), fidelity=NOT_RUN)
-def bfrev(b: Meaning, exec: Exec, dst: PlainDst, src0: PlainOnlySrc, options: Opts) -> None:
+@opcode(0x17, one("bfrev", cond=False))
+def bfrev(b: Machine, exec: Exec, dst: PlainDst, src0: PlainOnlySrc, options: Opts) -> None:
     """dst[i] = the bits of src0[i] in reverse order."""
+    b.finish(dst, b.bitreverse(b.convert(src0, UD)), None, options)
 
 
-@opcode(0x18, three("bfe", cond=False), fidelity=NOT_RUN)
+@opcode(0x18, three("bfe", cond=False))
 def bfe(
-    b: Meaning,
+    b: Machine,
     exec: TernaryExec,
     dst: PlainTernaryDst,
     src0: PlainTernarySrc0,
@@ -134,11 +161,15 @@ def bfe(
     options: TernaryOpts,
 ) -> None:
     """dst[i] = src0[i] bits of src2[i] from bit src1[i] on, extended with the sign if signed."""
+    five = b.const(UD, 31, b.width)
+    size, offset = (b.and_(b.convert(v, UD), five) for v in (src0, src1))
+    signed = src2.type.is_signed
+    b.finish(dst, bit_field(b, size, offset, b.convert(src2, UD), signed=signed), None, options)
 
 
-@opcode(0x19, two("bfi1", cond=False), fidelity=NOT_RUN)
+@opcode(0x19, two("bfi1", cond=False))
 def bfi1(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     dst: PlainDst,
     src0: PlainSrc0,
@@ -146,11 +177,14 @@ def bfi1(
     options: Opts,
 ) -> None:
     """dst[i] = a mask of src0[i] ones from bit src1[i] on."""
+    five = b.const(UD, 31, b.width)
+    size, offset = (b.and_(b.convert(v, UD), five) for v in (src0, src1))
+    b.finish(dst, b.shl(field_mask(b, size), offset), None, options)
 
 
-@opcode(0x1A, three("bfi2", cond=False), fidelity=NOT_RUN)
+@opcode(0x1A, three("bfi2", cond=False))
 def bfi2(
-    b: Meaning,
+    b: Machine,
     exec: TernaryExec,
     dst: PlainTernaryDst,
     src0: PlainTernarySrc0,
@@ -158,24 +192,32 @@ def bfi2(
     src2: PlainTernarySrc2,
     options: TernaryOpts,
 ) -> None:
-    """dst[i] = src1[i] where src0[i] has ones, else src2[i]."""
+    """dst[i] = the low bits of src1[i] where src0[i] has ones, else src2[i]."""
+    mask, insert, base = (b.convert(v, UD) for v in (src0, src1, src2))
+    inserted = b.and_(b.shl(insert, b.ctz(mask)), mask)
+    b.finish(dst, b.or_(b.and_(base, b.not_(mask)), inserted), None, options)
 
 
-@opcode(0x4A, one("lzd"), fidelity=NOT_RUN)
-def lzd(b: Meaning, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+@opcode(0x4A, one("lzd"))
+def lzd(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the number of zeros above the highest one of src0[i]."""
+    b.finish(dst, b.clz(b.convert(src0, UD)), cond, options)
 
 
-@opcode(0x4B, one("fbh", cond=False), fidelity=NOT_RUN)
-def fbh(b: Meaning, exec: Exec, dst: PlainDst, src0: PlainOnlySrc, options: Opts) -> None:
+@opcode(0x4B, one("fbh", cond=False))
+def fbh(b: Machine, exec: Exec, dst: PlainDst, src0: PlainOnlySrc, options: Opts) -> None:
     """dst[i] = how far from the top the first bit unlike the sign (unsigned: one) is."""
+    signed = src0.type.is_signed
+    b.finish(dst, first_high(b, b.convert(src0, UD), signed=signed), None, options)
 
 
-@opcode(0x4C, one("fbl", cond=False), fidelity=NOT_RUN)
-def fbl(b: Meaning, exec: Exec, dst: PlainDst, src0: PlainOnlySrc, options: Opts) -> None:
+@opcode(0x4C, one("fbl", cond=False))
+def fbl(b: Machine, exec: Exec, dst: PlainDst, src0: PlainOnlySrc, options: Opts) -> None:
     """dst[i] = the number of the lowest one of src0[i], all ones if there is none."""
+    b.finish(dst, first_low(b, _zero_extended(b, src0)), None, options)
 
 
-@opcode(0x4D, one("cbit", cond=False), fidelity=NOT_RUN)
-def cbit(b: Meaning, exec: Exec, dst: PlainDst, src0: PlainOnlySrc, options: Opts) -> None:
+@opcode(0x4D, one("cbit", cond=False))
+def cbit(b: Machine, exec: Exec, dst: PlainDst, src0: PlainOnlySrc, options: Opts) -> None:
     """dst[i] = how many ones src0[i] has."""
+    b.finish(dst, b.popcount(_zero_extended(b, src0)), None, options)

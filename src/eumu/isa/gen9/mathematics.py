@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from eumu.isa import mathlib
 from eumu.isa.gen9.kinds import (
     Dst,
     EarlyOut,
@@ -16,81 +19,111 @@ from eumu.isa.gen9.kinds import (
     Src1,
     TernaryOpts,
 )
-from eumu.isa.gen9.registry import NOT_RUN, opcode
-from eumu.isa.kinds import Meaning
+from eumu.isa.gen9.machine import Machine
+from eumu.isa.gen9.registry import opcode
+from eumu.isa.mathlib import BOUNDS
+from eumu.isa.spec import Fidelity
+from eumu.types import BOOL
 
 _ONE = "{exec.pred}math.%s {exec} {dst} {src0} {options}"
 _TWO = "{exec.pred}math.%s {exec} {dst} {src0} {src1} {options}"
 
 
-@opcode(0x38, _ONE % "inv", sub=1, fidelity=NOT_RUN)
-def inv(b: Meaning, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+MACRO = Fidelity("approximate", "the first step gives the final result")
+
+
+def _bound(name: str) -> Fidelity:
+    bounds = BOUNDS[name]
+    return Fidelity("ulp", ", ".join(f"{bounds[t].ulp} in {t}" for t in sorted(bounds)))
+
+
+@opcode(0x38, _ONE % "inv", sub=1)
+def inv(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = 1 / src0[i]."""
+    b.finish(dst, mathlib.inv(b, src0), None, options)
 
 
-@opcode(0x38, _ONE % "log", sub=2, fidelity=NOT_RUN)
-def log(b: Meaning, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+@opcode(0x38, _ONE % "log", sub=2, fidelity=_bound("log2"))
+def log(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the binary logarithm of src0[i]."""
+    b.finish(dst, mathlib.log2(b, src0), None, options)
 
 
-@opcode(0x38, _ONE % "exp", sub=3, fidelity=NOT_RUN)
-def exp(b: Meaning, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+@opcode(0x38, _ONE % "exp", sub=3, fidelity=_bound("exp2"))
+def exp(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = 2 ** src0[i]."""
+    b.finish(dst, mathlib.exp2(b, src0), None, options)
 
 
-@opcode(0x38, _ONE % "sqt", sub=4, fidelity=NOT_RUN)
-def sqt(b: Meaning, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+@opcode(0x38, _ONE % "sqt", sub=4)
+def sqt(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the square root of src0[i]."""
+    b.finish(dst, mathlib.sqrt(b, src0), None, options)
 
 
-@opcode(0x38, _ONE % "rsqt", sub=5, fidelity=NOT_RUN)
-def rsqt(b: Meaning, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+@opcode(0x38, _ONE % "rsqt", sub=5, fidelity=_bound("rsqrt"))
+def rsqt(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = 1 / the square root of src0[i]."""
+    b.finish(dst, mathlib.rsqrt(b, src0), None, options)
 
 
-@opcode(0x38, _ONE % "sin", sub=6, fidelity=NOT_RUN)
-def sin(b: Meaning, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+@opcode(0x38, _ONE % "sin", sub=6, fidelity=_bound("sin"))
+def sin(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the sine of src0[i] in radians."""
+    b.finish(dst, mathlib.sin(b, src0), None, options)
 
 
-@opcode(0x38, _ONE % "cos", sub=7, fidelity=NOT_RUN)
-def cos(b: Meaning, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+@opcode(0x38, _ONE % "cos", sub=7, fidelity=_bound("cos"))
+def cos(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the cosine of src0[i] in radians."""
+    b.finish(dst, mathlib.cos(b, src0), None, options)
 
 
-@opcode(0x38, _TWO % "fdiv", sub=9, fidelity=NOT_RUN)
-def fdiv(b: Meaning, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+@opcode(0x38, _TWO % "fdiv", sub=9)
+def fdiv(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = src0[i] / src1[i], floats."""
+    x, y = b.promote(src0, src1)
+    b.finish(dst, b.div(x, y), None, options)
 
 
-@opcode(0x38, _TWO % "pow", sub=10, fidelity=NOT_RUN)
-def pow(b: Meaning, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+@opcode(0x38, _TWO % "pow", sub=10, fidelity=_bound("pow"))
+def pow(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = |src0[i]| ** src1[i]."""
+    x, y = b.promote(src0, src1)
+    b.finish(dst, mathlib.pow(b, b.abs(x), y), None, options)
 
 
-@opcode(0x38, _TWO % "idiv", sub=11, fidelity=NOT_RUN)
-def idiv(b: Meaning, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+@opcode(0x38, _TWO % "idiv", sub=11)
+def idiv(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """Integer division: the quotient to dst, the remainder to the register after it."""
+    x, y = b.promote(src0, src1)
+    quotient, remainder = b.div(x, y), b.rem(x, y)
+    b.finish(dst, quotient, None, options)
+    b.write(replace(dst, offset=dst.offset + b.registers(b.width * dst.stride)), remainder)
 
 
-@opcode(0x38, _TWO % "iqot", sub=12, fidelity=NOT_RUN)
-def iqot(b: Meaning, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+@opcode(0x38, _TWO % "iqot", sub=12)
+def iqot(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = the quotient of integers, cut off."""
+    x, y = b.promote(src0, src1)
+    b.finish(dst, b.div(x, y), None, options)
 
 
-@opcode(0x38, _TWO % "irem", sub=13, fidelity=NOT_RUN)
-def irem(b: Meaning, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+@opcode(0x38, _TWO % "irem", sub=13)
+def irem(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = the remainder of integers, with the sign of src0[i]."""
+    x, y = b.promote(src0, src1)
+    b.finish(dst, b.rem(x, y), None, options)
 
 
 @opcode(
     0x38,
     "{exec.pred}math.invm {exec} {early_out} {dst} {src0} {src1} {options}",
     sub=14,
-    fidelity=NOT_RUN,
+    fidelity=MACRO,
 )
 def invm(
-    b: Meaning,
+    b: Machine,
     exec: MacroExec,
     early_out: EarlyOut,
     dst: MacroDst,
@@ -98,21 +131,34 @@ def invm(
     src1: MacroSrc1,
     options: TernaryOpts,
 ) -> None:
-    """An approximation of 1 / src1[i]; the flag is set where src0[i] / src1[i] is final."""
+    """src0[i] / src1[i], correctly rounded; the flag says everywhere that it is final.
+
+    On hardware this is an approximation of 1 / src1[i] that `madm` refines, and the flag is set
+    where nothing is left to do.
+    """
+    x, y = b.promote(src0, src1)
+    b.write_macro(dst, b.div(x, y))
+    b.write_condition(early_out, b.const(BOOL, 1, b.width))
 
 
 @opcode(
     0x38,
     "{exec.pred}math.rsqtm {exec} {early_out} {dst} {src0} {options}",
     sub=15,
-    fidelity=NOT_RUN,
+    fidelity=MACRO,
 )
 def rsqtm(
-    b: Meaning,
+    b: Machine,
     exec: MacroExec,
     early_out: EarlyOut,
     dst: MacroDst,
     src0: MacroSrc0,
     options: TernaryOpts,
 ) -> None:
-    """An approximation of 1 / the square root of src0[i]; the flag is set where it is final."""
+    """The square root of src0[i], correctly rounded; the flag says everywhere that it is final.
+
+    On hardware this is an approximation of its inverse that `madm` refines, and the flag is set
+    where nothing is left to do.
+    """
+    b.write_macro(dst, b.sqrt(src0))
+    b.write_condition(early_out, b.const(BOOL, 1, b.width))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from eumu.errors import Unsupported
+from eumu.isa import messages
 from eumu.isa.gen9.kinds import Exec
 from eumu.isa.gen9.kinds.control import OptionsKind
 from eumu.isa.gen9.kinds.message import (
@@ -13,9 +15,12 @@ from eumu.isa.gen9.kinds.message import (
     PayloadSourceKind,
     SecondPayloadKind,
 )
-from eumu.isa.gen9.operands import Options
-from eumu.isa.gen9.registry import NOT_RUN, opcode
-from eumu.isa.kinds import Meaning
+from eumu.isa.gen9.machine import Machine
+from eumu.isa.gen9.operands import AddressWord, Options, Payload, Register
+from eumu.isa.gen9.registers import GRF_BYTES
+from eumu.isa.gen9.registry import opcode
+from eumu.isa.kinds import Rows
+from eumu.types import UD
 
 Dst = Annotated[Any, PayloadDestinationKind(split=False)]
 Src = Annotated[Any, PayloadSourceKind(split=False)]
@@ -28,27 +33,57 @@ SplitExDesc = Annotated[Any, ExtendedDescriptorKind(split=True)]
 SplitDesc = Annotated[Any, DescriptorKind(split=True)]
 Opts = Annotated[Options, OptionsKind("NoSrcDepSet", message=True)]
 
+
+def _rows(b: Machine, operand: Payload) -> Rows:
+    """The registers from an operand's on; none for null."""
+    place = operand.place
+    if not isinstance(place, Register):
+        raise Unsupported("a message whose registers are found by an address")
+    return Rows(None if place.is_arf else b.file, place.number * GRF_BYTES, UD)
+
+
+def _send(
+    b: Machine,
+    dst: Payload,
+    src0: Payload,
+    src1: Payload | None,
+    ex_desc: int | AddressWord,
+    desc: int | AddressWord,
+    options: Options,
+) -> None:
+    if isinstance(ex_desc, AddressWord) or isinstance(desc, AddressWord):
+        raise Unsupported("a message whose descriptor is in a0")
+    second = None if src1 is None else _rows(b, src1)
+    first_bytes = (desc >> 25 & 15) * GRF_BYTES
+    payload = messages.Payload(_rows(b, src0), first_bytes, second)
+    messages.send(b, messages.Request(ex_desc, desc, payload, _rows(b, dst)))
+    if options.eot:
+        b.end()
+
+
 _ONE = "{exec.pred}%s {exec} {dst} {src0} {ex_desc} {desc} {options}"
 _TWO = "{exec.pred}%s {exec} {dst} {src0} {src1} {ex_desc} {desc} {options}"
 
 
-@opcode(0x31, _ONE % "send", fidelity=NOT_RUN)
+@opcode(0x31, _ONE % "send")
 def send(
-    b: Meaning, exec: Exec, dst: Dst, src0: Src, ex_desc: ExDesc, desc: Desc, options: Opts
+    b: Machine, exec: Exec, dst: Dst, src0: Src, ex_desc: ExDesc, desc: Desc, options: Opts
 ) -> None:
     """Send registers from src0 on to a shared function; dst takes the answer."""
+    _send(b, dst, src0, None, ex_desc, desc, options)
 
 
-@opcode(0x32, _ONE % "sendc", fidelity=NOT_RUN)
+@opcode(0x32, _ONE % "sendc")
 def sendc(
-    b: Meaning, exec: Exec, dst: Dst, src0: Src, ex_desc: ExDesc, desc: Desc, options: Opts
+    b: Machine, exec: Exec, dst: Dst, src0: Src, ex_desc: ExDesc, desc: Desc, options: Opts
 ) -> None:
-    """As send, after all threads that this one depends on."""
+    """As send, after all threads that this one depends on; those of a group depend on none."""
+    _send(b, dst, src0, None, ex_desc, desc, options)
 
 
-@opcode(0x33, _TWO % "sends", fidelity=NOT_RUN)
+@opcode(0x33, _TWO % "sends")
 def sends(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     dst: SplitDst,
     src0: SplitSrc0,
@@ -58,11 +93,12 @@ def sends(
     options: Opts,
 ) -> None:
     """As send, with a second stretch of registers from src1 on."""
+    _send(b, dst, src0, src1, ex_desc, desc, options)
 
 
-@opcode(0x34, _TWO % "sendsc", fidelity=NOT_RUN)
+@opcode(0x34, _TWO % "sendsc")
 def sendsc(
-    b: Meaning,
+    b: Machine,
     exec: Exec,
     dst: SplitDst,
     src0: SplitSrc0,
@@ -71,4 +107,5 @@ def sendsc(
     desc: SplitDesc,
     options: Opts,
 ) -> None:
-    """As sends, after all threads that this one depends on."""
+    """As sends, after all threads that this one depends on; those of a group depend on none."""
+    _send(b, dst, src0, src1, ex_desc, desc, options)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from eumu.isa.gen9.compute import compare
 from eumu.isa.gen9.kinds import (
     Cond,
     Dst,
     Exec,
+    LaneMask,
     OnlySrc,
     Opts,
     PlainDst,
     PlainSrc0,
-    PlainSrc1,
     PlainTernaryExec,
     Src0,
     Src1,
@@ -20,37 +21,48 @@ from eumu.isa.gen9.kinds import (
     TernarySrc1,
     TernarySrc2,
 )
-from eumu.isa.gen9.registry import NOT_RUN, one, opcode, three, two
-from eumu.isa.kinds import Meaning
+from eumu.isa.gen9.machine import Machine
+from eumu.isa.gen9.registry import one, opcode, three, two
 
 
-@opcode(0x01, one("mov"), fidelity=NOT_RUN)
-def mov(b: Meaning, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+@opcode(0x01, one("mov"))
+def mov(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = src0[i], converted; bits are kept where both types are of one family."""
+    b.finish(dst, src0, cond, options)
 
 
-@opcode(0x02, two("sel"), fidelity=NOT_RUN)
+@opcode(0x02, two("sel"))
 def sel(
-    b: Meaning, exec: Exec, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts
+    b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts
 ) -> None:
     """dst[i] = src0[i] where the predicate holds, else src1[i]; `ge`, `lt`: max, min."""
+    mask = b.choose()
+    if cond is None:
+        same = src0.type is src1.type
+        x, y = (src0, src1) if same else b.promote(src0, src1)
+        b.finish(dst, x if mask is None else b.select(mask, x, y), None, options)
+        return
+    x, y = b.promote(src0, src1, exact=True)
+    b.finish(dst, b.min(x, y) if cond.name in ("lt", "le") else b.max(x, y), None, options)
 
 
-@opcode(0x03, one("movi", cond=False), fidelity=NOT_RUN)
-def movi(b: Meaning, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+@opcode(0x03, one("movi", cond=False))
+def movi(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = an element of src0 whose place a0 says for each channel."""
+    b.finish(dst, src0, None, options)
 
 
-@opcode(0x0A, two("smov", cond=False), fidelity=NOT_RUN)
+@opcode(0x0A, two("smov", cond=False))
 def smov(
-    b: Meaning, exec: Exec, dst: PlainDst, src0: PlainSrc0, src1: PlainSrc1, options: Opts
+    b: Machine, exec: Exec, dst: PlainDst, src0: PlainSrc0, src1: LaneMask, options: Opts
 ) -> None:
-    """Scatter: the bits of src1 say which channels of dst get an element of src0."""
+    """dst[i] = src0[i] in the channels whose bits src1 has."""
+    b.write(dst, src0, b.and_(b.mask, src1))
 
 
-@opcode(0x12, three("csel"), fidelity=NOT_RUN)
+@opcode(0x12, three("csel"))
 def csel(
-    b: Meaning,
+    b: Machine,
     exec: PlainTernaryExec,
     cond: Cond,
     dst: TernaryDst,
@@ -60,3 +72,7 @@ def csel(
     options: TernaryOpts,
 ) -> None:
     """dst[i] = src0[i] where src2[i] compares with 0 as the condition says, else src1[i]."""
+    zero = b.const(src2.type, 0, b.width)
+    found = compare(b, cond, src2, zero, native=False)
+    x, y = b.promote(src0, src1)
+    b.finish(dst, b.select(found, x, y), None, options)

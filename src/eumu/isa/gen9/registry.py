@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from eumu.isa.spec import Fidelity, Registry
+from eumu.isa.spec import Registry
 
 GEN9 = Registry("gen9")
 opcode = GEN9.opcode
-
-# What an instruction says until it has a meaning in terms of the IR.
-NOT_RUN = Fidelity("unsupported", "native code is read, written and checked, not run")
 
 
 def one(mnemonic: str, *, cond: bool = True) -> str:

@@ -336,7 +336,7 @@ _ATOMICS: Final[dict[int, _Row]] = {
     11: ("min", D, Q, (0,)),
     12: ("max", UD, UQ, (0,)),
     13: ("min", UD, UQ, (0,)),
-    14: ("cmpxchg", UD, UQ, (0, 1)),
+    14: ("cmpxchg", UD, UQ, (1, 0)),
     15: ("predec", UD, UQ, ()),
 }
 _FLOAT_ATOMICS: Final[dict[int, _Row]] = {

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from eumu.ir import Value
 from eumu.isa.kinds import Dst, Exec, Meaning, Place, Pred, Src
 from eumu.isa.limits import FrontEnd
+from eumu.isa.mathlib.integers import saturating
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
 from eumu.types import UD, UQ, Q
@@ -29,23 +30,6 @@ def _narrow(b: Meaning, dst: Place, *sources: Value) -> tuple[Value, ...]:
         wide = Q if any(v.type.is_signed for v in sources) else UQ
         return tuple(b.convert(v, wide) for v in sources)
     return values
-
-
-def saturating(b: Meaning, x: Value, y: Value, total: Value, *, subtract: bool = False) -> Value:
-    """`total` = x ± y, replaced by the limit of its 64-bit type where it overflowed."""
-    type = total.type
-    if not type.is_signed:
-        wrapped = b.cmp("lt", x, y) if subtract else b.cmp("lt", total, x)
-        return b.select(wrapped, b.const(type, 0 if subtract else -1, x.width), total)
-    differs = b.xor(x, y) if subtract else b.not_(b.xor(x, y))
-    overflow = b.and_(differs, b.xor(x, total))
-    zero = b.const(type, 0, x.width)
-    limit = b.select(
-        b.cmp("lt", x, zero),
-        b.const(type, type.minimum, x.width),
-        b.const(type, type.maximum, x.width),
-    )
-    return b.select(b.cmp("lt", overflow, zero), limit, total)
 
 
 @opcode(0x01, "{pred}add{dst.sat} {exec} {dst} {src0} {src1}", types=maps.ADD, page="ADD")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from eumu.ir import Value
 from eumu.isa.kinds import Dst, Exec, Meaning, Pred, Src
+from eumu.isa.mathlib.integers import bit_field, field_mask, first_high, first_low
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
-from eumu.types import UD, D, integer
+from eumu.types import UD, integer
 
 
 def _unsigned(b: Meaning, x: Value) -> Value:
@@ -38,9 +39,7 @@ def cbit(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src) -> None:
 )  # fmt: skip
 def fbl(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src) -> None:
     """dst[i] = index of the lowest one in src0[i], all ones for zero."""
-    x = _unsigned(b, src0)
-    zero = b.cmp("eq", x, b.const(UD, 0, x.width))
-    b.write(dst, b.select(zero, b.const(UD, -1, x.width), b.ctz(x)))
+    b.write(dst, first_low(b, _unsigned(b, src0)))
 
 
 @opcode(
@@ -49,13 +48,7 @@ def fbl(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src) -> None:
 )  # fmt: skip
 def fbh(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src) -> None:
     """dst[i] = zeros above the highest one; for d, copies of the sign bit; all ones if none."""
-    signed = src0.type.is_signed
-    x = b.convert(src0, UD)
-    if signed:
-        sign = b.bitcast(b.shr(b.bitcast(x, D), b.const(D, 31, x.width)), UD)
-        x = b.xor(x, sign)
-    zero = b.cmp("eq", x, b.const(UD, 0, x.width))
-    b.write(dst, b.select(zero, b.const(UD, -1, x.width), b.clz(x)))
+    b.write(dst, first_high(b, b.convert(src0, UD), signed=src0.type.is_signed))
 
 
 @opcode(
@@ -65,12 +58,6 @@ def fbh(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src) -> None:
 def bfrev(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src) -> None:
     """dst[i] = the 32 bits of src0[i] in reverse order."""
     b.write(dst, b.bitreverse(b.convert(src0, UD)))
-
-
-def _field_mask(b: Meaning, width: Value) -> Value:
-    """(1 << width) - 1."""
-    one = b.const(UD, 1, width.width)
-    return b.sub(b.shl(one, width), one)
 
 
 @opcode(
@@ -85,14 +72,7 @@ def bfe(b: Meaning, exec: Exec, pred: Pred, dst: Dst, size: Src, offset: Src, sr
     """dst[i] = `size` bits of src[i] from bit `offset`, sign-extended for d; zero for size 0."""
     five = b.const(UD, 31, b.width)
     w, o = (b.and_(b.convert(v, UD), five) for v in (size, offset))
-    field = b.and_(b.shr(b.convert(src, UD), o), _field_mask(b, w))
-    if src.type.is_signed:
-        # Sign extension by shifting the field to the top and back; a field of size 0 stays 0.
-        up = b.and_(b.neg(w), five)
-        signed = b.shr(b.bitcast(b.shl(field, up), D), b.bitcast(up, D))
-        b.write(dst, signed)
-        return
-    b.write(dst, field)
+    b.write(dst, bit_field(b, w, o, b.convert(src, UD), signed=src.type.is_signed))
 
 
 @opcode(
@@ -109,6 +89,6 @@ def bfi(
     """dst[i] = base[i] with `size` bits from bit `offset` on replaced by the low bits of src[i]."""
     five = b.const(UD, 31, b.width)
     w, o = (b.and_(b.convert(v, UD), five) for v in (size, offset))
-    mask = b.shl(_field_mask(b, w), o)
+    mask = b.shl(field_mask(b, w), o)
     inserted = b.and_(b.shl(b.convert(src, UD), o), mask)
     b.write(dst, b.or_(b.and_(b.convert(base, UD), b.not_(mask)), inserted))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from eumu.ir import Value
 from eumu.isa.kinds import Dst, Exec, Meaning, Place, Pred, Src, Table
 from eumu.isa.limits import EVERY_PLATFORM, FrontEnd
+from eumu.isa.mathlib.integers import saturating_shift
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
 from eumu.types import BOOL, Type, integer
@@ -130,15 +131,7 @@ def _shift(
 def shl(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] << src1[i], the count modulo 32 (64 for 64-bit elements)."""
     x, count = _shift(b, dst, src0, src1, signed=None)
-    shifted = b.shl(x, count)
-    if dst.saturate:
-        lost = b.cmp("ne", b.shr(shifted, count), x)
-        limit = b.const(x.type, x.type.maximum, x.width)
-        if x.type.is_signed:
-            negative = b.cmp("lt", x, b.const(x.type, 0, x.width))
-            limit = b.select(negative, b.const(x.type, x.type.minimum, x.width), limit)
-        shifted = b.select(lost, limit, shifted)
-    b.write(dst, shifted)
+    b.write(dst, saturating_shift(b, x, count) if dst.saturate else b.shl(x, count))
 
 
 @opcode(

@@ -12,10 +12,10 @@ from eumu.ir import Rounding, Value
 from eumu.isa import mathlib
 from eumu.isa.kinds import Dst, Exec, Meaning, Pred, Src
 from eumu.isa.mathlib import BOUNDS
+from eumu.isa.mathlib.integers import fraction
 from eumu.isa.spec import EXACT, Fidelity
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
-from eumu.types import F
 
 
 def _unary(
@@ -32,13 +32,6 @@ def _unary(
 def _bound(name: str) -> Fidelity:
     bounds = BOUNDS[name]
     return Fidelity("ulp", ", ".join(f"{bounds[t].ulp} in {t}" for t in sorted(bounds)))
-
-
-def _frc(b: Meaning, x: Value) -> Value:
-    """x - floor(x), at most the float below 1; the sum must not round up to 1."""
-    fraction = b.sub(x, b.round(x, Rounding.RD), Rounding.RNE)
-    limit = b.const(F, (0x3F7FFFFF,) * x.width, x.width)
-    return b.select(b.cmp("gt", fraction, limit), limit, fraction)
 
 
 def _integral(rounding: Rounding) -> Callable[[Meaning, Value], Value]:
@@ -61,7 +54,7 @@ _unary(0x1B, "inv", mathlib.inv, "dst[i] = 1 / src0[i], correctly rounded.",
        types=maps.FLOAT_OR_DOUBLE, fidelity=EXACT)  # fmt: skip
 _unary(0x7E, "sqrtm", mathlib.sqrt, "dst[i] = square root of src0[i], correctly rounded.",
        types=maps.IEEE_FLOAT, fidelity=EXACT)  # fmt: skip
-_unary(0x09, "frc", _frc, "dst[i] = src0[i] - floor(src0[i]), always below 1.",
+_unary(0x09, "frc", fraction, "dst[i] = src0[i] - floor(src0[i]), always below 1.",
        types=maps.SINGLE, limits=maps.UNSATURATED)  # fmt: skip
 _unary(0x12, "rndd", _integral(Rounding.RD), "dst[i] = src0[i] rounded down.",
        types=maps.SINGLE)  # fmt: skip

@@ -13,6 +13,7 @@ from eumu.isa.kinds import Dst, Exec, Meaning, Place, Pred, Src
 from eumu.isa.kinds.control import PredicateKind
 from eumu.isa.kinds.operands import Predicate
 from eumu.isa.limits import SIZES, FrontEnd, Limits, before, since, sizes
+from eumu.isa.mathlib.integers import pair_differences
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
@@ -104,14 +105,6 @@ def dp4a(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src, src
     b.write(dst, b.add(b.convert(src0, D), dot))
 
 
-def _pair_differences(b: Meaning, x: Value, y: Value) -> Value:
-    """|x0-y0| + |x1-y1| of each pair of lanes, in both lanes of the pair, as d."""
-    distance = b.abs(b.sub(b.convert(x, D), b.convert(y, D)))
-    even = b.shuffle(distance, [k & ~1 for k in range(x.width)])
-    odd = b.shuffle(distance, [min(k | 1, x.width - 1) for k in range(x.width)])
-    return b.add(even, odd)
-
-
 def _even_lanes(b: Meaning) -> Value:
     """The instruction's mask, odd lanes off: their results are undefined."""
     even = b.const(BOOL, [1 - k % 2 for k in range(b.width)], b.width)
@@ -128,7 +121,7 @@ def _even_lanes(b: Meaning) -> Value:
 )
 def sad2(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = |src0[i]-src1[i]| + |src0[i+1]-src1[i+1]| in even lanes; odd lanes stay."""
-    b.write(dst, _pair_differences(b, src0, src1), _even_lanes(b))
+    b.write(dst, pair_differences(b, src0, src1), _even_lanes(b))
 
 
 @opcode(
@@ -141,5 +134,5 @@ def sad2(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> 
 )
 def sad2add(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
     """dst[i] = sad2 of src0, src1, plus src2[i], in even lanes; odd lanes stay."""
-    total = b.add(_pair_differences(b, src0, src1), b.convert(src2, D))
+    total = b.add(pair_differences(b, src0, src1), b.convert(src2, D))
     b.write(dst, total, _even_lanes(b))

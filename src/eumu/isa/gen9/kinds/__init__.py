@@ -3,7 +3,7 @@
 The names below are what signatures are annotated with.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from eumu.ir import Value
 from eumu.isa.gen9.bits import ACCESS_MODE, SRC0, SRC1
@@ -22,9 +22,9 @@ from eumu.isa.gen9.kinds.macro import (
     MacroSourceKind,
     TernaryMacroSourceKind,
 )
-from eumu.isa.gen9.kinds.source import SourceKind
+from eumu.isa.gen9.kinds.source import ElementsKind, LaneMaskKind, SourceKind
 from eumu.isa.gen9.kinds.ternary import TernaryDestinationKind, TernarySourceKind
-from eumu.isa.gen9.operands import Condition, Execution, Options
+from eumu.isa.gen9.operands import Condition, Execution, MacroDestination, Options
 from eumu.isa.kinds import Place
 
 Exec = Annotated[Execution, ExecKind()]
@@ -57,20 +57,25 @@ PlainTernarySrc2 = Annotated[Value, TernarySourceKind(2, modifiers=False)]
 TernaryOpts = Annotated[Options, OptionsKind("AccWrEn")]
 
 MacroExec = Annotated[Execution, ExecKind(fixed=ACCESS_MODE.put(1))]
+Quad = Annotated[Value, ElementsKind(SRC0, last=False, count=4)]
+Planes = Annotated[Value, ElementsKind(SRC1, last=True, count=0)]
+LaneMask = Annotated[Value, LaneMaskKind(SRC1, last=True, modifiers=False)]
+
 EarlyOut = Annotated[Condition, EarlyOutKind()]
-MacroDst = Annotated[Any, MacroDestinationKind(ternary=False)]
-MacroSrc0 = Annotated[Any, MacroSourceKind(SRC0)]
-MacroSrc1 = Annotated[Any, MacroSourceKind(SRC1)]
-TernaryMacroDst = Annotated[Any, MacroDestinationKind(ternary=True)]
-TernaryMacroSrc0 = Annotated[Any, TernaryMacroSourceKind(0)]
-TernaryMacroSrc1 = Annotated[Any, TernaryMacroSourceKind(1)]
-TernaryMacroSrc2 = Annotated[Any, TernaryMacroSourceKind(2)]
+MacroDst = Annotated[MacroDestination, MacroDestinationKind(ternary=False)]
+MacroSrc0 = Annotated[Value, MacroSourceKind(SRC0)]
+MacroSrc1 = Annotated[Value, MacroSourceKind(SRC1)]
+TernaryMacroDst = Annotated[MacroDestination, MacroDestinationKind(ternary=True)]
+TernaryMacroSrc0 = Annotated[Value, TernaryMacroSourceKind(0)]
+TernaryMacroSrc1 = Annotated[Value, TernaryMacroSourceKind(1)]
+TernaryMacroSrc2 = Annotated[Value, TernaryMacroSourceKind(2)]
 
 __all__ = [
     "Cond",
     "Dst",
     "EarlyOut",
     "Exec",
+    "LaneMask",
     "Line",
     "LogicSrc0",
     "LogicSrc1",
@@ -92,6 +97,8 @@ __all__ = [
     "PlainTernarySrc0",
     "PlainTernarySrc1",
     "PlainTernarySrc2",
+    "Planes",
+    "Quad",
     "Site",
     "Src0",
     "Src1",

@@ -9,6 +9,7 @@ from eumu.errors import InternalError
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import Undecodable
 from eumu.isa.gen9.kinds.base import Line, NativeKind, Site, code
+from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import Condition, Execution, FlagMask, Options
 from eumu.isa.kinds.cursor import Cursor
 from eumu.types import DF
@@ -107,6 +108,10 @@ class ExecKind(NativeKind):
         if offset % 4 or offset > 28:
             cursor.fail(f"channel offset {offset} is not one of 0, 4, … 28", start=found.start())
         return Execution(size, offset, nomask, predicate)
+
+    def bind(self, operand: Execution, builder: Machine) -> Execution:
+        builder.execute(operand)
+        return operand
 
 
 class TernaryExecKind(ExecKind):

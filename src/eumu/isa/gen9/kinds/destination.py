@@ -8,8 +8,10 @@ from typing import Any, Final
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import DST, Undecodable, Unencodable
 from eumu.isa.gen9.kinds.base import NativeKind, Site, code, need_type, parse_type
+from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import Destination, Pointer, Register
 from eumu.isa.gen9.registers import check_register, parse_register, print_register
+from eumu.isa.kinds import Place
 from eumu.isa.kinds.cursor import Cursor
 from eumu.types import D, Type
 
@@ -127,6 +129,9 @@ class DestinationKind(NativeKind):
         if isinstance(place, Register):
             place = subregister(cursor, place, element, type, start)
         return Destination(place, hstride, type, saturate, channels)
+
+    def bind(self, operand: Destination, builder: Machine) -> Place:
+        return builder.destination(operand)
 
 
 class LinkKind(DestinationKind):

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from eumu.ir import Value
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import DST, TERNARY, BitField, SourceBits, Undecodable
 from eumu.isa.gen9.kinds.base import NativeKind, Site, code, need_type
 from eumu.isa.gen9.kinds.destination import print_saturate
 from eumu.isa.gen9.kinds.source import parse_modifier, print_modifier
 from eumu.isa.gen9.kinds.ternary import encode_source_type, source_type
+from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import MacroDestination, MacroSource
+from eumu.isa.gen9.thread import NO_ACCUMULATOR
 from eumu.isa.kinds.cursor import Cursor
 from eumu.types import DF, Type
-
-NO_ACCUMULATOR: Final = 8
 
 _REGISTER: Final = re.compile(r"r(\d+)\.(?:mme([0-7])|(nomme))")
 
@@ -119,6 +120,9 @@ class MacroSourceKind(NativeKind):
         negate, absolute, _ = parse_modifier(cursor)
         return MacroSource(*_parse(cursor, bits.REGISTER_TYPES), negate, absolute)
 
+    def bind(self, operand: MacroSource, builder: Machine) -> Value:
+        return builder.read_macro(operand)
+
 
 class TernaryMacroSourceKind(NativeKind):
     """`-r12.nomme:df`, a source of three."""
@@ -149,3 +153,6 @@ class TernaryMacroSourceKind(NativeKind):
     def parse(self, cursor: Cursor, names: Any) -> MacroSource:
         negate, absolute, _ = parse_modifier(cursor)
         return MacroSource(*_parse(cursor, bits.TERNARY_TYPES), negate, absolute)
+
+    def bind(self, operand: MacroSource, builder: Machine) -> Value:
+        return builder.read_macro(operand)

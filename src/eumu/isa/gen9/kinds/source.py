@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
+from eumu.ir import Value
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import SourceBits, Undecodable
 from eumu.isa.gen9.kinds.base import NativeKind, Site, code, need_type, parse_type
@@ -16,10 +17,11 @@ from eumu.isa.gen9.kinds.destination import (
     subregister,
 )
 from eumu.isa.gen9.kinds.immediates import match_number, parse_constant, print_constant
+from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import Constant, Pointer, Region, Register, Source
 from eumu.isa.gen9.registers import check_register, parse_register, print_register
 from eumu.isa.kinds.cursor import Cursor
-from eumu.types import Type
+from eumu.types import BOOL, UD, Type
 
 SCALAR: Final = Region(0, 1, 0)
 
@@ -185,6 +187,34 @@ class SourceKind(NativeKind):
             message = f"an immediate :{type} fits an instruction with one source only"
             cursor.fail(message, start=number.start())
         return parse_constant(cursor, number, type)
+
+    def bind(self, operand: Source | Constant, builder: Machine) -> Value:
+        return builder.read_source(operand, logic=self.logic)
+
+
+class ElementsKind(SourceKind):
+    """A source that is read as consecutive elements from its origin on, whatever its region.
+
+    `count` of them, or (0) two for each channel.
+    """
+
+    def __init__(self, field: SourceBits, *, last: bool, count: int) -> None:
+        super().__init__(field, last=last, modifiers=count > 0)
+        self.count = count
+
+    def bind(self, operand: Source | Constant, builder: Machine) -> Value:
+        return builder.elements(operand, self.count or 2 * builder.width)
+
+
+class LaneMaskKind(SourceKind):
+    """A source whose bits say which channels are on; the body gets a mask."""
+
+    def bind(self, operand: Source | Constant, builder: Machine) -> Value:
+        width = builder.width
+        if isinstance(operand, Constant):
+            return builder.const(BOOL, [operand.bits >> k & 1 for k in range(width)], width)
+        word = builder.slice(builder.read_source(operand), 0, 1)
+        return builder.bits_mask(builder.convert(word, UD), width)
 
 
 class ImplicitSourceKind(SourceKind):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from eumu.ir import Value
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import TERNARY, Unencodable
 from eumu.isa.gen9.kinds.base import NativeKind, Site, code, need_type
@@ -21,8 +22,10 @@ from eumu.isa.gen9.kinds.source import (
     print_modifier,
     print_swizzle,
 )
+from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import Register, TernaryDestination, TernarySource
 from eumu.isa.gen9.registers import parse_register
+from eumu.isa.kinds import Place
 from eumu.isa.kinds.cursor import Cursor
 from eumu.types import DF, HF, F, Type
 
@@ -110,6 +113,9 @@ class TernaryDestinationKind(NativeKind):
         scalar = channels is None and names.known["exec"].size == 1
         return TernaryDestination(register.number, byte, type, saturate, channels, scalar)
 
+    def bind(self, operand: TernaryDestination, builder: Machine) -> Place:
+        return builder.ternary_destination(operand)
+
 
 class TernarySourceKind(NativeKind):
     """`-r12.0<2;1>:f` (src2: `<1>`); replicated `r12.3<0;0>:f` (src2: `<0>`).
@@ -180,3 +186,6 @@ class TernarySourceKind(NativeKind):
         replicate = region[2] is not None or region[4] is not None
         order = _STRAIGHT if swizzle is None else swizzle
         return TernarySource(register.number, byte, type, replicate, negate, absolute, order)
+
+    def bind(self, operand: TernarySource, builder: Machine) -> Value:
+        return builder.ternary_source(operand)

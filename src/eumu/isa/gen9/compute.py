@@ -1,0 +1,107 @@
+"""What the bodies of arithmetic share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eumu.ir import Value
+from eumu.isa.gen9.machine import Machine
+from eumu.isa.gen9.operands import Condition, Options
+from eumu.isa.gen9.results import Accumulator
+from eumu.isa.kinds import Place
+from eumu.isa.mathlib.integers import saturating
+from eumu.types import BOOL, UD, UQ, D, Q, Type, integer
+
+
+def exact(dst: Place, cond: Condition | None, options: Options) -> bool:
+    """Whether more than the low 32 bits of an integer result can be seen."""
+    wide = dst.saturate or dst.type.size == 8 or isinstance(dst, Accumulator) or options.bit_28
+    return wide or (cond is not None and cond.name == "ov")
+
+
+def operands(
+    b: Machine, dst: Place, cond: Condition | None, options: Options, *sources: Value
+) -> tuple[Value, ...]:
+    """Sources in a type in which the result is right as far as it can be seen."""
+    values = b.promote(*sources)
+    if values[0].type.is_int and values[0].type.size < 8 and exact(dst, cond, options):
+        wide = UQ if all(not v.type.is_signed for v in sources) else Q
+        return tuple(b.convert(v, wide) for v in sources)
+    return values
+
+
+def total(b: Machine, dst: Place, x: Value, y: Value, sources: tuple[Value, ...]) -> Value:
+    """x + y, clamped at 64 bits where the destination saturates and sources have as many."""
+    found = b.add(x, y)
+    if dst.saturate and found.type.is_int and max(v.type.size for v in sources) == 8:
+        return saturating(b, x, y, found)
+    return found
+
+
+def compare(b: Machine, cond: Condition | None, x: Value, y: Value, *, native: bool) -> Value:
+    """Where a comparison holds; a `native` one holds for `ge` and `lt` if y is NaN."""
+    name = "ne" if cond is None else cond.name
+    if name == "ov":
+        return b.const(BOOL, 0, x.width)
+    if name == "un":
+        if not x.type.is_float:
+            return b.const(BOOL, 0, x.width)
+        return b.or_(b.cmp("ne", x, x), b.cmp("ne", y, y))
+    found = b.cmp(name, x, y)
+    if native and name in ("ge", "lt") and y.type.is_float:
+        return b.or_(found, b.cmp("ne", y, y))
+    return found
+
+
+def all_ones(b: Machine, where: Value, type: Type) -> Value:
+    """All bits of the lanes of a mask, 0 elsewhere."""
+    bits = integer(type.bits, signed=False)
+    ones = b.select(where, b.const(bits, -1, where.width), b.const(bits, 0, where.width))
+    return b.bitcast(ones, type)
+
+
+def one_where(b: Machine, where: Value) -> Value:
+    """1 in the lanes of a mask, 0 elsewhere, as ud."""
+    return b.select(where, b.const(UD, 1, where.width), b.const(UD, 0, where.width))
+
+
+def bits_of(b: Machine, x: Value, type: Type) -> Value:
+    """An element as an integer of `type`, floats by their bits."""
+    if x.type.is_float:
+        x = b.bitcast(x, integer(x.type.bits, signed=False))
+    return b.convert(x, type)
+
+
+def logic(
+    b: Machine,
+    dst: Place,
+    cond: Condition | None,
+    options: Options,
+    apply: Callable[..., Value],
+    *sources: Value,
+) -> None:
+    """A bitwise instruction."""
+    common = b.integer_type(*sources)
+    b.finish(dst, apply(*(bits_of(b, v, common) for v in sources)), cond, options)
+
+
+def shift_operands(
+    b: Machine, dst: Place, x: Value, count: Value, *, signed: bool
+) -> tuple[Value, Value]:
+    """The count has 6 bits where an operand has 64, else 5."""
+    bits = 64 if 8 in (dst.type.size, x.type.size) else 32
+    if x.type.is_signed is not signed and x.type.size < 8 * bits:
+        x = b.convert(x, integer(x.type.bits, signed=signed))
+    type = integer(bits, signed=signed)
+    mask = b.const(type, bits - 1, x.width)
+    return b.convert(x, type), b.and_(b.convert(count, type), mask)
+
+
+def low_word(b: Machine, x: Value) -> Value:
+    """The low 16 bits of a dword as :q."""
+    return b.and_(b.convert(x, Q), b.const(Q, 0xFFFF, x.width))
+
+
+def dword(x: Value) -> Type:
+    """The dword type of a value's sign."""
+    return D if x.type.is_signed else UD

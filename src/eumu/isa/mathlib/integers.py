@@ -1,0 +1,79 @@
+"""Functions of integers and bits that several instruction sets have."""
+
+from __future__ import annotations
+
+from eumu.ir import Builder, Rounding, Value
+from eumu.types import UD, D, F
+
+
+def saturating(b: Builder, x: Value, y: Value, total: Value, *, subtract: bool = False) -> Value:
+    """`total` = x ± y, replaced by the limit of its type where it overflowed."""
+    type = total.type
+    if not type.is_signed:
+        wrapped = b.cmp("lt", x, y) if subtract else b.cmp("lt", total, x)
+        return b.select(wrapped, b.const(type, 0 if subtract else -1, x.width), total)
+    differs = b.xor(x, y) if subtract else b.not_(b.xor(x, y))
+    overflow = b.and_(differs, b.xor(x, total))
+    zero = b.const(type, 0, x.width)
+    limit = b.select(
+        b.cmp("lt", x, zero),
+        b.const(type, type.minimum, x.width),
+        b.const(type, type.maximum, x.width),
+    )
+    return b.select(b.cmp("lt", overflow, zero), limit, total)
+
+
+def saturating_shift(b: Builder, x: Value, count: Value) -> Value:
+    """x << count, replaced by the limit of its type where bits are lost."""
+    shifted = b.shl(x, count)
+    lost = b.cmp("ne", b.shr(shifted, count), x)
+    limit = b.const(x.type, x.type.maximum, x.width)
+    if x.type.is_signed:
+        negative = b.cmp("lt", x, b.const(x.type, 0, x.width))
+        limit = b.select(negative, b.const(x.type, x.type.minimum, x.width), limit)
+    return b.select(lost, limit, shifted)
+
+
+def field_mask(b: Builder, width: Value) -> Value:
+    """(1 << width) - 1, of ud."""
+    one = b.const(UD, 1, width.width)
+    return b.sub(b.shl(one, width), one)
+
+
+def bit_field(b: Builder, size: Value, offset: Value, x: Value, *, signed: bool) -> Value:
+    """`size` bits of x from bit `offset` on (ud, both below 32); 0 for size 0."""
+    field = b.and_(b.shr(x, offset), field_mask(b, size))
+    if not signed:
+        return field
+    # Sign extension by shifting the field to the top and back; a field of size 0 stays 0.
+    up = b.and_(b.neg(size), b.const(UD, 31, size.width))
+    return b.shr(b.bitcast(b.shl(field, up), D), b.bitcast(up, D))
+
+
+def first_high(b: Builder, x: Value, *, signed: bool) -> Value:
+    """Zeros (signed: copies of the sign) above the first other bit of a ud; all ones if none."""
+    if signed:
+        x = b.xor(x, b.bitcast(b.shr(b.bitcast(x, D), b.const(D, 31, x.width)), UD))
+    zero = b.cmp("eq", x, b.const(UD, 0, x.width))
+    return b.select(zero, b.const(UD, -1, x.width), b.clz(x))
+
+
+def first_low(b: Builder, x: Value) -> Value:
+    """The number of the lowest one of a ud; all ones if there is none."""
+    zero = b.cmp("eq", x, b.const(UD, 0, x.width))
+    return b.select(zero, b.const(UD, -1, x.width), b.ctz(x))
+
+
+def pair_differences(b: Builder, x: Value, y: Value) -> Value:
+    """|x0-y0| + |x1-y1| of each pair of lanes, in both lanes of the pair, as d."""
+    distance = b.abs(b.sub(b.convert(x, D), b.convert(y, D)))
+    even = b.shuffle(distance, [k & ~1 for k in range(x.width)])
+    odd = b.shuffle(distance, [min(k | 1, x.width - 1) for k in range(x.width)])
+    return b.add(even, odd)
+
+
+def fraction(b: Builder, x: Value) -> Value:
+    """x - floor(x) of f, at most the float below 1; the sum must not round up to 1."""
+    rest = b.sub(x, b.round(x, Rounding.RD), Rounding.RNE)
+    limit = b.const(F, (0x3F7FFFFF,) * x.width, x.width)
+    return b.select(b.cmp("gt", rest, limit), limit, rest)
