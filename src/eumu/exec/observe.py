@@ -1,0 +1,47 @@
+"""Observers: what may look at a run.  They attach to the interpreter; without one nothing is paid.
+
+Threads are numbered over the grid: group * threads of a group + thread.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.exec.grid import Grid
+
+__all__ = ["Observer"]
+
+Threads = NDArray[np.intp]
+
+
+class Observer:
+    """Override what you want to see; arrays may be used again after the call."""
+
+    def start(self, grid: Grid) -> None:
+        """A grid is about to run."""
+
+    def block(self, block: int, threads: Threads, lanes: NDArray[np.integer[Any]]) -> None:
+        """Threads run a block of the function, each with that many lanes."""
+
+    def access(
+        self,
+        kind: str,
+        space: str,
+        threads: Threads,
+        addresses: NDArray[np.unsignedinteger[Any]],
+        size: int,
+    ) -> None:
+        """Lanes access memory: `kind` is load, store or atomic; one row for each active lane.
+
+        `threads` and `addresses` have the same length; each lane touches `size` bytes.  Addresses
+        are device addresses in the spaces flat and surface, offsets in slm and scratch.
+        """
+
+    def barrier(self, inst: int, threads: Threads, used: NDArray[np.int64]) -> None:
+        """Threads come to a barrier; `used` are the instructions that each has run."""
+
+    def ended(self, threads: Threads, used: NDArray[np.int64]) -> None:
+        """Threads have ended after that many instructions."""
