@@ -109,7 +109,8 @@ def _mix(profile: Profile) -> str:
     total = profile.mix.total() or 1
     rows = "".join(
         f"<tr><td>{escape(name)}</td><td>{count:,}</td><td>{count / total:.1%}</td>"
-        f'<td class="left"><span class="bar" style="width:{300 * count / total:.0f}px"></span></td></tr>'
+        f'<td class="left"><span class="bar" style="width:{300 * count / total:.0f}px"></span>'
+        "</td></tr>"
         for name, count in profile.mix.most_common(_MOST_ROWS)
     )
     head = "<tr><th>mnemonic</th><th>issued</th><th>share</th><th></th></tr>"
