@@ -50,17 +50,23 @@ def access_of(k: Kernel, op: Op, size: int, *, store: bool) -> Access:
             surface = str(bits[0])
             space = _RESERVED.get(bits[0], space)
     site = k.site(op.inst, "store" if store else "load")
-    mask = k.lanes(op.args[1])
-    return Access(space, k.lanes(op.args[0]), mask, size, site, surface, store)
+    address, mask = k.lanes(op.args[0]), k.lanes(op.args[1])
+    for lanes in (address, mask):
+        if not _cold_is_right(lanes, mask):
+            lanes.get()  # here, as the cold path follows
+    return Access(space, address, mask, size, site, surface, store)
+
+
+def _cold_is_right(lanes: Lanes, mask: Lanes) -> bool:
+    """Whether what a cold path would make again is right in all lanes of the mask."""
+    return mask.executing or lanes.pattern is None or not lanes.pattern.shape.active
 
 
 def pattern_of(k: Kernel, access: Access) -> Pattern:
     """The addresses' pattern, tested at run time if nothing is known."""
     lanes = access.address
     pattern = lanes.pattern
-    if pattern is not None and (
-        not pattern.shape.active or access.mask.executing or access.mask.full
-    ):
+    if pattern is not None and (not pattern.shape.active or access.mask.executing):
         return pattern
     e, width = k.e, lanes.width
     offsets = tuple(j * access.size for j in range(width))
@@ -141,7 +147,7 @@ def slow_call(
     e, lanes = k.e, access.address
     width = lanes.width
     vector = vector_of("i64", width)
-    addresses = lanes.cold()
+    addresses = lanes.cold() if _cold_is_right(lanes, access.mask) else lanes.get()
     if lanes.type.size != 8:
         addresses = e.op(f"zext {lane_type(lanes.type, width)} {addresses} to {vector}")
     place = k.scratchpad("addresses", vector)
@@ -170,7 +176,8 @@ def slow_call(
 def slow_mask(k: Kernel, mask: Lanes) -> str:
     if mask.full:
         return str((1 << mask.width) - 1)
-    return regs.bits_of_mask(k.e, mask.cold(), mask.width, 64)
+    lanes = mask.cold() if _cold_is_right(mask, mask) else mask.get()
+    return regs.bits_of_mask(k.e, lanes, mask.width, 64)
 
 
 def need_slow(k: Kernel, access: Access, name: str, body: str, bits: int = 0) -> str:

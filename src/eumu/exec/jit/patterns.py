@@ -38,12 +38,16 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of one value; see :class:`eumu.exec.jit.lanes.Lanes`."""
+    """What is known of one value; see :class:`eumu.exec.jit.lanes.Lanes`.
+
+    `whole` marks a mask that has every executing lane.
+    """
 
     shape: Shape | None = None
     bits: tuple[int, ...] | None = None
     full: bool = False
     executing: bool = False
+    whole: bool = False
     possible: int | None = None  # of a mask: the lanes that may be set, a bit each
 
 
@@ -110,7 +114,10 @@ def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) 
     if op.name == "exec_mask":
         inside = op.attrs["offset"] + result.width <= facts.width
         full = inside and facts.full_threads and facts.flow.full(block)
-        return Known(SCALAR if result.width == 1 else None, full=full, executing=True)
+        # Of lanes from another one on nothing is followed: patterns count from lane 0.
+        first = op.attrs["offset"] == 0
+        shape = SCALAR if result.width == 1 else None
+        return Known(shape, full=full, executing=first, whole=first)
     if op.name in ("bits_mask", "read_flag"):
         return _constant_mask(op, args, state)
     if result.type is BOOL and op.name in ("and", "or", "shuffle", "concat", "splat"):
@@ -214,14 +221,15 @@ def _mask(op: Op, args: Sequence[Known]) -> Known:
     width = op.result.width
     full = all(a.full for a in args)
     executing = any(a.executing for a in args) if op.name == "and" else False
-    if op.name == "shuffle":
-        lanes = op.attrs["lanes"]
-        executing = args[0].executing and tuple(lanes) == tuple(range(op.args[0].width))
+    whole = op.name in ("and", "or") and all(a.whole or a.full for a in args)
     uniform = op.name == "splat" or (
         op.name in ("and", "or")
         and all(a.shape and a.shape.groups == 1 and a.shape.uniform for a in args)
     )
-    shape = Shape(1, (0,) * width) if width == 1 or uniform else None
+    shape = SCALAR if width == 1 else None
+    if uniform and width > 1:
+        shapes = [a.shape for a in args if a.shape]
+        shape = _merged(shapes, (0,) * width, None)
     possible = None
     if op.name == "and":
         for a in args:
@@ -229,8 +237,8 @@ def _mask(op: Op, args: Sequence[Known]) -> Known:
                 possible = a.possible if possible is None else possible & a.possible
         if possible is not None and all(a.full or a.bits is not None for a in args):
             bits = tuple(possible >> lane & 1 for lane in range(width))
-            return Known(shape, bits, full, executing, possible)
-    return Known(shape, full=full, executing=executing, possible=possible)
+            return Known(shape, bits, full, executing, whole, possible)
+    return Known(shape, full=full, executing=executing, whole=whole, possible=possible)
 
 
 def _write(op: Op, args: Sequence[Known], state: State, facts: Facts) -> None:
@@ -250,7 +258,7 @@ def _write(op: Op, args: Sequence[Known], state: State, facts: Facts) -> None:
         return
     if mask.full:
         state[slot] = shape
-    elif mask.executing:
+    elif mask.whole:
         state[slot] = replace(shape, active=True)
 
 

@@ -7,7 +7,6 @@ from eumu.exec.jit.emit import vector_literal
 from eumu.exec.jit.kernel import LOWERINGS, Kernel, constant_lanes
 from eumu.exec.jit.lanes import Lanes, Pattern, Shape
 from eumu.exec.jit.layout import Context
-from eumu.exec.jit.patterns import Known
 from eumu.ir import Op
 from eumu.types import BOOL
 
@@ -19,7 +18,6 @@ def _exec_mask(k: Kernel, op: Op) -> None:
         vector = vector_literal("i1", ["true"] * value.width)
         k.values[value.id] = Lanes(BOOL, value.width, vector)
         return
-    k.known[value.id] = Known(k.known[value.id].shape, executing=True)
     bits = e.op(f"load {word}, ptr %em")
     if offset:
         bits = e.op(f"lshr {word} {bits}, {offset}") if offset < k.width else "0"
