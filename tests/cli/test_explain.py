@@ -6,10 +6,10 @@ import pytest
 
 from eumu import text
 from eumu.cli import main
-from eumu.cli.explain import example, forms
 from eumu.isa.kinds.raw import SurfaceKind
 from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
+from eumu.manual import example, forms
 
 ALL = pytest.mark.parametrize("opcode", list(VISA), ids=lambda o: f"{o.number:#04x}-{o.sub}-{o}")
 # What examples name besides the operands themselves.

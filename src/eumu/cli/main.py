@@ -121,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_dis(commands)
     _add_explain(commands)
     _add_isa(commands)
+    _add_lsp(commands)
     _add_state(commands)
     _add_commands(commands)
     return parser
@@ -246,6 +247,12 @@ def _add_explain(commands: _Commands[argparse.ArgumentParser]) -> None:
         commands, "explain", "show the manual page of a vISA instruction, or list all of them"
     )
     explain.add_argument("opcode", nargs="?", help="the mnemonic, such as lsc_load")
+
+
+def _add_lsp(commands: _Commands[argparse.ArgumentParser]) -> None:
+    lsp = _command(commands, "lsp", "serve an editor: errors, help, completion (docs/editor.md)")
+    lsp.add_argument("--device", metavar="D", help="what texts are checked for; pvc by default")
+    lsp.add_argument("--stdio", action="store_true", help="the only way, which some editors name")
 
 
 def _add_isa(commands: _Commands[argparse.ArgumentParser]) -> None:

@@ -54,7 +54,8 @@ class Kind:
 
     `parts` names what can be written apart from the operand itself; a part is a field of the
     operand record and is parsed before it.  `codes` names what stands apart in the binary form.
-    `manual` says to a user what may be written, `example` is one (`{name}` is the operand's name).
+    `manual` says to a user what may be written, `example` is one (`{name}` is the operand's name);
+    `words` are those that may stand in the dotted word that a mnemonic begins.
     """
 
     manual: str = ""
@@ -62,6 +63,7 @@ class Kind:
 
     parts: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     optional = False  # an absent operand is None
     default: Any = None
 

@@ -9,6 +9,7 @@ from eumu.text.parser import Statement, parse, parse_statements, parse_with_diag
 from eumu.text.printer import (
     print_declaration,
     print_instruction,
+    print_item,
     print_kernel,
     print_module,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "parse_with_diagnostics",
     "print_declaration",
     "print_instruction",
+    "print_item",
     "print_kernel",
     "print_module",
 ]

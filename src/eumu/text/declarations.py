@@ -28,9 +28,9 @@ from eumu.types import BOOL, Kind, Type
 
 _WORD = re.compile(r"\w+")
 _REFERENCE = re.compile(r"%?[A-Za-z_]\w*")
-_KEYS = ("v_type", "type", "num_elts", "align", "alias", "attrs", "v_name")
-_KEY = {key: re.compile(rf"{key}[ \t]*=") for key in _KEYS}
-_ANY_KEY = re.compile(rf"({'|'.join(_KEYS)})\b")
+KEYS = ("v_type", "type", "num_elts", "align", "alias", "attrs", "v_name")
+_KEY = {key: re.compile(rf"{key}[ \t]*=") for key in KEYS}
+_ANY_KEY = re.compile(rf"({'|'.join(KEYS)})\b")
 
 # A general variable as the compiler prints it, in one step; all else is read token by token.
 _USUAL = re.compile(
@@ -76,7 +76,7 @@ def parse_declaration(cursor: Cursor, names: Names) -> Declared:
         cursor.fail(f"'{category}' is no class of variables; there are G, A, P, S, T", start=start)
     declared: Declared = read(cursor, names, name)
     if not cursor.at_end() and (found := _ANY_KEY.match(cursor.text, cursor.pos)):
-        order = ", ".join(f"{key}=" for key in _KEYS)
+        order = ", ".join(f"{key}=" for key in KEYS)
         cursor.fail(f"'{found[1]}=' cannot stand here; the order is {order}", start=cursor.pos)
     return declared
 

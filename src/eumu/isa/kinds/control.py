@@ -98,6 +98,7 @@ class PredicateKind(Kind):
     As a *condition* it is handed to the body as a mask instead, None when absent.
     """
 
+    words = ("any", "all")
     manual = "nothing, or the lanes that run: (P1), (!P1), (P1.any), (P1.all)"
     optional = True
 

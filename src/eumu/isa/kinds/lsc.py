@@ -92,7 +92,8 @@ class CachingKind(Kind):
 
     def __init__(self, access: str) -> None:
         self.access = access
-        pairs = " ".join(f".{pair}" for pair in sorted(CACHE_PAIRS[access]))
+        self.words = tuple(sorted(CACHE_PAIRS[access]))
+        pairs = " ".join(f".{pair}" for pair in self.words)
         self.manual = f"nothing, or what the L1 and L3 caches do: {pairs}"
 
     def parse(self, cursor: Cursor, names: Names) -> Caching:

@@ -142,6 +142,7 @@ class BlockSizeKind(Kind):
     """`(4)`, written where other instructions have their execution size."""
 
     manual = "owords (16 bytes): (1), (2), (4), (8) or (16)"
+    words = ("unaligned",)
     example = "(4)"
     parts = ("unaligned",)
     _word = re.compile(r"\.unaligned\b")
@@ -182,6 +183,7 @@ class ChannelsKind(Kind):
     """`RGBA`: enabled channels, in order; the body gets their numbers, R is 0."""
 
     manual = "channels in the order RGBA: R, RG, GA, RGBA"
+    words = ("R", "RG", "RGB", "RGBA")
     example = "RGBA"
     _letters = re.compile(r"[RGBArgba]{1,4}\b")
 
@@ -211,7 +213,7 @@ class OptionalWordKind(Kind):
 
     def __init__(self, word: str) -> None:
         self.word = word
-        self.manual = f"nothing, or .{word}"
+        self.manual, self.words = f"nothing, or .{word}", (word,)
         self._word = re.compile(rf"\.{word}\b")
 
     def parse(self, cursor: Cursor, names: Names) -> bool:
@@ -271,6 +273,7 @@ class AtomicKind(Kind):
 
     _name = re.compile(r"[A-Za-z]+")
     _bits = re.compile(r"\.(16|32|64)\b")
+    words = tuple(ATOMIC_CODES)
 
     def __init__(self, *widths: int) -> None:
         self.widths = widths

@@ -399,6 +399,7 @@ class DestinationKind(Kind):
     """A vector destination; the body gets a :class:`Place`."""
 
     manual = "elements of a variable"
+    words = ("sat",)
     example = "{name}(0,0)<1>"
     parts = ("sat",)
 

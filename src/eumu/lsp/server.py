@@ -1,0 +1,251 @@
+"""The language server protocol on top of `document` and `completion`, over stdin and stdout."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections.abc import Iterable
+from typing import Any, Final
+
+from lsprotocol import types as lsp
+from pygls.exceptions import PyglsError
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+from pygls.workspace import PositionCodec
+
+import eumu
+from eumu.errors import Diagnostic, EumuError, Severity, Span
+from eumu.lsp.completion import Offer, Sort, complete, manual
+from eumu.lsp.document import Document
+from eumu.manual import address
+from eumu.platforms import Platform, platform
+from eumu.program import LabelMark
+from eumu.text.parser import Directive
+
+__all__ = ["serve"]
+
+_log = logging.getLogger(__name__)
+
+_SEVERITIES: Final = {
+    Severity.ERROR: lsp.DiagnosticSeverity.Error,
+    Severity.WARNING: lsp.DiagnosticSeverity.Warning,
+    Severity.NOTE: lsp.DiagnosticSeverity.Information,
+}
+# Rules on what could as well be left out; editors show it dimmed.
+_UNNECESSARY: Final = frozenset({"dead-write", "dead-move", "unreachable", "overwritten"})
+_SORTS: Final = {
+    Sort.INSTRUCTION: lsp.CompletionItemKind.Function,
+    Sort.WORD: lsp.CompletionItemKind.EnumMember,
+    Sort.DIRECTIVE: lsp.CompletionItemKind.Keyword,
+    Sort.KEY: lsp.CompletionItemKind.Property,
+    Sort.TYPE: lsp.CompletionItemKind.TypeParameter,
+    Sort.VARIABLE: lsp.CompletionItemKind.Variable,
+    Sort.LABEL: lsp.CompletionItemKind.Reference,
+}
+
+
+class Server(LanguageServer):
+    """The documents that are open, on one device."""
+
+    def __init__(self, device: Platform) -> None:
+        # Whole texts are cheap to send, and need no agreement on what ends a line.
+        super().__init__(
+            "eumu", eumu.__version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Full
+        )
+        self.device = device
+        self.documents: dict[str, Document] = {}
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """A request that cannot be read or answered is logged, and the server goes on."""
+        _log.error("%s: %s", type(error).__name__, error)
+
+    def document(self, uri: str) -> Document:
+        """An open document; what is not open is empty."""
+        found = self.documents.get(uri)
+        if found is None:
+            found = Document(to_fs_path(uri) or uri, self.device)
+            found.update("")
+        return found
+
+    def update(self, uri: str, version: int | None, text: str) -> None:
+        """Check a text and say what is wrong with it."""
+        document = self.documents.get(uri)
+        if document is None:
+            document = self.documents[uri] = Document(to_fs_path(uri) or uri, self.device)
+        found = [self.diagnostic(document, d) for d in document.update(text)]
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
+
+    def close(self, uri: str) -> None:
+        """Forget a document."""
+        self.documents.pop(uri, None)
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+
+    # ---- from our places to the editor's and back
+
+    @property
+    def codec(self) -> PositionCodec:
+        return self.workspace.position_codec
+
+    def place(self, document: Document, position: lsp.Position) -> tuple[int, int]:
+        """Line and column from 0, in characters."""
+        if position.line >= len(document.lines):
+            return len(document.lines), 0
+        found = self.codec.position_from_client_units(document.lines, position)
+        return found.line, found.character
+
+    def range(self, document: Document, span: Span) -> lsp.Range:
+        lines = document.lines
+        ends = (span.line, span.column), (span.end_line, span.end_column)
+        start, end = (self._position(lines, line - 1, column - 1) for line, column in ends)
+        return lsp.Range(start, end)
+
+    def _position(self, lines: list[str], line: int, column: int) -> lsp.Position:
+        line = min(line, len(lines) - 1)
+        before = lines[line][:column]
+        return lsp.Position(line, self.codec.client_num_units(before))
+
+    def diagnostic(self, document: Document, found: Diagnostic) -> lsp.Diagnostic:
+        start = lsp.Position(0, 0)
+        page = f" (vISA {found.spec})" if found.spec else ""
+        url = address(found.spec)
+        return lsp.Diagnostic(
+            range=self.range(document, found.span) if found.span else lsp.Range(start, start),
+            message="\n".join([found.message + page, *found.notes]),
+            severity=_SEVERITIES[found.severity],
+            code=found.code,
+            code_description=lsp.CodeDescription(url) if url else None,
+            source="eumu",
+            tags=[lsp.DiagnosticTag.Unnecessary] if found.code in _UNNECESSARY else None,
+        )
+
+
+def make(device: Platform) -> Server:
+    """A server with all its answers."""
+    server = Server(device)
+
+    @server.feature(lsp.INITIALIZE)
+    def initialize(ls: Server, params: lsp.InitializeParams) -> None:
+        options = params.initialization_options
+        name = options.get("device") if isinstance(options, dict) else None
+        if isinstance(name, str):
+            try:
+                ls.device = platform(name)
+            except EumuError as error:
+                _log.error("%s", error)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(ls: Server, params: lsp.DidOpenTextDocumentParams) -> None:
+        ls.update(params.text_document.uri, params.text_document.version, params.text_document.text)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(ls: Server, params: lsp.DidChangeTextDocumentParams) -> None:
+        changed = params.text_document
+        text = ls.workspace.get_text_document(changed.uri).source
+        ls.update(changed.uri, changed.version, text)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(ls: Server, params: lsp.DidCloseTextDocumentParams) -> None:
+        ls.close(params.text_document.uri)
+
+    _add_questions(server)
+    return server
+
+
+def _add_questions(server: Server) -> None:
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    def hover(ls: Server, params: lsp.HoverParams) -> lsp.Hover | None:
+        document = ls.document(params.text_document.uri)
+        text = document.hover(*ls.place(document, params.position))
+        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text)) if text else None
+
+    @server.feature(
+        lsp.TEXT_DOCUMENT_COMPLETION,
+        lsp.CompletionOptions(trigger_characters=[".", ":", "%", "="], resolve_provider=True),
+    )
+    def completion(ls: Server, params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
+        document = ls.document(params.text_document.uri)
+        line, column = ls.place(document, params.position)
+        return [_item(ls, document, o, line, column) for o in complete(document, line, column)]
+
+    @server.feature(lsp.COMPLETION_ITEM_RESOLVE)
+    def resolve(ls: Server, item: lsp.CompletionItem) -> lsp.CompletionItem:
+        if item.kind == lsp.CompletionItemKind.Function and (text := manual(item.label)):
+            block = f"```\n{text}\n```"
+            item.documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, block)
+        return item
+
+    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
+    def definition(ls: Server, params: lsp.DefinitionParams) -> lsp.Location | None:
+        uri = params.text_document.uri
+        document = ls.document(uri)
+        span = document.definition(*ls.place(document, params.position))
+        return lsp.Location(uri, ls.range(document, span)) if span else None
+
+    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
+    def references(ls: Server, params: lsp.ReferenceParams) -> list[lsp.Location]:
+        uri = params.text_document.uri
+        document = ls.document(uri)
+        spans = document.uses(
+            *ls.place(document, params.position), declaration=params.context.include_declaration
+        )
+        return [lsp.Location(uri, ls.range(document, span)) for span in spans]
+
+    @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
+    def formatting(ls: Server, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
+        document = ls.document(params.text_document.uri)
+        text = document.formatted()
+        if text is None or text == document.text:
+            return None
+        everything = lsp.Range(lsp.Position(0, 0), lsp.Position(len(document.lines), 0))
+        return [lsp.TextEdit(everything, text)]
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    def symbols(ls: Server, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+        document = ls.document(params.text_document.uri)
+        return list(_symbols(ls, document))
+
+
+def _item(
+    ls: Server, document: Document, offer: Offer, line: int, column: int
+) -> lsp.CompletionItem:
+    start, end = (ls._position(document.lines, line, c) for c in (offer.start, column))
+    return lsp.CompletionItem(
+        label=offer.text,
+        kind=_SORTS[offer.sort],
+        detail=offer.detail or None,
+        text_edit=lsp.TextEdit(lsp.Range(start, end), offer.text),
+    )
+
+
+def _symbols(ls: Server, document: Document) -> Iterable[lsp.DocumentSymbol]:
+    """Kernels and functions with their labels and variables."""
+    current: lsp.DocumentSymbol | None = None
+    for read, span in document.statements:
+        where = ls.range(document, span)
+        if isinstance(read, Directive):
+            if read.word in ("kernel", "global_function"):
+                if current is not None:
+                    yield current
+                kind = lsp.SymbolKind.Function
+                current = lsp.DocumentSymbol(read.value.strip('"') or "?", kind, where, where)
+                current.children = []
+            continue
+        if current is None:
+            continue
+        current.range = lsp.Range(current.range.start, where.end)
+        if isinstance(read, LabelMark) and isinstance(current.children, list):
+            kind = lsp.SymbolKind.Method if read.kind == "subroutine" else lsp.SymbolKind.Key
+            current.children.append(lsp.DocumentSymbol(read.name, kind, where, where))
+    if current is not None:
+        yield current
+
+
+def serve(device: Platform) -> None:
+    """Answer until the editor is done."""
+    # Nearly everything here lives as long as its text; looking for cycles often only costs time.
+    gc.freeze()
+    gc.set_threshold(50_000, 50, 100)
+    try:
+        make(device).start_io()
+    except PyglsError as error:
+        _log.error("%s", error)
