@@ -50,7 +50,7 @@ def _shown(item: Any) -> str:
 
 
 def _same_declaration(x: Declared, y: Declared, pairs: dict[Declared, Declared]) -> bool:
-    names = [f.name for f in fields(x) if f.name not in _NOT_COMPARED]
+    names = [f.name for f in fields(x) if f.compare and f.name not in _NOT_COMPARED]
     return type(x) is type(y) and all(
         _same(getattr(x, name), getattr(y, name), pairs) for name in names
     )

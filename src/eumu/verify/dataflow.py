@@ -6,8 +6,9 @@ as a write, so nothing here depends on which lanes run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Any
 
 from eumu.isa.kinds.operands import AddressOf
@@ -41,6 +42,7 @@ class Facts:
     may: list[State | None] = field(default_factory=list)
     must: list[State | None] = field(default_factory=list)
     live: list[set[Declared]] = field(default_factory=list)
+    returned: dict[int, list[set[Declared]]] = field(default_factory=dict)
     remembered: dict[str, list[Any]] = field(default_factory=dict)
 
     def tracked(self, declared: Declared) -> bool:
@@ -62,7 +64,7 @@ def gather(subject: Subject, graph: Graph) -> Facts:
     start = {d: m for d, m in _inputs(subject.kernel).items() if d in wanted}
     facts.may = _forward(graph, written, start, _union)
     facts.must = _forward(graph, written, start, _intersection)
-    facts.live = _backward(graph, [read for _, _, read in found])
+    facts.live, facts.returned = _backward(graph, [read for _, _, read in found])
     return facts
 
 
@@ -139,11 +141,10 @@ def _forward(graph: Graph, written: list[State], start: State, join: Join) -> li
     before: list[State | None] = [None] * len(graph.nodes)
     if not graph.nodes:
         return before
+    called = _written_by_calls(graph, written)
     before[0] = dict(start)
-    waiting = {0}
-    while waiting:
-        number = min(waiting)
-        waiting.remove(number)
+    waiting = _Waiting([0])
+    while (number := waiting.pop()) is not None:
         state = before[number]
         assert state is not None
         after = dict(state)
@@ -152,8 +153,8 @@ def _forward(graph: Graph, written: list[State], start: State, join: Join) -> li
         edges = [(successor, after) for successor in node.successors]
         if node.after is not None:  # with what the subroutine writes, on whatever path
             returned = dict(after)
-            for callee in node.callees:
-                _union(returned, written[callee])
+            for entry in node.successors:
+                _union(returned, called[entry])
             edges.append((node.after, returned))
         for successor, given in edges:
             known = before[successor]
@@ -165,21 +166,74 @@ def _forward(graph: Graph, written: list[State], start: State, join: Join) -> li
     return before
 
 
-def _backward(graph: Graph, read: list[set[Declared]]) -> list[set[Declared]]:
-    """The variables that are read in a block or after it; nothing takes one away."""
+def _written_by_calls(graph: Graph, written: list[State]) -> dict[int, State]:
+    """What each subroutine writes, with all that it calls, by its entry."""
+    found: dict[int, State] = {}
+    callers: dict[int, list[int]] = {}
+    for entry, subroutine in graph.subroutines.items():
+        found[entry] = {}
+        for block in subroutine.blocks:
+            _union(found[entry], written[block])
+        for callee in subroutine.calls:
+            callers.setdefault(callee, []).append(entry)
+    waiting = list(found)
+    while waiting:
+        entry = waiting.pop()
+        for caller in callers.get(entry, ()):
+            if _union(found[caller], found[entry]):
+                waiting.append(caller)
+    return found
+
+
+class _Waiting:
+    """Blocks to look at (again), the lowest first."""
+
+    def __init__(self, blocks: Iterable[int]) -> None:
+        self._heap = sorted(blocks)
+        self._there = set(self._heap)
+
+    def add(self, block: int) -> None:
+        if block not in self._there:
+            self._there.add(block)
+            heappush(self._heap, block)
+
+    def pop(self) -> int | None:
+        if not self._heap:
+            return None
+        block = heappop(self._heap)
+        self._there.remove(block)
+        return block
+
+
+def _backward(
+    graph: Graph, read: list[set[Declared]]
+) -> tuple[list[set[Declared]], dict[int, list[set[Declared]]]]:
+    """The variables that are read in a block or after it, and after a return from a block.
+
+    Nothing takes one away.
+    """
     live = [set(r) for r in read]
     before: list[list[int]] = [[] for _ in graph.nodes]
+    returned: dict[int, list[set[Declared]]] = {}
     for number, node in enumerate(graph.nodes):
         after = [] if node.after is None else [node.after]
-        for successor in (*node.successors, *after, *node.resumes):
+        for successor in (*node.successors, *after):
             before[successor].append(number)
-    waiting = set(range(len(graph.nodes)))
-    while waiting:
-        number = max(waiting)
-        waiting.remove(number)
-        for predecessor in before[number]:
+    # The end of a subroutine is a place of its own: all its returns lead there, and from there
+    # control goes on behind all its calls.
+    for subroutine in graph.subroutines.values():
+        for resumed in set(subroutine.resumes):
+            before[resumed].append(len(before))
+        returns = [n for n in subroutine.blocks if graph.nodes[n].returns]
+        before.append(returns)
+        live.append(set())
+        for number in returns:
+            returned.setdefault(number, []).append(live[-1])
+    waiting = _Waiting(-number for number in range(len(before)))
+    while (negative := waiting.pop()) is not None:
+        for predecessor in before[-negative]:
             count = len(live[predecessor])
-            live[predecessor] |= live[number]
+            live[predecessor] |= live[-negative]
             if len(live[predecessor]) > count:
-                waiting.add(predecessor)
-    return live
+                waiting.add(-predecessor)
+    return live[: len(graph.nodes)], returned

@@ -27,8 +27,7 @@ from eumu.verify.flow import targets
 class Node:
     """A block: instructions `first` .. `end`-1, and the blocks that run after it.
 
-    A call's successor is the callee; `after` is where it goes on when that returns, `callees` are
-    all blocks that may run in between.  `resumes` are the blocks that a return goes on in.
+    A call's successor is the callee; `after` is where it goes on when that returns.
     """
 
     first: int
@@ -36,8 +35,18 @@ class Node:
     labels: list[str] = field(default_factory=list)
     successors: list[int] = field(default_factory=list)
     after: int | None = None
-    callees: set[int] = field(default_factory=set)
     returns: bool = False
+
+
+@dataclass(slots=True)
+class Subroutine:
+    """What begins at one block: its own blocks, the subroutines it calls, where it is called from.
+
+    `calls` are entries of others; `resumes` are the blocks in which callers go on.
+    """
+
+    blocks: set[int]
+    calls: set[int]
     resumes: list[int] = field(default_factory=list)
 
 
@@ -52,6 +61,8 @@ class Graph:
     divergent: list[bool]  # by block: some lanes of the thread may wait elsewhere
     joins: list[tuple[int, int]]  # first and last block of a stretch that lanes leave early
     known: bool  # every effect is known
+    subroutines: dict[int, Subroutine] = field(default_factory=dict)  # by the block of their entry
+    unmarked: list[int] = field(default_factory=list)  # a block that is not divergent from here on
 
     def node_of(self, index: int) -> int:
         """The block of an instruction."""
@@ -93,7 +104,9 @@ def build(kernel: Kernel, effect_of: Callable[[Inst], Effect]) -> Graph:
         [],
         all(e.shape.known for e in effects),
     )
+    graph.unmarked = list(range(len(nodes) + 1))
     _connect(graph, labels, _uniform(instructions))
+    graph.joins.sort()
     return graph
 
 
@@ -158,7 +171,7 @@ def _connect(graph: Graph, labels: dict[str, int], uniform: frozenset[Declared])
                 node.successors = places + _some(following)
                 if flow == "diverge" and not _is_uniform(last, uniform):
                     _separate(graph, number, places)
-    _return_edges(graph)
+    _find_subroutines(graph)
 
 
 def _some(node: int | None) -> list[int]:
@@ -196,29 +209,49 @@ def _separate(graph: Graph, number: int, places: list[int]) -> None:
             first, last = place, number
         if first <= last:
             graph.joins.append((first, last))
-        for block in range(first, last + 1):
-            graph.divergent[block] = True
+            _mark(graph, first, last)
 
 
-def _return_edges(graph: Graph) -> None:
-    """A return goes on after every call of its subroutine."""
+def _mark(graph: Graph, first: int, last: int) -> None:
+    """Mark the blocks of a stretch; what is marked already is passed over."""
+    block = _unmarked(graph.unmarked, first)
+    while block <= last:
+        graph.divergent[block] = True
+        graph.unmarked[block] = block + 1
+        block = _unmarked(graph.unmarked, block)
+
+
+def _unmarked(following: list[int], block: int) -> int:
+    """The first block from this one on that is not marked."""
+    found = block
+    while following[found] != found:
+        found = following[found]
+    while following[block] != found:  # the next search gets there at once
+        following[block], block = found, following[block]
+    return found
+
+
+def _find_subroutines(graph: Graph) -> None:
     for call in graph.nodes:
         if call.after is None:
             continue
         for entry in call.successors:
-            call.callees |= _reachable(graph, entry)
-        for number in call.callees:
-            if graph.nodes[number].returns:
-                graph.nodes[number].resumes.append(call.after)
+            if entry not in graph.subroutines:
+                graph.subroutines[entry] = _subroutine(graph, entry)
+            graph.subroutines[entry].resumes.append(call.after)
 
 
-def _reachable(graph: Graph, entry: int) -> set[int]:
-    """The blocks of a subroutine, and of those that it calls."""
-    found, waiting = {entry}, [entry]
+def _subroutine(graph: Graph, entry: int) -> Subroutine:
+    """The blocks that control passes between a call and the return from it."""
+    found = Subroutine({entry}, set())
+    waiting = [entry]
     while waiting:
         node = graph.nodes[waiting.pop()]
-        following = [*node.successors, *([] if node.after is None else [node.after])]
-        fresh = [s for s in following if s not in found]
-        found.update(fresh)
+        following = node.successors
+        if node.after is not None:
+            found.calls.update(node.successors)
+            following = [node.after]
+        fresh = [s for s in following if s not in found.blocks]
+        found.blocks.update(fresh)
         waiting += fresh
     return found

@@ -42,6 +42,10 @@ class Variable(Declared):
     align: str | None = None
     alias: Variable | None = None
     alias_offset: int = 0
+    # The origin of an alias of an alias, once it has been asked for.
+    _origin: tuple[Variable, int] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     category = "G"
 
@@ -52,10 +56,19 @@ class Variable(Declared):
 
     def origin(self) -> tuple[Variable, int]:
         """The variable that owns the bytes, and the byte offset in it."""
+        if self.alias is None:
+            return self, 0
+        if self._origin is not None:
+            return self._origin
         variable, offset = self, 0
         while variable.alias is not None:
+            if variable._origin is not None:  # long chains are walked once
+                variable, more = variable._origin
+                offset += more
+                break
             offset += variable.alias_offset
             variable = variable.alias
+        object.__setattr__(self, "_origin", (variable, offset))
         return variable, offset
 
 

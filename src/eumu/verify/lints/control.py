@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
@@ -39,15 +40,16 @@ def barrier_divergent(facts: Facts) -> Iterator[Finding]:
 def _branch(facts: Facts, number: int) -> str:
     """The branch that parts the lanes, in words."""
     graph = facts.graph
-    around = [(first, last) for first, last in graph.joins if first <= number <= last]
-    if not around:
-        return ""
-    first, last = max(around)
-    for candidate in (first - 1, last):
-        node = graph.nodes[candidate]
-        inst = graph.instructions[node.end - 1] if node.end > node.first else None
-        if inst is not None and inst.span and graph.effects[node.end - 1].shape.flow:
-            return f": {inst.opcode} in line {inst.span.line} parts them"
+    for at in range(bisect_right(graph.joins, (number, len(graph.nodes))) - 1, -1, -1):
+        first, last = graph.joins[at]
+        if number > last:
+            continue
+        for candidate in (first - 1, last):
+            node = graph.nodes[candidate]
+            inst = graph.instructions[node.end - 1] if node.end > node.first else None
+            if inst is not None and inst.span and graph.effects[node.end - 1].shape.flow:
+                return f": {inst.opcode} in line {inst.span.line} parts them"
+        break
     return ""
 
 

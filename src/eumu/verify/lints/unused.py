@@ -75,7 +75,8 @@ def _find_dead(facts: Facts) -> Iterator[tuple[Inst, Finding]]:
         if facts.may[number] is None or not graph.known:
             continue
         after = [] if node.after is None else [node.after]
-        later = [facts.live[n] for n in (*node.successors, *after, *node.resumes)]
+        later = [facts.live[n] for n in (*node.successors, *after)]
+        later += facts.returned.get(number, ())
         read: set[Declared] = set()  # in the rest of the block
         for index in range(node.end - 1, node.first - 1, -1):
             effect = graph.effects[index]
