@@ -27,6 +27,9 @@ SURFACE_STATE_BASE: Final = 0x1_0000
 # shifted left by 4 (bits 3:0 of r0.5 are not part of it).
 SCRATCH_STATE: Final = 0x2_0000
 
+# The surface that stands for the URB, rows of 16 bytes that all threads share.
+URB_SURFACE: Final = 0x3_0000
+
 # Intel's compiler sets this bit in the offsets of static __local variables, so that none of them
 # looks like a null pointer; shared local memory does not see it.
 SLM_POINTER_BIT: Final = 0x1000_0000

@@ -279,6 +279,16 @@ class _Lowering(Meaning):
             self.function.inputs.append(Input(known, 0, 0, self.grf))
         return known
 
+    def dispatch_header(self) -> Root:
+        if self.grf != 32:
+            raise Unsupported("a message whose header is the thread's payload, of larger registers")
+        name = "%dispatch_header"
+        known = self.function.roots.get(name)
+        if known is None:
+            known = self._add(name, RootKind.GRF, 2 * self.grf)
+            self.function.inputs.append(Input(known, 0, 0, 2 * self.grf))
+        return known
+
     def _new_root(self, variable: Declared) -> Root:
         if variable.name == "%r0" and variable.predefined is not None:
             root = self._r0()

@@ -8,7 +8,17 @@ from dataclasses import replace
 from typing import Any
 
 from eumu import text
-from eumu.isa.kinds import control, lsc, lsc_block2d, lsc_typed, matrix, raw, sampler, vector
+from eumu.isa.kinds import (
+    control,
+    lsc,
+    lsc_block2d,
+    lsc_typed,
+    matrix,
+    raw,
+    render,
+    sampler,
+    vector,
+)
 from eumu.isa.kinds.operands import (
     AddressOf,
     AddressOperand,
@@ -26,6 +36,7 @@ from eumu.isa.limits import DESTINATION, SOURCE
 from eumu.isa.spec import Field, Kind, Opcode
 from eumu.isa.visa import VISA
 from eumu.isa.visa.calls import FunctionKind, RegisterCountKind
+from eumu.isa.visa.render import BoundedNumberKind
 from eumu.isa.visa.sends import ByteKind, ExtendedDescriptorKind
 from eumu.isa.visa.sync import Participants, ParticipantsKind
 from eumu.program import Inst, LabelMark, Module
@@ -102,6 +113,12 @@ class Generator:
             return Immediate(self.number(32), UD)
         # Intel's printer leaves out a pitch of %null.
         return replace(self.general(vstride=0, width=1, hstride=0), variable=self.user())
+
+    def scalar_source(self) -> General | Immediate:
+        """A scalar as vector operands have it."""
+        if self.random.random() < 0.3:
+            return _immediate(self)
+        return self.general(vstride=0, width=1, hstride=0)
 
     def type(self) -> Type:
         return self.random.choice(STORABLE)
@@ -265,6 +282,21 @@ def _parameters(g: Generator, opcode: Opcode, field: Field) -> tuple[Raw, ...]:
     return tuple(g.raw() for _ in range(g.random.randint(1, len(kind.names))))
 
 
+def _render_data(g: Generator, opcode: Opcode, field: Field) -> render.RenderData:
+    options = frozenset(word for word in render.WRITE_BITS if g.pick(False, True))
+    return render.RenderData(
+        g.raw(),
+        tuple(g.scalar_source() for _ in render.scalars_of(options)),
+        tuple(g.raw() for _ in render.registers_of(options)),
+        options,
+    )
+
+
+def _read_sample(g: Generator, opcode: Opcode, field: Field) -> render.ReadSample:
+    options = frozenset(word for word in render.READ_BITS if g.pick(False, True))
+    return render.ReadSample(options, g.scalar_source() if "SI" in options else None)
+
+
 def _matrix_shape(g: Generator, opcode: Opcode, field: Field) -> matrix.MatrixShape:
     # Intel's printer has no word for bf8.
     named = [p for p in matrix.PRECISIONS if p.name != "bf8"]
@@ -300,6 +332,9 @@ MAKERS: dict[type[Kind], Callable[[Generator, Opcode, Field], Any]] = {
     raw.FenceMaskKind: _fence_mask,
     raw.MediaBlockKind: lambda g, o, f: raw.MediaBlock(*g.pick((1, 1), (32, 8), (64, 4), (4, 64))),
     raw.PlaneKind: lambda g, o, f: g.pick(0, 1, 2, 3),
+    render.RenderDataKind: _render_data,
+    render.ReadSampleKind: _read_sample,
+    BoundedNumberKind: lambda g, o, f: g.random.randint(f.kind.low, f.kind.high),  # type: ignore[attr-defined]
     sampler.SamplerKind: lambda g, o, f: g.variable("S"),
     sampler.SamplerOptionsKind: _options,
     sampler.ChannelKind: lambda g, o, f: g.pick(0, 1, 2, 3),

@@ -83,6 +83,9 @@ class Kind:
     def print_part(self, part: str, operand: Any) -> str:
         raise InternalError(f"{type(self).__name__} has no part {part}")
 
+    def complete(self, cursor: Cursor, operand: Any) -> None:
+        """Called where an operand has got its parts: they may not fit what was written later."""
+
     def pack(self, operand: Any, out: Packer) -> None:
         raise InternalError(f"{type(self).__name__} has no binary form")
 

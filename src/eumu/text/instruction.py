@@ -33,6 +33,7 @@ class _Step:
     index: int = -1
     kind: Kind | None = None
     part: str = ""
+    completes: bool = False
 
 
 # The code of a diagnostic about an instruction that exists and is not modelled.
@@ -121,6 +122,8 @@ class InstructionReader:
                 operand = self._operand(cursor, names, kind)
                 if parts and step.index in parts:
                     operand = _merged(cursor, operand, parts[step.index])
+                if step.completes:
+                    kind.complete(cursor, operand)
                 operands[step.index] = operand
         return tuple(operands)
 
@@ -168,7 +171,9 @@ def _steps(opcode: Opcode) -> tuple[_Step, ...]:
     steps = []
     for piece in opcode.pieces:
         if piece.field is not None:
-            steps.append(_Step((), piece.field.index, piece.field.kind, piece.part))
+            kind = piece.field.kind
+            completes = type(kind).complete is not Kind.complete
+            steps.append(_Step((), piece.field.index, kind, piece.part, completes))
         elif words := tuple(_WORD.findall(piece.literal)):
             steps.append(_Step(words))
     return tuple(steps)

@@ -16,6 +16,7 @@ from eumu.verify import (
     messages,
     operands,
     regions,
+    render,
     sampler,
     sends,
 )
@@ -34,6 +35,7 @@ FAMILIES = (
     block2d,
     matrix,
     sampler,
+    render,
     sends,
     flow,
     front_end,

@@ -13,6 +13,7 @@ from eumu.isa.kinds.lsc_block2d import BlockData, BlockDataKind
 from eumu.isa.kinds.lsc_typed import TypedAddress, TypedAddressKind
 from eumu.isa.kinds.operands import AddressOperand, General, Indirect, Raw
 from eumu.isa.kinds.raw import RawKind
+from eumu.isa.kinds.render import RenderData, RenderDataKind
 from eumu.isa.kinds.sampler import ParametersKind
 from eumu.isa.kinds.vector import DestinationKind, SourceKind
 from eumu.isa.limits import By, since
@@ -232,7 +233,7 @@ def _offset_in_register(operand: General, subject: Subject) -> int:
 
 RAW: Final = (
     *(RawKind, LscDataKind, LscAddressKind, TypedAddressKind, BlockDataKind),
-    ParametersKind,
+    *(ParametersKind, RenderDataKind),
 )
 
 
@@ -247,6 +248,8 @@ def raws(operand: Any) -> tuple[Raw, ...]:
             return (operand.base,)
         case TypedAddress():
             return operand.u, operand.v, operand.r, operand.lod
+        case RenderData():
+            return operand.header, *operand.registers
         case tuple():
             return tuple(raw for raw in operand if isinstance(raw, Raw))
     return ()

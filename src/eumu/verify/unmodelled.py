@@ -16,10 +16,7 @@ from eumu.platforms import Platform
 from eumu.text import UNMODELLED
 
 _WORD: Final = re.compile(r"\w+")
-_EVERYWHERE: Final = (
-    *("avs", "vme_ime", "vme_sic", "vme_fbr"),
-    *("rt_write_3d", "urb_write_3d"),
-)
+_EVERYWHERE: Final = ("avs", "vme_ime", "vme_sic", "vme_fbr")
 # Mnemonic -> the platforms on which Intel's front end reads it.
 READ: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(_EVERYWHERE, EVERY_PLATFORM),

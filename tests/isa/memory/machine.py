@@ -11,9 +11,11 @@ from _pytest.mark import ParameterSet
 from numpy.typing import NDArray
 
 from eumu.exec.grid import BufferSurface, Grid, Payload
-from eumu.exec.host import Engine
+from eumu.exec.host import Answer, Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
+from eumu.exec.observe import Observer
+from eumu.exec.snapshot import Preemption
 from eumu.ir import Builder, Function, Region, Space
 from eumu.lower import lower
 from eumu.platforms import platform
@@ -34,6 +36,8 @@ class Arena:
     """Device memory that is one allocation; `Host` protocol."""
 
     progress: Callable[[int, int], object] | None = None
+    observer: Observer | None = None
+    preemption: Preemption | None = None
 
     def __init__(self, memory: Bytes, size: int) -> None:
         self.base = BASE
@@ -67,6 +71,7 @@ class Thread:
     predicate: int = 0xFFFF_FFFF
     surfaces: dict[int, BufferSurface] = field(default_factory=dict)
     r0: dict[int, int] = field(default_factory=dict)
+    answer: Answer | None = None  # to messages
 
     def run(self, *instructions: str) -> tuple[Bytes, dict[str, Bytes]]:
         """Memory and registers after the instructions."""
@@ -77,6 +82,7 @@ class Thread:
         function = lower(kernel, platform(self.platform))
         size = RESULTS + sum(r.size for r in registers.values())
         host = Arena(self.memory, size)
+        host.message = self.answer
         places = _dump(function, registers)
         r0 = [0] * (grf // 4)
         for k, value in self.r0.items():

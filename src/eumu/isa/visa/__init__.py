@@ -21,6 +21,7 @@ from eumu.isa.visa import (
     matrix,
     move,
     packed,
+    render,
     sampler,
     sends,
     surface,
@@ -31,7 +32,8 @@ from eumu.isa.visa.registry import VISA
 
 FAMILIES = (
     *(arith, packed, logic, bits, compare, move, formats, mathematics, graphics, flow, calls),
-    *(surface, svm, lsc, lsc_block2d, lsc_counters, images, sampler, sends, fences, sync, matrix),
+    *(surface, svm, lsc, lsc_block2d, lsc_counters, images, sampler, render),
+    *(sends, fences, sync, matrix),
 )
 
 __all__ = ["FAMILIES", "VISA"]

@@ -9,7 +9,6 @@ opcode = VISA.opcode
 _IMAGES = "images and samplers are not modelled"
 _MATRIX = "matrix products over two fused threads, or of block scales, are not modelled"
 _MOTION = "motion estimation and video analytics are not modelled"
-_RENDER = "render targets and the URB are not modelled"
 _LATER = "it belongs to a platform that no public page describes"
 VISA.unmodelled.update(
     dict.fromkeys(
@@ -18,7 +17,6 @@ VISA.unmodelled.update(
     )
     | dict.fromkeys(("dpasw", "bdpas"), _MATRIX)
     | dict.fromkeys(("vme_ime", "vme_sic", "vme_fbr", "vme_idm", "va"), _MOTION)
-    | dict.fromkeys(("rt_write_3d", "rt_read", "urb_write_3d"), _RENDER)
     | dict.fromkeys(
         ("invm", "rsqtm", "tanh", "sigm", "shfl_idx4", "lfsr", "dnscl", "raw_sendg"), _LATER
     )

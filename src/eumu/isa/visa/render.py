@@ -1,0 +1,203 @@
+"""Messages of shaders to render targets and to the URB.
+
+A render target is a surface with a format.  Lanes are pixels, four to a block of two by two: lane
+4k+0 is its upper left one, +1 upper right, +2 lower left, +3 lower right.  Where a block lies is in
+dwords 10 to 13 of the header, x in the low and y in the high half (PRM, thread payload of pixel
+shaders).  The URB is one space of 16-byte rows that all threads share.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from eumu.addresses import URB_SURFACE
+from eumu.errors import Unsupported
+from eumu.ir import Space, Value
+from eumu.isa.kinds import Exec, Meaning, NumberKind, Pred, RawDst, RawSrc, Rows, Surface
+from eumu.isa.kinds.bytes import Packer, Unpacker
+from eumu.isa.kinds.render import ReadSampleKind, RenderDataKind, RenderRows
+from eumu.isa.kinds.variables import SurfaceVariable
+from eumu.isa.limits import EVERY_PLATFORM, FrontEnd, Limits, fields, sizes
+from eumu.isa.spec import Fidelity
+from eumu.isa.visa import typemaps as maps
+from eumu.isa.visa.memory import surface_target
+from eumu.isa.visa.registry import opcode
+from eumu.messages import TypedRead, TypedWrite
+from eumu.types import HF, UD, UW, D, F
+
+COORDINATES: Final = ("u", "v")
+RGBA: Final = (0, 1, 2, 3)
+_FIRST_BLOCK: Final = 10  # the dword of a header that has the place of the first block
+
+
+class BoundedNumberKind(NumberKind):
+    """A plain number within bounds, in a byte or (`wide`) two."""
+
+    def __init__(self, what: str, low: int, high: int, *, wide: bool = False) -> None:
+        super().__init__(what, low, high)
+        self.wide = wide
+
+    def pack(self, operand: int, out: Packer) -> None:
+        if self.wide:
+            out.u16(operand, self.what)
+        else:
+            out.u8(operand, self.what)
+
+    def unpack(self, source: Unpacker) -> int:
+        at = source.pos
+        number = source.u16(self.what) if self.wide else source.u8(self.what)
+        if not self.low <= number <= self.high:
+            source.fail(f"{self.what} is {number}, not {self.low} to {self.high}", at)
+        return number
+
+
+Data = Annotated[RenderRows, RenderDataKind()]
+Sample = Annotated[frozenset[str], ReadSampleKind()]
+OutputCount = Annotated[int, BoundedNumberKind("the number of outputs", 1, 8)]
+GlobalOffset = Annotated[int, BoundedNumberKind("the global offset in rows", 0, 2047, wide=True)]
+
+WRITE_LIMITS = Limits(sizes=sizes(8, 16), slm=frozenset(), texels=True)
+READ_LIMITS = Limits(sizes=sizes(16, 32), slm=frozenset(), texels=True)
+URB_LIMITS = Limits(sizes=sizes(8))
+WRITE_READ = FrontEnd(sizes=maps.OF_ANY_SIZE.sizes, slm=EVERY_PLATFORM)
+URB_READ = FrontEnd(sizes=sizes(1, 8))
+URB_DATA = fields(
+    maps.DOCUMENTED,
+    channel_mask=(UD,),
+    handle=(UD,),
+    slot_offset=(UD,),
+    data=(UD, D, F),
+)
+READ_DATA = fields(maps.DOCUMENTED, dst=(F, HF))
+WRITES = Fidelity(
+    "approximate",
+    "no blending; depth, stencil, samples and coarse pixels are unsupported",
+)
+READS = Fidelity("approximate", "one sample a pixel; the pages say nothing of rounding")
+
+
+def _places(b: Meaning, header: Rows) -> tuple[Value, Value]:
+    """x and y of each lane's pixel; without a header those that the thread was started for."""
+    if header.root is None:
+        header = Rows(b.dispatch_header(), 0, UD)
+    quarter = b.exec.offset % 16 // 4
+    blocks = max(1, b.width // 4)
+    if quarter + blocks > 4:
+        raise Unsupported("a render target message of more than 16 lanes")
+    corners = b.row_read(header, 4 * (_FIRST_BLOCK + quarter), UD, blocks)
+    corner = b.shuffle(corners, [lane // 4 for lane in range(b.width)])
+    low = b.and_(corner, b.const(UD, 0xFFFF, b.width))
+    high = b.shr(corner, b.const(UD, 16, b.width))
+    right = b.const(UD, [lane & 1 for lane in range(b.width)], b.width)
+    down = b.const(UD, [lane >> 1 & 1 for lane in range(b.width)], b.width)
+    return b.add(low, right), b.add(high, down)
+
+
+def _target(b: Meaning, surface: SurfaceVariable) -> Value:
+    found = surface_target(b, surface).surface
+    if found is None:
+        raise Unsupported(f"{surface.name} as a render target")
+    return found
+
+
+def _reject(options: frozenset[str]) -> None:
+    if options & {"Z", "ST"}:
+        raise Unsupported("depth and stencil buffers")
+    if options & {"PS", "SI", "CPS", "CM"}:
+        raise Unsupported("render targets of several samples a pixel, or of coarse pixels")
+
+
+@opcode(
+    0x71,
+    "{pred}rt_write_3d{data.options} {exec} {surface} {data}",
+    page="RT_WRITE",
+    limits=WRITE_LIMITS,
+    front_end=WRITE_READ,
+    fidelity=WRITES,
+    layout="exec pred data.options surface data.header data.scalars data.registers",
+)
+def rt_write_3d(b: Meaning, exec: Exec, pred: Pred, surface: Surface, data: Data) -> None:
+    """Write the colours of the lanes' pixels to a render target."""
+    _reject(data.options)
+    if "NULLRT" in data.options:
+        return
+    mask = b.mask
+    if "O" in data.options:
+        samples = b.row_read(data.registers["omask"], 0, UW, b.width)
+        first = b.and_(samples, b.const(UW, 1, b.width))
+        mask = b.and_(mask, b.cmp("ne", first, b.const(UW, 0, b.width)))
+    x, y = _places(b, data.header)
+    colours = [_colour(b, data.registers[name]) for name in "rgba"]
+    record = TypedWrite(RGBA, COORDINATES)
+    b.message(record, mask, (_target(b, surface), x, y, *colours), ())
+
+
+def _colour(b: Meaning, rows: Rows) -> Value:
+    """A colour as bits of f; what is not given is 0."""
+    if rows.root is None:
+        return b.const(UD, 0, b.width)
+    type = HF if rows.type.size == 2 else F
+    return b.bitcast(b.convert(b.row_read(rows, 0, type, b.width), F), UD)
+
+
+@opcode(
+    0x90,
+    "{pred}rt_read{sampling.options} {exec} {surface} {sampling}{dst}",
+    page="RT_READ",
+    types=READ_DATA,
+    limits=READ_LIMITS,
+    fidelity=READS,
+    layout="exec pred sampling.options surface sampling.index dst",
+)
+def rt_read(
+    b: Meaning, exec: Exec, pred: Pred, surface: Surface, sampling: Sample, dst: RawDst
+) -> None:
+    """Red, green, blue and alpha of the lanes' pixels of a render target."""
+    _reject(sampling)
+    x, y = _places(b, Rows(None, 0, UD))
+    record = TypedRead(RGBA, COORDINATES)
+    read = b.message(record, b.mask, (_target(b, surface), x, y), [(UD, b.width)] * 4)
+    type = HF if dst.type.size == 2 else F
+    for channel, bits in enumerate(read):
+        value = b.convert(b.bitcast(bits, F), type)
+        b.row_write(dst, channel * b.registers(b.width * type.size), value, b.mask)
+
+
+@opcode(
+    0x72,
+    "{pred}urb_write_3d {exec} {outputs} {global_offset} {channel_mask} {handle} {slot_offset}"
+    " {data}",
+    page="URB_WRITE",
+    types=URB_DATA,
+    limits=URB_LIMITS,
+    front_end=URB_READ,
+    layout="exec pred outputs channel_mask global_offset handle slot_offset data",
+)
+def urb_write_3d(
+    b: Meaning,
+    exec: Exec,
+    pred: Pred,
+    outputs: OutputCount,
+    channel_mask: RawSrc,
+    global_offset: GlobalOffset,
+    handle: RawSrc,
+    slot_offset: RawSrc,
+    data: RawSrc,
+) -> None:
+    """Each lane writes a dword of `outputs` registers to row handle + offsets of the URB.
+
+    Bit k of its channel mask lets register k through; without a mask all are written.
+    """
+    row = b.add(b.row_read(handle, 0, UD, b.width), b.const(UD, global_offset, b.width))
+    row = b.add(row, b.row_read(slot_offset, 0, UD, b.width))
+    start = b.shl(row, b.const(UD, 4, b.width))
+    urb = b.const(UD, URB_SURFACE)
+    dwords = [b.row_read(data, k * b.grf, UD, b.width) for k in range(outputs)]
+    if channel_mask.root is None:
+        b.store(Space.SURFACE, start, b.mask, dwords, urb)
+        return
+    channels = b.row_read(channel_mask, 0, UD, b.width)
+    for k, dword in enumerate(dwords):
+        bit = b.and_(channels, b.const(UD, 1 << k, b.width))
+        mask = b.and_(b.mask, b.cmp("ne", bit, b.const(UD, 0, b.width)))
+        b.store(Space.SURFACE, b.add(start, b.const(UD, 4 * k, b.width)), mask, [dword], urb)
