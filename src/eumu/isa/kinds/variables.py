@@ -60,7 +60,7 @@ class Variable(Declared):
             return self, 0
         if self._origin is not None:
             return self._origin
-        variable, offset = self, 0
+        variable, offset = self.alias, self.alias_offset
         while variable.alias is not None:
             if variable._origin is not None:  # long chains are walked once
                 variable, more = variable._origin
