@@ -216,7 +216,7 @@ class Streamer:
         room = 32 * self.context.vfe.curbe_allocation_size
         if size % 32 or size > room:
             raise CommandError(
-                f"MEDIA_CURBE_LOAD at {placed.at:#x} loads {size} bytes; it loads registers (32 bytes)"
+                f"MEDIA_CURBE_LOAD at {placed.at:#x} loads {size} bytes; whole registers of 32"
                 f" up to the {room} bytes that MEDIA_VFE_STATE allocates",
                 "CURBE Total Data Length",
             )
