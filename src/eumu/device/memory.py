@@ -13,6 +13,7 @@ import sys
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -26,6 +27,7 @@ from eumu.addresses import (
     GENERIC_TAG_SHIFT,
 )
 from eumu.errors import LaunchError, OutOfMemory
+from eumu.exec.host import Answer
 
 __all__ = ["DEFAULT_BYTES", "Allocation", "Memory"]
 
@@ -71,6 +73,7 @@ class Memory:
         self.size = len(self.arena) - _TAIL
         self.sink = sink or _to_stdout
         self.progress: Callable[[int, int], object] | None = None
+        self.message: Answer | None = None
         # The first page stays free, so that address 0 of a32 accesses is never an allocation.
         self._free: list[tuple[int, int]] = [(_PAGE, self.size)]
         self._cursor = 0  # where the search for free memory goes on
@@ -110,6 +113,12 @@ class Memory:
         block = self._blocks.pop(start)
         self._clear(*block)
         self._release(*block)
+
+    def answering(self, answer: Answer) -> Memory:
+        """The same memory as a host that answers messages; it must not allocate."""
+        host = copy(self)
+        host.message = answer
+        return host
 
     def rename(self, allocation: Allocation, name: str) -> Allocation:
         """The same memory under another name in messages."""

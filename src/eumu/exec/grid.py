@@ -38,6 +38,22 @@ class BufferSurface:
 
 
 @dataclass(frozen=True, slots=True)
+class StatePointers:
+    """Where a launch finds the states of surfaces and samplers: base addresses and offsets.
+
+    The binding table is at `surface_state_base + binding_table`, the table of samplers at
+    `dynamic_state_base + sampler_table`.  `owner` keeps the tables alive.
+    """
+
+    surface_state_base: int
+    dynamic_state_base: int
+    bindless_surface_state_base: int
+    binding_table: int = 0
+    sampler_table: int = 0
+    owner: object = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Payload:
     """How the payload of each thread is made; offsets and pitches in bytes.
 
@@ -74,6 +90,7 @@ class Grid:
     symbols: dict[str, int] = field(default_factory=dict)
     fuel: int = 1 << 32
     seed: int = 0
+    state: StatePointers | None = None
 
     @property
     def groups(self) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -13,12 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from eumu.device import Memory
+from eumu.device.functions import SharedFunctions
 from eumu.errors import ArgumentError, ToolMissing, Unsupported
 from eumu.exec.grid import Grid, RunStats
-from eumu.exec.host import Engine
+from eumu.exec.host import Engine, Host
 from eumu.ir import Function
 from eumu.platforms import Platform, platform
 from eumu.runtime.array import Array
+from eumu.runtime.heaps import StateHeaps
+from eumu.runtime.images import Image, make_image
+from eumu.runtime.samplers import Sampler, make_sampler
 
 __all__ = ["DEFAULT_FUEL", "ENGINES", "Device"]
 
@@ -105,13 +110,84 @@ class Device:
         array.write(values)
         return array
 
+    @cached_property
+    def heaps(self) -> StateHeaps:
+        """Where the states of images and samplers lie; made for the first of them."""
+        return StateHeaps(self)
+
+    def image(
+        self,
+        data: ArrayLike | tuple[int, ...],
+        *,
+        format: str = "RGBA8_UNORM",
+        kind: str | None = None,
+        layers: int | None = None,
+        levels: int | Sequence[ArrayLike] = 1,
+        tiling: str = "linear",
+        samples: int = 1,
+        swizzle: str = "RGBA",
+        name: str = "",
+    ) -> Image:
+        """An image: a copy of `data`, or zeros if `data` is a shape.
+
+        Shapes are (w[, c]), (h, w[, c]) and (d, h, w[, c]); the channels are the last axis if the
+        format has several of one size.  Elements have the type that the format stores, or are
+        floats that it converts.  `layers` says that the first axis are the layers of an array,
+        `kind` "cube" that it are the faces; `levels` is the number of mip levels, or the data of
+        those below the first.  `tiling` is "linear", "x" or "y".
+
+        >>> Device("skl").image(np.zeros((4, 8, 4), np.uint8), format="RGBA8_UNORM").shape()
+        (4, 8, 4)
+        """
+        self._arrays += 1
+        label = f"image '{name}'" if name else f"image #{self._arrays}"
+        return make_image(
+            self,
+            data,
+            format,
+            kind=kind,
+            layers=layers,
+            levels=levels,
+            tiling=tiling,
+            samples=samples,
+            swizzle=swizzle,
+            name=label,
+            is_named=bool(name),
+        )
+
+    def sampler(
+        self,
+        *,
+        normalized: bool = True,
+        address: str = "clamp_to_edge",
+        filter: str = "nearest",
+        **more: Any,
+    ) -> Sampler:
+        """A sampler: `address` is none, clamp_to_edge, clamp_to_border, repeat, mirrored_repeat …,
+
+        `filter` nearest, linear or anisotropic.  More: `mag_filter`, `mip_filter`, `lod` (least,
+        greatest), `lod_bias`, `border` (four channels), `compare`, `anisotropy`, `reduction`.
+        """
+        return make_sampler(normalized=normalized, address=address, filter=filter, **more)
+
+    def invalidate_states(self) -> None:
+        """Make the sampler forget cached states: for whoever changes their bytes in memory."""
+        self.heaps.caches.invalidate()
+
+    def _host(self, grid: Grid) -> Host:
+        """Memory for a grid; with answers to messages if it has states."""
+        if grid.state is None:
+            return self.memory
+        functions = SharedFunctions(self.memory, grid.state, self.heaps.caches)
+        return self.memory.answering(functions.message)
+
     def run(self, grid: Grid) -> tuple[RunStats, str]:
         """Run a grid to its end; what was counted, and the engine that ran it."""
         name = self._engine
         function = grid.function
         if name == "jit" and id(function) not in self._refused:
             try:
-                return self._get("jit").run(grid, self.memory), name
+                return self._get("jit").run(grid, self._host(grid)), name
             except Unsupported as reason:
                 if reason.is_late:
                     raise
@@ -123,7 +199,7 @@ class Device:
                 )
         if name == "jit" and grid.fuel == DEFAULT_FUEL[name]:
             grid = replace(grid, fuel=DEFAULT_FUEL["interp"])
-        return self._get("interp").run(grid, self.memory), "interp"
+        return self._get("interp").run(grid, self._host(grid)), "interp"
 
     def _get(self, name: str) -> Engine:
         if name not in self._engines:

@@ -14,10 +14,11 @@ from eumu.exec.grid import CONCURRENT_THREADS, Grid, RunStats
 from eumu.ir import Function
 from eumu.ir.passes import find_undefined
 from eumu.platforms import Platform
-from eumu.runtime import printf
+from eumu.runtime import images, printf
 from eumu.runtime.array import Array
 from eumu.runtime.device import DEFAULT_FUEL, Device
 from eumu.runtime.image import Image
+from eumu.runtime.image_arguments import image_tables
 from eumu.runtime.ndrange import Range, Size
 from eumu.runtime.parameters import Parameter
 from eumu.runtime.payload import Addresses, bind, private_bytes, scratch_bytes
@@ -192,6 +193,7 @@ class Kernel:
         find = self._checked if device.check else self.function
         function = find(target, level)
         image = self.program.image(device)
+        tables = image_tables(device, self.info, values)
         bound = bind(
             self.info,
             self.args,
@@ -201,6 +203,7 @@ class Kernel:
             addresses,
             strict=device.strict_bounds,
             reach=max((i.payload_offset + i.size for i in function.inputs), default=0),
+            tables=tables,
         )
         slm, scratch = self._memory_needs(function, self.info, target)
         return Grid(
@@ -214,6 +217,7 @@ class Kernel:
             symbols=image.addresses(function.symbols) if image else {},
             fuel=fuel,
             seed=seed,
+            state=tables.pointers if tables else None,
         )
 
     def _run(self, device: Device, grid: Grid, printed: Array | None) -> Report:
@@ -274,7 +278,7 @@ class Kernel:
 
     def _check_devices(self, device: Device, values: list[Any]) -> None:
         for parameter, value in zip(self.args, values, strict=True):
-            if isinstance(value, Array):
+            if isinstance(value, (Array, images.Image)):
                 if value.device is not device:
                     raise parameter.error(
                         f"{value.name} is in the memory of another device ({value.device!r})"

@@ -17,6 +17,8 @@ import numpy as np
 from eumu.exec.grid import Grid
 from eumu.runtime.array import Array, Local
 from eumu.runtime.device import Device
+from eumu.runtime.images import Image
+from eumu.runtime.samplers import Sampler
 
 __all__ = ["Grids", "argument_key"]
 
@@ -41,6 +43,8 @@ def argument_key(values: Sequence[Any]) -> tuple[Hashable, ...] | None:
 _KEYS: Final[dict[type, Callable[[Any], Hashable]]] = {
     Array: lambda a: (a.address, a.shape, a.dtype),
     Local: lambda a: a,
+    Image: lambda a: (a.address, a.slot.offset),
+    Sampler: lambda a: a,
     type(None): lambda a: None,
     int: lambda a: (int, a),
     bool: lambda a: (bool, a),

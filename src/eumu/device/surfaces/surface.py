@@ -124,6 +124,13 @@ class Surface:
         return self.depth * self.layers * self.samples
 
     @property
+    def first_slice(self) -> int:
+        """Where the slices that can be reached begin."""
+        return (
+            0 if self.kind is SurfaceType.S3D else self.state.minimum_array_element * self.samples
+        )
+
+    @property
     def dimensions(self) -> int:
         """Coordinates besides the array index: 1 to 3."""
         if self.kind in (SurfaceType.S3D, SurfaceType.CUBE):
@@ -165,6 +172,7 @@ class Surface:
         starts = np.array([(level.x, level.y) for level in self.all_levels])
         corner = starts[lod + self.state.surface_min_lod]
         bw, bh = self.format.block
+        slice = slice + self.first_slice
         column, row = corner[:, 0] + x // bw, corner[:, 1] + y // bh
         place = y % bh * bw + x % bw
         if self.kind is SurfaceType.S1D:
@@ -192,7 +200,7 @@ class Surface:
         if self.is_buffer:
             return (self.width - 1) * self.pitch + max(self.format.bytes, 1)
         bw, bh = self.format.block
-        last = self.slices - 1
+        last = self.first_slice + self.slices - 1
         across = max(v.x + -(-v.width // bw) for v in self.all_levels)
         down = max(v.y + -(-v.height // bh) for v in self.all_levels)
         if self.kind is SurfaceType.S1D:
@@ -276,7 +284,7 @@ def _check_pitch(surface: Surface) -> None:
 
 def _check_slices(surface: Surface) -> None:
     state = surface.state
-    if surface.slices < 2:
+    if surface.first_slice + surface.slices < 2:
         return
     if state.depth and surface.kind in (SurfaceType.S1D, SurfaceType.S2D) and not surface.is_array:
         raise state.error("depth", f"is {state.depth + 1}; without Surface Array it must be 1")

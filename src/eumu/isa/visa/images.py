@@ -1,4 +1,4 @@
-"""Messages to images and other surfaces with a format: read and printed, not run yet.
+"""Messages to images and other surfaces with a format.
 
 Legacy typed gathers, scatters and atomics, media blocks, and the `.tgm` forms of LSC.
 """
@@ -10,7 +10,14 @@ from typing import Annotated
 from eumu.errors import Unsupported
 from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Rows, Scalar, Surface
 from eumu.isa.kinds.control import ChoiceKind
-from eumu.isa.kinds.lsc import Caching, CachingKind, DataRows, LscDataKind, LscExecKind
+from eumu.isa.kinds.lsc import (
+    SCALAR,
+    Caching,
+    CachingKind,
+    DataRows,
+    LscDataKind,
+    LscExecKind,
+)
 from eumu.isa.kinds.lsc_block2d import (
     TypedBlockData,
     TypedBlockDataKind,
@@ -29,13 +36,26 @@ from eumu.isa.kinds.raw import (
     RawKind,
 )
 from eumu.isa.spec import Fidelity
+from eumu.isa.visa import texels
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.lsc import ATOMICS, NULL
-from eumu.isa.visa.memory import LSC_PLATFORMS
+from eumu.isa.visa.memory import LSC_PLATFORMS, Atomic
 from eumu.isa.visa.registry import opcode
+from eumu.isa.visa.surface import ATOMICS as LEGACY_ATOMICS
+from eumu.messages import BlockRead, BlockWrite
 
-REASON = "images are not modelled yet"
-IMAGES = Fidelity("unsupported", REASON)
+INFO = Fidelity("unsupported", "no public page says what lsc_read_state_info returns")
+
+# Fields of interleaved surfaces by mode; `modified` is a hint.
+FIELDS = {
+    "nomod": "",
+    "modified": "",
+    "top": "top",
+    "top_mod": "top",
+    "bottom": "bottom",
+    "bottom_mod": "bottom",
+}
+RAW = RawKind(bare=True)
 
 Channels = Annotated[tuple[int, ...], ChannelsKind()]
 Operation = Annotated[AtomicOperation, AtomicKind(16, 32)]
@@ -74,7 +94,6 @@ _ATOMIC = f"{_HEAD} data.register {_COORDINATES} src1 src2"
     types=maps.TEXELS,
     limits=maps.IMAGES,
     front_end=maps.OF_ANY_SIZE,
-    fidelity=IMAGES,
 )
 def gather4_typed(
     b: Meaning,
@@ -89,7 +108,8 @@ def gather4_typed(
     dst: RawDst,
 ) -> None:
     """Channels of the texel at (u, v, r) of each lane, in the format that the image says."""
-    raise Unsupported(REASON)
+    at = {"u": u, "v": v, "r": r, "lod": lod}
+    texels.read(b, texels.surface_index(b, surface), at, dst, channels)
 
 
 @opcode(
@@ -99,7 +119,6 @@ def gather4_typed(
     types=maps.TEXELS,
     limits=maps.IMAGES,
     front_end=maps.OF_ANY_SIZE,
-    fidelity=IMAGES,
 )
 def scatter4_typed(
     b: Meaning,
@@ -114,7 +133,8 @@ def scatter4_typed(
     src: RawSrc,
 ) -> None:
     """Write channels of the texel at (u, v, r) of each lane."""
-    raise Unsupported(REASON)
+    at = {"u": u, "v": v, "r": r, "lod": lod}
+    texels.write(b, texels.surface_index(b, surface), at, src, channels)
 
 
 @opcode(
@@ -123,7 +143,6 @@ def scatter4_typed(
     page="TYPED_ATOMIC",
     limits=maps.IMAGE_ATOMICS,
     front_end=maps.IMAGE_ATOMICS_READ,
-    fidelity=IMAGES,
 )
 def typed_atomic(
     b: Meaning,
@@ -140,7 +159,10 @@ def typed_atomic(
     dst: RawDst,
 ) -> None:
     """Replace the texel at (u, v, r) of each lane as `dword_atomic` does."""
-    raise Unsupported(REASON)
+    at = {"u": u, "v": v, "r": r, "lod": lod}
+    index = texels.surface_index(b, surface)
+    found = LEGACY_ATOMICS[operation.name]
+    texels.atomic(b, index, at, found, (src0, src1), dst, operation.bits)
 
 
 @opcode(
@@ -148,7 +170,6 @@ def typed_atomic(
     "media_ld.{mode} {size} {surface} {plane} {x} {y} {dst}",
     page="MEDIA_LD",
     limits=maps.NO_SLM,
-    fidelity=IMAGES,
 )
 def media_ld(
     b: Meaning,
@@ -161,7 +182,9 @@ def media_ld(
     dst: RawDst,
 ) -> None:
     """A rectangle of bytes from (x, y) on, edges repeated; rows lie a power of two apart."""
-    raise Unsupported(REASON)
+    field, pitch = FIELDS[mode], texels.pitch_of(size.width)
+    record = BlockRead(size.width, size.height, pitch, plane, field)
+    texels.read_block(b, texels.surface_index(b, surface), x, y, dst, record)
 
 
 @opcode(
@@ -169,7 +192,6 @@ def media_ld(
     "media_st.{mode} {size} {surface} {plane} {x} {y} {src}",
     page="MEDIA_ST",
     limits=maps.NO_SLM,
-    fidelity=IMAGES,
 )
 def media_st(
     b: Meaning,
@@ -182,7 +204,9 @@ def media_st(
     src: RawSrc,
 ) -> None:
     """Write a rectangle of bytes; what lies outside the surface is dropped."""
-    raise Unsupported(REASON)
+    field, pitch = FIELDS[mode], texels.pitch_of(size.width)
+    record = BlockWrite(size.width, size.height, pitch, plane, field)
+    texels.write_block(b, texels.surface_index(b, surface), x, y, src, record)
 
 
 # ---- LSC on typed surfaces
@@ -196,7 +220,6 @@ def media_st(
     limits=maps.LSC_TEXELS,
     front_end=maps.OF_ANY_SIZE,
     platforms=LSC_PLATFORMS,
-    fidelity=IMAGES,
     layout=_LOAD,
 )
 def lsc_load_quad_tgm(
@@ -208,7 +231,8 @@ def lsc_load_quad_tgm(
     address: Address,
 ) -> None:
     """Channels of the texel at each lane's coordinates."""
-    raise Unsupported(REASON)
+    surface, at = texels.typed_address(b, address)
+    texels.read(b, surface, at, data.rows, _channels(data))
 
 
 @opcode(
@@ -219,7 +243,6 @@ def lsc_load_quad_tgm(
     limits=maps.LSC_TEXELS,
     front_end=maps.OF_ANY_SIZE,
     platforms=LSC_PLATFORMS,
-    fidelity=IMAGES,
     layout=_STORE,
 )
 def lsc_store_quad_tgm(
@@ -231,7 +254,8 @@ def lsc_store_quad_tgm(
     data: QuadData,
 ) -> None:
     """Write channels of the texel at each lane's coordinates."""
-    raise Unsupported(REASON)
+    surface, at = texels.typed_address(b, address)
+    texels.write(b, surface, at, data.rows, _channels(data))
 
 
 @opcode(
@@ -242,7 +266,6 @@ def lsc_store_quad_tgm(
     limits=maps.LSC_TEXELS,
     front_end=maps.OF_ANY_SIZE,
     platforms=LSC_PLATFORMS,
-    fidelity=IMAGES,
     layout="none",
 )
 def lsc_load_block2d_tgm(
@@ -254,7 +277,10 @@ def lsc_load_block2d_tgm(
     corner: Corner,
 ) -> None:
     """A rectangle of an image, width in bytes; the form of the documents."""
-    raise Unsupported(REASON)
+    record = BlockRead(data.width, data.height, texels.pitch_of(data.width), media=False)
+    surface = texels.model_index(b, corner.model, corner.surface)
+    x, y = SCALAR.bind(corner.x, b), SCALAR.bind(corner.y, b)
+    texels.read_block(b, surface, x, y, RAW.bind(data.register, b), record)
 
 
 @opcode(
@@ -265,7 +291,6 @@ def lsc_load_block2d_tgm(
     limits=maps.LSC_TEXELS,
     front_end=maps.OF_ANY_SIZE,
     platforms=LSC_PLATFORMS,
-    fidelity=IMAGES,
     layout="none",
 )
 def lsc_store_block2d_tgm(
@@ -277,7 +302,10 @@ def lsc_store_block2d_tgm(
     data: BlockData,
 ) -> None:
     """Write a rectangle of an image; the form of the documents."""
-    raise Unsupported(REASON)
+    record = BlockWrite(data.width, data.height, texels.pitch_of(data.width))
+    surface = texels.model_index(b, corner.model, corner.surface)
+    x, y = SCALAR.bind(corner.x, b), SCALAR.bind(corner.y, b)
+    texels.write_block(b, surface, x, y, RAW.bind(data.register, b), record)
 
 
 @opcode(
@@ -288,7 +316,6 @@ def lsc_store_block2d_tgm(
     limits=maps.LSC_TEXELS,
     front_end=maps.OF_ANY_SIZE,
     platforms=LSC_PLATFORMS,
-    fidelity=IMAGES,
     layout=_LOAD,
 )
 def lsc_load_status_tgm(
@@ -300,7 +327,8 @@ def lsc_load_status_tgm(
     address: Address,
 ) -> None:
     """A bit per lane: whether the texel's page exists."""
-    raise Unsupported(REASON)
+    surface, at = texels.typed_address(b, address)
+    texels.status(b, surface, at, data.rows)
 
 
 @opcode(
@@ -311,7 +339,6 @@ def lsc_load_status_tgm(
     limits=maps.LSC_TEXELS,
     front_end=maps.OF_ANY_SIZE,
     platforms=LSC_PLATFORMS,
-    fidelity=IMAGES,
     layout=_STORE,
 )
 def lsc_store_uncompressed_tgm(
@@ -323,7 +350,10 @@ def lsc_store_uncompressed_tgm(
     data: Data,
 ) -> None:
     """Write texels without compression."""
-    raise Unsupported(REASON)
+    surface, at = texels.typed_address(b, address)
+    if data.shape.size != "d32" or data.shape.transposed:
+        raise Unsupported(f"texels of {data.shape}")
+    texels.write(b, surface, at, data.rows, tuple(range(data.shape.elements)))
 
 
 @opcode(
@@ -334,7 +364,7 @@ def lsc_store_uncompressed_tgm(
     limits=maps.LSC_TEXELS,
     front_end=maps.OF_ANY_SIZE,
     platforms=LSC_PLATFORMS,
-    fidelity=IMAGES,
+    fidelity=INFO,
     layout=(
         "sub 80 pred 0000 surface.model 02 03 01 01 01 surface.surface dst"
         f" {NULL} {NULL} {NULL} {NULL} {NULL} {NULL}"
@@ -342,10 +372,17 @@ def lsc_store_uncompressed_tgm(
 )
 def lsc_read_state_info(b: Meaning, pred: Pred, dst: LscRaw, surface: State) -> None:
     """Facts of a surface's state (the documents call it lsc_read_surface_info)."""
-    raise Unsupported(REASON)
+    raise Unsupported(INFO.detail)
 
 
-def _declare(sub: int, name: str, meaning: str) -> None:
+def _channels(data: DataRows) -> tuple[int, ...]:
+    """The channels of a quad, which has dwords."""
+    if data.shape.size != "d32":
+        raise Unsupported(f"texels of {data.shape}")
+    return data.shape.channels
+
+
+def _declare(sub: int, name: str, meaning: str, atomic: Atomic) -> None:
     @opcode(
         0x8A,
         f"{{pred}}lsc_atomic_{name}.tgm{{caching}} {{exec}}"
@@ -355,7 +392,6 @@ def _declare(sub: int, name: str, meaning: str) -> None:
         limits=maps.LSC_TEXELS,
         front_end=maps.OF_ANY_SIZE,
         platforms=LSC_PLATFORMS,
-        fidelity=IMAGES,
         layout=_ATOMIC,
         doc=f"data[i] = the texel at each lane's coordinates, replaced by {meaning}.",
     )
@@ -369,8 +405,12 @@ def _declare(sub: int, name: str, meaning: str) -> None:
         src1: LscRaw,
         src2: LscRaw,
     ) -> None:
-        raise Unsupported(REASON)
+        surface, at = texels.typed_address(b, address)
+        bits = {"d32": 32, "d16c32": 16}.get(data.shape.size)
+        if bits is None:
+            raise Unsupported(f"texel atomics of {data.shape}")
+        texels.atomic(b, surface, at, atomic, (src1, src2), data.rows, bits)
 
 
-for _number, (_name, (_meaning, _)) in enumerate(ATOMICS.items(), 0x08):
-    _declare(_number, _name, _meaning)
+for _number, (_name, (_meaning, _atomic)) in enumerate(ATOMICS.items(), 0x08):
+    _declare(_number, _name, _meaning, _atomic)

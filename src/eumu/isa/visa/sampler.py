@@ -30,9 +30,11 @@ from eumu.isa.kinds.variables import SamplerVariable
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
+from eumu.isa.visa.sampling import sample_block, sampler_message
 
-REASON = "the sampler is not modelled yet"
-SAMPLER = Fidelity("unsupported", REASON)
+SAMPLER = Fidelity(
+    "approximate", "filters have weights of eight bits; how anisotropic ones choose is not public"
+)
 
 Channels = Annotated[tuple[int, ...], ChannelsKind()]
 OneChannel = Annotated[int, ChannelKind()]
@@ -55,6 +57,9 @@ def _give_names(body: Callable[..., None], kind: ParametersKind) -> None:
 
 
 def _sample(sub: int, name: str, names: str, doc: str) -> None:
+    operation = {"sample_3d": "sample"}.get(name, name)
+    listed = names.split()
+
     def sample(
         b: Meaning,
         exec: Exec,
@@ -67,7 +72,18 @@ def _sample(sub: int, name: str, names: str, doc: str) -> None:
         dst: RawDst,
         parameters: Parameters,
     ) -> None:
-        raise Unsupported(REASON)
+        sampler_message(
+            b,
+            operation,
+            surface,
+            sampler,
+            dst,
+            listed,
+            parameters,
+            channels=channels,
+            offsets=offsets,
+            options=options,
+        )
 
     _give_names(sample, ParametersKind(*names.split()))
     opcode(
@@ -102,6 +118,9 @@ for _sub, _name, _names, _doc in (
 
 
 def _load(sub: int, name: str, names: str, doc: str, short: str = "") -> None:
+    operation = {"load_3d": "ld", "load_2dms_w": "ld2dms_w"}.get(name, name.replace("load", "ld"))
+    listed = names.split()
+
     def load(
         b: Meaning,
         exec: Exec,
@@ -113,7 +132,20 @@ def _load(sub: int, name: str, names: str, doc: str, short: str = "") -> None:
         dst: RawDst,
         parameters: Parameters,
     ) -> None:
-        raise Unsupported(REASON)
+        if "mcs0" in parameters:
+            raise Unsupported("compression data of words")
+        sampler_message(
+            b,
+            operation,
+            surface,
+            None,
+            dst,
+            listed,
+            parameters,
+            channels=channels,
+            offsets=offsets,
+            options=options,
+        )
 
     _give_names(load, ParametersKind(*names.split(), short=tuple(short.split())))
     opcode(
@@ -144,6 +176,9 @@ _load(0x1D, "load_mcs", "u v r lod", "The compression data of the samples at (u,
 
 
 def _gather(sub: int, name: str, names: str, doc: str) -> None:
+    operation = name.replace("sample4", "gather4")
+    listed = names.split()
+
     def sample4(
         b: Meaning,
         exec: Exec,
@@ -156,7 +191,18 @@ def _gather(sub: int, name: str, names: str, doc: str) -> None:
         dst: RawDst,
         parameters: Parameters,
     ) -> None:
-        raise Unsupported(REASON)
+        sampler_message(
+            b,
+            operation,
+            surface,
+            sampler,
+            dst,
+            listed,
+            parameters,
+            offsets=offsets,
+            gather=channel,
+            options=options,
+        )
 
     _give_names(sample4, ParametersKind(*names.split()))
     opcode(
@@ -202,7 +248,8 @@ def resinfo(
     b: Meaning, exec: Exec, channels: InfoChannels, surface: Surface, lod: RawSrc, dst: RawDst
 ) -> None:
     """Width, height, depth of a level of detail, and the number of levels."""
-    raise Unsupported(REASON)
+    given = Parameters({"lod": lod})
+    sampler_message(b, "resinfo", surface, None, dst, ["lod"], given, channels=channels)
 
 
 @opcode(
@@ -220,7 +267,8 @@ def sampleinfo(
     b: Meaning, exec: Exec, channels: InfoChannels, surface: Surface, dst: RawDst
 ) -> None:
     """Red is the number of samples, alpha the index of the palette of their positions."""
-    raise Unsupported(REASON)
+    nothing = Parameters({})
+    sampler_message(b, "sampleinfo", surface, None, dst, [], nothing, channels=channels)
 
 
 # ---- media
@@ -247,7 +295,9 @@ def sample_unorm(
     dst: RawDst,
 ) -> None:
     """Filtered texels of 8 columns and 4 rows, delta_u and delta_v apart, from (u, v) on."""
-    raise Unsupported(REASON)
+    if output.format != "16-full":
+        raise Unsupported(f"sample_unorm.{output.format}: no public page has its layout")
+    sample_block(b, surface, sampler, (u, v, delta_u, delta_v), dst, output.channels)
 
 
 @opcode(
@@ -268,8 +318,11 @@ def sample_legacy(
     r: RawSrc,
     dst: RawDst,
 ) -> None:
-    """Filtered texels at (u, v, r); the form before 3D_SAMPLE."""
-    raise Unsupported(REASON)
+    """Filtered texels at (u, v, r) of level of detail 0; the form before 3D_SAMPLE."""
+    given = Parameters({"u": u, "v": v, "r": r})
+    names = ["u", "v", "r"]
+    channels = lanes.channels
+    sampler_message(b, "sample_lz", surface, sampler, dst, names, given, channels=channels)
 
 
 @opcode(
@@ -290,4 +343,6 @@ def load_legacy(
     dst: RawDst,
 ) -> None:
     """The texel at (u, v, r), all integers; the form before 3D_LOAD."""
-    raise Unsupported(REASON)
+    given = Parameters({"u": u, "v": v, "r": r})
+    names = ["u", "v", "r"]
+    sampler_message(b, "ld_lz", surface, None, dst, names, given, channels=lanes.channels)

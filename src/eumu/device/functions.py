@@ -1,0 +1,318 @@
+"""The shared functions that answer messages: sampler, typed accesses, blocks, cache flushes.
+
+States are reached as on hardware: a surface by its binding-table index, through the table at
+Surface State Base + Binding Table Pointer; a sampler by its index in the table at Dynamic State
+Base + Sampler State Pointer; both, bindless, by their offset from Bindless Surface State Base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.addresses import BTI_BINDLESS, SURFACE_STATE_BASE
+from eumu.device.memory import Memory
+from eumu.device.sampler import unit
+from eumu.device.sampler.header import Header
+from eumu.device.state.cache import StateCache
+from eumu.device.state.fields import State, StateError
+from eumu.device.state.sampler import BindingTableState, BorderColor, SamplerState
+from eumu.device.state.surface import SurfaceState
+from eumu.device.surfaces import typed
+from eumu.device.surfaces.surface import Surface
+from eumu.device.surfaces.texels import missing
+from eumu.device.surfaces.texture import Texture
+from eumu.errors import InternalError, Unsupported
+from eumu.exec.grid import StatePointers
+from eumu.exec.host import Refusal
+from eumu.messages import (
+    BlockRead,
+    BlockWrite,
+    FlushStateCaches,
+    SamplerMessage,
+    StateInfo,
+    TypedAtomic,
+    TypedRead,
+    TypedStatus,
+    TypedWrite,
+)
+
+__all__ = ["SharedFunctions", "StateCaches"]
+
+Lanes = NDArray[Any]
+Mask = NDArray[np.bool_]
+
+_SAMPLERS: Final = 16  # of a table
+_BORDER_BYTES: Final = BorderColor.size()
+
+
+@dataclass(slots=True)
+class StateCaches:
+    """The two caches of the sampler; they last as long as the device."""
+
+    surfaces: StateCache[Surface] = field(default_factory=lambda: StateCache("surface state"))
+    samplers: StateCache[SamplerState] = field(default_factory=lambda: StateCache("sampler state"))
+
+    def invalidate(self) -> None:
+        self.surfaces.invalidate()
+        self.samplers.invalidate()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The rows of a request that name the same states, and their arguments."""
+
+    rows: NDArray[np.intp]
+    mask: Mask
+    arguments: list[Lanes]
+
+    def scalar(self, index: int) -> int:
+        """An argument that is the same for all rows."""
+        return int(self.arguments[index][0, 0])
+
+
+class SharedFunctions:
+    """The answers to the messages of one launch (`message` is an `eumu.exec.host.Answer`)."""
+
+    def __init__(self, memory: Memory, state: StatePointers, caches: StateCaches) -> None:
+        self._memory, self._state, self._caches = memory, state, caches
+        self._textures: dict[int, tuple[Surface, Texture]] = {}
+
+    # ---- messages
+
+    def message(
+        self, record: Any, threads: NDArray[np.intp], mask: Mask, arguments: Sequence[Lanes]
+    ) -> list[Lanes]:
+        """Answer one message of several threads; `Refusal` for what it or its states do wrong."""
+        if isinstance(record, FlushStateCaches):
+            self._caches.invalidate()
+            return []
+        answer = _ANSWERS.get(type(record))
+        if answer is None:
+            raise InternalError(f"a message of type {type(record).__name__}")
+        results: list[Lanes] | None = None
+        for part in _parts(record, mask, arguments):
+            try:
+                with np.errstate(all="ignore"):
+                    found = answer(self, record, part)
+            except StateError as error:
+                lanes = np.flatnonzero(part.mask[0])
+                raise Refusal(str(error), row=int(part.rows[0]), lanes=tuple(lanes)) from error
+            if len(part.rows) == len(mask):
+                return found
+            if results is None:
+                results = [np.zeros((len(mask), x.shape[1]), x.dtype) for x in found]
+            for whole, piece in zip(results, found, strict=True):
+                whole[part.rows] = piece
+        return results or []
+
+    def _sampler_message(self, record: SamplerMessage, part: Part) -> list[Lanes]:
+        given = list(part.arguments)
+        surface_index = int(given.pop(0)[0, 0])
+        sampler_index = int(given.pop(0)[0, 0]) if record.uses_sampler else 0
+        header = Header.decode(given.pop(0)[0].tobytes()) if record.has_header else None
+        texture = self._texture(surface_index)
+        sampler = SamplerState()
+        border = missing(texture.surface.format, 1)[0]
+        if record.uses_sampler:
+            is_bindless = surface_index >= SURFACE_STATE_BASE
+            sampler = self._sampler(sampler_index, header, bindless_surface=is_bindless)
+            border = self._border(sampler, texture.surface)
+        names = record.names
+        request = unit.Request(
+            record,
+            header or Header(),
+            texture,
+            sampler,
+            border,
+            part.mask,
+            dict(zip(names, given, strict=True)),
+        )
+        found = unit.execute(request)
+        if len(found) != record.results:
+            raise StateError(
+                f"the response has {len(found)} parts, the message expects {record.results}",
+                "Response Length",
+            )
+        if record.bits == 16 and record.operation != "sample_unorm":
+            return [_narrow(x, texture.surface, record) for x in found]
+        return found
+
+    def _typed_read(self, record: TypedRead, part: Part) -> list[Lanes]:
+        texture = self._texture(part.scalar(0))
+        values = typed.read(texture, _coordinates(part, record.coordinates))
+        return [_spread(values[:, c], part.mask) for c in record.channels]
+
+    def _typed_write(self, record: TypedWrite, part: Part) -> list[Lanes]:
+        texture = self._texture(part.scalar(0))
+        data = np.zeros((int(part.mask.sum()), 4), np.uint32)
+        lanes = part.arguments[1 + len(record.coordinates) :]
+        for c, values in zip(record.channels, lanes, strict=True):
+            data[:, c] = values[part.mask]
+        typed.write(texture, _coordinates(part, record.coordinates), data, record.channels)
+        return []
+
+    def _typed_atomic(self, record: TypedAtomic, part: Part) -> list[Lanes]:
+        texture = self._texture(part.scalar(0))
+        data = [x[part.mask] for x in part.arguments[1 + len(record.coordinates) :]]
+        old = typed.atomic(texture, _coordinates(part, record.coordinates), record, data)
+        return [_spread(old, part.mask)]
+
+    def _typed_status(self, record: TypedStatus, part: Part) -> list[Lanes]:
+        texture = self._texture(part.scalar(0))
+        bits = 1 << np.arange(part.mask.shape[1], dtype=np.uint64)
+        resident = part.mask if not texture.surface.is_null else np.zeros_like(part.mask)
+        return [(resident * bits).sum(1).astype(np.uint32)[:, None]]
+
+    def _state_info(self, record: StateInfo, part: Part) -> list[Lanes]:
+        raise Unsupported("what lsc_read_state_info returns: no public description has its layout")
+
+    def _block_read(self, record: BlockRead, part: Part) -> list[Lanes]:
+        texture = self._texture(part.scalar(0))
+        x, y = (part.arguments[k][:, 0].view(np.int32).astype(np.int64) for k in (1, 2))
+        data = typed.read_block(texture, record, x, y)
+        return [np.where(part.mask[:, :1], data, np.uint8(0))]
+
+    def _block_write(self, record: BlockWrite, part: Part) -> list[Lanes]:
+        texture = self._texture(part.scalar(0))
+        some = np.flatnonzero(part.mask[:, 0])
+        x, y = (part.arguments[k][some, 0].view(np.int32).astype(np.int64) for k in (1, 2))
+        typed.write_block(texture, record, x, y, np.ascontiguousarray(part.arguments[3][some]))
+        return []
+
+    # ---- states
+
+    def _texture(self, index: int) -> Texture:
+        address = self._surface_address(index)
+        surface = self._caches.surfaces.get(
+            address,
+            self._bytes(address, SurfaceState),
+            lambda b: Surface.of(SurfaceState.decode(b)),
+        )
+        known = self._textures.get(address)
+        if known is None or known[0] is not surface:
+            known = self._textures[address] = surface, Texture(surface, self._memory)
+        return known[1]
+
+    def _surface_address(self, index: int) -> int:
+        """Where the state of a surface is."""
+        state = self._state
+        if index >= SURFACE_STATE_BASE:
+            offset = index - SURFACE_STATE_BASE
+            if offset % 64:
+                raise StateError(
+                    f"a bindless surface state at offset {offset:#x}, no multiple of 64",
+                    "Surface State Offset",
+                )
+            return state.bindless_surface_state_base + offset
+        if index >= BTI_BINDLESS:
+            raise StateError(
+                f"binding-table index {index} names no surface with a format",
+                "Binding Table Index",
+            )
+        entry = state.surface_state_base + state.binding_table + 4 * index
+        pointer = BindingTableState.decode(self._bytes(entry, BindingTableState))
+        return state.surface_state_base + pointer.surface_state_pointer
+
+    def _sampler(
+        self, index: int, header: Header | None, *, bindless_surface: bool
+    ) -> SamplerState:
+        state = self._state
+        pointer = state.sampler_table if header is None else header.sampler_state_pointer
+        if index >= SURFACE_STATE_BASE:
+            if not bindless_surface:
+                raise StateError(
+                    "a bindless sampler needs a bindless surface; this one is from the"
+                    " binding table",
+                    "Sampler State Pointer",
+                )
+            address = state.bindless_surface_state_base + index - SURFACE_STATE_BASE
+        elif index >= _SAMPLERS:
+            raise StateError(
+                f"sampler index {index} is outside a table of {_SAMPLERS}", "Sampler Index"
+            )
+        else:
+            address = state.dynamic_state_base + pointer + SamplerState.size() * index
+        return self._caches.samplers.get(
+            address, self._bytes(address, SamplerState), SamplerState.decode
+        )
+
+    def _border(self, sampler: SamplerState, surface: Surface) -> Lanes:
+        """The border colour [4] in the type of the texels; channels the format lacks as usual."""
+        out: Lanes = missing(surface.format, 1)[0]
+        if not any(mode in (4, 6) for mode in sampler.address_modes):
+            return out
+        address = self._state.dynamic_state_base + sampler.border_color_pointer
+        colour = np.frombuffer(self._bytes(address, BorderColor), out.dtype)
+        for k in surface.format.outputs:
+            out[k] = colour[k]
+        return out
+
+    def _bytes(self, address: int, kind: type[State]) -> bytes:
+        """The bytes of a state object."""
+        size = kind.size()
+        starts, ends = self._memory.extents()
+        k = int(np.searchsorted(starts, np.uint64(address), "right")) - 1
+        if k < 0 or address + size > int(ends[k]):
+            raise StateError(
+                f"{kind.TITLE} at {address:#x} is outside every allocation"
+                f" ({self._memory.describe(address)})",
+                kind.TITLE,
+            )
+        first = address - self._memory.base
+        data: bytes = self._memory.arena[first : first + size].tobytes()
+        return data
+
+
+_ANSWERS: Final[dict[type, Callable[[SharedFunctions, Any, Part], list[Lanes]]]] = {
+    SamplerMessage: SharedFunctions._sampler_message,
+    TypedRead: SharedFunctions._typed_read,
+    TypedWrite: SharedFunctions._typed_write,
+    TypedAtomic: SharedFunctions._typed_atomic,
+    TypedStatus: SharedFunctions._typed_status,
+    StateInfo: SharedFunctions._state_info,
+    BlockRead: SharedFunctions._block_read,
+    BlockWrite: SharedFunctions._block_write,
+}
+
+
+def _parts(record: Any, mask: Mask, arguments: Sequence[Lanes]) -> Iterator[Part]:
+    """A request cut into parts with one surface, one sampler and one header each."""
+    count = 1
+    if isinstance(record, SamplerMessage):
+        count += record.uses_sampler + record.has_header
+    keys = np.concatenate([x.astype(np.uint32) for x in arguments[:count]], axis=1)
+    if (keys == keys[0]).all():
+        yield Part(np.arange(len(mask)), mask, list(arguments))
+        return
+    order, which = np.unique(keys, axis=0, return_inverse=True)
+    for k in range(len(order)):
+        rows = np.flatnonzero(which.reshape(-1) == k)
+        yield Part(rows, mask[rows], [x[rows] for x in arguments])
+
+
+def _coordinates(part: Part, names: tuple[str, ...]) -> dict[str, NDArray[np.int64]]:
+    """Unsigned coordinates of the active lanes by name; what is not given is 0."""
+    count = int(part.mask.sum())
+    found = {n: np.zeros(count, np.int64) for n in ("u", "v", "r", "lod")}
+    for name, lanes in zip(names, part.arguments[1:], strict=False):
+        found[name] = lanes[part.mask].view(np.uint32).astype(np.int64)
+    return found
+
+
+def _spread(values: NDArray[np.uint32], mask: Mask) -> NDArray[np.uint32]:
+    out = np.zeros(mask.shape, np.uint32)
+    out[mask] = values
+    return out
+
+
+def _narrow(x: Lanes, surface: Surface, record: SamplerMessage) -> NDArray[np.uint16]:
+    """Results of sixteen bits: floats to nearest even, the low half of integers."""
+    if surface.format.is_integer or record.operation in ("resinfo", "sampleinfo"):
+        return np.asarray(x, np.uint32).astype(np.uint16)
+    floats: NDArray[np.float32] = np.ascontiguousarray(x).view(np.float32)
+    return floats.astype(np.float16).view(np.uint16)

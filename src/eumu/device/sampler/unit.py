@@ -1,0 +1,400 @@
+"""The sampler's messages: parameters in, written channels out.
+
+Arrays are [threads, lanes]; only lanes in the mask are sampled, the others get 0.  An error of the
+message, or of the states that it uses, is a StateError that names the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.device.sampler import cube
+from eumu.device.sampler.addressing import layer
+from eumu.device.sampler.detail import (
+    Detail,
+    Footprint,
+    clamped,
+    footprint,
+    levels,
+    quad_gradients,
+)
+from eumu.device.sampler.filtering import Filtering, Points
+from eumu.device.sampler.header import Header, OutputControl, check
+from eumu.device.state.fields import StateError
+from eumu.device.state.sampler import AddressMode, Filter, MipFilter, SamplerState
+from eumu.device.state.surface import SurfaceType
+from eumu.device.surfaces.formats import Encoding
+from eumu.device.surfaces.texels import missing
+from eumu.device.surfaces.texture import Texture, bits_of
+from eumu.errors import Unsupported
+from eumu.messages import SamplerMessage
+
+__all__ = ["Request", "execute"]
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+Lanes = NDArray[Any]
+
+_GRADIENTS: Final = (("dudx", "dudy"), ("dvdx", "dvdy"), ("drdx", "drdy"))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A message with what it names: `sampler` and `border` only if the message uses a sampler.
+
+    `parameters` by name are float32 or uint32 [threads, lanes]; missing ones are 0.
+    """
+
+    message: SamplerMessage
+    header: Header
+    texture: Texture
+    sampler: SamplerState
+    border: Lanes
+    mask: NDArray[np.bool_]
+    parameters: Mapping[str, Lanes]
+
+    def parameter(self, name: str, dtype: type[Any] = np.float32) -> Lanes:
+        """A parameter of every lane, [threads, lanes]."""
+        found = self.parameters.get(name)
+        if found is None:
+            return np.zeros(self.mask.shape, dtype)
+        return np.broadcast_to(found.view(dtype), self.mask.shape)
+
+    def integers(self, name: str) -> Ints:
+        """An integer parameter of the active lanes, [N]."""
+        return self.parameter(name, np.int32)[self.mask].astype(np.int64)
+
+
+def execute(request: Request) -> list[Lanes]:
+    """The response: uint32 [threads, lanes] for each written channel, then the null mask."""
+    message, header = request.message, request.header
+    normalized = not request.sampler.non_normalized_coordinate_enable
+    check(header, message, request.texture.surface.kind, normalized=normalized)
+    if message.uses_sampler:
+        _check_sampler(request)
+    channels = header.channels
+    if message.operation == "sample_unorm":
+        return [_unorm(request)[:, :, k] for k in channels]
+    values = _values(request)
+    out = []
+    for k in channels:
+        full = np.zeros(request.mask.shape, np.uint32)
+        full[request.mask] = values[:, k]
+        out.append(full)
+    if header.pixel_null_mask_enable:
+        out.append(_null_mask(request))
+    return out
+
+
+def _values(request: Request) -> NDArray[np.uint32]:
+    """What the active lanes get, four channels [N, 4] as bits."""
+    operation = request.message.operation
+    if operation in ("ld", "ld_lz", "ld2dms", "ld2dms_w"):
+        return bits_of(request.texture.selected(_load(request)))
+    if operation == "resinfo":
+        return _resource(request)
+    if operation == "sampleinfo":
+        return _samples(request)
+    if operation == "ld_mcs":
+        return np.zeros((int(request.mask.sum()), 4), np.uint32)  # no auxiliary surface
+    if request.sampler.sampler_disable:
+        return np.zeros((int(request.mask.sum()), 4), np.uint32)
+    if operation.startswith("gather4"):
+        return bits_of(_gather(request))
+    return bits_of(_sample(request))
+
+
+def _null_mask(request: Request) -> NDArray[np.uint32]:
+    """Bit n is 0 if lane n used a texel that has no memory."""
+    lanes = 1 << np.arange(request.mask.shape[1], dtype=np.uint64)
+    every = np.uint64((1 << request.mask.shape[1]) - 1)
+    null = (request.mask * lanes).sum(1) if request.texture.surface.is_null else np.uint64(0)
+    full = np.broadcast_to(every & ~np.uint64(null), (request.mask.shape[0],))
+    return full.astype(np.uint32)[:, None]
+
+
+# ---- what a sampler may be
+
+
+def _check_sampler(request: Request) -> None:
+    sampler, surface = request.sampler, request.texture.surface
+    if sampler.chromakey_enable:
+        raise Unsupported("ChromaKey Enable of a sampler")
+    filters = {
+        "mag_mode_filter": sampler.mag_mode_filter,
+        "min_mode_filter": sampler.min_mode_filter,
+    }
+    for name, filter in filters.items():
+        if filter is Filter.MONO:
+            raise Unsupported("a sampler's MONO filter")
+        wide = filter is not Filter.NEAREST and not request.message.operation.startswith("gather4")
+        if wide and surface.format.is_integer:
+            raise sampler.error(
+                name, f"is {filter.name}; {surface.format.name} can only be sampled with NEAREST"
+            )
+    if sampler.non_normalized_coordinate_enable:
+        _check_unnormalized(sampler, surface.kind)
+    if surface.is_buffer or surface.format.encoding is Encoding.RAW:
+        raise surface.state.error("surface_type", "is a buffer, which only `ld` reads")
+    if surface.samples > 1:
+        raise surface.state.error(
+            "number_of_multisamples", "is more than 1; ld2dms reads such a surface"
+        )
+    modes = sampler.address_modes[: surface.dimensions]
+    if AddressMode.CUBE in modes and surface.kind is not SurfaceType.CUBE:
+        raise sampler.error(
+            "tcx_address_control_mode", f"is CUBE; the surface is {surface.kind.name}"
+        )
+
+
+def _check_unnormalized(sampler: SamplerState, kind: SurfaceType) -> None:
+    rows = ("tcx_address_control_mode", "tcy_address_control_mode", "tcz_address_control_mode")
+    for name, mode in zip(rows, sampler.address_modes, strict=True):
+        if mode not in (AddressMode.CLAMP, AddressMode.CLAMP_BORDER, AddressMode.HALF_BORDER):
+            raise sampler.error(name, f"is {mode.name}; unnormalized coordinates only clamp")
+    if sampler.mip_mode_filter is not MipFilter.NONE:
+        raise sampler.error("mip_mode_filter", "must be NONE with unnormalized coordinates")
+    if kind is SurfaceType.CUBE:
+        raise sampler.error("non_normalized_coordinate_enable", "is set, and the surface is a CUBE")
+
+
+# ---- filtered samples
+
+
+def _sample(request: Request) -> Lanes:
+    operation, sampler = request.message.operation, request.sampler
+    surface = request.texture.surface
+    if surface.is_null:
+        return np.zeros((int(request.mask.sum()), 4), np.float32)
+    points, found = _points(request)
+    lod = clamped(found.lod, sampler, surface)
+    if operation == "lod":
+        zero = np.zeros_like(lod)
+        return np.stack([lod, found.lod, zero, zero], 1)
+    filtering = Filtering(request.texture, sampler, request.border)
+    return request.texture.selected(filtering.sample(points, levels(lod, sampler, surface)))
+
+
+def _points(request: Request) -> tuple[Points, Footprint]:
+    """Where to sample, and how large the footprint is there."""
+    request_surface = request.texture.surface
+    names = ("u", "v", "r")[: request_surface.dimensions]
+    wide = [np.asarray(request.parameter(n)) for n in names]
+    mask = request.mask
+    coordinates = tuple(c[mask] for c in wide)
+    slice = _slice(request)
+    found = _detail(request, wide)
+    if request_surface.kind is SurfaceType.CUBE:
+        direction = np.stack(coordinates, 1)
+        face = cube.face_of(direction)
+        coordinates = cube.on_face(direction, face)
+        slice = 6 * slice + face
+    reference = None
+    if request.message.operation.startswith(("sample_c", "gather4_c")) or (
+        request.message.operation.endswith("_c")
+    ):
+        reference = request.parameter("ref")[mask]
+    points = Points(coordinates, slice, request.header.offsets, found.count, found.axis, reference)
+    return points, found
+
+
+def _slice(request: Request) -> Ints:
+    """The array element of the active lanes."""
+    surface, mask = request.texture.surface, request.mask
+    name = {SurfaceType.S1D: "v", SurfaceType.S2D: "r", SurfaceType.CUBE: "ai"}.get(surface.kind)
+    if name is None or not surface.is_array:
+        return np.zeros(int(mask.sum()), np.int64)
+    elements = surface.layers // (6 if surface.kind is SurfaceType.CUBE else 1)
+    return layer(request.parameter(name)[mask], elements)
+
+
+def _detail(request: Request, wide: list[Lanes]) -> Footprint:
+    """The level of detail before bias and clamps of the sampler, [N]."""
+    operation, mask = request.message.operation, request.mask
+    count = int(mask.sum())
+    one = np.ones(count, np.int64)
+    flat = np.zeros((count, len(wide)), np.float32)
+    if operation in ("sample_l", "sample_l_c"):
+        return Footprint(request.parameter("lod")[mask], one, flat)
+    if operation in ("sample_lz", "sample_c_lz"):
+        return Footprint(np.zeros(count, np.float32), one, flat)
+    pairs = _gradients(request, wide)
+    surface = request.texture.surface
+    sizes = [surface.width, surface.height, surface.depth][: len(pairs)]
+    if request.sampler.non_normalized_coordinate_enable:
+        sizes = [1] * len(pairs)
+    across, down = [x for x, _ in pairs], [y for _, y in pairs]
+    found = footprint(across, down, sizes, request.sampler)
+    if operation.startswith("sample_b"):
+        return Footprint(found.lod + request.parameter("bias")[mask], found.count, found.axis)
+    return found
+
+
+def _gradients(request: Request, wide: list[Lanes]) -> list[tuple[Floats, Floats]]:
+    """Gradients [N] of each coordinate; of a cube, those of the two coordinates on its face."""
+    mask = request.mask
+    if request.message.operation.startswith("sample_d"):
+        pairs = [
+            tuple(request.parameter(n)[mask] for n in names) for names in _GRADIENTS[: len(wide)]
+        ]
+    elif mask.shape[1] % 4:
+        raise StateError(
+            f"{request.message.operation} of {mask.shape[1]} lanes has no squares of four",
+            "SIMD Mode",
+        )
+    else:
+        pairs = [tuple(g[mask] for g in quad_gradients(c)) for c in wide]
+    if request.texture.surface.kind is not SurfaceType.CUBE:
+        return [(x, y) for x, y in pairs]
+    here = np.stack([c[mask] for c in wide], 1)
+    face = cube.face_of(here)
+    s, t = cube.on_face(here, face)
+    moved = [cube.on_face(here + np.stack([p[k] for p in pairs], 1), face) for k in (0, 1)]
+    return [(moved[0][k] - c, moved[1][k] - c) for k, c in enumerate((s, t))]
+
+
+def _gather(request: Request) -> Lanes:
+    """One channel of the four texels that a linear filter of level 0 would take."""
+    surface, mask = request.texture.surface, request.mask
+    points, _ = _points_of_gather(request)
+    count = int(mask.sum())
+    if surface.is_null:
+        return np.zeros((count, 4), np.float32)
+    filtering = Filtering(request.texture, request.sampler, request.border)
+    level = np.zeros(count, np.int64)
+    found = filtering.footprint(points, level, True, True)[:2]
+    if surface.dimensions == 3 and surface.kind is SurfaceType.S3D:
+        raise surface.state.error("surface_type", "is S3D, which gather4 does not read")
+    corners = [request.texture.selected(c) for c in filtering.corners(points, level, found)]
+    if len(corners) == 2:
+        corners = [*corners, *corners]
+    channel = int(request.header.gather4_source_channel_select)
+    upper_left, upper_right, lower_left, lower_right = (c[:, channel] for c in corners)
+    return np.stack([lower_left, lower_right, upper_right, upper_left], 1)
+
+
+def _points_of_gather(request: Request) -> tuple[Points, Footprint]:
+    plain = SamplerMessage("sample_c_lz", request.message.simd, 0, True, 4)
+    if not request.message.operation.endswith("_c"):
+        plain = SamplerMessage("sample_lz", request.message.simd, 0, True, 4)
+    same = Request(
+        plain,
+        request.header,
+        request.texture,
+        request.sampler,
+        request.border,
+        request.mask,
+        request.parameters,
+    )
+    points, found = _points(same)
+    if "_po" in request.message.operation:
+        # Six bits, signed.
+        moved = tuple((request.integers(n) + 32) % 64 - 32 for n in ("offu", "offv"))
+        points = Points(points.coordinates, points.slice, (*moved, 0), None, None, points.reference)
+    return points, found
+
+
+# ---- loads
+
+
+def _load(request: Request) -> Lanes:
+    """Texels at integer coordinates; what lies outside is 0."""
+    surface, header = request.texture.surface, request.header
+    lod = request.integers("lod")
+    x, y, r = (request.integers(n) for n in ("u", "v", "r"))
+    x, zero = x + header.u_offset, np.zeros_like(x)
+    is_1d = surface.dimensions == 1
+    slice = y if is_1d else r
+    if surface.kind is SurfaceType.S3D:
+        slice = r + header.r_offset
+    elif not surface.is_array and surface.kind is not SurfaceType.CUBE:
+        slice = zero
+    y = zero if is_1d else y + header.v_offset
+    known = np.clip(lod, 0, surface.levels - 1)
+    if not surface.is_null:
+        sizes = [surface.level(k) for k in range(surface.levels)]
+        table = np.array([(v.width, v.height, v.depth) for v in sizes])[known]
+    else:
+        table = np.zeros((len(x), 3), np.int64)
+    last = table[:, 2] if surface.kind is SurfaceType.S3D else np.full_like(x, surface.layers)
+    inside = (lod == known) & (x >= 0) & (x < table[:, 0]) & (y >= 0) & (y < table[:, 1])
+    inside &= (slice >= 0) & (slice < last)
+    if "2dms" in request.message.operation:
+        sample = np.clip(request.integers("si"), 0, surface.samples - 1)
+        slice = slice * surface.samples + sample
+    elif surface.samples > 1:
+        raise surface.state.error("number_of_multisamples", "is more than 1; use ld2dms")
+    out = missing(surface.format, len(x))
+    out[:, sorted(surface.format.outputs)] = 0
+    k = np.flatnonzero(inside)
+    out[k] = request.texture.read(known[k], x[k], y[k], slice[k])
+    return out
+
+
+def _resource(request: Request) -> NDArray[np.uint32]:
+    """Sizes of a level and the number of levels; 0 for a level that there is not."""
+    surface = request.texture.surface
+    lod = request.integers("lod")
+    out = np.zeros((len(lod), 4), np.uint32)
+    if surface.is_null:
+        return out
+    known = np.clip(lod, 0, surface.levels - 1)
+    sizes = [surface.level(k) for k in range(surface.levels)]
+    rows = []
+    for v in sizes:
+        depth = surface.state.depth + 1
+        match surface.kind:
+            case SurfaceType.BUFFER | SurfaceType.STRBUF:
+                rows.append((surface.width, 0, 0))
+            case SurfaceType.S1D:
+                rows.append((v.width, depth if surface.is_array else 0, 0))
+            case SurfaceType.S3D:
+                rows.append((v.width, v.height, v.depth))
+            case SurfaceType.CUBE:
+                rows.append((v.width, v.height, depth))
+            case _:
+                rows.append((v.width, v.height, depth if surface.is_array else 0))
+    out[:, :3] = np.where((lod == known)[:, None], np.array(rows)[known], 0)
+    out[:, 3] = surface.levels
+    return out
+
+
+def _samples(request: Request) -> NDArray[np.uint32]:
+    state = request.texture.surface.state
+    out = np.zeros((int(request.mask.sum()), 4), np.uint32)
+    out[:, 0] = 0 if request.texture.surface.is_null else request.texture.surface.samples
+    out[:, 3] = state.multisample_position_palette_index
+    return out
+
+
+# ---- blocks of 8 x 4 pixels
+
+
+def _unorm(request: Request) -> NDArray[np.uint16]:
+    """sample_unorm: 32 pixels, eight in a row, as unsigned numbers of sixteen bits."""
+    surface = request.texture.surface
+    if any(c.numbers.value != "UNORM" for c in surface.format.channels):
+        raise surface.state.error(
+            "surface_format", f"is {surface.format.name}; sample_unorm reads UNORM formats"
+        )
+    if request.header.output_format_control is not OutputControl.FULL_16:
+        raise Unsupported("sample_unorm with another output format than 16-bit full")
+    if surface.kind is not SurfaceType.S2D:
+        raise surface.state.error("surface_type", f"is {surface.kind.name}; sample_unorm needs S2D")
+    threads = len(request.mask)
+    pixel = np.arange(32)
+    start = [request.parameter(n)[:, :1] for n in ("u", "v")]
+    step = [request.parameter(n)[:, :1] for n in ("deltau", "deltav")]
+    u = (start[0] + step[0] * (pixel % 8).astype(np.float32)).reshape(-1)
+    v = (start[1] + step[1] * (pixel // 8).astype(np.float32)).reshape(-1)
+    zero = np.zeros(threads * 32, np.int64)
+    detail = Detail(zero, zero, np.zeros(threads * 32, np.float32), np.ones(threads * 32, bool))
+    filtering = Filtering(request.texture, request.sampler, request.border)
+    values = request.texture.selected(filtering.sample(Points((u, v), zero), detail))
+    codes = np.rint(np.clip(values, 0, 1).astype(np.float64) * 65535).astype(np.uint16)
+    return codes.reshape(threads, 32, 4)

@@ -1,0 +1,81 @@
+"""The sampler's caches of surface and sampler states.
+
+They are not coherent: what is cached stays as it was until software invalidates it (PRM volume 6,
+"State Caching").  The model notices what hardware does not: a hit whose memory has changed since
+counts as `stale`, and is warned about once for each object.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+__all__ = ["Counters", "StaleState", "StateCache"]
+
+T = TypeVar("T")
+
+
+class StaleState(RuntimeWarning):
+    """A state object was used as the cache has it, and memory has another by now."""
+
+
+@dataclass(slots=True)
+class Counters:
+    """What a cache has seen; `stale` hits are among the hits."""
+
+    hits: int = 0
+    misses: int = 0
+    stale: int = 0
+    evictions: int = 0
+
+
+class StateCache(Generic[T]):
+    """Decoded state objects by address; of `capacity` objects, or without a limit.
+
+    The documents give no size; the least recently used object leaves first.
+    """
+
+    def __init__(self, name: str, capacity: int | None = None) -> None:
+        self.name, self.capacity = name, capacity
+        self.counters = Counters()
+        self._kept: OrderedDict[int, tuple[bytes, T]] = OrderedDict()
+        self._warned: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, address: int, memory: bytes, decode: Callable[[bytes], T]) -> T:
+        """The object at an address, decoded from `memory` only if it is not cached."""
+        known = self._kept.get(address)
+        if known is None:
+            self.counters.misses += 1
+            found = decode(memory)
+            self._kept[address] = memory, found
+            if self.capacity is not None and len(self._kept) > self.capacity:
+                self._kept.popitem(last=False)
+                self.counters.evictions += 1
+            return found
+        self._kept.move_to_end(address)
+        self.counters.hits += 1
+        if known[0] != memory:
+            self._is_stale(address)
+        return known[1]
+
+    def invalidate(self) -> None:
+        """Forget every object; the counters go on."""
+        self._kept.clear()
+        self._warned.clear()
+
+    def _is_stale(self, address: int) -> None:
+        self.counters.stale += 1
+        if address not in self._warned:
+            self._warned.add(address)
+            warnings.warn(
+                f"the {self.name} at {address:#x} was changed in memory and is used as it was:"
+                " invalidate the state cache first",
+                StaleState,
+                stacklevel=2,
+            )

@@ -1,0 +1,105 @@
+"""Texels of one surface in device memory: read and written by their coordinates.
+
+Coordinates are int64 arrays [N] and must exist; whoever asks has wrapped, clamped or masked them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.device.state.surface import ChannelSelect
+from eumu.device.surfaces import texels
+from eumu.device.surfaces.formats import Encoding
+from eumu.device.surfaces.surface import Surface
+
+__all__ = ["Arena", "Texture", "bits_of"]
+
+Ints = NDArray[np.int64]
+Lanes = NDArray[Any]
+
+
+class Arena(Protocol):
+    """Device memory: byte `a` is ``arena[a - base]``; `extents` are the live allocations."""
+
+    arena: NDArray[np.uint8]
+    base: int
+
+    def extents(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]: ...
+
+
+class Texture:
+    """A surface and the memory it lies in; StateError if the memory is not there."""
+
+    def __init__(self, surface: Surface, memory: Arena) -> None:
+        self.surface = surface
+        self._memory = memory
+        if not surface.is_null:
+            _check_memory(surface, memory)
+
+    def read(self, lod: Ints, x: Ints, y: Ints, slice: Ints) -> Lanes:
+        """Texels [N, 4] as the format says, before the shader's channel selects."""
+        if self.surface.is_null or len(x) == 0:
+            zero = np.uint32 if self.surface.format.is_integer else np.float32
+            return np.zeros((len(x), 4), zero)
+        addresses, place = self.surface.addresses(lod, x, y, slice)
+        data = self.gather(addresses, self.surface.format.bytes)
+        return texels.decode(self.surface.format, data, place)
+
+    def write(self, lod: Ints, x: Ints, y: Ints, slice: Ints, values: Lanes) -> None:
+        """Texels [N, 4] as `read` gives them, in ascending order of N."""
+        if self.surface.is_null or len(x) == 0:
+            return
+        addresses, _ = self.surface.addresses(lod, x, y, slice)
+        self.scatter(addresses, texels.encode(self.surface.format, values))
+
+    def raw(self, lod: Ints, x: Ints, y: Ints, slice: Ints) -> NDArray[np.uint64]:
+        """Device addresses of texels, for atomics and blocks."""
+        return self.surface.addresses(lod, x, y, slice)[0]
+
+    def gather(self, addresses: NDArray[np.uint64], size: int) -> NDArray[np.uint8]:
+        """Rows of bytes [N, size] at device addresses of the surface."""
+        start = (addresses - np.uint64(self._memory.base)).astype(np.intp)
+        data: NDArray[np.uint8] = self._memory.arena[start[:, None] + np.arange(size)]
+        return data
+
+    def scatter(self, addresses: NDArray[np.uint64], data: NDArray[np.uint8]) -> None:
+        """Rows of bytes to device addresses; of two for one place the last one stays."""
+        start = (addresses - np.uint64(self._memory.base)).astype(np.intp)
+        self._memory.arena[start[:, None] + np.arange(data.shape[1])] = data
+
+    def selected(self, values: Lanes) -> Lanes:
+        """Texels [N, 4] after the shader's channel selects."""
+        selects = self.surface.state.channel_selects
+        if selects == _IDENTITY:
+            return values
+        parts = [_select(values, s) for s in selects]
+        return np.stack(parts, 1)
+
+
+_IDENTITY = (ChannelSelect.RED, ChannelSelect.GREEN, ChannelSelect.BLUE, ChannelSelect.ALPHA)
+
+
+def _select(values: Lanes, select: ChannelSelect) -> Lanes:
+    if select >= ChannelSelect.RED:
+        return values[:, select - ChannelSelect.RED]
+    return np.full(len(values), int(select is ChannelSelect.ONE), values.dtype)
+
+
+def bits_of(values: Lanes) -> NDArray[np.uint32]:
+    """The bits of texels, floats or integers."""
+    return np.ascontiguousarray(values).view(np.uint32)
+
+
+def _check_memory(surface: Surface, memory: Arena) -> None:
+    starts, ends = memory.extents()
+    if surface.format.encoding is Encoding.OTHER:
+        return
+    k = int(np.searchsorted(starts, np.uint64(surface.base), "right")) - 1
+    if k < 0 or surface.base + surface.size > int(ends[k]):
+        raise surface.state.error(
+            "surface_base_address",
+            f"is {surface.base:#x}; its {surface.size} bytes are not in one allocation",
+        )

@@ -1,0 +1,223 @@
+"""The data port's messages to typed surfaces: texels by integer coordinates, atomics, blocks.
+
+Sources: vISA pages "GATHER4_TYPED", "SCATTER4_TYPED", "TYPED_ATOMIC", "MEDIA_LD", "MEDIA_ST" and
+"LSC_TYPED".  Coordinates are unsigned.  Outside the surface a read gives 0, 0, 0, 1, an atomic 0,
+and nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.device.state.fields import StateError
+from eumu.device.state.surface import SurfaceType
+from eumu.device.surfaces.formats import Encoding, Numbers
+from eumu.device.surfaces.texture import Texture, bits_of
+from eumu.errors import Unsupported
+from eumu.messages import BlockRead, BlockWrite, TypedAtomic
+
+__all__ = ["atomic", "read", "read_block", "write", "write_block"]
+
+Ints = NDArray[np.int64]
+Lanes = NDArray[Any]
+Mask = NDArray[np.bool_]
+Coordinates = dict[str, Ints]
+
+
+def _places(texture: Texture, at: Coordinates) -> tuple[tuple[Ints, Ints, Ints, Ints], Mask]:
+    """Level, x, y and slice of coordinates [N], and which of them exist."""
+    surface = texture.surface
+    if surface.samples > 1:
+        raise surface.state.error("number_of_multisamples", "is more than 1 in a typed access")
+    x, y, r, lod = (at[n] for n in ("u", "v", "r", "lod"))
+    zero = np.zeros_like(x)
+    if surface.is_null:
+        return (zero, zero, zero, zero), np.zeros(len(x), bool)
+    known = np.clip(lod, 0, surface.levels - 1)
+    sizes = [surface.level(k) for k in range(surface.levels)]
+    table = np.array([(v.width, v.height, v.depth) for v in sizes])[known]
+    slice, last = zero, np.ones_like(x)
+    if surface.kind is SurfaceType.S3D:
+        slice, last = r, table[:, 2]
+    elif surface.dimensions == 1:
+        slice, y = (y if surface.is_array else zero), zero
+        last = np.full_like(x, surface.layers)
+    elif surface.is_array or surface.kind is SurfaceType.CUBE:
+        slice, last = r, np.full_like(x, surface.layers)
+    inside = (lod == known) & (x < table[:, 0]) & (y < table[:, 1]) & (slice < last)
+    inside &= (x >= 0) & (y >= 0) & (slice >= 0)
+    return (known, x, y, slice), inside
+
+
+def _some(places: tuple[Ints, Ints, Ints, Ints], k: NDArray[np.intp]) -> list[Ints]:
+    return [p[k] for p in places]
+
+
+def _check_format(texture: Texture) -> None:
+    format = texture.surface.format
+    if format.encoding is not Encoding.PLAIN:
+        raise texture.surface.state.error(
+            "surface_format", f"is {format.name}, which typed messages cannot access"
+        )
+
+
+def read(texture: Texture, at: Coordinates) -> NDArray[np.uint32]:
+    """Texels [N, 4] as bits."""
+    _check_format(texture)
+    places, inside = _places(texture, at)
+    one = 1 if texture.surface.format.is_integer else 0x3F800000
+    out = np.zeros((len(inside), 4), np.uint32)
+    out[:, 3] = one
+    k = np.flatnonzero(inside)
+    out[k] = bits_of(texture.selected(texture.read(*_some(places, k))))
+    return out
+
+
+def write(
+    texture: Texture, at: Coordinates, data: NDArray[np.uint32], channels: tuple[int, ...]
+) -> None:
+    """Write bits [N, 4]; channels of the format that are not given keep their texel's value."""
+    _check_format(texture)
+    places, inside = _places(texture, at)
+    k = np.flatnonzero(inside)
+    some = _some(places, k)
+    values = data[k]
+    if texture.surface.format.outputs - set(channels):
+        old = bits_of(texture.read(*some))
+        kept = [c for c in range(4) if c not in channels]
+        values[:, kept] = old[:, kept]
+    kind = np.uint32 if texture.surface.format.is_integer else np.float32
+    level, x, y, slice = some
+    texture.write(level, x, y, slice, np.ascontiguousarray(values).view(kind))
+
+
+# ---- atomics
+
+_Operation = Callable[[Any, Any, Any], Any]  # old, data, compare -> new; NumPy scalars
+_OPERATIONS: Final[dict[str, _Operation]] = {
+    "add": lambda old, x, y: old + x,
+    "sub": lambda old, x, y: old - x,
+    "inc": lambda old, x, y: old + old.dtype.type(1),
+    "dec": lambda old, x, y: old - old.dtype.type(1),
+    "predec": lambda old, x, y: old - old.dtype.type(1),
+    "and": lambda old, x, y: old & x,
+    "or": lambda old, x, y: old | x,
+    "xor": lambda old, x, y: old ^ x,
+    "xchg": lambda old, x, y: x,
+    "load": lambda old, x, y: old,
+    "min": lambda old, x, y: old if old < x or x != x else x,
+    "max": lambda old, x, y: old if old >= x or x != x else x,
+    "cmpxchg": lambda old, x, y: x if old == y else old,
+}
+
+
+def atomic(
+    texture: Texture, at: Coordinates, message: TypedAtomic, data: list[NDArray[np.uint32]]
+) -> NDArray[np.uint32]:
+    """The old texels [N] (`predec`: the new ones); lanes one after the other."""
+    kind = _atomic_type(texture, message)
+    places, inside = _places(texture, at)
+    k = np.flatnonzero(inside)
+    addresses = texture.raw(*_some(places, k))
+    given = [d[k].astype(f"u{kind.itemsize}").view(kind) for d in data]
+    out = np.zeros(len(inside), np.uint32)
+    operation = _OPERATIONS[message.operation]
+    with np.errstate(over="ignore"):
+        for n, lane in enumerate(k):
+            where = addresses[n : n + 1]
+            old = texture.gather(where, kind.itemsize).view(kind)[0, 0]
+            x = given[0][n] if given else old
+            new = kind.type(operation(old, x, given[1][n] if len(given) > 1 else old))
+            texture.scatter(where, np.array([[new]], kind).view(np.uint8))
+            seen = new if message.operation == "predec" else old
+            out[lane] = np.array([seen], kind).view(f"u{kind.itemsize}")[0]
+    return out
+
+
+def _atomic_type(texture: Texture, message: TypedAtomic) -> np.dtype[Any]:
+    """The NumPy type of the texel, which the format must suit."""
+    format = texture.surface.format
+    wanted = {
+        "unsigned": (Numbers.UINT, Numbers.SINT, Numbers.FLOAT),
+        "signed": (Numbers.SINT,),
+        "float": (Numbers.FLOAT,),
+    }
+    allowed = wanted[message.kind]
+    channels = format.channels
+    single = len(channels) == 1 and channels[0].size == message.bits == 8 * format.bytes
+    if not single or channels[0].numbers not in allowed:
+        names = ", ".join(f"R{message.bits}_{n.value}" for n in allowed)
+        raise texture.surface.state.error(
+            "surface_format", f"is {format.name}; {message.operation} needs one of {names}"
+        )
+    letter = {"unsigned": "u", "signed": "i", "float": "f"}[message.kind]
+    return np.dtype(f"<{letter}{message.bits // 8}")
+
+
+# ---- rectangles of bytes
+
+
+def read_block(texture: Texture, message: BlockRead, x: Ints, y: Ints) -> NDArray[np.uint8]:
+    """Rows [N, height * pitch] of the blocks at x (bytes) and y (rows), int64 [N]."""
+    addresses, inside = _block(texture, message, x, y, clamp=message.media)
+    out = np.zeros((len(x), message.height, message.pitch), np.uint8)
+    row = np.zeros(inside.shape, np.uint8)
+    row[inside] = texture.gather(addresses[inside], 1)[:, 0]
+    out[:, :, : message.width] = row
+    return out.reshape(len(x), -1)
+
+
+def write_block(
+    texture: Texture, message: BlockWrite, x: Ints, y: Ints, data: NDArray[np.uint8]
+) -> None:
+    """Write rows [N, height * pitch]; bytes outside the surface are dropped."""
+    if (x % 4).any():
+        bad = int(x[(x % 4) != 0][0])
+        raise StateError(f"a block is written at byte {bad} of a row, no multiple of 4", "X Offset")
+    addresses, inside = _block(texture, message, x, y, clamp=False)
+    rows = data.reshape(len(x), message.height, message.pitch)[:, :, : message.width]
+    texture.scatter(addresses[inside], rows[inside][:, None])
+
+
+def _block(
+    texture: Texture, message: BlockRead | BlockWrite, x: Ints, y: Ints, *, clamp: bool
+) -> tuple[NDArray[np.uint64], Mask]:
+    """Addresses [N, height, width] of a block's bytes, and which of them are in the surface.
+
+    With `clamp`, what is left or right of it, above or below, is the nearest texel or row.
+    """
+    surface = texture.surface
+    if surface.kind not in (SurfaceType.S2D, SurfaceType.NULL):
+        raise surface.state.error(
+            "surface_type", f"is {surface.kind.name}; blocks are read from S2D surfaces"
+        )
+    if message.plane:
+        raise Unsupported(f"plane {message.plane} of a surface")
+    if message.field or surface.state.vertical_line_stride:
+        raise Unsupported("media blocks of one field of an interleaved surface")
+    shape = (len(x), message.height, message.width)
+    if surface.is_null:
+        return np.zeros(shape, np.uint64), np.zeros(shape, bool)
+    size = surface.format.bytes
+    left = np.broadcast_to(x[:, None, None] + np.arange(message.width), shape)
+    row = np.broadcast_to(y[:, None, None] + np.arange(message.height)[:, None], shape)
+    level = surface.level(0)
+    block_w, block_h = surface.format.block
+    across, down = -(-level.width // block_w) * size, -(-level.height // block_h)
+    inside = (left >= 0) & (left < across) & (row >= 0) & (row < down)
+    if clamp:
+        # Beyond an edge, the bytes of the last texel repeat.
+        near = np.where(left < 0, left % size, across - size + left % size)
+        left = np.where((left < 0) | (left >= across), near, left)
+        row = np.clip(row, 0, down - 1)
+        inside = np.ones(shape, bool)
+    safe_left, safe_row = np.where(inside, left, 0), np.where(inside, row, 0)
+    zero = np.zeros(safe_left.size, np.int64)
+    texel = (safe_left // size).reshape(-1)
+    start = texture.raw(zero, texel * block_w, safe_row.reshape(-1) * block_h, zero)
+    bytes_in = (safe_left % size).reshape(-1).astype(np.uint64)
+    return (start + bytes_in).reshape(shape), inside

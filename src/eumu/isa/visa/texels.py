@@ -1,0 +1,143 @@
+"""What messages to typed surfaces mean: their records, and what lies in which register."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eumu.addresses import SURFACE_STATE_BASE
+from eumu.errors import Unsupported
+from eumu.ir import Region, Value
+from eumu.isa.kinds import Meaning, Rows, Surface
+from eumu.isa.kinds.lsc import SCALAR
+from eumu.isa.kinds.lsc_typed import SurfaceModel, TypedAddress
+from eumu.isa.kinds.operands import General, Immediate
+from eumu.isa.kinds.raw import RawKind
+from eumu.isa.visa.memory import Atomic
+from eumu.messages import BlockRead, BlockWrite, TypedAtomic, TypedRead, TypedStatus, TypedWrite
+from eumu.types import BOOL, UB, UD, UW
+
+Coordinates = dict[str, Rows]
+NAMES = ("u", "v", "r", "lod")
+_RAW = RawKind(bare=True)
+
+
+def surface_index(b: Meaning, surface: Surface) -> Value:
+    """The surface as a message names it: what `movs` put into a variable, or a bindless state."""
+    if surface.predefined is not None and surface.name != "%bss":
+        raise Unsupported(f"images through the predefined surface {surface.name}")
+    root, _ = b.root(surface)
+    index = b.read(root, Region.scalar(0), UD, 1)
+    return _bindless(b, index) if surface.name == "%bss" else index
+
+
+def model_index(b: Meaning, model: str, surface: General | Immediate | None) -> Value:
+    """The surface of `bti(..)`, `ss(..)` or `bss(..)`."""
+    if model not in ("bti", "ss", "bss") or surface is None:
+        raise Unsupported(f"images at {model} addresses")
+    index = b.convert(SCALAR.bind(surface, b), UD)
+    return index if model == "bti" else _bindless(b, index)
+
+
+def _bindless(b: Meaning, offset: Value) -> Value:
+    return b.add(offset, b.const(UD, SURFACE_STATE_BASE))
+
+
+def typed_address(b: Meaning, address: TypedAddress) -> tuple[Value, Coordinates]:
+    """Surface and coordinates of an LSC message; 64-bit coordinates are in no image."""
+    if address.size != 32:
+        raise Unsupported(f"coordinates of {address.size} bits")
+    surface: SurfaceModel = address.surface
+    rows = {n: _RAW.bind(getattr(address, n), b) for n in NAMES}
+    return model_index(b, surface.model, surface.surface), rows
+
+
+def _given(b: Meaning, at: Coordinates) -> tuple[tuple[str, ...], list[Value]]:
+    """The coordinates that have a register, and their lanes."""
+    names = tuple(n for n in NAMES if at[n].root is not None)
+    return names, [b.row_read(at[n], 0, UD, b.width) for n in names]
+
+
+def read(b: Meaning, surface: Value, at: Coordinates, dst: Rows, channels: tuple[int, ...]) -> None:
+    """Channels of texels, each to the next registers."""
+    if dst.root is None:
+        return
+    names, lanes = _given(b, at)
+    shape = [(UD, b.width)] * len(channels)
+    found = b.emit("message", (b.mask, surface, *lanes), shape, record=TypedRead(channels, names))
+    for k, value in enumerate(found):
+        b.row_write(dst, k * b.registers(4 * b.width), value, b.mask)
+
+
+def write(
+    b: Meaning, surface: Value, at: Coordinates, src: Rows, channels: tuple[int, ...]
+) -> None:
+    """Write channels of texels."""
+    names, lanes = _given(b, at)
+    pitch = b.registers(4 * b.width)
+    data = [b.row_read(src, k * pitch, UD, b.width) for k in range(len(channels))]
+    record = TypedWrite(channels, names)
+    b.emit("message", (b.mask, surface, *lanes, *data), (), record=record)
+
+
+def atomic(
+    b: Meaning,
+    surface: Value,
+    at: Coordinates,
+    operation: Atomic,
+    sources: Sequence[Rows],
+    dst: Rows,
+    bits: int = 32,
+) -> None:
+    """Replace texels; 16-bit ones lie in dwords."""
+    names, lanes = _given(b, at)
+    data = [b.row_read(sources[k], 0, UD, b.width) for k in operation.sources]
+    if operation.negate:
+        data[0] = b.xor(data[0], b.const(UD, 1 << bits - 1, b.width))
+    record = TypedAtomic(operation.operation, names, len(data), operation.kind, bits)
+    shape = [(UD, b.width)]
+    (old,) = b.emit("message", (b.mask, surface, *lanes, *data), shape, record=record)
+    if bits == 16:
+        old = b.convert(b.convert(old, UW), UD)
+    b.row_write(dst, 0, old, b.mask)
+
+
+def status(b: Meaning, surface: Value, at: Coordinates, dst: Rows) -> None:
+    """A bit for each lane whose texel has memory."""
+    names, lanes = _given(b, at)
+    record = TypedStatus(names)
+    (found,) = b.emit("message", (b.mask, surface, *lanes), [(UD, 1)], record=record)
+    b.row_write(dst, 0, found, b.any(b.mask))
+
+
+# ---- rectangles of bytes
+
+
+def pitch_of(width: int) -> int:
+    """Bytes from row to row of a block in registers: a power of two, 4 at least."""
+    return max(4, 1 << (width - 1).bit_length())
+
+
+def read_block(
+    b: Meaning, surface: Value, x: Value, y: Value, dst: Rows, record: BlockRead
+) -> None:
+    """The rows of a block; the bytes between them are not defined and come out as 0."""
+    if dst.root is None:
+        return
+    size = record.height * record.pitch
+    corner = (b.convert(x, UD), b.convert(y, UD))
+    every = b.const(BOOL, 1)
+    (rows,) = b.emit("message", (every, surface, *corner), [(UB, size)], record=record)
+    _write_bytes(b, dst, rows)
+
+
+def write_block(
+    b: Meaning, surface: Value, x: Value, y: Value, src: Rows, record: BlockWrite
+) -> None:
+    size = record.height * record.pitch
+    corner = (b.convert(x, UD), b.convert(y, UD))
+    data = b.row_read(src, 0, UB, size)
+    b.emit("message", (b.const(BOOL, 1), surface, *corner, data), (), record=record)
+
+
+def _write_bytes(b: Meaning, dst: Rows, rows: Value) -> None:
+    b.row_write(dst, 0, rows, b.const(BOOL, 1, rows.width))

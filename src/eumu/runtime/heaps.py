@@ -1,0 +1,170 @@
+"""The memory that states lie in: heaps of a device, tables of a launch.
+
+Surface states and binding tables are in one heap, which Surface State Base and Bindless Surface
+State Base point to; tables of samplers and border colours in another, at Dynamic State Base.  A
+binding table lies in the first 64 KiB of its heap, as its pointer has 16 bits.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from eumu.device.functions import StateCaches
+from eumu.device.state.sampler import BindingTableState, BorderColor, SamplerState
+from eumu.device.state.surface import SurfaceState, SurfaceType
+from eumu.device.surfaces.codes import SurfaceFormat
+from eumu.errors import OutOfMemory
+from eumu.exec.grid import StatePointers
+from eumu.runtime.array import Array
+from eumu.zebin.ze_info import KernelInfo
+
+if TYPE_CHECKING:
+    from eumu.runtime.device import Device
+
+__all__ = ["Heap", "Slot", "StateHeaps", "Tables", "buffer_state", "needs_tables"]
+
+_TABLES: Final = 64 << 10  # where binding tables end
+_UNIT: Final = 64
+_HEAP_BYTES: Final = 1 << 20
+_SAMPLERS: Final = 16  # of a table
+
+
+class Slot:
+    """`size` bytes of a heap from `offset` on, until nobody holds the slot any more."""
+
+    def __init__(self, heap: Heap, offset: int, size: int) -> None:
+        self.heap, self.offset, self.size = heap, offset, size
+        weakref.finalize(self, heap.give, offset, size)
+
+    @property
+    def address(self) -> int:
+        return self.heap.base + self.offset
+
+    def write(self, data: bytes) -> None:
+        """Replace the bytes, and forget what caches know of them."""
+        memory = self.heap.array.memory
+        memory[self.offset : self.offset + len(data)] = np.frombuffer(data, np.uint8)
+        self.heap.caches.invalidate()
+
+
+class Heap:
+    """Pieces of one array, a multiple of 64 bytes each."""
+
+    def __init__(self, array: Array, first: int, last: int, caches: StateCaches) -> None:
+        self.array, self.caches = array, caches
+        self._free = [(first, last)]
+
+    @property
+    def base(self) -> int:
+        return self.array.address
+
+    def take(self, size: int) -> Slot:
+        """A piece of at least `size` bytes."""
+        size = -(-size // _UNIT) * _UNIT
+        for k, (start, end) in enumerate(self._free):
+            if end - start >= size:
+                self._free[k : k + 1] = [(start + size, end)] if start + size < end else []
+                return Slot(self, start, size)
+        raise OutOfMemory(f"{self.array.name}: no room for {size} bytes of state")
+
+    def give(self, offset: int, size: int) -> None:
+        """Take a piece back."""
+        pieces = sorted([*self._free, (offset, offset + size)])
+        joined = [pieces[0]]
+        for start, end in pieces[1:]:
+            if start == joined[-1][1]:
+                joined[-1] = joined[-1][0], end
+            else:
+                joined.append((start, end))
+        self._free = joined
+
+
+class StateHeaps:
+    """The heaps of one device, and the caches of what lies in them."""
+
+    def __init__(self, device: Device) -> None:
+        self.caches = StateCaches()
+        surfaces = _allocate(device, "the surface state heap")
+        dynamic = _allocate(device, "the dynamic state heap")
+        self.tables = Heap(surfaces, 0, _TABLES, self.caches)
+        self.surfaces = Heap(surfaces, _TABLES, _HEAP_BYTES, self.caches)
+        self.dynamic = Heap(dynamic, 0, _HEAP_BYTES, self.caches)
+
+    def pointers(self, binding_table: int, sampler_table: int, owner: object) -> StatePointers:
+        return StatePointers(
+            surface_state_base=self.surfaces.base,
+            dynamic_state_base=self.dynamic.base,
+            bindless_surface_state_base=self.surfaces.base,
+            binding_table=binding_table,
+            sampler_table=sampler_table,
+            owner=owner,
+        )
+
+
+def _allocate(device: Device, name: str) -> Array:
+    return Array.allocate(device, (_HEAP_BYTES,), np.dtype(np.uint8), name)
+
+
+class Tables:
+    """The binding table and the table of samplers of one launch.
+
+    `surfaces` are slots of surface states by binding-table index, `samplers` states and border
+    colours by their index.
+    """
+
+    def __init__(
+        self,
+        heaps: StateHeaps,
+        surfaces: dict[int, Slot],
+        samplers: dict[int, tuple[SamplerState, BorderColor]],
+        keep: Sequence[object] = (),
+    ) -> None:
+        self._keep = [*surfaces.values(), *keep]
+        entries = max(surfaces, default=0) + 1
+        self._bindings = heaps.tables.take(4 * entries)
+        table = bytearray(4 * entries)
+        for index, slot in surfaces.items():
+            entry = BindingTableState(surface_state_pointer=slot.offset)
+            table[4 * index : 4 * index + 4] = entry.encode()
+        self._bindings.write(bytes(table))
+        self._samplers = heaps.dynamic.take(SamplerState.size() * _SAMPLERS)
+        self._borders: list[Slot] = []
+        states = bytearray(SamplerState.size() * _SAMPLERS)
+        for index, (state, border) in samplers.items():
+            place = SamplerState.size() * index
+            states[place : place + SamplerState.size()] = self._placed(heaps, state, border)
+        self._samplers.write(bytes(states))
+        self.pointers = heaps.pointers(self._bindings.offset, self._samplers.offset, self)
+
+    def _placed(self, heaps: StateHeaps, state: SamplerState, border: BorderColor) -> bytes:
+        """A sampler's bytes; its border colour gets a place of its own."""
+        slot = heaps.dynamic.take(BorderColor.size())
+        slot.write(border.encode())
+        self._borders.append(slot)
+        data = int.from_bytes(state.encode(), "little")
+        pointer = SamplerState(border_color_pointer=slot.offset)
+        data |= int.from_bytes(pointer.encode(), "little")
+        return data.to_bytes(SamplerState.size(), "little")
+
+
+def buffer_state(address: int, size: int) -> SurfaceState:
+    """The state of a raw buffer, whose size is spread over three fields."""
+    last = max(size, 1) - 1
+    return SurfaceState(
+        surface_type=SurfaceType.BUFFER,
+        surface_format=SurfaceFormat.RAW,
+        width=last & 0x7F,
+        height=last >> 7 & 0x3FFF,
+        depth=min(last >> 21, 0x7FF),
+        surface_base_address=address,
+    )
+
+
+def needs_tables(info: KernelInfo) -> bool:
+    """Whether a kernel uses images or samplers."""
+    spaces = {slot.addrspace for slot in info.payload_arguments}
+    return bool(spaces & {"image", "sampler"} or info.inline_samplers)
