@@ -61,13 +61,11 @@ class Variable(Declared):
         if self._origin is not None:
             return self._origin
         variable, offset = self.alias, self.alias_offset
-        while variable.alias is not None:
-            if variable._origin is not None:  # long chains are walked once
-                variable, more = variable._origin
-                offset += more
-                break
-            offset += variable.alias_offset
-            variable = variable.alias
+        while variable._origin is None and (base := variable.alias) is not None:
+            variable, offset = base, offset + variable.alias_offset
+        if variable._origin is not None:  # long chains are walked once
+            variable, more = variable._origin
+            offset += more
         object.__setattr__(self, "_origin", (variable, offset))
         return variable, offset
 
