@@ -15,6 +15,8 @@ import numpy as np
 
 from eumu.addresses import DEVICE_BASE
 from eumu.exec.grid import BufferSurface, Grid, Payload
+from eumu.exec.observe import Observer
+from eumu.exec.snapshot import Preemption
 from eumu.ir import Block, Builder, Function, Input, Region, Root, RootKind, Rounding, Space, Value
 from eumu.types import BOOL, DF, FLOATS, HF, INTEGERS, UD, UQ, UW, B, D, F, Q, Type, integer
 
@@ -35,6 +37,8 @@ class Memory:
     """A host with one allocation of random bytes."""
 
     progress: Callable[[int, int], object] | None = None
+    observer: Observer | None = None
+    preemption: Preemption | None = None
 
     def __init__(self, seed: int) -> None:
         self.base = DEVICE_BASE

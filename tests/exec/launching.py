@@ -13,6 +13,8 @@ from eumu.addresses import DEVICE_BASE
 from eumu.errors import Source, Span
 from eumu.exec.grid import BufferSurface, Grid, Payload, RunStats
 from eumu.exec.interp import Interpreter
+from eumu.exec.observe import Observer
+from eumu.exec.snapshot import Preemption
 from eumu.ir import Block, Builder, Function, Input, Region, Root, RootKind, Rounding, Space, Value
 from eumu.ir.passes import fold_modes
 from eumu.ir.verify import check
@@ -29,6 +31,8 @@ class Host:
     arrays: Sequence[NDArray[Any]]
     base: int = DEVICE_BASE
     progress: Callable[[int, int], object] | None = None
+    observer: Observer | None = None
+    preemption: Preemption | None = None
     addresses: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:

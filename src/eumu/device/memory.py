@@ -28,6 +28,8 @@ from eumu.addresses import (
 )
 from eumu.errors import LaunchError, OutOfMemory
 from eumu.exec.host import Answer
+from eumu.exec.observe import Observer
+from eumu.exec.snapshot import Preemption
 
 __all__ = ["DEFAULT_BYTES", "Allocation", "Memory"]
 
@@ -74,6 +76,8 @@ class Memory:
         self.sink = sink or _to_stdout
         self.progress: Callable[[int, int], object] | None = None
         self.message: Answer | None = None
+        self.observer: Observer | None = None
+        self.preemption: Preemption | None = None
         # The first page stays free, so that address 0 of a32 accesses is never an allocation.
         self._free: list[tuple[int, int]] = [(_PAGE, self.size)]
         self._cursor = 0  # where the search for free memory goes on
@@ -101,6 +105,21 @@ class Memory:
         insort(self._starts, allocation.start)
         self._extents = None
         return allocation
+
+    def allocate_at(self, start: int, size: int, name: str) -> Allocation:
+        """Reserve `size` bytes at a device address; LaunchError if they are not free."""
+        first = start - self.base
+        block = first, first + max(size, 1)
+        for k, (low, high) in enumerate(self._free):
+            if low <= block[0] and block[1] <= high:
+                rest = [(low, block[0]), (block[1], high)]
+                self._free[k : k + 1] = [(s, e) for s, e in rest if s < e]
+                allocation = Allocation(start, size, name)
+                self._live[start], self._blocks[start] = allocation, block
+                insort(self._starts, start)
+                self._extents = None
+                return allocation
+        raise LaunchError(f"{name}: {size} bytes at {start:#x} are not free")
 
     def free(self, start: int) -> None:
         """Give the allocation at `start` back; its address is not used again soon."""

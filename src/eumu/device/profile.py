@@ -36,8 +36,8 @@ class Profile(Observer):
     """Counters of one launch.
 
     `used` are the instructions of each thread, `mix` instructions by mnemonic, `lane_slots` and
-    `lanes` what instructions could have done and did.  With `l3_kb` accesses to device memory go through a
-    model of an L3 of that size, in the order in which the interpreter makes them.
+    `lanes` what instructions could have done and did.  With `l3_kb` accesses to device memory go
+    through a model of an L3 of that size, in the order in which the interpreter makes them.
     """
 
     l3_kb: int | None = 512

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from eumu.errors import InternalError
 from eumu.exec.grid import Grid, RunStats
+from eumu.exec.observe import Observer
+from eumu.exec.snapshot import Preemption
 from eumu.ir import Op
 
 # What a host's method `message` is: record, threads, mask, arguments to results.
@@ -66,7 +68,8 @@ class Host(Protocol):
     arena has at least 64 readable bytes after the last extent.
 
     `progress` is called with the groups that are done and all groups, now and then, from any
-    thread; None if nobody asks.
+    thread; None if nobody asks.  `observer` looks at runs on the interpreter.
+    `preemption` says when a run on it is to stop, with `Preempted`.
 
     A host with a method `message` (an :data:`Answer`) does what `message` operations ask for.
     """
@@ -74,6 +77,8 @@ class Host(Protocol):
     arena: NDArray[np.uint8]
     base: int
     progress: Callable[[int, int], object] | None
+    observer: Observer | None
+    preemption: Preemption | None
 
     def extents(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]: ...
 

@@ -61,7 +61,14 @@ class Array:
         if any(n < 0 for n in shape):
             raise LaunchError(f"an array cannot have the shape {shape}")
         nbytes = prod(shape) * dtype.itemsize
-        return cls(device, _Owner(device.memory, nbytes, name, is_named), shape, dtype)
+        owner = _Owner(device.memory, device.memory.allocate(nbytes, name), is_named=is_named)
+        return cls(device, owner, shape, dtype)
+
+    @classmethod
+    def of_allocation(cls, device: Device, allocation: Allocation) -> Array:
+        """The bytes of an allocation that nobody owns yet; it is freed with the array."""
+        owner = _Owner(device.memory, allocation)
+        return cls(device, owner, (allocation.size,), np.dtype(np.uint8))
 
     @property
     def address(self) -> int:
@@ -152,10 +159,10 @@ class Array:
 class _Owner:
     """Holds an allocation for an array and its views."""
 
-    def __init__(self, memory: Memory, nbytes: int, name: str, is_named: bool) -> None:
+    def __init__(self, memory: Memory, allocation: Allocation, *, is_named: bool = True) -> None:
         self.memory = memory
         self.is_named = is_named
-        self.allocation: Allocation = memory.allocate(nbytes, name)
+        self.allocation = allocation
         self._finalizer = weakref.finalize(self, memory.free, self.allocation.start)
 
     @property

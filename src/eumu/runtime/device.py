@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,15 +16,28 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from eumu.device import Memory
 from eumu.device.functions import SharedFunctions
-from eumu.errors import ArgumentError, ToolMissing, Unsupported
+from eumu.errors import ArgumentError, LaunchError, ToolMissing, Unsupported
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Engine, Host
+from eumu.exec.observe import Observer
+from eumu.exec.snapshot import Preemption, Snapshot
 from eumu.ir import Function
 from eumu.platforms import Platform, platform
 from eumu.runtime.array import Array
 from eumu.runtime.heaps import StateHeaps
 from eumu.runtime.images import Image, make_image
+from eumu.runtime.preemption import (
+    Suspended,
+    plain_name,
+    read_checkpoint,
+    residents_of,
+    write_checkpoint,
+)
+from eumu.runtime.report import Report
 from eumu.runtime.samplers import Sampler, make_sampler
+
+if TYPE_CHECKING:
+    from eumu.runtime.kernel import Kernel
 
 __all__ = ["DEFAULT_FUEL", "ENGINES", "Device"]
 
@@ -75,11 +89,85 @@ class Device:
         self._engines: dict[str, Engine] = {}
         self._refused: dict[int, Function] = {}  # what the JIT does not take, by identity
         self._arrays = 0
+        self.suspended: Suspended | None = None
+        self._preempt_after: int | None = None
 
     @property
     def engine(self) -> str:
         """The name of the engine that runs kernels first."""
         return self._engine
+
+    @property
+    def observer(self) -> Observer | None:
+        """What looks at launches, for instance an `eumu.device.profile.Profile`; None: nothing."""
+        return self.memory.observer
+
+    @observer.setter
+    def observer(self, observer: Observer | None) -> None:
+        self.memory.observer = observer
+
+    # ---- preemption
+
+    def preempt(self, after: int = 0) -> None:
+        """Stop the next launch on this device after `after` instructions of all its threads.
+
+        It runs on the interpreter, in groups as many as the chip holds at once, and stops between
+        two blocks of its code.  A launch that another thread of the process has on the interpreter
+        stops when its groups in flight have ended; one on the fast engine runs to its end.
+        """
+        if after < 0:
+            raise LaunchError(f"preempt after {after} instructions")
+        self._preempt_after = after
+        self.memory.preemption = Preemption(0, after)
+
+    def resume(self) -> Report:
+        """Go on with the launch that was stopped, to its end or until it is stopped again."""
+        held = self._held()
+        self.suspended = None
+        report: Report = held.kernel.resume(self, held)
+        return report
+
+    def checkpoint(self, path: str | Path) -> None:
+        """Write the launch that was stopped, and all of device memory, to a file."""
+        write_checkpoint(path, self.memory, self.platform.name, self._held())
+
+    def restore(self, path: str | Path, kernel: Kernel) -> dict[str, Array]:
+        """Take a checkpoint up on a new device; what was in memory as arrays of bytes, by name.
+
+        `kernel` must be the one of the checkpoint.  `resume` goes on with the launch.  LaunchError
+        for files of another version, platform or kernel.
+        """
+        if self.suspended is not None:
+            raise LaunchError("a stopped launch is on this device already")
+        function = kernel.function(self.platform)
+        held, printed = read_checkpoint(path, self.memory, self.platform, kernel, function)
+        arrays = {}
+        image = held.image.start if held.image else None
+        for allocation in self.memory.live:
+            if allocation.start == image:
+                continue
+            array = Array.of_allocation(self, allocation)
+            if allocation.start == printed:
+                held.printed = array
+            arrays[plain_name(allocation.name)] = array
+        self.suspended = held
+        return arrays
+
+    def _held(self) -> Suspended:
+        if self.suspended is None:
+            raise LaunchError("no launch has been stopped on this device; preempt() stops one")
+        return self.suspended
+
+    def _preempted_run(self, grid: Grid, snapshot: Snapshot | None) -> tuple[RunStats, str]:
+        """Run on the interpreter, until preemption if that is wanted."""
+        if self._preempt_after is not None:
+            resident = residents_of(self.platform, grid).groups
+            self.memory.preemption = Preemption(resident, self._preempt_after)
+        engine: Any = self._get("interp")
+        try:
+            return engine.run(grid, self._host(grid), snapshot), "interp"
+        finally:
+            self._preempt_after = self.memory.preemption = None
 
     def __repr__(self) -> str:
         return f"<Device {self.platform} ({self.platform.title}), engine {self.engine}>"
@@ -181,11 +269,20 @@ class Device:
         functions = SharedFunctions(self.memory, grid.state, self.heaps.caches)
         return self.memory.answering(functions.message)
 
-    def run(self, grid: Grid) -> tuple[RunStats, str]:
-        """Run a grid to its end; what was counted, and the engine that ran it."""
+    def run(self, grid: Grid, snapshot: Snapshot | None = None) -> tuple[RunStats, str]:
+        """Run a grid to its end; what was counted, and the engine that ran it.
+
+        With an observer it is the interpreter, and so it is for a launch that is to be stopped
+        (`Preempted` has what is left) or was (`snapshot`).
+        """
         name = self._engine
+        if grid.fuel == DEFAULT_FUEL["jit"] and (snapshot or self._preempt_after is not None):
+            grid = replace(grid, fuel=DEFAULT_FUEL["interp"])
+        if snapshot is not None or self._preempt_after is not None:
+            return self._preempted_run(grid, snapshot)
         function = grid.function
-        if name == "jit" and id(function) not in self._refused:
+        is_watched = self.memory.observer is not None
+        if name == "jit" and not is_watched and id(function) not in self._refused:
             try:
                 return self._get("jit").run(grid, self._host(grid)), name
             except Unsupported as reason:

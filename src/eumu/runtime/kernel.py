@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from eumu.errors import ArgumentError, LaunchError, Unsupported
 from eumu.exec.grid import CONCURRENT_THREADS, Grid, RunStats
+from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
 from eumu.ir.passes import find_undefined
 from eumu.platforms import Platform
@@ -22,8 +24,10 @@ from eumu.runtime.image_arguments import image_tables
 from eumu.runtime.ndrange import Range, Size
 from eumu.runtime.parameters import Parameter
 from eumu.runtime.payload import Addresses, bind, private_bytes, scratch_bytes
+from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.repeated import Grids, argument_key
 from eumu.runtime.report import Report
+from eumu.runtime.submission import Submission
 from eumu.zebin.ze_info import KernelInfo
 
 __all__ = ["Kernel"]
@@ -133,6 +137,7 @@ class Kernel:
         *,
         global_offset: Size = 0,
         level: str = "visa",
+        via: str = "record",
         fuel: int | None = None,
         seed: int = 0,
     ) -> Report:
@@ -142,35 +147,77 @@ class Kernel:
         the kernel requires, or the greatest divisors of the global size with at most 256 work
         items.  `args` are in the kernel's order, or a mapping by name: arrays of `device` (or None)
         for pointers, `Local` for `local` pointers, numbers, sequences, records or bytes by value.
-        `fuel` bounds the instructions that one thread may run; by default as many as the engine
-        runs in seconds to minutes (`DEFAULT_FUEL`).  `level` "native" runs the machine code that
-        the compiler put beside the vISA; eumu knows that of Gen9.
+        With `via="commands"` the launch goes through a command buffer in device memory, as a driver
+        submits it (Gen9 only).  `fuel` bounds the instructions that one thread may run; by default
+        as many as the engine runs in seconds to minutes (`DEFAULT_FUEL`).  `level` "native" runs
+        the machine code that the compiler put beside the vISA; eumu knows that of Gen9.
         """
+        with ExitStack() as stack:
+            given = (global_size, local_size, global_offset), fuel, seed, level
+            grid, printed = self._ready(device, args, *given, stack)
+            if via == "commands":
+                grid = stack.enter_context(Submission.of(device, grid)).grid()
+            elif via != "record":
+                raise LaunchError(f"via={via!r}; a launch goes via 'record' or 'commands'")
+            return self._run(device, grid, printed, stack)
+
+    def resume(self, device: Device, held: Suspended) -> Report:
+        """Go on with a launch of this kernel that was stopped; for `Device.resume`."""
+        snapshot = held.snapshot(device.memory)
+        with ExitStack() as stack:
+            stack.push(held.stack.pop_all())
+            report = self._run(device, held.grid, held.printed, stack, snapshot)
+        held.close(device.memory)
+        return report
+
+    def submit(
+        self,
+        device: Device,
+        global_size: Size,
+        local_size: Size | None = None,
+        args: Arguments = (),
+        *,
+        global_offset: Size = 0,
+        level: str = "visa",
+    ) -> Submission:
+        """Write a launch into device memory as command bytes and do not run it (Gen9 only).
+
+        Arguments are those of `launch`; they must live as long as the submission is used.
+        """
+        with ExitStack() as stack:
+            sizes = global_size, local_size, global_offset
+            grid, _ = self._ready(device, args, sizes, None, 0, level, stack)
+            submission = Submission.of(device, grid)
+            submission.keep(stack.pop_all())
+            return submission
+        raise AssertionError
+
+    def _ready(
+        self,
+        device: Device,
+        args: Arguments,
+        sizes: tuple[Size, Size | None, Size],
+        fuel: int | None,
+        seed: int,
+        level: str,
+        stack: ExitStack,
+    ) -> tuple[Grid, Array | None]:
+        """The grid of a launch, and the printf buffer; implicit buffers are freed with `stack`."""
         if fuel is not None and fuel < 1:
             raise LaunchError(f"fuel is {fuel}; it is a number of instructions, at least 1")
         self._check_platform(device)
         values = self._in_order(args)
         self._check_devices(device, values)
         fuel = fuel or DEFAULT_FUEL[device.engine]
-        sizes = global_size, local_size, global_offset
-        with ExitStack() as stack:
-            addresses, printed = self._buffers(device, self.program.image(device), stack)
-            given = argument_key(values)
-            # What a grid is made of; the same again is the same grid.
-            key = given and (
-                given,
-                sizes,
-                addresses,
-                device.strict_bounds,
-                device.check,
-                fuel,
-                seed,
-                level,
-            )
-            grid = self._grids.get(
-                device, key, lambda: self._grid(device, sizes, values, addresses, fuel, seed, level)
-            )
-            return self._run(device, grid, printed)
+        addresses, printed = self._buffers(device, self.program.image(device), stack)
+        given = argument_key(values)
+        # What a grid is made of; the same again is the same grid.
+        modes = device.strict_bounds, device.check, fuel, seed, level
+        key = given and (given, sizes, addresses, *modes)
+        grid = self._grids.get(
+            device, key, lambda: self._grid(device, sizes, values, addresses, fuel, seed, level)
+        )
+        return grid, printed
 
     def _grid(
         self,
@@ -220,18 +267,49 @@ class Kernel:
             state=tables.pointers if tables else None,
         )
 
-    def _run(self, device: Device, grid: Grid, printed: Array | None) -> Report:
-        """Run a grid; what it printed comes out even if it ends with a fault."""
+    def _run(
+        self,
+        device: Device,
+        grid: Grid,
+        printed: Array | None,
+        stack: ExitStack,
+        snapshot: Snapshot | None = None,
+    ) -> Report:
+        """Run a grid; what it printed comes out even if it ends with a fault.
+
+        If it is stopped, the device keeps it, with the buffers in `stack`.
+        """
         text = ""
         start = perf_counter()
+        stopped = False
         try:
-            stats, engine = device.run(grid)
+            stats, engine = device.run(grid, snapshot)
             seconds = perf_counter() - start
+        except Preempted as stop:
+            stopped = True
+            return self._suspend(device, grid, printed, stack, stop.snapshot)
         finally:
-            if printed is not None:
+            if printed is not None and not stopped:
                 text = printf.decode(printed.memory.tobytes(), device.memory.string)
                 device.memory.printed(text)
         return self._report(stats, engine, seconds, text)
+
+    def _suspend(
+        self,
+        device: Device,
+        grid: Grid,
+        printed: Array | None,
+        stack: ExitStack,
+        snapshot: Snapshot,
+    ) -> Report:
+        """Leave a stopped launch with the device."""
+        residents = residents_of(device.platform, grid)
+        held = Suspended.of(device.memory, self, grid, residents, snapshot)
+        held.printed, held.stack = printed, stack.pop_all()
+        device.suspended = held
+        threads = snapshot.first * grid.threads_per_group
+        done = RunStats(snapshot.instructions, threads, snapshot.first)
+        return replace(self._report(done, "interp", 0.0, ""), preempted=True)
 
     def _report(self, stats: RunStats, engine: str, seconds: float, text: str) -> Report:
         return Report(

@@ -16,7 +16,8 @@ class Report:
     `instructions` counts one for each instruction that a thread issued, whatever its width;
     `threads` are hardware threads (SIMD lanes are not counted); `printf` is what the kernel
     printed.  `seconds` is the time of the run itself.  `findings` are the mistakes that a checked
-    run saw (``Device(check=True)``), in the order of the instructions.
+    run saw (``Device(check=True)``), in the order of the instructions.  `preempted` says that the
+    launch was stopped: `Device.resume` goes on with it.
     """
 
     kernel: str
@@ -27,6 +28,7 @@ class Report:
     seconds: float
     printf: str = ""
     findings: tuple[Finding, ...] = ()
+    preempted: bool = False
 
     def __str__(self) -> str:
         return (

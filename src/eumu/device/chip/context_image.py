@@ -17,7 +17,6 @@ __all__ = ["ContextImage"]
 
 SLM_STRIDE: Final = 0x10000  # A: one bank
 THREAD_STRIDE: Final = 0x2000  # D
-LARGEST: Final = 2 << 20  # bytes, of the whole image
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +29,11 @@ class ContextImage:
     def __post_init__(self) -> None:
         if self.base % 4096:
             raise LaunchError(f"GPGPU_CSR_BASE_ADDRESS {self.base:#x} is not 4 KB aligned")
-        if self.size > LARGEST:
+        bound = self.part.image_bound
+        if bound is not None and self.size > bound:
             raise LaunchError(
                 f"the context image of {self.part.name} takes {self.size:#x} bytes;"
-                f" the bound is {LARGEST:#x}"
+                f" the bound is {bound:#x}"
             )
 
     @property

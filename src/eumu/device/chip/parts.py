@@ -27,7 +27,8 @@ class Part:
     """A product: `subslices` are the physical ones, `fused_off` those of them without function.
 
     `l3_banks` is 1 for a part with the one large bank of 320 KB, else banks have 192 KB.
-    `has_pools` says that MEDIA_POOL_STATE exists.
+    `has_pools` says that MEDIA_POOL_STATE exists; `image_bound` is the most bytes that the context
+    image may take, where that is documented.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Part:
     slm_banks: int
     fused_off: frozenset[int] = frozenset()
     has_pools: bool = False
+    image_bound: int | None = None
 
     @property
     def enabled(self) -> tuple[int, ...]:
@@ -72,8 +74,8 @@ class Part:
 PARTS: Final = {
     p.name: p
     for p in (
-        Part("bxt-3x6", 3, 6, 6, l3_banks=2, slm_banks=2, has_pools=True),
-        Part("bxt-2x6", 2, 6, 6, l3_banks=1, slm_banks=1, has_pools=True),
+        Part("bxt-3x6", 3, 6, 6, l3_banks=2, slm_banks=2, has_pools=True, image_bound=2 << 20),
+        Part("bxt-2x6", 2, 6, 6, l3_banks=1, slm_banks=1, has_pools=True, image_bound=2 << 20),
         Part("skl-gt2", 3, 8, 7, l3_banks=4, slm_banks=3),
     )
 }

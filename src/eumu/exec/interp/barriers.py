@@ -68,9 +68,15 @@ class Barriers:
         if kind == "signal":
             return False
         self.passed[rows] += 1
+        self._tell(run, inst)
         self.place[rows], self.sync[rows], self.resume[rows] = inst, kind == "sync", target
         self.name[rows] = NONE
         return True
+
+    def _tell(self, run: Run, inst: int) -> None:
+        observer = self.site.host.observer
+        if observer is not None:
+            observer.barrier(inst, self.site.numbers(run.threads), self.site.state.used[run.rows])
 
     def settle(self) -> None:
         """Let go whoever may go on; raise if somebody waits for what cannot happen."""

@@ -47,6 +47,10 @@ class Flow:
         self.order.start()
         self.saved.start()
 
+    def wait_for_barriers(self) -> None:
+        """After the state was loaded: threads may be at barriers already."""
+        self._waiting = bool((self.next_block == BLOCKED).any())
+
     def make(self, end: Terminator, arguments: list[int], block: int) -> Move:
         """The move that a terminator of `block` makes."""
         move = _MOVES[end.name](self, end, arguments)

@@ -12,7 +12,9 @@ from eumu.exec.interp.fairness import Threads
 from eumu.exec.interp.flow import Flow
 from eumu.exec.interp.memory import Memory
 from eumu.exec.interp.site import Site
+from eumu.exec.interp.snapshots import capture, restore
 from eumu.exec.interp.values import ALL, Mask, Rows, Run
+from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.exec.state import BLOCKED, DONE, ThreadState
 
 
@@ -21,6 +23,7 @@ class Machine:
 
     def __init__(self, grid: Grid, host: Host, groups: int) -> None:
         self.grid = grid
+        self.before = 0  # instructions that groups before these have run
         self.state = ThreadState.allocate(grid, groups)
         self.site = Site(grid, host, self.state)
         memory = Memory(self.site)
@@ -39,8 +42,17 @@ class Machine:
         self.site.first_group = first_group
         self.state.start(self.grid, first_group, groups)
         self.flow.start()
+        return self._go(groups, 0)
+
+    def resume(self, snapshot: Snapshot) -> int:
+        """Go on with the groups of a snapshot; the instructions that all their threads issued."""
+        self.site.first_group = snapshot.first
+        restore(self.flow, snapshot)
+        return self._go(snapshot.groups, int(self.state.used.max()))
+
+    def _go(self, groups: int, spent: int) -> int:
+        """Run until every thread has ended; the most spent by one thread is `spent` so far."""
         threads = Threads(self.flow.next_block, self.grid.seed)
-        spent = 0
         while True:
             block, rows = threads.choose()
             if block >= BLOCKED:
@@ -48,9 +60,35 @@ class Machine:
             spent += self._step(block, rows)
             if spent > self.grid.fuel:
                 spent = self._check_fuel()
+            if self.site.host.preemption is not None:
+                self._may_stop(groups)
         if block != DONE:
             raise InternalError("threads wait at a barrier that neither opens nor faults")
+        self._tell_end(groups)
         return int(self.state.used.sum())
+
+    def _tell(self, run: Run) -> None:
+        """Tell the observer that a block runs."""
+        observer = self.site.host.observer
+        assert observer is not None
+        width = self.state.width
+        lanes = np.full(run.count, width) if run.active is ALL else run.active.sum(axis=1)
+        observer.block(run.block, self.site.numbers(run.threads), lanes)
+
+    def _tell_end(self, groups: int) -> None:
+        observer = self.site.host.observer
+        if observer is not None:
+            threads = np.arange(groups * self.state.threads_per_group)
+            observer.ended(self.site.numbers(threads), self.state.used[threads])
+
+    def _may_stop(self, groups: int) -> None:
+        """Leave if the host wants to stop, unless more groups run than it can save."""
+        preemption = self.site.host.preemption
+        assert preemption is not None
+        issued = self.before + int(self.state.used.sum())
+        if groups <= preemption.resident and preemption.stops(issued):
+            first = self.site.first_group
+            raise Preempted(capture(self.flow, first, groups, self.before))
 
     def _step(self, block: int, rows: Rows) -> int:
         """Run one block; the instructions that each of its threads spent."""
@@ -58,6 +96,8 @@ class Machine:
         run = Run(block, rows, *self._active(block, rows))
         values: list[object] = [None] * compiled.slots
         self.state.used[rows] += compiled.cost
+        if self.site.host.observer is not None:
+            self._tell(run)
         for step in compiled.steps:
             step(values, run)
         self.moves[block](values, run)

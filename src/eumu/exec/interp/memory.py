@@ -138,7 +138,17 @@ class Memory:
         for value in np.unique(index):
             yield self._surface(int(value), request, np.flatnonzero(index == value))
 
+    def _tell(self, request: Request, space: Space, lanes: Any, base: int = 0) -> None:
+        """Tell the observer who accesses what; surfaces as the addresses that they lie at."""
+        observer = self.host.observer
+        if observer is not None:
+            threads = self.site.numbers(request.per_thread(request.run.threads))[lanes]
+            kind = request.op.name.partition("_")[0]
+            address = request.address[lanes].astype(np.uint64) + np.uint64(base)
+            observer.access(kind, space.value, threads, address, request.size * request.count)
+
     def _access(self, space: Space, request: Request, lanes: Any) -> Access:
+        self._tell(request, space, lanes)
         if space is Space.FLAT:
             return self._flat(request, lanes)
         threads, state = request.run.threads, self.site.state
@@ -185,6 +195,7 @@ class Memory:
         bound = self.grid.surfaces.get(value)
         if bound is None:
             return self._reserved(value, request, lanes)
+        self._tell(request, Space.SURFACE, lanes, bound.address)
         offset = _elements(request.address[lanes].astype(np.int64), request)
         valid = offset + request.size <= bound.size
         place = offset + (bound.address - self.host.base)

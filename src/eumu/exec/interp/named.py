@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 MOST: Final = 32  # barriers of a group
 
@@ -45,6 +45,21 @@ class NamedBarriers:
         """Forget the groups that ran before."""
         self._open.clear()
         self._notices.clear()
+
+    def export(self) -> dict[str, list[list[Any]]]:
+        """What threads have come to, and the notices that nobody has taken."""
+        return {
+            "open": [
+                [*key, o.producers, o.consumers, o.come_producers, o.come_consumers]
+                for key, o in sorted(self._open.items())
+            ],
+            "notices": [list(notice) for notice in sorted(self._notices)],
+        }
+
+    def load(self, found: dict[str, list[list[Any]]]) -> None:
+        """Take up what `export` gave."""
+        self._open = {(g, b): _Open(*rest) for g, b, *rest in found["open"]}
+        self._notices = {(thread, barrier) for thread, barrier in found["notices"]}
 
     def signal(self, thread: int, barrier: int, signal: Signal) -> str:
         """A thread comes; what is wrong with that, or nothing."""

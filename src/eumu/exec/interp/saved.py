@@ -34,6 +34,21 @@ class Saved:
         """Forget the threads that ran before."""
         self._copies.clear()
 
+    def export(self) -> list[tuple[int, Threads, dict[str, Lanes]]]:
+        """All copies: depth, threads, rows by root."""
+        return [
+            (depth, copy.threads, copy.roots)
+            for depth, copies in self._copies.items()
+            for copy in copies
+        ]
+
+    def load(self, copies: Iterable[tuple[int, Threads, dict[str, Lanes]]]) -> None:
+        """Take up what `export` gave; roots of bits come as bytes."""
+        self._copies.clear()
+        for depth, threads, roots in copies:
+            typed = {n: rows.view(self._state.roots[n].dtype) for n, rows in roots.items()}
+            self._copies.setdefault(depth, []).append(_Copy(threads, typed))
+
     def put(self, threads: Threads, roots: Iterable[Root]) -> None:
         """Copy roots of threads that are about to enter a frame."""
         state = self._state

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eumu.errors import Fault, Span
 from eumu.exec.findings import Notebook
@@ -48,6 +49,10 @@ class Site:
     def is_overwritten(self, op: Op) -> bool:
         """Whether the root that `op` reads is written while the value read is still needed."""
         return op.results[0].id in self._overwritten
+
+    def numbers(self, threads: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Threads of the batch as threads of the grid."""
+        return threads + self.first_group * self.state.threads_per_group
 
     # ---- faults
 
