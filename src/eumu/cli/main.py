@@ -174,7 +174,15 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
     run.add_argument("--check", action="store_true", help="find uses of undefined values, slower")
     run.add_argument("--fuel", metavar="N", help="instructions that one thread may run")
     run.add_argument("--seed", metavar="N", default="0", help="of the scheduling of threads")
+    run.add_argument(
+        "--via", choices=("record", "commands"), default="record", help="commands: a Gen9 batch"
+    )
     run.add_argument("-q", "--quiet", action="store_true", help="print only what the kernel prints")
+    pictures = run.add_argument_group("pictures of the run (on the interpreter)")
+    pictures.add_argument("--timeline", metavar="FILE.json", help="a trace for Chrome or Perfetto")
+    pictures.add_argument("--report", metavar="FILE.html", help="occupancy, lanes, memory: a page")
+    pictures.add_argument("--part", metavar="P", help="a product: bxt-3x6, bxt-2x6, skl-gt2")
+    pictures.add_argument("--pools", metavar="MAP", help="thread pools by MEDIA_POOL_STATE's map")
 
 
 def _add_info(commands: _Commands[argparse.ArgumentParser]) -> None:

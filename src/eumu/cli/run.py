@@ -6,6 +6,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Final
 
@@ -41,7 +42,8 @@ def command(options: argparse.Namespace) -> int:
             raise UsageError(f"--save {name}: the kernel has no array argument {name!r}")
     before = {n: v.numpy() for n, v in values.items() if isinstance(v, eumu.Array)}
     try:
-        report = _launch(device, kernel, values, options, progress)
+        with _watched(device, options):
+            report = _launch(device, kernel, values, options, progress)
     except eumu.Fault as fault:
         _list(fault.findings)
         raise
@@ -51,6 +53,15 @@ def command(options: argparse.Namespace) -> int:
         _show(report, device, values, before)
     _list(report.findings)
     return FAILED if report.findings else FINE
+
+
+def _watched(device: eumu.Device, options: argparse.Namespace) -> AbstractContextManager[None]:
+    """What --timeline and --report need around a launch."""
+    if options.timeline is None and options.report is None:
+        return nullcontext()
+    from eumu.cli.pictures import watched
+
+    return watched(device, options)
 
 
 def _load(options: argparse.Namespace) -> eumu.Program:
@@ -89,6 +100,7 @@ def _launch(
             global_offset=size("--offset", options.offset),
             fuel=None if options.fuel is None else whole("--fuel", options.fuel),
             seed=whole("--seed", options.seed),
+            via=options.via,
         )
 
 

@@ -1,0 +1,159 @@
+"""The trace and the page of a run: what they show is what ran, and a real browser shows it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shutil
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eumu
+from eumu.cli import main
+from eumu.device.chip import part
+from eumu.device.chip.pools import MAP_3X6
+from eumu.device.dispatch import Needs, place
+from eumu.device.profile import Profile
+from eumu.reports import page, trace
+from test_kernels import _load
+
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="module")
+def profile() -> Profile:
+    """A reduction in shared local memory: 16 groups of 128 work items."""
+    dev = eumu.Device("apl")
+    found = Profile()
+    dev.observer = found
+    x = dev.array(np.ones(2048, np.float32))
+    out = dev.array(np.zeros(16, np.float32))
+    kernel = _load("reduce", "apl")["reduce"]
+    report = kernel.launch(dev, (2048,), (128,), [x, out, eumu.Local(512)])
+    assert (out.numpy() == 128).all() and report.engine == "interp"
+    assert int(found.used.sum()) == report.instructions
+    return found
+
+
+def test_counters(profile: Profile) -> None:
+    assert profile.grid is not None
+    per_group = profile.grid.threads_per_group
+    assert len(profile.used) == 16 * per_group
+    assert profile.mix.total() == int(profile.used.sum())
+    assert profile.mix["barrier"] == len(profile.barriers)
+    assert 0.5 < profile.lane_utilisation < 1
+    assert profile.traffic["surface", "load"].bytes == 2048 * 4
+    assert profile.traffic["surface", "store"].bytes == 16 * 4
+    messages = sum(t.messages for (space, _), t in profile.traffic.items() if space == "slm")
+    assert profile.slm.accesses == messages > 0
+    assert profile.l3 is not None and profile.l3.misses["load"] == 2048 * 4 // 64
+
+
+def test_conflicts_are_seen() -> None:
+    """Transposing a tile without padding meets one bank, with padding many."""
+    found = Profile()
+    lanes, threads = np.arange(32, dtype=np.uint64), np.zeros(32, np.intp)
+    found.access("load", "slm", threads, lanes * 64, 4)
+    found.access("load", "slm", threads, lanes * 68, 4)
+    assert (found.slm.accesses, found.slm.clocks) == (2, 32 + 2)
+
+
+def events(profile: Profile, pool_map: int | None) -> list[dict[str, Any]]:
+    schedule = place(part("bxt-3x6"), Needs.of(profile.grid), profile.durations, pool_map)  # type: ignore[arg-type]
+    found = json.loads(json.dumps(trace(profile, schedule)))
+    return found["traceEvents"]  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("pool_map", [None, MAP_3X6], ids=["legacy", "pooled"])
+def test_the_trace(profile: Profile, pool_map: int | None) -> None:
+    found = events(profile, pool_map)
+    runs = [e for e in found if e["ph"] == "X"]
+    assert len(runs) == len(profile.used)
+    assert sum(e["dur"] for e in runs) == int(profile.used.sum())
+    rows = defaultdict(list)
+    for e in runs:
+        rows[e["pid"], e["tid"]].append((e["ts"], e["ts"] + e["dur"]))
+    for spans in rows.values():
+        spans.sort()
+        assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
+    barriers = [e for e in found if e["name"] == "barrier"]
+    assert len(barriers) == len(profile.barriers)
+    for e in barriers:
+        assert any(start <= e["ts"] <= end for start, end in rows[e["pid"], e["tid"]])
+    names = {e["args"]["name"] for e in found if e["name"] == "process_name"}
+    assert names == {"subslice 0", "subslice 1", "subslice 2"}
+    counts = [e["args"]["busy"] for e in found if e["ph"] == "C"]
+    assert max(counts) <= 108 and counts[-1] == 0
+
+
+def browser() -> str:
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip(f"no browser to look at the page with: {', '.join(BROWSERS)}")
+    return found
+
+
+def test_the_page_in_a_browser(profile: Profile, tmp_path: Path) -> None:
+    schedule = place(part("bxt-3x6"), Needs.of(profile.grid), profile.durations)  # type: ignore[arg-type]
+    file = tmp_path / "report.html"
+    probe = (
+        "<script>document.title = [document.querySelectorAll('rect').length,"
+        " document.querySelector('svg').getBoundingClientRect().width > 300,"
+        " performance.getEntriesByType('resource').length].join(' ')</script>"
+    )
+    file.write_text(page(profile, schedule).replace("</body>", probe + "</body>"))
+    command = [browser(), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    done = subprocess.run(
+        [*command, f"--user-data-dir={tmp_path}/user", file.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    title = re.search(r"<title>(.*?)</title>", done.stdout)
+    assert title is not None, done.stderr[-500:]
+    assert title[1] == f"{len(profile.used)} true 0"
+    for words in ("instructions", "of lanes at work", "barrier", "subslice or pool", "L3, load"):
+        assert words in done.stdout
+
+
+def test_names_are_escaped(profile: Profile) -> None:
+    schedule = place(part("bxt-3x6"), Needs.of(profile.grid), profile.durations)  # type: ignore[arg-type]
+    evil = Profile(grid=profile.grid, used=profile.used)
+    evil.mix["<script>"] = 1
+    assert "<script>" not in page(evil, schedule)
+
+
+def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace_file, page_file = tmp_path / "t.json", tmp_path / "r.html"
+    arguments = [
+        *("run", "tests/kernels/bin/apl/saxpy.bin", "--kernel", "saxpy"),
+        *("--global", "1024", "--local", "64", "--arg", "x=zeros:float32:1024"),
+        *("--arg", "y=zeros:float32:1024", "--arg", "a=1"),
+    ]
+    pictures = ["--timeline", str(trace_file), "--report", str(page_file)]
+    assert main([*arguments, *pictures, "--pools", "0x777000"]) == 0
+    assert json.loads(trace_file.read_text())["otherData"]["part"] == "bxt-3x6"
+    assert "saxpy on bxt-3x6" in page_file.read_text()
+    assert main([*arguments, *pictures, "--part", "nowhere"]) == 2
+    assert "bxt-2x6" in capsys.readouterr().err
+    assert main([*arguments, *pictures, "--part", "skl-gt2", "--pools", "1"]) == 2
+
+
+def test_observers_change_nothing() -> None:
+    """The same run with and without one."""
+    found = []
+    for observer in (None, Profile()):
+        dev = eumu.Device("apl", engine="interp")
+        dev.observer = observer
+        x = dev.array(np.arange(512, dtype=np.float32))
+        y = dev.array(np.ones(512, np.float32))
+        report = _load("saxpy", "apl")["saxpy"].launch(dev, (512,), (64,), [x, y, 3.0])
+        found.append((y.numpy().tobytes(), report.instructions))
+    assert found[0] == found[1]
