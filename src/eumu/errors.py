@@ -258,7 +258,7 @@ class Fault(EumuError, RuntimeError):
         return "\n".join(lines + [f"  note: {note}" for note in self.notes])
 
 
-def ranges(numbers: Sequence[int]) -> str:
+def ranges(numbers: Iterable[int]) -> str:
     """`0-3, 7` for 0, 1, 2, 3, 7."""
     runs: list[list[int]] = []
     for number in sorted(numbers):

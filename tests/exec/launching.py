@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.addresses import DEVICE_BASE
-from eumu.errors import Source, Span
+from eumu.errors import Fault, Source, Span
 from eumu.exec.grid import BufferSurface, Grid, Payload, RunStats
 from eumu.exec.interp import Interpreter
+from eumu.exec.jit import Jit
 from eumu.exec.observe import Observer
 from eumu.exec.snapshot import Preemption
 from eumu.ir import Block, Builder, Function, Input, Region, Root, RootKind, Rounding, Space, Value
@@ -222,4 +223,39 @@ def launch(
     return host, (engine or Interpreter()).run(grid_of(folded, host, groups, local, **more), host)
 
 
-__all__ = ["RNE", "UNTOUCHED", "BufferSurface", "Host", "Kernel", "grid_of", "launch"]
+def on_both(
+    kernel: Kernel,
+    arrays: Sequence[NDArray[Any]] = (),
+    groups: int | tuple[int, int, int] = 1,
+    local: int | tuple[int, int, int] = 16,
+    **more: Any,
+) -> Host:
+    """Run a kernel on both engines, which must agree; a fault is raised again."""
+    found: list[tuple[object, Host]] = []
+    function = fold_modes(kernel.function)
+    check(function, folded=True)
+    for engine in (Interpreter(), Jit(workers=1)):
+        host = Host(arrays)
+        try:
+            outcome: object = engine.run(grid_of(function, host, groups, local, **more), host)
+        except Fault as fault:
+            outcome = fault
+        found.append((outcome, host))
+    (expected, want), (outcome, got) = found
+    assert str(outcome) == str(expected), outcome
+    assert (want.arena == got.arena).all() or isinstance(outcome, Fault)
+    if isinstance(outcome, Fault):
+        raise outcome
+    return got
+
+
+__all__ = [
+    "RNE",
+    "UNTOUCHED",
+    "BufferSurface",
+    "Host",
+    "Kernel",
+    "grid_of",
+    "launch",
+    "on_both",
+]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.errors import Fault
-from eumu.exec.interp.named import MOST, NamedBarriers, Signal
+from eumu.errors import Fault, ranges
+from eumu.exec import words
+from eumu.exec.interp.named import NamedBarriers
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.values import ALL, Lanes, Run
+from eumu.exec.named import MOST, Signal
 from eumu.exec.state import BLOCKED, DONE
 
 _DIVERGENT = "barrier in divergent control flow"
@@ -125,7 +127,11 @@ class Barriers:
         notes = [f"lanes {ranges(here)} are at the barrier"]
         for block in np.unique(frame[absent]):
             lanes = absent[frame[absent] == block]
-            where = "the call to return" if block == DONE else self.site.where_block(int(block))
+            where = (
+                "the call to return"
+                if block == DONE
+                else words.block_place(self.site.function, int(block))
+            )
             notes.append(f"lanes {ranges(lanes)} wait at {where}")
         reason = f"{_DIVERGENT}: lanes {ranges(absent)} of the thread are elsewhere"
         raise self.site.fault(reason, inst, thread, [int(k) for k in here], None, notes)
@@ -152,9 +158,9 @@ class Barriers:
         group = int(np.flatnonzero(missing.any(axis=1))[0])
         gone = np.flatnonzero(missing[group])
         return self._fault(
-            f"{_DIVERGENT}: {_threads(gone)} of the group ended without reaching it",
+            f"{_DIVERGENT}: {words.threads(gone)} of the group ended without reaching it",
             self._members(waiting, group),
-            [f"{_threads(gone)} ended"],
+            [f"{words.threads(gone)} ended"],
         )
 
     def _deadlock(self, group: int, waiting: NDArray[np.bool_]) -> Fault:
@@ -162,12 +168,12 @@ class Barriers:
         per_group = self.site.state.threads_per_group
         named = members[self.name[members] != NONE]
         if not len(named):
-            who = _threads(members % per_group)
-            reason = f"deadlock: {who} wait at a barrier that not all signalled"
+            who = words.waiting(members % per_group)
+            reason = f"deadlock: {who} at a barrier that not all signalled"
             return self._fault(reason, members, [])
         names = np.unique(self.name[named]).tolist()
         return self._fault(
-            f"deadlock: {_threads(members % per_group)} wait at barriers that will not open",
+            f"deadlock: {words.waiting(members % per_group)} at barriers that will not open",
             members,
             [self.named.describe(group, name) for name in names],
         )
@@ -181,22 +187,6 @@ class Barriers:
         who = []
         for inst in np.unique(self.place[threads]):
             members = threads[self.place[threads] == inst] % per_group
-            who.append(f"{_threads(members)} wait at {self.site.where(int(inst))}")
+            who.append(f"{words.waiting(members)} at {self.site.where(int(inst))}")
         first = int(threads[0])
         return self.site.fault(reason, int(self.place[first]), first, (), None, [*who, *notes])
-
-
-def _threads(numbers: Iterable[int]) -> str:
-    found = list(numbers)
-    return f"thread{'s' * (len(found) != 1)} {ranges(found)}"
-
-
-def ranges(numbers: Iterable[int]) -> str:
-    """Ascending numbers in short: `0-7, 9`."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1] = [runs[-1][0], int(number)]
-        else:
-            runs.append([int(number), int(number)])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

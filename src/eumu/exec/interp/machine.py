@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eumu.errors import InternalError
+from eumu.exec import words
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host
 from eumu.exec.interp.compile import compile_block
@@ -117,7 +118,11 @@ class Machine:
             return int(used[thread])
         loop = int(self.flow.loop[thread])
         block = int(self.flow.next_block[thread])
-        inst = loop if loop >= 0 or block >= BLOCKED else self.site.first_instruction(block)
+        inst = (
+            loop
+            if loop >= 0 or block >= BLOCKED
+            else words.first_instruction(self.grid.function, block)
+        )
         lanes = np.flatnonzero(self.state.alive(slice(thread, thread + 1))[0])
         raise self.site.fault(
             f"instruction budget: the thread ran more than fuel={self.grid.fuel} instructions",

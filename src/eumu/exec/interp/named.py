@@ -5,13 +5,11 @@ A thread that signals as a consumer gets a notice when the barrier opens; waitin
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-MOST: Final = 32  # barriers of a group
-
-_BOTH, _PRODUCER, _CONSUMER = range(3)
+from eumu.exec import named
+from eumu.exec.named import CONSUMER, MOST, PRODUCER, Signal
 
 
 @dataclass(slots=True)
@@ -23,14 +21,9 @@ class _Open:
     come_producers: list[int] = field(default_factory=list)
     come_consumers: list[int] = field(default_factory=list)
 
-
-@dataclass(frozen=True, slots=True)
-class Signal:
-    """One thread comes to a barrier: its role and how many are expected of each."""
-
-    role: int
-    producers: int
-    consumers: int
+    @property
+    def expected(self) -> tuple[int, int]:
+        return self.producers, self.consumers
 
 
 class NamedBarriers:
@@ -64,22 +57,20 @@ class NamedBarriers:
     def signal(self, thread: int, barrier: int, signal: Signal) -> str:
         """A thread comes; what is wrong with that, or nothing."""
         if barrier >= MOST:
-            return f"there is no named barrier {barrier}; there are 0 to {MOST - 1}"
-        if signal.role > _CONSUMER:
-            return f"{signal.role} is no role at a named barrier: 0 both, 1 producer, 2 consumer"
+            return named.no_barrier(barrier)
+        if signal.role > CONSUMER:
+            return named.no_role(signal.role)
         key = thread // self._per_group, barrier
         expected = _Open(signal.producers, signal.consumers)
         now = self._open.setdefault(key, expected)
-        if (now.producers, now.consumers) != (expected.producers, expected.consumers):
-            return (
-                f"named barrier {barrier} has {_counts(now)}; this thread says {_counts(expected)}"
-            )
-        if signal.role != _CONSUMER:
+        if now.expected != expected.expected:
+            return named.other_counts(barrier, now.expected, expected.expected)
+        if signal.role != CONSUMER:
             now.come_producers.append(thread)
-        if signal.role != _PRODUCER:
+        if signal.role != PRODUCER:
             now.come_consumers.append(thread)
         if len(now.come_producers) > now.producers or len(now.come_consumers) > now.consumers:
-            return f"more threads come to named barrier {barrier} than its {_counts(now)}"
+            return named.too_many(barrier, now.expected)
         if (len(now.come_producers), len(now.come_consumers)) == (now.producers, now.consumers):
             self._notices |= {(consumer, barrier) for consumer in now.come_consumers}
             del self._open[key]
@@ -97,24 +88,9 @@ class NamedBarriers:
         """Who has come to a barrier and who is missing, in words."""
         now = self._open.get((group, barrier))
         if now is None:
-            return f"nobody has signalled named barrier {barrier} since it opened last"
-        come = _members(now.come_producers, self._per_group)
-        seen = _members(now.come_consumers, self._per_group)
-        return (
-            f"named barrier {barrier} has {len(come)} of {now.producers} producers"
-            f" ({_listed(come)}) and {len(seen)} of {now.consumers} consumers ({_listed(seen)})"
+            return named.untouched(barrier)
+        come = now.come_producers, now.come_consumers
+        members = [[thread % self._per_group for thread in threads] for threads in come]
+        return named.waits(
+            barrier, now.expected, (len(come[0]), len(come[1])), (members[0], members[1])
         )
-
-
-def _counts(barrier: _Open) -> str:
-    return f"{barrier.producers} producers and {barrier.consumers} consumers"
-
-
-def _members(threads: Iterable[int], per_group: int) -> list[int]:
-    return sorted(thread % per_group for thread in threads)
-
-
-def _listed(threads: list[int]) -> str:
-    return (
-        f"thread{'s' * (len(threads) != 1)} {', '.join(map(str, threads))}" if threads else "none"
-    )

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.errors import Fault, Span
+from eumu.exec import words
 from eumu.exec.findings import Notebook
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host
@@ -61,19 +62,7 @@ class Site:
 
     def where(self, inst: int) -> str:
         """An instruction in words: its place and how it reads."""
-        span, text = self.span(inst), instruction_text(self.function, inst)
-        return f"{span}: {text}" if span else text
-
-    def first_instruction(self, block: int) -> int:
-        """The first instruction of a block."""
-        found = self.function.blocks[block]
-        insts = [op.inst for op in found.ops if op.inst >= 0]
-        return insts[0] if insts or found.end is None else found.end.inst
-
-    def where_block(self, block: int) -> str:
-        """A block in words: its label and its first instruction."""
-        label = self.function.blocks[block].label
-        return f"{label} ({self.where(self.first_instruction(block))})"
+        return words.place(self.function, inst)
 
     def fault(
         self,

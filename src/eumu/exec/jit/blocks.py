@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from eumu.exec.jit import named
 from eumu.exec.jit import registers as regs
-from eumu.exec.jit.calls import Calls
+from eumu.exec.jit.calls import Calls, frames_size
 from eumu.exec.jit.kernel import Kernel
 from eumu.exec.jit.layout import FaultKind, Outcome, Record
 from eumu.exec.jit.spill import Resume
@@ -23,6 +24,9 @@ class Ends:
         self.k, self.e, self.resume = k, k.e, resume
         self.word = f"i{k.width}"
         self.calls = Calls(self)
+        # Where in the record the masks of a divergent barrier are left, in bytes.
+        self.waiting = 8 * Record.FRAMES + frames_size(k.function, k.flow)
+        self.has_named = named.has_named(k.function)
 
     def park(self, block: int) -> str:
         return f"%park{block}"
@@ -236,24 +240,40 @@ class Ends:
             some, bad, on = e.op(f"icmp ne {self.word} {waiting}, 0"), e.name("bad"), e.name("on")
             e.do(f"br i1 {some}, label %{bad}, label %{on}, !prof !0")
             e.label(bad)
+            self._note_waiting(block)
             k.fault(FaultKind.DIVERGENT, site, self.lanes(), self.lanes(alive))
             e.label(on)
         self._meet(block, end, site)
+
+    def _note_waiting(self, block: int) -> None:
+        """Leave the masks of the lanes that wait at each block in the record, for the diagnosis."""
+        for n, j in enumerate(sorted(self.k.flow.waiting)):
+            lanes = "0"
+            if j in self._parked(block):
+                lanes = self.lanes(self.e.op(f"load {self.word}, ptr {self.park(j)}"))
+            place = self.e.op(f"getelementptr i8, ptr %rec, i64 {self.waiting + 8 * n}")
+            self.e.do(f"store i64 {lanes}, ptr {place}")
 
     def _meet(self, block: int, end: Terminator, site: int) -> None:
         """Signal, wait, or both; the driver lets waiting threads go on."""
         kind, (target,) = end.attrs["kind"], end.targets
         if kind != "wait":
-            self._increment(Record.ARRIVED)
+            if end.args:
+                named.signal(self, end, site)
+            else:
+                self._increment(Record.ARRIVED)
         if kind == "signal":
             self.go(block, target, self._parked(block))
             return
-        self._increment(Record.PASSED)
+        if not end.args:
+            self._increment(Record.PASSED)
         self._record(Record.PLACE, site)
         self._record(Record.SYNC, int(kind == "sync"))
+        if self.has_named:
+            self._record(Record.NAME, named.name(self, end))
         self.resume.save(target, Outcome.BARRIER)
 
-    def _record(self, word: int, value: int) -> None:
+    def _record(self, word: int, value: int | str) -> None:
         place = self.e.op(f"getelementptr i64, ptr %rec, i64 {int(word)}")
         self.e.do(f"store i64 {value}, ptr {place}")
 

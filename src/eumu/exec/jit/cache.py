@@ -90,7 +90,9 @@ def read(path: Path) -> tuple[Module, bytes] | None:
     header, _, code = body[len(_MAGIC) :].partition(b"\n")
     facts = json.loads(header)
     sites = tuple(Site(**site) for site in facts["sites"])
-    return Module("", sites, facts["record_size"], facts["resumable"]), code
+    waiting = tuple(facts["waiting"])
+    size, offset = facts["record_size"], facts["waiting_offset"]
+    return Module("", sites, size, facts["resumable"], waiting, offset), code
 
 
 def write(path: Path, module: Module, code: bytes) -> None:
@@ -99,6 +101,8 @@ def write(path: Path, module: Module, code: bytes) -> None:
         "sites": [asdict(site) for site in module.sites],
         "record_size": module.record_size,
         "resumable": module.resumable,
+        "waiting": module.waiting,
+        "waiting_offset": module.waiting_offset,
     }
     body = _MAGIC + json.dumps(facts).encode() + b"\n" + code
     try:

@@ -11,7 +11,19 @@ group have ended; after each turn those that wait at a barrier go on once every 
 
 from __future__ import annotations
 
-from eumu.exec.jit.layout import Context, FaultKind, Outcome, Record, ThreadState
+from collections.abc import Iterable
+
+from eumu.exec.jit.layout import (
+    NAMED_RECORD,
+    NAMED_WORDS,
+    Context,
+    FaultKind,
+    Outcome,
+    Record,
+    ThreadState,
+)
+from eumu.exec.jit.settle import settle
+from eumu.exec.named import MOST
 
 
 def _ctx(name: str, word: int) -> str:
@@ -78,13 +90,20 @@ define internal i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads) 
 """
 
 
-_CLEAR = "".join(
-    _rec_put(f"z{word.value}", word, "0") for word in Record if word is not Record.FRAMES
-)
+def _clear(words: Iterable[Record]) -> str:
+    return "".join(_rec_put(f"z{word.value}", word, "0") for word in words)
 
 
-def _prepare(resumable: bool) -> str:
+_NAMED_BYTES = 8 * NAMED_WORDS * MOST
+_CLOSE = f"""  %named = getelementptr i64, ptr %ctx, i64 {int(Context.NAMED)}
+  call void @llvm.memset.p0.i64(ptr %named, i8 0, i64 {_NAMED_BYTES}, i1 false)
+"""
+
+
+def _prepare(resumable: bool, has_named: bool) -> str:
     """Tell a group's threads its id; clear what is the group's, and the records of its threads."""
+    words = set(Record) - {Record.FRAMES} - (set() if has_named else NAMED_RECORD)
+    clear = _clear(sorted(words)) if resumable or has_named else ""
     return f"""
 define internal void @prepare(ptr %ctx, i64 %g, i64 %threads) {{
 entry:
@@ -104,7 +123,7 @@ entry:
   %scratch.ptr = inttoptr i64 %all to ptr
   %scratch.bytes = mul i64 %scratch.size, %threads
   call void @llvm.memset.p0.i64(ptr %scratch.ptr, i8 0, i64 %scratch.bytes, i1 false)
-  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
+{_CLOSE if has_named else ""}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
 {_ctx("payload.size", Context.PAYLOAD_SIZE)}  %records = call ptr @record.of(ptr %ctx, i64 0)
 {_ctx("record.size", Context.RECORD_SIZE)}  br label %thread
 thread:
@@ -117,7 +136,7 @@ thread:
   store i32 %x32, ptr %d1, align 4
   store i32 %y32, ptr %d6, align 4
   store i32 %z32, ptr %d7, align 4
-{_CLEAR if resumable else ""}  %payload.next = getelementptr i8, ptr %payload, i64 %payload.size
+{clear}  %payload.next = getelementptr i8, ptr %payload, i64 %payload.size
   %r.next = getelementptr i8, ptr %r, i64 %record.size
   %t.next = add i64 %t, 1
   %more = icmp ult i64 %t.next, %threads
@@ -270,112 +289,6 @@ done:
 }}
 """
 
-_SETTLE = f"""
-define internal i32 @settle(ptr %ctx, i64 %threads, i64 %running) {{
-entry:
-  br label %look
-look:
-  %t = phi i64 [ 0, %entry ], [ %t.next, %look ]
-  %least = phi i64 [ -1, %entry ], [ %least.next, %look ]
-  %least.done = phi i64 [ -1, %entry ], [ %least.done.next, %look ]
-  %done = phi i64 [ 0, %entry ], [ %done.next, %look ]
-  %r = call ptr @record.of(ptr %ctx, i64 %t)
-{_rec("state", Record.STATE)}{_rec("arrived", Record.ARRIVED)}  %is.done = icmp eq i64 %state, {int(ThreadState.DONE)}
-  %least.next = call i64 @llvm.umin.i64(i64 %least, i64 %arrived)
-  %ended = select i1 %is.done, i64 %arrived, i64 -1
-  %least.done.next = call i64 @llvm.umin.i64(i64 %least.done, i64 %ended)
-  %one = zext i1 %is.done to i64
-  %done.next = add i64 %done, %one
-  %t.next = add i64 %t, 1
-  %again = icmp ult i64 %t.next, %threads
-  br i1 %again, label %look, label %free
-free:
-  %all.done = icmp eq i64 %done.next, %threads
-  br i1 %all.done, label %finished, label %pass
-pass:
-  %u = phi i64 [ 0, %free ], [ %u.next, %pass.on ]
-  %stuck = phi i64 [ 0, %free ], [ %stuck.next, %pass.on ]
-  %missing = phi i1 [ false, %free ], [ %missing.next, %pass.on ]
-  %place = phi i64 [ -1, %free ], [ %place.next, %pass.on ]
-  %mixed = phi i1 [ false, %free ], [ %mixed.next, %pass.on ]
-  %freed = phi i64 [ 0, %free ], [ %freed.next, %pass.on ]
-  %q = call ptr @record.of(ptr %ctx, i64 %u)
-  %q.state = getelementptr i64, ptr %q, i64 {int(Record.STATE)}
-  %s = load i64, ptr %q.state
-  %is.blocked = icmp eq i64 %s, {int(ThreadState.BLOCKED)}
-  br i1 %is.blocked, label %waiting, label %pass.on
-waiting:
-  %q.passed = getelementptr i64, ptr %q, i64 {int(Record.PASSED)}
-  %passed = load i64, ptr %q.passed
-  %opens = icmp uge i64 %least.next, %passed
-  br i1 %opens, label %open, label %held
-open:
-  store i64 {int(ThreadState.FREE)}, ptr %q.state
-  %q.place = getelementptr i64, ptr %q, i64 {int(Record.PLACE)}
-  %site = load i64, ptr %q.place
-  %q.sync = getelementptr i64, ptr %q, i64 {int(Record.SYNC)}
-  %sync = load i64, ptr %q.sync
-  %syncs = icmp ne i64 %sync, 0
-  %known = icmp ne i64 %place, -1
-  %differs = icmp ne i64 %place, %site
-  %clash = and i1 %known, %differs
-  %clashes = and i1 %clash, %syncs
-  %mixed.more = or i1 %mixed, %clashes
-  %place.more = select i1 %syncs, i64 %site, i64 %place
-  %freed.more = add i64 %freed, 1
-  br label %pass.on
-held:
-  %lost = icmp ult i64 %least.done.next, %passed
-  %missing.more = or i1 %missing, %lost
-  %stuck.more = add i64 %stuck, 1
-  br label %pass.on
-pass.on:
-  %stuck.next = phi i64 [ %stuck, %pass ], [ %stuck, %open ], [ %stuck.more, %held ]
-  %missing.next = phi i1 [ %missing, %pass ], [ %missing, %open ], [ %missing.more, %held ]
-  %place.next = phi i64 [ %place, %pass ], [ %place.more, %open ], [ %place, %held ]
-  %mixed.next = phi i1 [ %mixed, %pass ], [ %mixed.more, %open ], [ %mixed, %held ]
-  %freed.next = phi i64 [ %freed, %pass ], [ %freed.more, %open ], [ %freed, %held ]
-  %u.next = add i64 %u, 1
-  %u.again = icmp ult i64 %u.next, %threads
-  br i1 %u.again, label %pass, label %judge
-judge:
-  br i1 %mixed.next, label %bad.places, label %judge.ended
-judge.ended:
-  br i1 %missing.next, label %bad.ended, label %judge.stuck
-judge.stuck:
-  %idle = icmp eq i64 %running, 0
-  %none = icmp eq i64 %freed.next, 0
-  %some = icmp ne i64 %stuck.next, 0
-  %quiet = and i1 %idle, %none
-  %deadlock = and i1 %quiet, %some
-  br i1 %deadlock, label %bad.deadlock, label %release
-release:
-  %v = phi i64 [ 0, %judge.stuck ], [ %v.next, %release ]
-  %w = call ptr @record.of(ptr %ctx, i64 %v)
-  %w.state = getelementptr i64, ptr %w, i64 {int(Record.STATE)}
-  %w.s = load i64, ptr %w.state
-  %w.free = icmp eq i64 %w.s, {int(ThreadState.FREE)}
-  %w.new = select i1 %w.free, i64 {int(ThreadState.READY)}, i64 %w.s
-  store i64 %w.new, ptr %w.state
-  %v.next = add i64 %v, 1
-  %v.again = icmp ult i64 %v.next, %threads
-  br i1 %v.again, label %release, label %go.on
-go.on:
-  ret i32 0
-finished:
-  ret i32 1
-bad.places:
-  br label %bad
-bad.ended:
-  br label %bad
-bad.deadlock:
-  br label %bad
-bad:
-  %kind = phi i64 [ {int(FaultKind.PLACES)}, %bad.places ], [ {int(FaultKind.ENDED)}, %bad.ended ], [ {int(FaultKind.DEADLOCK)}, %bad.deadlock ]
-{_put("kind", Context.FAULT, "%kind")}  ret i32 2
-}}
-"""
-
 _RUN = f"""
 define i32 @run(ptr %ctx, i64 %groups) {{
 entry:
@@ -417,15 +330,15 @@ end:
 """
 
 
-def driver(resumable: bool, rounds: bool, has_scratch: bool) -> str:
+def driver(*, resumable: bool, rounds: bool, has_scratch: bool, has_named: bool) -> str:
     """The driver's functions for a kernel with or without resume points.
 
     `rounds` says that those are only barriers where threads signal and wait at once.
     """
-    turns = _COUNT + (_ROUNDS if rounds else _SETTLE + _TURNS)
+    turns = _COUNT + (_ROUNDS if rounds else settle(has_named) + _TURNS)
     return "".join(
         (
-            *(_RECORD, _turn(has_scratch), _prepare(resumable)),
+            *(_RECORD, _turn(has_scratch), _prepare(resumable, has_named)),
             *(turns if resumable else _ONCE, _RUN),
         )
     )

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eumu import addresses
-from eumu.errors import Fault, Span
+from eumu.errors import Fault, Span, ranges
+from eumu.exec import named, words
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host, Refusal
 from eumu.exec.jit.calls import CALL_DEPTH
 from eumu.exec.jit.kernel import Site
 from eumu.exec.jit.launch import Compiled, Worker
-from eumu.exec.jit.layout import Context, FaultKind, Record, ThreadState
+from eumu.exec.jit.layout import (
+    NAMED_WORDS,
+    Context,
+    FaultKind,
+    NamedRow,
+    Record,
+    ThreadState,
+)
 from eumu.exec.state import instruction_span, instruction_text
 from eumu.ir import Function, Op, Space
 
+_WRONG_SIGNALS = frozenset(
+    {FaultKind.NO_BARRIER, FaultKind.NO_ROLE, FaultKind.OTHER_COUNTS, FaultKind.TOO_MANY}
+)
 _DIVERGENT = "barrier in divergent control flow"
 _VERBS = {
     "load": "load",
@@ -36,13 +47,15 @@ class Report:
         self.function: Function = grid.function
         self.sites = compiled.module.sites
         self.kind = FaultKind(worker.get(Context.FAULT))
-        self.record_size = compiled.module.record_size
+        self.module = compiled.module
 
     def fault(self) -> Fault:
         """The exception."""
         if self.kind in (FaultKind.ENDED, FaultKind.PLACES, FaultKind.DEADLOCK):
             return self._group_fault()
         site = self.sites[self.worker.get(Context.FAULT_SITE)]
+        if self.kind in _WRONG_SIGNALS:
+            return self._at(self._signal(), site.inst)
         lanes = _bits(self.worker.get(Context.FAULT_LANES))
         if self.kind is FaultKind.ACCESS:
             return self._access(site, lanes)
@@ -144,15 +157,30 @@ class Report:
     def _lanes_elsewhere(self, site: Site, here: Sequence[int]) -> Fault:
         alive = _bits(self.worker.get(Context.FAULT_ADDRESS))
         absent = [lane for lane in alive if lane not in set(here)]
-        reason = f"{_DIVERGENT}: lanes {_ranges(absent)} of the thread are elsewhere"
-        return self._at(
-            reason, site.inst, here, None, [f"lanes {_ranges(here)} are at the barrier"]
-        )
+        reason = f"{_DIVERGENT}: lanes {ranges(absent)} of the thread are elsewhere"
+        notes = [f"lanes {ranges(here)} are at the barrier"]
+        for block, mask in self._waiting():
+            lanes = [lane for lane in _bits(mask) if lane in absent]
+            absent = [lane for lane in absent if lane not in lanes]
+            if lanes:
+                where = words.block_place(self.function, block)
+                notes.append(f"lanes {ranges(lanes)} wait at {where}")
+        if absent:
+            notes.append(f"lanes {ranges(absent)} wait at the call to return")
+        return self._at(reason, site.inst, here, None, notes)
+
+    def _waiting(self) -> Iterator[tuple[int, int]]:
+        """Blocks of the thread's frame, and the lanes that wait there."""
+        thread = self.worker.get(Context.FAULT_THREAD) if self.module.resumable else 0
+        start = thread * self.module.record_size + self.module.waiting_offset
+        size = 8 * len(self.module.waiting)
+        masks = self.worker.records[start : start + size].view(np.uint64)
+        return zip(self.module.waiting, map(int, masks), strict=True)
 
     def _records(self) -> NDArray[np.uint64]:
         """The fixed words of every thread's record, uint64[threads, Record.FRAMES]."""
         threads = self.grid.threads_per_group
-        rows = self.worker.records[: threads * self.record_size].view(np.uint64)
+        rows = self.worker.records[: threads * self.module.record_size].view(np.uint64)
         return rows.reshape(threads, -1)[:, : Record.FRAMES]
 
     def _group_fault(self) -> Fault:
@@ -168,13 +196,16 @@ class Report:
             members, reason = freed, "threads of the group meet at different barriers"
         elif self.kind is FaultKind.ENDED:
             members = held
-            gone = _threads(ended[arrived[ended] < passed[held].max()])
+            gone = words.threads(ended[arrived[ended] < passed[held].max()])
             reason = f"{gone} of the group ended without reaching it"
             notes = [f"{gone} ended"]
         else:
             members = held
-            waiting = f"{_threads(members)} wait at a barrier that not all signalled"
-            return self._barrier_fault(f"deadlock: {waiting}", members, records, notes)
+            names = np.unique(records[held, Record.NAME])
+            notes = [self._closed(int(name) - 1, records) for name in names if name]
+            what = "barriers that will not open" if notes else "a barrier that not all signalled"
+            waiting = f"deadlock: {words.waiting(members)} at {what}"
+            return self._barrier_fault(waiting, members, records, notes)
         return self._barrier_fault(f"{_DIVERGENT}: {reason}", members, records, notes)
 
     def _barrier_fault(
@@ -186,15 +217,47 @@ class Report:
     ) -> Fault:
         insts = np.array([self.sites[int(p)].inst for p in records[members, Record.PLACE]])
         who = [
-            f"{_threads(members[insts == inst])} wait at {self._place(int(inst))}"
+            f"{words.waiting(members[insts == inst])} at {words.place(self.function, int(inst))}"
             for inst in np.unique(insts)
         ]
         first = int(members[0])
         return self._at(reason, int(insts[0]), (), None, [*who, *notes], first)
 
-    def _place(self, inst: int) -> str:
-        span = self._span(inst)
-        return str(span) if span else instruction_text(self.function, inst)
+    # ---- named barriers
+
+    def _named(self, barrier: int) -> list[int]:
+        """The words of a named barrier."""
+        start = Context.NAMED + NAMED_WORDS * barrier
+        return [int(word) for word in self.worker.context[start : start + NAMED_WORDS]]
+
+    def _signal(self) -> str:
+        """What is wrong with the signal that the thread gave."""
+        start = Context.SIGNAL
+        barrier, *said = (int(w) for w in self.worker.context[start : start + 1 + NAMED_WORDS])
+        if self.kind is FaultKind.NO_BARRIER:
+            return named.no_barrier(barrier)
+        if self.kind is FaultKind.NO_ROLE:
+            return named.no_role(said[NamedRow.OPEN])
+        now = _counts(self._named(barrier))
+        if self.kind is FaultKind.OTHER_COUNTS:
+            return named.other_counts(barrier, now, _counts(said))
+        return named.too_many(barrier, now)
+
+    def _closed(self, barrier: int, records: NDArray[np.uint64]) -> str:
+        """Who has come to a named barrier, and who is missing."""
+        row = self._named(barrier) if barrier < named.MOST else [0] * NAMED_WORDS
+        if not row[NamedRow.OPEN]:
+            return named.untouched(barrier)
+        producers, consumers = (
+            [int(t) for t in np.flatnonzero(records[:, word] >> np.uint64(barrier) & np.uint64(1))]
+            for word in (Record.CAME_PRODUCER, Record.CAME_CONSUMER)
+        )
+        come = row[NamedRow.COME_PRODUCERS], row[NamedRow.COME_CONSUMERS]
+        return named.waits(barrier, _counts(row), come, (producers, consumers))
+
+
+def _counts(row: Sequence[int]) -> tuple[int, int]:
+    return row[NamedRow.PRODUCERS], row[NamedRow.CONSUMERS]
 
 
 def _size(op: Op) -> int:
@@ -209,19 +272,3 @@ def _size(op: Op) -> int:
 
 def _bits(mask: int) -> list[int]:
     return [k for k in range(64) if mask >> k & 1]
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """Ascending numbers in short: `0-7, 9`."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1] = [runs[-1][0], int(number)]
-        else:
-            runs.append([int(number), int(number)])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
-
-
-def _threads(numbers: Sequence[int] | NDArray[np.intp]) -> str:
-    found = [int(n) for n in numbers]
-    return f"thread{'s' * (len(found) != 1)} {_ranges(found)}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from eumu.errors import InternalError, Unsupported
+from eumu.errors import InternalError
 from eumu.ir import Function, Terminator, Value
 
 
@@ -88,8 +88,6 @@ def _exits(
     flow: Flow, i: int, end: Terminator, full_masks: Callable[[int, Value], bool]
 ) -> Iterator[tuple[int, frozenset[int], bool]]:
     parked, partial = flow.parked[i], flow.partial[i]
-    if end.name == "barrier" and end.args:
-        raise Unsupported("named barriers on the fast engine")
     if end.name in ("jump", "branch", "switch", "barrier"):
         for target in end.targets:
             for j, rest in go(target, parked, flow):

@@ -280,11 +280,11 @@ class Kernel:
 
     # ---- faults
 
-    def fault(self, kind: FaultKind, site: int, lanes: str = "0", address: str = "0") -> None:
-        """Emit the cold end of a thread: record the fault and leave."""
+    def fault(self, kind: FaultKind | str, site: int, lanes: str = "0", address: str = "0") -> None:
+        """Emit the cold end of a thread: record the fault (or one known at run time) and leave."""
         e = self.e
         for word, value in (
-            (Context.FAULT, str(int(kind))),
+            (Context.FAULT, kind if isinstance(kind, str) else str(int(kind))),
             (Context.FAULT_SITE, str(site)),
             (Context.FAULT_LANES, lanes),
             (Context.FAULT_ADDRESS, address),

@@ -59,8 +59,22 @@ class Context(IntEnum):
     ZEROS = 40  # 16 words that reads outside a lenient surface see
     SINK = 56  # 16 words that such writes go to
     ANSWER = 72  # host address of the function that takes messages to the host
-    SITES = 73  # the caches of the access sites, SITE_WORDS each
+    SIGNAL = 73  # what a thread that signalled a named barrier wrongly said: barrier, NamedRow
+    NAMED = 79  # a NamedRow for each of the group's named barriers
+    SITES = 239  # the caches of the access sites, SITE_WORDS each
 
+
+class NamedRow(IntEnum):
+    """Words of a named barrier."""
+
+    OPEN = 0  # whether some have come since it opened last; in SIGNAL: the role
+    PRODUCERS = 1  # how many are expected
+    CONSUMERS = 2
+    COME_PRODUCERS = 3
+    COME_CONSUMERS = 4
+
+
+NAMED_WORDS = len(NamedRow)
 
 # Local spaces: the memory, and whether it is what says which of its bits are written, which lies
 # as many bytes behind as the memory has.
@@ -104,6 +118,10 @@ class FaultKind(IntEnum):
     CALLS = 9  # too deep
     MESSAGE = 10  # the host did not answer
     NO_FUNCTION = 11  # call of an address where none is
+    NO_BARRIER = 12  # signals of a named barrier that has another number,
+    NO_ROLE = 13  # as what nobody can be,
+    OTHER_COUNTS = 14  # with other counts than those before,
+    TOO_MANY = 15  # or once too often
 
 
 class Record(IntEnum):
@@ -117,7 +135,15 @@ class Record(IntEnum):
     PASSED = 5  # barriers waited for
     PLACE = 6  # site of the barrier that it waits at
     SYNC = 7  # whether that barrier signals too
-    FRAMES = 8
+    NAME = 8  # the named barrier that it waits at, plus one; 0 if it has no name
+    NOTICES = 9  # a bit for each named barrier that has opened for this consumer
+    CAME_PRODUCER = 10  # a bit for each named barrier that it has come to, which is closed
+    CAME_CONSUMER = 11
+    FRAMES = 12
+
+
+# Words that only kernels with named barriers use.
+NAMED_RECORD = frozenset({Record.NAME, Record.NOTICES, Record.CAME_PRODUCER, Record.CAME_CONSUMER})
 
 
 class ThreadState(IntEnum):

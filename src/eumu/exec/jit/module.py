@@ -28,6 +28,7 @@ from eumu.exec.jit.kernel import Kernel, Site, Target
 from eumu.exec.jit.lanes import Shape
 from eumu.exec.jit.lanewise import free_writes
 from eumu.exec.jit.layout import Context, Outcome, Record
+from eumu.exec.jit.named import has_named
 from eumu.exec.jit.patterns import Facts, Slot
 from eumu.exec.jit.spill import Resume, waiting_headers
 from eumu.ir import Function
@@ -67,6 +68,8 @@ class Module:
     sites: tuple[Site, ...]
     record_size: int
     resumable: bool
+    waiting: tuple[int, ...]  # blocks where lanes may wait; their masks, when a barrier
+    waiting_offset: int  # diverges, are left in the record from this byte on
 
 
 def build(function: Function, special: Special, target: Target) -> Module:
@@ -84,7 +87,8 @@ def build(function: Function, special: Special, target: Target) -> Module:
     e = Emitter(
         half_conversions=target.half_conversions, embedded_rounding=target.embedded_rounding
     )
-    registers = regs.cut(function, 8 * Record.FRAMES + frames_size(function, flow))
+    words = Record.FRAMES + len(flow.waiting)
+    registers = regs.cut(function, 8 * words + frames_size(function, flow))
     analysis = analyse_patterns(function, facts)
     k = Kernel(
         function,
@@ -109,7 +113,7 @@ def build(function: Function, special: Special, target: Target) -> Module:
     _start(k, ends, special)
     place = e.lines.index("start:") + 1
     e.lines[place:place] = resume.emit(registers.memory_end)
-    return _assemble(k, resume)
+    return _assemble(k, resume, ends)
 
 
 def _full_masks(function: Function) -> set[tuple[int, int]]:
@@ -262,7 +266,7 @@ _METADATA = """
 """
 
 
-def _assemble(k: Kernel, resume: Resume) -> Module:
+def _assemble(k: Kernel, resume: Resume, ends: Ends) -> Module:
     e = k.e
     table = " ".join(f"i64 {n}, label %resume{n}" for n in range(1, len(resume.points) + 1))
     entry = [
@@ -300,7 +304,19 @@ def _assemble(k: Kernel, resume: Resume) -> Module:
         *entry,
         *e.lines,
         "}",
-        driver(resumable, _only_sync(k, resume), k.scratch_bytes > 0),
+        driver(
+            resumable=resumable,
+            rounds=_only_sync(k, resume),
+            has_scratch=k.scratch_bytes > 0,
+            has_named=has_named(k.function),
+        ),
         _METADATA,
     ]
-    return Module("\n".join(parts), tuple(k.sites), resume.size, resumable)
+    return Module(
+        "\n".join(parts),
+        tuple(k.sites),
+        resume.size,
+        resumable,
+        tuple(sorted(k.flow.waiting)),
+        ends.waiting,
+    )

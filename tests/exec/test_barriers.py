@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eumu.errors import Fault
+from eumu.errors import Fault, ranges
 from eumu.exec.interp import Interpreter
-from eumu.exec.interp.barriers import ranges
 from eumu.ir import Space, Value
 from eumu.types import UD
-from exec.launching import RNE, Kernel, launch
+from exec.launching import RNE, Kernel, launch, on_both
 
 
 def thread_below(k: Kernel, bound: int) -> Value:
@@ -69,7 +68,7 @@ def test_no_thread_passes_before_the_slowest_arrives() -> None:
     (x,) = k.b.load(Space.SLM, k.number(UD, 0), k.mask(), UD)
     k.result(0, k.item(64), x)
     k.end()
-    host, _ = launch(k, [np.zeros(128, np.uint32)], 2, 64, slm_bytes=4)
+    host = on_both(k, [np.zeros(128, np.uint32)], 2, 64, slm_bytes=4)
     assert (host.read(0) == 50).all()
 
 
@@ -86,7 +85,7 @@ def test_signal_and_wait_are_the_halves_of_a_barrier() -> None:
     (x,) = k.b.load(Space.SLM, k.mul(other, k.number(UD, 4)), k.mask(), UD)
     k.result(0, k.local_id(), x)
     k.end()
-    host, _ = launch(k, [np.zeros(64, np.uint32)], 3, 64, slm_bytes=256)
+    host = on_both(k, [np.zeros(64, np.uint32)], 3, 64, slm_bytes=256)
     assert host.read(0).tolist() == list(range(63, -1, -1))
 
 
@@ -100,7 +99,7 @@ def test_lanes_that_ended_or_never_were_do_not_count() -> None:
     k.at("after")
     k.result(0, k.local_id(), k.number(UD, 1))
     k.end()
-    host, _ = launch(k, [np.zeros(40, np.uint32)], 1, 37)
+    host = on_both(k, [np.zeros(40, np.uint32)], 1, 37)
     assert host.read(0).tolist() == [int(n % 4 != 1 and n < 37) for n in range(40)]
 
 
@@ -109,7 +108,7 @@ def test_lanes_that_ended_or_never_were_do_not_count() -> None:
 
 def fails(k: Kernel, groups: int = 3, local: int = 64) -> Fault:
     with pytest.raises(Fault) as caught:
-        launch(k, [np.zeros(4, np.uint32)], groups, local, slm_bytes=64)
+        on_both(k, [np.zeros(4, np.uint32)], groups, local, slm_bytes=64)
     return caught.value
 
 
@@ -164,10 +163,10 @@ def test_a_barrier_that_only_some_threads_meet_once_more(inner: int) -> None:
     k.end()
     fault = fails(k)
     assert "threads of the group meet at different barriers" in fault.reason
-    first = "thread 0" if inner == 1 else "threads 0-2"
-    others = "threads 1-3" if inner == 1 else "thread 3"
-    assert f"{first} wait at k.visaasm:2:1" in str(fault)
-    assert f"{others} wait at k.visaasm:3:1" in str(fault)
+    first = "thread 0 waits" if inner == 1 else "threads 0-2 wait"
+    others = "threads 1-3 wait" if inner == 1 else "thread 3 waits"
+    assert f"{first} at k.visaasm:2:1" in str(fault)
+    assert f"{others} at k.visaasm:3:1" in str(fault)
 
 
 def test_waiting_for_a_signal_that_nobody_gave_is_a_deadlock() -> None:
@@ -208,7 +207,7 @@ def test_a_barrier_inside_a_call_of_all_lanes() -> None:
     k.go("barrier", "back", kind="sync")
     k.at("back")
     k.go("ret", "back", mask=k.true())
-    host, _ = launch(k, [np.zeros(64, np.uint32)], 2, 32, slm_bytes=128)
+    host = on_both(k, [np.zeros(64, np.uint32)], 2, 32, slm_bytes=128)
     assert host.read(0).tolist() == [*range(16, 32), *range(16)] * 2
 
 

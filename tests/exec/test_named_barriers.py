@@ -8,7 +8,7 @@ import pytest
 from eumu.errors import Fault
 from eumu.ir import Region, Space, Value
 from eumu.types import UD
-from exec.launching import RNE, Kernel, launch
+from exec.launching import RNE, Kernel, on_both
 
 BOTH, PRODUCER, CONSUMER = range(3)
 
@@ -35,7 +35,7 @@ def name(k: Kernel) -> Value:
 
 def fails(k: Kernel, local: int) -> Fault:
     with pytest.raises(Fault) as caught:
-        launch(k, [np.zeros(256, np.uint32)], 2, local, slm_bytes=1024)
+        on_both(k, [np.zeros(256, np.uint32)], 2, local, slm_bytes=1024)
     return caught.value
 
 
@@ -70,7 +70,7 @@ def test_teams_have_barriers_of_their_own(rounds: int) -> None:
     k.at("done")
     k.result(0, k.local_id(), k.get("SUM"))
     k.end()
-    host, _ = launch(k, [np.zeros(96, np.uint32)], 2, 96, slm_bytes=1024)
+    host = on_both(k, [np.zeros(96, np.uint32)], 2, 96, slm_bytes=1024)
     want = [
         sum(16 * t + lane + r for r in range(rounds) for t in range(parity, 6, 2))
         for parity in (0, 1, 0, 1, 0, 1)
@@ -97,7 +97,7 @@ def test_a_producer_goes_on_and_consumers_wait() -> None:
     (x,) = k.b.load(Space.SLM, k.mul(k.lane(), k.number(UD, 4)), k.mask(), UD)
     k.result(0, k.local_id(), x)
     k.end()
-    host, _ = launch(k, [np.zeros(64, np.uint32)], 1, 64, slm_bytes=256)
+    host = on_both(k, [np.zeros(64, np.uint32)], 1, 64, slm_bytes=256)
     assert host.read(0).tolist() == [1] * 16 + [*range(70, 86)] * 3
 
 
@@ -120,7 +120,7 @@ def test_a_deadlock_says_who_waits_for_what() -> None:
     assert fault.reason == "deadlock: threads 0-1 wait at barriers that will not open"
     assert fault.notes[0] == "threads 0-1 wait at k.visaasm:4:1: inst 3"
     assert fault.notes[1] == (
-        "named barrier 5 has 2 of 3 producers (threads 0, 1) and 2 of 3 consumers (threads 0, 1)"
+        "named barrier 5 has 2 of 3 producers (threads 0-1) and 2 of 3 consumers (threads 0-1)"
     )
 
 
