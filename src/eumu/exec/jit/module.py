@@ -28,9 +28,9 @@ from eumu.exec.jit.kernel import Kernel, Site, Target
 from eumu.exec.jit.lanes import Shape
 from eumu.exec.jit.lanewise import free_writes
 from eumu.exec.jit.layout import Context, Outcome, Record
-from eumu.exec.jit.named import has_named
-from eumu.exec.jit.patterns import Facts, Slot
+from eumu.exec.jit.patterns import Facts, Slot, slice_shape
 from eumu.exec.jit.spill import Resume, waiting_headers
+from eumu.exec.jit.webs import split_file
 from eumu.ir import Function
 
 GROUP_ID_DWORDS = (1, 6, 7)  # of r0: the rest of it is the same for every thread
@@ -68,14 +68,13 @@ class Module:
     sites: tuple[Site, ...]
     record_size: int
     resumable: bool
-    waiting: tuple[int, ...]  # blocks where lanes may wait; their masks, when a barrier
-    waiting_offset: int  # diverges, are left in the record from this byte on
 
 
 def build(function: Function, special: Special, target: Target) -> Module:
     """Lower a function; raises `Unsupported` for what the fast engine cannot do."""
     full_mask = _full_masks(function)
     flow = analyse_flow(function, lambda block, m: (block, m.id) in full_mask)
+    function = split_file(function, flow)
     facts = Facts(
         flow,
         function.width,
@@ -87,8 +86,7 @@ def build(function: Function, special: Special, target: Target) -> Module:
     e = Emitter(
         half_conversions=target.half_conversions, embedded_rounding=target.embedded_rounding
     )
-    words = Record.FRAMES + len(flow.waiting)
-    registers = regs.cut(function, 8 * words + frames_size(function, flow))
+    registers = regs.cut(function, 8 * Record.FRAMES + frames_size(function, flow))
     analysis = analyse_patterns(function, facts)
     k = Kernel(
         function,
@@ -113,7 +111,7 @@ def build(function: Function, special: Special, target: Target) -> Module:
     _start(k, ends, special)
     place = e.lines.index("start:") + 1
     e.lines[place:place] = resume.emit(registers.memory_end)
-    return _assemble(k, resume, ends)
+    return _assemble(k, resume)
 
 
 def _full_masks(function: Function) -> set[tuple[int, int]]:
@@ -157,13 +155,14 @@ def _input_slots(function: Function, special: Special) -> dict[Slot, Shape]:
     for dimension, shape in enumerate(special.local_ids):
         row = special.local_id_offset + dimension * special.local_id_pitch
         for given in function.inputs:
-            inside = given.payload_offset <= row and (
-                row + 2 * function.width <= given.payload_offset + given.size
-            )
-            if shape is not None and inside:
-                first = given.offset + row - given.payload_offset
-                offsets = tuple(first + 2 * n for n in range(function.width))
-                slots[Slot(given.root.name, offsets, 2)] = shape
+            # Registers may hold a part of a row each.
+            first = max(0, -(-(given.payload_offset - row) // 2))
+            last = min(function.width, (given.payload_offset + given.size - row) // 2)
+            part = slice_shape(shape, first, last - first) if shape and first < last else None
+            if part is not None:
+                start = given.offset + row - given.payload_offset
+                offsets = tuple(start + 2 * n for n in range(first, last))
+                slots[Slot(given.root.name, offsets, 2)] = part
     for given in function.inputs:
         for dword, value in enumerate(special.r0):
             place = 4 * dword - given.payload_offset
@@ -266,7 +265,7 @@ _METADATA = """
 """
 
 
-def _assemble(k: Kernel, resume: Resume, ends: Ends) -> Module:
+def _assemble(k: Kernel, resume: Resume) -> Module:
     e = k.e
     table = " ".join(f"i64 {n}, label %resume{n}" for n in range(1, len(resume.points) + 1))
     entry = [
@@ -304,19 +303,7 @@ def _assemble(k: Kernel, resume: Resume, ends: Ends) -> Module:
         *entry,
         *e.lines,
         "}",
-        driver(
-            resumable=resumable,
-            rounds=_only_sync(k, resume),
-            has_scratch=k.scratch_bytes > 0,
-            has_named=has_named(k.function),
-        ),
+        driver(resumable, _only_sync(k, resume), k.scratch_bytes > 0),
         _METADATA,
     ]
-    return Module(
-        "\n".join(parts),
-        tuple(k.sites),
-        resume.size,
-        resumable,
-        tuple(sorted(k.flow.waiting)),
-        ends.waiting,
-    )
+    return Module("\n".join(parts), tuple(k.sites), resume.size, resumable)

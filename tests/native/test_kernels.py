@@ -1,0 +1,102 @@
+"""The compiler's own native code, on both engines: it gives what the vISA beside it gives."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eumu
+from kernels.build import PROGRAMS
+from kernels.case import Buffer, Case, Local, Value
+from kernels.references import CASES
+
+DEVICES = ("apl", "skl")
+ENGINES = ("interp", "jit")
+LEVELS = ("visa", "native")
+# One case for each feature, on one device.
+FAST = {
+    *("saxpy-part-of-a-thread", "reduce-small-groups", "mandelbrot", "atomics-atomics_loop"),
+    *("call_noinline", "print_values", "private_array", "constant_table", "local_pointers"),
+    *("control_flow", "arithmetic_half-half_arithmetic"),
+}
+
+
+def _parameters() -> list[Any]:
+    programs = {program.name: program for program in PROGRAMS}
+    return [
+        pytest.param(
+            *(case, device, engine),
+            id=f"{case.id}-{device}-{engine}",
+            marks=() if case.id in FAST and device == "apl" else pytest.mark.weekly,
+        )
+        for case in CASES
+        for device in DEVICES
+        if device not in programs[case.program].cannot
+        for engine in ENGINES
+    ]
+
+
+@cache
+def _load(program: str, device: str) -> Any:
+    return eumu.load(next(p for p in PROGRAMS if p.name == program).elf(device))
+
+
+def _argument(device: Any, argument: Buffer | Local | Value) -> Any:
+    match argument:
+        case Buffer(array):
+            return device.array(np.ascontiguousarray(array))
+        case Local(size_bytes):
+            return eumu.Local(size_bytes)
+        case Value(value):
+            return value
+
+
+def _run(case: Case, device: str, engine: str, level: str) -> tuple[list[Any], list[str]]:
+    """The arguments after the launch, and what was printed."""
+    setup = case.make(case)
+    dev = eumu.Device(device, engine=engine)
+    args = [_argument(dev, a) for a in setup.args]
+    kernel = _load(case.program, device)[case.kernel]
+    sizes = case.global_size, case.local_size
+    report = kernel.launch(dev, *sizes, args, level=level)
+    for output in setup.outputs:
+        wrong = output.as_compiled().mismatch(args[output.argument].numpy())
+        assert not wrong, f"{level}: {wrong}"
+    return args, sorted(report.printf.splitlines())
+
+
+def _equal(x: Any, y: Any) -> bool:
+    """Bit for bit, but for the padding of structures."""
+    if x.dtype.fields:
+        return all(_equal(x[name], y[name]) for name in x.dtype.fields)
+    return np.array_equal(
+        np.ascontiguousarray(x).view(np.uint8), np.ascontiguousarray(y).view(np.uint8)
+    )
+
+
+@pytest.mark.parametrize(("case", "device", "engine"), _parameters())
+def test_native_is_visa(
+    case: Case, device: str, engine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (left, printed), (right, printed_too) = (_run(case, device, engine, v) for v in LEVELS)
+    assert printed == printed_too
+    capsys.readouterr()
+    for number, (x, y) in enumerate(zip(left, right, strict=True)):
+        if isinstance(x, eumu.Array):
+            assert _equal(x.numpy(), y.numpy()), f"argument {number} differs"
+
+
+def test_levels_are_named() -> None:
+    kernel = _load("saxpy", "apl")["saxpy"]
+    dev = eumu.Device("apl")
+    with pytest.raises(eumu.LaunchError, match="'nativ' is none of 'visa' and 'native'"):
+        kernel.launch(dev, 32, args=[None, None, 1.0], level="nativ")
+
+
+def test_native_code_of_another_generation_is_not_run() -> None:
+    kernel = _load("saxpy", "pvc")["saxpy"]
+    with pytest.raises(eumu.BuildError, match="not gen9"):
+        kernel.launch(eumu.Device("pvc"), 32, args=[None, None, 1.0], level="native")
