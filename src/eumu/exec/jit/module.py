@@ -28,12 +28,13 @@ from eumu.exec.jit.kernel import Kernel, Site, Target
 from eumu.exec.jit.lanes import Shape
 from eumu.exec.jit.lanewise import free_writes
 from eumu.exec.jit.layout import Context, Outcome, Record
+from eumu.exec.jit.named import has_named
 from eumu.exec.jit.patterns import Facts, Slot, slice_shape
 from eumu.exec.jit.spill import Resume, waiting_headers
 from eumu.exec.jit.webs import split_file
 from eumu.ir import Function
 
-GROUP_ID_DWORDS = (1, 6, 7)  # of r0: the rest of it is the same for every thread
+OWN_DWORDS = (1, 2, 6, 7)  # of r0: the rest of it is the same for every thread
 SLICE = 1 << 14  # instructions until a thread in a waiting loop gives way
 
 # They register their operations.
@@ -68,6 +69,8 @@ class Module:
     sites: tuple[Site, ...]
     record_size: int
     resumable: bool
+    waiting: tuple[int, ...]  # blocks where lanes may wait; their masks, when a barrier
+    waiting_offset: int  # diverges, are left in the record from this byte on
 
 
 def build(function: Function, special: Special, target: Target) -> Module:
@@ -86,7 +89,8 @@ def build(function: Function, special: Special, target: Target) -> Module:
     e = Emitter(
         half_conversions=target.half_conversions, embedded_rounding=target.embedded_rounding
     )
-    registers = regs.cut(function, 8 * Record.FRAMES + frames_size(function, flow))
+    words = Record.FRAMES + len(flow.waiting)
+    registers = regs.cut(function, 8 * words + frames_size(function, flow))
     analysis = analyse_patterns(function, facts)
     k = Kernel(
         function,
@@ -111,7 +115,7 @@ def build(function: Function, special: Special, target: Target) -> Module:
     _start(k, ends, special)
     place = e.lines.index("start:") + 1
     e.lines[place:place] = resume.emit(registers.memory_end)
-    return _assemble(k, resume)
+    return _assemble(k, resume, ends)
 
 
 def _full_masks(function: Function) -> set[tuple[int, int]]:
@@ -166,7 +170,7 @@ def _input_slots(function: Function, special: Special) -> dict[Slot, Shape]:
     for given in function.inputs:
         for dword, value in enumerate(special.r0):
             place = 4 * dword - given.payload_offset
-            if dword not in GROUP_ID_DWORDS and 0 <= place <= given.size - 4:
+            if dword not in OWN_DWORDS and 0 <= place <= given.size - 4:
                 slot = Slot(given.root.name, (given.offset + place,), 4)
                 slots[slot] = Shape(1, (0,), constant=value)
     return slots
@@ -265,7 +269,7 @@ _METADATA = """
 """
 
 
-def _assemble(k: Kernel, resume: Resume) -> Module:
+def _assemble(k: Kernel, resume: Resume, ends: Ends) -> Module:
     e = k.e
     table = " ".join(f"i64 {n}, label %resume{n}" for n in range(1, len(resume.points) + 1))
     entry = [
@@ -303,7 +307,19 @@ def _assemble(k: Kernel, resume: Resume) -> Module:
         *entry,
         *e.lines,
         "}",
-        driver(resumable, _only_sync(k, resume), k.scratch_bytes > 0),
+        driver(
+            resumable=resumable,
+            rounds=_only_sync(k, resume),
+            has_scratch=k.scratch_bytes > 0,
+            has_named=has_named(k.function),
+        ),
         _METADATA,
     ]
-    return Module("\n".join(parts), tuple(k.sites), resume.size, resumable)
+    return Module(
+        "\n".join(parts),
+        tuple(k.sites),
+        resume.size,
+        resumable,
+        tuple(sorted(k.flow.waiting)),
+        ends.waiting,
+    )
