@@ -249,7 +249,7 @@ class OptionsKind(NativeKind):
         word |= bits.BIT_28.put(operand.bit_28) | bits.DEBUG.put(operand.breakpoint)
         return word | bits.ACCESS_MODE.put(operand.align16) | bits.EOT.put(operand.eot)
 
-    def words(self, operand: Options) -> list[str]:
+    def braced(self, operand: Options) -> list[str]:
         """What stands in the braces, in no order."""
         named = {
             "NoDDClr": operand.no_dd_clr,
@@ -265,7 +265,7 @@ class OptionsKind(NativeKind):
         ]
 
     def print(self, operand: Options) -> str:
-        return braces(self.words(operand))
+        return braces(self.braced(operand))
 
     def parse(self, cursor: Cursor, names: Any) -> Options:
         if not cursor.take("{"):
