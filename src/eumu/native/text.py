@@ -62,7 +62,7 @@ def _tokens(instruction: Instruction) -> tuple[str, str, str, str]:
             continue
         kind, operand = field_kind(piece.field.kind), instruction.operands[piece.field.index]
         if isinstance(kind, OptionsKind):
-            words += kind.words(operand)
+            words += kind.braced(operand)
         elif piece.part:
             predicate = kind.print_part(piece.part, operand)
         elif piece.field.name in ("branch", "exec"):
