@@ -13,8 +13,9 @@ from dataclasses import replace
 import pytest
 
 from binary.generate import ENCODED, Generator
-from eumu import binary, text
+from eumu import binary, text, verify
 from eumu.errors import BuildError, FormatError
+from eumu.platforms import platform
 from eumu.program import GenBinary
 
 # Too long for every run; `pytest -m weekly` runs them.
@@ -75,12 +76,17 @@ def test_every_byte_can_be_anything() -> None:
 
 
 def _survives(data: bytes) -> bool:
-    """Whether the file can be read; what was read can be printed, and written or refused."""
+    """Whether the file can be read.
+
+    What was read can be printed and checked, and written or refused.
+    """
     try:
         module = binary.read(data, "x.isa")
     except FormatError:
         return False
     text.print_module(module)
+    for device in DEVICES:
+        verify.check(module, device)
     try:
         again = binary.write(module)
     except BuildError:
@@ -89,6 +95,7 @@ def _survives(data: bytes) -> bool:
     return True
 
 
+DEVICES = platform("skl"), platform("pvc")
 SEEDS = [
     small(),
     small((3, 5)),

@@ -33,7 +33,7 @@ from text.corpus import compiled, lines, program, programs
 # Too long for every run; `pytest -m weekly` runs them.
 WEEKLY = (pytest.mark.slow, pytest.mark.weekly)
 
-RUNS = sorted((Path(__file__).parents[1] / "runs").glob("*.visa"))
+RUNS = sorted((Path(__file__).parents[1] / "runs").rglob("*.visa"))
 _LOST = re.compile(r" v_name=\w+| align=byte\b|^[{}]\n", re.MULTILINE)
 
 
