@@ -12,6 +12,7 @@ import eumu
 from eumu.device.commands import CommandError, Packet, encode, gpgpu, mi, packets
 from eumu.errors import LaunchError, Unsupported
 from eumu.runtime.submission import Submission, grids_of
+from images.image_programs import elf
 from kernels.case import Buffer, Case
 from kernels.references import CASES
 from test_kernels import _argument, _load
@@ -199,6 +200,19 @@ def test_memory_is_given_back() -> None:
     with saxpy.launch:
         pass
     assert len(saxpy.device.memory.live) == before - 4
+
+
+def test_images_and_samplers_via_commands() -> None:
+    """Surface and sampler states are reached through the bases and tables of the batch."""
+    dev = eumu.Device("skl")
+    pixels = np.arange(9 * 13 * 4, dtype=np.uint8).reshape(9, 13, 4)
+    image, copy = dev.image(pixels), dev.image(pixels.shape)
+    kernel = eumu.load(elf("plain", "skl"))["copy2"]
+    kernel.launch(dev, (13, 9), args=[image, copy], via="commands")
+    assert (copy.numpy() == pixels).all()
+    with kernel.submit(dev, (13, 9), args=[image, copy]) as launch:
+        grid = launch.grid()
+    assert grid.state is not None and grid.state.binding_table % 32 == 0
 
 
 def test_other_platforms_have_no_such_commands() -> None:

@@ -28,15 +28,16 @@ from eumu.device.commands import (
     mi,
     render,
 )
+from eumu.device.dispatch import Needs
 from eumu.device.memory import Allocation
 from eumu.device.state.fields import StateError
 from eumu.device.state.sampler import BindingTableState
 from eumu.device.state.surface import SurfaceState, SurfaceType
-from eumu.device.surfaces.codes import SurfaceFormat
 from eumu.errors import Diagnostic, LaunchError, Unsupported
-from eumu.exec.grid import BufferSurface, Grid
+from eumu.exec.grid import BufferSurface, Grid, StatePointers
 from eumu.exec.state import existing_lanes, thread_payloads
 from eumu.runtime.device import Device
+from eumu.runtime.heaps import buffer_state
 
 __all__ = ["Submission", "grids_of"]
 
@@ -72,9 +73,8 @@ class Submission:
         with ExitStack() as stack:
             writer = _Writer(device, grid, stack)
             kernel = writer.place(code or bytes(64), "kernel code")
-            surfaces = writer.surfaces()
-            dynamic, constants = writer.dynamic()
-            commands = writer.commands(kernel.start, surfaces.start, dynamic.start, constants)
+            surface_base, table = writer.surfaces()
+            commands = writer.commands(kernel.start, surface_base, *writer.dynamic(table))
             batch = writer.place(commands, "the batch buffer")
             known = _CODE.setdefault(device, {})
             known[kernel.start] = grid
@@ -153,38 +153,47 @@ class _Writer:
         memory.view(allocation)[: len(data)] = memoryview(data)
         return allocation
 
-    def surfaces(self) -> Allocation:
-        """The binding table, then a surface state for each entry."""
+    def surfaces(self) -> tuple[int, int]:
+        """Surface State Base, and the offset of the binding table from it."""
+        state = self.grid.state
+        if state is not None:
+            return state.surface_state_base, state.binding_table
         table = self.grid.surfaces
         count = max(table, default=-1) + 1
         if count > _MOST_SURFACES:
             raise LaunchError(f"{count} binding table entries; {_MOST_SURFACES} are possible")
         start = -(-4 * count // 64) * 64
-        entries = bytearray(start)
-        states = b""
+        entries, states = b"", b""
         null = SurfaceState(surface_type=SurfaceType.NULL)
         for index in range(count):
-            entry = BindingTableState(surface_state_pointer=start + 64 * index)
-            entries[4 * index : 4 * index + 4] = entry.encode()
-            surface = table.get(index)
-            states += (_raw(surface) if surface is not None else null).encode()
-        return self.place(bytes(entries) + states, "the surface state heap")
+            entries += BindingTableState(surface_state_pointer=start + 64 * index).encode()
+            found = table.get(index)
+            states += (buffer_state(found.address, found.size) if found else null).encode()
+        heap = self.place(entries.ljust(start, b"\0") + states, "the surface state heap")
+        return heap.start, 0
 
-    def dynamic(self) -> tuple[Allocation, int]:
-        """The interface descriptor, then the constants from byte 64 on; and their size."""
+    def dynamic(self, binding_table: int) -> tuple[int, int, int]:
+        """Dynamic State Base, the offset of the interface descriptor, and the size of the constants
+        that follow it after 64 bytes."""
         cross, pieces = self._constants()
+        state = self.grid.state
         descriptor = gpgpu.InterfaceDescriptorData(
             kernel_start_pointer=0,
             constant_urb_entry_read_length=len(pieces[0]) // _GRF,
             cross_thread_constant_data_read_length=len(cross) // _GRF,
-            barrier_enable=any(
-                op.name == "barrier" for b in self.grid.function.blocks for op in b.ops
-            ),
+            binding_table_pointer=binding_table,
+            sampler_state_pointer=state.sampler_table if state is not None else 0,
+            barrier_enable=Needs.of(self.grid).has_barrier,
             shared_local_memory_size=gpgpu.SharedLocalMemorySize(_slm_code(self.grid.slm_bytes)),
             number_of_threads_in_gpgpu_thread_group=self.grid.threads_per_group,
         )
         data = descriptor.encode().ljust(64, b"\0") + cross + b"".join(pieces)
-        return self.place(data, "the dynamic state heap"), len(data) - 64
+        if state is None:
+            return self.place(data, "the dynamic state heap").start, 0, len(data) - 64
+        slot = self.device.heaps.dynamic.take(len(data))
+        slot.write(data)
+        self._stack.callback(lambda kept: None, slot)
+        return state.dynamic_state_base, slot.offset, len(data) - 64
 
     def _constants(self) -> tuple[bytes, list[bytes]]:
         """Constants of all threads, and those of each thread of a group."""
@@ -201,57 +210,70 @@ class _Writer:
             raise LaunchError(f"{len(cross)} bytes of cross-thread data cannot be loaded")
         return cross, pieces
 
-    def commands(self, kernel: int, surfaces: int, dynamic: int, size: int) -> bytes:
-        """The batch, in the order that drivers use; `size` is that of the constants."""
-        grid = self.grid
-        lanes = existing_lanes(grid)[-1]
-        mask = int(sum(1 << int(k) for k in np.flatnonzero(lanes)))
-        scratch = _scratch_code(grid.scratch_bytes)
-        threads = self.device.platform.hardware_threads
-        x, y, z = grid.group_count
+    def commands(
+        self, kernel: int, surface_base: int, dynamic_base: int, at: int, size: int
+    ) -> bytes:
+        """The batch, in the order that drivers use; at offset `at` from Dynamic State Base the
+        descriptor, then `size` bytes of constants."""
+        state = self.grid.state
+        bindless = state.bindless_surface_state_base if state is not None else None
         batch = [
             render.PipelineSelect(mask_bits=3, pipeline_selection=render.PipelineSelection.GPGPU),
             render.StateBaseAddress(
-                **_base("surface_state", surfaces),
-                **_base("dynamic_state", dynamic),
+                **_base("surface_state", surface_base),
+                **_base("dynamic_state", dynamic_base),
                 **_base("instruction", kernel),
+                **_base("bindless_surface_state", bindless),
             ),
             render.PipeControl(
                 command_streamer_stall_enable=True, state_cache_invalidation_enable=True
             ),
-            gpgpu.MediaVfeState(
-                maximum_number_of_threads=threads - 1,
-                number_of_urb_entries=2,
-                urb_entry_allocation_size=2,
-                curbe_allocation_size=-(-size // 64) * 2,
-                per_thread_scratch_space=max(scratch, 0),
-                # The scratch space is the engine's; a base that is not zero says that there is one.
-                scratch_space_base_pointer=1024 if scratch >= 0 else 0,
+            self._vfe(size),
+            *_curbe(at + 64, size),
+            gpgpu.MediaInterfaceDescriptorLoad(
+                interface_descriptor_total_length=32, interface_descriptor_data_start_address=at
             ),
-            *_curbe(size),
-            gpgpu.MediaInterfaceDescriptorLoad(interface_descriptor_total_length=32),
-            gpgpu.GpgpuWalker(
-                simd_size=_SIMD[grid.function.width],
-                thread_width_counter_maximum=grid.threads_per_group - 1,
-                thread_group_id_x_dimension=x,
-                thread_group_id_y_dimension=y,
-                thread_group_id_z_dimension=z,
-                right_execution_mask=mask,
-                bottom_execution_mask=0xFFFFFFFF,
-            ),
+            self._walker(),
             gpgpu.MediaStateFlush(),
             mi.MiBatchBufferEnd(),
         ]
         return encode(batch)
 
+    def _vfe(self, size: int) -> gpgpu.MediaVfeState:
+        """The scratch space is the engine's; a base that is not zero says that there is one."""
+        scratch = _scratch_code(self.grid.scratch_bytes)
+        return gpgpu.MediaVfeState(
+            maximum_number_of_threads=self.device.platform.hardware_threads - 1,
+            number_of_urb_entries=2,
+            urb_entry_allocation_size=2,
+            curbe_allocation_size=-(-size // 64) * 2,
+            per_thread_scratch_space=max(scratch, 0),
+            scratch_space_base_pointer=1024 if scratch >= 0 else 0,
+        )
 
-def _curbe(size: int) -> list[gpgpu.MediaCurbeLoad]:
+    def _walker(self) -> gpgpu.GpgpuWalker:
+        lanes = existing_lanes(self.grid)[-1]
+        x, y, z = self.grid.group_count
+        return gpgpu.GpgpuWalker(
+            simd_size=_SIMD[self.grid.function.width],
+            thread_width_counter_maximum=self.grid.threads_per_group - 1,
+            thread_group_id_x_dimension=x,
+            thread_group_id_y_dimension=y,
+            thread_group_id_z_dimension=z,
+            right_execution_mask=int(sum(1 << int(k) for k in np.flatnonzero(lanes))),
+            bottom_execution_mask=0xFFFFFFFF,
+        )
+
+
+def _curbe(at: int, size: int) -> list[gpgpu.MediaCurbeLoad]:
     if not size:
         return []
-    return [gpgpu.MediaCurbeLoad(curbe_total_data_length=size, curbe_data_start_address=64)]
+    return [gpgpu.MediaCurbeLoad(curbe_total_data_length=size, curbe_data_start_address=at)]
 
 
-def _base(name: str, address: int) -> dict[str, Any]:
+def _base(name: str, address: int | None) -> dict[str, Any]:
+    if address is None:
+        return {}
     return {f"{name}_base_address": address, f"{name}_base_address_modify_enable": True}
 
 
@@ -263,19 +285,6 @@ def _slm_code(size: int) -> int:
 def _scratch_code(size: int) -> int:
     """n for 1024 << n bytes at least, -1 for none."""
     return (max(size, 1024) - 1).bit_length() - 10 if size else -1
-
-
-def _raw(surface: BufferSurface) -> SurfaceState:
-    """The state of a raw buffer: its size less one over width, height and depth."""
-    last = surface.size - 1
-    return SurfaceState(
-        surface_type=SurfaceType.BUFFER,
-        surface_format=SurfaceFormat.RAW,
-        width=last & 0x7F,
-        height=last >> 7 & 0x3FFF,
-        depth=last >> 21 & 0x7FF,
-        surface_base_address=surface.address,
-    )
 
 
 # ---- and back
@@ -301,8 +310,23 @@ def _grid(device: Device, bus: MemoryBus, job: WalkerJob) -> Grid:
         local_size=_local_size(job, pattern),
         payload=replace(pattern.payload, cross_thread=cross_thread),
         surfaces=_surfaces(device, bus, job, pattern),
+        state=_pointers(job, pattern),
         slm_bytes=job.slm_bytes,
         scratch_bytes=per_thread if base else 0,
+    )
+
+
+def _pointers(job: WalkerJob, pattern: Grid) -> StatePointers | None:
+    """Where images and samplers are, for a kernel that uses some."""
+    if pattern.state is None:
+        return None
+    return replace(
+        pattern.state,
+        surface_state_base=job.bases.surface,
+        dynamic_state_base=job.bases.dynamic,
+        bindless_surface_state_base=job.bases.bindless,
+        binding_table=job.descriptor.binding_table_pointer,
+        sampler_table=job.descriptor.sampler_state_pointer,
     )
 
 
