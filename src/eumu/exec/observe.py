@@ -26,6 +26,9 @@ class Observer:
     def block(self, block: int, threads: Threads, lanes: NDArray[np.integer[Any]]) -> None:
         """Threads run a block of the function, each with that many lanes."""
 
+    def at(self, inst: int) -> None:
+        """The access that follows is of that instruction of the function."""
+
     def access(
         self,
         kind: str,

@@ -155,6 +155,7 @@ class Kernel:
         with ExitStack() as stack:
             given = (global_size, local_size, global_offset), fuel, seed, level
             grid, printed = self._ready(device, args, *given, stack)
+            stack.callback(_done_with, args)  # a stopped launch keeps its arguments
             if via == "commands":
                 grid = stack.enter_context(Submission.of(device, grid)).grid()
             elif via != "record":
@@ -386,6 +387,10 @@ class Kernel:
             global_base=image.base(".data.global") if image else 0,
         )
         return addresses, printed
+
+
+def _done_with(args: Arguments) -> None:
+    """Nothing: the arguments lived until here."""
 
 
 def _temporary(device: Device, size: int, name: str, stack: ExitStack) -> Array:

@@ -145,6 +145,7 @@ class Memory:
             threads = self.site.numbers(request.per_thread(request.run.threads))[lanes]
             kind = request.op.name.partition("_")[0]
             address = request.address[lanes].astype(np.uint64) + np.uint64(base)
+            observer.at(request.op.inst)
             observer.access(kind, space.value, threads, address, request.size * request.count)
 
     def _access(self, space: Space, request: Request, lanes: Any) -> Access:
