@@ -24,6 +24,7 @@ class Platform:
     name that Intel's vISA tools use; `product_families` are the numbers in a compiled ELF.
     `scratch_is_surface` says that r0.5 names the thread's scratch space by a surface state, not by
     a byte offset.  `sr0_gaps` are (bit, count): where the thread number in %sr0 has unused bits.
+    `numbers_threads` says that bits 7:0 of r0.2 are the number of a thread in its group.
     `least_thread_data` is the number of bytes between r0 and the data of all threads at least, also
     where a kernel takes no local ids.
     """
@@ -48,6 +49,7 @@ class Platform:
     has_systolic: bool = False
     scratch_is_surface: bool = False
     sr0_gaps: tuple[tuple[int, int], ...] = ()
+    numbers_threads: bool = False
     least_thread_data: int = 0
 
     def __str__(self) -> str:
@@ -141,6 +143,7 @@ _ALL = (
     ),
     Platform(
         *("xehp", "Xe HP SDV", "xe-hp"),
+        numbers_threads=True,
         grf_bytes=32,
         subslices=32,
         eus_per_subslice=16,
@@ -155,6 +158,7 @@ _ALL = (
     ),
     Platform(
         *("dg2", "DG2 / Arc", "xe-hpg"),
+        numbers_threads=True,
         grf_bytes=32,
         subslices=32,
         eus_per_subslice=16,
@@ -172,6 +176,7 @@ _ALL = (
     ),
     Platform(
         *("mtl", "Meteor Lake", "xe-lpg"),
+        numbers_threads=True,
         grf_bytes=32,
         subslices=8,
         eus_per_subslice=16,
@@ -187,6 +192,7 @@ _ALL = (
     ),
     Platform(
         *("pvc", "Ponte Vecchio", "xe-hpc"),
+        numbers_threads=True,
         grf_bytes=64,
         subslices=64,
         eus_per_subslice=8,

@@ -58,7 +58,8 @@ class Payload:
     """How the payload of each thread is made; offsets and pitches in bytes.
 
     `r0` has the constant dwords of the header; the engine sets dword 1, 6, 7 to the group id
-    x, y, z.  `local_id_offset` is None when the kernel takes no local ids.
+    x, y, z, and bits 7:0 of dword 2 to the number of the thread in its group if `numbers_threads`.
+    `local_id_offset` is None when the kernel takes no local ids.
     """
 
     r0: tuple[int, ...]
@@ -66,6 +67,7 @@ class Payload:
     local_id_pitch: int
     cross_thread_offset: int
     cross_thread: bytes = field(repr=False)
+    numbers_threads: bool = False
 
     @property
     def size(self) -> int:

@@ -137,6 +137,8 @@ def thread_payloads(grid: Grid, first_group: int, groups: int) -> NDArray[np.uin
     nx, ny, _ = grid.group_count
     header[:, 1], header[:, 6], header[:, 7] = index % nx, index // nx % ny, index // (nx * ny)
     rows[:, :, : 4 * len(payload.r0)] = header.view(np.uint8)[:, None, :]
+    if payload.numbers_threads:
+        rows[:, :, 8] = np.arange(per_group) & 0xFF
     if payload.local_id_offset is not None:
         start, pitch = payload.local_id_offset, payload.local_id_pitch
         for dimension, ids in enumerate(local_ids(grid)):

@@ -102,7 +102,10 @@ def bind(
     r0[5] = SCRATCH_STATE << 4 if platform.scratch_is_surface else 0
     if tables is not None:
         r0[3], r0[4] = tables.pointers.sampler_table, tables.pointers.binding_table
-    payload = Payload(tuple(r0), grf if pitch else None, pitch, start, bytes(binder.cross_thread))
+    payload = Payload(
+        *(tuple(r0), grf if pitch else None, pitch, start, bytes(binder.cross_thread)),
+        numbers_threads=platform.numbers_threads,
+    )
     return Bound(payload, binder.surfaces(strict), binder.slm_bytes)
 
 

@@ -104,7 +104,7 @@ class Jit:
         key = (
             *(id(grid.function), grid.local_size, grid.slm_bytes, grid.scratch_bytes),
             *(payload.local_id_offset, payload.local_id_pitch),
-            *(payload.cross_thread_offset, payload.size, payload.r0),
+            *(payload.cross_thread_offset, payload.size, payload.r0, payload.numbers_threads),
         )
         with self._lock:
             ready = self._ready.get(key)
