@@ -111,7 +111,8 @@ def _read(b: Meaning, address: Addresses, width: int) -> Value:
     return b.row_read(address.base, 0, type, width)
 
 
-def _places(b: Meaning, sfid: str, address: Addresses) -> tuple[Target, Value]:
+def access_places(b: Meaning, sfid: str, address: Addresses) -> tuple[Target, Value]:
+    """Where each lane's access goes."""
     target = target_of(sfid, address)
     return target, target.offsets(b, _scaled(b, address, _read(b, address, b.width)))
 
@@ -128,7 +129,8 @@ def _strided(b: Meaning, sfid: str, address: Addresses, shape: DataShape) -> tup
     return target, target.offsets(b, b.add(base, steps))
 
 
-def _load(b: Meaning, target: Target, lanes: Value, data: DataRows) -> None:
+def load_data(b: Meaning, target: Target, lanes: Value, data: DataRows) -> None:
+    """Elements at the addresses, as the data's shape says."""
     shape, element = data.shape, ELEMENTS[data.shape.size]
     if shape.channels:
         load_channels(b, target, lanes, data.rows, element, shape.channels)
@@ -140,7 +142,8 @@ def _load(b: Meaning, target: Target, lanes: Value, data: DataRows) -> None:
         raise Unsupported("transposed data of more than one lane")
 
 
-def _store(b: Meaning, target: Target, lanes: Value, data: DataRows) -> None:
+def store_data(b: Meaning, target: Target, lanes: Value, data: DataRows) -> None:
+    """The inverse."""
     shape, element = data.shape, ELEMENTS[data.shape.size]
     if data.rows.root is None:
         raise Unsupported("a store without data")
@@ -174,7 +177,7 @@ def lsc_load(
     address: Address,
 ) -> None:
     """Elements from each lane's address, c32 sizes zero-extended; a prefetch into `%null`."""
-    _load(b, *_places(b, sfid, address), data)
+    load_data(b, *access_places(b, sfid, address), data)
 
 
 @opcode(
@@ -197,7 +200,7 @@ def lsc_load_strided(
     address: StridedAddress,
 ) -> None:
     """As `lsc_load`, from base + n * pitch for lane n; without a pitch the lanes are packed."""
-    _load(b, *_strided(b, sfid, address, data.shape), data)
+    load_data(b, *_strided(b, sfid, address, data.shape), data)
 
 
 @opcode(
@@ -220,7 +223,7 @@ def lsc_load_quad(
     address: Address,
 ) -> None:
     """Element c of each lane's four, for each enabled channel c, to the next registers."""
-    _load(b, *_places(b, sfid, address), data)
+    load_data(b, *access_places(b, sfid, address), data)
 
 
 @opcode(
@@ -243,7 +246,7 @@ def lsc_store(
     data: Data,
 ) -> None:
     """Write elements to each lane's address, the low bytes of c32 sizes."""
-    _store(b, *_places(b, sfid, address), data)
+    store_data(b, *access_places(b, sfid, address), data)
 
 
 @opcode(
@@ -269,7 +272,7 @@ def lsc_store_strided(
 
     The specification adds the immediate offset twice here; it counts once.
     """
-    _store(b, *_strided(b, sfid, address, data.shape), data)
+    store_data(b, *_strided(b, sfid, address, data.shape), data)
 
 
 @opcode(
@@ -292,7 +295,7 @@ def lsc_store_quad(
     data: QuadData,
 ) -> None:
     """Write the enabled channels of each lane's four elements."""
-    _store(b, *_places(b, sfid, address), data)
+    store_data(b, *access_places(b, sfid, address), data)
 
 
 @opcode(
@@ -338,7 +341,7 @@ def lsc_store_uncompressed(
     data: Data,
 ) -> None:
     """As `lsc_store`; there is no compressed memory."""
-    _store(b, *_places(b, sfid, address), data)
+    store_data(b, *access_places(b, sfid, address), data)
 
 
 # ---- atomics
@@ -368,6 +371,21 @@ ATOMICS: dict[str, tuple[str, Atomic]] = {
 _ATOMIC_BITS = {"d16c32": 16, "d32": 32, "d64": 64}
 
 
+def swap_data(
+    b: Meaning,
+    atomic: Atomic,
+    target: Target,
+    lanes: Value,
+    data: DataRows,
+    sources: tuple[Rows, Rows],
+) -> None:
+    """An atomic operation at the addresses."""
+    bits = _ATOMIC_BITS.get(data.shape.size)
+    if bits is None or data.shape.elements > 1 or data.shape.transposed:
+        raise Unsupported(f"an atomic operation on {data.shape}; d16c32, d32, d64 are defined")
+    atomic.run(b, target, lanes, bits, data.rows, sources)
+
+
 def _declare(sub: int, name: str, meaning: str, atomic: Atomic) -> None:
     @opcode(
         0x89,
@@ -392,11 +410,7 @@ def _declare(sub: int, name: str, meaning: str, atomic: Atomic) -> None:
         src1: LscSrc,
         src2: LscSrc,
     ) -> None:
-        bits = _ATOMIC_BITS.get(data.shape.size)
-        if bits is None or data.shape.elements > 1 or data.shape.transposed:
-            raise Unsupported(f"an atomic operation on {data.shape}; d16c32, d32, d64 are defined")
-        target, lanes = _places(b, sfid, address)
-        atomic.run(b, target, lanes, bits, data.rows, (src1, src2))
+        swap_data(b, atomic, *access_places(b, sfid, address), data, (src1, src2))
 
 
 for _number, (_name, (_meaning, _atomic)) in enumerate(ATOMICS.items(), 0x08):

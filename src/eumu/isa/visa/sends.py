@@ -1,4 +1,7 @@
-"""Messages to shared functions as the program composes them: read and printed, not run.
+"""Messages to shared functions as the program composes them.
+
+What they do is what `eumu.isa.messages` finds in their descriptors on the platforms of Gen9's data
+ports, `lsc_sends` on those with LSC; descriptors must be known when the program is lowered.
 
 Intel's front end reads a shared function's number in `raw_sends` and `raw_sends_eot` only, and its
 printer writes `raw_sends.N.eot`, which it does not read back.
@@ -10,15 +13,18 @@ import re
 from typing import Annotated
 
 from eumu.errors import Unsupported
-from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Scalar
+from eumu.ir import Value
+from eumu.isa import messages
+from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Rows, Scalar
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.control import NumberKind
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.spec import Fidelity, Kind, Names
+from eumu.isa.visa.lsc_sends import LSC_PORTS, LscMessage, lsc_send
 from eumu.isa.visa.registry import opcode
+from eumu.types import BOOL, UD
 
-REASON = "messages that the program composes itself"
-SENDS = Fidelity("unsupported", REASON)
+SENDS = Fidelity("exact", "data ports, scratch space, LSC, fences, barriers; others say which")
 
 
 class ByteKind(NumberKind):
@@ -64,6 +70,57 @@ Extended = Annotated[int, ExtendedDescriptorKind()]
 _SPLIT = "sub exec pred sources0 sources1 results {} ex_desc desc src0 src1 dst"
 
 
+_GATEWAY, _SPAWNER, _BARRIER = 3, 7, 4
+
+
+def _known(b: Meaning, value: Value) -> int | None:
+    """The bits of a scalar that is a constant."""
+    assert b.block is not None
+    for op in reversed(b.block.ops):
+        if value in op.results:
+            return int(op.attrs["lanes"][0]) & 0xFFFF_FFFF if op.name == "const" else None
+    return None
+
+
+def _run(
+    b: Meaning,
+    sfid: int | None,
+    ex_desc: Value,
+    desc: Value,
+    stretches: tuple[tuple[Rows, int], ...],
+    dst: Rows,
+    *,
+    ends: bool = False,
+) -> None:
+    """Route a message: stretches are registers and how many; `sfid` where `ex_desc` lacks it."""
+    ex_known, known = _known(b, ex_desc), _known(b, desc)
+    if known is None or (ex_known is None and sfid is None):
+        raise Unsupported("a message whose descriptor is known at run time only")
+    sfid = ex_known & 0xF if sfid is None and ex_known is not None else sfid
+    assert sfid is not None
+    full = (ex_known or 0) & ~0xF | sfid
+    (first, count), *rest = stretches
+    second = rest[0][0] if rest and rest[0][1] else None
+    if b.platform.has_lsc:
+        _run_lsc(b, LscMessage(sfid, ex_desc, ex_known, known, first, second, dst))
+    else:
+        payload = messages.Payload(first, count * b.grf, second)
+        messages.send(b, messages.Request(full, known, payload, dst))
+    if ends or full >> 5 & 1:
+        lanes = b.const(BOOL, 1, b.width)
+        b.transfer("ret", (lanes,), offset=b.exec.offset)
+
+
+def _run_lsc(b: Meaning, message: LscMessage) -> None:
+    if message.sfid in LSC_PORTS:
+        lsc_send(b, message)
+    elif message.sfid == _GATEWAY and message.desc & 7 == _BARRIER:
+        b.transfer("barrier", (), kind="signal")
+    elif message.sfid != _SPAWNER:
+        found = messages.describe(message.sfid, message.desc)
+        raise Unsupported(f"the message '{found}' on {b.platform}")
+
+
 def _send(sub: int, name: str, doc: str) -> None:
     @opcode(
         0x5D,
@@ -84,7 +141,8 @@ def _send(sub: int, name: str, doc: str) -> None:
         src: RawSrc,
         dst: RawDst,
     ) -> None:
-        raise Unsupported(REASON)
+        constant = b.const(UD, ex_desc)
+        _run(b, None, constant, desc, ((src, sources),), dst)
 
 
 _send(0, "raw_send", "Send registers to a shared function and receive its answer.")
@@ -116,7 +174,8 @@ def _split_send(sub: int, name: str, doc: str) -> None:
         src1: RawSrc,
         dst: RawDst,
     ) -> None:
-        raise Unsupported(REASON)
+        both = (src0, sources0), (src1, sources1)
+        _run(b, sfid, ex_desc, desc, both, dst, ends=name.endswith("eot"))
 
 
 _split_send(0, "raw_sends", "Send two blocks of registers to a shared function.")
@@ -147,7 +206,8 @@ def _conditional(sub: int, name: str, doc: str) -> None:
         src1: RawSrc,
         dst: RawDst,
     ) -> None:
-        raise Unsupported(REASON)
+        both = (src0, sources0), (src1, sources1)
+        _run(b, None, ex_desc, desc, both, dst, ends=name.endswith("eot"))
 
 
 _conditional(1, "raw_sendsc", "As raw_sends, after the threads that this one depends on.")
