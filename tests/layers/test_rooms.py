@@ -31,7 +31,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("exec",),
     ("device",),
     ("runtime",),
-    ("reports", "lsp"),
+    ("reports", "lsp", "highlight"),
     ("cli",),
     ("tools",),
 )

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 
 from eumu.cli.status import FINE
 from eumu.cli.terminal import Paint
+from eumu.highlight.textmate import grammar
 from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
 from eumu.platforms import PLATFORMS
@@ -35,12 +36,13 @@ class Row:
 
 
 def command(options: argparse.Namespace) -> int:
-    """Print the table."""
-    rows = table()
+    """Print the table, or a grammar of its words for editors."""
     if options.format == "json":
-        print(json.dumps([asdict(row) for row in rows], indent=1))
+        print(json.dumps([asdict(row) for row in table()], indent=1))
+    elif options.format == "textmate":
+        print(json.dumps(grammar(), indent=1))
     else:
-        print("\n".join(_lines(rows, Paint.for_stream(sys.stdout))))
+        print("\n".join(_lines(table(), Paint.for_stream(sys.stdout))))
     return FINE
 
 

@@ -267,7 +267,12 @@ def _add_isa(commands: _Commands[argparse.ArgumentParser]) -> None:
     isa = _command(
         commands, "isa", "list every vISA instruction: number, platforms, how near the model is"
     )
-    isa.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
+    isa.add_argument(
+        "--format",
+        choices=("text", "json", "textmate"),
+        default="text",
+        help="textmate: a grammar for highlighting in editors",
+    )
 
 
 def _add_state(commands: _Commands[argparse.ArgumentParser]) -> None:

@@ -1,0 +1,94 @@
+"""What the stretches of vISA text are, as regular expressions that every highlighter knows.
+
+The words are those of the registry and the parser.  The first rule that fits counts; strings and
+comments are closed where they begin, except `/* */`, which may go on over lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from eumu.text import words
+
+
+class Part(Enum):
+    """A part of speech, with its names in Pygments and in TextMate grammars."""
+
+    COMMENT = "Comment.Single", "comment.line.double-slash"
+    BLOCK = "Comment.Multiline", "comment.block"
+    STRING = "Literal.String.Double", "string.quoted.double"
+    LABEL = "Name.Label", "entity.name.label"
+    DIRECTIVE = "Keyword.Declaration", "keyword.other.directive"
+    INSTRUCTION = "Keyword", "keyword.operator.word.mnemonic"
+    MODIFIER = "Name.Decorator", "storage.modifier"
+    MASK = "Keyword.Pseudo", "constant.language.mask"
+    KEY = "Name.Attribute", "entity.other.attribute-name"
+    TYPE = "Keyword.Type", "storage.type"
+    PREDEFINED = "Name.Builtin", "variable.language"
+    NUMBER = "Literal.Number", "constant.numeric"
+    NAME = "Name.Variable", "variable.other"
+    OPERATOR = "Operator", "keyword.operator"
+    PUNCTUATION = "Punctuation", "punctuation.separator"
+
+    @property
+    def pygments(self) -> str:
+        return self.value[0]
+
+    @property
+    def textmate(self) -> str:
+        return self.value[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A pattern and what it matches."""
+
+    part: Part
+    pattern: str
+
+
+def _any(found: Iterable[str]) -> str:
+    """A pattern for one of some words, the longest first."""
+    return "(?:" + "|".join(sorted(map(_plain, found), key=lambda w: (-len(w), w))) + ")"
+
+
+def _plain(word: str) -> str:
+    return word.replace(".", r"\.")
+
+
+_IDENTIFIER: Final = r"[A-Za-z_$@?][\w$@?]*"
+_HEAD: Final = r"^[ \t]*"
+_WORDS: Final = r"(?![\w$@?])"
+
+BLOCK_BEGIN: Final = r"/\*"
+BLOCK_END: Final = r"\*/"
+
+
+def rules() -> list[Rule]:
+    """The rules in order; block comments come before them."""
+    models = ("flat", "bti", "ss", "bss", "arg")
+    attributes = (*words.KERNEL_ATTRIBUTES, *words.VARIABLE_ATTRIBUTES)
+    return [
+        Rule(Part.COMMENT, r"//[^\n]*"),
+        Rule(Part.STRING, r'"(?:[^"\\\n]|\\.)*"'),
+        Rule(Part.LABEL, r"^[A-Za-z_$@?][\w$@?\-]*(?=:)"),
+        Rule(Part.DIRECTIVE, rf"{_HEAD}\.(?:{_any(words.DIRECTIVES)}|implicit_\w+)\b"),
+        Rule(Part.DIRECTIVE, rf"{_HEAD}{_any(words.STATEMENTS)}\b"),
+        Rule(Part.KEY, rf"\b{_any((*words.DECLARATION_KEYS, 'offset', 'size'))}(?=[ \t]*=)"),
+        Rule(Part.KEY, rf"\b{_any(attributes)}{_WORDS}"),
+        Rule(Part.TYPE, rf"(?<=type=){_any(words.VARIABLE_TYPES)}{_WORDS}"),
+        Rule(Part.TYPE, rf":(?:{_any(words.TYPE_NAMES)}{_WORDS}|[A-Za-z]\w*)"),
+        Rule(Part.MODIFIER, rf"\.{_any(words.all_sub_words())}{_WORDS}"),
+        Rule(Part.MASK, rf"(?<=\(){_any(words.MASKS)}(?=[ \t]*[,)])"),
+        Rule(Part.MODIFIER, rf"\b{_any(models)}(?=[ \t]*[\[(])"),
+        Rule(Part.PREDEFINED, rf"{_any((*words.PREDEFINED_NAMES, '%sizeof'))}{_WORDS}"),
+        Rule(Part.INSTRUCTION, rf"\b{_any(words.mnemonics())}{_WORDS}"),
+        Rule(Part.NUMBER, r"\b0[xX][0-9a-fA-F]+"),
+        Rule(Part.NUMBER, r"\b\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)?"),
+        Rule(Part.NAME, _IDENTIFIER),
+        Rule(Part.OPERATOR, r"<<|>>|[-+*/%&|^~!=]"),
+        Rule(Part.PUNCTUATION, r"[][(){}<>,;:.\\]"),
+    ]
