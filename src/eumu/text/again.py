@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from eumu.errors import Diagnostic, Source
+from eumu.errors import Diagnostic, Source, Span
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.variables import Declared
 from eumu.isa.spec import Names, Opcode
@@ -20,6 +20,7 @@ from eumu.program import Inst, Module, ScopeMark
 from eumu.text.draft import Draft
 from eumu.text.parser import Parser, Statement, in_order
 
+_DECLARATION: Final = re.compile(r"[ \t]*(\.)decl(?!\w)")
 _WORDS: Final = re.compile(r"%?[A-Za-z_]\w*", re.ASCII)
 
 # Words of a statement and what they named, None where that was nothing.
@@ -78,7 +79,8 @@ def parse_again(
 
 class _Parser(Parser):
     def __init__(self, source: Source, grf_bytes: int | None, memory: Memory) -> None:
-        super().__init__(source, grf_bytes, statements=[])
+        self._statements: list[Statement] = []
+        super().__init__(source, grf_bytes, self._statements)
         self._memory = memory
         self._old = {text: list(reversed(d)) for text, d in memory.declarations.items()}
         self._instructions_read: dict[str, list[_Instruction]] = {}
@@ -98,22 +100,26 @@ class _Parser(Parser):
     # ---- instructions
 
     def _statement(self, cursor: Cursor) -> None:
-        draft = self._draft
+        draft, text = self._draft, cursor.text
         if draft is not None and type(cursor) is Cursor:
-            for known in self._memory.instructions.get(cursor.text, ()):
+            for known in self._memory.instructions.get(text, ()):
                 if known.where == self._where or _still_means(known.meaning, draft.names):
                     self._again(known, cursor, draft)
                     return
+            if text in self._old and (start := _DECLARATION.match(text)):
+                cursor.pos = start.end()
+                self._keep(self._declaration(cursor), cursor, start.start(1))
+                return
         super()._statement(cursor)
 
     def _again(self, known: _Instruction, cursor: Cursor, draft: Draft) -> None:
         known.where = self._where
-        self._remember(cursor.text, known)
-        span = cursor.span(known.start, len(cursor.text))
+        text, line = cursor.text, cursor.line
+        self._remember(text, known)
+        span = Span(self.source, line, known.start + 1, line, len(text) + 1)
         inst = Inst(known.opcode, known.operands, span)
         draft.body.append(inst)
-        assert self.statements is not None
-        self.statements.append(Statement(inst, span))
+        self._statements.append(Statement(inst, span))
 
     def _remember(self, text: str, known: _Instruction) -> None:
         same = self._instructions_read.setdefault(text, [])

@@ -82,7 +82,7 @@ def statements(source: Source, code: str) -> Iterator[Cursor]:
         first = number
         text = lines[number]
         number += 1
-        if not _continues(text):
+        if not (text.endswith("\\") and _continues(text)):
             if statement := text.rstrip(_BLANKS):
                 yield Cursor(source, first + 1, statement)
             continue

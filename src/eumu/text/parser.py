@@ -188,7 +188,8 @@ class Parser:
 
     def _keep(self, read: Read, cursor: Cursor, start: int) -> None:
         if self.statements is not None:
-            self.statements.append(Statement(read, cursor.span(start)))
+            own = read.span if isinstance(read, Inst) else None
+            self.statements.append(Statement(read, own or cursor.span(start)))
 
     def _check_version(self, cursor: Cursor) -> None:
         self._first = False

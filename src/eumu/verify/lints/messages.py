@@ -18,8 +18,10 @@ from eumu.program import Inst
 from eumu.verify.dataflow import Facts
 from eumu.verify.effects import Effect
 from eumu.verify.rules import Finding, On, rule
+from eumu.verify.subject import Subject
 
 _KILOBYTE: Final = 1024
+_ENDLESS: Final = 1 << 62
 
 
 @rule(
@@ -31,25 +33,27 @@ _KILOBYTE: Final = 1024
 )
 def operand_reach(facts: Facts) -> Iterator[Finding]:
     """What the meaning touches beyond the region: payloads, second halves of results."""
-    graph = facts.graph
-    for inst, effect in zip(graph.instructions, graph.effects, strict=True):
-        for verb, touches in (("reads", effect.reads), ("writes", effect.writes)):
+    graph, subject = facts.graph, facts.subject
+    sizes: dict[Declared, int] = {}
+    for inst, (reads, writes, _) in zip(graph.instructions, graph.effects, strict=True):
+        for verb, touches in (("reads", reads), ("writes", writes)):
             for declared, mask in touches:
-                yield from _beyond(facts, inst, verb, declared, mask)
+                size = sizes.get(declared)
+                if size is None:
+                    size = sizes[declared] = _size(subject, declared)
+                if mask.bit_length() > size:
+                    yield Finding(
+                        f"{inst.opcode} {verb} up to byte {mask.bit_length() - 1} of"
+                        f" '{declared.name}', which has {size} bytes",
+                        span=inst.span,
+                    )
 
 
-def _beyond(
-    facts: Facts, inst: Inst, verb: str, declared: Declared, mask: int
-) -> Iterator[Finding]:
-    if not isinstance(declared, Variable) or declared.name == "%null":
-        return
-    size = facts.subject.size(declared)
-    if mask.bit_length() > size:
-        yield Finding(
-            f"{inst.opcode} {verb} up to byte {mask.bit_length() - 1} of '{declared.name}', which"
-            f" has {size} bytes",
-            span=inst.span,
-        )
+def _size(subject: Subject, declared: Declared) -> int:
+    """Bytes that may be touched."""
+    if isinstance(declared, Variable) and declared.name != "%null":
+        return subject.size(declared)
+    return _ENDLESS
 
 
 @rule(
