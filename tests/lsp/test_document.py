@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
@@ -14,6 +15,7 @@ from eumu.platforms import platform
 from eumu.text import words
 from eumu.text.parser import Parser, Source
 from text.corpus import compiled
+from text.test_fuzz import MUTATIONS
 
 TEXT = """\
 .version 4.1
@@ -245,6 +247,37 @@ def test_words_of_compiled_programs(device: str, name: str) -> None:
         assert len(spans) == used.count(name), name
         for span in spans:
             assert document.definition(span.line - 1, span.column - 1) == spans[0]
+
+
+# ---- texts in any state
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_damaged_texts_are_answered(seed: int) -> None:
+    """No text and no place makes a question fail; what is named is where it is said to be."""
+    chance = random.Random(seed)
+    named = 0
+    for _ in range(60):
+        text = TEXT
+        for _ in range(chance.choice((1, 2, 8))):
+            text = chance.choice(MUTATIONS)(text, chance)
+        document = opened(text)
+        document.formatted()
+        for _ in range(12):
+            line = chance.randrange(len(document.lines) + 2)
+            length = len(document.lines[line]) if line < len(document.lines) else 0
+            column = chance.randrange(length + 3)
+            document.hover(line, column)
+            complete(document, line, column)
+            word = document.word(line, column)
+            found = document.uses(line, column, declaration=True)
+            if word is not None and word.names is not None:
+                named += 1
+                assert (word.line + 1, word.column + 1) in [(s.line, s.column) for s in found]
+            for span in found:
+                at_line = document.lines[span.line - 1]
+                assert word and at_line[span.column - 1 : span.end_column - 1] == word.text
+    assert named > 50
 
 
 # ---- the words

@@ -65,6 +65,19 @@ def test_diagnostics_as_one_types(server: Client) -> None:
     assert "exec-size" in {d["code"] for d in found if d["severity"] == 1}
 
 
+def test_only_the_last_of_many_changes_counts(server: Client) -> None:
+    server.open(TEXT)
+    for version in range(2, 12):
+        changes = [{"text": TEXT + "  frobnicate\n" * version}]
+        document = {"uri": URI, "version": version}
+        server.notify(
+            "textDocument/didChange", {"textDocument": document, "contentChanges": changes}
+        )
+    shown = server.at("textDocument/hover", 5, 4)  # asked at once, answered of the last text
+    assert "vISA ADD" in shown["contents"]["value"]
+    assert len(server.diagnostics(URI, 11)) == 1 + 11
+
+
 def test_what_is_published_is_what_check_finds(server: Client) -> None:
     source = compiled("pvc", "atomics")[0].text
     source = source.replace(":d32 ", ":d31 ", 1).replace("type=d ", "type=q ", 3)

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final
 
 from eumu.errors import Diagnostic, EumuError, Source, Span
-from eumu.isa.kinds.variables import Declared, Scope, Variable
+from eumu.isa.kinds.variables import NUMBERED, Declared, Scope, Variable
 from eumu.isa.visa import VISA
 from eumu.manual import page
 from eumu.platforms import Platform
@@ -226,11 +226,14 @@ class Document:
         """Every word that names a variable or label, its declaration first where it is there."""
         kernel = self.place(named.span.line - 1).kernel if named.span else None
         beyond = r"\w$@?\-" if isinstance(named, LabelMark) else r"\w$@?"
-        pattern = re.compile(rf"(?<![\w.:%$@?]){re.escape(named.name)}(?![{beyond}])")
+        # A predefined variable has a number, too.
+        names = [named.name, *(name for name, found in NUMBERED.items() if found is named)]
+        either = "|".join(map(re.escape, names))
+        pattern = re.compile(rf"(?<![\w.:%$@?])(?:{either})(?![{beyond}])")
         source = Source(self.name, self.text)
         for line, place in self._places(0, len(self._code) - 1):
             code = self._code[line]
-            if named.name not in code or kernel not in (None, place.kernel):
+            if kernel not in (None, place.kernel) or not any(name in code for name in names):
                 continue
             for found in pattern.finditer(code):
                 if self._means(named, place, code, found):
@@ -241,7 +244,7 @@ class Document:
             return _is_label(code, found)
         if any(s.start() < found.start() < s.end() for s in _STRING.finditer(code)):
             return False
-        if not _names(code, found.start(), found[0]) or place.scope.find(named.name) is not named:
+        if not _names(code, found.start(), found[0]) or place.scope.find(found[0]) is not named:
             return False
         return not (named.name in self.labels(place.kernel) and _is_label(code, found))
 

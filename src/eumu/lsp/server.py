@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 from collections.abc import Iterable
@@ -25,6 +26,7 @@ from eumu.text.parser import Directive
 __all__ = ["serve"]
 
 _log = logging.getLogger(__name__)
+_PAUSE: Final = 0.01  # seconds that a check waits for the next keystroke, which makes it needless
 
 _SEVERITIES: Final = {
     Severity.ERROR: lsp.DiagnosticSeverity.Error,
@@ -54,18 +56,32 @@ class Server(LanguageServer):
         )
         self.device = device
         self.documents: dict[str, Document] = {}
+        self._changed: dict[str, tuple[int, str]] = {}  # not checked yet
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """A request that cannot be read or answered is logged, and the server goes on."""
         _log.error("%s: %s", type(error).__name__, error)
 
     def document(self, uri: str) -> Document:
-        """An open document; what is not open is empty."""
+        """An open document as it is now; what is not open is empty."""
+        self.settle(uri)
         found = self.documents.get(uri)
         if found is None:
             found = Document(to_fs_path(uri) or uri, self.device)
             found.update("")
         return found
+
+    def change(self, uri: str, version: int, text: str) -> None:
+        """A new text; it is checked when no newer one comes or somebody asks about it."""
+        self._changed[uri] = version, text
+        asyncio.get_running_loop().call_later(_PAUSE, self.settle, uri, version)
+
+    def settle(self, uri: str, version: int | None = None) -> None:
+        """Check a changed text, if it is still the one of a version."""
+        changed = self._changed.get(uri)
+        if changed is not None and version in (None, changed[0]):
+            del self._changed[uri]
+            self.update(uri, *changed)
 
     def update(self, uri: str, version: int | None, text: str) -> None:
         """Check a text and say what is wrong with it."""
@@ -78,6 +94,7 @@ class Server(LanguageServer):
     def close(self, uri: str) -> None:
         """Forget a document."""
         self.documents.pop(uri, None)
+        self._changed.pop(uri, None)
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
     # ---- from our places to the editor's and back
@@ -141,7 +158,7 @@ def make(device: Platform) -> Server:
     def did_change(ls: Server, params: lsp.DidChangeTextDocumentParams) -> None:
         changed = params.text_document
         text = ls.workspace.get_text_document(changed.uri).source
-        ls.update(changed.uri, changed.version, text)
+        ls.change(changed.uri, changed.version, text)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(ls: Server, params: lsp.DidCloseTextDocumentParams) -> None:
