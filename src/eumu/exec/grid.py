@@ -59,7 +59,8 @@ class Payload:
 
     `r0` has the constant dwords of the header; the engine sets dword 1, 6, 7 to the group id
     x, y, z, and bits 7:0 of dword 2 to the number of the thread in its group if `numbers_threads`.
-    `local_id_offset` is None when the kernel takes no local ids.
+    `local_id_offset` is None when the kernel takes no local ids.  With `rows` the payload of each
+    thread of the grid is given as it is, header and all.
     """
 
     r0: tuple[int, ...]
@@ -68,6 +69,7 @@ class Payload:
     cross_thread_offset: int
     cross_thread: bytes = field(repr=False)
     numbers_threads: bool = False
+    rows: tuple[bytes, ...] | None = field(default=None, repr=False)
 
     @property
     def size(self) -> int:
@@ -79,7 +81,8 @@ class Grid:
     """One launch.  Group (x, y, z) runs `threads_per_group` threads of `function.width` lanes.
 
     Lane k of thread t is work item t*width+k of the group, x fastest; the last thread of a group
-    has only the lanes that exist.  `fuel` bounds the instructions that one thread may run.
+    has only the lanes that exist; with `masks`, each thread of a group has the lanes that are set.
+    `fuel` bounds the instructions that one thread may run.
     """
 
     function: Function
@@ -93,6 +96,12 @@ class Grid:
     fuel: int = 1 << 32
     seed: int = 0
     state: StatePointers | None = None
+    masks: tuple[int, ...] | None = None
+
+    @property
+    def has_own_threads(self) -> bool:
+        """Whether threads have payloads or lanes of their own: only the interpreter runs these."""
+        return self.payload.rows is not None or self.masks is not None
 
     @property
     def groups(self) -> int:

@@ -122,6 +122,9 @@ def follows_memory(function: Function) -> bool:
 
 def existing_lanes(grid: Grid) -> Mask:
     """Lanes that have a work item, bool[threads_per_group, width]."""
+    if grid.masks is not None:
+        lanes = range(grid.function.width)
+        return np.array([[bool(mask >> k & 1) for k in lanes] for mask in grid.masks])
     items = np.arange(grid.threads_per_group * grid.function.width)
     return (items < prod(grid.local_size)).reshape(grid.threads_per_group, -1)
 
@@ -129,6 +132,9 @@ def existing_lanes(grid: Grid) -> Mask:
 def thread_payloads(grid: Grid, first_group: int, groups: int) -> NDArray[np.uint8]:
     """The payload of every thread of the groups, uint8[threads, payload.size]."""
     payload, per_group = grid.payload, grid.threads_per_group
+    if payload.rows is not None:
+        given = payload.rows[first_group * per_group : (first_group + groups) * per_group]
+        return np.array([np.frombuffer(row, np.uint8) for row in given])
     rows = np.zeros((groups, per_group, payload.size), np.uint8)
     rows[:, :, payload.cross_thread_offset :] = list(payload.cross_thread)
     header = np.zeros((groups, len(payload.r0)), np.uint32)

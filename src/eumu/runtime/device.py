@@ -272,8 +272,8 @@ class Device:
     def run(self, grid: Grid, snapshot: Snapshot | None = None) -> tuple[RunStats, str]:
         """Run a grid to its end; what was counted, and the engine that ran it.
 
-        With an observer it is the interpreter, and so it is for a launch that is to be stopped
-        (`Preempted` has what is left) or was (`snapshot`).
+        With an observer it is the interpreter, also for threads with payloads of their own, and for
+        a launch that is to be stopped (`Preempted` has what is left) or was (`snapshot`).
         """
         name = self._engine
         if grid.fuel == DEFAULT_FUEL["jit"] and (snapshot or self._preempt_after is not None):
@@ -281,8 +281,8 @@ class Device:
         if snapshot is not None or self._preempt_after is not None:
             return self._preempted_run(grid, snapshot)
         function = grid.function
-        is_watched = self.memory.observer is not None
-        if name == "jit" and not is_watched and id(function) not in self._refused:
+        is_slow = self.memory.observer is not None or grid.has_own_threads
+        if name == "jit" and not is_slow and id(function) not in self._refused:
             try:
                 return self._get("jit").run(grid, self._host(grid)), name
             except Unsupported as reason:

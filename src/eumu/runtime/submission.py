@@ -39,7 +39,7 @@ from eumu.exec.state import existing_lanes, thread_payloads
 from eumu.runtime.device import Device
 from eumu.runtime.heaps import buffer_state
 
-__all__ = ["Submission", "grids_of"]
+__all__ = ["Submission", "grid_of_walker", "grids_of", "known_kernel"]
 
 _GRF: Final = 32
 _MOST_THREADS: Final = 64  # of a group: the width counter of GPGPU_WALKER
@@ -117,7 +117,7 @@ def grids_of(device: Device, address: int) -> tuple[list[Grid], list[Diagnostic]
     def take(job: WalkerJob | MediaJob) -> bool:
         if isinstance(job, MediaJob):
             raise Unsupported(f"{job.command}: threads of the media pipeline have no kernel here")
-        found.append(_grid(device, bus, job))
+        found.append(grid_of_walker(device, bus, job))
         return True
 
     streamer = Streamer(bus, take)
@@ -290,9 +290,14 @@ def _scratch_code(size: int) -> int:
 # ---- and back
 
 
-def _grid(device: Device, bus: MemoryBus, job: WalkerJob) -> Grid:
+def known_kernel(device: Device, address: int) -> Grid | None:
+    """A launch of the kernel whose code a submission has put at an address."""
+    return _CODE.get(device, {}).get(address)
+
+
+def grid_of_walker(device: Device, bus: MemoryBus, job: WalkerJob) -> Grid:
     """The grid of a job; LaunchError or Unsupported for what no kernel here can be given."""
-    pattern = _CODE.get(device, {}).get(job.kernel)
+    pattern = known_kernel(device, job.kernel)
     if pattern is None:
         raise LaunchError(f"no kernel of this device starts at {job.kernel:#x}")
     if job.simd != pattern.function.width:

@@ -160,6 +160,8 @@ def specialise(grid: Grid) -> Special:
     payload, width = grid.payload, grid.function.width
     if width > 64:
         raise Unsupported(f"{width} lanes a thread in the fast engine")
+    if grid.has_own_threads:
+        raise Unsupported("threads with a payload or lanes of their own in the fast engine")
     full = prod(grid.local_size) % width == 0
     shapes: tuple[Shape | None, ...] = ()
     if full and payload.local_id_offset is not None:

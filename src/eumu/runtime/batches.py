@@ -1,0 +1,247 @@
+"""Runs command buffers from device memory: what a driver submits, kernels and all.
+
+A kernel that a launch has put there (`Kernel.submit`) runs as that kernel.  At any other Kernel
+Start Pointer memory holds native Gen9 code, and that runs: threads of GPGPU_WALKER with the masks,
+constants and group ids that the command gives, and threads of the media pipeline one after the
+other, in dispatch order.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from eumu.device.commands import (
+    CommandError,
+    MediaJob,
+    MediaThread,
+    MemoryBus,
+    Stop,
+    Streamer,
+    WalkerJob,
+)
+from eumu.device.commands.jobs import Bases
+from eumu.device.memory import Memory
+from eumu.device.state.fields import StateError
+from eumu.device.state.sampler import BindingTableState
+from eumu.device.state.surface import SurfaceState, SurfaceType
+from eumu.errors import Diagnostic, LaunchError
+from eumu.exec.grid import BufferSurface, Grid, Payload, StatePointers
+from eumu.ir import Function
+from eumu.runtime.device import DEFAULT_FUEL, Device
+from eumu.runtime.submission import grid_of_walker, known_kernel
+
+__all__ = ["BatchReport", "CommandQueue"]
+
+_GRF: Final = 32
+_MOST_CODE: Final = 1 << 20  # bytes of a kernel
+_MOST_THREADS: Final = 1 << 16  # of native code in one command
+_MEDIA_SIMD: Final = 32
+_ENTRIES: Final = 240
+
+
+@dataclass(slots=True)
+class BatchReport:
+    """What a batch did: why it stopped, what the rules found, and the runs of its commands."""
+
+    stop: Stop
+    findings: list[Diagnostic] = field(default_factory=list)
+    threads: int = 0
+    groups: int = 0
+    instructions: int = 0
+    commands: list[str] = field(default_factory=list)
+
+
+class CommandQueue:
+    """A hardware context: it keeps its state from batch to batch.
+
+    `per_thread_first` says where the constants of one thread stand in its registers: before those
+    of all threads, as Intel's compiler has them, or behind, as in Mesa.
+    """
+
+    def __init__(self, device: Device, *, per_thread_first: bool = True) -> None:
+        if device.platform.generation != "gen9":
+            raise LaunchError(f"{device.platform} does not have the commands of Gen9")
+        self.device, self.per_thread_first = device, per_thread_first
+        self._bus = MemoryBus(device.memory)
+        self._streamer = Streamer(self._bus, self._dispatch)
+        self._functions: dict[tuple[bytes, int, int], Function] = {}
+        self._report = BatchReport(Stop.END)
+
+    @property
+    def context(self) -> Any:
+        """State base addresses, registers, what is loaded: what a context switch would save."""
+        return self._streamer.context
+
+    def submit(self, address: int) -> BatchReport:
+        """Run the batch at a device address to its end, or to a semaphore that is not signalled."""
+        self._streamer.context.at = address
+        self._streamer.context.returns.clear()
+        return self.resume()
+
+    def resume(self) -> BatchReport:
+        """Go on where the last batch stopped."""
+        seen = len(self._streamer.findings)
+        report = self._report = BatchReport(Stop.END)
+        report.stop = self._streamer.run()
+        report.findings = list(self._streamer.findings[seen:])
+        return report
+
+    def preempt(self) -> None:
+        """Stop at the next command where preemption is possible."""
+        self._streamer.preempt_wanted = True
+
+    # ---- dispatch
+
+    def _dispatch(self, job: WalkerJob | MediaJob) -> bool:
+        name = job.command if isinstance(job, MediaJob) else "GPGPU_WALKER"
+        self._report.commands.append(name)
+        for grid in self._grids(job):
+            stats, _ = self.device.run(grid)
+            self._report.instructions += stats.instructions
+            self._report.threads += stats.threads
+            self._report.groups += stats.groups
+        return True
+
+    def _grids(self, job: WalkerJob | MediaJob) -> Iterator[Grid]:
+        if isinstance(job, MediaJob):
+            yield from self._media(job)
+        elif known_kernel(self.device, job.kernel) is not None:
+            yield grid_of_walker(self.device, self._bus, job)
+        elif job.groups:
+            yield self._walker(job)
+
+    def _walker(self, job: WalkerJob) -> Grid:
+        """Native code, each thread with a payload of its own."""
+        if job.groups * job.threads > _MOST_THREADS:
+            raise LaunchError(
+                f"GPGPU_WALKER starts {job.groups * job.threads} threads of native code;"
+                f" {_MOST_THREADS} are possible"
+            )
+        rows = []
+        for z in range(job.first[2], job.last[2]):
+            for y in range(job.first[1], job.last[1]):
+                for x in range(job.first[0], job.last[0]):
+                    rows += [self._row(job, (x, y, z), t) for t in range(job.threads)]
+        function = self._function(job.kernel, job.simd, len(rows[0]))
+        masks = tuple(job.lanes(t) for t in range(job.threads))
+        counts = (b - a for a, b in zip(job.first, job.last, strict=True))
+        x, y, z = counts
+        return self._grid(job, function, rows, (x, y, z), masks)
+
+    def _row(self, job: WalkerJob, group: tuple[int, int, int], thread: int) -> bytes:
+        """The payload of one thread: header, then constants in the order of this queue."""
+        header = [0] * 8
+        header[1], header[6], header[7] = group
+        header[2] = thread & 0xFF
+        pieces = [job.per_thread[thread], job.cross_thread]
+        if not self.per_thread_first:
+            pieces.reverse()
+        return _header(header, job) + b"".join(pieces)
+
+    def _media(self, job: MediaJob) -> Iterator[Grid]:
+        """Media threads run one by one, so that each comes behind those that it waits for."""
+        for thread in job.threads:
+            data = thread.data + bytes(-len(thread.data) % _GRF)
+            row = _header(_media_header(thread), job) + data
+            function = self._function(job.kernel, _MEDIA_SIMD, len(row))
+            yield self._grid(job, function, [row], (1, 1, 1), ((1 << _MEDIA_SIMD) - 1,))
+
+    def _grid(
+        self,
+        job: WalkerJob | MediaJob,
+        function: Function,
+        rows: Sequence[bytes],
+        groups: tuple[int, int, int],
+        masks: tuple[int, ...],
+    ) -> Grid:
+        descriptor, bases = job.descriptor, job.bases
+        code = int(descriptor.shared_local_memory_size)
+        return Grid(
+            function=function,
+            group_count=groups,
+            local_size=(function.width * len(masks), 1, 1),
+            payload=Payload((0,) * 8, None, 0, len(rows[0]), b"", rows=tuple(rows)),
+            surfaces=_surfaces(self.device, self._bus, bases, descriptor.binding_table_pointer),
+            slm_bytes=512 << code if code else 0,
+            scratch_bytes=job.scratch[1] if job.scratch[0] else 0,
+            fuel=DEFAULT_FUEL["interp"],
+            state=_pointers(job),
+            masks=masks,
+        )
+
+    def _function(self, address: int, simd: int, payload: int) -> Function:
+        """The code at an address, lowered; the same bytes are the same function."""
+        from eumu import native
+        from eumu.lower_native import lower
+
+        code = _code(self.device.memory, self._bus, address)
+        key = code, simd, payload
+        if key not in self._functions:
+            program = native.decode(code, self.device.platform, f"code_{address:x}")
+            self._functions[key] = lower(program, simd, payload)
+        return self._functions[key]
+
+
+def _code(memory: Memory, bus: MemoryBus, address: int) -> bytes:
+    """Bytes from an address on to the end of the allocation, without the zeros at its end."""
+    starts, ends = memory.extents()
+    k = int(starts.searchsorted(address, side="right")) - 1
+    if k < 0 or address >= int(ends[k]):
+        raise CommandError(
+            f"the Kernel Start Pointer leads to {address:#x}: {memory.describe(address)}",
+            "Kernel Start Pointer",
+        )
+    size = min(int(ends[k]) - address, _MOST_CODE)
+    code = bus.read(address, size, "the instruction cache").rstrip(b"\0")
+    if not code:
+        raise CommandError(f"no code is at {address:#x}, only zeros", "Kernel Start Pointer")
+    return code + bytes(-len(code) % 16)
+
+
+def _header(words: Sequence[int], job: WalkerJob | MediaJob) -> bytes:
+    """r0, with what it has for every thread: tables, and where scratch space is."""
+    full = list(words)
+    full[3] |= job.descriptor.sampler_state_pointer & ~31
+    full[4] |= job.descriptor.binding_table_pointer & ~31
+    return struct.pack("<8I", *full)
+
+
+def _media_header(thread: MediaThread) -> list[int]:
+    """The header's words of a media thread: its coordinates, and its group if it has one."""
+    words = [0] * 8
+    words[1] = thread.x | thread.y << 16
+    words[2] = thread.color << 16
+    if thread.group is not None:
+        words[6] = thread.group
+    return words
+
+
+def _pointers(job: WalkerJob | MediaJob) -> StatePointers:
+    return StatePointers(
+        job.bases.surface,
+        job.bases.dynamic,
+        job.bases.bindless,
+        job.descriptor.binding_table_pointer,
+        job.descriptor.sampler_state_pointer,
+    )
+
+
+def _surfaces(device: Device, bus: MemoryBus, bases: Bases, table: int) -> dict[int, BufferSurface]:
+    """The raw buffers of a binding table: entries up to the first that leads nowhere."""
+    found = {}
+    for index in range(_ENTRIES):
+        try:
+            entry = BindingTableState.decode(
+                bus.read(bases.surface + table + 4 * index, 4, "the binding table")
+            )
+            at = bases.surface + entry.surface_state_pointer
+            state = SurfaceState.decode(bus.read(at, 64, "a surface state"))
+        except (CommandError, StateError):
+            break
+        if state.surface_type is SurfaceType.BUFFER and state.surface_base_address:
+            size = (state.width | state.height << 7 | state.depth << 21) + 1
+            found[index] = BufferSurface(state.surface_base_address, size, device.strict_bounds)
+    return found

@@ -1,0 +1,249 @@
+"""Batches run from device memory with the native code that lies there, as a driver submits them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eumu
+from eumu import zebin
+from eumu.device.commands import (
+    Command,
+    CommandError,
+    Packet,
+    Stop,
+    encode,
+    gpgpu,
+    media,
+    mi,
+    packets,
+    render,
+)
+from eumu.errors import EumuError, LaunchError
+from eumu.exec.state import thread_payloads
+from eumu.runtime.batches import CommandQueue
+from kernels.build import PROGRAMS
+
+
+def native_code(program: str, kernel: str, device: str) -> bytes:
+    elf = next(p for p in PROGRAMS if p.name == program).elf(device)
+    found = zebin.read(elf.read_bytes(), program)
+    return next(k.text for k in found.kernels if k.name == kernel)
+
+
+class Driver:
+    """Puts things into a device's memory and runs batches of them."""
+
+    def __init__(self, device: str) -> None:
+        self.device = eumu.Device(device)
+        self.queue = CommandQueue(self.device)
+        self.kept: list[Any] = []  # arrays live as long as this
+
+    def place(self, data: bytes, name: str) -> int:
+        memory = self.device.memory
+        allocation = memory.allocate(max(4096, -(-len(data) // 4096) * 4096), name)
+        memory.view(allocation)[: len(data)] = list(data)
+        return allocation.start
+
+    def batch(self, *commands: Command | Packet) -> int:
+        return self.place(encode([*commands, mi.MiBatchBufferEnd()]), "a batch")
+
+
+def with_native_code(launch: Any, driver: Driver, code: bytes) -> int:
+    """A submission's batch whose Kernel Start Pointer leads to native code."""
+    base = driver.place(code, "native code")
+    changed = []
+    for placed in packets(launch.bytes):
+        command = placed.packet.command
+        if isinstance(command, render.StateBaseAddress):
+            command = replace(command, instruction_base_address=base)
+        changed.append(Packet(command, placed.packet.inline))
+    return driver.place(encode(changed), "a batch")
+
+
+def saxpy(driver: Driver, n: int = 256, group: int = 64) -> tuple[Any, Any, Callable[[], Any]]:
+    x = driver.device.array(np.arange(n, dtype=np.float32))
+    driver.kept.append(x)
+    y = driver.device.array(np.ones(n, np.float32))
+    name = driver.device.platform.ocloc
+    kernel = eumu.load(next(p for p in PROGRAMS if p.name == "saxpy").elf(name))["saxpy"]
+    return x, y, lambda: kernel.submit(driver.device, (n,), (group,), [x, y, 2.0], level="native")
+
+
+@pytest.mark.parametrize("device", ["apl", "skl"])
+@pytest.mark.parametrize("n", [256, 200])
+def test_a_walker_runs_the_code_in_memory(device: str, n: int) -> None:
+    driver = Driver(device)
+    _, y, submit = saxpy(driver, n, 50 if n == 200 else 64)
+    launch = submit()
+    address = with_native_code(launch, driver, native_code("saxpy", "saxpy", device))
+    report = driver.queue.submit(address)
+    assert (report.stop, report.commands, report.findings) == (Stop.END, ["GPGPU_WALKER"], [])
+    assert report.groups == 4
+    assert (y.numpy() == 1 + 2 * np.arange(n)).all()
+
+
+def test_barriers_and_shared_local_memory() -> None:
+    driver = Driver("apl")
+    x = driver.device.array(np.ones(512, np.float32))
+    out = driver.device.array(np.zeros(4, np.float32))
+    elf = next(p for p in PROGRAMS if p.name == "reduce").elf("apl")
+    kernel = eumu.load(elf)["reduce"]
+    arguments = [x, out, eumu.Local(512)]
+    launch = kernel.submit(driver.device, (512,), (128,), arguments, level="native")
+    address = with_native_code(launch, driver, native_code("reduce", "reduce", "apl"))
+    driver.queue.submit(address)
+    assert (out.numpy() == 128).all()
+
+
+def test_a_submission_runs_as_its_kernel() -> None:
+    driver = Driver("skl")
+    _, y, submit = saxpy(driver)
+    launch = submit()
+    assert driver.queue.submit(launch.batch).groups == 4
+    assert (y.numpy() == 1 + 2 * np.arange(256)).all()
+
+
+def test_walkers_may_start_anywhere() -> None:
+    """Groups 1 and 2 of four: Thread Group ID Starting X."""
+    driver = Driver("apl")
+    _, y, submit = saxpy(driver)
+    launch = submit()
+    first = with_native_code(launch, driver, native_code("saxpy", "saxpy", "apl"))
+    changed = []
+    for placed in packets(driver.queue._bus.read(first, launch.size, "a test")):
+        command = placed.packet.command
+        if isinstance(command, gpgpu.GpgpuWalker):
+            command = replace(command, thread_group_id_starting_x=1, thread_group_id_x_dimension=3)
+        changed.append(Packet(command, placed.packet.inline))
+    driver.queue.submit(driver.place(encode(changed), "a batch"))
+    middle = (np.arange(256) >= 64) & (np.arange(256) < 192)
+    assert (y.numpy() == 1 + 2 * np.arange(256) * middle).all()
+
+
+def media_start(driver: Driver, group: int = 64) -> tuple[Any, list[Command]]:
+    """Saxpy's native code as a kernel of media threads: its payload is the CURBE, and the group id
+    that it reads from r0.1 is the thread's coordinate."""
+    _, y, submit = saxpy(driver, 4 * group, group)
+    grid = submit().grid()
+    row = thread_payloads(replace(grid, group_count=(1, 1, 1)), 0, 1)[0].tobytes()[32:]
+    row += bytes(-len(row) % 32)
+    code = driver.place(native_code("saxpy", "saxpy", driver.device.platform.ocloc), "native code")
+    surfaces = next(
+        p.packet.command.surface_state_base_address  # type: ignore[attr-defined]
+        for p in packets(submit().bytes)
+        if p.title == "STATE_BASE_ADDRESS"
+    )
+    descriptor = gpgpu.InterfaceDescriptorData(constant_urb_entry_read_length=len(row) // 32)
+    dynamic = driver.place(descriptor.encode().ljust(64, b"\0") + row, "the dynamic state")
+    start = [
+        mi.MiArbOnOff(arbitration_enable=False),
+        render.PipelineSelect(mask_bits=3, pipeline_selection=render.PipelineSelection.MEDIA),
+        render.StateBaseAddress(
+            surface_state_base_address=surfaces,
+            surface_state_base_address_modify_enable=True,
+            dynamic_state_base_address=dynamic,
+            dynamic_state_base_address_modify_enable=True,
+            instruction_base_address=code,
+            instruction_base_address_modify_enable=True,
+        ),
+        render.PipeControl(state_cache_invalidation_enable=True),
+        gpgpu.MediaVfeState(maximum_number_of_threads=10, curbe_allocation_size=len(row) // 32),
+        gpgpu.MediaCurbeLoad(curbe_total_data_length=len(row), curbe_data_start_address=64),
+        gpgpu.MediaInterfaceDescriptorLoad(interface_descriptor_total_length=32),
+    ]
+    return y, start
+
+
+def test_media_objects_run() -> None:
+    driver = Driver("apl")
+    y, start = media_start(driver, group=32)
+    objects = [media.MediaObject(scoreboard_x=x) for x in (0, 2)]
+    report = driver.queue.submit(driver.batch(*start, *objects))
+    assert report.commands == ["MEDIA_OBJECT"] * 2 and report.threads == 2
+    chosen = (np.arange(128) // 32) % 2 == 0
+    assert (y.numpy() == 1 + 2 * np.arange(128) * chosen).all()
+
+
+def test_media_walkers_run() -> None:
+    driver = Driver("apl")
+    y, start = media_start(driver, group=32)
+    walker = media.MediaObjectWalker(
+        **{"block_resolution_x": 3, "block_resolution_y": 1},
+        **{"global_resolution_x": 3, "global_resolution_y": 1},
+        **{"local_inner_loop_unit_x": 1, "global_inner_loop_unit_x": 3},
+    )
+    report = driver.queue.submit(driver.batch(*start, walker))
+    assert report.threads == 3
+    assert (y.numpy() == 1 + 2 * np.arange(128) * (np.arange(128) < 96)).all()
+
+
+def test_a_context_lasts_from_batch_to_batch() -> None:
+    driver = Driver("apl")
+    y, start = media_start(driver, group=32)
+    driver.queue.submit(driver.batch(*start))
+    driver.queue.submit(driver.batch(media.MediaObject(scoreboard_x=1)))
+    assert (y.numpy()[32:64] == 1 + 2 * np.arange(32, 64)).all()
+
+
+def test_preemption_and_semaphores_between_launches() -> None:
+    driver = Driver("apl")
+    _, y, submit = saxpy(driver)
+    walker = [p.packet for p in packets(submit().bytes)][:-1]
+    place = driver.place(bytes(16), "a semaphore")
+    wait = mi.MiSemaphoreWait(
+        semaphore_address=place,
+        semaphore_data_dword=1,
+        compare_operation=mi.CompareOperation.SAD_EQUAL_SDD,
+    )
+    address = driver.batch(wait, *walker, mi.MiArbCheck(), *walker)
+    assert driver.queue.submit(address).stop is Stop.SEMAPHORE
+    assert (y.numpy() == 1).all()
+    driver.device.memory.arena[place - driver.device.memory.base] = 1
+    driver.queue.preempt()
+    assert driver.queue.resume().stop is Stop.PREEMPTED
+    assert driver.queue.resume().stop is Stop.END
+    assert (y.numpy() == 1 + 4 * np.arange(256)).all()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [(0x1000, "Kernel Start Pointer leads to"), (None, "only zeros")],
+)
+def test_pointers_to_no_code(kernel: int | None, message: str) -> None:
+    driver = Driver("apl")
+    _, start = media_start(driver)
+    base = driver.place(b"", "zeros") if kernel is None else kernel
+    start[2] = replace(start[2], instruction_base_address=base)  # type: ignore[call-arg]
+    with pytest.raises(CommandError, match=message):
+        driver.queue.submit(driver.batch(*start, media.MediaObject()))
+
+
+def test_damaged_code_gives_errors_only() -> None:
+    """Bits of the code change; the run ends, or says what is wrong."""
+    rng = np.random.default_rng(3)
+    code = native_code("saxpy", "saxpy", "apl")
+    ended = 0
+    for _ in range(25):
+        driver = Driver("apl")
+        _, start = media_start(driver, group=32)
+        damaged = bytearray(code)
+        for _ in range(2):
+            damaged[rng.integers(len(code))] ^= 1 << int(rng.integers(8))
+        base = driver.place(bytes(damaged), "damaged code")
+        start[2] = replace(start[2], instruction_base_address=base)  # type: ignore[call-arg]
+        try:
+            driver.queue.submit(driver.batch(*start, media.MediaObject()))
+            ended += 1
+        except EumuError as error:
+            assert str(error)
+    assert ended
+
+
+def test_other_platforms() -> None:
+    with pytest.raises(LaunchError, match="Gen9"):
+        CommandQueue(eumu.Device("pvc"))
