@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from eumu.errors import BuildError, Diagnostic, Source, Span, Unsupported
-from eumu.ir import Block, Function, Input, Region, RootKind, Value
+from eumu.ir import Block, Function, Input, Region, Value
 from eumu.ir.passes.modes import fold_modes
 from eumu.ir.verify import check
 from eumu.isa.gen9.machine import Machine
@@ -24,6 +24,7 @@ from eumu.zebin.program import Relocation, RelocationType
 
 _CR0: Final = 0x80
 _PADDING: Final = "illegal"
+_FFTID: Final = 20  # the byte of r0.5, whose low bits are the number of the hardware thread
 
 
 def lower(
@@ -194,19 +195,24 @@ class _Lowering(Machine):
     def _span_of(self, k: int) -> Span | None:
         if k >= len(self._code):
             return None
+        own = self._code[k].span
+        if own is not None:
+            return own
         source = Source(f"{self.program.name or 'code'}.native", self._text)
         return Span(source, k + 1, 1, k + 1, len(_line(self._code[k])) + 1)
 
     def _thread_number(self) -> None:
-        """sr0.0 starts as the number of the hardware thread."""
-        root = self.function.roots.get("%sr0")
-        if root is None:
-            return
-        assert root.kind is RootKind.ARF
+        """sr0.0 and, if the payload is there, bits 8:0 of r0.5 start as the thread's number."""
         first = self.function.blocks[0]
         self.block, self.inst = Block("thread number"), 0
-        number = self.special("hardware_thread", UD)
-        self.write_root(root, Region.scalar(0), number, self.const(BOOL, 1))
+        one = self.const(BOOL, 1)
+        if "%sr0" in self.function.roots:
+            number = self.special("hardware_thread", UD)
+            self.write_root(self.function.roots["%sr0"], Region.scalar(0), number, one)
+        if self.function.inputs:
+            given = self.read(self.file, Region.scalar(_FFTID), UD, 1)
+            number = self.or_(given, self.special("fftid", UD))
+            self.write_root(self.file, Region.scalar(_FFTID), number, one)
         first.ops[:0] = self.block.ops
 
 

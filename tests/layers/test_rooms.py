@@ -31,7 +31,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("exec",),
     ("device",),
     ("runtime",),
-    ("reports", "lsp", "highlight"),
+    ("reports", "lsp", "highlight", "compare"),
     ("cli",),
     ("tools",),
 )

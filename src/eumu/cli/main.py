@@ -55,6 +55,16 @@ example:
       --arg x=arange:float32:1024 --arg y=zeros:float32:1024 --arg a=2.5 --save y=y.npy"""
 
 
+_COMPARE_EPILOG: Final = """\
+An ELF file for apl or skl has both levels. OpenCL C is compiled for apl (or --device) with and
+without optimization, and once for each SIMD width; every level of every build is held against the
+vISA of the first. All arrays are compared. Exit status 1 says that something differs.
+
+example:
+  eumu compare tests/kernels/bin/apl/saxpy.bin --global 64 --arg x=arange:float32:64 \\
+      --arg y=ones:float32:64 --arg a=2.5"""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     paint = Paint.for_stream(sys.stderr)
@@ -114,6 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"eumu {eumu.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     _add_run(commands)
+    _add_compare(commands)
     _add_info(commands)
     _add_check(commands)
     _add_fmt(commands)
@@ -183,6 +194,28 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
     pictures.add_argument("--report", metavar="FILE.html", help="occupancy, lanes, memory: a page")
     pictures.add_argument("--part", metavar="P", help="a product: bxt-3x6, bxt-2x6, skl-gt2")
     pictures.add_argument("--pools", metavar="MAP", help="thread pools by MEDIA_POOL_STATE's map")
+
+
+def _add_compare(commands: _Commands[argparse.ArgumentParser]) -> None:
+    compare = _command(
+        commands,
+        "compare",
+        "run a kernel as vISA and as native Gen9 code, and say where they first disagree",
+        _COMPARE_EPILOG,
+    )
+    _add_program(compare)
+    compare.add_argument("--kernel", metavar="NAME", help="needed if the program has several")
+    size = "X[,Y,Z]"
+    compare.add_argument("--global", dest="global_size", metavar=size, required=True)
+    compare.add_argument("--local", dest="local_size", metavar=size, help="work items of a group")
+    compare.add_argument(
+        "--arg", dest="args", metavar="NAME=VALUE", action="append", default=[], help="as of run"
+    )
+    compare.add_argument("--fuel", metavar="N", help="instructions that one thread may run")
+    compare.add_argument("--rtol", metavar="X", default="0", help="floats may differ by so much")
+    compare.add_argument(
+        "--reduce", action="store_true", help="of source: the shortest that still differs"
+    )
 
 
 def _add_info(commands: _Commands[argparse.ArgumentParser]) -> None:

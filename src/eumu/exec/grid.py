@@ -22,6 +22,8 @@ Dim3 = tuple[int, int, int]
 
 # Engines run fewer threads than this at once; the run-time fact `hardware_thread` tells them apart.
 CONCURRENT_THREADS: Final = 4096
+# The same for functions that know themselves by the fact `fftid`, which has nine bits.
+FFTIDS: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,14 @@ class Grid:
     seed: int = 0
     state: StatePointers | None = None
     masks: tuple[int, ...] | None = None
+
+    @property
+    def most_threads(self) -> int:
+        """How many threads may run at once."""
+        facts = {
+            op.attrs["name"] for b in self.function.blocks for op in b.ops if op.name == "special"
+        }
+        return FFTIDS if "fftid" in facts else CONCURRENT_THREADS
 
     @property
     def has_own_threads(self) -> bool:

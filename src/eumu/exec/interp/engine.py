@@ -69,6 +69,7 @@ class Interpreter:
     def _batch(self, grid: Grid, host: Host) -> int:
         per_group = grid.threads_per_group
         by_lanes = -(-self.batch_lanes // (per_group * grid.function.width))
+        by_number = grid.most_threads // per_group
         by_memory = BATCH_BYTES // max(1, per_group * bytes_per_thread(grid))
         resident = host.preemption.resident if host.preemption is not None else grid.groups
-        return max(1, min(by_lanes, by_memory, grid.groups, resident))
+        return max(1, min(by_lanes, by_number, by_memory, grid.groups, resident))

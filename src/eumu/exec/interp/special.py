@@ -34,6 +34,7 @@ SPECIAL: Final[dict[str, Callable[[Site, Run], Lanes]]] = {
     "timestamp": _timestamp,
     "thread_id": _member,
     "hardware_thread": _hardware_thread,
+    "fftid": _hardware_thread,
     "eu_id": _zero,
     "subslice_id": _zero,
     "slice_id": _zero,

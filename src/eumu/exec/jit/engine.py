@@ -12,7 +12,7 @@ from typing import Any
 
 from eumu.errors import Finding, Unsupported
 from eumu.exec.findings import Notebook
-from eumu.exec.grid import CONCURRENT_THREADS, Grid, RunStats
+from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Host
 from eumu.exec.jit import cache
 from eumu.exec.jit.faults import Report
@@ -120,7 +120,7 @@ class Jit:
     def _workers(self, ready: _Ready, grid: Grid) -> list[Worker]:
         """Memory for as many workers as the grid can use."""
         groups = grid.groups
-        most = min(self.workers, CONCURRENT_THREADS // grid.threads_per_group)
+        most = min(self.workers, grid.most_threads // grid.threads_per_group)
         wanted = max(1, min(most, groups)) if groups * ready.work > _SMALL else 1
         with self._lock:
             taken = [ready.idle.pop() for _ in range(min(wanted, len(ready.idle)))]

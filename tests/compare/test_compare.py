@@ -1,0 +1,170 @@
+"""`eumu compare`: forms that agree, faults planted in native words, sources made shorter."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eumu
+from eumu import native, zebin
+from eumu.cli.compare import differs
+from eumu.cli.main import main
+from eumu.compare import Launch, Side, compare, describe, reduce, sides
+from eumu.native.words import encode_instruction
+from eumu.platforms import platform
+from eumu.zebin import ocloc
+from kernels.build import BIN
+
+SAXPY = BIN / "apl" / "saxpy.bin"
+ARGUMENTS = ["--arg", "x=arange:float32:64", "--arg", "y=ones:float32:64", "--arg", "a=2.5"]
+
+Change = Callable[[native.Instruction], native.Instruction | None]
+
+
+def _launch() -> Launch:
+    def values(device: eumu.Device, kernel: eumu.Kernel) -> dict[str, Any]:
+        x = np.arange(64, dtype=np.float32)
+        return {"x": device.array(x), "y": device.array(np.ones_like(x)), "a": 2.5}
+
+    return Launch("saxpy", (64,), None, values)
+
+
+def with_fault(elf: bytes, change: Change) -> bytes:
+    """The program with the first instruction that `change` changes in the way that it says."""
+    code = zebin.read(elf, "program").kernels[0].text
+    for old in native.decode(code, "apl").instructions:
+        new = change(old)
+        if new is not None:
+            word = encode_instruction(new)
+            assert len(word) == old.size
+            start = elf.index(code) + old.offset
+            return elf[:start] + word + elf[start + old.size :]
+    raise eumu.BuildError("nothing to change")
+
+
+def _set(instruction: native.Instruction, name: str, value: Any) -> native.Instruction:
+    field = instruction.opcode.field(name)
+    assert field is not None
+    operands = list(instruction.operands)
+    operands[field.index] = value
+    return replace(instruction, operands=tuple(operands))
+
+
+def _other_source(instruction: native.Instruction) -> native.Instruction | None:
+    """The second mad reads the register of the first."""
+    if instruction.opcode.mnemonic != "mad" or instruction.operand("exec").offset != 8:
+        return None
+    source = instruction.operand("src1")
+    return _set(instruction, "src1", replace(source, number=source.number - 1))
+
+
+def _other_shift(instruction: native.Instruction) -> native.Instruction | None:
+    """Addresses of the upper sixteen lanes are shifted by one bit more."""
+    if instruction.opcode.mnemonic != "shl" or instruction.operand("exec").offset != 16:
+        return None
+    return _set(instruction, "src1", replace(instruction.operand("src1"), bits=3))
+
+
+def test_the_levels_of_a_program_agree() -> None:
+    first, second = sides(SAXPY)
+    assert (first.label, second.label) == ("visa", "native")
+    assert compare(first, second, _launch()) is None
+
+
+def test_a_wrong_operand_is_found() -> None:
+    first, second = sides(with_fault(SAXPY.read_bytes(), _other_source))
+    found = compare(first, second, _launch())
+    assert found is not None
+    assert (found.array, found.index, found.left, found.right) == ("y", 8, 21.0, 1.0)
+    assert found.count == 16
+    visa, code = found.traces
+    assert visa is not None and code is not None
+    (stored,) = (text for text, is_store in code.lines if is_store)
+    assert stored.startswith("sends (16|M0) null:w r4 r9")
+    assert any(text.startswith("mad (8|M8)") for text, _ in code.lines)
+    (stored,) = (text for text, is_store in visa.lines if is_store)
+    assert stored.startswith("scatter4_scaled.R (M1, 16)")
+    assert "y[8] differs (16 elements differ): 21.0 in visa, 1.0 in native" in describe(found)
+
+
+def test_a_wrong_address_is_found() -> None:
+    """Stores beside the array fault; the array here is larger than what is touched."""
+    launch = _launch()
+
+    def values(device: eumu.Device, kernel: eumu.Kernel) -> dict[str, Any]:
+        x = np.arange(256, dtype=np.float32)
+        return {"x": device.array(x), "y": device.array(np.ones_like(x)), "a": 2.5}
+
+    first, second = sides(with_fault(SAXPY.read_bytes(), _other_shift))
+    found = compare(first, second, replace(launch, values=values))
+    assert found is not None and found.array == "y"
+    assert None in found.traces  # one form stores nothing there
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(SAXPY), "--global", "64", *ARGUMENTS]) == 0
+    assert capsys.readouterr().out == "native is visa\n"
+    bad = tmp_path / "bad.bin"
+    bad.write_bytes(with_fault(SAXPY.read_bytes(), _other_source))
+    assert main(["compare", str(bad), "--global", "64", *ARGUMENTS]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("y[8] differs") and "> sends (16|M0)" in out
+    assert main(["compare", str(bad), "--global", "64", *ARGUMENTS, "--reduce"]) == 2
+    assert "give the kernel as OpenCL C" in capsys.readouterr().err
+
+
+def test_lines_are_left_out_while_the_property_stays() -> None:
+    lines = [f"line {k}" for k in range(40)]
+
+    def still(text: str) -> bool:
+        return "line 7\n" in text and "line 23\n" in text
+
+    assert reduce("\n".join(lines), still) == "line 7\nline 23\n"
+    assert reduce("a\nb", lambda text: False) == "a\nb\n"
+
+
+SOURCE = """\
+kernel void k(global const uint *x, global uint *y) {
+    uint i = get_global_id(0);
+    uint v = x[i];
+    v = v * 3 + 1;
+    v = v >> 2;
+    v = v ^ 0x55;
+    v = v + i;
+    y[i] = v;
+}
+"""
+
+
+def _exclusive_becomes_inclusive(instruction: native.Instruction) -> native.Instruction | None:
+    """A compiler that takes `or` for `xor`."""
+    if instruction.opcode.mnemonic != "xor":
+        return None
+    (other,) = native.parse("or (8|M0) r1.0<1>:d r1.0<8;8,1>:d r2.0<8;8,1>:d").instructions
+    return replace(instruction, opcode=other.opcode, compacted=instruction.compacted)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("ocloc") is None, reason="ocloc is not installed")
+def test_a_source_is_reduced_to_what_the_compiler_does_wrong(tmp_path: Path) -> None:
+    def values(device: eumu.Device, kernel: eumu.Kernel) -> dict[str, Any]:
+        x = np.arange(32, dtype=np.uint32) * 77
+        return {"x": device.array(x), "y": device.array(np.zeros_like(x))}
+
+    def forms(path: str, device: str | None, options: str) -> Iterator[Side]:
+        source = Path(path).read_text()
+        elf = ocloc.compile(source, platform("apl"), options, name="k.cl").elf
+        yield Side("right", eumu.load(elf), "visa")
+        yield Side("wrong", eumu.load(with_fault(elf, _exclusive_becomes_inclusive)), "native")
+
+    launch = Launch("k", (32,), None, values)
+    still = differs(tmp_path / "k.cl", None, "", launch, 0.0, forms)
+    assert still(SOURCE)
+    shorter = reduce(SOURCE, still, tries=24)
+    assert "^ 0x55" in shorter and ">> 2" not in shorter and "+ i" not in shorter
