@@ -10,33 +10,45 @@ from eumu.ir import Function
 
 @dataclass(slots=True)
 class Analysis:
-    """Slots with a pattern at the start of each block."""
+    """Slots with a pattern at the start of each block.
+
+    `likely` are those that have it if the lanes that execute are those that executed when they were
+    written, as in most loops; code must test that.
+    """
 
     entry: dict[int, State] = field(default_factory=dict)
+    likely: dict[int, State] = field(default_factory=dict)
 
 
 def analyse(function: Function, facts: Facts) -> Analysis:
+    """What is certain, and what is likely."""
+    certain = _entries(function, facts, active=False)
+    masked = any(op.name == "exec_mask" for block in function.blocks for op in block.ops)
+    return Analysis(certain, _entries(function, facts, active=True) if masked else {})
+
+
+def _entries(function: Function, facts: Facts, *, active: bool) -> dict[int, State]:
     """Iterate over reachable blocks; a slot keeps its pattern where all predecessors agree."""
-    analysis = Analysis({0: dict(facts.inputs)})
+    entry: dict[int, State] = {0: dict(facts.inputs)}
     work = [0]
     while work:
         i = work.pop(0)
-        state = run_block(function, i, dict(analysis.entry[i]), facts)
+        state = run_block(function, i, dict(entry[i]), facts)
         end = function.blocks[i].end
         lost = facts.restored if end is not None and end.name == "ret" else frozenset()
         leaving = {
             slot: shape
             for slot, shape in state.items()
-            if not shape.active and slot.root not in lost
+            if (active or not shape.active) and slot.root not in lost
         }
         for j in facts.flow.edges.get(i, ()):
-            old = analysis.entry.get(j)
+            old = entry.get(j)
             new = leaving if old is None else _meet(old, leaving)
             if old is None or new != old:
-                analysis.entry[j] = dict(new)
+                entry[j] = dict(new)
                 if j not in work:
                     work.append(j)
-    return analysis
+    return entry
 
 
 def _meet(a: State, b: State) -> State:
@@ -50,7 +62,8 @@ def _meet(a: State, b: State) -> State:
             bound = None if x.bound is None or y.bound is None else max(x.bound, y.bound)
             if bound is not None and bound != x.bound:
                 bound = None  # no slow climb around a loop
-            met[slot] = replace(x, certain=x.certain and y.certain, bound=bound)
+            certain, active = x.certain and y.certain, x.active or y.active
+            met[slot] = replace(x, active=active, certain=certain, bound=bound)
     return met
 
 

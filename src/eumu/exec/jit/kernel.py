@@ -8,18 +8,28 @@ value is an LLVM value, between blocks only roots and masks live on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from eumu.exec.jit import registers as regs
 from eumu.exec.jit.dataflow import Analysis
 from eumu.exec.jit.elementwise import emitter_of
-from eumu.exec.jit.emit import Emitter, literal, scalar_type, vector_literal
+from eumu.exec.jit.emit import Emitter, lane_type, literal, scalar_type, vector_literal
 from eumu.exec.jit.flow import Flow
 from eumu.exec.jit.lanes import Lanes, Pattern, Shape, shape_of_constants, vector_of_pattern
 from eumu.exec.jit.layout import SITE_WORDS, Context, FaultKind, Outcome, Record
-from eumu.exec.jit.patterns import LANE_WISE, Facts, Known, Slot, State, find, know
+from eumu.exec.jit.patterns import (
+    LANE_WISE,
+    Facts,
+    Known,
+    Slot,
+    State,
+    find,
+    kill,
+    know,
+    slice_shape,
+)
 from eumu.exec.jit.scalars import scalars_of
 from eumu.ir import Function, Op, Root, Value
 from eumu.types import Type
@@ -65,6 +75,7 @@ class Kernel:
     values: dict[int, Lanes] = field(default_factory=dict)
     known: dict[int, Known] = field(default_factory=dict)
     state: State = field(default_factory=dict)
+    likely: State = field(default_factory=dict)  # not in `state`, and not written in this block
     shadows: dict[tuple[Slot, Shape], tuple[list[str], str]] = field(default_factory=dict)
     written: dict[Slot, tuple[Lanes, Type]] = field(default_factory=dict)  # in this block
     pads: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -135,6 +146,7 @@ class Kernel:
         """Emit the operations of a block (its label is already placed)."""
         self.block = self.registers.block = index
         self.state = dict(self.analysis.entry.get(index, {}))
+        self.likely = dict(self.analysis.likely.get(index, {}))
         self.written = {}
         for place, op in enumerate(self.function.blocks[index].ops):
             self.place = place
@@ -152,8 +164,14 @@ class Kernel:
 
     def lower(self, op: Op) -> None:
         known = [self.known[a.id] for a in op.args]
-        source = self._slot_of(op)
+        source, likely = self._slot_of(op, self.state), None
         result = know(op, known, self.state, self.block, self.facts)
+        if op.name in ("read", "write", "write_indirect"):
+            likely = self._likely(op, result)
+        if likely is not None:
+            shape = slice_shape(self.likely[likely[0]], likely[1], op.result.width)
+            assert shape is not None
+            result = Known(replace(shape, active=True, certain=False, bound=None))
         for value in op.results:
             self.known[value.id] = (
                 result
@@ -164,6 +182,8 @@ class Kernel:
             constant_lanes(self, op, result.bits)
         elif op.name == "read":
             self.values[op.result.id] = self._read(op, result, source)
+            if likely is not None:
+                self._test(self.lanes(op.result), result, *likely)
         elif op.name == "write":
             self._write(op, known)
         elif op.name in LOWERINGS:
@@ -175,11 +195,39 @@ class Kernel:
             lanes.full, lanes.executing, lanes.bits = result.full, result.executing, result.bits
             lanes.possible = result.possible
 
-    def _slot_of(self, op: Op) -> tuple[Slot, int] | None:
+    def _slot_of(self, op: Op, state: State) -> tuple[Slot, int] | None:
         if op.name != "read" or op.result.width == 1:
             return None
         wanted = Slot.of(op.attrs["root"], op.attrs["region"], op.result.type, op.result.width)
-        return find(self.state, wanted)
+        return find(state, wanted)
+
+    def _likely(self, op: Op, known: Known) -> tuple[Slot, int] | None:
+        """The slot whose pattern a register is likely to have, if nothing is certain."""
+        if op.name == "write":
+            x = op.args[0]
+            kill(self.likely, Slot.of(op.attrs["root"], op.attrs["region"], x.type, x.width))
+        elif op.name == "write_indirect":
+            for slot in [s for s in self.likely if s.root in self.facts.blocked]:
+                del self.likely[slot]
+        elif known.shape is None and op.result.width == self.width and op.result.type.size >= 4:
+            found = self._slot_of(op, self.likely) if op.result.type.is_int else None
+            if found is not None and slice_shape(self.likely[found[0]], found[1], self.width):
+                return found
+        return None
+
+    def _test(self, lanes: Lanes, known: Known, slot: Slot, start: int) -> None:
+        """Compare the executing lanes with the pattern that they had when they were written."""
+        assert known.shape is not None
+        e, width = self.e, lanes.width
+        held = replace(self.likely[slot], certain=True)
+        pattern = self._shadow_load(lanes.type, known.shape, held, slot, start)
+        vector = lane_type(lanes.type, width)
+        expected = vector_of_pattern(e, lanes.type, pattern)
+        same = e.op(f"icmp eq {vector} {lanes.get()}, {expected}")
+        bits = regs.bits_of_mask(e, same, width, width)
+        off = e.op(f"xor i{width} {e.op(f'load i{width}, ptr %em')}, -1")
+        sure = e.op(f"icmp eq i{width} {e.op(f'or i{width} {bits}, {off}')}, -1")
+        lanes.pattern = Pattern(known.shape, pattern.scalars, sure)
 
     def _compute(self, op: Op, known: Known) -> Lanes:
         """A lane-wise operation: scalars for its pattern, the vector when wanted."""
@@ -213,7 +261,8 @@ class Kernel:
             lanes.make = partial(_of_pattern, self.e, value.type, lanes.pattern)
             return lanes
         if value.width > 1 and known.shape is not None and source is not None:
-            lanes.pattern = self._shadow_load(value, known.shape, *source)
+            held = self.state[source[0]]
+            lanes.pattern = self._shadow_load(value.type, known.shape, held, *source)
             if known.shape.exact:
                 lanes.make = partial(_of_pattern, self.e, value.type, lanes.pattern)
                 return lanes
@@ -241,9 +290,10 @@ class Kernel:
             self.shadows[key] = heads, sure
         return self.shadows[key]
 
-    def _shadow_load(self, value: Value, shape: Shape, slot: Slot, start: int) -> Pattern:
-        held = self.state[slot]
-        scalar = f"i{value.type.bits}"
+    def _shadow_load(
+        self, type: Type, shape: Shape, held: Shape, slot: Slot, start: int
+    ) -> Pattern:
+        scalar = f"i{type.bits}"
         variables, sure = self.shadow(slot, held, scalar)
         e, size = self.e, len(held.offsets)
         first, step = divmod(start, size)
@@ -253,7 +303,7 @@ class Kernel:
             head = e.op(f"load {scalar}, ptr {variables[first + g]}")
             if held.offsets[step]:
                 head = e.op(f"add {scalar} {head}, {held.offsets[step]}")
-            heads.append(e.bitcast(head, scalar, scalar_type(value.type)))
+            heads.append(e.bitcast(head, scalar, scalar_type(type)))
         certain = "true"
         if not held.certain:
             self.registers.use(sure)
