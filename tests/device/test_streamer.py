@@ -463,7 +463,7 @@ def test_reserved_atomics() -> None:
         Machine().run(mi.MiAtomic(atomic_opcode=0x10, memory_address=DATA))
 
 
-@pytest.mark.parametrize("count", [300, pytest.param(25_000, marks=pytest.mark.weekly)])
+@pytest.mark.parametrize("count", [300, pytest.param(100_000, marks=pytest.mark.weekly)])
 def test_random_streams_give_diagnostics_only(count: int) -> None:
     ends = set()
     for seed in range(count):
