@@ -163,13 +163,15 @@ def _channel_type(image: Image) -> int:
     return _CHANNEL_TYPES.get(kinds.pop(), 0) if len(kinds) == 1 else 0
 
 
+# The compiler's numbers, those of sampler constants in OpenCL C.
 _ADDRESSING: Final = {
-    "none": 0x1130,
-    "clamp_to_edge": 0x1131,
-    "clamp_to_border": 0x1132,
-    "repeat": 0x1133,
-    "mirrored_repeat": 0x1134,
+    "none": 0,
+    "clamp_to_border": 1,
+    "clamp_to_edge": 2,
+    "repeat": 3,
+    "mirrored_repeat": 4,
 }
+_NORMALIZED: Final = 8
 
 
 def _flat(image: Image) -> tuple[int, int, int]:
@@ -193,7 +195,7 @@ IMAGE_FACTS: Final[dict[str, Callable[[Any], int]]] = {
     "flat_image_height": lambda i: _flat(i)[1],
     "flat_image_pitch": lambda i: _flat(i)[2],
     "sampler_address": lambda s: _ADDRESSING.get(s.address, 0),
-    "sampler_normalized": lambda s: int(s.is_normalized),
+    "sampler_normalized": lambda s: _NORMALIZED * s.is_normalized,
     # Truncated coordinates need no help from the kernel.
     "sampler_snap_wa": lambda s: 0,
 }
