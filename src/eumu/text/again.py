@@ -20,7 +20,6 @@ from eumu.program import Inst, Module, ScopeMark
 from eumu.text.draft import Draft
 from eumu.text.parser import Parser, Statement, in_order
 
-_DECLARATION: Final = re.compile(r"[ \t]*(\.)decl(?!\w)")
 _WORDS: Final = re.compile(r"%?[A-Za-z_]\w*", re.ASCII)
 
 # Words of a statement and what they named, None where that was nothing.
@@ -46,21 +45,48 @@ class _Instruction:
     where: int
 
 
+def _is_placed(statement: Statement, known: _Instruction, text: str) -> bool:
+    """Whether a statement of the last reading is an instruction in the same columns."""
+    inst, span = statement
+    return (
+        isinstance(inst, Inst)
+        and inst.operands is known.operands
+        and inst.opcode is known.opcode
+        and (span.column, span.end_column) == (known.start + 1, len(text) + 1)
+    )
+
+
 @dataclass(slots=True, eq=False)
 class _Declaration:
+    """A declaration; `next` numbers the names that are visible behind it, 0 if that is not known.
+
+    One that `hides` another has to be declared with care.
+    """
+
     declared: Declared
     meaning: Meaning
     where: int
+    next: int = 0
+    hides: bool = False
+
+
+def _move(declared: Declared, span: Span) -> None:
+    """Give a declaration its place; nobody but the memory holds it, and all else is as it was."""
+    object.__setattr__(declared, "span", span)
 
 
 class Memory:
-    """The statements of the last reading of one text.  Its declarations belong to it."""
+    """The statements of the last reading of one text.  Its declarations and spans belong to it.
+
+    All spans are in one source, whose text changes: those of lines that stay where they are stay.
+    """
 
     def __init__(self) -> None:
+        self.source = Source("", "")
+        self.placed: dict[int, Statement] = {}  # instructions that have a line for themselves
         self.instructions: dict[str, list[_Instruction]] = {}
         self.declarations: dict[str, list[_Declaration]] = {}
-        # Sets of visible names: one set and one more declaration make the next.
-        self.after: dict[tuple[int, Declared], int] = {}
+        self.numbers = 0  # of sets of visible names: one set and one more declaration make the next
 
 
 def parse_again(
@@ -68,10 +94,12 @@ def parse_again(
 ) -> tuple[Module, tuple[Diagnostic, ...], list[Statement]]:
     """What `parse_statements` gives.
 
-    Declarations of an earlier result with the same memory are not valid any more: they are in
-    this one, at the place where they are now.
+    An earlier result with the same memory is not valid any more: its declarations are in this one,
+    at the place where they are now, and its spans are in the new text.
     """
-    parser = _Parser(Source(name, source), grf_bytes, memory)
+    object.__setattr__(memory.source, "name", name)
+    object.__setattr__(memory.source, "text", source)
+    parser = _Parser(memory.source, grf_bytes, memory)
     module = parser.run()
     parser.finish()
     return module, in_order(parser.found), parser.statements or []
@@ -85,17 +113,17 @@ class _Parser(Parser):
         self._old = {text: list(reversed(d)) for text, d in memory.declarations.items()}
         self._instructions_read: dict[str, list[_Instruction]] = {}
         self._declarations_read: dict[str, list[_Declaration]] = {}
-        self._after: dict[tuple[int, Declared], int] = {}
-        self._numbers = max(memory.after.values(), default=0)
+        self._declaring: _Declaration | None = None
         self._where = 0
         self._outer: list[int] = []
+        self._placed: dict[int, Statement] = {}
 
     def finish(self) -> None:
         """Remember this reading, and nothing older."""
         memory = self._memory
         memory.instructions = self._instructions_read
         memory.declarations = self._declarations_read
-        memory.after = self._after
+        memory.placed = self._placed
 
     # ---- instructions
 
@@ -106,9 +134,9 @@ class _Parser(Parser):
                 if known.where == self._where or _still_means(known.meaning, draft.names):
                     self._again(known, cursor, draft)
                     return
-            if text in self._old and (start := _DECLARATION.match(text)):
-                cursor.pos = start.end()
-                self._keep(self._declaration(cursor), cursor, start.start(1))
+            old = self._old.get(text)
+            if old and old[-1].where == self._where and old[-1].next and not old[-1].hides:
+                self._declare_again(old.pop(), cursor, draft)
                 return
         super()._statement(cursor)
 
@@ -116,14 +144,20 @@ class _Parser(Parser):
         known.where = self._where
         text, line = cursor.text, cursor.line
         self._remember(text, known)
-        span = Span(self.source, line, known.start + 1, line, len(text) + 1)
-        inst = Inst(known.opcode, known.operands, span)
-        draft.body.append(inst)
-        self._statements.append(Statement(inst, span))
+        statement = self._memory.placed.get(line)
+        if statement is None or not _is_placed(statement, known, text):
+            span = Span(self.source, line, known.start + 1, line, len(text) + 1)
+            statement = Statement(Inst(known.opcode, known.operands, span), span)
+        assert isinstance(statement.read, Inst)
+        draft.body.append(statement.read)
+        self._statements.append(statement)
+        self._placed[line] = statement
 
     def _remember(self, text: str, known: _Instruction) -> None:
-        same = self._instructions_read.setdefault(text, [])
-        if known not in same:
+        same = self._instructions_read.get(text)
+        if same is None:
+            self._instructions_read[text] = [known]
+        elif known not in same:
             same.append(known)
 
     def _instruction(self, cursor: Cursor) -> Inst:
@@ -139,39 +173,56 @@ class _Parser(Parser):
 
     # ---- declarations
 
+    def _declare_again(self, known: _Declaration, cursor: Cursor, draft: Draft) -> None:
+        """Where the same names are visible, the same declaration makes the same visible."""
+        text, line, declared = cursor.text, cursor.line, known.declared
+        statement = self._memory.placed.get(line)
+        if statement is None or statement.read is not declared:
+            column = len(text) - len(text.lstrip()) + 1
+            statement = Statement(declared, Span(self.source, line, column, line, len(text) + 1))
+            _move(declared, statement.span)
+        draft.names.scope.declare(declared)
+        draft.declarations.append(declared)
+        self._statements.append(statement)
+        self._placed[line] = statement
+        self._declarations_read.setdefault(text, []).append(known)
+        self._where = known.next
+
     def _read_declaration(self, cursor: Cursor, names: Names) -> Declared:
         text = cursor.text
+        self._declaring = None
         if type(cursor) is not Cursor:
             return super()._read_declaration(cursor, names)
         old = self._old.get(text)
-        if old and (old[-1].where == self._where or _still_means(old[-1].meaning, names)):
+        if old and _still_means(old[-1].meaning, names):
             known = old.pop()
-            known.where = self._where
+            if known.where != self._where:
+                known.where, known.next = self._where, 0
             cursor.pos = len(text)
-            # Nobody but the memory holds it, and its place is all that has changed.
-            span = cursor.span(len(text) - len(text.lstrip()))
-            object.__setattr__(known.declared, "span", span)
+            _move(known.declared, cursor.span(len(text) - len(text.lstrip())))
         else:
             meaning = _meaning(text[cursor.pos :], names)
             known = _Declaration(super()._read_declaration(cursor, names), meaning, self._where)
             if not cursor.at_end():
                 return known.declared
+        known.hides = names.find(known.declared.name) is not None
         self._declarations_read.setdefault(text, []).append(known)
+        self._declaring = known
         return known.declared
 
     def _declaration(self, cursor: Cursor) -> Declared:
         declared = super()._declaration(cursor)
-        self._see(declared)
+        known = self._declaring
+        if known is not None and known.next:
+            self._where = known.next
+        else:
+            self._memory.numbers += 1
+            self._where = self._memory.numbers
+            if known is not None:
+                known.next = self._where
         return declared
 
     # ---- which names are visible
-
-    def _see(self, declared: Declared) -> None:
-        key = self._where, declared
-        number = self._memory.after.get(key) or self._after.get(key)
-        if number is None:
-            number = self._numbers = self._numbers + 1
-        self._after[key] = self._where = number
 
     def _brace(self, cursor: Cursor, brace: str) -> ScopeMark:
         mark = super()._brace(cursor, brace)

@@ -91,10 +91,10 @@ def _find_dead(facts: Facts) -> Iterator[tuple[Inst, Finding]]:
 def _is_dead(facts: Facts, effect: Effect, read: set[Declared], later: list[set[Declared]]) -> bool:
     if not effect.shape.pure or not effect.writes:
         return False
-    return not any(
-        declared in read or any(declared in live for live in later) or _kept(facts, declared)
-        for declared, _ in effect.writes
-    )
+    for declared, _ in effect.writes:
+        if declared in read or any(declared in live for live in later) or _kept(facts, declared):
+            return False
+    return True
 
 
 def _exec(inst: Inst) -> ExecSize | None:
