@@ -14,6 +14,7 @@ from eumu.isa.kinds import (
     lsc_block2d,
     lsc_typed,
     matrix,
+    media,
     raw,
     render,
     sampler,
@@ -40,7 +41,7 @@ from eumu.isa.visa.render import BoundedNumberKind
 from eumu.isa.visa.sends import ByteKind, ExtendedDescriptorKind
 from eumu.isa.visa.sync import Participants, ParticipantsKind
 from eumu.program import Inst, LabelMark, Module
-from eumu.types import BF, BOOL, HF, TYPES, UD, Type
+from eumu.types import BF, BOOL, HF, TYPES, UB, UD, Type
 from eumu.types import Kind as TypeKind
 from text.corpus import program
 
@@ -297,6 +298,19 @@ def _read_sample(g: Generator, opcode: Opcode, field: Field) -> render.ReadSampl
     return render.ReadSample(options, g.scalar_source() if "SI" in options else None)
 
 
+def _word_source(g: Generator, opcode: Opcode, field: Field) -> General | Immediate:
+    kind = field.kind
+    assert isinstance(kind, media.WordSourceKind)
+    word = Immediate(g.random.randrange(len(kind.words)), UB)
+    return g.pick(word, g.general(vstride=0, width=1, hstride=0))  # type: ignore[no-any-return]
+
+
+def _convolve_mode(g: Generator, opcode: Opcode, field: Field) -> media.ConvolveMode:
+    kind = field.kind
+    assert isinstance(kind, media.ConvolveModeKind)
+    return media.ConvolveMode(g.pick(*kind.result.words), g.pick("15x15", "31x31"))
+
+
 def _matrix_shape(g: Generator, opcode: Opcode, field: Field) -> matrix.MatrixShape:
     # Intel's printer has no word for bf8.
     named = [p for p in matrix.PRECISIONS if p.name != "bf8"]
@@ -335,6 +349,10 @@ MAKERS: dict[type[Kind], Callable[[Generator, Opcode, Field], Any]] = {
     render.RenderDataKind: _render_data,
     render.ReadSampleKind: _read_sample,
     BoundedNumberKind: lambda g, o, f: g.random.randint(f.kind.low, f.kind.high),  # type: ignore[attr-defined]
+    media.WordKind: lambda g, o, f: g.pick(*f.kind.words),  # type: ignore[attr-defined]
+    media.WordSourceKind: _word_source,
+    media.ConvolveModeKind: _convolve_mode,
+    media.SearchModesKind: lambda g, o, f: media.SearchModes(g.pick(0, 3), g.pick(0, 1, 2, 3)),
     sampler.SamplerKind: lambda g, o, f: g.variable("S"),
     sampler.SamplerOptionsKind: _options,
     sampler.ChannelKind: lambda g, o, f: g.pick(0, 1, 2, 3),

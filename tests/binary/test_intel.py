@@ -9,6 +9,8 @@ declarations of different classes, `v_name=`, `AsmName`, a `Target` that was not
 * `gather4_typed` and `scatter4_typed` are printed without their predicate, coordinates of `.tgm`
   messages without their offsets, `predec` as an empty word, `lsc_ccs_update` without operands,
 * `rt_write_3d` loses its option `<SI>` and the sample index, `rt_read` is newer than its reader,
+* two sizes of blocks of `avs` have no name, predefined surfaces of `vme_*` have another one,
+  `vme_idm` is read as `vme_sic`, `va.convolve` loses the size of its kernel,
 * `.divS` of samples is lost, and on PVC the channel of `sample4_po` is the next one,
 * the modes of `media_st` have other names in its printer than in its parser.
 """
@@ -48,10 +50,16 @@ PRINTED_OTHERWISE = {
     "lsc_store_quad.tgm (M1, 8)  bti(0x4)[UD, UD, UD.128]:a32  BIG:d32.xyz",
     "sample_3d.pixel_null_mask.cps.divS.RGBA (M1, 8)  0x0:uw S0 T6 BIG.0 F.0",
     "sample_lz.divS.RGBA (M1, 16)  0x0:uw S0 T6 BIG.0 F.0 F.64",
+    "rt_read (M1, 16) T6 BIG.0",
+    "(P1) rt_read.<PS><SI> (M1, 32) T6 0x1:ud BIG.0",
+    "vme_idm T6  UB.0 UB.0 BIG.0",
+    "avs.R T6 S0 0x0:f 0x0:f 0x0:f 0x0:f 0x0:f 0x0:ud 0x0:ud AVS_16_FULL 0x0:f"
+    " AVS_4x4 0x0:ub BIG.0",
 }
 # Not generated for Intel: see the docstring; a call needs its function, of which there is none.
 LEFT_OUT = {"fcall", "jmp", "switchjmp", "media_st", "media_ld", "lsc_ccs_update"}
 LEFT_OUT |= {"gather4_typed", "scatter4_typed", "sample4_po", "sample4_po_c", "rt_read"}
+LEFT_OUT |= {"vme_idm", "va"}
 
 
 def check(genx_ir: str, module: Module, visa: str, grf_bytes: int) -> None:
@@ -94,6 +102,10 @@ def _for_intel(inst: Inst) -> bool:
     if any(isinstance(o, frozenset) and "divS" in o for o in inst.operands):
         return False
     if any(isinstance(o, RenderData) and "SI" in o.options for o in inst.operands):
+        return False
+    if any(o in ("AVS_8x4", "AVS_4x4") for o in inst.operands):
+        return False
+    if inst.opcode.mnemonic.startswith("vme") and inst.operand("surface").predefined is not None:
         return False
     if "tgm" in inst.opcode.template:
         addresses = [o for o in inst.operands if hasattr(o, "lod")]

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from eumu.cli.isa import name, table
-from eumu.isa.kinds import control, matrix, raw, vector
-from eumu.isa.limits import since
+from eumu.isa.kinds import control, lsc_block2d, matrix, raw, sampler, vector
+from eumu.isa.limits import EVERY_PLATFORM, By, since
 from eumu.isa.spec import Kind, Opcode
 from eumu.isa.visa import VISA
 from eumu.isa.visa.sync import ParticipantsKind
+from eumu.types import Kind as TypeKind
 
 FACTS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("facts.json").read_text())[
     "instructions"
@@ -25,17 +26,53 @@ LETTERS: tuple[tuple[type[Kind] | tuple[type[Kind], ...], str], ...] = (
     ((vector.SourceKind, matrix.MatrixPlaceKind, ParticipantsKind), "S"),
     (raw.RawKind, "R"),
     (control.LabelKind, "L"),
+    (sampler.ParametersKind, "*"),
 )
+# What stands apart in the object file, by the name that its kind gives it.
+PARTS = {
+    **dict.fromkeys(("register", "base", "u", "v", "r", "lod", "header"), "R"),
+    **dict.fromkeys(("surface", "pitch"), "S"),
+    **dict.fromkeys(("scalars", "registers", "index"), "*"),
+}
+NOTHING = bytes(6)  # a raw operand that is always null
+MATRIX = ("base", "width", "height", "pitch", "x", "y")
 
 
 def order(opcode: Opcode) -> str:
     """The operands of the object file by letter; an execution size within another byte is none."""
     found = ""
     for slot in opcode.slots or ():
-        if slot.field is not None and slot.code not in ("elements", "count"):
-            kind = slot.field.kind
-            found += next((letter for types, letter in LETTERS if isinstance(kind, types)), "")
+        if slot.constant == NOTHING:
+            found += "R"
+        elif slot.field is not None and slot.code not in ("elements", "count"):
+            found += _letter(slot.field.kind, slot.code)
     return found
+
+
+def _letter(kind: Kind, code: str) -> str:
+    if code and not isinstance(kind, LISTED):
+        return PARTS.get(code, "")
+    if isinstance(kind, lsc_block2d.MatrixKind):
+        return "S" * len(MATRIX)
+    return next((letter for types, letter in LETTERS if isinstance(kind, types)), "")
+
+
+def types(opcode: Opcode) -> list[str]:
+    """The types that the documents name, in the order of their table."""
+    found = {
+        type.name
+        for row in opcode.types
+        if row.by in (By.BOTH, By.DOCUMENTS)
+        for side in (row.dst, row.src, *(types for _, types in row.fields))
+        for type in side
+        if type.kind is not TypeKind.PACKED
+    }
+    return [name for name in NAMES if name in found]
+
+
+# The order of the facts.
+NAMES = ("ub", "b", "uw", "w", "ud", "d", "uq", "q", "hf", "bf", "f", "df", "bool")
+LISTED = (control.LabelsKind,)
 
 
 def label(fact: dict[str, Any]) -> str:
@@ -58,14 +95,38 @@ def test_an_instruction_is_what_the_documents_say(fact: dict[str, Any]) -> None:
     for opcode in found:
         if "operands" in fact:
             assert order(opcode) == fact["operands"], opcode
-        if "since" in fact:
-            assert opcode.platforms is not None
-            assert opcode.platforms <= since(fact["since"]), opcode
+        if "types" in fact:
+            assert types(opcode) == fact["types"].split(), opcode
+        assert opcode.platforms == documented(fact), opcode
+
+
+def documented(fact: dict[str, Any]) -> frozenset[str] | None:
+    """The platforms from the first to the last that a fact names, without `missing` ones."""
+    if not {"since", "until", "missing"} & set(fact):
+        return None
+    found = since(fact["since"]) if "since" in fact else EVERY_PLATFORM
+    if "until" in fact:
+        found -= since(fact["until"]) - {fact["until"]}
+    return found - frozenset(fact.get("missing", "").split())
 
 
 def test_every_number_is_documented() -> None:
     numbers = {int(fact["opcode"], 16) for fact in FACTS}
     assert {o.number for o in VISA} <= numbers
+
+
+def test_every_instruction_is_a_fact() -> None:
+    described = {opcode for fact in FACTS for opcode in declared(fact)}
+    assert [name(o) for o in VISA if o not in described] == []
+
+
+def test_every_fact_says_what_its_operands_are() -> None:
+    """But those of documents that have no object file."""
+    silent = [label(fact) for fact in FACTS if "operands" not in fact]
+    assert silent == [
+        *("89.28-lsc_apndctr_atomic_add", "89.29-lsc_apndctr_atomic_sub"),
+        *("8a.03-lsc_load_block2d", "8a.07-lsc_store_block2d"),
+    ]
 
 
 def test_an_instruction_that_does_nothing_here_says_why() -> None:

@@ -14,7 +14,10 @@ CORPUS = Path(__file__).parents[1] / "corpus"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line as it may be written and as it is printed; `labels` are those it may name."""
+    """A line as it may be written and as it is printed; `labels` are those it may name.
+
+    A `rejected` line is of the documents or of object files: Intel's front end refuses its text.
+    """
 
     file: str
     number: int
@@ -22,6 +25,7 @@ class Line:
     printed: str
     platform: str
     labels: tuple[str, ...]
+    rejected: bool = False
 
     def __str__(self) -> str:
         return f"{self.file}:{self.number}"
@@ -32,15 +36,18 @@ def lines(folder: Path = CORPUS) -> tuple[Line, ...]:
     """Every golden line of a folder."""
     found: list[Line] = []
     for file in sorted(folder.glob("*.txt")):
-        platform, labels = "SKL", ("L1",)
+        platform, labels, rejected = "SKL", ("L1",), False
         for number, line in enumerate(file.read_text().splitlines(), 1):
             if line.startswith("# platform: "):
-                platform = line.split()[2]
+                platform, rejected = line.split()[2], False
+            elif line.startswith("# rejected"):
+                rejected = True
             elif line.startswith("# labels: "):
                 labels = tuple(line.split()[2:])
             elif line.strip() and not line.startswith("#"):
                 written, _, printed = (part.strip() for part in line.partition("=>"))
-                found.append(Line(file.name, number, written, printed or written, platform, labels))
+                forms = written, printed or written
+                found.append(Line(file.name, number, *forms, platform, labels, rejected))
     return tuple(found)
 
 

@@ -58,7 +58,7 @@ def check_text(
 ) -> list[Diagnostic]:
     """What is wrong with vISA text: what the parser finds, and the rules on what it could read."""
     module, found = parse_with_diagnostics(source, name, device.grf_bytes)
-    parsed = [unchecked(d, device, parity=parity) for d in found if not (parity and tolerated(d))]
+    parsed = [unchecked(d, parity=parity) for d in found if not (parity and tolerated(d))]
     if parity:
         parsed += line_ends(Source(name, source))
     whole = not any(d.severity is Severity.ERROR for d in found)
@@ -87,7 +87,7 @@ class Editing:
         whole = not any(d.severity is Severity.ERROR for d in found)
         rules = check(self.module, device, lints=whole, memory=self._checked)
         self._checked.forget_the_rest()
-        return sorted([*(unchecked(d, device, parity=False) for d in found), *rules], key=_order)
+        return sorted([*(unchecked(d, parity=False) for d in found), *rules], key=_order)
 
 
 def _order(diagnostic: Diagnostic) -> tuple[int, int]:

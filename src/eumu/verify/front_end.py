@@ -36,7 +36,10 @@ TOLERATED: Final[dict[str, str]] = {
 }
 # What it has no rule for, although the documents and its scanner know the words.
 _UNREAD: Final = frozenset(
-    {"lsc_apndctr_atomic_add", "lsc_apndctr_atomic_sub", "lsc_ccs_update", "lod", "rt_read"}
+    (
+        *("lsc_apndctr_atomic_add", "lsc_apndctr_atomic_sub", "lsc_ccs_update"),
+        *("lod", "rt_read", "vme_idm", "va", "va_skl_plus"),
+    )
 )
 # `1:f` and `0x1:f` are bits, half floats hexadecimal; no float is an expression.
 _FLOAT_LITERAL: Final = re.compile(r"0[xX][0-9a-fA-F]+\s*:hf|-?\s*\w[\w.+-]*\s*:d?f", re.I)

@@ -4,6 +4,7 @@ Importing this package fills :data:`VISA`.
 """
 
 from eumu.isa.visa import (
+    analytics,
     arith,
     bits,
     calls,
@@ -19,6 +20,7 @@ from eumu.isa.visa import (
     lsc_counters,
     mathematics,
     matrix,
+    media,
     move,
     packed,
     render,
@@ -32,7 +34,7 @@ from eumu.isa.visa.registry import VISA
 
 FAMILIES = (
     *(arith, packed, logic, bits, compare, move, formats, mathematics, graphics, flow, calls),
-    *(surface, svm, lsc, lsc_block2d, lsc_counters, images, sampler, render),
+    *(surface, svm, lsc, lsc_block2d, lsc_counters, images, sampler, render, media, analytics),
     *(sends, fences, sync, matrix),
 )
 
