@@ -21,6 +21,7 @@ from eumu.ir import Builder, Function, Input, Region, Root, RootKind, Rounding, 
 from eumu.ir.function import Op
 from eumu.isa.kinds.variables import Variable
 from eumu.lower import lower
+from eumu.messages import FlushStateCaches
 from eumu.platforms import platform
 from eumu.program import Kernel
 from eumu.types import BOOL, UB, UQ
@@ -126,6 +127,11 @@ class FlatHost:
 
     def printed(self, text: str) -> None:
         raise AssertionError("a run file prints nothing")
+
+    def message(self, record: object, *request: object) -> list[NDArray[np.uint8]]:
+        """A run file has no images: there are no cached states to forget."""
+        assert isinstance(record, FlushStateCaches), f"{record} in a run file"
+        return []
 
 
 def variables(kernel: Kernel) -> dict[str, Variable]:

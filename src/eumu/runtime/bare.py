@@ -8,8 +8,9 @@ The rules, from the lowest payload offset on:
 * An input of 8 `d` right after them is the compiler's header: global offset and local size.  If it
   is there, a last input of 3 `d` is the enqueued local size.  Neither is an argument.
 * Every other `.input` is an argument with the variable's name.  One of 8 bytes takes an array (its
-  address) or a number, a surface (`v_type=T`) takes an array, others are numbers, vectors, bytes.
-* Arrays are also bound to the binding table, the n-th array argument to entry n.
+  address) or a number, a surface (`v_type=T`) an array or an image, `v_type=S` a sampler; others
+  are numbers, vectors, bytes.
+* Arrays and surfaces are also bound to the binding table, the n-th of them to entry n.
 * `SLMSize` (in KiB) and `SpillMemOffset` (bytes) say what memory the kernel has; without them a
   kernel that uses shared local memory or scratch space gets all that a group or a thread can have.
 """
@@ -61,7 +62,7 @@ def describe(code: Kernel, target: Platform | None) -> tuple[KernelInfo, tuple[P
     rows = [i for i in inputs if i.offset >= start]
     implicit, rows = _implicit(rows, start)
     args = tuple(_parameter(code, k, row) for k, row in enumerate(rows))
-    payload = [_slot(k, row, p, start) for k, (row, p) in enumerate(zip(rows, args, strict=True))]
+    payload = _slots(rows, args, start)
     pointers = [p for p in args if p.passing in (Passing.ADDRESS, Passing.BUFFER)]
     info = KernelInfo(
         name=code.name,
@@ -78,6 +79,18 @@ def describe(code: Kernel, target: Platform | None) -> tuple[KernelInfo, tuple[P
         per_thread_memory_buffers=_scratch(_number(code, "SpillMemOffset")),
     )
     return info, args
+
+
+def _slots(
+    rows: list[KernelInput], args: tuple[Parameter, ...], start: int
+) -> list[PayloadArgument]:
+    """Where the arguments lie; samplers are numbered in order."""
+    found: list[PayloadArgument] = []
+    samplers = 0
+    for k, (row, parameter) in enumerate(zip(rows, args, strict=True)):
+        found.append(_slot(k, row, parameter, start, samplers))
+        samplers += parameter.passing is Passing.SAMPLER
+    return found
 
 
 def memory_needs(function: Function, info: KernelInfo, platform: Platform) -> tuple[int, int]:
@@ -144,6 +157,8 @@ def _parameter(code: Kernel, index: int, row: KernelInput) -> Parameter:
     variable = row.variable
     if variable.category == "T":
         return Parameter(code.name, index, variable.name, "surface", row.size, Passing.BUFFER)
+    if variable.category == "S":
+        return Parameter(code.name, index, variable.name, "sampler_t", row.size, Passing.SAMPLER)
     if not isinstance(variable, Variable):
         raise Unsupported(
             f"kernel {code.name}: .input {variable.name} of v_type={variable.category}",
@@ -165,8 +180,20 @@ def _type_name(type: Type, count: int) -> str:
     return word if count == 1 else f"{word}{count}"
 
 
-def _slot(index: int, row: KernelInput, parameter: Parameter, start: int) -> PayloadArgument:
+def _slot(
+    index: int, row: KernelInput, parameter: Parameter, start: int, sampler: int
+) -> PayloadArgument:
     offset = row.offset - start
+    if parameter.passing is Passing.SAMPLER:
+        return PayloadArgument(
+            "arg_bypointer",
+            offset,
+            row.size,
+            arg_index=index,
+            addrmode="stateful",
+            addrspace="sampler",
+            sampler_index=sampler,
+        )
     if parameter.passing is Passing.BUFFER:
         return PayloadArgument("binding_table_entry", offset, row.size, arg_index=index)
     return PayloadArgument("arg_byvalue", offset, row.size, arg_index=index)

@@ -88,6 +88,7 @@ class Device:
         self._engine = engine or ("jit" if _has_jit() else "interp")
         self._engines: dict[str, Engine] = {}
         self._refused: dict[int, Function] = {}  # what the JIT does not take, by identity
+        self._senders: dict[int, tuple[Function, bool]] = {}  # by identity
         self._arrays = 0
         self.suspended: Suspended | None = None
         self._preempt_after: int | None = None
@@ -262,11 +263,20 @@ class Device:
         """Make the sampler forget cached states: for whoever changes their bytes in memory."""
         self.heaps.caches.invalidate()
 
+    def _sends(self, function: Function) -> bool:
+        """Whether a function sends messages to shared functions."""
+        known = self._senders.get(id(function))
+        if known is None:
+            sends = any(op.name == "message" for block in function.blocks for op in block.ops)
+            known = self._senders[id(function)] = function, sends
+        return known[1]
+
     def _host(self, grid: Grid) -> Host:
-        """Memory for a grid; with answers to messages if it has states."""
-        if grid.state is None:
+        """Memory for a grid; with answers to messages if its function sends some."""
+        if not self._sends(grid.function):
             return self.memory
-        functions = SharedFunctions(self.memory, grid.state, self.heaps.caches)
+        state = grid.state or self.heaps.pointers(0, 0, None)
+        functions = SharedFunctions(self.memory, state, self.heaps.caches)
         return self.memory.answering(functions.message)
 
     def run(self, grid: Grid, snapshot: Snapshot | None = None) -> tuple[RunStats, str]:

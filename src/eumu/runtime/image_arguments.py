@@ -67,7 +67,7 @@ def check_image_argument(parameter: Parameter, value: Any) -> None:
 
 def image_tables(device: Device, info: KernelInfo, values: Sequence[Any]) -> Tables | None:
     """The tables of a launch; None for a kernel that uses neither images nor samplers."""
-    if not needs_tables(info):
+    if not needs_tables(info) and not any(isinstance(v, Image) for v in values):
         return None
     heaps = device.heaps
     surfaces: dict[int, Slot] = {}

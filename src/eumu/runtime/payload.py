@@ -17,6 +17,7 @@ from eumu.platforms import Platform
 from eumu.runtime.array import Array, Local
 from eumu.runtime.heaps import Tables
 from eumu.runtime.image_arguments import IMAGE_FACTS, check_image_argument, image_fact
+from eumu.runtime.images import Image
 from eumu.runtime.ndrange import Range
 from eumu.runtime.parameters import Parameter, Passing, element_type
 from eumu.zebin.ze_info import (
@@ -214,6 +215,8 @@ class _Binder:
 
     def _pointer(self, slot: PayloadArgument) -> bytes:
         match slot.addrmode:
+            case "stateful" if slot.addrspace == "sampler":
+                return struct.pack("<Q", slot.sampler_index)  # of a variable in plain vISA text
             case "stateful":
                 return b""
             case "stateless":
@@ -267,7 +270,7 @@ def _slm_order(slot: PayloadArgument) -> tuple[bool, int]:
 
 
 def _check_buffer(parameter: Parameter, value: Any) -> None:
-    if value is None:
+    if value is None or (isinstance(value, Image) and parameter.type_name == "surface"):
         return
     if not isinstance(value, Array):
         raise parameter.error(

@@ -215,7 +215,7 @@ class Surface:
 
 
 def _check(surface: Surface) -> None:
-    for rule in (_check_modelled, _check_kind, _check_pitch, _check_slices, _check_mips):
+    for rule in (_check_modelled, _check_kind, _check_mips, _check_pitch, _check_slices):
         rule(surface)
 
 

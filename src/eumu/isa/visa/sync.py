@@ -15,7 +15,8 @@ from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.spec import Kind, Names
 from eumu.isa.visa.registry import opcode
-from eumu.types import UD
+from eumu.messages import FlushStateCaches
+from eumu.types import BOOL, UD
 
 NAMED = ("pvc",)
 
@@ -140,4 +141,5 @@ def yield_(b: Meaning) -> None:
 
 @opcode(0x5A, "sampler_cache_flush", page="CACHE_FLUSH")
 def sampler_cache_flush(b: Meaning) -> None:
-    """Forget cached texels; memory is read each time here."""
+    """Forget cached states of surfaces and samplers; texels are not cached here."""
+    b.emit("message", (b.const(BOOL, 1),), (), record=FlushStateCaches())

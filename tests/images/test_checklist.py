@@ -1,0 +1,421 @@
+"""The rules of the PRM excerpt on sampler state and message headers, one test each by its id.
+
+S: "Surface State Fetch", "Sampler State Fetch", "Bindless Sampler State", "State Caching".
+H: "Message Header" of the 3D sampler.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eumu
+from eumu.addresses import SURFACE_STATE_BASE
+from eumu.device.functions import SharedFunctions
+from eumu.device.sampler.header import Header, OutputFormat
+from eumu.device.state.cache import StaleState, StateCache
+from eumu.device.state.fields import StateError
+from eumu.device.state.sampler import SamplerState
+from eumu.device.state.surface import SurfaceState
+from eumu.exec.host import Refusal
+from eumu.messages import PARAMETERS, FlushStateCaches, SamplerMessage
+from eumu.runtime.heaps import Tables
+
+DATA = np.arange(64, dtype=np.float32).reshape(4, 4, 4)
+
+
+class Bench:
+    """A device, an image at a binding-table index, and messages to it."""
+
+    def __init__(self, **image: Any) -> None:
+        self.device = eumu.Device("skl", engine="interp")
+        given: dict[str, Any] = {"data": DATA, "format": "RGBA32_FLOAT", **image}
+        self.image = self.device.image(given.pop("data"), **given)
+        self.bti = 7
+        self.sampler = self.device.sampler(address="repeat")
+        self.tables = self.make({3: self.sampler})
+
+    def make(self, samplers: dict[int, Any]) -> Tables:
+        states = {k: (s.state, s.border) for k, s in samplers.items()}
+        return Tables(self.device.heaps, {self.bti: self.image.slot}, states, [self.image])
+
+    def send(
+        self,
+        operation: str = "sample_lz",
+        parameters: tuple[Any, ...] = (0.4, 0.4),
+        *,
+        header: Header | None = None,
+        surface: int | None = None,
+        sampler: int = 3,
+        simd: int = 8,
+        results: int = 4,
+        preemptible: bool = False,
+    ) -> list[np.ndarray[Any, Any]]:
+        """The response of one thread, float lanes."""
+        record = SamplerMessage(
+            operation, simd, len(parameters), header is not None, results, 32, preemptible
+        )
+        arguments = [np.array([[self.bti if surface is None else surface]], np.uint32)]
+        if record.uses_sampler:
+            arguments.append(np.array([[sampler]], np.uint32))
+        if header is not None:
+            arguments.append(np.frombuffer(header.encode(), np.uint32)[None, :])
+        kind = np.uint32 if operation.startswith(("ld", "res")) else np.float32
+        arguments += [np.full((1, simd), p, kind) for p in parameters]
+        functions = SharedFunctions(
+            self.device.memory, self.tables.pointers, self.device.heaps.caches
+        )
+        mask = np.ones((1, simd), bool)
+        found = functions.message(record, np.array([0]), mask, arguments)
+        return [x.view(np.float32) for x in found]
+
+    def header(self, **fields: Any) -> Header:
+        return Header(sampler_state_pointer=self.tables.pointers.sampler_table, **fields)
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+TEXEL = DATA[1, 1].tolist()
+
+
+def first(response: list[np.ndarray[Any, Any]]) -> list[float]:
+    return [float(x[0, 0]) for x in response]
+
+
+# ---- state
+
+
+def test_s1_surface_and_sampler_states_are_cached_apart(bench: Bench) -> None:
+    surfaces, samplers = bench.device.heaps.caches.surfaces, bench.device.heaps.caches.samplers
+    for _ in range(3):
+        bench.send()
+    bench.send("ld", (1, 1))
+    assert (surfaces.counters.misses, surfaces.counters.hits) == (1, 3)
+    assert (samplers.counters.misses, samplers.counters.hits) == (1, 2)
+
+
+def test_s1_a_cache_of_limited_size_drops_the_oldest() -> None:
+    cache: StateCache[bytes] = StateCache("state", capacity=2)
+    for address in (1, 2, 1, 3, 1, 2):
+        cache.get(address, b"x", bytes)
+    assert (cache.counters.misses, cache.counters.evictions) == (4, 2)
+
+
+def test_s2_the_binding_table_is_relative_to_surface_state_base(bench: Bench) -> None:
+    pointers = bench.tables.pointers
+    entry = pointers.surface_state_base + pointers.binding_table + 4 * bench.bti
+    memory = bench.device.memory
+    raw = memory.arena[entry - memory.base : entry - memory.base + 4].view(np.uint32)[0]
+    assert pointers.surface_state_base + int(raw) == bench.image.slot.address
+    assert pointers.binding_table < 1 << 16 and pointers.binding_table % 32 == 0
+    assert Bench().tables.pointers.binding_table % 32 == 0
+
+
+@pytest.mark.parametrize("index", [252, 253, 254, 255, 256])
+def test_s3_reserved_binding_table_indices_name_no_surface(bench: Bench, index: int) -> None:
+    with pytest.raises(Refusal, match=f"binding-table index {index}"):
+        bench.send(surface=index)
+
+
+def test_s3_every_other_index_selects_its_entry(bench: Bench) -> None:
+    for index in (0, 100, 251):
+        bench.bti = index
+        bench.tables = bench.make({3: bench.sampler})
+        assert first(bench.send()) == TEXEL
+
+
+def test_s4_the_entry_points_to_the_surface_state(bench: Bench) -> None:
+    other = bench.device.image(DATA[:, ::-1].copy(), format="RGBA32_FLOAT")
+    bench.image.slot.write(other.state.encode())
+    assert first(bench.send()) == DATA[1, 2].tolist()
+
+
+def test_s4_a_surface_outside_memory_is_an_error(bench: Bench) -> None:
+    wrong = SurfaceState(surface_base_address=1 << 40, surface_pitch=15)
+    bench.image.slot.write(wrong.encode())
+    with pytest.raises(Refusal, match=r"Surface Base Address .* is 0x10000000000"):
+        bench.send()
+
+
+def test_s5_the_header_or_the_command_stream_points_to_the_samplers(bench: Bench) -> None:
+    without = bench.send(parameters=(1.4, 0.4))
+    with_header = bench.send(parameters=(1.4, 0.4), header=bench.header())
+    assert first(without) == first(with_header) == TEXEL
+    clamp = bench.make({3: bench.device.sampler(address="clamp_to_edge")})
+    pointer = clamp.pointers.sampler_table
+    other = bench.send(parameters=(1.4, 0.4), header=Header(sampler_state_pointer=pointer))
+    assert first(other) == DATA[1, 3].tolist()
+
+
+def test_s5_the_table_has_sixteen_samplers(bench: Bench) -> None:
+    with pytest.raises(Refusal, match="sampler index 16 is outside a table of 16"):
+        bench.send(sampler=16)
+
+
+def test_s6_bindless_samplers_need_bindless_surfaces(bench: Bench) -> None:
+    heaps = bench.device.heaps
+    slot = heaps.surfaces.take(SamplerState.size())
+    slot.write(bench.device.sampler(address="repeat").state.encode())
+    bindless = SURFACE_STATE_BASE + slot.offset
+    surface = SURFACE_STATE_BASE + bench.image.slot.offset
+    assert first(bench.send(surface=surface, sampler=bindless, parameters=(1.4, 0.4))) == TEXEL
+    with pytest.raises(Refusal, match="a bindless sampler needs a bindless surface"):
+        bench.send(sampler=bindless)
+
+
+def _overwrite(bench: Bench, state: SurfaceState) -> None:
+    """Change memory behind the cache's back."""
+    slot = bench.image.slot
+    memory = slot.heap.array.memory
+    memory[slot.offset : slot.offset + 64] = np.frombuffer(state.encode(), np.uint8)
+
+
+def _other_state(bench: Bench) -> SurfaceState:
+    bench.other = bench.device.image(DATA + 100, format="RGBA32_FLOAT")  # type: ignore[attr-defined]
+    return bench.other.state  # type: ignore[attr-defined,no-any-return]
+
+
+def test_s7_state_is_stale_until_it_is_invalidated(bench: Bench) -> None:
+    changed = _other_state(bench)
+    bench.send()
+    _overwrite(bench, changed)
+    with pytest.warns(StaleState, match="the surface state at .* was changed in memory"):
+        assert first(bench.send()) == TEXEL
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert first(bench.send()) == TEXEL  # once is enough
+    assert bench.device.heaps.caches.surfaces.counters.stale == 2
+    bench.device.invalidate_states()
+    assert first(bench.send()) == [x + 100 for x in TEXEL]
+
+
+def test_s7_a_message_flushes_the_cache(bench: Bench) -> None:
+    changed = _other_state(bench)
+    bench.send()
+    _overwrite(bench, changed)
+    functions = SharedFunctions(
+        bench.device.memory, bench.tables.pointers, bench.device.heaps.caches
+    )
+    functions.message(FlushStateCaches(), np.array([0]), np.ones((1, 1), bool), [])
+    assert first(bench.send()) == [x + 100 for x in TEXEL]
+
+
+def test_s8_a_new_base_address_invalidates_nothing(bench: Bench) -> None:
+    bench.send()
+    caches = bench.device.heaps.caches
+    bench.tables = bench.make({3: bench.sampler})  # as a driver does, with an invalidation
+    assert len(caches.surfaces) == 0
+    bench.send()
+    elsewhere = SharedFunctions(bench.device.memory, bench.tables.pointers, caches)
+    assert elsewhere is not None and len(caches.surfaces) == 1
+
+
+def test_s9_a_changed_sampler_state_is_stale_too(bench: Bench) -> None:
+    bench.send()
+    pointers = bench.tables.pointers
+    memory, size = bench.device.memory, SamplerState.size()
+    place = pointers.dynamic_state_base + pointers.sampler_table + 3 * size - memory.base
+    state = bench.device.sampler(address="clamp_to_edge").state
+    memory.arena[place : place + size] = np.frombuffer(state.encode(), np.uint8)
+    with pytest.warns(StaleState, match="the sampler state"):
+        assert first(bench.send(parameters=(1.4, 0.4))) == TEXEL
+    bench.device.invalidate_states()
+    assert first(bench.send(parameters=(1.4, 0.4))) == DATA[1, 3].tolist()
+
+
+# ---- headers
+
+
+def test_h0_without_a_header_every_field_is_zero(bench: Bench) -> None:
+    assert first(bench.send()) == first(bench.send(header=bench.header()))
+    assert Header().encode() == bytes(32)
+    assert Header().channels == (0, 1, 2, 3) and Header().offsets == (0, 0, 0)
+
+
+def test_h1_a_response_has_as_many_parts_as_the_message_expects(bench: Bench) -> None:
+    with pytest.raises(Refusal, match="the response has 4 parts, the message expects 0"):
+        bench.send(results=0)  # only sample_8x8 writes to memory itself
+
+
+@pytest.mark.parametrize("code", range(32))
+def test_h2_output_formats(code: int) -> None:
+    data = bytearray(32)
+    data[20] = code
+    if code in {int(f) for f in OutputFormat}:
+        assert Header.decode(bytes(data)).output_format == code
+        return
+    with pytest.raises(StateError, match=rf"Output Format \(dword 5 bits 4:0\) is {code}"):
+        Header.decode(bytes(data))
+
+
+def test_h3_reserved_bits_are_ignored() -> None:
+    assert Header.decode(bytes(20) + b"\xe0\xff\xff\xff" + bytes(8)) == Header()
+
+
+def test_h4_destination_addresses() -> None:
+    header = Header(destination_x_address=64, destination_y_address=9)
+    assert header.encode()[16:20] == (64 | 9 << 16).to_bytes(4, "little")
+
+
+def test_h5_the_sampler_state_pointer_does_not_matter_to_loads(bench: Bench) -> None:
+    nowhere = Header(sampler_state_pointer=0xFFFF_FFF0)
+    assert first(bench.send("ld", (1, 1), header=nowhere)) == TEXEL
+    bench.send("resinfo", (0,), header=nowhere)
+    with pytest.raises(Refusal, match=r"SAMPLER_STATE at .* is outside every allocation"):
+        bench.send(header=nowhere)
+    low = bytearray(bench.header().encode())
+    low[12] |= 0xF  # bits 3:0 are ignored
+    assert Header.decode(bytes(low)) == bench.header()
+
+
+def test_h6_destination_binding_table_index() -> None:
+    assert Header(destination_binding_table_index=0xAB).encode()[11] == 0xAB
+
+
+def test_h7_pixel_null_mask(bench: Bench) -> None:
+    header = bench.header(pixel_null_mask_enable=True)
+    response = bench.send(header=header, results=5)
+    assert response[4].view(np.uint32).tolist() == [[0xFF]]
+    with pytest.raises(Refusal, match=r"Pixel Null Mask Enable .* must be 0 for SIMD32"):
+        bench.send(header=header, results=5, simd=32)
+
+
+def test_h8_simd_mode_extension() -> None:
+    assert Header(simd_mode_extension=1).encode()[10] == 0x40  # type: ignore[arg-type]
+
+
+def test_h9_bits_20_and_21_are_ignored() -> None:
+    assert Header.decode(bytes(8) + b"\0\0\x30\0" + bytes(20)) == Header()
+
+
+def test_h10_output_format_control(bench: Bench) -> None:
+    header = bench.header(output_format_control=2)
+    assert first(bench.send(header=header)) == TEXEL  # ignored by other messages
+
+
+def test_h11_gather_channel(bench: Bench) -> None:
+    for channel in range(4):
+        header = bench.header(gather4_source_channel_select=channel)
+        got = first(bench.send("gather4", header=header, parameters=(0.5, 0.5)))
+        assert got == [DATA[y, x, channel] for y, x in ((2, 1), (2, 2), (1, 2), (1, 1))]
+    with pytest.raises(Refusal, match=r"Gather4 Source Channel Select .* gather4\*_c needs RED"):
+        bench.send("gather4_c", (1.0, 0.5, 0.5), header=header)
+
+
+@pytest.mark.parametrize("masked", range(16))
+def test_h12_write_channel_masks(bench: Bench, masked: int) -> None:
+    names = ("red", "green", "blue", "alpha")
+    header = bench.header(
+        **{f"{names[c]}_write_channel_mask": bool(masked >> c & 1) for c in range(4)}
+    )
+    written = [c for c in range(4) if not masked >> c & 1]
+    if not written:
+        with pytest.raises(Refusal, match=r"Alpha Write Channel Mask .* one channel must be"):
+            bench.send(header=header, results=0)
+        return
+    got = first(bench.send(header=header, results=len(written)))
+    assert got == [TEXEL[c] for c in written]
+    if masked:
+        with pytest.raises(Refusal, match=r"must be 0 for gather4\*"):
+            bench.send("gather4", header=header, results=len(written))
+
+
+@pytest.mark.parametrize("offset", [-8, -1, 0, 1, 7])
+def test_h13_offsets_are_added_before_wrapping(bench: Bench, offset: int) -> None:
+    header = bench.header(u_offset=offset, v_offset=-offset if offset > -8 else 0)
+    got = first(bench.send(header=header))
+    v = -offset if offset > -8 else 0
+    assert got == DATA[(1 + v) % 4, (1 + offset) % 4].tolist()
+    got = first(bench.send("ld", (2, 2), header=bench.header(u_offset=offset)))
+    assert got == (DATA[2, 2 + offset].tolist() if 0 <= 2 + offset < 4 else [0.0] * 4)
+
+
+def test_h13_offsets_are_illegal_for_cubes_and_buffers() -> None:
+    cube = Bench(data=np.zeros((6, 4, 4), np.float32), format="R32_FLOAT", kind="cube")
+    with pytest.raises(Refusal, match=r"U Offset .* must be 0 for a surface of type CUBE"):
+        cube.send(header=cube.header(u_offset=1), parameters=(1.0, 0.0, 0.0))
+    buffer = Bench(data=np.zeros(16, np.float32), format="R32_FLOAT", kind="buffer")
+    with pytest.raises(Refusal, match=r"V Offset .* must be 0 for a surface of type BUFFER"):
+        buffer.send("ld", (1,), header=buffer.header(v_offset=1))
+
+
+def test_h13_gathers_with_their_own_offsets_ignore_these(bench: Bench) -> None:
+    zero = np.float32(0)
+    plain = bench.send("gather4_po", (0.5, 0.5, zero, zero), header=bench.header())
+    moved = bench.send(
+        "gather4_po", (0.5, 0.5, zero, zero), header=bench.header(u_offset=3, v_offset=2)
+    )
+    assert first(plain) == first(moved)
+
+
+def test_h13_unnormalized_floats_take_no_offsets(bench: Bench) -> None:
+    sampler = bench.device.sampler(normalized=False)
+    bench.tables = bench.make({3: sampler})
+    assert first(bench.send(parameters=(1.4, 1.4), header=bench.header())) == TEXEL
+    with pytest.raises(Refusal, match="only normalized floats and integer coordinates"):
+        bench.send(parameters=(1.4, 1.4), header=bench.header(v_offset=1))
+
+
+def test_h14_dwords_0_and_1_are_ignored() -> None:
+    assert Header.decode(b"\xff" * 8 + bytes(24)) == Header()
+
+
+def test_h15_a_header_is_needed_while_threads_can_be_preempted(bench: Bench) -> None:
+    with pytest.raises(Refusal, match="needs a header while pre-emption is enabled"):
+        bench.send(preemptible=True)
+    assert first(bench.send(header=bench.header(), preemptible=True)) == TEXEL
+
+
+# ---- states that do not go together
+
+
+def test_filters_of_integers_are_an_error() -> None:
+    bench = Bench(data=np.zeros((4, 4, 4), np.uint8), format="RGBA8_UINT")
+    bench.tables = bench.make({3: bench.device.sampler(filter="linear")})
+    with pytest.raises(Refusal, match=r"Mag Mode Filter .* is LINEAR; R8G8B8A8_UINT can only"):
+        bench.send()
+
+
+def test_unnormalized_coordinates_cannot_wrap(bench: Bench) -> None:
+    bench.tables = bench.make({3: bench.device.sampler(normalized=False, address="repeat")})
+    with pytest.raises(Refusal, match=r"TCX Address Control Mode .* is WRAP; unnormalized"):
+        bench.send()
+
+
+def test_a_buffer_cannot_be_sampled() -> None:
+    bench = Bench(data=np.zeros(16, np.float32), format="R32_FLOAT", kind="buffer")
+    with pytest.raises(Refusal, match=r"Surface Type .* is a buffer, which only `ld` reads"):
+        bench.send()
+
+
+BAD_SURFACES = (
+    ({"surface_pitch": 30}, "Surface Pitch .* is 31 bytes, too small"),
+    ({"width": 999}, "Surface Pitch"),
+    ({"height": 4000}, "Surface Base Address .* are not in one allocation"),
+    ({"tile_mode": 3}, "Surface Base Address|Surface Pitch"),
+    ({"mip_count_lod": 15}, "MIP Count LOD .* ends at level 15"),
+    ({"surface_array": True, "depth": 3, "surface_qpitch": 0}, "Surface QPitch .* is 0 rows"),
+    ({"depth": 3, "surface_qpitch": 4}, "Depth .* without Surface Array"),
+    ({"number_of_multisamples": 2, "mip_count_lod": 1}, "Number of Multisamples"),
+)
+
+
+@pytest.mark.parametrize(("changes", "words"), BAD_SURFACES, ids=lambda v: str(v)[:30])
+def test_bad_surfaces_name_the_field(bench: Bench, changes: dict[str, Any], words: str) -> None:
+    from dataclasses import replace
+
+    kinds = {row.name: row.type for row in SurfaceState.rows()}
+    given = {name: kinds[name](value) for name, value in changes.items()}
+    bench.image.slot.write(replace(bench.image.state, **given).encode())
+    with pytest.raises(Refusal, match=words):
+        bench.send()
+
+
+def test_every_message_has_parameters() -> None:
+    assert all(len(names) == len(set(names)) for names in PARAMETERS.values())
