@@ -155,6 +155,45 @@ def test_what_is_found_after_many_edits(number: int, seed: int) -> None:
     _compare(number, 200, 1000 + seed)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{.decl Y v_type=G type=d num_elts=8",
+        ".decl Y v_type=G type=d num_elts=8 }",
+        "{.decl X v_type=G type=d num_elts=8",
+        "{ .decl X v_type=G type=f num_elts=8 }",
+        ".decl X v_type=G type=q num_elts=8 }",
+        "{ mov (M1, 8) X(0,0)<1> 0x1:d",
+        "    mov (M1, 8) X(0,0)<1> 0x1:d }",
+        "  .decl X v_type=G type=d num_elts=%sizeof(X)",
+        ".decl X v_type=G type=d \\\n num_elts=8",
+        "mov (M1, 8) \\\nX(0,0)<1> 0x1:d",
+        "X:",
+        '.kernel "second"',
+        ".version 4.1",
+    ],
+)
+def test_lines_that_are_more_than_a_statement(line: str) -> None:
+    """Each is put in, seen again with the lines around it moved, doubled, and taken out."""
+    head = [".version 4.1", '.kernel "k"', ".decl X v_type=G type=d num_elts=8"]
+    tail = ["mov (M1, 8) X(0,0)<1> 0x2:d", "barrier", "}", "{", "ret (M1, 1)"]
+    editing = Editing("x", platform("pvc"))
+    for text in (
+        [*head, *tail],
+        [*head, line, *tail],
+        [*head, line, *tail],
+        [*head, "", line, *tail],
+        [*head, line, line, *tail],
+        [line, *head, *tail, line],
+        [*head, "{", line, *tail],
+        [*head, "{", "", line, *tail],
+        [*head, *tail],
+    ):
+        now = "\n".join(text)
+        for _ in range(2):
+            assert _seen(editing.check(now)) == _seen(check_text(now, "x", platform("pvc"))), now
+
+
 def test_what_did_not_change_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     from eumu.text import instruction
 

@@ -90,5 +90,5 @@ def rules() -> list[Rule]:
         Rule(Part.NUMBER, r"\b\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)?"),
         Rule(Part.NAME, _IDENTIFIER),
         Rule(Part.OPERATOR, r"<<|>>|[-+*/%&|^~!=]"),
-        Rule(Part.PUNCTUATION, r"[][(){}<>,;:.\\]"),
+        Rule(Part.PUNCTUATION, r"[\[\](){}<>,;:.\\]"),
     ]

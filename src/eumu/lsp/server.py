@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from lsprotocol import types as lsp
@@ -111,14 +111,14 @@ class Server(LanguageServer):
         return found.line, found.character
 
     def range(self, document: Document, span: Span) -> lsp.Range:
-        lines = document.lines
         ends = (span.line, span.column), (span.end_line, span.end_column)
-        start, end = (self._position(lines, line - 1, column - 1) for line, column in ends)
+        start, end = (self.position(document, line - 1, column - 1) for line, column in ends)
         return lsp.Range(start, end)
 
-    def _position(self, lines: list[str], line: int, column: int) -> lsp.Position:
-        line = min(line, len(lines) - 1)
-        before = lines[line][:column]
+    def position(self, document: Document, line: int, column: int) -> lsp.Position:
+        """The editor's units of a place that is given in characters."""
+        line = min(line, len(document.lines) - 1)
+        before = document.lines[line][:column]
         return lsp.Position(line, self.codec.client_num_units(before))
 
     def diagnostic(self, document: Document, found: Diagnostic) -> lsp.Diagnostic:
@@ -139,93 +139,106 @@ class Server(LanguageServer):
 def make(device: Platform) -> Server:
     """A server with all its answers."""
     server = Server(device)
-
-    @server.feature(lsp.INITIALIZE)
-    def initialize(ls: Server, params: lsp.InitializeParams) -> None:
-        options = params.initialization_options
-        name = options.get("device") if isinstance(options, dict) else None
-        if isinstance(name, str):
-            try:
-                ls.device = platform(name)
-            except EumuError as error:
-                _log.error("%s", error)
-
-    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
-    def did_open(ls: Server, params: lsp.DidOpenTextDocumentParams) -> None:
-        ls.update(params.text_document.uri, params.text_document.version, params.text_document.text)
-
-    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
-    def did_change(ls: Server, params: lsp.DidChangeTextDocumentParams) -> None:
-        changed = params.text_document
-        text = ls.workspace.get_text_document(changed.uri).source
-        ls.change(changed.uri, changed.version, text)
-
-    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
-    def did_close(ls: Server, params: lsp.DidCloseTextDocumentParams) -> None:
-        ls.close(params.text_document.uri)
-
-    _add_questions(server)
+    for method, options, answer in _ANSWERS:
+        server.feature(method, options)(answer)
     return server
 
 
-def _add_questions(server: Server) -> None:
-    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
-    def hover(ls: Server, params: lsp.HoverParams) -> lsp.Hover | None:
-        document = ls.document(params.text_document.uri)
-        text = document.hover(*ls.place(document, params.position))
-        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text)) if text else None
+def _initialize(ls: Server, params: lsp.InitializeParams) -> None:
+    options = params.initialization_options
+    name = options.get("device") if isinstance(options, dict) else None
+    if isinstance(name, str):
+        try:
+            ls.device = platform(name)
+        except EumuError as error:
+            _log.error("%s", error)
 
-    @server.feature(
+
+def _opened(ls: Server, params: lsp.DidOpenTextDocumentParams) -> None:
+    opened = params.text_document
+    ls.update(opened.uri, opened.version, opened.text)
+
+
+def _changed(ls: Server, params: lsp.DidChangeTextDocumentParams) -> None:
+    changed = params.text_document
+    ls.change(changed.uri, changed.version, ls.workspace.get_text_document(changed.uri).source)
+
+
+def _closed(ls: Server, params: lsp.DidCloseTextDocumentParams) -> None:
+    ls.close(params.text_document.uri)
+
+
+def _hover(ls: Server, params: lsp.HoverParams) -> lsp.Hover | None:
+    document = ls.document(params.text_document.uri)
+    text = document.hover(*ls.place(document, params.position))
+    return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text)) if text else None
+
+
+def _completion(ls: Server, params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
+    document = ls.document(params.text_document.uri)
+    line, column = ls.place(document, params.position)
+    return [_item(ls, document, o, line, column) for o in complete(document, line, column)]
+
+
+def _resolve(ls: Server, item: lsp.CompletionItem) -> lsp.CompletionItem:
+    if item.kind == lsp.CompletionItemKind.Function and (text := manual(item.label)):
+        block = f"```\n{text}\n```"
+        item.documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, block)
+    return item
+
+
+def _definition(ls: Server, params: lsp.DefinitionParams) -> lsp.Location | None:
+    uri = params.text_document.uri
+    document = ls.document(uri)
+    span = document.definition(*ls.place(document, params.position))
+    return lsp.Location(uri, ls.range(document, span)) if span else None
+
+
+def _references(ls: Server, params: lsp.ReferenceParams) -> list[lsp.Location]:
+    uri = params.text_document.uri
+    document = ls.document(uri)
+    declaration = params.context.include_declaration
+    spans = document.uses(*ls.place(document, params.position), declaration=declaration)
+    return [lsp.Location(uri, ls.range(document, span)) for span in spans]
+
+
+def _formatting(ls: Server, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
+    document = ls.document(params.text_document.uri)
+    text = document.formatted()
+    if text is None or text == document.text:
+        return None
+    everything = lsp.Range(lsp.Position(0, 0), lsp.Position(len(document.lines), 0))
+    return [lsp.TextEdit(everything, text)]
+
+
+def _symbols(ls: Server, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+    document = ls.document(params.text_document.uri)
+    return list(_outline(ls, document))
+
+
+_ANSWERS: Final[tuple[tuple[str, Any, Callable[..., Any]], ...]] = (
+    (lsp.INITIALIZE, None, _initialize),
+    (lsp.TEXT_DOCUMENT_DID_OPEN, None, _opened),
+    (lsp.TEXT_DOCUMENT_DID_CHANGE, None, _changed),
+    (lsp.TEXT_DOCUMENT_DID_CLOSE, None, _closed),
+    (lsp.TEXT_DOCUMENT_HOVER, None, _hover),
+    (
         lsp.TEXT_DOCUMENT_COMPLETION,
         lsp.CompletionOptions(trigger_characters=[".", ":", "%", "="], resolve_provider=True),
-    )
-    def completion(ls: Server, params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
-        document = ls.document(params.text_document.uri)
-        line, column = ls.place(document, params.position)
-        return [_item(ls, document, o, line, column) for o in complete(document, line, column)]
-
-    @server.feature(lsp.COMPLETION_ITEM_RESOLVE)
-    def resolve(ls: Server, item: lsp.CompletionItem) -> lsp.CompletionItem:
-        if item.kind == lsp.CompletionItemKind.Function and (text := manual(item.label)):
-            block = f"```\n{text}\n```"
-            item.documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, block)
-        return item
-
-    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
-    def definition(ls: Server, params: lsp.DefinitionParams) -> lsp.Location | None:
-        uri = params.text_document.uri
-        document = ls.document(uri)
-        span = document.definition(*ls.place(document, params.position))
-        return lsp.Location(uri, ls.range(document, span)) if span else None
-
-    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
-    def references(ls: Server, params: lsp.ReferenceParams) -> list[lsp.Location]:
-        uri = params.text_document.uri
-        document = ls.document(uri)
-        spans = document.uses(
-            *ls.place(document, params.position), declaration=params.context.include_declaration
-        )
-        return [lsp.Location(uri, ls.range(document, span)) for span in spans]
-
-    @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
-    def formatting(ls: Server, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
-        document = ls.document(params.text_document.uri)
-        text = document.formatted()
-        if text is None or text == document.text:
-            return None
-        everything = lsp.Range(lsp.Position(0, 0), lsp.Position(len(document.lines), 0))
-        return [lsp.TextEdit(everything, text)]
-
-    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
-    def symbols(ls: Server, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-        document = ls.document(params.text_document.uri)
-        return list(_symbols(ls, document))
+        _completion,
+    ),
+    (lsp.COMPLETION_ITEM_RESOLVE, None, _resolve),
+    (lsp.TEXT_DOCUMENT_DEFINITION, None, _definition),
+    (lsp.TEXT_DOCUMENT_REFERENCES, None, _references),
+    (lsp.TEXT_DOCUMENT_FORMATTING, None, _formatting),
+    (lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, None, _symbols),
+)
 
 
 def _item(
     ls: Server, document: Document, offer: Offer, line: int, column: int
 ) -> lsp.CompletionItem:
-    start, end = (ls._position(document.lines, line, c) for c in (offer.start, column))
+    start, end = (ls.position(document, line, c) for c in (offer.start, column))
     return lsp.CompletionItem(
         label=offer.text,
         kind=_SORTS[offer.sort],
@@ -234,7 +247,7 @@ def _item(
     )
 
 
-def _symbols(ls: Server, document: Document) -> Iterable[lsp.DocumentSymbol]:
+def _outline(ls: Server, document: Document) -> Iterable[lsp.DocumentSymbol]:
     """Kernels and functions with their labels and variables."""
     current: lsp.DocumentSymbol | None = None
     for read, span in document.statements:

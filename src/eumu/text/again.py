@@ -20,6 +20,7 @@ from eumu.program import Inst, Module, ScopeMark
 from eumu.text.draft import Draft
 from eumu.text.parser import Parser, Statement, in_order
 
+_DECLARATION: Final = re.compile(r"[ \t]*\.decl\b")  # nothing before it
 _WORDS: Final = re.compile(r"%?[A-Za-z_]\w*", re.ASCII)
 
 # Words of a statement and what they named, None where that was nothing.
@@ -191,7 +192,7 @@ class _Parser(Parser):
     def _read_declaration(self, cursor: Cursor, names: Names) -> Declared:
         text = cursor.text
         self._declaring = None
-        if type(cursor) is not Cursor:
+        if type(cursor) is not Cursor or not _DECLARATION.match(text):
             return super()._read_declaration(cursor, names)
         old = self._old.get(text)
         if old and _still_means(old[-1].meaning, names):
