@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from eumu import native
 from eumu.errors import BuildError, Diagnostic
 from eumu.native.words import decode_word, encode_instruction
@@ -29,9 +31,19 @@ def _word(rng: random.Random) -> bytes:
 
 
 def test_words() -> None:
-    rng = random.Random(9)
+    assert _decoded(9, COUNT) > COUNT // 4
+
+
+@pytest.mark.weekly
+def test_a_million_words() -> None:
+    assert _decoded(10, 1_000_000) > 250_000
+
+
+def _decoded(seed: int, count: int) -> int:
+    """Words through decode, encode, print, parse and check; how many were read back."""
+    rng = random.Random(seed)
     decoded = 0
-    for _ in range(COUNT):
+    for _ in range(count):
         data = _word(rng)
         findings = native.check(data)
         assert all(isinstance(f, Diagnostic) for f in findings)
@@ -47,7 +59,7 @@ def test_words() -> None:
         text = native.print_program(program, native.message_note)
         assert text.strip() or not program.instructions
         decoded += _parses_again(program, text)
-    assert decoded > COUNT // 4
+    return decoded
 
 
 def _parses_again(program: native.Program, text: str) -> int:

@@ -41,6 +41,7 @@ MACRO = Fidelity("approximate", "the extra bits of the special accumulators are 
 
 def _dot(b: Machine, x: Value, y: Value, count: int, *, homogeneous: bool) -> Value:
     """Products of the first `count` channels of each four, summed into all four."""
+    x, y = b.floats(x, y)
     quads = [4 * (k // 4) for k in range(b.width)]
     lanes = [[min(q + j, b.width - 1) for q in quads] for j in range(4)]
     found = b.shuffle(y, lanes[3]) if homogeneous else None
@@ -128,6 +129,7 @@ def avg(
     options: Opts,
 ) -> None:
     """dst[i] = (src0[i] + src1[i] + 1) >> 1, without overflow."""
+    b.integers(src0, src1)
     x, y = (b.convert(v, Q) for v in (src0, src1))
     one = b.const(Q, 1, b.width)
     b.finish(dst, b.shr(b.add(b.add(x, y), one), one), cond, options)
@@ -136,31 +138,36 @@ def avg(
 @opcode(0x43, one("frc"))
 def frc(b: Machine, exec: Exec, cond: Cond, dst: PlainDst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = src0[i] - floor(src0[i])."""
-    b.finish(dst, fraction(b, src0), cond, options)
+    (x,) = b.floats(src0)
+    b.finish(dst, fraction(b, x), cond, options)
 
 
 @opcode(0x44, one("rndu"))
 def rndu(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the least integer not less than src0[i]."""
-    b.finish(dst, b.round(src0, Rounding.RU), cond, options)
+    (x,) = b.floats(src0)
+    b.finish(dst, b.round(x, Rounding.RU), cond, options)
 
 
 @opcode(0x45, one("rndd"))
 def rndd(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the greatest integer not greater than src0[i]."""
-    b.finish(dst, b.round(src0, Rounding.RD), cond, options)
+    (x,) = b.floats(src0)
+    b.finish(dst, b.round(x, Rounding.RD), cond, options)
 
 
 @opcode(0x46, one("rnde"))
 def rnde(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the integer nearest to src0[i], of two the even one."""
-    b.finish(dst, b.round(src0, Rounding.RNE), cond, options)
+    (x,) = b.floats(src0)
+    b.finish(dst, b.round(x, Rounding.RNE), cond, options)
 
 
 @opcode(0x47, one("rndz"))
 def rndz(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = src0[i] without its fraction."""
-    b.finish(dst, b.round(src0, Rounding.RTZ), cond, options)
+    (x,) = b.floats(src0)
+    b.finish(dst, b.round(x, Rounding.RTZ), cond, options)
 
 
 @opcode(0x48, two("mac"))
@@ -183,6 +190,7 @@ def mac(
 @opcode(0x49, two("mach", cond=False))
 def mach(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """The high half of a 32 by 32 bit product; acc0 holds the part of src1's low word."""
+    b.integers(src0, src1)
     upper = b.shr(b.convert(src1, Q), b.const(Q, 16, b.width))
     product = b.shl(b.mul(b.convert(src0, Q), upper), b.const(Q, 16, b.width))
     whole = b.add(b.accumulator(dword(src0)), product)
@@ -202,6 +210,7 @@ def addc(
     options: Opts,
 ) -> None:
     """dst[i] = src0[i] + src1[i]; acc[i] is the carry."""
+    b.integers(src0, src1)
     x, y = (b.convert(v, UD) for v in (src0, src1))
     low = b.add(x, y)
     b.finish(dst, low, cond)
@@ -219,6 +228,7 @@ def subb(
     options: Opts,
 ) -> None:
     """dst[i] = src0[i] - src1[i]; acc[i] is the borrow."""
+    b.integers(src0, src1)
     x, y = (b.convert(v, UD) for v in (src0, src1))
     b.finish(dst, b.sub(x, y), cond)
     b.write_accumulator(one_where(b, b.cmp("lt", x, y)))
@@ -235,6 +245,7 @@ def sad2(
     options: Opts,
 ) -> None:
     """dst of even channels = the sum of |src0 - src1| over it and the next; odd ones stay."""
+    b.integers(src0, src1)
     sums = pair_differences(b, src0, src1)
     b.restrict([1 - k % 2 for k in range(b.width)])
     b.finish(dst, sums, cond, options)
@@ -251,6 +262,7 @@ def sada2(
     options: Opts,
 ) -> None:
     """As sad2, plus acc."""
+    b.integers(src0, src1)
     sums = b.add(b.convert(pair_differences(b, src0, src1), Q), b.accumulator(W))
     b.restrict([1 - k % 2 for k in range(b.width)])
     b.finish(dst, sums, cond, options)
@@ -324,7 +336,8 @@ def line(
 ) -> None:
     """dst[i] = src0.0 * src1[i] + src0.3."""
     p, q = (b.splat(b.slice(src0, k, 1), b.width) for k in (0, 3))
-    b.finish(dst, b.fma(p, src1, q), cond, options)
+    p, x, q = b.floats(p, src1, q)
+    b.finish(dst, b.fma(p, x, q), cond, options)
 
 
 @opcode(0x5A, two("pln"), fidelity=FUSED)
@@ -342,6 +355,7 @@ def pln(
     lanes = [16 * (k // 8) + k % 8 for k in range(b.width)]
     u = b.shuffle(src1, lanes)
     v = b.shuffle(src1, [k + 8 for k in lanes])
+    p, q, r, u, v = b.floats(p, q, r, u, v)
     b.finish(dst, b.fma(p, u, b.fma(q, v, r)), cond, options)
 
 
@@ -374,8 +388,9 @@ def lrp(
     options: TernaryOpts,
 ) -> None:
     """dst[i] = src0[i] * src1[i] + (1 - src0[i]) * src2[i]."""
-    rest = b.fma(b.neg(src0), src2, src2)
-    b.finish(dst, b.fma(src1, src0, rest), cond, options)
+    x, y, z = b.floats(src0, src1, src2)
+    rest = b.fma(b.neg(x), z, z)
+    b.finish(dst, b.fma(y, x, rest), cond, options)
 
 
 @opcode(0x5D, three("madm"), fidelity=MACRO)
@@ -390,7 +405,8 @@ def madm(
     options: TernaryOpts,
 ) -> None:
     """As mad, with the extra bits of the special accumulators; a step of a division."""
-    result = b.fma(src1, src2, src0)
+    x, y, z = b.floats(src1, src2, src0)
+    result = b.fma(x, y, z)
     if cond is not None:
         b.write_condition(cond, b.holds(cond.name, result, result))
     b.write_macro(dst, result)

@@ -109,6 +109,7 @@ def shr(
     options: Opts,
 ) -> None:
     """dst[i] = src0[i] >> src1[i], zeros come in; the count has 5 bits (of :q 6)."""
+    b.integers(src0, src1)
     x, count = shift_operands(b, dst, src0, src1, signed=False)
     b.finish(dst, b.shr(x, count), cond, options)
 
@@ -124,6 +125,7 @@ def shl(
     options: Opts,
 ) -> None:
     """dst[i] = src0[i] << src1[i]; the count has 5 bits (of :q 6)."""
+    b.integers(src0, src1)
     x, count = shift_operands(b, dst, src0, src1, signed=src0.type.is_signed)
     shifted = saturating_shift(b, x, count) if dst.saturate else b.shl(x, count)
     b.finish(dst, shifted, cond, options, product=True)
@@ -140,6 +142,7 @@ def asr(
     options: Opts,
 ) -> None:
     """dst[i] = src0[i] >> src1[i], the sign comes in; the count as in shr."""
+    b.integers(src0, src1)
     x, count = shift_operands(b, dst, src0, src1, signed=True)
     b.finish(dst, b.shr(x, count), cond, options)
 
@@ -147,6 +150,7 @@ def asr(
 @opcode(0x17, one("bfrev", cond=False))
 def bfrev(b: Machine, exec: Exec, dst: PlainDst, src0: PlainOnlySrc, options: Opts) -> None:
     """dst[i] = the bits of src0[i] in reverse order."""
+    b.integers(src0)
     b.finish(dst, b.bitreverse(b.convert(src0, UD)), None, options)
 
 
@@ -161,6 +165,7 @@ def bfe(
     options: TernaryOpts,
 ) -> None:
     """dst[i] = src0[i] bits of src2[i] from bit src1[i] on, extended with the sign if signed."""
+    b.integers(src0, src1, src2)
     five = b.const(UD, 31, b.width)
     size, offset = (b.and_(b.convert(v, UD), five) for v in (src0, src1))
     signed = src2.type.is_signed
@@ -177,6 +182,7 @@ def bfi1(
     options: Opts,
 ) -> None:
     """dst[i] = a mask of src0[i] ones from bit src1[i] on."""
+    b.integers(src0, src1)
     five = b.const(UD, 31, b.width)
     size, offset = (b.and_(b.convert(v, UD), five) for v in (src0, src1))
     b.finish(dst, b.shl(field_mask(b, size), offset), None, options)
@@ -193,6 +199,7 @@ def bfi2(
     options: TernaryOpts,
 ) -> None:
     """dst[i] = the low bits of src1[i] where src0[i] has ones, else src2[i]."""
+    b.integers(src0, src1, src2)
     mask, insert, base = (b.convert(v, UD) for v in (src0, src1, src2))
     inserted = b.and_(b.shl(insert, b.ctz(mask)), mask)
     b.finish(dst, b.or_(b.and_(base, b.not_(mask)), inserted), None, options)
@@ -201,12 +208,14 @@ def bfi2(
 @opcode(0x4A, one("lzd"))
 def lzd(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the number of zeros above the highest one of src0[i]."""
+    b.integers(src0)
     b.finish(dst, b.clz(b.convert(src0, UD)), cond, options)
 
 
 @opcode(0x4B, one("fbh", cond=False))
 def fbh(b: Machine, exec: Exec, dst: PlainDst, src0: PlainOnlySrc, options: Opts) -> None:
     """dst[i] = how far from the top the first bit unlike the sign (unsigned: one) is."""
+    b.integers(src0)
     signed = src0.type.is_signed
     b.finish(dst, first_high(b, b.convert(src0, UD), signed=signed), None, options)
 

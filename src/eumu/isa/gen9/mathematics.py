@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from eumu.ir import Value
 from eumu.isa import mathlib
 from eumu.isa.gen9.kinds import (
     Dst,
@@ -23,13 +24,21 @@ from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.registry import opcode
 from eumu.isa.mathlib import BOUNDS
 from eumu.isa.spec import Fidelity
-from eumu.types import BOOL
+from eumu.types import BOOL, DF
 
 _ONE = "{exec.pred}math.%s {exec} {dst} {src0} {options}"
 _TWO = "{exec.pred}math.%s {exec} {dst} {src0} {src1} {options}"
 
 
 MACRO = Fidelity("approximate", "the first step gives the final result")
+
+
+def _singles(b: Machine, *sources: Value) -> tuple[Value, ...]:
+    """Sources in their common type, :f or :hf."""
+    values = b.floats(*sources)
+    if values[0].type is DF:
+        raise b.wrong("type", "this function of the math unit takes :f and :hf, not :df")
+    return values
 
 
 def _bound(name: str) -> Fidelity:
@@ -40,62 +49,70 @@ def _bound(name: str) -> Fidelity:
 @opcode(0x38, _ONE % "inv", sub=1)
 def inv(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = 1 / src0[i]."""
-    b.finish(dst, mathlib.inv(b, src0), None, options)
+    (x,) = _singles(b, src0)
+    b.finish(dst, mathlib.inv(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "log", sub=2, fidelity=_bound("log2"))
 def log(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the binary logarithm of src0[i]."""
-    b.finish(dst, mathlib.log2(b, src0), None, options)
+    (x,) = _singles(b, src0)
+    b.finish(dst, mathlib.log2(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "exp", sub=3, fidelity=_bound("exp2"))
 def exp(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = 2 ** src0[i]."""
-    b.finish(dst, mathlib.exp2(b, src0), None, options)
+    (x,) = _singles(b, src0)
+    b.finish(dst, mathlib.exp2(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "sqt", sub=4)
 def sqt(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the square root of src0[i]."""
-    b.finish(dst, mathlib.sqrt(b, src0), None, options)
+    (x,) = _singles(b, src0)
+    b.finish(dst, mathlib.sqrt(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "rsqt", sub=5, fidelity=_bound("rsqrt"))
 def rsqt(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = 1 / the square root of src0[i]."""
-    b.finish(dst, mathlib.rsqrt(b, src0), None, options)
+    (x,) = _singles(b, src0)
+    b.finish(dst, mathlib.rsqrt(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "sin", sub=6, fidelity=_bound("sin"))
 def sin(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the sine of src0[i] in radians."""
-    b.finish(dst, mathlib.sin(b, src0), None, options)
+    (x,) = _singles(b, src0)
+    b.finish(dst, mathlib.sin(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "cos", sub=7, fidelity=_bound("cos"))
 def cos(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the cosine of src0[i] in radians."""
-    b.finish(dst, mathlib.cos(b, src0), None, options)
+    (x,) = _singles(b, src0)
+    b.finish(dst, mathlib.cos(b, x), None, options)
 
 
 @opcode(0x38, _TWO % "fdiv", sub=9)
 def fdiv(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = src0[i] / src1[i], floats."""
-    x, y = b.promote(src0, src1)
+    x, y = _singles(b, src0, src1)
     b.finish(dst, b.div(x, y), None, options)
 
 
 @opcode(0x38, _TWO % "pow", sub=10, fidelity=_bound("pow"))
 def pow(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = |src0[i]| ** src1[i]."""
-    x, y = b.promote(src0, src1)
+    x, y = _singles(b, src0, src1)
     b.finish(dst, mathlib.pow(b, b.abs(x), y), None, options)
 
 
 @opcode(0x38, _TWO % "idiv", sub=11)
 def idiv(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """Integer division: the quotient to dst, the remainder to the register after it."""
+    b.integers(src0, src1)
     x, y = b.promote(src0, src1)
     quotient, remainder = b.div(x, y), b.rem(x, y)
     b.finish(dst, quotient, None, options)
@@ -105,6 +122,7 @@ def idiv(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts
 @opcode(0x38, _TWO % "iqot", sub=12)
 def iqot(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = the quotient of integers, cut off."""
+    b.integers(src0, src1)
     x, y = b.promote(src0, src1)
     b.finish(dst, b.div(x, y), None, options)
 
@@ -112,6 +130,7 @@ def iqot(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts
 @opcode(0x38, _TWO % "irem", sub=13)
 def irem(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = the remainder of integers, with the sign of src0[i]."""
+    b.integers(src0, src1)
     x, y = b.promote(src0, src1)
     b.finish(dst, b.rem(x, y), None, options)
 
@@ -136,7 +155,7 @@ def invm(
     On hardware this is an approximation of 1 / src1[i] that `madm` refines, and the flag is set
     where nothing is left to do.
     """
-    x, y = b.promote(src0, src1)
+    x, y = b.floats(src0, src1)
     b.write_macro(dst, b.div(x, y))
     b.write_condition(early_out, b.const(BOOL, 1, b.width))
 
@@ -160,5 +179,6 @@ def rsqtm(
     On hardware this is an approximation of its inverse that `madm` refines, and the flag is set
     where nothing is left to do.
     """
-    b.write_macro(dst, b.sqrt(src0))
+    (x,) = b.floats(src0)
+    b.write_macro(dst, b.sqrt(x))
     b.write_condition(early_out, b.const(BOOL, 1, b.width))

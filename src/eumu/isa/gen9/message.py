@@ -19,6 +19,7 @@ from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import AddressWord, Options, Payload, Register
 from eumu.isa.gen9.registers import GRF_BYTES
 from eumu.isa.gen9.registry import opcode
+from eumu.isa.gen9.thread import GRF_COUNT
 from eumu.isa.kinds import Rows
 from eumu.types import UD
 
@@ -34,11 +35,13 @@ SplitDesc = Annotated[Any, DescriptorKind(split=True)]
 Opts = Annotated[Options, OptionsKind("NoSrcDepSet", message=True)]
 
 
-def _rows(b: Machine, operand: Payload) -> Rows:
-    """The registers from an operand's on; none for null."""
+def _rows(b: Machine, operand: Payload, count: int) -> Rows:
+    """`count` registers from an operand's on; none for null."""
     place = operand.place
     if not isinstance(place, Register):
         raise Unsupported("a message whose registers are found by an address")
+    if not place.is_arf and place.number + count > GRF_COUNT:
+        raise b.wrong("region", f"{count} registers from r{place.number} on; r127 is the last")
     return Rows(None if place.is_arf else b.file, place.number * GRF_BYTES, UD)
 
 
@@ -53,10 +56,11 @@ def _send(
 ) -> None:
     if isinstance(ex_desc, AddressWord) or isinstance(desc, AddressWord):
         raise Unsupported("a message whose descriptor is in a0")
-    second = None if src1 is None else _rows(b, src1)
-    first_bytes = (desc >> 25 & 15) * GRF_BYTES
-    payload = messages.Payload(_rows(b, src0), first_bytes, second)
-    messages.send(b, messages.Request(ex_desc, desc, payload, _rows(b, dst)))
+    sent, more, taken = desc >> 25 & 15, ex_desc >> 6 & 15, desc >> 20 & 31
+    second = None if src1 is None else _rows(b, src1, more)
+    bytes = sent * GRF_BYTES, more * GRF_BYTES
+    payload = messages.Payload(_rows(b, src0, sent), bytes[0], second, bytes[1])
+    messages.send(b, messages.Request(ex_desc, desc, payload, _rows(b, dst, taken)))
     if options.eot:
         b.end()
 

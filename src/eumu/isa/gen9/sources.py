@@ -87,6 +87,8 @@ class Sources(Accumulators):
     def _read_special(self, kind: int, place: Register, type: Type) -> Value:
         """Registers that are read as a whole: one lane."""
         if kind == Kinds.FLAG:
+            if place.byte * 8 + type.bits > 32:
+                raise self.wrong("flag", "a flag register has 32 bits")
             bits = self.read_flag(self._flag((place.number & 1) << 1), place.byte * 8, type.bits)
             return self.mask_bits(bits)
         if kind == Kinds.CE:

@@ -79,6 +79,19 @@ class Thread(Meaning):
         """A fault of the program at this instruction."""
         return BuildError.of([Diagnostic(code, message, self.span)])
 
+    def floats(self, *values: Value) -> tuple[Value, ...]:
+        """Sources in their common type, which must be one of floats."""
+        self._check_types("floats", [v for v in values if not v.type.is_float])
+        return self.promote(*values)
+
+    def integers(self, *values: Value) -> None:
+        """Raise unless all sources are integers."""
+        self._check_types("integers", [v for v in values if not v.type.is_int])
+
+    def _check_types(self, what: str, others: list[Value]) -> None:
+        if others:
+            raise self.wrong("type", f"this instruction takes {what}, not :{others[0].type}")
+
     # ---- masks
 
     def execute(self, operand: Execution) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from eumu.ir import Builder, Rounding, Value
-from eumu.types import UD, D, F
+from eumu.types import DF, HF, UD, D, F
 
 
 def saturating(b: Builder, x: Value, y: Value, total: Value, *, subtract: bool = False) -> Value:
@@ -72,8 +74,11 @@ def pair_differences(b: Builder, x: Value, y: Value) -> Value:
     return b.add(even, odd)
 
 
+_BELOW_ONE: Final = {HF: 0x3BFF, F: 0x3F7F_FFFF, DF: 0x3FEF_FFFF_FFFF_FFFF}
+
+
 def fraction(b: Builder, x: Value) -> Value:
-    """x - floor(x) of f, at most the float below 1; the sum must not round up to 1."""
+    """x - floor(x), at most the float below 1; the sum must not round up to 1."""
     rest = b.sub(x, b.round(x, Rounding.RD), Rounding.RNE)
-    limit = b.const(F, (0x3F7FFFFF,) * x.width, x.width)
+    limit = b.const(x.type, (_BELOW_ONE[x.type],) * x.width, x.width)
     return b.select(b.cmp("gt", rest, limit), limit, rest)

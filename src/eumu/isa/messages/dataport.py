@@ -91,7 +91,7 @@ def _load(
     for first, count in _runs(channels):
         start = _at(b, address, first * type.size)
         for x in b.load(target.space, start, slots.mask, type, count, target.surface):
-            b.row_write(request.dst, place, b.convert(x, slot), slots.mask)
+            request.answer(b, place, b.convert(x, slot), slots.mask)
             place += slots.pitch(b, slot.size)
 
 
@@ -249,7 +249,7 @@ def _block_read(
         return
     mask = every(b)
     data = b.load_block(target.space, address, mask, UD, count // 4, target.surface)
-    b.row_write(request.dst, place, data, b.splat(mask, count // 4))
+    request.answer(b, place, data, b.splat(mask, count // 4))
 
 
 def _block_write(
@@ -358,7 +358,7 @@ def _atomic(
     data = [request.payload.read(b, place + k * pitch, type, slots.count) for k in sources]
     old = b.atomic(operation, target.space, address, slots.mask, type, data, target.surface)
     if request.get("return data"):
-        b.row_write(request.dst, 0, old, slots.mask)
+        request.answer(b, 0, old, slots.mask)
 
 
 def untyped_atomic(b: Meaning, request: Request) -> None:

@@ -22,6 +22,7 @@ class Payload:
     first: Rows
     first_bytes: int
     second: Rows | None = None
+    second_bytes: int = 0
 
     def read(
         self, b: Meaning, offset: int, type: Type, width: int, stride: int | None = None
@@ -33,9 +34,9 @@ class Payload:
         if inside:
             parts.append(b.row_read(self.first, offset, type, inside, stride))
         if inside < width:
-            if self.second is None:
-                raise Unsupported("a message with fewer registers than its descriptor asks for")
             start = offset + inside * step - self.first_bytes
+            if self.second is None or start + (width - inside) * step > self.second_bytes:
+                raise Unsupported("a message with fewer registers than its descriptor asks for")
             parts.append(b.row_read(self.second, start, type, width - inside, stride))
         return b.concat(parts)
 
@@ -52,6 +53,14 @@ class Request:
     payload: Payload
     dst: Rows
     surface: Value | None = None
+
+    def answer(self, b: Meaning, offset: int, x: Value, mask: Value) -> None:
+        """Write lanes of the answer, from byte `offset` of it on."""
+        if self.dst.root is None:
+            return
+        if offset + x.width * x.type.size > self.get("response length") * REGISTER_BYTES:
+            raise self.unsupported("its response is shorter than what it answers")
+        b.row_write(self.dst, offset, x, mask)
 
     @cached_property
     def message(self) -> Message:
