@@ -139,8 +139,10 @@ def test_a_program_for_another_device(dev: eumu.Device) -> None:
 
 def test_levels_and_fuel(dev: eumu.Device) -> None:
     kernel, args = load("saxpy")["saxpy"], saxpy_arguments(dev)
-    with pytest.raises(eumu.Unsupported, match="level 'native'"):
+    with pytest.raises(eumu.Unsupported, match="level 'native' on pvc"):
         kernel.launch(dev, 64, args=args, level="native")
+    with pytest.raises(eumu.LaunchError, match="level 'x' is none of 'visa' and 'native'"):
+        kernel.launch(dev, 64, args=args, level="x")
     with pytest.raises(eumu.LaunchError, match="fuel is 0"):
         kernel.launch(dev, 64, args=args, fuel=0)
     with pytest.raises(eumu.Fault, match="fuel=5"):

@@ -217,10 +217,6 @@ def test_too_much_local_memory() -> None:
             PayloadArgument("arg_bypointer", 0, 8, arg_index=0, addrmode="bindless"),
             "argument 0 is passed as a bindless",
         ),
-        (
-            PayloadArgument("arg_bypointer", 0, 0, 0, "stateful", "image", image_type="image_2d"),
-            "argument 0 'arg0' is void.: images and samplers are not modelled",
-        ),
     ],
 )
 def test_what_is_not_modelled_is_named(row: PayloadArgument, message: str) -> None:
@@ -228,6 +224,13 @@ def test_what_is_not_modelled_is_named(row: PayloadArgument, message: str) -> No
     args = [dev.array(4, np.uint8)] if row.arg_index == 0 else []
     with pytest.raises(Unsupported, match=message):
         bound(info_with(row), dev, *args)
+
+
+def test_an_image_is_needed() -> None:
+    row = PayloadArgument("arg_bypointer", 0, 0, 0, "stateful", "image", image_type="image_2d")
+    dev = eumu.Device("skl")
+    with pytest.raises(eumu.ArgumentError, match=r"'arg0' .* an image is needed"):
+        bound(info_with(row), dev, dev.array(4, np.uint8))
 
 
 def test_packed_local_ids_are_not_modelled() -> None:

@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from eumu import binary, zebin
-from eumu.errors import BuildError, Diagnostic, FormatError, LaunchError
+from eumu.errors import BuildError, Diagnostic, FormatError, LaunchError, Unsupported
 from eumu.ir import Function
 from eumu.platforms import Platform, of_product_family, platform
 from eumu.program import Kernel as Code
@@ -212,6 +212,8 @@ def _native_translator(
         from eumu import native
         from eumu.lower_native import lower
 
+        if target.generation != "gen9":
+            raise Unsupported(f"level 'native' on {target}: eumu runs the native code of Gen9")
         _check_defined(program, kernel)
         code = native.decode(kernel.text, target, kernel.name)
         size, width = payload_bytes(info, target), info.execution_env.simd_size
