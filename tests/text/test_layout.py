@@ -11,6 +11,7 @@ import pytest
 
 from eumu import text
 from eumu.errors import BuildError, Unsupported
+from eumu.isa.visa import VISA
 from eumu.program import difference
 from text.corpus import compiled, lines, program, programs
 
@@ -118,11 +119,12 @@ def test_layout(case: str) -> None:
     assert text.format_text(expected) == expected
 
 
-def test_what_is_wrong_is_not_formatted() -> None:
+def test_what_is_wrong_is_not_formatted(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BuildError, match="unknown instruction 'frobnicate'"):
         text.format_text(HEAD + ".kernel k\nfrobnicate (M1, 8)\n")
     with pytest.raises(Unsupported):
-        text.format_text(HEAD + ".kernel k\nvme_ime (M1, 8)\n")
+        monkeypatch.setitem(VISA.unmodelled, "unheard_of", "nobody has described it")
+        text.format_text(HEAD + ".kernel k\nunheard_of (M1, 8)\n")
 
 
 # ---- any program, comments anywhere
@@ -149,8 +151,14 @@ def _commented(source: str, chance: random.Random) -> tuple[str, dict[str, str]]
     of: dict[str, str] = {}
     for number, line in enumerate(source.split("\n")):
         is_plain = line.strip() != "" and "//" not in line and not line.endswith("\\")
-        choice = chance.randrange(12)
+        choice = chance.randrange(14)
         name = f"c{number}"
+        gaps = [m.start() for m in re.finditer(r"(?<=\S) ", line)]
+        if choice == 5 and is_plain and gaps and '"' not in line:  # between two words
+            at = chance.choice(gaps)
+            out.append(f"{line[:at]} /* {name} */{line[at:]}")
+            of[name] = line
+            continue
         if choice < 4 and is_plain:
             of[name] = line
         if choice == 0 and is_plain:

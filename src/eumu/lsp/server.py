@@ -248,7 +248,7 @@ def _item(
 
 
 def _outline(ls: Server, document: Document) -> Iterable[lsp.DocumentSymbol]:
-    """Kernels and functions with their labels and variables."""
+    """Kernels and functions with their labels."""
     current: lsp.DocumentSymbol | None = None
     for read, span in document.statements:
         where = ls.range(document, span)
