@@ -128,6 +128,11 @@ def figure_lines(figures: dict[str, Any]) -> list[str]:
             f" {two['two_processes']:.0f} by two processes: {two['ratio']:.2f} of these"
             f" (median of the rounds {two['median_ratio']:.2f})"
         )
+    for name, row in figures.get("checking", {}).items():
+        lines.append(
+            f"* parse and verify, {name}: {row['cold']:,.0f} instructions a CPU second in a new"
+            f" process, {row['again']:,.0f} again"
+        )
     if compiled := figures.get("compiling"):
         for part in ("parse", "lower", "compile", "cached"):
             values = sorted(row[part] * 1e3 for row in compiled.values())

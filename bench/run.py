@@ -22,6 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import checking
 import figures
 import host
 import report
@@ -44,6 +45,7 @@ def measure_figures(items: list[Any]) -> dict[str, Any]:
         "cold_start": figures.cold_start(),
         "launching": figures.launching(),
         "scaling": figures.scaling(),
+        "checking": checking.checking(),
     }
     _say("compiling, memory")
     small = {item.name: item.small() for item in items if item.small}

@@ -33,6 +33,9 @@ class Type:
     kind: Kind
     storage: str  # NumPy dtype of a lane; float types without one are held as their bits
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # names differ, and types are keys of many tables
+
     def __str__(self) -> str:
         return self.name
 
