@@ -28,7 +28,8 @@ def _cases() -> list[Case]:
         elif found := re.match(r"(bad|good) +(skl )?([^+]*)(?:\+(.*))?$", line):
             kind, platform, text, others = found.groups()
             expected = {heading, *(others or "").split()} if kind == "bad" else set()
-            cases.append((heading, (platform or "bxt").strip(), text.strip(), frozenset(expected)))
+            lines = text.strip().replace(" / ", "\n")
+            cases.append((heading, (platform or "bxt").strip(), lines, frozenset(expected)))
     return cases
 
 
@@ -47,7 +48,7 @@ def test_rule(case: Case) -> None:
 
 
 def _operands(program: native.Program) -> set[str]:
-    return {field.name for field in program.instructions[0].opcode.fields}
+    return {field.name for i in program.instructions for field in i.opcode.fields}
 
 
 def test_every_rule_has_both_neighbours() -> None:

@@ -15,6 +15,7 @@ class Trait(Enum):
     MULTIPLIES = auto()  # a product of two integer dwords is 64 bits wide
     MULTIPLIES_WORDS = auto()  # takes a dword times a word, dword first
     READS_ACCUMULATOR = auto()  # without naming it
+    WRITES_ACCUMULATOR = auto()  # without naming it
     MATH = auto()  # runs in the shared math unit
 
 
@@ -23,6 +24,7 @@ _MNEMONICS = {
     Trait.MULTIPLIES: ("mul", "mad"),
     Trait.MULTIPLIES_WORDS: ("mul",),
     Trait.READS_ACCUMULATOR: ("mac", "mach", "sada2"),
+    Trait.WRITES_ACCUMULATOR: ("addc", "subb"),
     Trait.MATH: ("math",),
 }
 

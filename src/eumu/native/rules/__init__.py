@@ -16,6 +16,7 @@ from eumu.native.rules import (
     addressing,
     conversions,
     encodings,
+    history,
     mixed,
     regions,
 )
@@ -27,7 +28,7 @@ from eumu.platforms import Platform
 
 __all__ = ["GROUPS", "RULES", "Rule", "check"]
 
-GROUPS = (regions, conversions, mixed, addressing, accumulators, encodings)
+GROUPS = (regions, conversions, mixed, addressing, accumulators, history, encodings)
 Profile = Literal["strict", "observed"]
 
 
@@ -43,13 +44,15 @@ def check(
     items = list(scan(data))
     starts = {item.offset for item in items if isinstance(item, Instruction)} | {len(data)}
     found: list[Diagnostic] = []
+    past = history.History([item for item in items if isinstance(item, Instruction)])
     for item in items:
         if isinstance(item, Wrong):
             found.append(item.diagnostic(name))
             continue
-        subject = Subject(item, target, profile == "observed")
+        subject = Subject(item, target, profile == "observed", past.before(item))
         found += [_diagnostic(rule, f, item, name) for rule, f in _findings(subject)]
         found += _targets(item, starts, name)
+        past.after(subject)
     return found
 
 

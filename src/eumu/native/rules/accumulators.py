@@ -1,4 +1,4 @@
-"""Rules on accumulators.  What depends on earlier instructions (types, overflow) is not checked."""
+"""Rules on accumulators; `history` has those that depend on earlier instructions."""
 
 from __future__ import annotations
 

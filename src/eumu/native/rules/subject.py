@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from eumu.isa.gen9.operands import (
@@ -96,13 +96,25 @@ class View:
         return self.last_byte(channels) // GRF_BYTES + 1
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What an accumulator holds: the type it was written in, whether it was added to."""
+
+    type: Type
+    sum: bool
+
+
 @dataclass(frozen=True)
 class Subject:
-    """An instruction with one to three sources; messages and branches have no views."""
+    """An instruction with one to three sources; messages and branches have no views.
+
+    `held` is what earlier instructions are known to have left in acc0 and acc1.
+    """
 
     instruction: Instruction
     platform: Platform
     observed: bool
+    held: Mapping[int, Held] = field(default_factory=dict)
 
     @cached_property
     def exec(self) -> Execution | None:
@@ -157,18 +169,18 @@ class Subject:
         return tuple(self._sources())
 
     def _sources(self) -> Iterator[View]:
-        for field, operand in zip(
+        for named, operand in zip(
             self.instruction.opcode.fields, self.instruction.operands, strict=True
         ):
             if isinstance(operand, Constant):
-                yield View(field.name, operand.type, 0, 1, 0, constant=operand)
+                yield View(named.name, operand.type, 0, 1, 0, constant=operand)
             elif isinstance(operand, Source):
-                yield _source(field.name, operand)
+                yield _source(named.name, operand)
             elif isinstance(operand, TernarySource):
                 place = Register(False, operand.number, operand.byte)
                 row = (0, 1, 0) if operand.replicate else (4, 4, 1)
                 signs = (operand.negate, operand.absolute)
-                yield View(*(field.name, operand.type, *row, place, None, *signs), operand.swizzle)
+                yield View(*(named.name, operand.type, *row, place, None, *signs), operand.swizzle)
 
     @cached_property
     def registers_of_sources(self) -> tuple[View, ...]:
