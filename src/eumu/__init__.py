@@ -33,13 +33,28 @@ from eumu.errors import (
 
 if TYPE_CHECKING:
     from eumu.checking import check
-    from eumu.runtime import Array, Device, Kernel, Local, Parameter, Program, Report, build, load
+    from eumu.runtime import (
+        Array,
+        Device,
+        Image,
+        Kernel,
+        Local,
+        Parameter,
+        Program,
+        Report,
+        Sampler,
+        build,
+        load,
+    )
 
 __version__ = "0.1.0"
 
 # Loaded when first used: they need NumPy, which takes longer to load than all the rest.
 _RUNTIME = frozenset(
-    {"Array", "Device", "Kernel", "Local", "Parameter", "Program", "Report", "build", "load"}
+    {
+        *("Array", "Device", "Image", "Kernel", "Local", "Parameter", "Program", "Report"),
+        *("Sampler", "build", "load"),
+    }
 )
 
 __all__ = [
@@ -52,6 +67,7 @@ __all__ = [
     "Fault",
     "Finding",
     "FormatError",
+    "Image",
     "InternalError",
     "Kernel",
     "LaunchError",
@@ -60,6 +76,7 @@ __all__ = [
     "Parameter",
     "Program",
     "Report",
+    "Sampler",
     "ToolMissing",
     "UnknownDevice",
     "Unsupported",

@@ -49,6 +49,9 @@ values of --arg NAME=VALUE (NAME is the parameter's, or its number from 0):
   random:float32:1024:SEED             [0, 1) for floats, [0, 100) for integers
   local:4096                           the size in bytes of a local pointer's memory
   null                                 a null pointer
+  @photo.png   @in.npy:RG32_FLOAT      an image from a file
+  image:RGBA8_UNORM:640x480            an image of zeros
+  sampler:linear:repeat                a sampler; :unnormalized for coordinates in texels
 
 example:
   eumu run examples/saxpy.bin --kernel saxpy --global 1024 --local 64 \\
@@ -179,7 +182,11 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
         "--arg", dest="args", metavar="NAME=VALUE", action="append", default=[], help="see below"
     )
     run.add_argument(
-        "--save", metavar="NAME=FILE", action="append", default=[], help="write an array to a .npy"
+        "--save",
+        metavar="NAME=FILE",
+        action="append",
+        default=[],
+        help="write an array to a .npy, an image to a .png",
     )
     run.add_argument("--engine", choices=("jit", "interp"), help="the JIT where it can be used")
     run.add_argument("--check", action="store_true", help="find uses of undefined values, slower")

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import eumu
+from eumu.cli import images
 from eumu.cli.status import FAILED, FINE, UsageError
 from eumu.cli.terminal import Paint, Progress
 from eumu.cli.values import arguments, pairs, size, whole
@@ -38,9 +39,10 @@ def command(options: argparse.Namespace) -> int:
     values = arguments(device, kernel, options.args)
     saves = pairs("--save", options.save)
     for name in saves:
-        if not isinstance(values.get(name), eumu.Array):
-            raise UsageError(f"--save {name}: the kernel has no array argument {name!r}")
-    before = {n: v.numpy() for n, v in values.items() if isinstance(v, eumu.Array)}
+        if not isinstance(values.get(name), (eumu.Array, eumu.Image)):
+            raise UsageError(f"--save {name}: the kernel has no array or image argument {name!r}")
+    shown = (eumu.Array, eumu.Image)
+    before = {n: v.numpy() for n, v in values.items() if isinstance(v, shown)}
     try:
         with _watched(device, options):
             report = _launch(device, kernel, values, options, progress)
@@ -48,7 +50,10 @@ def command(options: argparse.Namespace) -> int:
         _list(fault.findings)
         raise
     for name, path in saves.items():
-        np.save(path, values[name].numpy())
+        if isinstance(values[name], eumu.Image):
+            images.save(path, values[name])
+        else:
+            np.save(path, values[name].numpy())
     if not options.quiet:
         _show(report, device, values, before)
     _list(report.findings)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 import eumu
+from eumu.cli import images
 from eumu.cli.status import UsageError
 from eumu.runtime.parameters import Passing
 
@@ -78,12 +79,20 @@ def _example(parameter: eumu.Parameter) -> str:
             return "local:BYTES"
         case Passing.BUFFER | Passing.ADDRESS:
             return "zeros:float32:1024"
+        case Passing.IMAGE:
+            return "@photo.png or image:RGBA8_UNORM:640x480"
+        case Passing.SAMPLER:
+            return "sampler:linear:clamp_to_edge"
     return "NUMBER"
 
 
 def argument(device: eumu.Device, parameter: eumu.Parameter, text: str) -> Any:
     """The value that a text stands for, for this parameter."""
     option = f"--arg {parameter.name}={text}"
+    if parameter.passing is Passing.IMAGE:
+        return images.image(device, parameter, text)
+    if parameter.passing is Passing.SAMPLER:
+        return images.sampler(device, parameter, text)
     if text == "null":
         return None
     if text.startswith("local:"):

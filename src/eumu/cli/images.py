@@ -1,0 +1,135 @@
+"""Images and samplers on the command line, and pictures in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+import eumu
+from eumu.cli.status import UsageError
+from eumu.errors import ToolMissing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from eumu.runtime.images import Image
+    from eumu.runtime.samplers import Sampler
+
+__all__ = ["image", "sampler", "save"]
+
+_KINDS: Final = {
+    "image1d_t": {"kind": "1d"},
+    "image1d_buffer_t": {"kind": "buffer"},
+    "image2d_t": {"kind": "2d"},
+    "image3d_t": {"kind": "3d"},
+}
+# The format of an array without one: element type and channels.
+_FORMATS: Final = {
+    ("uint8", 4): "RGBA8_UNORM",
+    ("uint8", 1): "R8_UNORM",
+    ("uint16", 4): "RGBA16_UNORM",
+    ("uint16", 1): "R16_UNORM",
+    ("float16", 4): "RGBA16_FLOAT",
+    ("float32", 4): "RGBA32_FLOAT",
+    ("float32", 1): "R32_FLOAT",
+    ("int32", 1): "R32_SINT",
+    ("uint32", 1): "R32_UINT",
+}
+_DIMENSIONS: Final = {"image1d_t": 1, "image1d_buffer_t": 1, "image2d_t": 2, "image3d_t": 3}
+
+
+def image(device: eumu.Device, parameter: eumu.Parameter, text: str) -> Image:
+    """`@photo.png[:FORMAT]`, `@in.npy[:FORMAT]` or `image:FORMAT:WIDTHxHEIGHT[xDEPTH]`."""
+    more: dict[str, Any] = _KINDS.get(parameter.type_name, {})
+    option = f"--arg {parameter.name}={text}"
+    if text.startswith("image:"):
+        _, format, *rest = text.split(":")
+        if len(rest) != 1 or not all(n.isdecimal() for n in rest[0].split("x")):
+            raise UsageError(
+                f"{option}: the form is image:FORMAT:SHAPE, as image:RGBA8_UNORM:64x48"
+            )
+        return _empty(device, parameter, format, [int(n) for n in rest[0].split("x")], more)
+    if not text.startswith("@"):
+        raise UsageError(
+            f"{option}: {parameter.name} is an image; give @photo.png, @in.npy or"
+            " image:RGBA8_UNORM:WIDTHxHEIGHT"
+        )
+    path, _, format = text[1:].partition(":")
+    values = _read(path)
+    dimensions = _DIMENSIONS.get(parameter.type_name, values.ndim)
+    channels = values.shape[-1] if values.ndim > dimensions else 1
+    format = format or _FORMATS.get((values.dtype.name, channels), "")
+    if not format:
+        raise UsageError(
+            f"{option}: {values.dtype} with {channels} channels has no format of its own;"
+            " add one, as in @in.npy:RG32_FLOAT"
+        )
+    return device.image(values, format=format, name=parameter.name, **more)
+
+
+def _empty(
+    device: eumu.Device,
+    parameter: eumu.Parameter,
+    format: str,
+    sizes: list[int],
+    more: dict[str, Any],
+) -> Image:
+    """An image of zeros; sizes are width, height, depth."""
+    from eumu.device.surfaces.formats import texel_format
+    from eumu.runtime.image_layout import Layout, surface_format
+
+    items = Layout.of(texel_format(surface_format(format))).items
+    shape = (*reversed(sizes), *([items] if items > 1 else []))
+    return device.image(shape, format=format, name=parameter.name, **more)
+
+
+def sampler(device: eumu.Device, parameter: eumu.Parameter, text: str) -> Sampler:
+    """`sampler:FILTER:ADDRESS[:unnormalized]`."""
+    word, *parts = text.split(":")
+    if word != "sampler" or len(parts) not in (2, 3) or parts[2:] not in ([], ["unnormalized"]):
+        raise UsageError(
+            f"--arg {parameter.name}={text}: the form is sampler:linear:repeat[:unnormalized]"
+        )
+    return device.sampler(normalized=len(parts) == 2, filter=parts[0], address=parts[1])
+
+
+def save(path: str, value: Image) -> None:
+    """Write an image: a picture if the file is called so, else a .npy file."""
+    pixels = value.numpy()
+    if Path(path).suffix.lower() == ".npy":
+        np.save(path, pixels)
+        return
+    if pixels.dtype != np.uint8:
+        pixels = np.rint(np.clip(value.texels().astype(np.float32), 0, 1) * 255).astype(np.uint8)
+    letters = "".join(c.name for c in value.format.channels)
+    if letters == "BGRA":
+        pixels = pixels[..., [2, 1, 0, 3]]
+    try:
+        _pillow().fromarray(pixels).save(path)
+    except (ValueError, TypeError, KeyError) as error:
+        raise UsageError(f"{path}: {value} cannot be written as a picture ({error})") from None
+
+
+def _read(path: str) -> NDArray[Any]:
+    """The pixels of a picture as RGBA, or the array of a .npy file."""
+    if not Path(path).exists():
+        raise UsageError(f"{path}: no such file")
+    if Path(path).suffix.lower() == ".npy":
+        array: NDArray[Any] = np.load(path, allow_pickle=False)
+        return array
+    pillow = _pillow()
+    try:
+        with pillow.open(path) as picture:
+            return np.asarray(picture.convert("RGBA"))
+    except OSError as error:
+        raise UsageError(f"{path}: not a picture ({error})") from None
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image as pillow
+    except ImportError:
+        raise ToolMissing("pictures need Pillow: pip install 'eumu[pictures]'") from None
+    return pillow
