@@ -15,7 +15,6 @@ import pytest
 import eumu
 from eumu import zebin
 from eumu.errors import Severity, Unsupported
-from eumu.isa.visa import VISA
 from eumu.platforms import platform
 from eumu.text import parse, print_module
 from kernels.case import Buffer, Case, Local, Value
@@ -69,18 +68,12 @@ def _on_devices(cases: tuple[Case, ...]) -> list[Any]:
 
 @pytest.mark.parametrize(("case", "device", "engine"), _on_devices(CASES))
 def test_kernel(case: Case, device: str, engine: str, ocloc: str) -> None:
-    _skip_what_waits(case.program)
     _, args, setup = _launch(case, device, engine)
     for output in setup.outputs:
         wrong = output.as_compiled().mismatch(args[output.argument].numpy())
         assert not wrong, wrong
     if case.program == "hardware_ids":
         _plausible(args[0].numpy().reshape(4, -1), device)
-
-
-def _skip_what_waits(program: str) -> None:
-    if program == "split_matrix_product" and not VISA.find("dpasw"):
-        pytest.skip("dpasw, the product over two fused threads, is not declared")
 
 
 def _plausible(ids: np.ndarray[Any, Any], device: str) -> None:
@@ -100,7 +93,6 @@ def test_text_of_the_compiler_is_read_and_printed(
     feature: Feature, device: str, ocloc: str
 ) -> None:
     """What is printed reads as the same program, and prints the same again."""
-    _skip_what_waits(feature.name)
     elf = zebin.read(_compiled(feature.name, device), feature.name)
     grf = platform(device).grf_bytes
     texts = [k.visaasm for k in elf.kernels] + [f.visaasm for f in elf.functions]

@@ -129,6 +129,15 @@ class _Lowering(Meaning):
     def next_block(self) -> int:
         return len(self.function.blocks)
 
+    def meet_partner(self) -> None:
+        self.transfer("barrier", (), kind="pair")
+        self._open(f"shared_{self.inst}")
+        self.begin(self.exec)
+
+    def wide_root(self, name: str, size: int) -> Root:
+        known = self.function.roots.get(name)
+        return known if known is not None else self._add(name, RootKind.ARF, size)
+
     def label(self, name: str) -> int:
         number = self._labels.setdefault((self._unit.name, name), self._placeholder())
         self._label_spans.setdefault(number, self._span())

@@ -21,6 +21,18 @@ class Signal:
     consumers: int
 
 
+PAIRS: Final = 64  # from this number on: barriers of two threads, by the number of the pair
+
+
+def alone(thread: int) -> str:
+    return f"thread {thread} has no other thread to share registers with: the group is odd"
+
+
+def partner_missing(thread: int) -> str:
+    """Why a thread that waits for the other one of its pair waits."""
+    return f"thread {thread ^ 1} has not come to what both do together"
+
+
 def no_barrier(barrier: int) -> str:
     return f"there is no named barrier {barrier}; there are 0 to {MOST - 1}"
 

@@ -120,6 +120,10 @@ class Builder:
     def read(self, root: Root, region: Region, type: Type, width: int) -> Value:
         return self._one("read", (), type, width, root=root, region=region)
 
+    def partner(self, root: Root, region: Region, type: Type, width: int) -> Value:
+        """`read` of the other thread of the pair."""
+        return self._one("partner", (), type, width, root=root, region=region)
+
     def write_root(self, root: Root, region: Region, x: Value, mask: Value) -> None:
         self._same("write", mask, Value(-1, BOOL, x.width))
         self.emit("write", (x, mask), (), root=root, region=region)

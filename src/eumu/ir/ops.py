@@ -65,6 +65,11 @@ OPS: dict[str, OpSpec] = {
     # -- state
     "read": OpSpec("-> x", ("root", "region"), "elements of a root (not of a flag)"),
     "write": OpSpec("x m ->", ("root", "region"), "elements of a root", effect=True),
+    "partner": OpSpec(
+        "-> x",
+        ("root", "region"),
+        "elements of a root of the other thread of the pair: 2k and 2k+1 of a group are one",
+    ),
     "read_flag": OpSpec("-> m", ("root", "offset"), "flag bits from bit `offset`"),
     "write_flag": OpSpec("m m ->", ("root", "offset"), "second mask says which bits", effect=True),
     "read_indirect": OpSpec(
@@ -206,11 +211,12 @@ TERMINATORS: dict[str, str] = {
     " call, of the callee whose address is the argument's low 32 bits; a fault if none has it",
     "ret": "args (m,) targets (next,), attrs offset: active lanes in m leave the frame (or end, in"
     " the outermost one); the others go to next",
-    "barrier": "targets (next,), attrs kind (sync, signal, wait): the thread group meets here; a"
+    "barrier": "targets (next,), attrs kind (sync, signal, wait, pair): the group meets here; a"
     " thread comes with all its lanes that have not ended, else it is a fault, and so is an ended"
     " thread that others wait for, or a sync met at another sync barrier.  With args it is a named"
     " barrier: a signal has (id, role, producers, consumers), ud1 each, role 0 both, 1 producer, 2"
-    " consumer; a wait has (id,).  It opens when so many of both have signalled, and every consumer"
+    " consumer; a wait has (id,).  At a barrier of kind pair the two threads of a pair meet, see"
+    " `partner`.  A named one opens when so many of both have signalled, and every consumer"
     " of them may pass one wait; counts that differ between threads are a fault",
     "trap": "attrs reason: an explicit fault",
 }

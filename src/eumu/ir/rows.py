@@ -216,6 +216,7 @@ ROWS: dict[str, Row] = {
     "concat": Row(ANY, "x*..", "x*", _concat),
     "bitcast": Row(_DATA, "y*", "x*", _bitcast),
     "read": Row(_DATA, "", "x", _state),
+    "partner": Row(_DATA, "", "x", _state),
     "write": Row(_DATA, "x m", "", _state),
     "read_flag": Row(ANY, "", "m", _flag),
     "write_flag": Row(ANY, "m m", "", _flag),

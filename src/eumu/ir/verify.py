@@ -184,7 +184,7 @@ def _check_terminator(function: Function, end: Terminator, defined: dict[int, Va
         yield from _check_barrier(end)
 
 
-_NAMED_ARGUMENTS = {"sync": 0, "signal": 4, "wait": 1}
+_NAMED_ARGUMENTS = {"sync": 0, "signal": 4, "wait": 1, "pair": 0}
 
 
 def _check_barrier(end: Terminator) -> Findings:

@@ -61,6 +61,16 @@ class Barriers:
         self.place[rows], self.sync[rows], self.resume[rows] = inst, False, target
         self.name[rows] = np.minimum(names[:, 0], MOST)
 
+    def meet_pairs(self, run: Run, inst: int, target: int) -> None:
+        """The running threads wait for the others of their pairs."""
+        self._check_lanes(run, inst)
+        rows = run.rows
+        self.place[rows], self.sync[rows], self.resume[rows] = inst, False, target
+        for thread in run.threads.tolist():
+            self.name[thread], wrong = self.named.pair(thread)
+            if wrong:
+                raise self.site.fault(wrong, inst, thread)
+
     def meet(self, run: Run, kind: str, inst: int, target: int) -> bool:
         """The running threads come to a barrier; whether they must wait there."""
         rows = run.rows
@@ -175,7 +185,7 @@ class Barriers:
         return self._fault(
             f"deadlock: {words.waiting(members % per_group)} at barriers that will not open",
             members,
-            [self.named.describe(group, name) for name in names],
+            [self.named.describe(group, name, members % per_group) for name in names],
         )
 
     def _members(self, mask: NDArray[np.bool_], group: int) -> NDArray[np.intp]:

@@ -255,6 +255,10 @@ def _barrier(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
         blocked = flow.barriers.meet(run, kind, end.inst, after)
         flow.pass_barrier(run, after, blocked=blocked)
 
+    def move_pairs(v: Slots, run: Run) -> None:
+        flow.barriers.meet_pairs(run, end.inst, after)
+        flow.pass_barrier(run, after, blocked=True)
+
     def move_named(v: Slots, run: Run) -> None:
         name, *signal = (full(v[x], run, 1) for x in arguments)
         if signal:
@@ -263,6 +267,8 @@ def _barrier(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
             flow.barriers.wait_named(run, end.inst, name, after)
         flow.pass_barrier(run, after, blocked=not signal)
 
+    if kind == "pair":
+        return move_pairs
     return move_named if arguments else move
 
 

@@ -5,11 +5,12 @@ A thread that signals as a consumer gets a notice when the barrier opens; waitin
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from eumu.exec import named
-from eumu.exec.named import CONSUMER, MOST, PRODUCER, Signal
+from eumu.exec.named import BOTH, CONSUMER, MOST, PAIRS, PRODUCER, Signal
 
 
 @dataclass(slots=True)
@@ -56,7 +57,7 @@ class NamedBarriers:
 
     def signal(self, thread: int, barrier: int, signal: Signal) -> str:
         """A thread comes; what is wrong with that, or nothing."""
-        if barrier >= MOST:
+        if MOST <= barrier < PAIRS:
             return named.no_barrier(barrier)
         if signal.role > CONSUMER:
             return named.no_role(signal.role)
@@ -76,6 +77,14 @@ class NamedBarriers:
             del self._open[key]
         return ""
 
+    def pair(self, thread: int) -> tuple[int, str]:
+        """A thread comes to where both of its pair meet: the barrier's number, what is wrong."""
+        member = thread % self._per_group
+        if member ^ 1 >= self._per_group:
+            return -1, named.alone(member)
+        number = PAIRS + member // 2
+        return number, self.signal(thread, number, Signal(BOTH, 2, 2))
+
     def has_notice(self, thread: int, barrier: int) -> bool:
         """Whether a wait of the thread would end now."""
         return (thread, barrier) in self._notices
@@ -84,8 +93,11 @@ class NamedBarriers:
         """A wait of the thread ends."""
         self._notices.discard((thread, barrier))
 
-    def describe(self, group: int, barrier: int) -> str:
+    def describe(self, group: int, barrier: int, waiting: Iterable[int]) -> str:
         """Who has come to a barrier and who is missing, in words."""
+        if barrier >= PAIRS:
+            here = next(t for t in waiting if PAIRS + t // 2 == barrier)
+            return named.partner_missing(here)
         now = self._open.get((group, barrier))
         if now is None:
             return named.untouched(barrier)

@@ -55,6 +55,21 @@ def read(op: Op, site: Site) -> Step:
     return borrow
 
 
+def partner(op: Op, site: Site) -> Step:
+    """As read, of the other thread of each pair."""
+    root, region, value = op.attrs["root"], op.attrs["region"], op.results[0]
+    array, r = site.state.roots[root.name], site.slot(value)
+    columns = region_bytes(region, value.type, value.width)
+    per_group = site.state.threads_per_group
+
+    def step(v: Slots, run: Run) -> None:
+        group, member = np.divmod(run.threads, per_group)
+        others = array[group * per_group + (member ^ 1)]
+        v[r] = np.ascontiguousarray(others[:, columns]).view(value.type.dtype)
+
+    return step
+
+
 def write(op: Op, site: Site) -> Step:
     root, region, value = op.attrs["root"], op.attrs["region"], op.args[0]
     x, m = site.slots(op.args)
@@ -216,6 +231,7 @@ def root_address(op: Op, site: Site) -> Step:
 
 MAKERS: dict[str, Any] = {
     "read": read,
+    "partner": partner,
     "write": write,
     "read_flag": read_flag,
     "write_flag": write_flag,

@@ -257,16 +257,18 @@ class Ends:
     def _meet(self, block: int, end: Terminator, site: int) -> None:
         """Signal, wait, or both; the driver lets waiting threads go on."""
         kind, (target,) = end.attrs["kind"], end.targets
-        if kind != "wait":
+        if kind == "pair":
+            named.pair(self, site)
+        elif kind != "wait":
             if end.args:
                 named.signal(self, end, site)
             else:
-                self._increment(Record.ARRIVED)
+                self.increment(Record.ARRIVED)
         if kind == "signal":
             self.go(block, target, self._parked(block))
             return
-        if not end.args:
-            self._increment(Record.PASSED)
+        if not end.args and kind != "pair":
+            self.increment(Record.PASSED)
         self._record(Record.PLACE, site)
         self._record(Record.SYNC, int(kind == "sync"))
         if self.has_named:
@@ -277,7 +279,8 @@ class Ends:
         place = self.e.op(f"getelementptr i64, ptr %rec, i64 {int(word)}")
         self.e.do(f"store i64 {value}, ptr {place}")
 
-    def _increment(self, word: int) -> None:
+    def increment(self, word: int) -> None:
+        """Add one to a word of the record."""
         place = self.e.op(f"getelementptr i64, ptr %rec, i64 {int(word)}")
         old = self.e.op(f"load i64, ptr {place}")
         self.e.do(f"store i64 {self.e.op(f'add i64 {old}, 1')}, ptr {place}")

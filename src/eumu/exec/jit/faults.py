@@ -54,6 +54,8 @@ class Report:
         if self.kind in (FaultKind.ENDED, FaultKind.PLACES, FaultKind.DEADLOCK):
             return self._group_fault()
         site = self.sites[self.worker.get(Context.FAULT_SITE)]
+        if self.kind is FaultKind.ALONE:
+            return self._at(named.alone(self.worker.get(Context.FAULT_THREAD)), site.inst)
         if self.kind in _WRONG_SIGNALS:
             return self._at(self._signal(), site.inst)
         lanes = _bits(self.worker.get(Context.FAULT_LANES))
@@ -202,7 +204,9 @@ class Report:
         else:
             members = held
             names = np.unique(records[held, Record.NAME])
-            notes = [self._closed(int(name) - 1, records) for name in names if name]
+            notes = [self._closed(int(n) - 1, records) for n in names if 0 < n < named.PAIRS]
+            alone = records[held, Record.NAME] == named.PAIRS
+            notes += [named.partner_missing(int(thread)) for thread in held[alone]]
             what = "barriers that will not open" if notes else "a barrier that not all signalled"
             waiting = f"deadlock: {words.waiting(members)} at {what}"
             return self._barrier_fault(waiting, members, records, notes)

@@ -122,6 +122,7 @@ class FaultKind(IntEnum):
     NO_ROLE = 13  # as what nobody can be,
     OTHER_COUNTS = 14  # with other counts than those before,
     TOO_MANY = 15  # or once too often
+    ALONE = 16  # a thread without the other one of its pair
 
 
 class Record(IntEnum):
@@ -139,11 +140,14 @@ class Record(IntEnum):
     NOTICES = 9  # a bit for each named barrier that has opened for this consumer
     CAME_PRODUCER = 10  # a bit for each named barrier that it has come to, which is closed
     CAME_CONSUMER = 11
-    FRAMES = 12
+    PAIRS = 12  # how often it came to a barrier of its pair
+    FRAMES = 13
 
 
 # Words that only kernels with named barriers use.
-NAMED_RECORD = frozenset({Record.NAME, Record.NOTICES, Record.CAME_PRODUCER, Record.CAME_CONSUMER})
+NAMED_RECORD = frozenset(
+    {Record.NAME, Record.NOTICES, Record.CAME_PRODUCER, Record.CAME_CONSUMER, Record.PAIRS}
+)
 
 
 class ThreadState(IntEnum):

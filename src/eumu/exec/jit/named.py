@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eumu.exec.jit.layout import NAMED_WORDS, Context, FaultKind, NamedRow, Record
-from eumu.exec.named import CONSUMER, MOST, PRODUCER
+from eumu.exec.named import CONSUMER, MOST, PAIRS, PRODUCER
 from eumu.ir import Function, Terminator
 
 if TYPE_CHECKING:
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 def has_named(function: Function) -> bool:
     """Whether a function has named barriers."""
     ends = (block.end for block in function.blocks)
-    return any(end is not None and end.name == "barrier" and end.args for end in ends)
+    return any(
+        end is not None and end.name == "barrier" and (end.args or end.attrs["kind"] == "pair")
+        for end in ends
+    )
 
 
 def _at(name: str, base: str, word: str | int) -> str:
@@ -127,8 +130,23 @@ def signal(ends: Ends, end: Terminator, site: int) -> None:
     e.label(on)
 
 
+def pair(ends: Ends, site: int) -> None:
+    """A thread comes to a barrier of its pair; leaves it if there is no other one."""
+    k, e = ends.k, ends.e
+    other = e.op(f"xor i64 {k.context_load(Context.THREAD)}, 1")
+    lost = e.op(f"icmp uge i64 {other}, {k.context_load(Context.THREADS)}")
+    bad, on = e.name("alone"), e.name("on")
+    e.do(f"br i1 {lost}, label %{bad}, label %{on}, !prof !0")
+    e.label(bad)
+    k.fault(FaultKind.ALONE, site)
+    e.label(on)
+    ends.increment(Record.PAIRS)
+
+
 def name(ends: Ends, end: Terminator) -> str:
     """The word that says at which barrier a thread waits."""
+    if end.attrs["kind"] == "pair":
+        return str(PAIRS)
     if not end.args:
         return "0"
     e = ends.e

@@ -131,11 +131,11 @@ def cut(function: Function, record_offset: int) -> Registers:
 
 
 def _addressed(function: Function) -> list[Root]:
-    """GRF roots whose register-space address is taken."""
+    """GRF roots whose register-space address is taken, and what partners look at."""
     found: dict[str, Root] = {}
     for block in function.blocks:
         for op in block.ops:
-            if op.name == "root_address":
+            if op.name in ("root_address", "partner"):
                 found[op.attrs["root"].name] = op.attrs["root"]
     return sorted(found.values(), key=lambda r: r.address)
 
@@ -164,7 +164,7 @@ def load(e: Emitter, registers: Registers, root: Root, region: Region, t: Type, 
     """Emit a read of `width` elements."""
     offsets = region.offsets(width)
     if root.name in registers.memory:
-        return _load_bytes(e, registers, root, offsets, t)
+        return load_bytes(e, registers, root, offsets, t)
     part = registers.part(root, min(offsets))
     registers.use(part.variable)
     whole = e.op(f"load {part.llvm}, ptr {part.variable}")
@@ -216,9 +216,11 @@ def _insert(e: Emitter, part: Part, units: str, indices: list[int]) -> str:
     return e.blend(whole, padded, part.scalar, count, lanes)
 
 
-def byte_pointer(e: Emitter, registers: Registers, root: Root, offset: int) -> str:
-    """The address of a byte of a memory root."""
-    return e.op(f"getelementptr i8, ptr %rec, i64 {registers.memory[root.name][1] + offset}")
+def byte_pointer(
+    e: Emitter, registers: Registers, root: Root, offset: int, record: str = "%rec"
+) -> str:
+    """The address of a byte of a memory root, of this thread's or another record."""
+    return e.op(f"getelementptr i8, ptr {record}, i64 {registers.memory[root.name][1] + offset}")
 
 
 def copy_bytes(e: Emitter, target: str, source: str, size: int) -> None:
@@ -230,19 +232,25 @@ def _runs(offsets: Sequence[int], size: int) -> bool:
     return all(o == offsets[0] + k * size for k, o in enumerate(offsets))
 
 
-def _load_bytes(
-    e: Emitter, registers: Registers, root: Root, offsets: Sequence[int], t: Type
+def load_bytes(
+    e: Emitter,
+    registers: Registers,
+    root: Root,
+    offsets: Sequence[int],
+    t: Type,
+    record: str = "%rec",
 ) -> str:
+    """Emit a read of a memory root."""
     vector, scalar = lane_type(t, len(offsets)), scalar_type(t)
     if _runs(offsets, t.size):
-        pointer = byte_pointer(e, registers, root, offsets[0])
+        pointer = byte_pointer(e, registers, root, offsets[0], record)
         return e.op(f"load {vector}, ptr {pointer}, align 1")
     if len(set(offsets)) == 1:
-        pointer = byte_pointer(e, registers, root, offsets[0])
+        pointer = byte_pointer(e, registers, root, offsets[0], record)
         return e.splat(e.op(f"load {scalar}, ptr {pointer}, align 1"), scalar, len(offsets))
     result = "poison"
     for k, offset in enumerate(offsets):
-        pointer = byte_pointer(e, registers, root, offset)
+        pointer = byte_pointer(e, registers, root, offset, record)
         lane = e.op(f"load {scalar}, ptr {pointer}, align 1")
         result = e.op(f"insertelement {vector} {result}, {scalar} {lane}, i64 {k}")
     return result

@@ -9,6 +9,7 @@ fault.
 from __future__ import annotations
 
 from eumu.exec.jit.layout import Context, FaultKind, Record, ThreadState
+from eumu.exec.named import PAIRS
 
 
 def _put(name: str, word: int, value: str) -> str:
@@ -137,6 +138,18 @@ _TAKE = f"""  %q.name.p = getelementptr i64, ptr %q, i64 {int(Record.NAME)}
   %q.named = icmp ne i64 %q.name, 0
   br i1 %q.named, label %waiting.named, label %waiting.plain
 waiting.named:
+  %q.pair = icmp eq i64 %q.name, {PAIRS}
+  br i1 %q.pair, label %waiting.pair, label %waiting.number
+waiting.pair:
+  %q.other.t = xor i64 %u, 1
+  %q.other = call ptr @record.of(ptr %ctx, i64 %q.other.t)
+  %q.mine.p = getelementptr i64, ptr %q, i64 {int(Record.PAIRS)}
+  %q.mine = load i64, ptr %q.mine.p
+  %q.its.p = getelementptr i64, ptr %q.other, i64 {int(Record.PAIRS)}
+  %q.its = load i64, ptr %q.its.p
+  %q.came = icmp uge i64 %q.its, %q.mine
+  br label %waiting.done
+waiting.number:
   %q.number = sub i64 %q.name, 1
   %q.notices.p = getelementptr i64, ptr %q, i64 {int(Record.NOTICES)}
   %q.notices = load i64, ptr %q.notices.p
@@ -144,7 +157,10 @@ waiting.named:
   %q.notice = and i64 %q.notices, %q.bit
   %q.left = xor i64 %q.notices, %q.notice
   store i64 %q.left, ptr %q.notices.p
-  %q.noticed = icmp ne i64 %q.notice, 0
+  %q.told = icmp ne i64 %q.notice, 0
+  br label %waiting.done
+waiting.done:
+  %q.noticed = phi i1 [ %q.came, %waiting.pair ], [ %q.told, %waiting.number ]
   %q.next = select i1 %q.noticed, i64 {int(ThreadState.FREE)}, i64 {int(ThreadState.BLOCKED)}
   store i64 %q.next, ptr %q.state
   %q.one = zext i1 %q.noticed to i64
@@ -165,6 +181,6 @@ def settle(has_named: bool) -> str:
     for name in _KEPT:
         given = f"%{name}.named" if name in ("stuck", "freed") else f"%{name}"
         text = text.replace(
-            f"[ %{name}, %pass ], ", f"[ %{name}, %pass ], [ {given}, %waiting.named ], "
+            f"[ %{name}, %pass ], ", f"[ %{name}, %pass ], [ {given}, %waiting.done ], "
         )
     return text

@@ -44,6 +44,17 @@ def _root_address(k: Kernel, op: Op) -> None:
     k.plain(op.result, str(op.attrs["root"].address + op.attrs["offset"]))
 
 
+def _partner(k: Kernel, op: Op) -> None:
+    """Bytes in the record of the other thread of the pair."""
+    e, value, root = k.e, op.result, op.attrs["root"]
+    other = e.op(f"xor i64 {k.context_load(Context.THREAD)}, 1")
+    distance = e.op(f"mul i64 {other}, {k.context_load(Context.RECORD_SIZE)}")
+    record = e.op(f"add i64 {k.context_load(Context.RECORDS)}, {distance}")
+    record = e.op(f"inttoptr i64 {record} to ptr")
+    offsets = op.attrs["region"].offsets(value.width)
+    k.plain(value, regs.load_bytes(e, k.registers, root, offsets, value.type, record))
+
+
 def _symbol(k: Kernel, op: Op) -> None:
     index = k.function.symbols.index(op.attrs["name"])
     table = k.e.op(f"inttoptr i64 {k.context_load(Context.SYMBOLS)} to ptr")
@@ -81,6 +92,7 @@ LOWERINGS.update(
         "write_flag": _write_flag,
         "root_address": _root_address,
         "symbol": _symbol,
+        "partner": _partner,
         "any": _any_all,
         "all": _any_all,
         "mask_bits": _mask_bits,

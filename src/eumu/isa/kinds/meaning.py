@@ -196,6 +196,14 @@ class Meaning(Builder):
         """The address of a function of the program, None if it has none of that name."""
         raise NotImplementedError
 
+    def meet_partner(self) -> None:
+        """Both threads of a pair come here; the instruction goes on in a new block."""
+        raise NotImplementedError
+
+    def wide_root(self, name: str, size: int) -> Root:
+        """Bytes of the thread that are no variable, for what it shares with the other one."""
+        raise NotImplementedError
+
     def next_block(self) -> int:
         """The block that begins after this instruction."""
         raise NotImplementedError

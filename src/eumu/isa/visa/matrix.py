@@ -9,20 +9,22 @@ from __future__ import annotations
 from typing import Annotated
 
 from eumu.errors import Unsupported
-from eumu.ir import Rounding, Value
+from eumu.ir import Region, Rounding, Value
 from eumu.isa.kinds import Exec, Meaning, RawDst, RawSrc, Rows
 from eumu.isa.kinds.matrix import HF8, MatrixPlaceKind, MatrixShape, MatrixShapeKind, Precision
 from eumu.isa.limits import Limits, row, sizes
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa.registry import opcode
 from eumu.platforms import PLATFORMS
-from eumu.types import BF, HF, UB, UD, UW, B, D, F, Type
+from eumu.types import BF, BOOL, HF, UB, UD, UW, B, D, F, Type
 
 Shape = Annotated[MatrixShape, MatrixShapeKind()]
 Place = Annotated[Rows, MatrixPlaceKind()]
 
 RNE = Rounding.RNE
 SYSTOLIC = frozenset(p.name for p in PLATFORMS.values() if p.has_systolic)
+FUSED = ("xehp", "dg2")  # two threads run there as one
+_MOST = 8  # registers of src2
 MATRIX_LIMITS = Limits(saturation="no", sizes=sizes(8, pvc=(16,)))
 MATRIX_TYPES = row((D, UD, F), src0=(D, UD, F), src1=(D, UD), src2=(D, UD)) + row(
     (HF, BF), src0=(HF, BF, F), src1=(D, UD), src2=(D, UD), only=("pvc",)
@@ -52,6 +54,47 @@ def dpas(
     """
     count = shape.repeats * shape.depth * shape.group
     multiply(b, shape, dst, src0, src1, elements(b, src2, count, shape.a))
+
+
+@opcode(
+    0x1C,
+    "dpasw.{shape} {exec} {dst} {src0} {src1} {src2}",
+    types=MATRIX_TYPES,
+    page="DPASW",
+    platforms=FUSED,
+    limits=MATRIX_LIMITS,
+    fidelity=FIDELITY,
+)
+def dpasw(
+    b: Meaning, exec: Exec, dst: RawDst, src0: RawSrc, src1: RawSrc, src2: Place, shape: Shape
+) -> None:
+    """As dpas, with the first half of src2's registers from the even thread of a pair, the other
+    from the odd one; threads 2k and 2k+1 of a group are a pair.
+    """
+    count = shape.repeats * shape.depth * shape.group
+    registers = -(-count * shape.a.bits // (8 * b.grf))
+    whole = _shared(b, src2, registers, -(-registers // 2))
+    multiply(b, shape, dst, src0, src1, elements(b, whole, count, shape.a))
+
+
+def _shared(b: Meaning, src2: Rows, registers: int, half: int) -> Rows:
+    """The registers of both threads: `half` of the even one, then the rest."""
+    dwords = b.grf // 4
+    mine = b.wide_root("%mine", _MOST * b.grf)
+    wide = b.wide_root("%wide", _MOST * b.grf)
+    every = b.const(BOOL, 1, half * dwords)
+    region = Region.packed(0, 4)
+    b.write_root(mine, region, b.row_read(src2, 0, UD, half * dwords), every)
+    b.meet_partner()
+    own, other = (read(mine, region, UD, half * dwords) for read in (b.read, b.partner))
+    is_odd = b.cmp("ne", b.and_(b.special("thread_id", UD), b.const(UD, 1)), b.const(UD, 0))
+    odd = b.splat(is_odd, half * dwords)
+    first, second = b.select(odd, other, own), b.select(odd, own, other)
+    rest = (registers - half) * dwords
+    both = b.concat([first, b.slice(second, 0, rest)]) if rest else first
+    b.write_root(wide, region, both, b.const(BOOL, 1, registers * dwords))
+    b.meet_partner()  # only then may either change what it shares
+    return Rows(wide, 0, UD)
 
 
 def multiply(b: Meaning, shape: MatrixShape, dst: Rows, src0: Rows, src1: Rows, a: Value) -> None:
