@@ -89,7 +89,7 @@ def test_values_that_cannot_be_used(capsys: Captured, value: str, message: str) 
         ([*SAXPY, "--local", "48"], "does not divide into groups of 48"),
         ([*SAXPY, "--global", "1,1,1,1"], "--global '1,1,1,1' has more than three dimensions"),
         ([*SAXPY, "--fuel", "many"], "--fuel 'many' is not an integer"),
-        ([*SAXPY, "--save", "a=a.npy"], "--save a: the kernel has no array argument 'a'"),
+        ([*SAXPY, "--save", "a=a.npy"], "--save a: the kernel has no array or image argument 'a'"),
         ([*SAXPY, "--engine", "fast"], "invalid choice: 'fast'"),
         (["run", str(BIN / "math_functions.bin"), "--global", "4"], "--kernel math_functions | "),
         ([*SAXPY, "--offset", "-1"], "global_offset is (-1,)"),
