@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -106,15 +107,33 @@ def test_hover(server: Client) -> None:
     assert server.at("textDocument/hover", 5, 55) is None
 
 
+def completed(server: Client, line: int, character: int) -> dict[str, Any]:
+    """What is offered at a place, by label."""
+    found = server.at("textDocument/completion", line, character)
+    return {item["label"]: item for item in found["items"]}
+
+
 def test_completion(server: Client) -> None:
     server.open(TEXT.replace("  goto (M1, 16) L0\n", "  lsc_load.u"))
-    found = {item["label"]: item for item in server.at("textDocument/completion", 7, 12)}
+    found = completed(server, 7, 12)
     assert {"ugm", "slm", "uc.ca"} <= found.keys()
     assert found["ugm"]["textEdit"]["range"]["start"] == {"line": 7, "character": 11}
-    names = {item["label"]: item for item in server.at("textDocument/completion", 7, 5)}
+    names = completed(server, 7, 5)
     assert {"add", "lsc_store"} <= names.keys()
     resolved = server.ask("completionItem/resolve", names["add"])
     assert "vISA ADD" in resolved["documentation"]["value"]
+
+
+def test_of_many_words_those_are_offered_that_begin_alike(server: Client) -> None:
+    declared = "".join(f".decl W{n} v_type=G type=d num_elts=8\n" for n in range(1000))
+    line = "  mov (M1, 8) W99"
+    server.open(TEXT.replace("L0:\n", f"{declared}L0:\n{line}\n"))
+    found = server.at("textDocument/completion", 1005, len(line))
+    expected = {"W99", *(f"W99{n}" for n in range(10))}
+    assert found["isIncomplete"]
+    assert {item["label"] for item in found["items"]} == expected
+    everything = server.at("textDocument/completion", 1005, len(line) - 3)
+    assert len(everything["items"]) == 300
 
 
 def test_definition_and_references(server: Client) -> None:

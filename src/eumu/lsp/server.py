@@ -26,6 +26,7 @@ from eumu.text.parser import Directive
 __all__ = ["serve"]
 
 _log = logging.getLogger(__name__)
+_MOST: Final = 300  # words that are offered at once
 _PAUSE: Final = 0.01  # seconds that a check waits for the next keystroke, which makes it needless
 
 _SEVERITIES: Final = {
@@ -174,10 +175,15 @@ def _hover(ls: Server, params: lsp.HoverParams) -> lsp.Hover | None:
     return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text)) if text else None
 
 
-def _completion(ls: Server, params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
+def _completion(ls: Server, params: lsp.CompletionParams) -> lsp.CompletionList:
     document = ls.document(params.text_document.uri)
     line, column = ls.place(document, params.position)
-    return [_item(ls, document, o, line, column) for o in complete(document, line, column)]
+    offers = complete(document, line, column)
+    too_many = len(offers) > _MOST
+    if too_many:  # those that begin with what is typed; the editor asks again when there is more
+        typed = document.code(line)[:column].lower()
+        offers = [o for o in offers if o.text.lower().startswith(typed[o.start :])][:_MOST]
+    return lsp.CompletionList(too_many, [_item(ls, document, o, line, column) for o in offers])
 
 
 def _resolve(ls: Server, item: lsp.CompletionItem) -> lsp.CompletionItem:
