@@ -23,6 +23,7 @@ from eumu.exec.observe import Observer
 from eumu.exec.snapshot import Preemption, Snapshot
 from eumu.ir import Function
 from eumu.platforms import Platform, platform
+from eumu.runtime import urb
 from eumu.runtime.array import Array
 from eumu.runtime.heaps import StateHeaps
 from eumu.runtime.images import Image, make_image
@@ -198,6 +199,11 @@ class Device:
         array = Array.allocate(self, values.shape, values.dtype, label, is_named=bool(name))
         array.write(values)
         return array
+
+    @cached_property
+    def urb(self) -> Array:
+        """The URB, uint32[rows, 4]: what kernels write by `urb_write_3d`."""
+        return self.array((urb.ROWS, 4), np.uint32, name="urb")
 
     @cached_property
     def heaps(self) -> StateHeaps:

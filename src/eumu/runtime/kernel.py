@@ -28,6 +28,7 @@ from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.repeated import Grids, argument_key
 from eumu.runtime.report import Report
 from eumu.runtime.submission import Submission
+from eumu.runtime.urb import names_urb, urb_surface
 from eumu.zebin.ze_info import KernelInfo
 
 __all__ = ["Kernel"]
@@ -69,6 +70,7 @@ class Kernel:
         self.args = args
         self._translators = {"visa": translate, "native": translate_native}
         self._memory_needs = memory_needs
+        self._with_urb: dict[int, bool] = {}  # functions that this kernel keeps, by identity
         self._functions: dict[tuple[str, str], Function] = {}  # by platform and level
         self._checks: dict[tuple[str, str], Function] = {}
         self._implicit = {slot.arg_type for slot in info.payload_arguments}
@@ -259,7 +261,7 @@ class Kernel:
             group_count=range.group_count,
             local_size=range.local_size,
             payload=bound.payload,
-            surfaces=bound.surfaces,
+            surfaces=bound.surfaces | (urb_surface(device) if self._has_urb(function) else {}),
             slm_bytes=bound.slm_bytes + slm,
             scratch_bytes=scratch_bytes(self.info) + scratch,
             symbols=image.addresses(function.symbols) if image else {},
@@ -267,6 +269,12 @@ class Kernel:
             seed=seed,
             state=tables.pointers if tables else None,
         )
+
+    def _has_urb(self, function: Function) -> bool:
+        """Whether a function writes the URB, found out once."""
+        if id(function) not in self._with_urb:
+            self._with_urb[id(function)] = names_urb(function)
+        return self._with_urb[id(function)]
 
     def _run(
         self,
