@@ -203,6 +203,20 @@ def test_malformed_messages_do_not_end_it(server: Client, body: bytes) -> None:
     assert server.at("textDocument/hover", 5, 4)
 
 
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [(b"", 0), (b"no header\r\n\r\n{}", 0), (b"Content-Length: 99999999999999\r\n\r\n{}", 1)],
+)
+def test_an_input_that_is_no_protocol_ends_it(sent: bytes, status: int) -> None:
+    with client() as found:
+        assert found.process.stdin is not None and found.process.stderr is not None
+        found.process.stdin.write(sent)
+        found.process.stdin.close()
+        assert found.process.wait(60) == status
+        said = found.process.stderr.read().decode()
+        assert "internal error" not in said and bool(said) == bool(status)
+
+
 @pytest.mark.parametrize("place", [(0, 999), (999, 0), (8, 0), (5, 2**31 - 1)])
 def test_places_outside_the_text(server: Client, place: tuple[int, int]) -> None:
     server.open(TEXT)

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from lsprotocol import types as lsp
-from pygls.exceptions import PyglsError
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 from pygls.workspace import PositionCodec
 
 import eumu
-from eumu.errors import Diagnostic, EumuError, Severity, Span
+from eumu.errors import Diagnostic, EumuError, FormatError, Severity, Span
 from eumu.lsp.completion import Offer, Sort, complete, manual
 from eumu.lsp.document import Document
 from eumu.manual import address
@@ -277,11 +276,11 @@ def _outline(ls: Server, document: Document) -> Iterable[lsp.DocumentSymbol]:
 
 
 def serve(device: Platform) -> None:
-    """Answer until the editor is done."""
+    """Answer until the editor is done; FormatError if a message cannot be as long as it says."""
     # Nearly everything here lives as long as its text; looking for cycles often only costs time.
     gc.freeze()
     gc.set_threshold(50_000, 50, 100)
     try:
         make(device).start_io()
-    except PyglsError as error:
-        _log.error("%s", error)
+    except (MemoryError, OverflowError):
+        raise FormatError("a message says that it is longer than the memory") from None
