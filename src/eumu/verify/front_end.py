@@ -38,7 +38,7 @@ TOLERATED: Final[dict[str, str]] = {
 _UNREAD: Final = frozenset(
     (
         *("lsc_apndctr_atomic_add", "lsc_apndctr_atomic_sub", "lsc_ccs_update"),
-        *("lod", "rt_read", "vme_idm", "va", "va_skl_plus"),
+        *("lod", "rt_read", "vme_idm", "va", "va_skl_plus", "invm", "rsqtm"),
     )
 )
 # `1:f` and `0x1:f` are bits, half floats hexadecimal; no float is an expression.

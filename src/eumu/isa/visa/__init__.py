@@ -18,6 +18,7 @@ from eumu.isa.visa import (
     lsc,
     lsc_block2d,
     lsc_counters,
+    macros,
     mathematics,
     matrix,
     media,
@@ -33,7 +34,20 @@ from eumu.isa.visa import (
 from eumu.isa.visa.registry import VISA
 
 FAMILIES = (
-    *(arith, packed, logic, bits, compare, move, formats, mathematics, graphics, flow, calls),
+    *(
+        arith,
+        packed,
+        logic,
+        bits,
+        compare,
+        move,
+        formats,
+        mathematics,
+        macros,
+        graphics,
+        flow,
+        calls,
+    ),
     *(surface, svm, lsc, lsc_block2d, lsc_counters, images, sampler, render, media, analytics),
     *(sends, fences, sync, matrix),
 )

@@ -12,7 +12,5 @@ _LATER = "it belongs to a platform that no public page describes"
 VISA.unmodelled.update(
     dict.fromkeys(("sample_po", "sample_po_l"), _NEWER)
     | dict.fromkeys(("bdpas",), _MATRIX)
-    | dict.fromkeys(
-        ("invm", "rsqtm", "tanh", "sigm", "shfl_idx4", "lfsr", "dnscl", "raw_sendg"), _LATER
-    )
+    | dict.fromkeys(("tanh", "sigm", "shfl_idx4", "lfsr", "dnscl", "raw_sendg"), _LATER)
 )
