@@ -7,10 +7,11 @@ atomic instructions; shared local memory and scratch belong to one worker and ar
 from __future__ import annotations
 
 from eumu.errors import Unsupported
+from eumu.exec.jit.access import access_of
 from eumu.exec.jit.elementwise import emitter_of
 from eumu.exec.jit.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.kernel import LOWERINGS, Kernel
-from eumu.exec.jit.memory import access_of, need_slow, slow_call
+from eumu.exec.jit.memory import need_slow, slow_call
 from eumu.ir import Op, Rounding, Space, Value
 from eumu.types import Type
 

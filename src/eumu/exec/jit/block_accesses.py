@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from eumu.exec.jit import support
+from eumu.exec.jit.access import Access, access_of
 from eumu.exec.jit.emit import MEMCPY, int_type, lane_type, vector_of
 from eumu.exec.jit.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.memory import (
-    Access,
-    access_of,
     check,
     conjunction,
     heads,

@@ -6,11 +6,9 @@ at run time with consecutive addresses; what fits neither goes through the slow 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from eumu.addresses import BTI_SLM, SCRATCH_STATE
+from eumu.exec.jit import irregular, support
 from eumu.exec.jit import registers as regs
-from eumu.exec.jit import support
+from eumu.exec.jit.access import Access, access_of, cold_vector
 from eumu.exec.jit.emit import Emitter, int_type, lane_type, scalar_type, vector_literal, vector_of
 from eumu.exec.jit.gather import fast_part, lane_part
 from eumu.exec.jit.kernel import LOWERINGS, Kernel
@@ -21,45 +19,6 @@ from eumu.ir import Op, Space
 from eumu.types import Type
 
 _COVER = 4  # load at most this many times the bytes wanted, to pick strided lanes out of a vector
-
-
-_RESERVED = {BTI_SLM: Space.SLM, SCRATCH_STATE: Space.SCRATCH}
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """One memory operation: `size` bytes at each lane's address."""
-
-    space: Space
-    address: Lanes
-    mask: Lanes
-    size: int
-    site: int
-    surface: str  # an i64
-    store: bool
-
-
-def access_of(k: Kernel, op: Op, size: int, *, store: bool) -> Access:
-    """Read the common arguments of a memory operation."""
-    space: Space = op.attrs["space"]
-    surface = "0"
-    if space is Space.SURFACE:
-        surface = k.e.op(f"zext i32 {k.vector(op.args[-1])} to i64")
-        bits = k.lanes(op.args[-1]).bits
-        if bits is not None:
-            surface = str(bits[0])
-            space = _RESERVED.get(bits[0], space)
-    site = k.site(op.inst, "store" if store else "load")
-    address, mask = k.lanes(op.args[0]), k.lanes(op.args[1])
-    for lanes in (address, mask):
-        if not _cold_is_right(lanes, mask):
-            lanes.get()  # here, as the cold path follows
-    return Access(space, address, mask, size, site, surface, store)
-
-
-def _cold_is_right(lanes: Lanes, mask: Lanes) -> bool:
-    """Whether what a cold path would make again is right in all lanes of the mask."""
-    return mask.executing or lanes.pattern is None or not lanes.pattern.shape.active
 
 
 def pattern_of(k: Kernel, access: Access) -> Pattern:
@@ -147,7 +106,7 @@ def slow_call(
     e, lanes = k.e, access.address
     width = lanes.width
     vector = vector_of("i64", width)
-    addresses = lanes.cold() if _cold_is_right(lanes, access.mask) else lanes.get()
+    addresses = cold_vector(lanes, access.mask)
     if lanes.type.size != 8:
         addresses = e.op(f"zext {lane_type(lanes.type, width)} {addresses} to {vector}")
     place = k.scratchpad("addresses", vector)
@@ -176,8 +135,7 @@ def slow_call(
 def slow_mask(k: Kernel, mask: Lanes) -> str:
     if mask.full:
         return str((1 << mask.width) - 1)
-    lanes = mask.cold() if _cold_is_right(mask, mask) else mask.get()
-    return regs.bits_of_mask(k.e, lanes, mask.width, 64)
+    return regs.bits_of_mask(k.e, cold_vector(mask, mask), mask.width, 64)
 
 
 def need_slow(k: Kernel, access: Access, name: str, body: str, bits: int = 0) -> str:
@@ -231,6 +189,14 @@ def _load(k: Kernel, op: Op) -> None:
         quick = [e.op(f"select {lanes} {mask}, {vector} {q}, {vector} {zero}") for q in quick]
     e.do(f"br label %{join}")
     e.label(slow)
+    incoming = [(quick, fast)]
+    if irregular.can_gather(k, access):
+        at, some, careful_path = irregular.places(k, access), e.name("some"), e.name("careful")
+        e.do(f"br i1 {at.inside}, label %{some}, label %{careful_path}, !prof !1")
+        e.label(some)
+        incoming.append((irregular.gather(k, at, type, count, width), some))
+        e.do(f"br label %{join}")
+        e.label(careful_path)
     body = support.load_body(type.bits, count)
     function = need_slow(k, access, f"slow.load.{type.bits}x{count}", body, type.bits)
     block = vector_of(int_type(type, 1), width * count)
@@ -241,11 +207,12 @@ def _load(k: Kernel, op: Op) -> None:
     for v in range(count):
         place = e.op(f"getelementptr i8, ptr {data}, i64 {v * width * type.size}")
         careful.append(e.op(f"load {vector}, ptr {place}, align 1"))
-    after = e.current_label()
+    incoming.append((careful, e.current_label()))
     e.do(f"br label %{join}")
     e.label(join)
-    for value, a, b in zip(results, quick, careful, strict=True):
-        k.plain(value, e.op(f"phi {vector} [ {a}, %{fast} ], [ {b}, %{after} ]"))
+    for v, value in enumerate(results):
+        choices = ", ".join(f"[ {found[v]}, %{label} ]" for found, label in incoming)
+        k.plain(value, e.op(f"phi {vector} {choices}"))
 
 
 def zero_of(type: Type, width: int) -> str:

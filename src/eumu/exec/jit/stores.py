@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from eumu.exec.jit import support
+from eumu.exec.jit import irregular, support
+from eumu.exec.jit.access import Access, access_of
 from eumu.exec.jit.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.memory import (
-    Access,
-    access_of,
     check,
     conjunction,
     heads,
@@ -57,6 +56,13 @@ def _store(k: Kernel, op: Op) -> None:
     else:
         e.do(f"br label %{slow}")
     e.label(slow)
+    if irregular.can_scatter(k, access, type):
+        at, some, careful = irregular.places(k, access), e.name("some"), e.name("careful")
+        e.do(f"br i1 {at.inside}, label %{some}, label %{careful}, !prof !1")
+        e.label(some)
+        irregular.scatter(k, at, type, width, vectors[0])
+        e.do(f"br label %{join}")
+        e.label(careful)
     _slow_store(k, access, type, width, vectors, reach(access, pattern.shape)[1])
     e.do(f"br label %{join}")
     e.label(join)
