@@ -33,6 +33,10 @@ TOLERATED: Final[dict[str, str]] = {
     "attribute-value": "it reads a missing value as none",
     "block-mask": "it takes the size of a block for an execution size, and drops the mask",
     "address-width": "it does not look at the width of an address operand",
+    "parameters": "it takes any number of parameters of a sampler message",
+    "lanes": "it makes 8 lanes of 32 in old sampler messages",
+    "option": "it drops words of `rt_write_3d` that it does not know",
+    "registers": "it drops registers of `rt_write_3d` that no option asks for",
 }
 # What it has no rule for, although the documents and its scanner know the words.
 _UNREAD: Final = frozenset(

@@ -54,7 +54,8 @@ def parse_words(cursor: Cursor, bits: dict[str, int]) -> frozenset[str]:
     while word := cursor.adjacent(_WORD):
         if word.group(1) not in bits:
             known = " ".join(f"<{name}>" for name in bits)
-            cursor.fail(f"the option {word.group()} is not one of {known}", start=start)
+            message = f"the option {word.group()} is not one of {known}"
+            cursor.fail(message, start=start, code="option")
         found.add(word.group(1))
     return frozenset(found)
 
@@ -142,8 +143,11 @@ class RenderDataKind(Kind):
         ):
             if len(found) != len(wanted):
                 shown = f": {' '.join(wanted)}" if wanted else ""
+                many = what.startswith("registers") and len(found) > len(wanted)
                 cursor.fail(
-                    f"{len(found)} {what}; the options ask for {len(wanted)}{shown}", found=False
+                    f"{len(found)} {what}; the options ask for {len(wanted)}{shown}",
+                    found=False,
+                    code="registers" if many else "parse",
                 )
 
     def print(self, operand: RenderData) -> str:

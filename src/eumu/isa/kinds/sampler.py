@@ -206,7 +206,8 @@ class LegacyLanesKind(Kind):
         start = cursor.skip()
         lanes = integer_literal(cursor)
         if lanes not in self._lanes:
-            cursor.fail(f"{lanes} lanes are not 8 or 16", start=start)
+            code = "lanes" if lanes == 32 else "parse"
+            cursor.fail(f"{lanes} lanes are not 8 or 16", start=start, code=code)
         cursor.expect(")")
         return LegacyLanes(channels, lanes)
 
@@ -320,7 +321,8 @@ class ParametersKind(Kind):
         found: list[Raw] = []
         while not found or not cursor.at_end():
             found.append(self._register.parse(cursor, names))
-        self._check(tuple(found), lambda message: cursor.fail(message, start=start))
+        many = "parameters"
+        self._check(tuple(found), lambda message: cursor.fail(message, start=start, code=many))
         return tuple(found)
 
     def _check(self, found: tuple[Raw, ...], fail: Any) -> None:
