@@ -98,5 +98,5 @@ def test_levels_are_named() -> None:
 
 def test_native_code_of_another_generation_is_not_run() -> None:
     kernel = _load("saxpy", "pvc")["saxpy"]
-    with pytest.raises(eumu.BuildError, match="not gen9"):
+    with pytest.raises(eumu.Unsupported, match="native code of Gen9"):
         kernel.launch(eumu.Device("pvc"), 32, args=[None, None, 1.0], level="native")

@@ -42,6 +42,7 @@ class Results(Sources):
         self.enable(operand.channels)
         place, type = operand.place, operand.type
         stride = (1 if operand.channels is not None else operand.hstride) * type.size
+        self.dst_stride = stride
         if isinstance(place, Pointer):
             address = self.address(place)
             return Place(type, None, place.offset, stride, operand.saturate, address)

@@ -40,8 +40,10 @@ class Sources(Accumulators):
         type, bits, width = operand.type, operand.bits, self.width
         if type.kind is not Kind.PACKED:
             return self.const(type, (bits,) * width, width)
+        # A channel takes the element that lies where its own does in the destination.
         lane_type, lanes = packed_lanes(Immediate(bits, type))
-        return self.const(lane_type, [lanes[k % len(lanes)] for k in range(width)], width)
+        step = max(1, self.dst_stride // lane_type.size)
+        return self.const(lane_type, [lanes[k * step % len(lanes)] for k in range(width)], width)
 
     def address(self, pointer: Pointer, count: int = 1) -> Value:
         """`count` register-space addresses, the pointer's offset not included."""

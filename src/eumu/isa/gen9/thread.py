@@ -66,6 +66,7 @@ class Thread(Meaning):
         self.offset = self.next_offset = 0  # of the instruction, in bytes
         self.flags_mask: Value | None = None  # what the predicate says
         self.span: Span | None = None
+        self.dst_stride = 0  # bytes from channel to channel of the destination
         self.may_disable_accumulator = False
         self._align16_channel = 0
 

@@ -110,3 +110,27 @@ class Slots:
 def every(b: Meaning) -> Value:
     """A mask of one lane that is set."""
     return b.const(BOOL, 1)
+
+
+def known_dword(b: Meaning, rows: Rows, offset: int) -> int | None:
+    """The constant that this block has written to a dword of registers, if it is one."""
+    if b.block is None or rows.root is None:
+        return None
+    byte = rows.offset + offset
+    made = {op.result.id: op for op in b.block.ops if op.name in ("const", "convert", "bitcast")}
+    for op in reversed(b.block.ops):
+        if op.name != "write" or op.attrs["root"] is not rows.root:
+            continue
+        value, mask = op.args
+        offsets = op.attrs["region"].offsets(value.width)
+        if not any(o < byte + 4 and byte < o + value.type.size for o in offsets):
+            continue
+        source, under = made.get(value.id), made.get(mask.id)
+        while source is not None and source.name != "const":
+            source = made.get(source.args[0].id)
+        sure = under is not None and under.name == "const" and all(under.attrs["lanes"])
+        if source is None or not sure or value.type.size != 4 or byte not in offsets:
+            return None
+        lanes: tuple[int, ...] = source.attrs["lanes"]
+        return int(lanes[offsets.index(byte) % len(lanes)])
+    return None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from eumu.isa.kinds import Meaning
-from eumu.isa.messages import dataport
+from eumu.isa.messages import dataport, textures
 from eumu.isa.messages.request import Request
 
 Route = Callable[[Meaning, Request], None]
@@ -38,7 +38,12 @@ ROUTES: Final[dict[tuple[int, int], Route]] = {
     **{(_PORT_0, kind): _scratch for kind in range(0x10, 0x20)},
     (_PORT_1, 0x01): dataport.untyped_read,
     (_PORT_1, 0x02): dataport.untyped_atomic,
+    (_PORT_1, 0x04): textures.media_block_read,
+    (_PORT_1, 0x05): textures.typed_read,
+    (_PORT_1, 0x06): textures.typed_atomic,
     (_PORT_1, 0x09): dataport.untyped_write,
+    (_PORT_1, 0x0A): textures.media_block_write,
+    (_PORT_1, 0x0D): textures.typed_write,
     (_PORT_1, 0x10): dataport.flat_scattered_read,
     (_PORT_1, 0x11): dataport.untyped_read,
     (_PORT_1, 0x12): dataport.flat_atomic,
@@ -51,7 +56,6 @@ ROUTES: Final[dict[tuple[int, int], Route]] = {
 }
 
 _REASONS: Final = {
-    _SAMPLER: "images and samplers are not modelled in composed messages",
     _RENDER: "there is no render target",
     _URB: "there is no unified return buffer in a compute thread",
     8: "motion estimation is not modelled",
@@ -71,6 +75,9 @@ def send(b: Meaning, request: Request) -> None:
     if message.sfid == _SPAWNER:
         if not request.ex_desc >> 5 & 1:
             raise request.unsupported("a thread cannot start others")
+        return
+    if message.sfid == _SAMPLER:
+        textures.sampler(b, request)
         return
     kind = message.get("message type")
     route = ROUTES.get((message.sfid, -1 if kind is None else kind))

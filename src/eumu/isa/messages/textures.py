@@ -1,0 +1,191 @@
+"""Messages on images: typed surfaces, media blocks, the sampler.  The device answers their records.
+
+Payloads of eight slots have a register for each coordinate, parameter and channel, of sixteen two.
+How many there are is what the message lengths leave.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from eumu.addresses import BTI_BINDLESS
+from eumu.ir import Value
+from eumu.isa.kinds import Meaning
+from eumu.isa.messages.request import REGISTER_BYTES, Request, Slots, known_dword
+from eumu.messages import (
+    LOADS,
+    PARAMETERS,
+    BlockRead,
+    BlockWrite,
+    SamplerMessage,
+    TypedAtomic,
+    TypedRead,
+    TypedWrite,
+)
+from eumu.types import BOOL, UB, UD, UW, F, Type
+
+_COORDINATES: Final = ("u", "v", "r", "lod")
+_INTEGERS: Final = frozenset({"offu", "offv", "mcs", "mcsl", "mcsh"})
+_SLOTS: Final = 8
+
+
+def _surface(b: Meaning, request: Request) -> Value:
+    if request.surface is not None:
+        return request.surface
+    index = request.get("binding table index")
+    if index >= BTI_BINDLESS:
+        raise request.unsupported("images are found by the binding table only")
+    return b.const(UD, index)
+
+
+def _registers(request: Request) -> int:
+    """Registers behind the header."""
+    total = request.payload.first_bytes + request.payload.second_bytes
+    return (total - request.header) // REGISTER_BYTES
+
+
+def _lanes(b: Meaning, request: Request, first: int, count: int, lanes: int) -> list[Value]:
+    """`count` registers of the payload, the first lanes of each, from the `first` one on."""
+    start = request.header + first * REGISTER_BYTES
+    step = range(start, start + count * REGISTER_BYTES, REGISTER_BYTES)
+    return [request.payload.read(b, place, UD, lanes) for place in step]
+
+
+def _typed(b: Meaning, request: Request, data: int) -> tuple[Slots, tuple[str, ...], list[Value]]:
+    """Slots, the coordinates that there are, and their lanes followed by those of the data."""
+    slots = Slots.of(b, _SLOTS)
+    coordinates = _registers(request) - data
+    if not 1 <= coordinates <= len(_COORDINATES):
+        raise request.unsupported(f"it has {coordinates} coordinates")
+    lanes = _lanes(b, request, 0, coordinates + data, slots.count)
+    return slots, _COORDINATES[:coordinates], lanes
+
+
+def _channels(request: Request) -> tuple[int, ...]:
+    off = request.get("channels off")
+    return tuple(c for c in range(4) if not off >> c & 1)
+
+
+def typed_read(b: Meaning, request: Request) -> None:
+    """Channels of texels."""
+    channels = _channels(request)
+    slots, names, lanes = _typed(b, request, 0)
+    shape = [(UD, slots.count)] * len(channels)
+    record = TypedRead(channels, names)
+    found = b.emit("message", (slots.mask, _surface(b, request), *lanes), shape, record=record)
+    for k, value in enumerate(found):
+        request.answer(b, k * REGISTER_BYTES, value, slots.mask)
+
+
+def typed_write(b: Meaning, request: Request) -> None:
+    """The inverse."""
+    channels = _channels(request)
+    slots, names, lanes = _typed(b, request, len(channels))
+    record = TypedWrite(channels, names)
+    b.emit("message", (slots.mask, _surface(b, request), *lanes), (), record=record)
+
+
+# IR operation, its kind, and the operands that it takes in the IR's order of those sent.
+_ATOMICS: Final[dict[int, tuple[str, str, tuple[int, ...]]]] = {
+    **{1: ("and", "unsigned", (0,)), 2: ("or", "unsigned", (0,)), 3: ("xor", "unsigned", (0,))},
+    **{4: ("xchg", "unsigned", (0,)), 5: ("inc", "unsigned", ()), 6: ("dec", "unsigned", ())},
+    **{7: ("add", "unsigned", (0,)), 8: ("sub", "unsigned", (0,)), 10: ("max", "signed", (0,))},
+    **{11: ("min", "signed", (0,)), 12: ("max", "unsigned", (0,)), 13: ("min", "unsigned", (0,))},
+    **{14: ("cmpxchg", "unsigned", (1, 0)), 15: ("predec", "unsigned", ())},
+}
+
+
+def typed_atomic(b: Meaning, request: Request) -> None:
+    """Replace texels of one channel."""
+    row = _ATOMICS.get(request.get("operation"))
+    if row is None:
+        raise request.unsupported("this atomic operation is not modelled")
+    operation, kind, order = row
+    slots, names, lanes = _typed(b, request, len(order))
+    data = [lanes[len(names) + k] for k in order]
+    record = TypedAtomic(operation, names, len(data), kind)
+    args = (slots.mask, _surface(b, request), *lanes[: len(names)], *data)
+    (old,) = b.emit("message", args, [(UD, slots.count)], record=record)
+    if request.get("return data"):
+        request.answer(b, 0, old, slots.mask)
+
+
+# ---- rectangles of bytes
+
+
+def _block(b: Meaning, request: Request) -> tuple[tuple[Value, ...], tuple[int, int, int]]:
+    """Surface and corner; width, height and the distance of rows in registers.
+
+    The header has the corner in M0.0 and M0.1, the size less one in M0.2.  The size must be a
+    constant that the code writes right before, as the compiler does.
+    """
+    rows = request.payload.first
+    size = known_dword(b, rows, 8)
+    if not request.header or size is None:
+        raise request.unsupported("the size of the block is not a constant written just before")
+    width, height = (size & 0x3F) + 1, (size >> 16 & 0x3F) + 1
+    corner = request.header_dword(b, 0), request.header_dword(b, 1)
+    return (_surface(b, request), *corner), (width, height, max(4, 1 << (width - 1).bit_length()))
+
+
+def media_block_read(b: Meaning, request: Request) -> None:
+    """A rectangle of bytes, edges repeated."""
+    args, (width, height, pitch) = _block(b, request)
+    record, every = BlockRead(width, height, pitch), b.const(BOOL, 1)
+    (rows,) = b.emit("message", (every, *args), [(UB, height * pitch)], record=record)
+    request.answer(b, 0, rows, b.const(BOOL, 1, rows.width))
+
+
+def media_block_write(b: Meaning, request: Request) -> None:
+    """The inverse; what lies outside the surface is dropped."""
+    args, (width, height, pitch) = _block(b, request)
+    data = request.payload.read(b, request.header, UB, height * pitch)
+    record = BlockWrite(width, height, pitch)
+    b.emit("message", (b.const(BOOL, 1), *args, data), (), record=record)
+
+
+# ---- the sampler
+
+
+def sampler(b: Meaning, request: Request) -> None:
+    """A sampled or plain read of an image, or facts about it."""
+    operation = request.message.name.removesuffix(", end of thread")
+    room = {1: 8, 2: 16}.get(request.get("SIMD mode"))
+    if room is None or request.get("SIMD mode [2]") or operation not in PARAMETERS:
+        raise request.unsupported("this form of it is not modelled")
+    slots, each = Slots.of(b, room), room // 8
+    names = PARAMETERS[operation]
+    count = min(_registers(request) // each, len(names))
+    values = [_parameter(b, request, operation, names[k], k * each, slots) for k in range(count)]
+    bits = 16 if request.get("return format") else 32
+    pitch = slots.pitch(b, bits // 8)
+    results = request.get("response length") * REGISTER_BYTES // pitch
+    record = SamplerMessage(
+        operation,
+        slots.count,
+        count,
+        has_header=bool(request.header),
+        results=results,
+        bits=bits,
+    )
+    states = [_surface(b, request)]
+    if operation not in LOADS:
+        states.append(b.const(UD, request.get("sampler index")))
+    header = [_header(b, request)] if request.header else []
+    shape: list[tuple[Type, int]] = [(UW if bits == 16 else UD, slots.count)] * results
+    args = (slots.mask, *states, *header, *values)
+    for k, value in enumerate(b.emit("message", args, shape, record=record)):
+        request.answer(b, k * pitch, value, slots.mask)
+
+
+def _header(b: Meaning, request: Request) -> Value:
+    """The header without M0.5, which is for video messages; a copy of r0 has other things there."""
+    low, high = (request.payload.read(b, start, UD, n) for start, n in ((0, 5), (24, 2)))
+    return b.concat([low, b.const(UD, 0), high])
+
+
+def _parameter(
+    b: Meaning, request: Request, operation: str, name: str, first: int, slots: Slots
+) -> Value:
+    type = UD if operation in LOADS or name in _INTEGERS else F
+    return request.payload.read(b, request.header + first * REGISTER_BYTES, type, slots.count)
