@@ -91,12 +91,19 @@ def vectors(platform_name: str) -> tuple[Opcode, ...]:
 
 
 def every_vector() -> list[tuple[Opcode, str]]:
-    """Each executed vector instruction, with the latest platform that has it."""
-    found: dict[str, tuple[Opcode, str]] = {}
-    for device in PLATFORMS:
+    """Each executed vector instruction with the latest platform that has it.
+
+    Earlier ones follow where they have choices of types that later ones have not.
+    """
+    known: dict[str, set[Signature]] = {}
+    found: list[tuple[Opcode, str]] = []
+    for device in reversed(PLATFORMS):
         for opcode in vectors(device):
-            found[name(opcode)] = opcode, device
-    return list(found.values())
+            here = set(signatures(opcode, device))
+            if here - known.setdefault(name(opcode), set()):
+                known[name(opcode)] |= here
+                found.append((opcode, device))
+    return found
 
 
 @cache

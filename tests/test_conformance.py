@@ -1,0 +1,18 @@
+"""The table of conformance says what the registry and the tests say."""
+
+from __future__ import annotations
+
+import conformance
+
+
+def test_the_table_is_current() -> None:
+    assert conformance.TARGET.read_text() == conformance.document(), (
+        "docs/conformance.md is out of date: python tests/conformance.py"
+    )
+
+
+def test_no_page_is_unsupported_without_a_reason() -> None:
+    for page, opcodes in conformance.pages().items():
+        for opcode in opcodes:
+            if opcode.fidelity.level == "unsupported":
+                assert opcode.fidelity.detail, f"{page}: {opcode}"
