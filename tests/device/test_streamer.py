@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from device.command_values import FakeBus, random_batch
+from eumu.device.chip import allocation, control_register
+from eumu.device.chip.l3 import L3CNTLREG
 from eumu.device.commands import (
     Command,
     CommandError,
@@ -218,6 +220,36 @@ def test_t4_pools_belong_to_initialization() -> None:
     machine.run(*PROLOGUE, WALKER, gpgpu.MediaPoolState(pool_enable=True, pool_map=0x777000))
     assert machine.codes == ["pool-while-busy"]
     assert machine.streamer.context.pool_map == 0x777000
+
+
+def l3(value: int) -> mi.MiLoadRegisterImm:
+    return mi.MiLoadRegisterImm(register_offset=L3CNTLREG, data_dword=value)
+
+
+WITH_SLM = control_register(allocation(False, True, 1))
+WITHOUT_SLM = control_register(allocation(False, False, 0))
+
+
+def test_sl2_shared_local_memory_is_enabled_when_l3_is_flushed() -> None:
+    flush = render.PipeControl(dc_flush_enable=True, command_streamer_stall_enable=True)
+    assert Machine().run(l3(WITH_SLM), *PROLOGUE, WALKER) is Stop.END
+    with pytest.raises(CommandError, match="flush L3 first"):
+        Machine([replace(IDD, shared_local_memory_size=0)] * 2).run(
+            l3(WITHOUT_SLM), *PROLOGUE, WALKER, l3(WITH_SLM)
+        )
+    machine = Machine([replace(IDD, shared_local_memory_size=0)] * 2)
+    machine.run(l3(WITHOUT_SLM), *PROLOGUE, WALKER, flush, l3(WITH_SLM))
+    assert machine.streamer.context.l3.urb_base == 64 << 10
+
+
+def test_sl1_threads_with_slm_need_it_enabled() -> None:
+    with pytest.raises(CommandError, match="L3CNTLREG does not enable"):
+        Machine().run(l3(WITHOUT_SLM), *PROLOGUE, WALKER)
+
+
+def test_l3_only_validated_configurations() -> None:
+    with pytest.raises(CommandError, match="not a validated configuration"):
+        Machine().run(l3(0x12345678))
 
 
 # ---- media

@@ -130,6 +130,7 @@ class L3Control:
         self.banks = banks
         self.row = allocation(banks == 1, False, 0)
         self.dirty = False
+        self.is_programmed = False  # until then a driver has set up what its context needs
 
     @property
     def urb_base(self) -> int:
@@ -145,6 +146,7 @@ class L3Control:
                 " flush L3 first (PIPE_CONTROL with DC Flush and a command streamer stall)"
             )
         self.row = row
+        self.is_programmed = True
 
 
 class Cache:

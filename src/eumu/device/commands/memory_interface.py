@@ -7,6 +7,7 @@ import struct
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from eumu.device.chip.l3 import L3CNTLREG, L3Control
 from eumu.device.commands import gpgpu, mi, render
 from eumu.device.commands.batch import Placed
 from eumu.device.commands.bus import Bus
@@ -22,6 +23,7 @@ from eumu.device.commands.registers import (
     atomic_size,
     run_math,
 )
+from eumu.errors import LaunchError
 
 __all__ = ["MemoryInterface"]
 
@@ -38,6 +40,7 @@ _M32: Final = (1 << 32) - 1
 
 class _HasRegisters(Protocol):
     registers: Registers
+    l3: L3Control
 
 
 class MemoryInterface:
@@ -82,10 +85,10 @@ class MemoryInterface:
                 self._load_immediate(command, inline, placed)
             case mi.MiLoadRegisterMem():
                 value = self._dword(command.memory_address, "MI_LOAD_REGISTER_MEM")
-                registers.write(command.register_address, value)
+                self._set(command.register_address, value)
             case mi.MiLoadRegisterReg():
                 value = registers.read(command.source_register_address)
-                registers.write(command.destination_register_address, value)
+                self._set(command.destination_register_address, value)
             case mi.MiStoreRegisterMem():
                 if not command.predicate_enable or registers.read(PREDICATE_RESULT):
                     value = registers.read(command.register_address)
@@ -140,7 +143,16 @@ class MemoryInterface:
                 if command.byte_write_disables >> byte & 1:
                     kept |= 0xFF << 8 * byte
             old = self._registers.read(offset)
-            self._registers.write(offset, old & kept | value & ~kept)
+            self._set(offset, old & kept | value & ~kept)
+
+    def _set(self, offset: int, value: int) -> None:
+        """Write a register, with what that does."""
+        self._registers.write(offset, value)
+        if offset == L3CNTLREG:
+            try:
+                self.context.l3.write(value)
+            except LaunchError as error:
+                raise CommandError(f"L3CNTLREG: {error}", "L3CNTLREG") from None
 
     def _atomic(self, command: mi.MiAtomic, inline: bytes, placed: Placed) -> None:
         opcode, size = command.atomic_opcode, atomic_size(command.atomic_opcode)
@@ -186,6 +198,8 @@ class MemoryInterface:
 
     def _pipe_control(self, command: render.PipeControl) -> None:
         """Everything before it is done; what is left is the write after the synchronisation."""
+        if command.dc_flush_enable and command.command_streamer_stall_enable:
+            self.context.l3.dirty = False
         operation = command.post_sync_operation
         if operation is render.PostSyncOperation.WRITE_IMMEDIATE_DATA:
             self._write(command.address, command.immediate_data, 8, "PIPE_CONTROL")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
 
+from eumu.device.chip.l3 import L3Control
 from eumu.device.commands import gpgpu, media, mi, render
 from eumu.device.commands.batch import Placed, decode
 from eumu.device.commands.bus import Bus
@@ -59,6 +60,7 @@ class Context:
     sip: int = 0
     arbitration: bool = True
     registers: Registers = field(default_factory=Registers)
+    l3: L3Control = field(default_factory=lambda: L3Control(banks=2))
 
 
 class Streamer:
@@ -174,13 +176,24 @@ class Streamer:
         context, command = self.context, placed.packet.command
         make = walker_job if isinstance(command, gpgpu.GpgpuWalker) else media_job
         job = make(self.bus, context, placed)
+        if job.descriptor.shared_local_memory_size and context.l3.is_programmed:
+            self._check_slm(placed)
         seen = len(self.watch.found)
         self.watch.threads(placed, job.descriptor, pooled=context.pool_map is not None)
         self._raise_errors(seen)
+        context.l3.dirty = True
         if not self.dispatch(job):
             context.at = placed.at
             return Stop.PREEMPTED
         return None
+
+    def _check_slm(self, placed: Placed) -> None:
+        if not self.context.l3.row.slm:
+            raise CommandError(
+                f"{placed.title} at {placed.at:#x}: its threads use shared local memory, which"
+                " L3CNTLREG does not enable",
+                "SLM Enable",
+            )
 
     def _state(self, placed: Placed) -> None:
         context, command = self.context, placed.packet.command
