@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from eumu.addresses import BTI_BINDLESS, SURFACE_STATE_BASE
 from eumu.device.memory import Memory
-from eumu.device.sampler import unit
+from eumu.device.sampler import compiled, unit
 from eumu.device.sampler.header import Header
 from eumu.device.state.cache import StateCache
 from eumu.device.state.fields import State, StateError
@@ -28,7 +28,7 @@ from eumu.device.surfaces.texels import missing
 from eumu.device.surfaces.texture import Texture
 from eumu.errors import InternalError, Unsupported
 from eumu.exec.grid import StatePointers
-from eumu.exec.host import Refusal
+from eumu.exec.host import Places, Refusal, Shortcut
 from eumu.messages import (
     BlockRead,
     BlockWrite,
@@ -109,6 +109,35 @@ class SharedFunctions:
             for whole, piece in zip(results, found, strict=True):
                 whole[part.rows] = piece
         return results or []
+
+    def shortcut(self, record: Any, arguments: Sequence[Lanes], places: Places) -> Shortcut | None:
+        """Compiled code for later requests like one that was answered, for the fast engine."""
+        if not isinstance(record, (SamplerMessage, TypedWrite)):
+            return None
+        surface = int(arguments[0][0, 0])
+        texture = self._texture(surface)
+        if texture.surface.is_null:
+            return None
+        address = self._memory.arena.ctypes.data + texture.surface.base - self._memory.base
+        if isinstance(record, TypedWrite):
+            width = arguments[1].shape[1]
+            return compiled.write_shortcut(record, width, texture, surface, address, places)
+        index = int(arguments[1][0, 0]) if record.uses_sampler else 0
+        header = Header()
+        if record.has_header:
+            header = Header.decode(arguments[1 + record.uses_sampler][0].tobytes())
+        words = np.frombuffer(header.encode(), np.uint32)
+        key = surface, index, int(words[2]), int(words[3])
+        if not record.uses_sampler:
+            return compiled.load_shortcut(record, header, texture, key, address, places)
+        bindless = surface >= SURFACE_STATE_BASE
+        sampler = self._sampler(
+            index, header if record.has_header else None, bindless_surface=bindless
+        )
+        border = self._border(sampler, texture.surface)
+        return compiled.sample_shortcut(
+            record, header, texture, sampler, border, key, address, places
+        )
 
     def _sampler_message(self, record: SamplerMessage, part: Part) -> list[Lanes]:
         given = list(part.arguments)

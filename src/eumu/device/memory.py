@@ -27,7 +27,7 @@ from eumu.addresses import (
     GENERIC_TAG_SHIFT,
 )
 from eumu.errors import LaunchError, OutOfMemory
-from eumu.exec.host import Answer
+from eumu.exec.host import Answer, ShortcutMaker
 from eumu.exec.observe import Observer
 from eumu.exec.snapshot import Preemption
 
@@ -76,6 +76,7 @@ class Memory:
         self.sink = sink or _to_stdout
         self.progress: Callable[[int, int], object] | None = None
         self.message: Answer | None = None
+        self.shortcut: ShortcutMaker | None = None
         self.observer: Observer | None = None
         self.preemption: Preemption | None = None
         # The first page stays free, so that address 0 of a32 accesses is never an allocation.
@@ -133,10 +134,10 @@ class Memory:
         self._clear(*block)
         self._release(*block)
 
-    def answering(self, answer: Answer) -> Memory:
+    def answering(self, answer: Answer, shortcut: ShortcutMaker | None = None) -> Memory:
         """The same memory as a host that answers messages; it must not allocate."""
         host = copy(self)
-        host.message = answer
+        host.message, host.shortcut = answer, shortcut
         return host
 
     def rename(self, allocation: Allocation, name: str) -> Allocation:

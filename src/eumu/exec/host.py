@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +24,31 @@ from eumu.ir import Op
 Answer = Callable[
     [Any, NDArray[np.intp], NDArray[np.bool_], Sequence[NDArray[Any]]], Iterable[NDArray[Any]]
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Shortcut:
+    """Compiled code that may answer later requests of one `message` operation, for the fast engine.
+
+    ``i32 function(context, data)``, where `data` has the arrays as the host said they lie (see
+    :class:`Places`); 0 says that it has answered, else the host is asked.  `keep` keeps it alive.
+    """
+
+    function: int
+    context: int
+    keep: object
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the arrays of a message lie in its data: byte offsets, the mask first."""
+
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
+
+
+# What a host's method `shortcut` is.
+ShortcutMaker = Callable[[Any, Sequence[NDArray[Any]], Places], Shortcut | None]
 
 
 class Refusal(Exception):
@@ -71,7 +97,9 @@ class Host(Protocol):
     thread; None if nobody asks.  `observer` looks at runs on the interpreter.
     `preemption` says when a run on it is to stop, with `Preempted`.
 
-    A host with a method `message` (an :data:`Answer`) does what `message` operations ask for.
+    A host with a method `message` (an :data:`Answer`) does what `message` operations ask for.  It
+    may have a method `shortcut` too, which is asked once for each operation that was answered:
+    record, arguments and :class:`Places` to a :class:`Shortcut` or None.
     """
 
     arena: NDArray[np.uint8]

@@ -283,7 +283,7 @@ class Device:
             return self.memory
         state = grid.state or self.heaps.pointers(0, 0, None)
         functions = SharedFunctions(self.memory, state, self.heaps.caches)
-        return self.memory.answering(functions.message)
+        return self.memory.answering(functions.message, functions.shortcut)
 
     def run(self, grid: Grid, snapshot: Snapshot | None = None) -> tuple[RunStats, str]:
         """Run a grid to its end; what was counted, and the engine that ran it.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from eumu.errors import Unsupported
 from eumu.exec.grid import Grid
-from eumu.exec.host import Answer, Host, Refusal, fitting
+from eumu.exec.host import Answer, Host, Places, Refusal, Shortcut, fitting
 from eumu.exec.jit.emit import int_type, lane_type, vector_of
 from eumu.exec.jit.kernel import LOWERINGS, Kernel, Site
 from eumu.exec.jit.layout import Context, FaultKind
@@ -53,11 +53,14 @@ def _message(k: Kernel, op: Op) -> None:
             octets = vector_of("i8", value.width)
             x, kind = e.op(f"zext {kind} {x} to {octets}"), octets
         e.do(f"store {kind} {x}, ptr {place}, align 1")
-    answer = e.op(f"inttoptr i64 {k.context_load(Context.ANSWER)} to ptr")
+    table = e.op(f"inttoptr i64 {k.context_load(Context.ANSWER)} to ptr")
+    bad, on, ask = e.name("refused"), e.name("answered"), e.name("ask")
+    _take_shortcut(k, table, site, data, on, ask)
+    e.label(ask)
+    answer = e.op(f"load ptr, ptr {table}, align 8")
     words = [k.context_load(w) for w in (Context.WORKER, Context.GROUP, Context.THREAD)]
     given = ", ".join(f"i64 {word}" for word in (*words, str(site)))
     wrong = e.op(f"icmp ne i32 {e.op(f'call i32 {answer}({given}, ptr {data})')}, 0")
-    bad, on = e.name("refused"), e.name("answered")
     e.do(f"br i1 {wrong}, label %{bad}, label %{on}, !prof !0")
     e.label(bad)
     k.fault(FaultKind.MESSAGE, site)
@@ -66,6 +69,20 @@ def _message(k: Kernel, op: Op) -> None:
         kind = int_type(value.type, value.width)
         bits = e.op(f"load {kind}, ptr {place}, align 1")
         k.plain(value, e.bitcast(bits, kind, lane_type(value.type, value.width)))
+
+
+def _take_shortcut(k: Kernel, table: str, site: int, data: str, on: str, ask: str) -> None:
+    """Go on to `on` if the site has a shortcut and it answers, else to `ask`."""
+    e = k.e
+    entry = e.op(f"getelementptr [2 x ptr], ptr {table}, i64 {site + 1}")
+    found = e.op(f"load atomic ptr, ptr {entry} acquire, align 8")
+    short = e.name("shortcut")
+    e.do(f"br i1 {e.op(f'icmp eq ptr {found}, null')}, label %{ask}, label %{short}")
+    e.label(short)
+    beside = e.op(f"getelementptr ptr, ptr {entry}, i64 1")
+    context = e.op(f"load ptr, ptr {beside}, align 8")
+    asked = e.op(f"icmp ne i32 {e.op(f'call i32 {found}(ptr {context}, ptr {data})')}, 0")
+    e.do(f"br i1 {asked}, label %{ask}, label %{on}")
 
 
 LOWERINGS["message"] = _message
@@ -90,19 +107,23 @@ class Messenger:
         self._lock = Lock()
         self._errors: dict[int, BaseException] = {}
         self._callback: Any = _CALLBACK(self._call)
+        self._shortcut = getattr(host, "shortcut", None)
+        self._tried: set[int] = set()
+        self._kept: list[object] = []
+        # The host's function, then for each site a shortcut and its context, 0 where there is none.
+        self._table = np.zeros((max(sites) + 2, 2), np.uint64)
+        self._table[0, 0] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
     @property
     def address(self) -> int:
-        """Where compiled code calls; valid while the messenger lives."""
-        found = ctypes.cast(self._callback, ctypes.c_void_p).value
-        assert found is not None
-        return found
+        """The table that compiled code calls through; valid while the messenger lives."""
+        return int(self._table.ctypes.data)
 
     def _call(self, worker: int, group: int, thread: int, site: int, data: int) -> int:
         try:
             with self._lock:
                 thread += group * self._grid.threads_per_group
-                self._exchange(self._ops[site], thread, data)
+                self._exchange(self._ops[site], site, thread, data)
         except BaseException as error:
             self._errors[worker] = error
             return 1
@@ -117,7 +138,7 @@ class Messenger:
             error.is_late = True
         raise error
 
-    def _exchange(self, op: Op, thread: int, data: int) -> None:
+    def _exchange(self, op: Op, site: int, thread: int, data: int) -> None:
         starts, end = places(op)
         memory = np.ctypeslib.as_array((ctypes.c_uint8 * max(1, end)).from_address(data))
         # Copies, as the host may keep them.
@@ -129,6 +150,22 @@ class Messenger:
         targets = zip(op.results, starts[len(op.args) :], strict=True)
         for (value, start), x in zip(targets, fitting(op, given), strict=True):
             _array(memory, start, value)[...] = x
+        if self._shortcut is not None and site not in self._tried:
+            self._tried.add(site)
+            self._learn(site, op, arguments)
+
+    def _learn(self, site: int, op: Op, arguments: list[NDArray[Any]]) -> None:
+        """Ask the host for a shortcut; the function is set last, as others may call it at once."""
+        starts, _ = places(op)
+        count = len(op.args)
+        assert self._shortcut is not None
+        found: Shortcut | None = self._shortcut(
+            op.attrs["record"], arguments, Places(tuple(starts[:count]), tuple(starts[count:]))
+        )
+        if found is not None:
+            self._kept.append(found)
+            self._table[site + 1, 1] = found.context
+            self._table[site + 1, 0] = found.function
 
 
 def _array(memory: NDArray[np.uint8], start: int, value: Value) -> NDArray[Any]:

@@ -1,0 +1,120 @@
+"""The fast engine's compiled answers give the bits of the model, and are what answers."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eumu
+from eumu.device.functions import SharedFunctions
+from images.image_programs import elf
+
+POINTS = 256  # of SIMD32: eight threads, all but the first go through compiled code
+ADDRESSES = ("clamp_to_edge", "clamp_to_border", "repeat", "mirrored_repeat")
+RNG = np.random.default_rng(8)
+
+
+@cache
+def machine(engine: str) -> eumu.Device:
+    return eumu.Device("skl", engine=engine)
+
+
+@cache
+def program(name: str) -> eumu.Program:
+    return eumu.load(elf(name, "skl"))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The messages that the model answers."""
+    found: list[Any] = []
+    answer = SharedFunctions.message
+
+    def message(self: Any, record: Any, threads: Any, mask: Any, arguments: Any) -> Any:
+        found.append(record)
+        return answer(self, record, threads, mask, arguments)
+
+    monkeypatch.setattr(SharedFunctions, "message", message)
+    return found
+
+
+def sampled(engine: str, pixels: Any, format: str, points: Any, **how: Any) -> Any:
+    device = machine(engine)
+    out = device.array((POINTS, 4), np.float32)
+    args = [device.image(pixels, format=format), device.sampler(**how), device.array(points), out]
+    program("sampled")["f2"].launch(device, POINTS, args=args)
+    return out.numpy()
+
+
+@pytest.mark.parametrize("format", ["RGBA8_UNORM", "BGRA8_UNORM", "RGBA32_FLOAT", "R32_FLOAT"])
+@pytest.mark.parametrize("filter", ["nearest", "linear"])
+def test_sampled_images(asked: list[Any], format: str, filter: str) -> None:
+    shape = (9, 5) if format == "R32_FLOAT" else (9, 5, 4)
+    pixels = RNG.uniform(-2, 2, shape).astype(np.float32)
+    if format.endswith("UNORM"):
+        pixels = RNG.integers(0, 256, shape, dtype=np.uint8)
+    else:
+        pixels.flat[:3] = np.inf, -np.inf, np.nan
+    points = RNG.uniform(-1.5, 2.5, (POINTS, 4)).astype(np.float32)
+    points[-6:, 0] = np.nan, np.inf, -np.inf, 3e38, -0.0, 1.0
+    points[-6:, 1] = 0.0, np.nan, np.inf, -3e38, 1.0, 0.5
+    for address in ADDRESSES:
+        how = {"address": address, "filter": filter, "border": (0.5, 0.25, -1.0, 2.0)}
+        want = sampled("interp", pixels, format, points, **how)
+        asked.clear()
+        got = sampled("jit", pixels, format, points, **how)
+        assert len(asked) == 2, "one for each message of the kernel"
+        assert np.array_equal(got.view(np.uint32), want.view(np.uint32)) or (
+            np.array_equal(got, want, equal_nan=True)
+        )
+
+
+def test_unnormalized_coordinates(asked: list[Any]) -> None:
+    pixels = RNG.integers(0, 256, (300, 200, 4), dtype=np.uint8)
+    points = RNG.uniform(-40, 340, (POINTS, 4)).astype(np.float32)
+    for address in ADDRESSES[:2]:
+        how = {"normalized": False, "address": address, "filter": "linear"}
+        want = sampled("interp", pixels, "RGBA8_UNORM", points, **how)
+        asked.clear()
+        assert (sampled("jit", pixels, "RGBA8_UNORM", points, **how) == want).all()
+        assert len(asked) == 2
+
+
+@pytest.mark.parametrize("format", ["RGBA8_UNORM", "BGRA8_UNORM", "RGBA32_FLOAT", "R32_FLOAT"])
+def test_copies(asked: list[Any], format: str) -> None:
+    shape = (40, 70) if format == "R32_FLOAT" else (40, 70, 4)
+    pixels = RNG.random(shape).astype(np.float32)
+    if format.endswith("UNORM"):
+        pixels = RNG.integers(0, 256, shape, dtype=np.uint8)
+    device = machine("jit")
+    image, copy = device.image(pixels, format=format), device.image(shape, format=format)
+    program("plain")["copy2"].launch(device, (70, 40), (35, 4), args=[image, copy])
+    assert (copy.numpy() == pixels).all()
+    if format != "R32_FLOAT":
+        # Two reads of sixteen lanes and four writes of eight, which both workers may ask at first.
+        assert 6 <= len(asked) <= 12
+
+
+def test_numbers_are_rounded_to_texels_as_the_model_does() -> None:
+    values = RNG.uniform(-0.5, 1.5, (40, 70, 4)).astype(np.float32)
+    values.flat[:5] = np.nan, np.inf, -np.inf, 0.5 / 255, 1.5 / 255
+    results = []
+    for engine in ("interp", "jit"):
+        device = machine(engine)
+        image, copy = device.image(values, format="RGBA32_FLOAT"), device.image((40, 70, 4))
+        program("plain")["copy2"].launch(device, (70, 40), (35, 4), args=[image, copy])
+        results.append(copy.numpy())
+    assert (results[0] == results[1]).all()
+
+
+def test_what_lies_outside_is_not_touched() -> None:
+    """More work items than texels: reads give 0, writes are dropped."""
+    device = machine("jit")
+    image = device.image(np.full((5, 7, 4), 9, np.uint8))
+    guard = device.array(np.full(4096, 7, np.uint8))
+    copy = device.image((5, 7, 4))
+    program("plain")["copy2"].launch(device, (64, 64), args=[image, copy])
+    assert (copy.numpy() == 9).all() and (guard.numpy() == 7).all()
