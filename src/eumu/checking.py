@@ -7,23 +7,36 @@ of the source; so inline assembly is checked as the compiler has placed it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Final, Protocol
 
 from eumu import binary, verify, zebin
-from eumu.errors import ArgumentError, Diagnostic, FormatError, Source, Span
+from eumu.errors import (
+    ArgumentError,
+    BuildError,
+    Diagnostic,
+    FormatError,
+    Severity,
+    Source,
+    Span,
+)
 from eumu.platforms import Platform, of_product_family, platform
-from eumu.program import Inst, Module, SourceMark
-from eumu.text import parse_with_diagnostics, print_module
+from eumu.program import Module
+from eumu.text import print_module
 
 __all__ = ["DEFAULT_DEVICE", "check"]
 
 # What vISA text, OpenCL C and SPIR-V are checked for where nothing says otherwise.
 DEFAULT_DEVICE: Final = "pvc"
 _LINE: Final = re.compile(r"\bline (\d+)\b")
+# What the compiler says where its assembler refuses what an `__asm__` has.
+_INLINE: Final = "inline assembly"
+_FILE: Final = re.compile(r'\s*FILE\s+"((?:[^"\\]|\\.)*)"')
+_LOCATION: Final = re.compile(r"\s*LOC\s+(\d{1,9})\b")
+_ESCAPED: Final = re.compile(r"\\(.)")
 _SOURCES: Final = (".cl", ".clcpp", ".ocl")
 
 
@@ -125,20 +138,44 @@ class _Input:
         is_text = not zebin.is_spirv(self.data)
         options = f"-g {self.options}".strip() if is_text else self.options
         directory = self.path.parent if self.path else None
-        built = zebin.compile(self.data, self.device, options, name=self.name, directory=directory)
+        try:
+            built = zebin.compile(
+                self.data, self.device, options, name=self.name, directory=directory
+            )
+        except BuildError as error:
+            if not is_text or not any(_INLINE in d.message for d in error.diagnostics):
+                raise
+            refused = self._refused(options, directory)
+            if not refused:
+                raise
+            return refused
         if not is_text:
             return self.elf(zebin.read(built.elf, self.name))
-        sources = _Sources(self.name, self.data.decode("utf-8", "replace"))
         elf = zebin.read(built.elf, self.name)
-        undefined = frozenset(elf.undefined)
+        return [*built.warnings, *self._placed(_parts(elf), frozenset(elf.undefined))]
+
+    def _refused(self, options: str, directory: Path | None) -> list[Diagnostic]:
+        """The errors in inline assembly that the compiler refuses without saying where."""
+        source = self.data.decode("utf-8", "replace")
+        texts = zebin.inline_assembly(
+            source, self.device, options, name=self.name, directory=directory
+        )
+        named = ((f"inline assembly {number}", text) for number, text in enumerate(texts, 1))
+        return [d for d in self._placed(named, frozenset()) if d.severity is Severity.ERROR]
+
+    def _placed(
+        self, parts: Iterable[tuple[str, str]], undefined: frozenset[str]
+    ) -> Iterable[Diagnostic]:
+        """The findings in what the compiler made of a source, at the source's lines."""
+        sources = _Sources(self.name, self.data.decode("utf-8", "replace"))
         found: dict[tuple[str, str, str], Diagnostic] = {}
-        for name, text in _parts(elf):
+        for name, text in parts:
             visa_name = f"{self.name}:{name}.visaasm"
-            marks = _marks(text, visa_name, self.device.grf_bytes)
+            marks = _marks(text)
             for diagnostic in self._text(text, visa_name, undefined):
                 placed = sources.place(diagnostic, marks)
                 found.setdefault((placed.code, str(placed.span), placed.message), placed)
-        return [*built.warnings, *found.values()]
+        return found.values()
 
 
 def _parts(elf: zebin.Zebin) -> Iterator[tuple[str, str]]:
@@ -152,18 +189,17 @@ def _parts(elf: zebin.Zebin) -> Iterator[tuple[str, str]]:
 Mark = tuple[str, int]  # file, line
 
 
-def _marks(text: str, name: str, grf_bytes: int) -> dict[int, Mark]:
-    """The line of the source that each line of vISA text comes from."""
-    module, _ = parse_with_diagnostics(text, name, grf_bytes)
+def _marks(text: str) -> dict[int, Mark]:
+    """The line of the source that each line of vISA text comes from, as LOC and FILE say."""
     found: dict[int, Mark] = {}
-    for kernel in module.kernels:
-        file, line = "", 0
-        for item in kernel.body:
-            if isinstance(item, SourceMark):
-                file = file if item.file is None else item.file
-                line = line if item.line is None else item.line
-            elif isinstance(item, Inst) and item.span and file and line:
-                found[item.span.line] = file, line
+    file, line = "", 0
+    for number, written in enumerate(text.split("\n"), 1):
+        if mark := _FILE.match(written):
+            file = _ESCAPED.sub(r"\1", mark[1])
+        elif mark := _LOCATION.match(written):
+            line = int(mark[1])
+        elif file and line:
+            found[number] = file, line
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eumu.zebin.container import is_elf, is_spirv
-from eumu.zebin.ocloc import Built, compile
+from eumu.zebin.ocloc import Built, compile, inline_assembly
 from eumu.zebin.program import (
     DataSection,
     Function,
@@ -29,6 +29,7 @@ __all__ = [
     "Target",
     "Zebin",
     "compile",
+    "inline_assembly",
     "is_elf",
     "is_spirv",
     "read",

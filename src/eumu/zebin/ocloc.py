@@ -22,7 +22,7 @@ from eumu import platforms
 from eumu.errors import BuildError, Diagnostic, Severity, Source, ToolMissing
 from eumu.zebin import container, log
 
-__all__ = ["Built", "compile", "find"]
+__all__ = ["Built", "compile", "find", "inline_assembly"]
 
 INSTALL: Final = "sudo apt install intel-opencl-icd"
 LARGEST_SOURCE: Final = 64 << 20
@@ -62,6 +62,7 @@ class _Run:
     visa_errors: str
     elf: bytes | None
     native: Mapping[str, str]
+    inline: tuple[str, ...]
 
 
 def find() -> str:
@@ -110,6 +111,22 @@ def compile(
         raise _failure(run, found, name)
     warnings = tuple(d for d in found if d.severity is Severity.WARNING)
     return Built(run.elf, run.log, warnings, build.command(options, internal_options), run.native)
+
+
+def inline_assembly(
+    source: str,
+    device: str | platforms.Platform,
+    options: str = "",
+    *,
+    name: str = "program.cl",
+    directory: str | os.PathLike[str] | None = None,
+    timeout: float = 300.0,
+) -> tuple[str, ...]:
+    """The vISA text of the kernels with inline assembly, also where the compiler refuses it."""
+    data = source.encode("utf-8", "surrogatepass")
+    _check(data, options, "", name)
+    build = _Build(find(), data, platforms.platform(device).ocloc, True, timeout)
+    return build.run(_options(options, name, directory, True), "").inline
 
 
 def _check(data: bytes, options: str, internal_options: str, name: str) -> None:
@@ -170,6 +187,10 @@ class _Build:
                 errors.read_text("utf-8", "replace") if errors.is_file() else "",
                 output.read_bytes() if status == 0 and output.is_file() else None,
                 _assembly(directory / "native") if self.native else {},
+                tuple(
+                    path.read_text("utf-8", "replace")
+                    for path in sorted(directory.glob("native/*.inline.visaasm"))
+                ),
             )
 
     def _call(self, command: tuple[str, ...], directory: Path) -> tuple[int, str]:
