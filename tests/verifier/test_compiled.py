@@ -1,0 +1,68 @@
+"""The compiler's own code has no errors, and what it breaks stands in one table."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import eumu
+from eumu.errors import Diagnostic, Severity
+from eumu.verify import BROKEN_BY_THE_COMPILER
+
+BINARIES = Path(__file__).parents[1] / "kernels" / "bin"
+PROGRAMS = sorted(BINARIES.glob("*/*.bin"))
+# Programs that were written to be warned of, and what the compiler leaves behind.
+WARNINGS = {
+    "asm_simd16_in_simd32": {"narrow-write"},
+    "divergent_barrier": {"barrier-divergent"},
+    "private_array": {"undefined-read"},  # the upper half of a pointer that nothing uses
+    "vector_arguments": {"dead-write"},
+}
+LEFT_BEHIND = {"dead-move"}
+
+
+@cache
+def findings(program: Path) -> list[Diagnostic]:
+    return eumu.check(program)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_compiled_programs(program: Path) -> None:
+    found = findings(program)
+    codes = {s: {d.code for d in found if d.severity is s} for s in Severity}
+    assert codes[Severity.ERROR] == set()
+    assert codes[Severity.WARNING] <= WARNINGS.get(program.stem, set())
+    assert codes[Severity.NOTE] <= set(BROKEN_BY_THE_COMPILER) | LEFT_BEHIND
+
+
+def test_the_expected_warnings_are_given() -> None:
+    for name, codes in WARNINGS.items():
+        found = {d.code for p in PROGRAMS if p.stem == name for d in findings(p)}
+        assert codes <= found, name
+
+
+# Not in the shipped programs: builtins of the compiler's own.
+_BUILTINS = {"alias-predefined", "pause-counter-emitted"}
+_KERNEL = """\
+int __builtin_IB_hw_thread_id(void);
+void __builtin_IB_eu_thread_pause(uint);
+kernel void k(global int *a) {
+  __builtin_IB_eu_thread_pause(32);
+  a[get_global_id(0)] = __builtin_IB_hw_thread_id();
+}
+"""
+
+
+def test_the_compiler_breaks_every_rule_of_the_table() -> None:
+    broken = {d.code for p in PROGRAMS for d in findings(p) if d.severity is Severity.NOTE}
+    assert broken - LEFT_BEHIND == set(BROKEN_BY_THE_COMPILER) - _BUILTINS
+
+
+def test_what_only_builtins_break(tmp_path: Path, ocloc: str) -> None:
+    file = tmp_path / "k.cl"
+    file.write_text(_KERNEL)
+    found = eumu.check(file, "skl")
+    assert not [d for d in found if d.severity is Severity.ERROR]
+    assert {d.code for d in found if d.severity is Severity.NOTE} >= _BUILTINS
