@@ -31,7 +31,7 @@ A row is a page of the vISA specification.
   `tests/runs`, `tests/oracle`).
 * *encode*: the object file has a place for it (`tests/binary`).
 * *interp*, *jit*: a test runs it on the interpreter and on the fast engine, with what it must give
-  (`tests/runs`, `tests/oracle`, `tests/images`; beside that random programs, `tests/random_kernels`).
+  (`tests/runs`, `tests/oracle`, `tests/images`; and random ones, `tests/random_kernels`).
 
 A cell names the instructions of its page for which this does not hold; `–` stands for all of them.
 """

@@ -215,29 +215,6 @@ def test_float_to_float(type: Type, source: Type, mode: str, engine: str) -> Non
 
 
 @engines
-@pytest.mark.parametrize("dst", [B, UW, D, UD, Q, F, DF], ids=str)
-def test_every_half_converts(dst: Type, engine: str) -> None:
-    """All 65 536 bit patterns of hf."""
-    patterns = np.arange(1 << 16, dtype=np.uint16)
-    with np.errstate(all="ignore"):
-        halves = patterns.view(np.float16)
-        if dst.is_float:
-            want = halves.astype(dst.dtype)
-        else:
-            clean = np.nan_to_num(halves.astype(np.float64), nan=0.0, posinf=1e30, neginf=-1e30)
-            clipped = [min(max(int(v), dst.minimum), dst.maximum) for v in clean]
-            want = np.array(clipped, dst.dtype)
-    got: list[int] = []
-    for k in range(0, 1 << 16, 4096):
-        column = [int(v) for v in patterns[k : k + 4096]]
-        got += run("mov (M1, 16) {d} {x}", dst, [HF], [column], ENGINES[engine])
-    result = np.array(got, f"u{dst.size}").view(dst.dtype)
-    nan = np.isnan(want) if dst.is_float else np.zeros(len(want), bool)
-    wrong = (result != want) & ~(nan & (result != result))
-    assert not wrong.any(), f"{dst}: {patterns[wrong][:5]}"
-
-
-@engines
 @types
 def test_denormals_flush_without_the_prologue(type: Type, engine: str) -> None:
     """A thread starts with cr0 = 0: denormal operands and results are zeros of their sign."""
