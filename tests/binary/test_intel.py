@@ -35,6 +35,9 @@ from eumu.platforms import platform
 from eumu.program import Inst, Module, difference
 from text.corpus import Line, compiled, lines, program, programs
 
+# Too long for every run; `pytest -m weekly` runs them.
+WEEKLY = (pytest.mark.slow, pytest.mark.weekly)
+
 # A few for every run; all of them in the full one.
 QUICK = ("saxpy", "sgemm", "atomics", "switch_case", "print_values")
 PROGRAMS = [
@@ -125,7 +128,12 @@ SUITED: list[Opcode] = [o for o in ENCODED if o.mnemonic not in LEFT_OUT]
 
 
 @pytest.mark.parametrize(
-    "count", [pytest.param(40, id="quick"), pytest.param(1500, id="full", marks=pytest.mark.slow)]
+    "count",
+    [
+        pytest.param(40, id="quick"),
+        pytest.param(200, id="full", marks=pytest.mark.slow),
+        pytest.param(10_000, id="all", marks=WEEKLY),
+    ],
 )
 def test_generated_kernels(count: int, genx_ir: str) -> None:
     """Nonsense of every kind: Intel's compiler crashes on some of it, before it prints."""
