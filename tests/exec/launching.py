@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from eumu.addresses import DEVICE_BASE
 from eumu.errors import Fault, Source, Span
 from eumu.exec.grid import BufferSurface, Grid, Payload, RunStats
+from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
 from eumu.exec.observe import Observer
@@ -211,7 +212,7 @@ def launch(
     arrays: Sequence[NDArray[Any]] = (),
     groups: int | tuple[int, int, int] = 1,
     local: int | tuple[int, int, int] = 16,
-    engine: Interpreter | None = None,
+    engine: Engine | None = None,
     **more: Any,
 ) -> tuple[Host, RunStats]:
     """Check, fold and run a kernel."""
@@ -249,6 +250,23 @@ def on_both(
     return got
 
 
+def on_memory(
+    kernel: Kernel,
+    arrays: Sequence[NDArray[Any]] = (),
+    groups: int | tuple[int, int, int] = 1,
+    local: int | tuple[int, int, int] = 16,
+    **more: Any,
+) -> list[Host]:
+    """Run a kernel on each engine by itself: how long lanes wait for others may differ."""
+    function = fold_modes(kernel.function)
+    check(function, folded=True)
+    hosts = []
+    for engine in (Interpreter(), Jit(workers=1), Jit(workers=2)):
+        hosts.append(Host(arrays))
+        engine.run(grid_of(function, hosts[-1], groups, local, **more), hosts[-1])
+    return hosts
+
+
 __all__ = [
     "RNE",
     "UNTOUCHED",
@@ -258,4 +276,5 @@ __all__ = [
     "grid_of",
     "launch",
     "on_both",
+    "on_memory",
 ]

@@ -68,7 +68,7 @@ class Ends:
     def go(self, block: int, target: int, parked: frozenset[int]) -> None:
         """All executing lanes move to `target`."""
         if target <= block:
-            self.spend(block, target)
+            self.spend(block, target, parked)
         if any(k < target for k in parked):
             self.wait(target)
             self.dispatch(parked | {target})
@@ -97,7 +97,7 @@ class Ends:
             e.label(other)
         e.do(f"br label %{empty}")
 
-    def spend(self, block: int, target: int) -> None:
+    def spend(self, block: int, target: int, parked: frozenset[int] = frozenset()) -> None:
         """A back-edge: check the instruction budget."""
         k, e = self.k, self.e
         count = e.op("load i64, ptr %count")
@@ -109,12 +109,13 @@ class Ends:
         end = k.function.blocks[block].end
         site = k.site(end.inst if end else -1, "fuel")
         if target in self.resume.headers:
-            self._yield(block, target, site)
+            others = parked - {target} if target in k.flow.rotating else frozenset()
+            self._yield(block, target, site, others)
         else:
             k.fault(FaultKind.FUEL, site, self.lanes(self._alive(block)))
         e.label(on)
 
-    def _yield(self, block: int, target: int, site: int) -> None:
+    def _yield(self, block: int, target: int, site: int, others: frozenset[int]) -> None:
         """Out of the slice: give other threads a turn, unless the whole budget is used up."""
         k, e = self.k, self.e
         count, fuel = e.op("load i64, ptr %count"), e.op("load i64, ptr %fuel")
@@ -123,7 +124,15 @@ class Ends:
         e.label(out)
         k.fault(FaultKind.FUEL, site, self.lanes(self._alive(block)))
         e.label(rest)
-        self.resume.save(target, Outcome.YIELD)
+        self.resume.save(target, Outcome.YIELD, others)
+
+    def rotate(self, target: int, others: frozenset[int]) -> None:
+        """The executing lanes wait at `target` in vain: let lanes that wait elsewhere run."""
+        e, none = self.e, self.e.name("none")
+        self.wait(target)
+        self.dispatch(others, empty=none)
+        e.label(none)
+        e.do(f"br label %b{target}")
 
     def _alive(self, block: int) -> str:
         """The lanes of the thread that have not ended."""

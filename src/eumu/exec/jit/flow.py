@@ -24,6 +24,7 @@ class Flow:
     )  # some lanes may have ended or wait below
     edges: dict[int, set[int]] = field(default_factory=dict)
     waiting: set[int] = field(default_factory=set)  # blocks that ever need a park mask
+    rotating: frozenset[int] = frozenset()  # loop headers whose lanes may have to let others run
 
     def full(self, block: int) -> bool:
         """Whether the block certainly runs with every lane that the thread started with."""
@@ -55,12 +56,23 @@ def resume(parked: frozenset[int]) -> Iterator[Step]:
         yield k, frozenset(j for j in parked if j > k)
 
 
-def analyse(function: Function, full_masks: Callable[[int, Value], bool]) -> Flow:
+def rotated(target: int, parked: frozenset[int]) -> Iterator[Step]:
+    """Where control can be next when the lanes that go back to `target` let others run."""
+    others = sorted(parked - {target})
+    for j in others:
+        yield j, frozenset((*(k for k in others if k > j), target))
+
+
+def analyse(
+    function: Function,
+    full_masks: Callable[[int, Value], bool],
+    rotating: frozenset[int] = frozenset(),
+) -> Flow:
     """Iterate to the fixed point.
 
     `full_masks(block, m)` says whether mask m has all lanes of the thread.
     """
-    flow = Flow()
+    flow = Flow(rotating=rotating)
     work: list[int] = []
 
     def enter(block: int, source: int | None, parked: frozenset[int], partial: bool) -> None:
@@ -92,13 +104,17 @@ def _exits(
         for target in end.targets:
             for j, rest in go(target, parked, flow):
                 yield j, rest, partial
+            if end.name != "barrier":
+                for j, rest in _rotations(flow, i, target, parked):
+                    yield j, rest, partial
     elif end.name == "diverge":
         low, high = min(end.targets), max(end.targets)
         if low != high:
             flow.waiting.add(high)
             for j, rest in resume(parked | {high}):
                 yield j, rest, partial
-        for j, rest in go(low, parked | ({high} - {low}), flow):
+        parked |= {high} - {low}
+        for j, rest in (*go(low, parked, flow), *_rotations(flow, i, low, parked)):
             yield j, rest, partial
     elif end.name == "ret":
         everybody = flow.full(i) and full_masks(i, end.args[0])
@@ -117,6 +133,12 @@ def _exits(
             yield j, rest, partial
     elif end.name != "trap":
         raise InternalError(f"IR terminator {end.name}")
+
+
+def _rotations(flow: Flow, i: int, target: int, parked: frozenset[int]) -> Iterator[Step]:
+    if target <= i and target in flow.rotating and parked - {target}:
+        flow.waiting.add(target)
+        yield from rotated(target, parked)
 
 
 def _add_returns(function: Function, flow: Flow, full_masks: Callable[[int, Value], bool]) -> None:

@@ -23,6 +23,7 @@ from eumu.exec.jit.calls import frames_size, saved_roots
 from eumu.exec.jit.dataflow import analyse as analyse_patterns
 from eumu.exec.jit.driver import driver
 from eumu.exec.jit.emit import Emitter, vector_of
+from eumu.exec.jit.flow import Flow
 from eumu.exec.jit.flow import analyse as analyse_flow
 from eumu.exec.jit.kernel import Kernel, Site, Target
 from eumu.exec.jit.lanes import Shape
@@ -30,9 +31,9 @@ from eumu.exec.jit.lanewise import free_writes
 from eumu.exec.jit.layout import Context, Outcome, Record
 from eumu.exec.jit.named import has_named
 from eumu.exec.jit.patterns import Facts, Slot, slice_shape
-from eumu.exec.jit.spill import Resume, waiting_headers
+from eumu.exec.jit.spill import Resume, rotating_headers, waiting_headers
 from eumu.exec.jit.webs import split_file
-from eumu.ir import Function
+from eumu.ir import Function, Value
 
 OWN_DWORDS = (1, 2, 6, 7)  # of r0: the rest of it is the same for every thread
 SLICE = 1 << 14  # instructions until a thread in a waiting loop gives way
@@ -75,8 +76,7 @@ class Module:
 
 def build(function: Function, special: Special, target: Target) -> Module:
     """Lower a function; raises `Unsupported` for what the fast engine cannot do."""
-    full_mask = _full_masks(function)
-    flow = analyse_flow(function, lambda block, m: (block, m.id) in full_mask)
+    flow = _flow(function)
     function = split_file(function, flow)
     facts = Facts(
         flow,
@@ -114,8 +114,21 @@ def build(function: Function, special: Special, target: Target) -> Module:
     ends.finish()
     _start(k, ends, special)
     place = e.lines.index("start:") + 1
-    e.lines[place:place] = resume.emit(registers.memory_end)
+    first = 8 * words + frames_size(function, flow)
+    e.lines[place:place] = resume.emit(registers.memory_end, first, ends.rotate)
     return _assemble(k, resume, ends)
+
+
+def _flow(function: Function) -> Flow:
+    """The flow; once more where lanes that wait for others must let them run."""
+    full_mask = _full_masks(function)
+
+    def is_full(block: int, mask: Value) -> bool:
+        return (block, mask.id) in full_mask
+
+    flow = analyse_flow(function, is_full)
+    rotating = rotating_headers(function, flow)
+    return analyse_flow(function, is_full, rotating) if rotating else flow
 
 
 def _full_masks(function: Function) -> set[tuple[int, int]]:
@@ -271,7 +284,7 @@ _METADATA = """
 
 def _assemble(k: Kernel, resume: Resume, ends: Ends) -> Module:
     e = k.e
-    table = " ".join(f"i64 {n}, label %resume{n}" for n in range(1, len(resume.points) + 1))
+    table = " ".join(f"i64 {n}, label %resume{n}" for n in range(1, resume.count + 1))
     entry = [
         *e.entry,
         f"  %base.p = getelementptr i64, ptr %ctx, i64 {int(Context.BASE)}",

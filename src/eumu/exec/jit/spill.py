@@ -9,18 +9,53 @@ LLVM copy them from one stack slot to another on every edge.)
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from eumu.exec.jit.flow import Flow
 from eumu.exec.jit.kernel import Kernel
 from eumu.exec.jit.layout import Outcome, Record
 from eumu.exec.jit.registers import Event
-from eumu.ir import Function, Terminator
+from eumu.ir import Block, Function, Terminator
 
 _WAITS = ("atomic", "fence")
 _ACCESS = re.compile(r"^  (?:%\S+ = load .*|store .*), ptr (%a\d+)$")
 _BLEND = re.compile(r"^  store (<.*>) (%\S+), ptr (%a\d+)$")
 _ALLOCA = re.compile(r"^  (%a\d+) = alloca ")
+
+
+Rotate = Callable[[int, frozenset[int]], None]
+
+# Whether state is what it was when the thread gave way last, and at that point; keeps a copy of it
+# behind it, and the point behind that.
+_REPEATS = """
+define internal i1 @repeats(ptr %state, i64 %size, i64 %point) noinline cold {
+entry:
+  %copy = getelementptr i8, ptr %state, i64 %size
+  %seen.p = getelementptr i8, ptr %copy, i64 %size
+  %seen = load i64, ptr %seen.p
+  store i64 %point, ptr %seen.p
+  %known = icmp eq i64 %seen, %point
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %step ]
+  %same = phi i1 [ %known, %entry ], [ %same.next, %step ]
+  %more = icmp ult i64 %k, %size
+  br i1 %more, label %step, label %end
+step:
+  %now.p = getelementptr i8, ptr %state, i64 %k
+  %old.p = getelementptr i8, ptr %copy, i64 %k
+  %now = load i64, ptr %now.p
+  %old = load i64, ptr %old.p
+  store i64 %now, ptr %old.p
+  %equal = icmp eq i64 %now, %old
+  %same.next = and i1 %same, %equal
+  %k.next = add i64 %k, 8
+  br label %loop
+end:
+  ret i1 %same
+}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +65,7 @@ class Save:
     target: int
     outcome: Outcome
     label: str
+    others: frozenset[int] = frozenset()  # blocks whose lanes run if these wait in vain
 
 
 @dataclass(slots=True)
@@ -42,25 +78,39 @@ class Resume:
     points: list[int] = field(default_factory=list)  # target block of resume point n + 1
     places: dict[str, int] = field(default_factory=dict)  # variable -> byte offset in the record
     size: int = 0  # of the record, in bytes
+    rotations: list[tuple[int, frozenset[int]]] = field(default_factory=list)  # points after those
 
-    def save(self, target: int, outcome: Outcome) -> None:
-        """Leave the thread; it goes on at block `target`."""
+    def save(self, target: int, outcome: Outcome, others: frozenset[int] = frozenset()) -> None:
+        """Leave the thread; it goes on at block `target`, or at others if nothing changes there."""
         label = self.k.e.name("save")
-        self.saves.append(Save(target, outcome, label))
+        self.saves.append(Save(target, outcome, label, others))
         self.k.e.do(f"br label %{label}")
 
-    def emit(self, start: int) -> list[str]:
+    @property
+    def count(self) -> int:
+        """How many resume points there are."""
+        return len(self.points) + len(self.rotations)
+
+    def emit(self, start: int, first: int, rotate: Rotate) -> list[str]:
         """Emit the cold blocks that save and restore masks, and move variables to the record.
 
-        Records have room from byte `start`; returns the text that clears the variables there.
+        Records have room from byte `start`, roots lie there from `first` on; returns the text that
+        clears the variables there.
         """
         self.size = start
         if not self.saves:
             return []
         live = liveness(self.k.flow, self.k.registers.log)
         self.points = sorted({save.target for save in self.saves})
-        self._place(sorted({v for p in self.points for v in live.get(p, ())}))
+        self.rotations = sorted({(s.target, s.others) for s in self.saves if s.others}, key=str)
+        behind = {j for _, others in self.rotations for j in others}
+        self._place(sorted({v for p in behind.union(self.points) for v in live.get(p, ())}))
+        state = first, self.size - first
         cleared = self._move()
+        if self.rotations:
+            self.size = 64 * -(-(self.size + state[1] + 8) // 64)
+            cleared.append(f"  %seen = getelementptr i8, ptr %rec, i64 {sum(state) + state[1]}")
+            cleared.append("  store i64 0, ptr %seen")
         e, word = self.k.e, f"i{self.k.width}"
         for save in self.saves:
             e.label(save.label)
@@ -68,15 +118,29 @@ class Resume:
                 value = e.op(f"load {word}, ptr {mask}")
                 e.do(f"store {word} {value}, ptr {self._byte(self.places[mask])}, align 1")
             pc = e.op(f"getelementptr i64, ptr %rec, i64 {int(Record.PC)}")
-            e.do(f"store i64 {self.points.index(save.target) + 1}, ptr {pc}")
+            e.do(f"store i64 {self._next(save, *state)}, ptr {pc}")
             self.k.leave(save.outcome)
-        for number, target in enumerate(self.points, 1):
+        for number in range(1, self.count + 1):
             e.label(f"resume{number}")
             for mask in self._masks():
                 value = e.op(f"load {word}, ptr {self._byte(self.places[mask])}, align 1")
                 e.do(f"store {word} {value}, ptr {mask}")
-            e.do(f"br label %b{target}")
+            if number <= len(self.points):
+                e.do(f"br label %b{self.points[number - 1]}")
+            else:
+                rotate(*self.rotations[number - 1 - len(self.points)])
         return cleared
+
+    def _next(self, save: Save, first: int, size: int) -> str:
+        """The resume point: another one for lanes that wait in vain, as all state repeats."""
+        e, number = self.k.e, self.points.index(save.target) + 1
+        if not save.others:
+            return str(number)
+        place = self.rotations.index((save.target, save.others))
+        e.support.setdefault("repeats", _REPEATS)
+        state = e.op(f"getelementptr i8, ptr %rec, i64 {first}")
+        same = e.op(f"call i1 @repeats(ptr {state}, i64 {size}, i64 {number})")
+        return e.op(f"select i1 {same}, i64 {len(self.points) + 1 + place}, i64 {number}")
 
     def _move(self) -> list[str]:
         """Replace stack variables by places in the record."""
@@ -165,20 +229,34 @@ def _meets(end: Terminator | None) -> bool:
     return end is not None and end.name == "barrier" and end.attrs["kind"] != "signal"
 
 
-def waiting_headers(function: Function, flow: Flow) -> frozenset[int]:
-    """Headers of loops with atomics or fences in them, which may wait for another thread.
+def rotating_headers(function: Function, flow: Flow) -> frozenset[int]:
+    """Headers of loops that may wait for another lane of the thread.
 
-    A block that ends at a barrier gives way there.
+    An atomic operation whose result nobody uses is no way to wait.
     """
-    waits = {
-        i
-        for i in flow.parked
-        if any(op.name in _WAITS for op in function.blocks[i].ops)
-        and not _meets(function.blocks[i].end)
+    return _headers(function, flow, _waits_for_lanes)
+
+
+def _waits_for_lanes(block: Block) -> bool:
+    used = {a.id for op in block.ops for a in op.args}
+    return any(
+        op.name == "fence" or (op.name == "atomic" and op.result.id in used) for op in block.ops
+    )
+
+
+def waiting_headers(function: Function, flow: Flow) -> frozenset[int]:
+    """Headers of loops with atomics or fences in them, which may wait for another thread."""
+    return _headers(function, flow, lambda block: any(op.name in _WAITS for op in block.ops))
+
+
+def _headers(function: Function, flow: Flow, waits: Callable[[Block], bool]) -> frozenset[int]:
+    """Headers of loops with such a block in them; one that ends at a barrier gives way there."""
+    waiting = {
+        i for i in flow.parked if waits(function.blocks[i]) and not _meets(function.blocks[i].end)
     }
     return frozenset(
         target
         for i in flow.parked
         for target in flow.edges.get(i, ())
-        if target <= i and any(target <= w <= i for w in waits)
+        if target <= i and any(target <= w <= i for w in waiting)
     )

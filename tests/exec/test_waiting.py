@@ -1,0 +1,75 @@
+"""Lanes and threads that wait for each other make progress on both engines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eumu.errors import Fault
+from eumu.exec.jit import Jit
+from eumu.ir import Space
+from eumu.types import UD
+from exec.launching import Kernel, launch, on_memory
+
+
+def lock_kernel(release: bool) -> Kernel:
+    """Each lane takes a lock, adds its number in a critical section of two blocks, and lets go."""
+    k = Kernel("entry", "try", "first", "second", "done")
+    k.go("jump", "try")
+    k.at("try")
+    k.inst(1)
+    zero = k.number(UD, 0)
+    place = k.address(0, zero, 4)
+    old = k.b.atomic("cmpxchg", Space.FLAT, place, k.mask(), UD, (k.number(UD, 1), zero))
+    k.go("diverge", "first", "try", mask=k.b.cmp("eq", old, zero))
+    k.at("first")
+    k.inst(2)
+    one = k.number(UD, 1)
+    x = k.input(0, one, UD)
+    k.result(0, one, k.add(x, k.add(k.lane(), one)))
+    k.go("jump", "second")
+    k.at("second")
+    k.inst(3)
+    if release:
+        k.b.store(Space.FLAT, k.address(0, k.number(UD, 0), 4), k.mask(), [k.number(UD, 0)])
+    k.go("jump", "done")
+    k.at("done")
+    k.end()
+    return k
+
+
+def test_a_lock_that_each_lane_takes() -> None:
+    for host in on_memory(lock_kernel(True), [np.zeros(2, np.uint32)], fuel=1 << 24):
+        assert host.read(0).tolist() == [0, sum(range(1, 17))]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_lock_of_lanes_of_several_threads_and_groups(workers: int) -> None:
+    start, engine = np.zeros(2, np.uint32), Jit(workers=workers)
+    host, _ = launch(lock_kernel(True), [start], 3, 64, engine=engine, fuel=1 << 26)
+    assert host.read(0).tolist() == [0, 3 * 4 * sum(range(1, 17))]
+
+
+def test_a_lock_that_nobody_releases_uses_up_the_budget() -> None:
+    with pytest.raises(Fault, match="instruction budget"):
+        on_memory(lock_kernel(False), [np.zeros(2, np.uint32)], 1, 16, fuel=1 << 11)
+
+
+def test_a_lane_waits_for_a_later_one() -> None:
+    """Lane k waits until lane k + 1 has said something; the last one begins."""
+    k = Kernel("entry", "wait", "say", "done")
+    k.go("jump", "wait")
+    k.at("wait")
+    place = k.address(0, k.add(k.lane(), k.number(UD, 1)), 4)
+    (seen,) = k.b.load(Space.FLAT, place, k.mask(), UD)
+    k.b.fence("global")
+    k.go("diverge", "say", "wait", mask=k.b.cmp("ne", seen, k.number(UD, 0)))
+    k.at("say")
+    k.result(0, k.lane(), k.number(UD, 5))
+    k.go("jump", "done")
+    k.at("done")
+    k.end()
+    start = np.zeros(17, np.uint32)
+    start[16] = 5
+    for host in on_memory(k, [start], 1, 16, fuel=1 << 24):
+        assert host.read(0).tolist() == [5] * 17
