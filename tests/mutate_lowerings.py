@@ -25,7 +25,7 @@ COMMANDS = (
     ("tests/exec/test_jit_differential.py",),
     ("tests/exec/test_bounds.py", "-k", "jit"),
     ("tests/test_faults.py", "-k", "jit"),
-    ("tests/oracle", "-k", "jit"),
+    ("tests/oracle", "-k", "jit or by_pairs"),
 )
 # A failing example is enough: it need not become small.
 PLUGIN = """
