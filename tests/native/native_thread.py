@@ -120,9 +120,10 @@ def execute(
     width: int = 8,
     lanes: int | None = None,
     *,
+    threads: int = 1,
     slm: int = 1024,
 ) -> bytes:
-    """The register file after one thread has run."""
+    """The register file after one thread, or the last of a group, has run."""
     function = lower(program, width)
     file = function.roots["grf"]
     start = 4 * REGISTER  # the engine fills in what is before
@@ -130,7 +131,7 @@ def execute(
     _store_at_the_end(function)
     host = FlatHost(file.size)
     payload = Payload((0,) * 8, None, 0, start, registers)
-    local = (lanes or width, 1, 1)
+    local = ((threads - 1) * width + (lanes or width), 1, 1)
     engine.run(Grid(function, (1, 1, 1), local, payload, {}, slm, 4096, fuel=100_000), host)
     return host.arena[: file.size].tobytes()
 

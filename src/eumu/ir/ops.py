@@ -91,9 +91,9 @@ OPS: dict[str, OpSpec] = {
     "special": OpSpec(
         "-> x",
         ("name",),
-        "run-time fact: timestamp (instructions run), thread_id (in the group), hardware_thread"
-        " (no two threads that run at once share one), fftid (the same, below 512), eu_id,"
-        " subslice_id, slice_id",
+        "run-time fact: timestamp (instructions run), thread_id (in the group), group_threads,"
+        " hardware_thread (no two threads that run at once share one), fftid (the same, below 512),"
+        " eu_id, subslice_id, slice_id",
     ),
     # -- integer and bits (and, or, xor, not, select work on masks too)
     "add": OpSpec("x x -> x", ("rounding",), "sum"),

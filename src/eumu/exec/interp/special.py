@@ -16,6 +16,11 @@ def _member(site: Site, run: Run) -> Lanes:
     return (run.threads % site.state.threads_per_group)[:, None]
 
 
+def _group(site: Site, run: Run) -> Lanes:
+    """How many threads a group has."""
+    return np.full((1, 1), site.state.threads_per_group)
+
+
 def _hardware_thread(site: Site, run: Run) -> Lanes:
     """A number that no other thread of the batch has."""
     return run.threads[:, None]
@@ -33,6 +38,7 @@ def _zero(site: Site, run: Run) -> Lanes:
 SPECIAL: Final[dict[str, Callable[[Site, Run], Lanes]]] = {
     "timestamp": _timestamp,
     "thread_id": _member,
+    "group_threads": _group,
     "hardware_thread": _hardware_thread,
     "fftid": _hardware_thread,
     "eu_id": _zero,

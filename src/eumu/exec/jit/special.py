@@ -15,6 +15,8 @@ def _special(k: Kernel, op: Op) -> None:
         number = e.op(f"add i64 {e.op('load i64, ptr %count')}, {k.cost}")
     elif name == "thread_id":
         number = k.context_load(Context.THREAD)
+    elif name == "group_threads":
+        number = k.context_load(Context.THREADS)
     elif name in ("hardware_thread", "fftid"):
         first = e.op(f"mul i64 {k.context_load(Context.WORKER)}, {k.context_load(Context.THREADS)}")
         number = e.op(f"add i64 {first}, {k.context_load(Context.THREAD)}")

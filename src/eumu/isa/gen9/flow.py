@@ -26,6 +26,7 @@ from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import Execution, Options, Region, Target
 from eumu.isa.gen9.registers import IP
 from eumu.isa.gen9.registry import opcode
+from eumu.isa.messages import gateway
 from eumu.types import BOOL, D
 
 # Operands that the text does not show, as the assembler fills them in.
@@ -176,7 +177,7 @@ def join(b: Machine, exec: Exec, jip: OnlyJip, options: Opts) -> None:
 @opcode(0x30, "{exec.pred}wait {exec} {src0} {options}")
 def wait(b: Machine, exec: Hidden, src0: Notification, options: WaitOpts) -> None:
     """Wait until the notification count is not 0, then take 1 from it."""
-    b.transfer("barrier", (), kind="wait")
+    gateway.wait(b)
 
 
 @opcode(0x00, "illegal")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from eumu.isa.kinds import Meaning
-from eumu.isa.messages import dataport, textures
+from eumu.isa.messages import dataport, gateway, textures
 from eumu.isa.messages.request import Request
 
 Route = Callable[[Meaning, Request], None]
@@ -70,7 +70,7 @@ def send(b: Meaning, request: Request) -> None:
     if not message.is_known:
         raise request.unsupported("Gen9 has no such message")
     if message.sfid == _GATEWAY:
-        _gateway(b, request)
+        gateway.barrier(b, request)
         return
     if message.sfid == _SPAWNER:
         if not request.ex_desc >> 5 & 1:
@@ -90,13 +90,3 @@ def send(b: Meaning, request: Request) -> None:
 def ends_thread(ex_desc: int) -> bool:
     """Whether an extended descriptor says that the thread ends with the message."""
     return bool(ex_desc >> 5 & 1)
-
-
-_BARRIER: Final = 4
-
-
-def _gateway(b: Meaning, request: Request) -> None:
-    """The barrier: the thread says that it has come, and goes on; it waits for n0.0 itself."""
-    if request.desc & 7 != _BARRIER:
-        raise request.unsupported("threads of a group exchange no messages")
-    b.transfer("barrier", (), kind="signal")

@@ -1,0 +1,99 @@
+"""The message gateway: barriers of a thread group.
+
+M0.2 says which barrier (bit 31 and bits 27:24, five bits) and, with bit 15, how many threads must
+come (bits 14:9); that count stays for the times after.  At first it is the number of threads in the
+group.  M0.3 is the predicate mask of predicated barriers, which Gen9 sends by other means; it and
+all other bits are ignored.
+
+The compiler copies the number of its own barrier from r0.2 and masks everything else away.  Then
+the barrier is the group's plain one; otherwise it is one of the named ones.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from eumu.ir import Op, Region, Root, RootKind, Value
+from eumu.isa.kinds import Meaning
+from eumu.isa.messages.request import Request, known_write
+from eumu.types import BOOL, UD
+
+FUNCTION: Final = 7
+BARRIER: Final = 4
+_OWN: Final = 0x8F00_0000
+_COUNTS: Final = 1 << 15
+# Bytes: the barrier that the thread came to last, then for each barrier the count that it was told.
+_STATE: Final = "gateway"
+_STATE_BYTES: Final = 4 * 33
+
+
+def barrier(b: Meaning, request: Request) -> None:
+    """The thread says that it has come, and goes on."""
+    if request.desc & FUNCTION != BARRIER:
+        raise request.unsupported("threads of a group exchange no messages")
+    if _is_own(b, request):
+        _once(b, request, named=False)
+        b.transfer("barrier", (), kind="signal")
+        return
+    _once(b, request, named=True)
+    number, count = _barrier_and_count(b, request.payload.read(b, 8, UD, 1))
+    b.transfer("barrier", (number, b.const(UD, 0), count, count), kind="signal")
+
+
+def wait(b: Meaning) -> None:
+    """The thread waits for the barrier that it came to last."""
+    state = b.function.roots.get(_STATE)
+    if state is None:
+        b.transfer("barrier", (), kind="wait")
+        return
+    number = b.read(state, Region.scalar(0), UD, 1)
+    b.transfer("barrier", (number,), kind="wait")
+
+
+def _once(b: Meaning, request: Request, *, named: bool) -> None:
+    """Raise if a kernel uses its own barrier and others: `wait` must know which."""
+    ends = [block.end for block in b.function.blocks if block.end is not None]
+    if any(end.name == "barrier" and bool(end.args) is not named for end in ends):
+        raise request.unsupported("the group's own barrier and others in one kernel")
+
+
+def _is_own(b: Meaning, request: Request) -> bool:
+    """Whether M0.2 is certainly no more than the number in r0.2."""
+    op = known_write(b, request.payload.first, 8)
+    if op is None or b.block is None:
+        return False
+    made: dict[int, Op] = {r.id: o for o in b.block.ops for r in o.results}
+    value = made.get(op.args[0].id)
+    if value is None or value.name != "and":
+        return False
+    masks = [made[a.id] for a in value.args if made[a.id].name == "const"]
+    return any(all(lane & ~_OWN == 0 for lane in m.attrs["lanes"]) for m in masks)
+
+
+def _barrier_and_count(b: Meaning, word: Value) -> tuple[Value, Value]:
+    """The number of the barrier, and how many threads it is for; both are noted."""
+    state = b.function.roots.get(_STATE)
+    if state is None:
+        state = b.function.roots[_STATE] = Root(_STATE, RootKind.ARF, _STATE_BYTES)
+
+    def bits(low: int, mask: int) -> Value:
+        return b.and_(b.shr(word, b.const(UD, low)), b.const(UD, mask))
+
+    number = b.or_(b.shl(bits(31, 1), b.const(UD, 4)), bits(24, 15))
+    is_told = b.cmp("ne", b.and_(word, b.const(UD, _COUNTS)), b.const(UD, 0))
+    numbers = b.const(UD, tuple(range(32)), 32)
+    here = b.cmp("eq", numbers, b.splat(number, 32))
+    every = b.const(BOOL, 1, 32)
+    known = b.read(state, Region.packed(4, 4), UD, 32)
+    told = b.select(b.and_(here, b.splat(is_told, 32)), b.splat(bits(9, 63), 32), known)
+    b.write_root(state, Region.packed(4, 4), told, every)
+    b.write_root(state, Region.scalar(0), number, b.const(BOOL, 1))
+    # Of the counts, the one of this barrier; 0 means that nobody said one.
+    zero = b.const(UD, 0, 32)
+    lanes = b.select(here, told, zero)
+    width = 32
+    while width > 1:
+        width //= 2
+        lanes = b.or_(b.slice(lanes, 0, width), b.slice(lanes, width, width))
+    group = b.special("group_threads", UD)
+    return number, b.select(b.cmp("eq", lanes, b.const(UD, 0)), group, lanes)
