@@ -6,6 +6,7 @@ import re
 
 from eumu.isa.kinds.variables import NUMBERED, PREDEFINED
 from eumu.isa.visa import VISA
+from eumu.isa.visa.registry import NO_TOKENS
 
 LABEL = re.compile(r"([A-Za-z_$@?][\w$@?\-]*):", re.ASCII)
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -16,7 +17,7 @@ _RESERVED = frozenset({"flat", "bti", "ss", "bss", "arg", "FILE", "LOC"})
 
 def is_reserved(name: str) -> bool:
     """Whether the front end reads this word as something else than a name."""
-    return name in _RESERVED or bool(VISA.find(name))
+    return name in _RESERVED or (bool(VISA.find(name)) and name not in NO_TOKENS)
 
 
 def is_label(name: str) -> bool:

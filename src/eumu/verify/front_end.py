@@ -17,6 +17,7 @@ from eumu.isa.kinds.sampler import AllChannelsKind
 from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.limits import By
 from eumu.isa.spec import Field, Opcode
+from eumu.isa.visa.registry import NO_TOKENS
 from eumu.isa.visa.sync import Participants, ParticipantsKind
 from eumu.types import DF, HF, F
 from eumu.verify.operands import is_typed
@@ -39,12 +40,9 @@ TOLERATED: Final[dict[str, str]] = {
     "registers": "it drops registers of `rt_write_3d` that no option asks for",
 }
 # What it has no rule for, although the documents and its scanner know the words.
-_UNREAD: Final = frozenset(
-    (
-        *("lsc_apndctr_atomic_add", "lsc_apndctr_atomic_sub", "lsc_ccs_update"),
-        *("lod", "rt_read", "vme_idm", "va", "va_skl_plus", "invm", "rsqtm"),
-    )
-)
+_UNREAD: Final = NO_TOKENS | {
+    *("lsc_apndctr_atomic_add", "lsc_apndctr_atomic_sub", "lsc_ccs_update"),
+}
 # `1:f` and `0x1:f` are bits, half floats hexadecimal; no float is an expression.
 _FLOAT_LITERAL: Final = re.compile(r"0[xX][0-9a-fA-F]+\s*:hf|-?\s*\w[\w.+-]*\s*:d?f", re.I)
 _DOCUMENTED_SIZE: Final = re.compile(r":[du](8|16)u32")

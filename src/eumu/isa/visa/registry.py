@@ -14,3 +14,6 @@ VISA.unmodelled.update(
     | dict.fromkeys(("bdpas",), _MATRIX)
     | dict.fromkeys(("tanh", "sigm", "shfl_idx4", "lfsr", "dnscl", "raw_sendg"), _LATER)
 )
+
+# Words of rows that Intel's front end does not know: variables may be called so.
+NO_TOKENS = frozenset({"lod", "rt_read", "vme_idm", "va", "va_skl_plus", "invm", "rsqtm"})
