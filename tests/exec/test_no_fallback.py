@@ -46,5 +46,7 @@ def test_run_files(path: Path) -> None:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples(path: Path) -> None:
-    for kernel in eumu.load(path).kernels:
-        assert not refused(kernel.function(platform("pvc"))), kernel.name
+    program = eumu.load(path)
+    for kernel in program.kernels:
+        device = program.platform or platform("pvc")
+        assert not refused(kernel.function(device)), kernel.name

@@ -19,6 +19,7 @@ from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Rows, Scalar
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.control import NumberKind
 from eumu.isa.kinds.cursor import Cursor
+from eumu.isa.messages.request import known_dword
 from eumu.isa.spec import Fidelity, Kind, Names
 from eumu.isa.visa.lsc_sends import LSC_PORTS, LscMessage, lsc_send
 from eumu.isa.visa.registry import opcode
@@ -74,11 +75,13 @@ _GATEWAY, _SPAWNER, _BARRIER = 3, 7, 4
 
 
 def _known(b: Meaning, value: Value) -> int | None:
-    """The bits of a scalar that is a constant."""
+    """The bits of a scalar that is a constant, or a register that this block has set to one."""
     assert b.block is not None
-    for op in reversed(b.block.ops):
-        if value in op.results:
-            return int(op.attrs["lanes"][0]) & 0xFFFF_FFFF if op.name == "const" else None
+    op = next((op for op in reversed(b.block.ops) if value in op.results), None)
+    if op is not None and op.name == "const":
+        return int(op.attrs["lanes"][0]) & 0xFFFF_FFFF
+    if op is not None and op.name == "read" and value.type.size == 4:
+        return known_dword(b, Rows(op.attrs["root"], op.attrs["region"].offset, UD), 0)
     return None
 
 
@@ -104,7 +107,8 @@ def _run(
     if b.platform.has_lsc:
         _run_lsc(b, LscMessage(sfid, ex_desc, ex_known, known, first, second, dst))
     else:
-        payload = messages.Payload(first, count * b.grf, second)
+        more = rest[0][1] * b.grf if rest else 0
+        payload = messages.Payload(first, count * b.grf, second, more)
         messages.send(b, messages.Request(full, known, payload, dst))
     if ends or full >> 5 & 1:
         lanes = b.const(BOOL, 1, b.width)
