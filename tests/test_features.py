@@ -6,6 +6,7 @@ they must compute is NumPy's; those with an `expect:` line must give what it say
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -48,32 +49,42 @@ def _argument(device: Any, argument: Buffer | Local | Value) -> Any:
             return value
 
 
-def _launch(case: Case, device: str, engine: str, **options: Any) -> tuple[Any, list[Any], Any]:
+def _launch(case: Case, device: str, engine: str) -> tuple[list[Any], Any]:
     setup = case.make(case)
-    dev = eumu.Device(device, engine=engine, **options)
+    dev = eumu.Device(device, engine=engine)
     args = [_argument(dev, a) for a in setup.args]
     kernel = _program(case.program, device)[case.kernel]
-    report = kernel.launch(dev, global_size=case.global_size, local_size=case.local_size, args=args)
-    return report, args, setup
+    kernel.launch(dev, global_size=case.global_size, local_size=case.local_size, args=args)
+    return args, setup
 
 
-def _on_devices(cases: tuple[Case, ...]) -> list[Any]:
-    return [
-        pytest.param(case, device, engine, id=f"{case.id}-{device}-{engine}")
-        for case in cases
-        for device in PROGRAMS[case.program].devices
-        for engine in ENGINES
-    ]
+def _on_devices(features: Iterable[Feature]) -> list[Any]:
+    return [pytest.param(f, d, id=f"{f.name}-{d}") for f in features for d in f.devices]
 
 
-@pytest.mark.parametrize(("case", "device", "engine"), _on_devices(CASES))
-def test_kernel(case: Case, device: str, engine: str, ocloc: str) -> None:
-    _, args, setup = _launch(case, device, engine)
-    for output in setup.outputs:
-        wrong = output.as_compiled().mismatch(args[output.argument].numpy())
-        assert not wrong, wrong
-    if case.program == "hardware_ids":
-        _plausible(args[0].numpy().reshape(4, -1), device)
+@pytest.mark.parametrize(("feature", "device"), _on_devices(PROGRAMS.values()))
+def test_feature(feature: Feature, device: str, ocloc: str) -> None:
+    """Compiled once: the text is read and printed, and every kernel is run on both engines."""
+    _read_and_printed(feature, device)
+    for case in (c for c in CASES if c.program == feature.name):
+        for engine in ENGINES:
+            args, setup = _launch(case, device, engine)
+            for output in setup.outputs:
+                wrong = output.as_compiled().mismatch(args[output.argument].numpy())
+                assert not wrong, f"{case.id}, {engine}: {wrong}"
+            if feature.name == "hardware_ids":
+                _plausible(args[0].numpy().reshape(4, -1), device)
+
+
+def _read_and_printed(feature: Feature, device: str) -> None:
+    """What is printed reads as the same program, and prints the same again."""
+    elf = zebin.read(_compiled(feature.name, device), feature.name)
+    grf = platform(device).grf_bytes
+    texts = [k.visaasm for k in elf.kernels] + [f.visaasm for f in elf.functions]
+    assert texts and all(texts)
+    for text in texts:
+        printed = print_module(parse(text, feature.name, grf))
+        assert print_module(parse(printed, feature.name, grf)) == printed
 
 
 def _plausible(ids: np.ndarray[Any, Any], device: str) -> None:
@@ -83,23 +94,6 @@ def _plausible(ids: np.ndarray[Any, Any], device: str) -> None:
     assert (eu < 16).all() and (thread < machine.threads_per_eu).all()
     assert (hardware_thread < 4096).all()
     assert all(len(set(row[:8].tolist())) == 1 for row in ids)
-
-
-@pytest.mark.parametrize(
-    ("feature", "device"),
-    [pytest.param(f, d, id=f"{f.name}-{d}") for f in PROGRAMS.values() for d in f.devices],
-)
-def test_text_of_the_compiler_is_read_and_printed(
-    feature: Feature, device: str, ocloc: str
-) -> None:
-    """What is printed reads as the same program, and prints the same again."""
-    elf = zebin.read(_compiled(feature.name, device), feature.name)
-    grf = platform(device).grf_bytes
-    texts = [k.visaasm for k in elf.kernels] + [f.visaasm for f in elf.functions]
-    assert texts and all(texts)
-    for text in texts:
-        printed = print_module(parse(text, feature.name, grf))
-        assert print_module(parse(printed, feature.name, grf)) == printed
 
 
 def test_every_feature_is_run() -> None:
