@@ -193,6 +193,9 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
     run.add_argument("--fuel", metavar="N", help="instructions that one thread may run")
     run.add_argument("--seed", metavar="N", default="0", help="of the scheduling of threads")
     run.add_argument(
+        "--level", choices=("visa", "native"), default="visa", help="native: the machine code"
+    )
+    run.add_argument(
         "--via", choices=("record", "commands"), default="record", help="commands: a Gen9 batch"
     )
     run.add_argument("-q", "--quiet", action="store_true", help="print only what the kernel prints")

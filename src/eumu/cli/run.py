@@ -106,6 +106,7 @@ def _launch(
             fuel=None if options.fuel is None else whole("--fuel", options.fuel),
             seed=whole("--seed", options.seed),
             via=options.via,
+            level=options.level,
         )
 
 
