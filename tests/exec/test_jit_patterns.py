@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from eumu.errors import Fault
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
 from eumu.ir import Region, Space, Value
@@ -98,3 +99,33 @@ def test_lanes_outside_the_pattern(body: Callable[[Kernel], None]) -> None:
         results.append(host.read(1).tolist())
     assert results[1] == results[0]
     assert results[0] != list(range(100, 100 + WIDTH))
+
+
+def uniform(k: Kernel, groups: int, count: int, first: int) -> None:
+    """All lanes of a group load from one address, and add up what they got."""
+    numbers = [n * groups // WIDTH for n in range(WIDTH)]
+    offsets = k.lanes(UD, *(first + 4 * count * n for n in numbers))
+    loaded = k.b.load(Space.FLAT, places(k, 0, offsets), k.mask(), UD, count)
+    total = k.number(UD, 0)
+    for n, x in enumerate(loaded, 1):
+        total = k.add(total, k.mul(x, k.number(UD, n)))
+    k.b.store(Space.FLAT, places(k, 1, k.mul(ids(k), k.number(UD, 4))), k.mask(), [total])
+
+
+@pytest.mark.parametrize("first", [0, 12, 60 * 4, 64 * 4])
+@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("groups", [1, 2, 4, 8])
+def test_lanes_that_load_from_one_address(groups: int, count: int, first: int) -> None:
+    results: list[object] = []
+    for engine in (Interpreter(), Jit(workers=1)):
+        k = Kernel(width=WIDTH)
+        uniform(k, groups, count, first)
+        k.end()
+        arrays = [np.arange(100, 164, dtype=np.uint32), np.zeros(WIDTH, np.uint32)]
+        try:
+            host, _ = launch(k, arrays, engine=engine)  # type: ignore[arg-type]
+            results.append(host.read(1).tolist())
+        except Fault as fault:
+            results.append(str(fault))
+    assert results[1] == results[0]
+    assert isinstance(results[0], str) == (first + 4 * count * groups > 256)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from eumu.exec.jit.patterns import SCALAR, Facts, Known, State, know
+from eumu.exec.jit.patterns import Facts, Known, State, know, of_results
 from eumu.ir import Function
 
 
@@ -72,8 +72,5 @@ def run_block(function: Function, block: int, state: State, facts: Facts) -> Sta
     known: dict[int, Known] = {}
     for op in function.blocks[block].ops:
         result = know(op, [known[a.id] for a in op.args], state, block, facts)
-        for value in op.results:
-            known[value.id] = (
-                result if value is op.results[0] else Known(SCALAR if value.width == 1 else None)
-            )
+        known.update(of_results(op, result))
     return state

@@ -28,6 +28,7 @@ from eumu.exec.jit.patterns import (
     find,
     kill,
     know,
+    of_results,
     slice_shape,
 )
 from eumu.exec.jit.scalars import scalars_of
@@ -125,6 +126,13 @@ class Kernel:
             lanes.pattern = Pattern(Shape(1, (0,)), (text,))
         self.values[value.id] = lanes
 
+    def groups(self, value: Value, shape: Shape, scalars: tuple[str, ...]) -> None:
+        """Define a value that is uniform in groups of lanes; its vector is made if wanted."""
+        lanes = Lanes(value.type, value.width, pattern=Pattern(shape, scalars))
+        assert lanes.pattern is not None
+        lanes.make = partial(_of_pattern, self.e, value.type, lanes.pattern)
+        self.values[value.id] = lanes
+
     def lanes(self, value: Value) -> Lanes:
         return self.values[value.id]
 
@@ -172,12 +180,7 @@ class Kernel:
             shape = slice_shape(self.likely[likely[0]], likely[1], op.result.width)
             assert shape is not None
             result = Known(replace(shape, active=True, certain=False, bound=None))
-        for value in op.results:
-            self.known[value.id] = (
-                result
-                if value is op.results[0]
-                else Known(Shape(1, (0,)) if value.width == 1 else None)
-            )
+        self.known.update(of_results(op, result))
         if result.bits is not None and op.name != "const":
             constant_lanes(self, op, result.bits)
         elif op.name == "read":

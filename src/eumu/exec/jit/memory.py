@@ -15,6 +15,7 @@ from eumu.exec.jit.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.lanes import Lanes, Pattern, Shape
 from eumu.exec.jit.layout import LOCAL, Outcome
 from eumu.exec.jit.layout import Site as SiteWord
+from eumu.exec.jit.scalars import heads_of
 from eumu.ir import Op, Space
 from eumu.types import Type
 
@@ -176,6 +177,10 @@ def _load(k: Kernel, op: Op) -> None:
     width = results[0].width
     access = access_of(k, op, type.size * count, store=False)
     pattern = pattern_of(k, access)
+    shape = k.known[results[0].id].shape
+    if width > 1 and shape is not None:
+        _load_uniform(k, op, access, pattern, shape)
+        return
     e, vector = k.e, lane_type(type, width)
     mask = None if access.mask.full else access.mask.get()
     addresses = heads(k, access, pattern)
@@ -197,12 +202,7 @@ def _load(k: Kernel, op: Op) -> None:
         incoming.append((irregular.gather(k, at, type, count, width), some))
         e.do(f"br label %{join}")
         e.label(careful_path)
-    body = support.load_body(type.bits, count)
-    function = need_slow(k, access, f"slow.load.{type.bits}x{count}", body, type.bits)
-    block = vector_of(int_type(type, 1), width * count)
-    data = k.scratchpad("data", block)
-    e.do(f"store {block} {'0' if width * count == 1 else 'zeroinitializer'}, ptr {data}, align 8")
-    slow_call(k, access, function, data, reach(access, pattern.shape)[1])
+    data = _slow_load(k, access, pattern, type, count)
     careful = []
     for v in range(count):
         place = e.op(f"getelementptr i8, ptr {data}, i64 {v * width * type.size}")
@@ -213,6 +213,50 @@ def _load(k: Kernel, op: Op) -> None:
     for v, value in enumerate(results):
         choices = ", ".join(f"[ {found[v]}, %{label} ]" for found, label in incoming)
         k.plain(value, e.op(f"phi {vector} {choices}"))
+
+
+def _slow_load(k: Kernel, access: Access, pattern: Pattern, type: Type, count: int) -> str:
+    """Load lane by lane; where the elements are then: those of all lanes, element by element."""
+    elements = access.address.width * count
+    body = support.load_body(type.bits, count)
+    function = need_slow(k, access, f"slow.load.{type.bits}x{count}", body, type.bits)
+    block = vector_of(int_type(type, 1), elements)
+    data = k.scratchpad("data", block)
+    zero = "0" if elements == 1 else "zeroinitializer"
+    k.e.do(f"store {block} {zero}, ptr {data}, align 8")
+    slow_call(k, access, function, data, reach(access, pattern.shape)[1])
+    return data
+
+
+def _load_uniform(k: Kernel, op: Op, access: Access, pattern: Pattern, shape: Shape) -> None:
+    """All lanes load, those of a group from one address: one scalar a group stays a scalar."""
+    e, type, count = k.e, op.attrs["type"], op.attrs["count"]
+    scalar, lanes, width = scalar_type(type), len(shape.offsets), op.results[0].width
+    ok, base = check(k, access, pattern, heads(k, access, pattern))
+    first = Pattern(shape, tuple(heads_of(e, access.address, shape.groups)))
+    addresses = heads(k, access, first)
+    fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
+    e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
+    e.label(fast)
+    origins = [e.op(f"getelementptr i8, ptr {base}, i64 {a}") for a in addresses]
+    quick = [[_element(e, o, scalar, v * type.size) for o in origins] for v in range(count)]
+    e.do(f"br label %{join}")
+    e.label(slow)
+    data = _slow_load(k, access, pattern, type, count)
+    careful = [
+        [
+            _element(e, data, scalar, (v * width + g * lanes) * type.size)
+            for g in range(shape.groups)
+        ]
+        for v in range(count)
+    ]
+    after = e.current_label()
+    e.do(f"br label %{join}")
+    e.label(join)
+    for value, a, b in zip(op.results, quick, careful, strict=True):
+        pairs = zip(a, b, strict=True)
+        scalars = [e.op(f"phi {scalar} [ {x}, %{fast} ], [ {y}, %{after} ]") for x, y in pairs]
+        k.groups(value, shape, tuple(scalars))
 
 
 def zero_of(type: Type, width: int) -> str:

@@ -6,7 +6,7 @@ blocks.  Lowering calls `know` again, in the same order, and emits scalars for t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from eumu.exec.jit.emit import signed
@@ -128,7 +128,30 @@ def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) 
         return Known(Shape(1, (0,) * result.width, bound=bound), (bits,) * result.width)
     if result.width == 1:
         return Known(SCALAR)
+    if op.name == "load":
+        return Known(_loaded(args))
     return Known(_shape(op, args, state))
+
+
+def _loaded(args: Sequence[Known]) -> Shape | None:
+    """Every lane of a group loads from one address."""
+    shape = args[0].shape
+    if shape is None or not (shape.exact and args[1].full):
+        return None
+    for groups in (1, 2, MAX_GROUPS):
+        parts = split(shape, groups)
+        if parts is not None and parts[0].uniform:
+            return Shape(groups, parts[0].offsets)
+    return None
+
+
+def of_results(op: Op, first: Known) -> Iterator[tuple[int, Known]]:
+    """What is known of every result, by its number, if `first` is what is known of the first."""
+    for value in op.results:
+        if value is op.results[0] or (op.name == "load" and first.shape is not None):
+            yield value.id, first
+        else:
+            yield value.id, Known(SCALAR if value.width == 1 else None)
 
 
 def _folded(op: Op, args: Sequence[Known], state: State) -> int | None:
