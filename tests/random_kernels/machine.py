@@ -28,6 +28,7 @@ from random_kernels.operands import COPIES, FLOATS, INTEGERS, PREDICATE_COUNT, e
 from random_kernels.statements import Section, lines
 from visa_thread import BASE, FlatHost, _Appender, _root, variables
 
+HEADER = "// random kernels: "
 MEMORY = 2 * AREA  # bytes of each group
 FIRST_SURFACE = 8
 CHUNK = 64
@@ -45,15 +46,21 @@ class Difference:
 
 @dataclass
 class Bundle:
-    """Random kernels for one device and one SIMD size."""
+    """Random kernels for one device and one SIMD size.
+
+    One that was read from a file has its text as `source`, and no sections.
+    """
 
     device: str
     simd: int
     seed: int
-    sections: tuple[Section, ...]
+    sections: tuple[Section, ...] = ()
+    source: str = ""
+    groups: int = 0
     outputs: list[tuple[str, Type, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.groups = len(self.sections) or self.groups
         count = self.simd + 8
         for name in (*INTEGERS, *FLOATS):
             self.outputs += [(f"{name.upper()}{k}", TYPES[name], count) for k in range(COPIES)]
@@ -65,7 +72,20 @@ class Bundle:
     # ---- the text
 
     def text(self) -> str:
-        return "\n".join(self._lines()) + "\n"
+        return self.source or "\n".join(self._lines()) + "\n"
+
+    def file(self) -> str:
+        """The text, with all that is needed to run it again in comments."""
+        facts = f"{self.device} simd={self.simd} seed={self.seed} groups={self.groups}"
+        return f"{HEADER}{facts}\n{self.text()}"
+
+    @classmethod
+    def read(cls, text: str) -> Bundle:
+        """What `file` wrote."""
+        first, _, source = text.partition("\n")
+        device, *facts = first.removeprefix(HEADER).split()
+        numbers = {name: int(value) for name, value in (fact.split("=") for fact in facts)}
+        return cls(device, numbers["simd"], numbers["seed"], (), source, numbers["groups"])
 
     def _lines(self) -> Iterator[str]:
         yield from (".version 4.1", '.kernel "random"')
@@ -152,7 +172,7 @@ class Bundle:
         kernel = parse(self.text(), "random", platform(self.device).grf_bytes).kernels
         main = next(k for k in kernel if not k.is_function)
         function = lower(main, platform(self.device), [k for k in kernel if k.is_function])
-        known, groups = variables(main), len(self.sections)
+        known, groups = variables(main), self.groups
         initial = self.initial()
         memory_bytes = initial.pop("")
         memory = Memory(groups, memory_bytes, sum(t.size * n for _, t, n in self.outputs))

@@ -2,8 +2,9 @@
 
 A bundle is as many kernels as are compiled together.  With ``--log FILE`` every bundle that was run
 is written down, and the next call goes on where the last one stopped.  A bundle that the engines
-disagree on is made small and written to a file in ``--failures``.  ``--only NUMBER`` runs one
-bundle again.  ``--effort 0`` lets LLVM's code generator take as little time as it can.
+disagree on is made small and written to a file in ``--failures``, which ``--file`` runs again.
+``--only NUMBER`` runs one bundle again.  ``--effort 0`` lets LLVM's code generator take as little
+time as it can.
 """
 
 from __future__ import annotations
@@ -78,10 +79,15 @@ def main() -> int:
     parser.add_argument("--log", type=Path, help="bundles that have been run, one a line")
     parser.add_argument("--failures", type=Path, default=Path("random-failures"))
     parser.add_argument("--only", type=int, help="run the bundle of this number, nothing else")
+    parser.add_argument("--file", type=Path, help="run a file of --failures, nothing else")
     parser.add_argument("--effort", type=int, default=2, choices=range(4))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     os.environ["EUMU_CACHE"] = "off"
+    if arguments.file is not None:
+        wrong = complaint(Bundle.read(arguments.file.read_text()), arguments.effort)
+        print(wrong or "same")
+        return 1 if wrong else 0
     done = logged(arguments.log)
     first = max(done, default=-1) + 1
     numbers = range(first, first - (-arguments.count // KERNELS))
@@ -110,7 +116,7 @@ def _report(number: int, wrong: str, arguments: argparse.Namespace) -> bool:
     print(f"bundle {number}: {wrong}")
     arguments.failures.mkdir(parents=True, exist_ok=True)
     path = arguments.failures / f"{number}.visaasm"
-    path.write_text(smallest(kernels, arguments.effort).text())
+    path.write_text(smallest(kernels, arguments.effort).file())
     print(f"  made small: {path}")
     return True
 
