@@ -9,10 +9,23 @@ from pathlib import Path
 
 import numpy as np
 
-from kernels.case import Array, Buffer, Case, Local, Output, Setup, Value
+from kernels.case import Buffer, Case, Local, Output, Setup, Value
+from kernels.feature_integers import (
+    I32,
+    byte_products,
+    byte_products_by_name,
+    functions,
+    integers_of,
+    of_bytes,
+    of_int,
+    of_long,
+    of_uint,
+    quotient,
+    signed,
+    xe_instructions,
+)
 
 FEATURES = Path(__file__).resolve().parent / "features"
-I32 = np.iinfo(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,49 +56,11 @@ def _read(path: Path) -> Feature:
 PROGRAMS = {path.stem: _read(path) for path in sorted(FEATURES.glob("*.cl"))}
 
 
-# ---- integers of a fixed width
-
-
-def signed(x: int, bits: int = 32) -> int:
-    x &= (1 << bits) - 1
-    return x - (1 << bits) if x >> (bits - 1) else x
-
-
-def clamp(x: int, low: int, high: int) -> int:
-    return min(max(x, low), high)
-
-
-def quotient(x: int, y: int) -> int:
-    return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
-
-
-def _table(rows: list[Callable[..., int]], *columns: Array) -> Array:
-    """A row for each function, of its values for the columns' elements, wrapped to their type."""
-    bits = 8 * columns[0].dtype.itemsize
-    numbers = list(zip(*(c.tolist() for c in columns), strict=True))
-    table = [[f(*args) & ((1 << bits) - 1) for args in numbers] for f in rows]
-    return np.array(table, f"u{bits // 8}").view(columns[0].dtype)
-
-
-def _integers(case: Case, dtype: type, count: int = 0) -> Array:
-    """Boundary values first, then random ones."""
-    info = np.iinfo(dtype)
-    edges = [0, 1, 2, 7, info.max, info.max - 1, info.min, info.min + 1, info.max // 3]
-    count = count or case.n
-    random = case.rng().integers(info.min, info.max, count, dtype, endpoint=True)
-    return np.array([*edges, *random.tolist()][:count], dtype)
-
-
-def _pairs(case: Case, dtype: type) -> tuple[Array, Array]:
-    x = _integers(case, dtype)
-    return x, np.roll(x[::-1], 5)
-
-
 # ---- barriers and fences
 
 
 def split_barrier(case: Case) -> Setup:
-    x = _integers(case, np.int32)
+    x = integers_of(case, np.int32)
     local = np.arange(case.n) % case.local_size[0]
     start = np.arange(case.n) - local
     want = x[start + (local ^ 21)] + x[np.arange(case.n) ^ 1] * np.int32(3)
@@ -94,7 +69,7 @@ def split_barrier(case: Case) -> Setup:
 
 
 def named_barrier(case: Case) -> Setup:
-    x = _integers(case, np.int32)
+    x = integers_of(case, np.int32)
     local = np.arange(case.n) % case.local_size[0]
     want = x[np.arange(case.n) - local + (local ^ 37)]
     args = (Buffer(x), Buffer(np.zeros_like(x)), Local(4 * case.local_size[0]))
@@ -102,7 +77,7 @@ def named_barrier(case: Case) -> Setup:
 
 
 def fences(case: Case) -> Setup:
-    x, i = _integers(case, np.int32), np.arange(case.n)
+    x, i = integers_of(case, np.int32), np.arange(case.n)
     want = np.concatenate([x[i ^ 1], x[i ^ 3]])
     args = (Buffer(x), Buffer(np.zeros_like(want)), Local(4 * case.n))
     return Setup(args, (Output(1, want),))
@@ -140,80 +115,12 @@ def split_matrix_product(case: Case) -> Setup:
 # ---- instructions by name
 
 
-def _dot(x: int, y: int, kinds: str) -> int:
-    """The sum of the products of the bytes of two dwords, each signed (s) or not (u)."""
-    total = 0
-    for k in range(4):
-        left, right = (x >> 8 * k & 255, y >> 8 * k & 255)
-        left = signed(left, 8) if kinds[0] == "s" else left
-        right = signed(right, 8) if kinds[1] == "s" else right
-        total += left * right
-    return total
-
-
-def _rotated(x: int, n: int, bits: int = 32) -> int:
-    x, n = x & ((1 << bits) - 1), n % bits
-    return x << n | x >> (bits - n)
-
-
-def xe_instructions(case: Case) -> Setup:
-    x, y = _pairs(case, np.int32)
-    z = np.roll(x, 3)
-    rows: list[Callable[..., int]] = [
-        lambda x, y, z: _rotated(x, y),
-        lambda x, y, z: _rotated(x, -y),
-        lambda x, y, z: x + y + z,
-        lambda x, y, z: x + _dot(y, z, "ss"),
-        lambda x, y, z: (x | y) & z | x & y,  # of each three bits, the majority
-    ]
-    want = _table(rows, x, y, z)
-    args = (Buffer(x), Buffer(y), Buffer(z), Buffer(np.zeros_like(want)))
-    names = ("rol", "ror", "add3", "dp4a", "bfn")
-    return Setup(args, (Output(3, want, rows=names),))
-
-
 def inline_assembly(case: Case) -> Setup:
     x = case.rng().uniform(-9, 9, (2, case.n)).astype(np.float32)
     b = (np.arange(case.n, dtype=np.int32) * 5) % 7
     floats = np.concatenate([x[0] * x[1], x[1]])
     args = (Buffer(x.reshape(-1)), Buffer(b))
     return Setup(args, (Output(0, floats), Output(1, np.where(b > 3, b, 9).astype(np.int32))))
-
-
-def byte_products(case: Case) -> Setup:
-    """One element more than work-items on each side, as items read what follows theirs."""
-    a = _integers(case, np.int32, case.n + 2)
-    b, c = a[::-1].copy(), np.roll(_integers(case, np.int32), 2)
-    n = case.n
-    rows: list[Callable[..., int]] = [
-        lambda a, a1, a2, b, b1, c: _dot(a, a1, "ss"),
-        lambda a, a1, a2, b, b1, c: _dot(a, b, "su"),
-        lambda a, a1, a2, b, b1, c: clamp(_dot(a, a2, "ss") + c, I32.min, I32.max),
-        lambda a, a1, a2, b, b1, c: _dot(b, b1, "uu"),
-    ]
-    columns = (a[:n], a[1 : n + 1], a[2:], b[:n], b[1 : n + 1], c)
-    want = _table(rows, *columns)
-    # The compiler's instruction has no `.sat`.
-    rows[2] = lambda a, a1, a2, b, b1, c: _dot(a, a2, "ss") + c
-    compiled = _table(rows, *columns)
-    bytes_of = (Buffer(a.view(np.int8)), Buffer(b.view(np.uint8)))
-    args = (*bytes_of, Buffer(c), Buffer(np.zeros_like(want)))
-    names = ("ss", "su", "sat", "uu")
-    return Setup(args, (Output(3, want, rows=names, compiled=compiled),))
-
-
-def byte_products_by_name(case: Case) -> Setup:
-    a, b = _pairs(case, np.int32)
-    c = np.roll(a, 2)
-    field = ((1 << 5) - 1) << 3
-    rows: list[Callable[..., int]] = [
-        *(lambda a, b, c, k=k: c + _dot(a, b, k) for k in ("ss", "uu", "su", "us")),
-        lambda a, b, c: b & ~field | a << 3 & field,
-        lambda a, b, c: int(f"{a & 0xFFFFFFFF:032b}"[::-1], 2),
-    ]
-    want = _table(rows, a, b, c)
-    args = (Buffer(a), Buffer(b), Buffer(c), Buffer(np.zeros_like(want)))
-    return Setup(args, (Output(3, want, rows=("ss", "uu", "su", "us", "bfi", "bfrev")),))
 
 
 def atomic_float(case: Case) -> Setup:
@@ -328,7 +235,7 @@ def blocks(case: Case) -> Setup:
     count = case.n * 4
     args: list[Buffer] = []
     for dtype in (np.uint32, np.uint16, np.uint64):
-        args += [Buffer(_integers(case, dtype, count)), Buffer(np.zeros(count, dtype))]
+        args += [Buffer(integers_of(case, dtype, count)), Buffer(np.zeros(count, dtype))]
     a, c, e = (args[k].array for k in (0, 2, 4))
     reversed_rows = a.reshape(-1, 4, 16)[:, ::-1].reshape(-1)
     tripled = c * np.uint16(3)
@@ -337,7 +244,7 @@ def blocks(case: Case) -> Setup:
 
 
 def blocks_of_8(case: Case) -> Setup:
-    x = _integers(case, np.uint32, case.n * 8)
+    x = integers_of(case, np.uint32, case.n * 8)
     v = x.reshape(-1, 8, 8)
     first = v[:, 0].reshape(-1)
     more = first[np.arange(case.n) ^ 1].reshape(-1, 1, 8)
@@ -445,101 +352,6 @@ def program_memory(case: Case) -> Setup:
     return Setup((Buffer(a),), (Output(0, want),))
 
 
-# ---- integer functions
-
-
-def _ordered(x: int, y: int) -> int:
-    return abs(x - y)
-
-
-def _leading(x: int, bits: int) -> int:
-    return bits - (x & ((1 << bits) - 1)).bit_length()
-
-
-def _of_int() -> list[tuple[str, Callable[[int, int], int]]]:
-    low, high = I32.min, I32.max
-    ones = (1 << 32) - 1
-    return [
-        ("clz", lambda x, y: _leading(x, 32)),
-        ("popcount", lambda x, y: (x & ones).bit_count()),
-        ("mul_hi", lambda x, y: x * y >> 32),
-        ("mad_hi", lambda x, y: (x * y >> 32) + 4),
-        ("mul24", lambda x, y: (x >> 8) * (y >> 8)),
-        ("rotate", lambda x, y: _rotated(x, y)),
-        ("add_sat", lambda x, y: clamp(x + y, low, high)),
-        ("sub_sat", lambda x, y: clamp(x - y, low, high)),
-        ("abs_diff", _ordered),
-        ("hadd", lambda x, y: x + y >> 1),
-        ("rhadd", lambda x, y: x + y + 1 >> 1),
-        ("div", lambda x, y: quotient(x, y | 1)),
-        ("rem", lambda x, y: x - (y | 1) * quotient(x, y | 1)),
-        ("shift", lambda x, y: x >> (y & 31)),
-        ("mad_sat", lambda x, y: clamp(x * y + 7, low, high)),
-        ("clamp", lambda x, y: clamp(x, -4, 100)),
-        ("bitselect", lambda x, y: x & ~0x0FF00FF0 | y & 0x0FF00FF0),
-        ("ctz", lambda x, y: (x & -x).bit_length() - 1 if x else 32),
-    ]
-
-
-def _of_uint() -> list[tuple[str, Callable[[int, int], int]]]:
-    top = (1 << 32) - 1
-    return [
-        ("mul_hi", lambda x, y: x * y >> 32),
-        ("div", lambda x, y: x // (y | 1)),
-        ("rem", lambda x, y: x % (y | 1)),
-        ("add_sat", lambda x, y: min(x + y, top)),
-        ("upsample", lambda x, y: (x & 0xFFFF) << 16 | y & 0xFFFF),
-        ("by 7", lambda x, y: x // 7),
-        ("by 10", lambda x, y: x % 10),
-        ("sub_sat", lambda x, y: max(x - y, 0)),
-        ("rhadd", lambda x, y: x + y + 1 >> 1),
-        ("abs_diff", _ordered),
-    ]
-
-
-def _of_long() -> list[tuple[str, Callable[[int, int], int]]]:
-    ones = (1 << 64) - 1
-    return [
-        ("mul", lambda x, y: x * y),
-        ("div", lambda x, y: quotient(x, y | 1)),
-        ("rem", lambda x, y: x - (y | 1) * quotient(x, y | 1)),
-        ("shift", lambda x, y: x >> (y & 63)),
-        ("mul_hi", lambda x, y: x * y >> 64),
-        ("min", min),
-        ("clz", lambda x, y: _leading(x, 64)),
-        ("popcount", lambda x, y: (x & ones).bit_count()),
-        ("rotate", lambda x, y: _rotated(x, y, 64)),
-        ("udiv", lambda x, y: (x & ones) // ((y & ones) | 1)),
-        ("shl", lambda x, y: x << (y & 63)),
-    ]
-
-
-def _functions(
-    dtype: type, rows: list[tuple[str, Callable[[int, int], int]]]
-) -> Callable[..., Setup]:
-    def make(case: Case) -> Setup:
-        x, y = _pairs(case, dtype)
-        want = _table([f for _, f in rows], x, y)
-        args = (Buffer(x), Buffer(y), Buffer(np.zeros_like(want)))
-        return Setup(args, (Output(2, want, rows=tuple(name for name, _ in rows)),))
-
-    return make
-
-
-def of_bytes(case: Case) -> Setup:
-    rng = case.rng()
-    x, y = rng.integers(0, 256, (2, case.n, 16)).astype(np.int64)
-    shuffled = np.take_along_axis(x, y % 16, 1)
-    rows = [
-        shuffled, x + y + 1 >> 1, np.minimum(x + y, 255), x * y & 255,
-        np.clip(x * 3 - 100, 0, 255), np.maximum(x, y),
-    ]  # fmt: skip
-    want = np.array([r.reshape(-1) for r in rows]).astype(np.uint8)
-    arrays = (x.astype(np.uint8), y.astype(np.uint8), np.zeros_like(want))
-    names = ("shuffle", "rhadd", "add_sat", "mul", "convert_sat", "max")
-    return Setup(tuple(map(Buffer, arrays)), (Output(2, want, rows=names),))
-
-
 CASES = (
     Case("split_barrier", "split_barrier", (128,), (64,), split_barrier),
     Case("named_barrier", "named_barrier", (128,), (64,), named_barrier),
@@ -558,9 +370,9 @@ CASES = (
         for which in ("1", "2", "3")
     ),
     Case("hardware_ids", "hardware_ids", (128,), (32,), hardware_ids),
-    Case("integers", "of_int", (64,), (32,), _functions(np.int32, _of_int())),
-    Case("integers", "of_uint", (64,), (32,), _functions(np.uint32, _of_uint())),
-    Case("integers", "of_long", (64,), (32,), _functions(np.int64, _of_long())),
+    Case("integers", "of_int", (64,), (32,), functions(np.int32, of_int())),
+    Case("integers", "of_uint", (64,), (32,), functions(np.uint32, of_uint())),
+    Case("integers", "of_long", (64,), (32,), functions(np.int64, of_long())),
     Case("integers", "of_bytes", (32,), (32,), of_bytes),
     Case("fences", "fences", (64,), (64,), fences),
     Case("required_sizes", "sub_group_of_16", (64,), (32,), sub_group_of_16),
