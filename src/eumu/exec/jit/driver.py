@@ -156,7 +156,7 @@ define internal void @count(ptr %ctx, ptr %r) alwaysinline {{
 """
 
 _ONCE = f"""
-define internal i32 @group(ptr %ctx, i64 %threads) {{
+define internal i32 @group(ptr %ctx, i64 %threads) alwaysinline #0 {{
 entry:
   %r = call ptr @record.of(ptr %ctx, i64 0)
 {_rec_put("pc", Record.PC, "0")}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
@@ -183,7 +183,7 @@ end:
 """
 
 _TURNS = f"""
-define internal i32 @group(ptr %ctx, i64 %threads) {{
+define internal i32 @group(ptr %ctx, i64 %threads) alwaysinline #0 {{
 entry:
   br label %round
 round:
@@ -233,7 +233,7 @@ end:
 # Every barrier signals and waits and nobody yields: all threads run in every round, and either all
 # end or all meet at one barrier.
 _ROUNDS = f"""
-define internal i32 @group(ptr %ctx, i64 %threads) {{
+define internal i32 @group(ptr %ctx, i64 %threads) alwaysinline #0 {{
 entry:
   %record = call ptr @record.of(ptr %ctx, i64 0)
 {_ctx("size", Context.RECORD_SIZE)}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
@@ -290,7 +290,7 @@ done:
 """
 
 _RUN = f"""
-define i32 @run(ptr %ctx, i64 %groups) {{
+define i32 @run(ptr %ctx, i64 %groups) #0 {{
 entry:
 {_ctx("threads", Context.THREADS)}{_ctx("stop.i", Context.STOP)}  %stop = inttoptr i64 %stop.i to ptr
 {_ctx("next.i", Context.NEXT)}  %next = inttoptr i64 %next.i to ptr

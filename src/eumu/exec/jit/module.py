@@ -282,6 +282,13 @@ _METADATA = """
 """
 
 
+def _has_loop(function: Function) -> bool:
+    """Whether a thread may stay long: then entering it costs little, and code of its own has more
+    registers; else it becomes a part of the loop over threads."""
+    ends = [(k, b.end) for k, b in enumerate(function.blocks) if b.end is not None]
+    return any(min(end.targets, default=k + 1) <= k for k, end in ends if end.name != "ret")
+
+
 def _assemble(k: Kernel, resume: Resume, ends: Ends) -> Module:
     e = k.e
     table = " ".join(f"i64 {n}, label %resume{n}" for n in range(1, resume.count + 1))
@@ -315,7 +322,7 @@ def _assemble(k: Kernel, resume: Resume, ends: Ends) -> Module:
         *sorted({*e.declarations.values(), _MEMSET, _UMIN}),
         *e.support.values(),
         "define internal i32 @thread(ptr noalias %ctx, ptr noalias %rec, ptr %payload, i64 %lanes)"
-        " #0 {",
+        f"{' alwaysinline' if resumable or not _has_loop(k.function) else ''} #0 {{",
         "entry:",
         *entry,
         *e.lines,
