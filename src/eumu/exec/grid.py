@@ -11,7 +11,7 @@ See the vISA page "Kernel inputs" and the PRM chapter on thread payloads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Final
 
@@ -75,7 +75,19 @@ class Payload:
 
     @property
     def size(self) -> int:
-        return self.cross_thread_offset + len(self.cross_thread)
+        end = self.cross_thread_offset + len(self.cross_thread)
+        if self.local_id_offset is None:
+            return end
+        return max(end, self.local_id_offset + 3 * self.local_id_pitch)
+
+    def constants_first(self) -> Payload:
+        """The other order that is documented: the data of all threads before the local ids.
+
+        Intel's compute compiler expects the ids first; graphics drivers put constants there.
+        """
+        start = 4 * len(self.r0)
+        ids = None if self.local_id_offset is None else start + len(self.cross_thread)
+        return replace(self, cross_thread_offset=start, local_id_offset=ids)
 
 
 @dataclass(frozen=True, slots=True)

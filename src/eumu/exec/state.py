@@ -136,7 +136,8 @@ def thread_payloads(grid: Grid, first_group: int, groups: int) -> NDArray[np.uin
         given = payload.rows[first_group * per_group : (first_group + groups) * per_group]
         return np.array([np.frombuffer(row, np.uint8) for row in given])
     rows = np.zeros((groups, per_group, payload.size), np.uint8)
-    rows[:, :, payload.cross_thread_offset :] = list(payload.cross_thread)
+    start = payload.cross_thread_offset
+    rows[:, :, start : start + len(payload.cross_thread)] = list(payload.cross_thread)
     header = np.zeros((groups, len(payload.r0)), np.uint32)
     header[:] = payload.r0
     index = np.arange(first_group, first_group + groups)

@@ -90,9 +90,9 @@ class Worker:
         self.payloads = _aligned(threads * payload)
         # The header and the local ids are the same in every launch that this memory is for.
         self.payloads[:] = thread_payloads(grid, 0, 1).reshape(-1)
-        self.cross_thread = self.payloads.reshape(threads, payload)[
-            :, grid.payload.cross_thread_offset :
-        ]
+        first = grid.payload.cross_thread_offset
+        last = first + len(grid.payload.cross_thread)
+        self.cross_thread = self.payloads.reshape(threads, payload)[:, first:last]
         self.context = np.zeros(Context.SITES + SITE_WORDS * len(compiled.module.sites), np.uint64)
         self.address: int = _address(self.context)
         self.set(

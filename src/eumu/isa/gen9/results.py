@@ -60,7 +60,7 @@ class Results(Sources):
 
     def _architecture(self, operand: Destination, place: Register, stride: int) -> Place:
         kind, type = place.number >> 4, operand.type
-        if kind == Kinds.NULL:
+        if kind in (Kinds.NULL, Kinds.TM0):  # what is written to tm0 is a pause: a hint
             return Place(type, None, 0, stride, operand.saturate)
         if kind == Kinds.ACC:
             return self._accumulator_place(operand, place, stride)

@@ -343,6 +343,7 @@ _FLOAT_ATOMICS: Final[dict[int, _Row]] = {
     1: ("max", F, F, (0,)),
     2: ("min", F, F, (0,)),
     3: ("cmpxchg", F, F, (1, 0)),
+    4: ("add", F, F, (0,)),  # as the compiler sends it
 }
 
 

@@ -122,7 +122,7 @@ _INTEGER_OPS: Final = dict(
     )
 )
 _ATOMIC: Final = FieldRow("operation", 11, 8, _INTEGER_OPS)
-_FLOAT_ATOMIC: Final = FieldRow("operation", 10, 8, {1: "fmax", 2: "fmin", 3: "fcmpwr"})
+_FLOAT_ATOMIC: Final = FieldRow("operation", 10, 8, {1: "fmax", 2: "fmin", 3: "fcmpwr", 4: "fadd"})
 
 _UNTYPED: Final = (_HEADER, _SIMD_2, _OFF, _BTI)
 _TYPED: Final = (_HEADER, _SLOTS_2, _OFF, _BTI)
