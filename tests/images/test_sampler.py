@@ -345,3 +345,23 @@ def test_a_null_surface_reads_as_zero(device: eumu.Device) -> None:
     image.slot.write(SurfaceState(surface_type=SurfaceType.NULL).encode())
     got = send(device, SAMPLE, image, device.sampler(), [np.float32(0.5), 0.5])
     assert not got.any()
+
+
+def test_video_formats(device: eumu.Device) -> None:
+    """Cr is red, luma green, Cb blue; pairs and squares of texels share their chrominance."""
+    luma = RNG.integers(0, 256, (4, 6), dtype=np.uint8)
+    pairs = RNG.integers(0, 256, (2, 6), dtype=np.uint8)  # Cb, Cr, Cb, Cr, ...
+    planar = device.image(np.concatenate([luma, pairs]), format="PLANAR_420_8")
+    words = RNG.integers(0, 256, (4, 3, 4), dtype=np.uint8)  # Y0, Cb, Y1, Cr
+    packed = device.image(words.view(np.uint32)[..., 0], format="YCRCB_NORMAL")
+    x, y = RNG.integers(0, 6, 8), RNG.integers(0, 4, 8)
+    place = [((v + 0.5) / n).astype(np.float32) for v, n in ((x, 6), (y, 4))]
+    got = np.rint(send(device, SAMPLE, planar, device.sampler(), place).T * 255).astype(int)
+    for k in range(8):
+        cb, cr = pairs[y[k] // 2, x[k] // 2 * 2 :][:2]
+        assert got[k].tolist() == [cr, luma[y[k], x[k]], cb, 255]
+    got = np.rint(send(device, SAMPLE, packed, device.sampler(), place).T * 255).astype(int)
+    for k in range(8):
+        first, cb, second, cr = words[y[k], x[k] // 2]
+        assert got[k].tolist() == [cr, second if x[k] % 2 else first, cb, 255]
+    assert (planar.numpy()[:4] == luma).all() and planar.texels().shape == (4, 6, 4)

@@ -151,6 +151,16 @@ def test_blocks(skl: eumu.Device) -> None:
     assert (image.numpy() == want).all()
 
 
+def test_planes(skl: eumu.Device) -> None:
+    planes = np.random.default_rng(5).integers(0, 256, (9, 8), dtype=np.uint8)
+    image = skl.image(planes, format="PLANAR_420_8")
+    message = "media_ld.nomod (8,3) IMAGE {} IN(0,0)<0;1,0> IN(0,1)<0;1,0> RESULT.0"
+    for plane, rows in ((0, planes[1:4]), (1, planes[7:9][[0, 1, 1]])):
+        at = np.array([0, 1], np.uint32)
+        got = run(skl, message.format(plane), image, at).view(np.uint8)[:24].reshape(3, 8)
+        assert (got == rows).all()
+
+
 # ---- LSC
 
 

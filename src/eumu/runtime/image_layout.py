@@ -18,7 +18,7 @@ from eumu.device.state.surface import (
     VerticalAlignment,
 )
 from eumu.device.surfaces.codes import SurfaceFormat
-from eumu.device.surfaces.formats import Numbers, TexelFormat
+from eumu.device.surfaces.formats import Encoding, Numbers, TexelFormat
 from eumu.device.surfaces.surface import align, minified
 from eumu.errors import ArgumentError
 
@@ -110,6 +110,15 @@ def state_of(
     spatial = shape[len(shape) - SPATIAL[kind] :]
     width = spatial[-1] * bw
     height = spatial[-2] * bh if len(spatial) > 1 else 1
+    planes: dict[str, Any] = {}
+    if format.encoding is Encoding.PLANAR:  # rows of luma, then half as many of chrominance
+        if height % 3 or width % 2:
+            raise ArgumentError(
+                f"an image of {format.name} has an even width and rows of luma and half as many of"
+                f" chrominance, not {height} rows of {width}"
+            )
+        height = height // 3 * 2
+        planes = {"y_offset_for_u_or_uv_plane": height}
     depth = spatial[-3] if len(spatial) > 2 else 1
     slices = shape[0] if layers is not None or kind == "cube" else depth
     if min((*shape, 1)) < 1:
@@ -140,6 +149,7 @@ def state_of(
         number_of_multisamples=_sample_count(samples),
         **_faces(kind),
         **_selects(swizzle),
+        **planes,
     )
     return _pitched(state, format)
 

@@ -100,6 +100,8 @@ class Image:
             raise ArgumentError(f"{self.name} has {surface.levels} levels; {level} is none of them")
         v, (bw, bh) = surface.level(level), self.format.block
         columns, rows = -(-v.width // bw), -(-v.height // bh)
+        if self.format.encoding is Encoding.PLANAR:
+            rows += -(-rows // 2)
         spatial = {1: (columns,), 2: (rows, columns), 3: (v.depth, rows, columns)}
         front = (surface.layers,) if self.is_array or self.kind == "cube" else ()
         if surface.samples > 1:
@@ -120,6 +122,10 @@ class Image:
         """A level as the sampler reads it: float32 or 32-bit integers, four channels a texel."""
         surface, shape = self.surface, self._texels(level)
         v = surface.level(level)
+        if self.format.encoding is Encoding.PLANAR:
+            y, x = (a.reshape(-1) for a in np.mgrid[0 : v.height, 0 : v.width])
+            zero = np.zeros_like(x)
+            return self._texture().read(zero, x, y, zero).reshape(v.height, v.width, 4)
         place: NDArray[Any] = np.arange(prod(shape))
         data = self._texture().gather(self._addresses(level), self.format.bytes)
         if self.format.block == (1, 1):

@@ -42,6 +42,7 @@ class Encoding(Enum):
     PLAIN = "plain"  # each on its own
     BC = "bc"  # block compressed, 4 x 4
     PACKED_422 = "4:2:2"  # pairs that share their chrominance
+    PLANAR = "planar"  # a plane of luma, one of pairs of chrominance at half its size
     RAW = "raw"  # bytes without a format
     OTHER = "other"  # not modelled
 
@@ -82,7 +83,7 @@ class TexelFormat:
         """The channels that the format has; the others read as 0, alpha as 1."""
         if self.encoding is Encoding.BC:
             return _BC_OUTPUTS.get(self.name[:3], frozenset({0, 1, 2, 3}))
-        if self.encoding is Encoding.PACKED_422:
+        if self.encoding in (Encoding.PACKED_422, Encoding.PLANAR):
             return frozenset({0, 1, 2})
         return frozenset(k for c in self.channels for k in c.to)
 
@@ -122,6 +123,8 @@ def texel_format(code: SurfaceFormat) -> TexelFormat:
         return TexelFormat(code, Encoding.BC, _BC_BYTES[name[:3]], block=(4, 4))
     if name.startswith("YCRCB"):
         return TexelFormat(code, Encoding.PACKED_422, 4, block=(2, 1))
+    if name == "PLANAR_420_8":
+        return TexelFormat(code, Encoding.PLANAR, 1)
     if name == "R9G9B9E5_SHAREDEXP":
         shared = tuple(
             Channel("RGB"[k], 9 * k, 9, Numbers.SHAREDEXP, (k,), False) for k in range(3)

@@ -181,6 +181,12 @@ class Surface:
             offset = self._offset(column * self.format.bytes, row + slice * self.qpitch)
         return (offset + self.base).astype(np.uint64), place
 
+    def chrominance(self, x: Ints, y: Ints) -> NDArray[Any]:
+        """Device addresses [N] of the pair Cb, Cr of texels of a planar surface."""
+        row = y // 2 + self.state.y_offset_for_u_or_uv_plane
+        left = x // 2 * 2 + self.state.x_offset_for_u_or_uv_plane
+        return (self._offset(left, row) + self.base).astype(np.uint64)
+
     def _offset(self, left: Ints, row: Ints) -> Ints:
         """Bytes from the base to byte `left` of a row."""
         mode = self.state.tile_mode
@@ -206,6 +212,8 @@ class Surface:
         if self.kind is SurfaceType.S1D:
             return (last * self.qpitch + across) * self.format.bytes
         rows = last * self.qpitch + down
+        if self.format.encoding is Encoding.PLANAR:
+            rows = max(rows, self.state.y_offset_for_u_or_uv_plane + -(-self.height // 2))
         if self.state.tile_mode is TileMode.LINEAR:
             return (rows - 1) * self.pitch + across * self.format.bytes
         return self.pitch * align(rows, _TILES[self.state.tile_mode][1])
@@ -215,8 +223,28 @@ class Surface:
 
 
 def _check(surface: Surface) -> None:
-    for rule in (_check_modelled, _check_kind, _check_mips, _check_pitch, _check_slices):
+    for rule in _RULES:
         rule(surface)
+
+
+def _check_planes(surface: Surface) -> None:
+    state = surface.state
+    if surface.format.encoding is not Encoding.PLANAR:
+        return
+    if state.separate_uv_plane_enable:
+        raise Unsupported("planar surfaces with Separate UV Plane Enable")
+    if surface.kind is not SurfaceType.S2D or surface.slices > 1 or surface.levels > 1:
+        raise state.error(
+            "surface_format", f"is {surface.format.name}, which only plain S2D surfaces have"
+        )
+    if state.y_offset_for_u_or_uv_plane < surface.height:
+        raise state.error(
+            "y_offset_for_u_or_uv_plane",
+            f"is {state.y_offset_for_u_or_uv_plane}, inside the {surface.height} rows of luma",
+        )
+    last = state.x_offset_for_u_or_uv_plane + align(surface.width, 2)
+    if last > surface.pitch:
+        raise state.error("surface_pitch", f"is {surface.pitch} bytes; chrominance has {last}")
 
 
 def _check_modelled(surface: Surface) -> None:
@@ -312,3 +340,13 @@ def _check_mips(surface: Surface) -> None:
         raise state.error(
             "number_of_multisamples", "is more than 1; such a surface is 2D and has one level"
         )
+
+
+_RULES: Final = (
+    _check_modelled,
+    _check_kind,
+    _check_mips,
+    _check_pitch,
+    _check_slices,
+    _check_planes,
+)

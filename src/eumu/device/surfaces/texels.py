@@ -53,10 +53,17 @@ def decode(format: TexelFormat, data: Bytes, place: NDArray[np.intp] | None = No
         if format.name.endswith("SRGB"):
             rgba[:, :3] = linear_from_srgb(rgba[:, :3].astype(np.float64))
         return rgba
+    if format.encoding is Encoding.PLANAR:  # luma, Cb and Cr, from their planes
+        return _chrominance(format, data[:, 0], data[:, 1], data[:, 2])
     y0, y1, cb, cr = _PAIRS[format.name]
     luma = np.where(place & 1, data[:, y1], data[:, y0])
-    out = missing(format, len(data))
-    for k, value in enumerate((data[:, cr], luma, data[:, cb])):
+    return _chrominance(format, luma, data[:, cb], data[:, cr])
+
+
+def _chrominance(format: TexelFormat, luma: Lanes, cb: Lanes, cr: Lanes) -> Lanes:
+    """Cr is red, luma green, Cb blue."""
+    out = missing(format, len(luma))
+    for k, value in enumerate((cr, luma, cb)):
         out[:, k] = value / np.float64(255)
     return out
 

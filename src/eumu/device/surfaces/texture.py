@@ -46,6 +46,9 @@ class Texture:
             return np.zeros((len(x), 4), zero)
         addresses, place = self.surface.addresses(lod, x, y, slice)
         data = self.gather(addresses, self.surface.format.bytes)
+        if self.surface.format.encoding is Encoding.PLANAR:
+            pair = self.gather(self.surface.chrominance(x, y), 2)
+            data = np.stack([data[:, 0], pair[:, 0], pair[:, 1]], 1)
         return texels.decode(self.surface.format, data, place)
 
     def write(self, lod: Ints, x: Ints, y: Ints, slice: Ints, values: Lanes) -> None:

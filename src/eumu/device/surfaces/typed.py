@@ -195,8 +195,9 @@ def _block(
         raise surface.state.error(
             "surface_type", f"is {surface.kind.name}; blocks are read from S2D surfaces"
         )
-    if message.plane:
-        raise Unsupported(f"plane {message.plane} of a surface")
+    is_planar = surface.format.encoding is Encoding.PLANAR
+    if message.plane > is_planar:
+        raise Unsupported(f"plane {message.plane} of a surface of {surface.format.name}")
     if message.field or surface.state.vertical_line_stride:
         raise Unsupported("media blocks of one field of an interleaved surface")
     shape = (len(x), message.height, message.width)
@@ -208,6 +209,9 @@ def _block(
     level = surface.level(0)
     block_w, block_h = surface.format.block
     across, down = -(-level.width // block_w) * size, -(-level.height // block_h)
+    first = 0
+    if message.plane:  # chrominance: half as many rows of pairs
+        first, down = surface.state.y_offset_for_u_or_uv_plane, -(-level.height // 2)
     inside = (left >= 0) & (left < across) & (row >= 0) & (row < down)
     if clamp:
         # Beyond an edge, the bytes of the last texel repeat.
@@ -218,6 +222,6 @@ def _block(
     safe_left, safe_row = np.where(inside, left, 0), np.where(inside, row, 0)
     zero = np.zeros(safe_left.size, np.int64)
     texel = (safe_left // size).reshape(-1)
-    start = texture.raw(zero, texel * block_w, safe_row.reshape(-1) * block_h, zero)
+    start = texture.raw(zero, texel * block_w, (safe_row.reshape(-1) + first) * block_h, zero)
     bytes_in = (safe_left % size).reshape(-1).astype(np.uint64)
     return (start + bytes_in).reshape(shape), inside
