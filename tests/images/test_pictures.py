@@ -40,7 +40,7 @@ def test_arrays_become_images(tmp_path: Path) -> None:
     ("value", "words"),
     [
         ("7", "give @photo.png"),
-        ("image:RGBA8_UNORM:9", "a 2d image is needed|dimensions besides layers"),
+        ("image:RGBA8_UNORM:9", "1 to 3 dimensions besides layers and channels"),
         ("image:RGBA8:9x9", "format 'RGBA8' is not known"),
         ("image:RGBA8_UNORM:9x-1", "the form is image:FORMAT:SHAPE"),
         ("@nowhere.png", "no such file"),
@@ -49,7 +49,7 @@ def test_arrays_become_images(tmp_path: Path) -> None:
 def test_wrong_images(value: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     run = ["run", PLAIN, "--kernel", "copy2", "--global", "9,6", "--arg", f"a={value}"]
     assert main([*run, "--arg", "b=image:RGBA8_UNORM:9x6"]) in (1, 2)
-    assert any(w in capsys.readouterr().err for w in words.split("|"))
+    assert words in capsys.readouterr().err
 
 
 def test_wrong_samplers(capsys: pytest.CaptureFixture[str]) -> None:
