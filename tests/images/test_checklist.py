@@ -419,3 +419,20 @@ def test_bad_surfaces_name_the_field(bench: Bench, changes: dict[str, Any], word
 
 def test_every_message_has_parameters() -> None:
     assert all(len(names) == len(set(names)) for names in PARAMETERS.values())
+
+
+def test_s7_a_command_flushes_the_cache(bench: Bench) -> None:
+    from eumu.device.commands import encode
+    from eumu.device.commands.mi import MiBatchBufferEnd
+    from eumu.device.commands.packet import Packet
+    from eumu.device.commands.render import PipeControl
+    from eumu.runtime.batches import CommandQueue
+
+    changed = _other_state(bench)
+    bench.send()
+    _overwrite(bench, changed)
+    flush = PipeControl(state_cache_invalidation_enable=True, command_streamer_stall_enable=True)
+    data = encode([Packet(flush), Packet(MiBatchBufferEnd())])
+    batch = bench.device.array(np.frombuffer(data, np.uint8).copy())
+    CommandQueue(bench.device).submit(batch.address)
+    assert first(bench.send()) == [x + 100 for x in TEXEL]

@@ -66,7 +66,7 @@ class CommandQueue:
             raise LaunchError(f"{device.platform} does not have the commands of Gen9")
         self.device, self.per_thread_first = device, per_thread_first
         self._bus = MemoryBus(device.memory)
-        self._streamer = Streamer(self._bus, self._dispatch)
+        self._streamer = Streamer(self._bus, self._dispatch, device.invalidate_states)
         self._functions: dict[tuple[bytes, int, int], Function] = {}
         self._report = BatchReport(Stop.END)
 

@@ -267,7 +267,8 @@ class Device:
 
     def invalidate_states(self) -> None:
         """Make the sampler forget cached states: for whoever changes their bytes in memory."""
-        self.heaps.caches.invalidate()
+        if "heaps" in self.__dict__:
+            self.heaps.caches.invalidate()
 
     def _sends(self, function: Function) -> bool:
         """Whether a function sends messages to shared functions."""

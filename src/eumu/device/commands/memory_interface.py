@@ -46,8 +46,11 @@ class _HasRegisters(Protocol):
 class MemoryInterface:
     """Runs the commands that touch only registers and memory."""
 
-    def __init__(self, bus: Bus, context: _HasRegisters) -> None:
-        self.bus, self.context = bus, context
+    def __init__(
+        self, bus: Bus, context: _HasRegisters, invalidate: Callable[[], object] | None = None
+    ) -> None:
+        """`invalidate` is called when the state caches are to forget what they have."""
+        self.bus, self.context, self._invalidate = bus, context, invalidate
         self.interrupts = 0
 
     @property
@@ -200,6 +203,8 @@ class MemoryInterface:
         """Everything before it is done; what is left is the write after the synchronisation."""
         if command.dc_flush_enable and command.command_streamer_stall_enable:
             self.context.l3.dirty = False
+        if command.state_cache_invalidation_enable and self._invalidate is not None:
+            self._invalidate()
         operation = command.post_sync_operation
         if operation is render.PostSyncOperation.WRITE_IMMEDIATE_DATA:
             self._write(command.address, command.immediate_data, 8, "PIPE_CONTROL")

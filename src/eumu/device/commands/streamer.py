@@ -69,12 +69,14 @@ class Streamer:
     `findings` are what the rules saw; an error among them is raised as CommandError.
     """
 
-    def __init__(self, bus: Bus, dispatch: Dispatch) -> None:
+    def __init__(
+        self, bus: Bus, dispatch: Dispatch, invalidate: Callable[[], object] | None = None
+    ) -> None:
         self.bus, self.dispatch = bus, dispatch
         self.context = Context()
         self.watch = Watch()
         self.preempt_wanted = False
-        self._memory = MemoryInterface(bus, self.context)
+        self._memory = MemoryInterface(bus, self.context, invalidate)
 
     @property
     def findings(self) -> list[Any]:
