@@ -15,10 +15,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from eumu import native
 from eumu.exec.grid import Grid, Payload
-from eumu.exec.host import Engine
+from eumu.exec.host import Engine, Refusal
 from eumu.ir import Builder, Function, Input, Region, Space
 from eumu.ir.function import Op
 from eumu.lower_native import lower
@@ -113,6 +114,13 @@ def _same(type: Type, got: int, word: str) -> bool:
     return got == want
 
 
+class _Host(FlatHost):
+    """A device without images: messages to them are faults of the thread."""
+
+    def message(self, record: Any, *request: Any) -> Any:
+        raise Refusal(f"nothing here answers {type(record).__name__}")
+
+
 def execute(
     program: Program,
     registers: bytes,
@@ -129,7 +137,7 @@ def execute(
     start = 4 * REGISTER  # the engine fills in what is before
     function.inputs.append(Input(file, 0, start, len(registers)))
     _store_at_the_end(function)
-    host = FlatHost(file.size)
+    host = _Host(file.size)
     payload = Payload((0,) * 8, None, 0, start, registers)
     local = ((threads - 1) * width + (lanes or width), 1, 1)
     engine.run(Grid(function, (1, 1, 1), local, payload, {}, slm, 4096, fuel=100_000), host)

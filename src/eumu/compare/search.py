@@ -77,21 +77,33 @@ def _differing(left: Outcome, right: Outcome, rtol: float) -> set[tuple[str, int
     found: set[tuple[str, int]] = set()
     for name, x in left.memory.items():
         y = right.memory[name]
-        wrong = _unequal(x, y, rtol)
+        meant = _meant(x.dtype)
+        wrong = _unequal(x, y, meant, rtol)
         for element in np.flatnonzero(wrong).tolist():
             start = element * x.itemsize
             a = x.reshape(-1)[element : element + 1].view(np.uint8)
             b = y.reshape(-1)[element : element + 1].view(np.uint8)
-            found |= {(name, start + int(k)) for k in np.flatnonzero(a != b)}
+            found |= {(name, start + int(k)) for k in np.flatnonzero((a != b) & meant)}
     return found
 
 
-def _unequal(x: NDArray[Any], y: NDArray[Any], rtol: float) -> NDArray[np.bool_]:
+def _meant(dtype: np.dtype[Any]) -> NDArray[np.bool_]:
+    """Which bytes of an element have a meaning: not the padding of structures."""
+    if dtype.fields is None:
+        return np.ones(dtype.itemsize, bool)
+    found = np.zeros(dtype.itemsize, bool)
+    for inner, offset, *_ in dtype.fields.values():
+        found[offset : offset + inner.itemsize] |= _meant(inner)
+    return found
+
+
+def _unequal(
+    x: NDArray[Any], y: NDArray[Any], meant: NDArray[np.bool_], rtol: float
+) -> NDArray[np.bool_]:
+    """Elements of which a byte that is `meant` differs."""
     x, y = x.reshape(-1), y.reshape(-1)
-    size = x.itemsize
-    different = np.any(
-        x.view(np.uint8).reshape(-1, size) != y.view(np.uint8).reshape(-1, size), axis=1
-    )
+    a, b = (v.view(np.uint8).reshape(-1, x.itemsize) for v in (x, y))
+    different = np.any((a != b) & meant, axis=1)
     if rtol and x.dtype.kind == "f":
         with np.errstate(all="ignore"):
             near = np.isclose(x, y, rtol=rtol, atol=0.0, equal_nan=True)

@@ -41,6 +41,8 @@ class Accumulators(Thread):
     def _read_accumulator(self, operand: Source, place: Register) -> Value:
         number, type = place.number & 15, operand.type
         if number >= 2:
+            if not type.is_int:
+                raise self.wrong("type", f"acc{number} holds integers, not :{type}")
             value = self._read_region(self._mme, (number - 2) * GRF_BYTES + place.byte, operand)
             return self.and_(value, self.const(value.type, 3, self.width))
         if type.is_float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from eumu.errors import Unsupported
+from eumu.ir import Value
 from eumu.isa import messages
 from eumu.isa.gen9.kinds import Exec
 from eumu.isa.gen9.kinds.control import OptionsKind
@@ -45,6 +46,23 @@ def _rows(b: Machine, operand: Payload, count: int) -> Rows:
     return Rows(None if place.is_arf else b.file, place.number * GRF_BYTES, UD)
 
 
+def _descriptor(b: Machine, operand: int | AddressWord) -> tuple[int, Value | None]:
+    """A descriptor, and the binding-table index where code has put that into it.
+
+    One in a0 must be what this block wrote there: a constant, or a constant and an index.
+    """
+    if not isinstance(operand, AddressWord):
+        return operand, None
+    a0 = Rows(b.function.roots.get("a0"), 0, UD)
+    constant = messages.known_dword(b, a0, 4 * operand.element)
+    if constant is not None:
+        return constant, None
+    parts = messages.known_sum(b, a0, 4 * operand.element)
+    if parts is None or parts[0] & 0xFF:
+        raise Unsupported("a message whose descriptor in a0 is no constant written just before")
+    return parts
+
+
 def _send(
     b: Machine,
     dst: Payload,
@@ -54,13 +72,13 @@ def _send(
     desc: int | AddressWord,
     options: Options,
 ) -> None:
-    if isinstance(ex_desc, AddressWord) or isinstance(desc, AddressWord):
-        raise Unsupported("a message whose descriptor is in a0")
+    ex_desc, _ = _descriptor(b, ex_desc)
+    desc, surface = _descriptor(b, desc)
     sent, more, taken = desc >> 25 & 15, ex_desc >> 6 & 15, desc >> 20 & 31
     second = None if src1 is None else _rows(b, src1, more)
     bytes = sent * GRF_BYTES, more * GRF_BYTES
     payload = messages.Payload(_rows(b, src0, sent), bytes[0], second, bytes[1])
-    messages.send(b, messages.Request(ex_desc, desc, payload, _rows(b, dst, taken)))
+    messages.send(b, messages.Request(ex_desc, desc, payload, _rows(b, dst, taken), surface))
     if options.eot:
         b.end()
 

@@ -5,7 +5,7 @@ descriptors.
 """
 
 from eumu.isa.messages.descriptor import Message, describe
-from eumu.isa.messages.request import Payload, Request
+from eumu.isa.messages.request import Payload, Request, known_dword, known_sum
 from eumu.isa.messages.route import send
 
-__all__ = ["Message", "Payload", "Request", "describe", "send"]
+__all__ = ["Message", "Payload", "Request", "describe", "known_dword", "known_sum", "send"]
