@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eumu.exec.jit.elementwise import emitter_of
-from eumu.exec.jit.emit import Emitter, scalar_type
+from eumu.exec.jit.emit import Emitter, scalar_type, signed
 from eumu.exec.jit.lanes import Lanes, Pattern, Shape, split
 from eumu.exec.jit.patterns import Known, masked
 from eumu.ir import Op
@@ -68,16 +68,16 @@ def _extends(
     source, target = op.args[0].type, op.results[0].type
     if target.bits <= source.bits:
         return sure
-    a, b = f"i{source.bits}", f"i{target.bits}"
     part = split(x.pattern.shape, len(wide))
     assert part is not None
-    for extreme in {min(part[0].offsets), max(part[0].offsets)} - {0}:
-        for u, w in zip(narrow, wide, strict=True):
-            moved = e.op(f"add {a} {u}, {extreme}")
-            extended = e.op(f"{'sext' if source.is_signed else 'zext'} {a} {moved} to {b}")
-            expected = e.op(f"add {b} {w}, {extreme}")
-            same = e.op(f"icmp eq {b} {extended}, {expected}")
-            sure = same if sure == "true" else e.op(f"and i1 {sure}, {same}")
+    low, high = min(part[0].offsets), max(part[0].offsets)
+    scalar, sign = f"i{source.bits}", "s" if source.is_signed else "u"
+    for head in narrow:
+        for relation, limit in (("le", source.maximum - high), ("ge", source.minimum - low)):
+            if limit not in (source.maximum, source.minimum):
+                bound = signed(limit, source.bits)
+                fits = e.op(f"icmp {sign}{relation} {scalar} {head}, {bound}")
+                sure = fits if sure == "true" else e.op(f"and i1 {sure}, {fits}")
     return sure
 
 
