@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from eumu.exec.jit.patterns import Facts, Known, State, know, of_results
+from eumu.exec.jit.patterns import know, of_results
+from eumu.exec.jit.slots import Facts, Known, State
 from eumu.ir import Function
 
 

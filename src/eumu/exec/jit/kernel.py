@@ -19,19 +19,9 @@ from eumu.exec.jit.emit import Emitter, lane_type, literal, scalar_type, vector_
 from eumu.exec.jit.flow import Flow
 from eumu.exec.jit.lanes import Lanes, Pattern, Shape, shape_of_constants, vector_of_pattern
 from eumu.exec.jit.layout import SITE_WORDS, Context, FaultKind, Outcome, Record
-from eumu.exec.jit.patterns import (
-    LANE_WISE,
-    Facts,
-    Known,
-    Slot,
-    State,
-    find,
-    kill,
-    know,
-    of_results,
-    slice_shape,
-)
+from eumu.exec.jit.patterns import LANE_WISE, know, of_results
 from eumu.exec.jit.scalars import scalars_of
+from eumu.exec.jit.slots import Facts, Known, Slot, State, find, kill, slice_shape
 from eumu.ir import Function, Op, Root, Value
 from eumu.types import Type
 

@@ -7,7 +7,7 @@ them have one, so that a load becomes one scalar check and a vector load.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -144,6 +144,17 @@ def split(shape: Shape, groups: int) -> tuple[Shape, tuple[tuple[int, int], ...]
         return None
     heads = tuple((g // ratio, parts[g % ratio][0]) for g in range(groups))
     return replace(shape, groups=groups, offsets=rebased.pop()), heads
+
+
+def merged(shapes: Sequence[Shape], offsets: tuple[int, ...], bound: int | None) -> Shape:
+    """What several shapes with the same groups have in common, with other offsets."""
+    return Shape(
+        shapes[0].groups,
+        offsets,
+        any(s.active for s in shapes),
+        all(s.certain for s in shapes),
+        bound,
+    )
 
 
 def vector_of_pattern(e: Emitter, type: Type, pattern: Pattern) -> str:

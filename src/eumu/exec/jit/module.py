@@ -30,7 +30,7 @@ from eumu.exec.jit.lanes import Shape
 from eumu.exec.jit.lanewise import free_writes
 from eumu.exec.jit.layout import Context, Outcome, Record
 from eumu.exec.jit.named import has_named
-from eumu.exec.jit.patterns import Facts, Slot, slice_shape
+from eumu.exec.jit.slots import Facts, Slot, slice_shape
 from eumu.exec.jit.spill import Resume, rotating_headers, waiting_headers
 from eumu.exec.jit.webs import split_file
 from eumu.ir import Function, Value

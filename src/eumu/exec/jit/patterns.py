@@ -7,95 +7,14 @@ blocks.  Lowering calls `know` again, in the same order, and emits scalars for t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from eumu.exec.jit.emit import signed
-from eumu.exec.jit.flow import Flow
-from eumu.exec.jit.lanes import MAX_GROUPS, Shape, shape_of_constants, split
-from eumu.ir import Op, Region, Root
-from eumu.types import BOOL, Type
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """Elements of a root that were written together; byte offsets in lane order."""
-
-    root: str
-    offsets: tuple[int, ...]
-    size: int
-
-    @classmethod
-    def of(cls, root: Root, region: Region, type: Type, width: int) -> Slot:
-        return cls(root.name, region.offsets(width), type.size)
-
-    def overlaps(self, other: Slot) -> bool:
-        if self.root != other.root:
-            return False
-        return min(self.offsets) < max(other.offsets) + other.size and min(other.offsets) < (
-            max(self.offsets) + self.size
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of one value; see :class:`eumu.exec.jit.lanes.Lanes`.
-
-    `whole` marks a mask that has every executing lane.
-    """
-
-    shape: Shape | None = None
-    bits: tuple[int, ...] | None = None
-    full: bool = False
-    executing: bool = False
-    whole: bool = False
-    possible: int | None = None  # of a mask: the lanes that may be set, a bit each
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What holds for the whole function: are all threads full, and patterns of the payload."""
-
-    flow: Flow
-    width: int  # of the thread
-    full_threads: bool
-    inputs: dict[Slot, Shape]
-    blocked: frozenset[str] = frozenset()  # roots that indirect writes can reach
-    restored: frozenset[str] = frozenset()  # roots that a return may put back
-
-
-State = dict[Slot, Shape]
-SCALAR = Shape(1, (0,))
-
-
-def find(state: State, wanted: Slot) -> tuple[Slot, int] | None:
-    """The slot that holds the wanted elements, and at which lane they start."""
-    if wanted in state:
-        return wanted, 0
-    for slot in state:
-        if slot.root == wanted.root and slot.size == wanted.size:
-            count = len(wanted.offsets)
-            for start in range(0, len(slot.offsets) - count + 1, count):
-                if slot.offsets[start : start + count] == wanted.offsets:
-                    return slot, start
-    return None
-
-
-def kill(state: State, slot: Slot) -> None:
-    """Forget every slot that a write to these elements changes."""
-    for other in [o for o in state if o.overlaps(slot)]:
-        del state[other]
-
-
-def slice_shape(shape: Shape, start: int, width: int) -> Shape | None:
-    """The shape of lanes start … start+width-1."""
-    size = len(shape.offsets)
-    if width % size == 0 and start % size == 0:
-        return replace(shape, groups=width // size)
-    first = start % size
-    if first + width > size:
-        return None
-    offsets = shape.offsets[first : first + width]
-    return replace(shape, groups=1, offsets=tuple(o - offsets[0] for o in offsets))
+from eumu.exec.jit.lanes import MAX_GROUPS, Shape, merged, shape_of_constants, split
+from eumu.exec.jit.masks import constant_mask, mask, packed, write_flag
+from eumu.exec.jit.slots import SCALAR, Facts, Known, Slot, State, find, kill, slice_shape
+from eumu.ir import Op
+from eumu.types import BOOL
 
 
 def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) -> Known:
@@ -104,7 +23,7 @@ def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) 
         _write(op, args, state, facts)
         return Known()
     if op.name == "write_flag":
-        _write_flag(op, args, state)
+        write_flag(op, args, state)
         return Known()
     if not op.results:
         return Known()
@@ -119,9 +38,9 @@ def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) 
         shape = SCALAR if result.width == 1 else None
         return Known(shape, full=full, executing=first, whole=first)
     if op.name in ("bits_mask", "read_flag"):
-        return _constant_mask(op, args, state)
+        return constant_mask(op, args, state)
     if result.type is BOOL and op.name in ("and", "or", "shuffle", "concat", "splat"):
-        return _mask(op, args)
+        return mask(op, args)
     bits = _folded(op, args, state)
     if bits is not None:
         bound = bits if result.type.bits and not bits >> (result.type.bits - 1) else None
@@ -199,69 +118,8 @@ def _constant(op: Op) -> Known:
     if not result.type.is_float or len(set(bits)) == 1:
         found = shape_of_constants(bits, result.type.bits or 1)
     if result.type is BOOL:
-        return Known(found[0] if found else None, bits, all(bits), possible=_packed(bits))
+        return Known(found[0] if found else None, bits, all(bits), possible=packed(bits))
     return Known(found[0] if found else None, bits)
-
-
-def _packed(bits: Sequence[int]) -> int:
-    """A mask's lanes as an integer."""
-    return sum(1 << lane for lane, bit in enumerate(bits) if bit)
-
-
-def _flag_slot(op: Op, width: int) -> Slot:
-    start = op.attrs["offset"]
-    return Slot(op.attrs["root"].name, tuple(range(start, start + width)), 1)
-
-
-def _write_flag(op: Op, args: Sequence[Known], state: State) -> None:
-    slot = _flag_slot(op, op.args[0].width)
-    kill(state, slot)
-    bits = args[0].bits
-    if bits is not None and args[1].full:
-        state[slot] = Shape(1, (0,) * len(bits), constant=_packed(bits))
-
-
-def _constant_mask(op: Op, args: Sequence[Known], state: State) -> Known:
-    """A mask made of a constant, or read from a flag that holds one."""
-    width = op.result.width
-    found: int | None = None
-    if op.name == "bits_mask":
-        found = args[0].bits[0] if args[0].bits is not None else None
-    else:
-        wanted = _flag_slot(op, width)
-        for slot, shape in state.items():
-            start = wanted.offsets[0] - slot.offsets[0]
-            inside = slot.root == wanted.root and 0 <= start <= len(slot.offsets) - width
-            if inside and shape.constant is not None:
-                found = shape.constant >> start
-    if found is None:
-        return Known(SCALAR if width == 1 else None)
-    bits = tuple(found >> lane & 1 for lane in range(width))
-    return Known(SCALAR if width == 1 else None, bits, all(bits), possible=_packed(bits))
-
-
-def _mask(op: Op, args: Sequence[Known]) -> Known:
-    width = op.result.width
-    full = all(a.full for a in args)
-    executing = any(a.executing for a in args) if op.name == "and" else False
-    whole = op.name in ("and", "or") and all(a.whole or a.full for a in args)
-    uniform = op.name == "splat" or (
-        op.name in ("and", "or")
-        and all(a.shape and a.shape.groups == 1 and a.shape.uniform for a in args)
-    )
-    shape = SCALAR if width == 1 else None
-    if uniform and width > 1:
-        shapes = [a.shape for a in args if a.shape]
-        shape = _merged(shapes, (0,) * width, None)
-    possible = None
-    if op.name == "and":
-        for a in args:
-            if a.possible is not None:
-                possible = a.possible if possible is None else possible & a.possible
-        if possible is not None and all(a.full or a.bits is not None for a in args):
-            bits = tuple(possible >> lane & 1 for lane in range(width))
-            return Known(shape, bits, full, executing, whole, possible)
-    return Known(shape, full=full, executing=executing, whole=whole, possible=possible)
 
 
 def _write(op: Op, args: Sequence[Known], state: State, facts: Facts) -> None:
@@ -350,16 +208,6 @@ def common(shapes: Sequence[Shape], groups: int) -> list[Shape] | None:
     return [p[0] for p in parts if p] if all(parts) else None
 
 
-def _merged(shapes: Sequence[Shape], offsets: tuple[int, ...], bound: int | None) -> Shape:
-    return Shape(
-        shapes[0].groups,
-        offsets,
-        any(s.active for s in shapes),
-        all(s.certain for s in shapes),
-        bound,
-    )
-
-
 def _linear(op: Op, args: Sequence[Known], shapes: Sequence[Shape]) -> Shape | None:
     """Integer operations that keep constant distances between lanes."""
     type = op.result.type
@@ -379,12 +227,12 @@ def _linear(op: Op, args: Sequence[Known], shapes: Sequence[Shape]) -> Shape | N
         )
         total = sum(b for b in bounds if b is not None)
         bounded = op.name == "add" and None not in bounds and total <= limit
-        return _merged(split_shapes, offsets, total if bounded else None)
+        return merged(split_shapes, offsets, total if bounded else None)
     if factor is not None:
         x = split_shapes[factor[0]]
         scaled = tuple(signed(o * factor[1], type.bits) for o in x.offsets)
         top = x.bound * factor[1] if x.bound is not None else None
-        return _merged(split_shapes, scaled, top if top is not None and top <= limit else None)
+        return merged(split_shapes, scaled, top if top is not None and top <= limit else None)
     if op.name == "and":
         return _kept(op, args, split_shapes)
     if op.name in ("convert", "bitcast"):
@@ -461,6 +309,6 @@ def _per_group(op: Op, shapes: Sequence[Shape]) -> Shape | None:
     while groups <= MAX_GROUPS and op.result.width % groups == 0:
         parts = common(shapes, groups)
         if parts is not None and all(s.uniform for s in parts):
-            return _merged(parts, parts[0].offsets, None)
+            return merged(parts, parts[0].offsets, None)
         groups *= 2
     return None

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from eumu.exec.jit.elementwise import emitter_of
 from eumu.exec.jit.emit import Emitter, scalar_type, signed
 from eumu.exec.jit.lanes import Lanes, Pattern, Shape, split
-from eumu.exec.jit.patterns import Known, masked
+from eumu.exec.jit.patterns import masked
+from eumu.exec.jit.slots import Known
 from eumu.ir import Op
 
 

@@ -20,7 +20,7 @@ _LOCK = threading.Lock()
 class Processor:
     """A processor to compile for; `features` in LLVM's form, ``+avx2,-fma``.
 
-    `effort` is that of LLVM's code generator, 0 to 3: at 0 it is three times as fast, its code slow.
+    `effort` is that of LLVM's code generator, 0 to 3: at 0 it takes a third, and its code is slow.
     """
 
     triple: str
