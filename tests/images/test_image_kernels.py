@@ -202,3 +202,15 @@ def test_wrong_arguments_say_what_is_needed(device: eumu.Device) -> None:
     with pytest.raises(eumu.ArgumentError, match=r"a sampler is needed"):
         out = device.array((4, 4), np.float32)
         sampled.launch(device, 4, args=[image, image, out, out])
+
+
+def test_tables_are_given_back() -> None:
+    """More launches and images than the heaps have room for at once."""
+    device = eumu.Device("skl", engine="jit", memory_bytes=64 << 20)
+    kernel = program(device, "plain")["copy2"]
+    target = device.image((4, 4, 4))
+    for n in range(1500):
+        source = device.image(np.full((4, 4, 4), n % 256, np.uint8))
+        if n % 5 == 0:
+            kernel.launch(device, (4, 4), args=[source, target])
+            assert target.numpy()[3, 3, 3] == n % 256

@@ -17,8 +17,6 @@ import numpy as np
 from eumu.exec.grid import Grid
 from eumu.runtime.array import Array, Local
 from eumu.runtime.device import Device
-from eumu.runtime.images import Image
-from eumu.runtime.samplers import Sampler
 
 __all__ = ["Grids", "argument_key"]
 
@@ -39,12 +37,11 @@ def argument_key(values: Sequence[Any]) -> tuple[Hashable, ...] | None:
     return tuple(keys)
 
 
+# Images and samplers have none: each launch has tables of its own, and their heap is small.
 # 0.0 equals -0.0 and True equals 1, so keys are the bits and the type.
 _KEYS: Final[dict[type, Callable[[Any], Hashable]]] = {
     Array: lambda a: (a.address, a.shape, a.dtype),
     Local: lambda a: a,
-    Image: lambda a: (a.address, a.slot.offset),
-    Sampler: lambda a: a,
     type(None): lambda a: None,
     int: lambda a: (int, a),
     bool: lambda a: (bool, a),

@@ -247,7 +247,6 @@ def samples(
     c: Code,
     modes: tuple[str, str],
     rounded: Sequence[bool],
-    *,
     linear: bool,
     normalized: bool,
     has_header: bool,
@@ -289,7 +288,7 @@ def samples(
     return c.text()
 
 
-def loads(c: Code, *, has_header: bool) -> str:
+def loads(c: Code, has_header: bool) -> str:
     """ld_lz of a 2D image: 0 outside."""
     keys, n = _keys(c, uses_sampler=False, has_header=has_header)
     _begin(c, keys)

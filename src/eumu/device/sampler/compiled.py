@@ -7,6 +7,7 @@ descriptor was not made for goes to the model.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
@@ -84,18 +85,21 @@ def _suits(texture: Texture) -> str:
     return _FORMATS.get(state.surface_format, "") if plain else ""
 
 
-def _made(text: str, known: _Known) -> Shortcut:
+def _made(code: Any, known: _Known) -> Shortcut:
     descriptor = _descriptor(known)
-    code = _compiled(text)
     return Shortcut(code.run, int(descriptor.ctypes.data), (code, descriptor))
 
 
+# Lanes, format, offsets of arguments and results, channels.
+_Shape = tuple[int, str, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
 @cache
-def _compiled(text: str) -> Any:
-    """A function's machine code; the compiler is imported when it is needed."""
+def _compiled(make: Callable[..., str], shape: _Shape, *more: Any) -> Any:
+    """The machine code of a function; the compiler is imported when it is needed."""
     from eumu.exec.jit.target import Loaded, compile_object, host
 
-    return Loaded(compile_object(text, host()), host())
+    return Loaded(compile_object(make(Code(*shape), *more), host()), host())
 
 
 def sample_shortcut(
@@ -127,17 +131,17 @@ def sample_shortcut(
         or any(header.offsets)
     ):
         return None
-    rounded = sampler.rounding(True)[:2]
-    code = Code(message.simd, format, place.arguments, place.results, header.channels)
-    text = samples(
-        code,
+    shape = message.simd, format, place.arguments, place.results, header.channels
+    code = _compiled(
+        samples,
+        shape,
         (str(modes[0]), str(modes[1])),
-        rounded,
-        linear=filter is Filter.LINEAR,
-        normalized=not sampler.non_normalized_coordinate_enable,
-        has_header=message.has_header,
+        sampler.rounding(True)[:2],
+        filter is Filter.LINEAR,
+        not sampler.non_normalized_coordinate_enable,
+        message.has_header,
     )
-    return _made(text, _Known(texture, key, host_address, border))
+    return _made(code, _Known(texture, key, host_address, border))
 
 
 def load_shortcut(
@@ -155,8 +159,9 @@ def load_shortcut(
         return None
     if message.results != len(header.channels):
         return None
-    code = Code(message.simd, format, place.arguments, place.results, header.channels)
-    return _made(loads(code, has_header=message.has_header), _Known(texture, key, host_address))
+    shape = message.simd, format, place.arguments, place.results, header.channels
+    code = _compiled(loads, shape, message.has_header)
+    return _made(code, _Known(texture, key, host_address))
 
 
 def write_shortcut(
@@ -168,5 +173,5 @@ def write_shortcut(
         return None
     if message.coordinates != ("u", "v"):
         return None
-    code = Code(width, format, place.arguments, (), message.channels)
-    return _made(stores(code), _Known(texture, (key, 0, 0, 0), host_address))
+    code = _compiled(stores, (width, format, place.arguments, (), message.channels))
+    return _made(code, _Known(texture, (key, 0, 0, 0), host_address))
