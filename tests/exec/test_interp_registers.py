@@ -31,9 +31,10 @@ def little(data: bytes) -> int:
     return int.from_bytes(data, "little")
 
 
+@pytest.mark.parametrize("groups", [1, 3])
 @pytest.mark.parametrize("type", [UB, UW, UD, UQ], ids=str)
 @pytest.mark.parametrize("region", REGIONS, ids=str)
-def test_read_follows_the_region(region: Region, type: Type) -> None:
+def test_read_follows_the_region(region: Region, type: Type, groups: int) -> None:
     k = Kernel("entry", width=8)
     root = k.root("V", 256)
     pattern = bytes(n * 73 & 0xFF for n in range(256))
@@ -44,7 +45,7 @@ def test_read_follows_the_region(region: Region, type: Type) -> None:
     x = k.b.read(root, region, type, 8)
     k.result(0, k.lane(), x)
     k.end()
-    host, _ = launch(k, [np.zeros(8, type.dtype)], local=8)
+    host, _ = launch(k, [np.zeros(8, type.dtype)], groups=groups, local=8)
     want = [little(pattern[o : o + type.size]) for o in region.offsets(8)]
     assert host.read(0).tolist() == want
 

@@ -39,7 +39,8 @@ def read(op: Op, site: Site) -> Step:
         columns = region_bytes(region, value.type, value.width)
 
         def gather(v: Slots, run: Run) -> None:
-            v[r] = array[run.rows][:, columns].view(value.type.dtype)
+            found = array[run.rows][:, columns]
+            v[r] = np.ascontiguousarray(found).view(value.type.dtype)
 
         return gather
     if site.is_overwritten(op):
