@@ -15,7 +15,7 @@ from eumu.ir.passes.modes import fold_modes
 from eumu.ir.verify import check
 from eumu.isa.kinds.meaning import Meaning
 from eumu.isa.kinds.operands import ExecSize
-from eumu.isa.kinds.variables import R0_ALIASES, Declared, Variable
+from eumu.isa.kinds.variables import R0_ALIASES, THREAD_SPACE, Declared, Variable
 from eumu.platforms import Platform
 from eumu.program import Inst, Kernel, LabelMark
 from eumu.types import BOOL, UD
@@ -50,6 +50,7 @@ def lower(kernel: Kernel, platform: Platform, functions: Sequence[Kernel] = ()) 
 class _Lowering(Meaning):
     def __init__(self, kernel: Kernel, platform: Platform, functions: Sequence[Kernel]) -> None:
         function = Function(kernel.name, kernel.simd_width, platform.grf_bytes)
+        function.full_threads = kernel.is_explicit
         super().__init__(function, platform)
         self.kernel = kernel
         self.functions = {f.name: f for f in functions}
@@ -80,6 +81,8 @@ class _Lowering(Meaning):
             self._resolve(block)
         save_roots(self.function, procedures)
         self._thread_numbers()
+        if self.function.thread_space:
+            self._thread_place()
         return self.function
 
     def _procedure(self, unit: Kernel) -> Procedure:
@@ -112,6 +115,17 @@ class _Lowering(Meaning):
                 for bit, count in gaps:
                     number = self._spread(number, bit, count)
                 self.write_root(root, Region.scalar(0), number, self.const(BOOL, 1))
+        first.ops[:0] = self.block.ops
+
+    def _thread_place(self) -> None:
+        """A launch gives group ids; a thread of the media pipeline has x and y in dword 1 of r0."""
+        first = self.function.blocks[0]
+        self.block, self.inst = Block("thread place"), 0
+        header, true = self._r0(), self.const(BOOL, 1)
+        x, y = (self.read(header, Region.scalar(4 * dword), UD, 1) for dword in (1, 6))
+        place = self.or_(x, self.shl(y, self.const(UD, 16)))
+        for dword, value in ((1, place), (6, self.const(UD, 0))):
+            self.write_root(header, Region.scalar(4 * dword), value, true)
         first.ops[:0] = self.block.ops
 
     def _spread(self, x: Value, bit: int, count: int) -> Value:
@@ -273,10 +287,9 @@ class _Lowering(Meaning):
     def root(self, variable: Declared) -> tuple[Root, int]:
         offset = 0
         if isinstance(variable, Variable):
-            if variable.name in R0_ALIASES and variable.predefined is not None:
-                return self._r0(), R0_ALIASES[variable.name]
             variable, offset = variable.origin()
             if variable.name in R0_ALIASES and variable.predefined is not None:
+                self.function.thread_space |= variable.name in THREAD_SPACE
                 return self._r0(), offset + R0_ALIASES[variable.name]
         root = self._roots.get(variable)
         return (root if root is not None else self._new_root(variable)), offset

@@ -144,7 +144,8 @@ class Function:
     """A kernel (or stack-called function) in IR.
 
     `width` is the SIMD size: lanes per thread.  `spans` and `texts` say, per instruction index,
-    where it stands in the program and how it reads, for faults and traces.
+    where it stands in the program and how it reads, for faults and traces.  In a `thread_space`
+    every thread is a group.  `full_threads` says that every thread has all its lanes.
     """
 
     name: str
@@ -156,3 +157,5 @@ class Function:
     spans: list[Span | None] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     symbols: list[str] = field(default_factory=list)  # named by `symbol` operations
+    thread_space: bool = False
+    full_threads: bool = False

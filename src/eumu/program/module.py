@@ -127,6 +127,11 @@ class Kernel:
         return tuple(item for item in self.body if isinstance(item, Inst))
 
     @property
+    def is_explicit(self) -> bool:
+        """`Target="cm"`: explicit SIMD, in threads that have all their lanes, not in work items."""
+        return self.attribute("Target") == "cm"
+
+    @property
     def simd_width(self) -> int:
         """`SimdSize`, or as many lanes as the widest instruction reaches."""
         declared = self.attribute("SimdSize")

@@ -10,6 +10,8 @@ The rules, from the lowest payload offset on:
 * Every other `.input` is an argument with the variable's name.  One of 8 bytes takes an array (its
   address) or a number, a surface (`v_type=T`) an array or an image, `v_type=S` a sampler; others
   are numbers, vectors, bytes.
+* A kernel with `Target="cm"` has no work items and no local ids: behind r0 come its arguments.  Of
+  its implicit inputs it gets `LOCAL_SIZE` and `GROUP_COUNT`, which count threads.
 * Arrays and surfaces are also bound to the binding table, the n-th of them to entry n.
 * `SLMSize` (in KiB) and `SpillMemOffset` (bytes) say what memory the kernel has; without them a
   kernel that uses shared local memory or scratch space gets all that a group or a thread can have.
@@ -57,10 +59,11 @@ def describe(code: Kernel, target: Platform | None) -> tuple[KernelInfo, tuple[P
     """What `.ze_info` would say of a kernel, and its parameters."""
     grf = _grf_bytes(code, target)
     inputs = sorted((i for i in code.inputs if i.offset >= grf), key=lambda i: i.offset)
-    per_thread = _local_id_bytes(code, inputs, grf)
+    per_thread = 0 if code.is_explicit else _local_id_bytes(code, inputs, grf)
     start = grf + per_thread
     rows = [i for i in inputs if i.offset >= start]
-    implicit, rows = _implicit(rows, start)
+    divide = _named_implicit if code.is_explicit else _implicit
+    implicit, rows = divide(rows, start)
     args = tuple(_parameter(code, k, row) for k, row in enumerate(rows))
     payload = _slots(rows, args, start)
     pointers = [p for p in args if p.passing in (Passing.ADDRESS, Passing.BUFFER)]
@@ -146,6 +149,18 @@ def _implicit(
         found.append(PayloadArgument("enqueued_local_size", rows[-1].offset - start, 12))
         rows = rows[:-1]
     return found, rows
+
+
+def _named_implicit(
+    rows: list[KernelInput], start: int
+) -> tuple[list[PayloadArgument], list[KernelInput]]:
+    """The inputs that the file says are implicit, and the rest."""
+    found = [
+        PayloadArgument(row.implicit.lower(), row.offset - start, row.size)
+        for row in rows
+        if row.implicit
+    ]
+    return found, [row for row in rows if not row.implicit]
 
 
 def _is_dwords(row: KernelInput, count: int) -> bool:

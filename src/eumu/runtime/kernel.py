@@ -28,6 +28,7 @@ from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.repeated import Grids, argument_key
 from eumu.runtime.report import Report
 from eumu.runtime.submission import Submission
+from eumu.runtime.thread_space import check_thread_space
 from eumu.runtime.urb import names_urb, urb_surface
 from eumu.zebin.ze_info import KernelInfo
 
@@ -64,12 +65,14 @@ class Kernel:
         translate: Callable[[Platform], Function],
         memory_needs: MemoryNeeds = _nothing,
         translate_native: Callable[[Platform], Function] | None = None,
+        by_threads: bool = False,
     ) -> None:
         self.program = program
         self.info = info
         self.args = args
         self._translators = {"visa": translate, "native": translate_native}
         self._memory_needs = memory_needs
+        self._by_threads = by_threads
         self._with_urb: dict[int, bool] = {}  # functions that this kernel keeps, by identity
         self._functions: dict[tuple[str, str], Function] = {}  # by platform and level
         self._checks: dict[tuple[str, str], Function] = {}
@@ -147,8 +150,10 @@ class Kernel:
 
         Sizes are an int or up to three of them, x first.  Without `local_size` it is the one that
         the kernel requires, or the greatest divisors of the global size with at most 256 work
-        items.  `args` are in the kernel's order, or a mapping by name: arrays of `device` (or None)
-        for pointers, `Local` for `local` pointers, numbers, sequences, records or bytes by value.
+        items.  Of a kernel whose `Target` is "cm" sizes count threads, and a group is one thread if
+        nothing is said.  `args` are in the kernel's order, or a mapping by name: arrays of `device`
+        (or None) for pointers, `Local` for `local` pointers, numbers, sequences, records or bytes
+        by value.
         With `via="commands"` the launch goes through a command buffer in device memory, as a driver
         submits it (Gen9 only).  `fuel` bounds the instructions that one thread may run; by default
         as many as the engine runs in seconds to minutes (`DEFAULT_FUEL`).  `level` "native" runs
@@ -239,6 +244,7 @@ class Kernel:
             platform=target,
             simd_width=self.simd_width,
             required=self.required_local_size,
+            by_threads=self._by_threads,
         )
         find = self._checked if device.check else self.function
         function = find(target, level)
@@ -256,10 +262,10 @@ class Kernel:
             tables=tables,
         )
         slm, scratch = self._memory_needs(function, self.info, target)
-        return Grid(
+        grid = Grid(
             function=function,
             group_count=range.group_count,
-            local_size=range.local_size,
+            local_size=range.lanes(self.simd_width) if self._by_threads else range.local_size,
             payload=bound.payload,
             surfaces=bound.surfaces | (urb_surface(device) if self._has_urb(function) else {}),
             slm_bytes=bound.slm_bytes + slm,
@@ -269,6 +275,9 @@ class Kernel:
             seed=seed,
             state=tables.pointers if tables else None,
         )
+        if function.thread_space:
+            check_thread_space(grid)
+        return grid
 
     def _has_urb(self, function: Function) -> bool:
         """Whether a function writes the URB, found out once."""

@@ -20,7 +20,7 @@ Size = int | Sequence[int]
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A launch's sizes in work items; unused dimensions are 1 (offsets 0)."""
+    """A launch's sizes in work items (or threads); unused dimensions are 1 (offsets 0)."""
 
     dimensions: int
     global_size: Dim3
@@ -33,6 +33,11 @@ class Range:
         lx, ly, lz = self.local_size
         return gx // lx, gy // ly, gz // lz
 
+    def lanes(self, width: int) -> Dim3:
+        """The local size in lanes, where it counts threads of so many lanes."""
+        x, y, z = self.local_size
+        return x * width, y, z
+
     @classmethod
     def of(
         cls,
@@ -43,11 +48,12 @@ class Range:
         platform: Platform,
         simd_width: int,
         required: Dim3 | None,
+        by_threads: bool = False,
     ) -> Range:
         """Sizes as the caller gave them; LaunchError for those that cannot run.
 
-        Without a local size it is the one that the kernel requires, or else what
-        `default_local_size` finds.
+        Without a local size it is the one that the kernel requires, or one if sizes count threads
+        (`by_threads`), or else what `default_local_size` finds.
         """
         shape = _sizes("global_size", global_size)
         whole = _three(shape, 1)
@@ -59,7 +65,8 @@ class Range:
                 )
             local = _three(given, 1)
         else:
-            local = required or default_local_size(whole, simd_width)
+            one = (1, 1, 1) if by_threads else None
+            local = required or one or default_local_size(whole, simd_width)
         if required and local != required:
             raise LaunchError(
                 f"the kernel requires local_size {required} (reqd_work_group_size), not {local}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -273,13 +274,14 @@ def _bare_kernel(
     program: Program, code: Code, functions: Sequence[Code], target: Platform | None
 ) -> Kernel:
     info, args = bare.describe(code, target)
-    return Kernel(program, info, args, lambda p: _lowered(code, p, functions), bare.memory_needs)
+    translate = partial(_lowered, code, callees=functions)
+    return Kernel(program, info, args, translate, bare.memory_needs, by_threads=code.is_explicit)
 
 
-def _lowered(code: Code, target: Platform, functions: Sequence[Code]) -> Function:
+def _lowered(code: Code, target: Platform, callees: Sequence[Code]) -> Function:
     from eumu.lower import lower
 
-    return lower(code, target, functions)
+    return lower(code, target, callees)
 
 
 def _decoded(data: bytes, name: str) -> str:

@@ -24,10 +24,11 @@ class Tracker:
 
     cr0: Known
     values: dict[int, int]
+    every_lane: bool = False  # whether all lanes execute
 
     @classmethod
-    def entering(cls, cr0: Known) -> Tracker:
-        return cls(cr0, {})
+    def entering(cls, cr0: Known, every_lane: bool) -> Tracker:
+        return cls(cr0, {}, every_lane)
 
     def step(self, op: Op) -> None:
         """Account for one operation."""
@@ -42,6 +43,8 @@ class Tracker:
         if op.name == "const":
             lanes: set[int] = set(op.attrs["lanes"])
             return lanes.pop() if len(lanes) == 1 else None
+        if op.name == "exec_mask" and self.every_lane:
+            return 1
         if op.name == "read" and op.attrs["root"].name == NAME:
             offsets = set(op.attrs["region"].offsets(op.result.width))
             if self.cr0 is None or len(offsets) != 1:
@@ -94,8 +97,9 @@ def entry_states(function: Function) -> dict[int, Known]:
     """
     if not function.blocks:
         return {}
+    together = stays_together(function)
     if _prologue_only(function):
-        after = _exit(function, 0, 0)
+        after = _exit(function, 0, 0, together)
         return {0: 0, **dict.fromkeys(range(1, len(function.blocks)), after)}
     edges = _edges(function)
     states: dict[int, Known] = {0: 0}
@@ -103,7 +107,7 @@ def entry_states(function: Function) -> dict[int, Known]:
     pending = [0]
     while pending:
         block = pending.pop()
-        exits[block] = _exit(function, block, states[block])
+        exits[block] = _exit(function, block, states[block], together)
         for target in edges[block]:
             if target not in states:
                 states[target] = exits[block]
@@ -124,12 +128,27 @@ def _prologue_only(function: Function) -> bool:
     return not any(0 in _own_targets(function, index) for index in range(count))
 
 
-def _exit(function: Function, block: int, cr0: Known) -> Known:
+def _exit(function: Function, block: int, cr0: Known, together: bool) -> Known:
     """%cr0 at the end of a block that it enters as `cr0`."""
-    tracker = Tracker.entering(cr0)
+    tracker = Tracker.entering(cr0, together)
     for op in function.blocks[block].ops:
         tracker.step(op)
     return tracker.cr0
+
+
+def stays_together(function: Function) -> bool:
+    """Whether all lanes of a thread execute everywhere: they start, and no branch parts them."""
+    if not function.full_threads:
+        return False
+    ends = [(k, block.end) for k, block in enumerate(function.blocks)]
+    return all(
+        end is None or end.name in _UNIFORM or (end.name in _PARTS and _takes_all(function, k))
+        for k, end in ends
+    )
+
+
+_UNIFORM = frozenset({"jump", "branch", "switch", "barrier", "trap"})
+_PARTS = frozenset({"ret", "diverge", "call"})
 
 
 def _procedures(function: Function) -> dict[int, set[int]]:

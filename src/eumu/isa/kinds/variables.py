@@ -137,8 +137,13 @@ PREDEFINED: dict[str, Declared] = {
 # A predefined variable answers to its number too.
 NUMBERED = {f"V{v.predefined}": v for v in PREDEFINED.values() if isinstance(v, Variable)}
 
-# The ids of the group are dwords of the header r0 (PRM, thread payload).
-R0_ALIASES: dict[str, int] = {"%group_id_x": 4, "%group_id_y": 24, "%group_id_z": 28}
+# Names of words of the header r0 (PRM, thread payload): the ids of the group, or the place in the
+# thread space of the media pipeline.
+THREAD_SPACE: dict[str, int] = {"%thread_x": 4, "%thread_y": 6}
+R0_ALIASES: dict[str, int] = {
+    **{"%group_id_x": 4, "%group_id_y": 24, "%group_id_z": 28},
+    **THREAD_SPACE,
+}
 
 
 def by_type_name(name: str) -> Type | None:
