@@ -129,6 +129,17 @@ def test_lines_are_left_out_while_the_property_stays() -> None:
     assert reduce("a\nb", lambda text: False) == "a\nb\n"
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("ocloc") is None, reason="ocloc is not installed")
+def test_every_build_of_a_source_agrees() -> None:
+    first, *others = sides(str(BIN.parents[2] / "examples" / "saxpy.cl"), "apl")
+    labels = {side.label for side in (first, *others)}
+    assert {"-O2 SIMD8 native", "-O2 SIMD16 visa", "-O0 SIMD8 native"} <= labels
+    launch = replace(_launch(), local_size=(32,))
+    for other in others[:6]:
+        assert compare(first, other, launch) is None, other.label
+
+
 SOURCE = """\
 kernel void k(global const uint *x, global uint *y) {
     uint i = get_global_id(0);

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -15,12 +13,11 @@ from numpy.typing import NDArray
 import eumu
 from eumu.compare.record import Recorder
 from eumu.errors import BuildError
+from eumu.zebin import ocloc
 
 LEVELS: Final = ("visa", "native")
 _OPTIONS: Final = (("-O2", ""), ("-O0", "-cl-opt-disable"))
 _WIDTHS: Final = (None, 8, 16, 32)
-# The compiler's own switch for the width of OpenCL kernels.
-_FORCED_WIDTH: Final = "IGC_ForceOCLSIMDWidth"
 
 Values = Callable[[eumu.Device, eumu.Kernel], dict[str, Any]]
 
@@ -87,16 +84,14 @@ def sides(
     Of source (`.cl`) there are builds with and without optimization and with each SIMD width that
     the compiler can make of it; of an ELF file only the levels.
     """
-    is_source = not isinstance(program, bytes) and str(program).endswith((".cl", ".spv"))
-    if not is_source:
+    if isinstance(program, bytes) or not str(program).endswith((".cl", ".spv")):
         yield from levels(eumu.load(program, device=device), "")
         return
     seen: set[tuple[bytes, ...]] = set()
     for name, more in _OPTIONS:
         for width in _WIDTHS:
             try:
-                with _forced(width):
-                    built = eumu.load(program, device=device or "apl", options=f"{options} {more}")
+                built = _built(Path(program), device or "apl", f"{options} {more}", width)
             except BuildError:
                 if width is None:
                     raise
@@ -108,22 +103,15 @@ def sides(
                 yield from levels(built, f"{name}{simd} ")
 
 
+def _built(path: Path, device: str, options: str, width: int | None) -> eumu.Program:
+    """A source compiled for a width, or the one that the compiler chooses."""
+    source: str | bytes = path.read_bytes() if path.suffix == ".spv" else path.read_text()
+    made = ocloc.compile(
+        source, device, options, name=path.name, directory=path.parent, simd_width=width
+    )
+    return eumu.load(made.elf)
+
+
 def levels(program: eumu.Program, prefix: str, wanted: Sequence[str] = LEVELS) -> Iterator[Side]:
     """A program at each level."""
     return (Side(f"{prefix}{level}", program, level) for level in wanted)
-
-
-@contextmanager
-def _forced(width: int | None) -> Iterator[None]:
-    if width is None:
-        yield
-        return
-    before = os.environ.get(_FORCED_WIDTH)
-    os.environ[_FORCED_WIDTH] = str(width)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_FORCED_WIDTH]
-        else:
-            os.environ[_FORCED_WIDTH] = before

@@ -86,20 +86,22 @@ def compile(
     directory: str | os.PathLike[str] | None = None,
     optimize: bool = True,
     native: bool = False,
+    simd_width: int | None = None,
     timeout: float = 300.0,
 ) -> Built:
     """Builds OpenCL C text (str or UTF-8) or a SPIR-V module (bytes) for one device.
 
     `name` is what messages call the source; `#include "…"` also looks in `directory`, and relative
     `-I` options count from the caller's working directory.  `native` also returns assembly text;
-    `timeout` is in seconds.  BuildError carries the compiler's findings with their places, its
-    `__notes__` the whole log; warnings of a build that succeeds are in the result.
+    `simd_width` makes the compiler take that width; `timeout` is in seconds.  BuildError carries
+    the compiler's findings with their places, its `__notes__` the whole log; warnings of a build
+    that succeeds are in the result.
     """
     tool = find()
     data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else bytes(source)
     _check(data, options, internal_options, name)
     text = "" if container.is_spirv(data) else data.decode("utf-8", "replace")
-    build = _Build(tool, data, platforms.platform(device).ocloc, native, timeout)
+    build = _Build(tool, data, platforms.platform(device).ocloc, native, timeout, simd_width)
     options = _options(options, name, directory, optimize)
     run = build.run(options, internal_options)
     found = log.diagnostics(run.log, Source(name, text), run.visa_errors)
@@ -160,6 +162,7 @@ class _Build:
     device: str
     native: bool
     timeout: float
+    simd_width: int | None = None
 
     def command(self, options: str, internal_options: str) -> tuple[str, ...]:
         spirv = container.is_spirv(self.data)
@@ -196,6 +199,8 @@ class _Build:
     def _call(self, command: tuple[str, ...], directory: Path) -> tuple[int, str]:
         environment = {k: v for k, v in os.environ.items() if not k.startswith(_SWITCHES)}
         environment["LC_ALL"] = "C"
+        if self.simd_width is not None:
+            environment["IGC_ForceOCLSIMDWidth"] = str(self.simd_width)
         if self.native:
             environment |= {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": "native"}
         try:
