@@ -177,8 +177,8 @@ MUTANTS = (
         "the lanes that go the other way do not wait",
         "test_kernel and switch",
         "blocks.py",
-        "        self._wait(high, leave)\n",
-        "        self._wait(high, inside)\n",
+        "        self.wait(high, leave)\n",
+        "        self.wait(high, inside)\n",
     ),
     Mutant(
         "stores ignore the execution mask",
