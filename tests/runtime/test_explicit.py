@@ -120,7 +120,7 @@ def test_groups_of_threads(engine: str, tmp_path: Path) -> None:
 MODES = """.version 3.6
 .kernel "modes"
 .decl X v_type=G type=f num_elts=4 align=GRF
-.decl Y v_type=G type=f num_elts=4 align=GRF
+.decl Y v_type=G type=f num_elts=24 align=GRF
 .decl ZERO v_type=G type=ud num_elts=1 align=dword
 .decl T6 v_type=T num_elts=1
 .input T6 offset=32 size=4
@@ -144,11 +144,17 @@ towards_zero:
 """
 
 
+@pytest.mark.parametrize("simd", [1, 16])
 @ENGINES
-def test_a_subroutine_changes_the_rounding_and_restores_it(engine: str, tmp_path: Path) -> None:
+def test_a_subroutine_changes_the_rounding_and_restores_it(
+    engine: str, simd: int, tmp_path: Path
+) -> None:
     dev = eumu.Device("skl", engine=engine)
+    source = MODES.replace(
+        "mov (M1, 1) Y(0,3)<1> X(0,3)<0;1,0>", f"mov (M1, {simd}) Y(0,3)<1> X(0,3)<0;1,0>"
+    )
     one, little = np.float32(1), np.float32(2**-24 * 1.5)
     data = dev.array(np.array([one, little, 0, 5], np.float32))
-    load(MODES, tmp_path, "skl")["modes"].launch(dev, 1, args=[data, 0])
+    load(source, tmp_path, "skl")["modes"].launch(dev, 1, args=[data, 0])
     assert data.numpy()[0] == one and data.numpy()[1] == data.numpy()[2] == np.nextafter(one, 2)
     assert data.numpy()[3] == 5

@@ -187,11 +187,13 @@ def _takes_all(function: Function, block: int) -> bool:
     if found.end is None or found.end.attrs["offset"] != 0:
         return False
     (mask,) = found.end.args
-    constant = any(
-        op.name == "const" and op.result.id == mask.id and all(op.attrs["lanes"])
-        for op in found.ops
-    )
-    return constant and mask.width >= function.width
+    every = set[int]()  # masks of constant ones; a mask may be one of them, spread
+    for op in found.ops:
+        if op.name == "const" and all(op.attrs["lanes"]):
+            every.add(op.result.id)
+        elif op.name == "splat" and op.args[0].id in every:
+            every.add(op.result.id)
+    return mask.id in every and mask.width >= function.width
 
 
 def _edges(function: Function) -> dict[int, set[int]]:
