@@ -14,12 +14,10 @@ from typing import Annotated
 
 from eumu.errors import Unsupported
 from eumu.ir import Value
-from eumu.isa import messages
 from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Rows, Scalar
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.control import NumberKind
 from eumu.isa.kinds.cursor import Cursor
-from eumu.isa.messages.request import known_dword
 from eumu.isa.spec import Fidelity, Kind, Names
 from eumu.isa.visa.lsc_sends import LSC_PORTS, LscMessage, lsc_send
 from eumu.isa.visa.registry import opcode
@@ -77,6 +75,8 @@ _GATEWAY, _SPAWNER, _BARRIER = 3, 7, 4
 def _known(b: Meaning, value: Value) -> int | None:
     """The bits of a scalar that is a constant, or a register that this block has set to one."""
     assert b.block is not None
+    from eumu.isa.messages import known_dword
+
     op = next((op for op in reversed(b.block.ops) if value in op.results), None)
     if op is not None and op.name == "const":
         return int(op.attrs["lanes"][0]) & 0xFFFF_FFFF
@@ -96,6 +96,8 @@ def _run(
     ends: bool = False,
 ) -> None:
     """Route a message: stretches are registers and how many; `sfid` where `ex_desc` lacks it."""
+    from eumu.isa import messages  # not needed to read and print programs
+
     ex_known, known = _known(b, ex_desc), _known(b, desc)
     if known is None or (ex_known is None and sfid is None):
         raise Unsupported("a message whose descriptor is known at run time only")
@@ -116,12 +118,14 @@ def _run(
 
 
 def _run_lsc(b: Meaning, message: LscMessage) -> None:
+    from eumu.isa.messages import describe
+
     if message.sfid in LSC_PORTS:
         lsc_send(b, message)
     elif message.sfid == _GATEWAY and message.desc & 7 == _BARRIER:
         b.transfer("barrier", (), kind="signal")
     elif message.sfid != _SPAWNER:
-        found = messages.describe(message.sfid, message.desc)
+        found = describe(message.sfid, message.desc)
         raise Unsupported(f"the message '{found}' on {b.platform}")
 
 
