@@ -116,6 +116,37 @@ def test_groups_of_threads(engine: str, tmp_path: Path) -> None:
     assert np.array_equal(out.numpy(), [[k, 2, 1, 7] for k in range(6)])
 
 
+PLACES = """.version 3.6
+.kernel "places"
+.decl ID v_type=G type=ud num_elts=3 align=dword
+.decl SIZE v_type=G type=ud num_elts=3 align=dword
+.decl OUT v_type=G type=ud num_elts=4 align=GRF
+.decl AT v_type=G type=ud num_elts=1 align=dword
+.decl T6 v_type=T num_elts=1
+.input T6 offset=32 size=4
+.implicit_LOCAL_SIZE SIZE offset=76 size=12
+.implicit_LOCAL_ID ID offset=96 size=12
+.kernel_attr Target="cm"
+    mad (M1, 1) AT(0,0)<1> ID(0,2)<0;1,0> SIZE(0,1)<0;1,0> ID(0,1)<0;1,0>
+    mad (M1, 1) AT(0,0)<1> AT(0,0)<0;1,0> SIZE(0,0)<0;1,0> ID(0,0)<0;1,0>
+    mul (M1, 1) OUT(0,3)<1> %group_id_x(0,0)<0;1,0> 0xc:ud
+    add (M1, 1) AT(0,0)<1> AT(0,0)<0;1,0> OUT(0,3)<0;1,0>
+    mov (M1, 1) OUT(0,0)<1> ID(0,0)<0;1,0>
+    mov (M1, 1) OUT(0,1)<1> ID(0,1)<0;1,0>
+    mov (M1, 1) OUT(0,2)<1> ID(0,2)<0;1,0>
+    oword_st (1) T6 AT(0,0)<0;1,0> OUT.0
+    ret (M1, 1)
+"""
+
+
+def test_threads_know_their_place_in_the_group(tmp_path: Path) -> None:
+    dev = eumu.Device("skl")
+    out = dev.array((24, 4), np.uint32)
+    load(PLACES, tmp_path, "skl")["places"].launch(dev, (6, 2, 2), (3, 2, 2), args=[out])
+    places = [[x, y, z, 12 * g] for g in (0, 1) for z in (0, 1) for y in (0, 1) for x in range(3)]
+    assert np.array_equal(out.numpy(), places)
+
+
 # The compiler's division: a subroutine that rounds towards zero and restores the mode.
 MODES = """.version 3.6
 .kernel "modes"

@@ -11,7 +11,8 @@ The rules, from the lowest payload offset on:
   address) or a number, a surface (`v_type=T`) an array or an image, `v_type=S` a sampler; others
   are numbers, vectors, bytes.
 * A kernel with `Target="cm"` has no work items and no local ids: behind r0 come its arguments.  Of
-  its implicit inputs it gets `LOCAL_SIZE` and `GROUP_COUNT`, which count threads.
+  its implicit inputs it gets `LOCAL_SIZE` and `GROUP_COUNT`, which count threads, and `LOCAL_ID`,
+  three dwords for the thread's place in its group.
 * Arrays and surfaces are also bound to the binding table, the n-th of them to entry n.
 * `SLMSize` (in KiB) and `SpillMemOffset` (bytes) say what memory the kernel has; without them a
   kernel that uses shared local memory or scratch space gets all that a group or a thread can have.
@@ -27,6 +28,7 @@ from eumu.isa.kinds.variables import Variable
 from eumu.platforms import Platform
 from eumu.program import Kernel, KernelInput
 from eumu.runtime.parameters import Parameter, Passing
+from eumu.runtime.thread_space import PLACE_IN_GROUP
 from eumu.types import UQ, D, Q, Type
 from eumu.zebin.ze_info import (
     BindingTableIndex,
@@ -40,6 +42,9 @@ from eumu.zebin.ze_info import (
 __all__ = ["describe", "memory_needs"]
 
 _SCRATCH_BYTES: Final = 16 << 10
+_IMPLICIT: Final = {
+    **{"LOCAL_SIZE": "local_size", "GROUP_COUNT": "group_count", "LOCAL_ID": PLACE_IN_GROUP},
+}
 _WORDS: Final = {
     "ub": "uchar",
     "b": "char",
@@ -156,7 +161,7 @@ def _named_implicit(
 ) -> tuple[list[PayloadArgument], list[KernelInput]]:
     """The inputs that the file says are implicit, and the rest."""
     found = [
-        PayloadArgument(row.implicit.lower(), row.offset - start, row.size)
+        PayloadArgument(_IMPLICIT.get(row.implicit, row.implicit), row.offset - start, row.size)
         for row in rows
         if row.implicit
     ]

@@ -28,7 +28,7 @@ from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.repeated import Grids, argument_key
 from eumu.runtime.report import Report
 from eumu.runtime.submission import Submission
-from eumu.runtime.thread_space import check_thread_space
+from eumu.runtime.thread_space import check_thread_space, with_places
 from eumu.runtime.urb import names_urb, urb_surface
 from eumu.zebin.ze_info import KernelInfo
 
@@ -277,7 +277,7 @@ class Kernel:
         )
         if function.thread_space:
             check_thread_space(grid)
-        return grid
+        return with_places(grid, self.info, range.local_size)
 
     def _has_urb(self, function: Function) -> bool:
         """Whether a function writes the URB, found out once."""

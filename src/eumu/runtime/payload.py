@@ -20,6 +20,7 @@ from eumu.runtime.image_arguments import IMAGE_FACTS, check_image_argument, imag
 from eumu.runtime.images import Image
 from eumu.runtime.ndrange import Range
 from eumu.runtime.parameters import Parameter, Passing, element_type
+from eumu.runtime.thread_space import PLACE_IN_GROUP
 from eumu.zebin.ze_info import (
     ARG_TYPES,
     KernelInfo,
@@ -299,6 +300,7 @@ _IMPLICIT: Final[dict[str, Callable[[_Binder], bytes]]] = {
     "enqueued_local_size": lambda b: _three(b.range.local_size),
     "global_size": lambda b: _three(b.range.global_size),
     "group_count": lambda b: _three(b.range.group_count),
+    PLACE_IN_GROUP: lambda b: _three((0, 0, 0)),  # each thread gets its own
     "work_dimensions": lambda b: struct.pack("<I", b.range.dimensions),
     "printf_buffer": lambda b: struct.pack("<Q", b.addresses.printf_buffer),
     "private_base_stateless": lambda b: struct.pack("<Q", b.addresses.private_base),
