@@ -51,7 +51,7 @@ def run(
     text = _TEXT.format(**places, simd=simd, body="\n".join(body))
     program = eumu.load(text.encode(), device=device.platform.name)
     out = device.array(128, np.uint32)
-    program["text"].launch(device, simd, simd, args=[device.array(data), out, image])
+    program["text"].launch(device, 1, args=[device.array(data), out, image])
     return out.numpy()
 
 

@@ -83,6 +83,13 @@ def test_a_thread_space_has_two_dimensions(tmp_path: Path) -> None:
         kernel.launch(dev, 513, args=[image, image, 0])
 
 
+def test_an_array_is_no_picture(tmp_path: Path) -> None:
+    dev = eumu.Device("skl", engine="interp")
+    array = dev.array(np.zeros(64, np.uint8))
+    with pytest.raises(eumu.Fault, match="is BUFFER; blocks are read from S2D"):
+        load(COPY, tmp_path, "skl")["copy"].launch(dev, 1, args=[array, array, 0])
+
+
 # Groups of threads: each thread of a group of one writes its group's number and the sizes.
 GROUPS = """.version 3.6
 .kernel "groups"

@@ -165,6 +165,7 @@ def buffer_state(address: int, size: int) -> SurfaceState:
 
 
 def needs_tables(info: KernelInfo) -> bool:
-    """Whether a kernel uses images or samplers."""
+    """Whether a kernel uses images or samplers, or surfaces that may be read as images."""
     spaces = {slot.addrspace for slot in info.payload_arguments}
-    return bool(spaces & {"image", "sampler"} or info.inline_samplers)
+    surfaces = any(slot.arg_type == "binding_table_entry" for slot in info.payload_arguments)
+    return bool(spaces & {"image", "sampler"} or info.inline_samplers or surfaces)
