@@ -9,6 +9,7 @@ import pytest
 
 import eumu
 from eumu import binary, text
+from eumu.cli.main import main
 
 ENGINES = pytest.mark.parametrize("engine", ["interp", "jit"])
 
@@ -88,6 +89,26 @@ def test_an_array_is_no_picture(tmp_path: Path) -> None:
     array = dev.array(np.zeros(64, np.uint8))
     with pytest.raises(eumu.Fault, match="is BUFFER; blocks are read from S2D"):
         load(COPY, tmp_path, "skl")["copy"].launch(dev, 1, args=[array, array, 0])
+
+
+def test_a_surface_is_a_picture_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "k.isa").write_bytes(binary.write(text.parse(COPY)))
+    command = [
+        "run",
+        str(tmp_path / "k.isa"),
+        "--device",
+        "skl",
+        "--global",
+        "1,2",
+        "--arg",
+        "V37=0",
+    ]
+    for name in ("T6", "T7"):
+        command += ["--arg", f"{name}=image:PLANAR_420_8:16x24"]
+    assert main(command) == 0
+    assert "2 groups, 2 threads" in capsys.readouterr().out
 
 
 # Groups of threads: each thread of a group of one writes its group's number and the sizes.

@@ -89,7 +89,8 @@ def _example(parameter: eumu.Parameter) -> str:
 def argument(device: eumu.Device, parameter: eumu.Parameter, text: str) -> Any:
     """The value that a text stands for, for this parameter."""
     option = f"--arg {parameter.name}={text}"
-    if parameter.passing is Passing.IMAGE:
+    is_picture = parameter.type_name == "surface" and text.startswith("image:")
+    if parameter.passing is Passing.IMAGE or is_picture:
         return images.image(device, parameter, text)
     if parameter.passing is Passing.SAMPLER:
         return images.sampler(device, parameter, text)
