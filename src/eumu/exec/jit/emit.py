@@ -73,9 +73,16 @@ def vector_literal(scalar: str, items: Sequence[str]) -> str:
 class Emitter:
     """Collects the lines of one LLVM function and the declarations that it needs."""
 
-    def __init__(self, *, half_conversions: bool = True, embedded_rounding: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        half_conversions: bool = True,
+        embedded_rounding: bool = False,
+        fenced_bytes: bool = False,
+    ) -> None:
         self.half_conversions = half_conversions  # the host converts half in hardware
         self.embedded_rounding = embedded_rounding  # its instructions can name a rounding mode
+        self.fenced_bytes = fenced_bytes  # 64 bytes that repeat others are kept from arithmetic
         self.lines: list[str] = []
         self.entry: list[str] = []  # allocas
         self.declarations: dict[str, str] = {}
@@ -155,9 +162,21 @@ class Emitter:
         if len(lanes) == 1:
             return self.op(f"extractelement {vector} {value}, i64 {lanes[0]}")
         indices = ", ".join("i32 poison" if k < 0 else f"i32 {k}" for k in lanes)
-        return self.op(
+        fenced = self.fenced_bytes and scalar == "i8" and len(lanes) >= 64 and _repeats(lanes)
+        if fenced:
+            value = self._fence(value, width)
+        moved = self.op(
             f"shufflevector {vector} {value}, {vector} poison, <{len(lanes)} x i32> <{indices}>"
         )
+        return self._fence(moved, len(lanes)) if fenced else moved
+
+    def _fence(self, value: str, width: int) -> str:
+        """The same bytes, out of which and into which LLVM moves no arithmetic; no instruction."""
+        if width % 4:
+            return value  # no vector of floats, and too few to be moved with others
+        octets, floats = vector_of("i8", width), vector_of("float", width // 4)
+        fenced = self.intrinsic("arithmetic.fence", floats, self.bitcast(value, octets, floats))
+        return self.bitcast(fenced, floats, octets)
 
     def blend(self, a: str, b: str, scalar: str, width: int, lanes: Sequence[int]) -> str:
         """Lanes of two vectors of `width` > 1; indices from `width` on name lanes of b."""
@@ -166,6 +185,12 @@ class Emitter:
         return self.op(
             f"shufflevector {vector} {a}, {vector} {b}, <{len(lanes)} x i32> <{indices}>"
         )
+
+
+def _repeats(lanes: Sequence[int]) -> bool:
+    """Whether a shuffle uses a lane more than once."""
+    used = [k for k in lanes if k >= 0]
+    return len(set(used)) < len(used)
 
 
 def mangle(type: str) -> str:

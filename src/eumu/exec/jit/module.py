@@ -87,7 +87,9 @@ def build(function: Function, special: Special, target: Target) -> Module:
         saved_roots(function),
     )
     e = Emitter(
-        half_conversions=target.half_conversions, embedded_rounding=target.embedded_rounding
+        half_conversions=target.half_conversions,
+        embedded_rounding=target.embedded_rounding,
+        fenced_bytes=target.fenced_bytes,
     )
     words = Record.FRAMES + len(flow.waiting)
     registers = regs.cut(function, 8 * words + frames_size(function, flow))

@@ -53,6 +53,7 @@ class Processor:
             gathers=self.vector_bits == 512,
             octet_products=self.has("avx512vnni") and self.has("avx512vl"),
             embedded_rounding=self.vector_bits == 512,
+            fenced_bytes=self.vector_bits == 512,
         )
 
 
