@@ -4,7 +4,7 @@ A bundle is as many kernels as are compiled together.  With ``--log FILE`` every
 is written down, and the next call goes on where the last one stopped.  A bundle that the engines
 disagree on is made small and written to a file in ``--failures``, which ``--file`` runs again.
 ``--only NUMBER`` runs one bundle again.  ``--effort 0`` lets LLVM's code generator take as little
-time as it can.
+time as it can.  A bundle that has not ended after ``--limit`` seconds has failed.
 """
 
 from __future__ import annotations
@@ -53,11 +53,13 @@ def complaint(kernels: Bundle, effort: int) -> str:
     return "; ".join(f"kernel {d.group}: {d.what}" for d in found[:4])
 
 
-def smallest(kernels: Bundle, effort: int) -> Bundle:
+def smallest(kernels: Bundle, effort: int, limit: float) -> Bundle:
     """A small bundle that fails in the same way."""
     ask = partial(complaint, effort=effort)
-    kind = _kind(isolated.call(ask, kernels))
-    return shrink(kernels, lambda b: _kind(isolated.call(ask, b)) == kind)
+    kind = _kind(isolated.call(ask, kernels, limit))
+    if kind == "no":  # end: a smaller one that ends does so sooner
+        limit = min(limit, 60.0)
+    return shrink(kernels, lambda b: _kind(isolated.call(ask, b, limit)) == kind)
 
 
 def _kind(wrong: str) -> str:
@@ -81,11 +83,14 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="run the bundle of this number, nothing else")
     parser.add_argument("--file", type=Path, help="run a file of --failures, nothing else")
     parser.add_argument("--effort", type=int, default=2, choices=range(4))
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds for a bundle (600)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     os.environ["EUMU_CACHE"] = "off"
     if arguments.file is not None:
-        wrong = complaint(Bundle.read(arguments.file.read_text()), arguments.effort)
+        ask = partial(complaint, effort=arguments.effort)
+        kernels = Bundle.read(arguments.file.read_text())
+        wrong = isolated.call(ask, kernels, arguments.limit)
         print(wrong or "same")
         return 1 if wrong else 0
     done = logged(arguments.log)
@@ -93,7 +98,8 @@ def main() -> int:
     numbers = range(first, first - (-arguments.count // KERNELS))
     if arguments.only is not None:
         numbers = range(arguments.only, arguments.only + 1)
-    results = isolated.each(partial(check, effort=arguments.effort), numbers, arguments.jobs)
+    ask_number = partial(check, effort=arguments.effort)
+    results = isolated.each(ask_number, numbers, arguments.jobs, arguments.limit)
     failed = sum(_report(number, wrong, arguments) for number, wrong in results)
     total = (len(done) + len(numbers)) * KERNELS
     print(f"{len(numbers) * KERNELS} kernels, {failed} bundles failed; {total} kernels in all")
@@ -116,7 +122,7 @@ def _report(number: int, wrong: str, arguments: argparse.Namespace) -> bool:
     print(f"bundle {number}: {wrong}")
     arguments.failures.mkdir(parents=True, exist_ok=True)
     path = arguments.failures / f"{number}.visaasm"
-    path.write_text(smallest(kernels, arguments.effort).file())
+    path.write_text(smallest(kernels, arguments.effort, arguments.limit).file())
     print(f"  made small: {path}")
     return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from eumu import verify
 from eumu.errors import Severity
 from eumu.exec.jit.target import host
 from eumu.platforms import PLATFORMS, platform
+from random_kernels import isolated
 from random_kernels.machine import Bundle, differences
 from random_kernels.run import KERNELS, bundle
 from random_kernels.shrink import shrink
@@ -91,3 +93,13 @@ def test_failures_become_small() -> None:
     assert again.text() == small.text()
     assert again.initial() == small.initial()
     assert not differences(again)
+
+
+def test_a_process_that_does_not_end_is_a_result() -> None:
+    answers = dict(isolated.each(_sleep, [0.0, 60.0], 2, limit=2.0))
+    assert answers == {0.0: "awake", 60.0: "no end after 2 s"}
+
+
+def _sleep(seconds: float) -> str:
+    time.sleep(seconds)
+    return "awake"
