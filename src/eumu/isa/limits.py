@@ -126,7 +126,7 @@ class FrontEnd:
     """Where Intel's front end differs from the documents; None where it does not.
 
     Of the messages with an atomic operation, it checks the operands of one.  `emitted` are sizes
-    that its compiler uses against the documents.
+    that its compilers use against the documents, `emits_saturation` says that they use `.sat`.
     """
 
     platforms: frozenset[str] | None = None
@@ -137,6 +137,7 @@ class FrontEnd:
     slm: frozenset[str] | None = None
     checks_atomics: bool = False
     emitted: frozenset[int] = frozenset()
+    emits_saturation: bool = False
 
 
 AS_DOCUMENTED = FrontEnd()

@@ -1,7 +1,8 @@
 """Documented rules that Intel's own compiler breaks: they are notes, never errors.
 
 Its front end does not check them, and the hardware that it compiles for does without them.  Each
-line says what the compiler (IGC 1.0.12504) does.
+line says what the compiler (IGC 1.0.12504) does, or the older one for CM, whose object files are in
+public repositories.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ from typing import Final
 BROKEN_BY_THE_COMPILER: Final[dict[str, str]] = {
     "region-span": "64-bit and SIMD32 regions of up to four registers; it splits them itself.",
     "scalar-mask": "Every kernel ends with `ret (M1, 1)`.",
-    "types-emitted": "Shifts, bit reversal and products of bytes on whatever type is at hand.",
-    "exec-size-emitted": "`madw` of 16 lanes where registers have 32 bytes.",
+    "types-emitted": "Shifts, bit reversal and products of bytes on whatever type is at hand;"
+    " the CM compiler's `movs` of :d.",
+    "exec-size-emitted": "`madw` of 16 lanes where registers have 32 bytes;"
+    " the CM compiler's `typed_atomic` of one lane.",
     "atomic-type-emitted": "`svm_atomic` on :d for unsigned operations, on :ud for floats.",
     "pause-counter-emitted": "`__builtin_IB_eu_thread_pause` writes %tsc on Gen8 and Gen9, too.",
+    "setp-mask": "The CM compiler sets predicates of scalars under the execution mask.",
+    "saturation-emitted": "The CM compiler writes `asr.sat`.",
     "alias-predefined": "An alias of %hw_id where private memory is found by the thread's number.",
 }

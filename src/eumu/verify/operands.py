@@ -316,6 +316,18 @@ def modifier(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
 
 
 @rule(
+    "saturation-emitted",
+    "The documents give the instruction no saturation.",
+    on=On.INSTRUCTION,
+    by=By.DOCUMENTS,
+    applies=lambda opcode: opcode.front_end.emits_saturation,
+)
+def saturation_emitted(use: Use) -> Iterator[str]:
+    if use.operand("dst").saturate:
+        yield f"{use.opcode} does not saturate"
+
+
+@rule(
     "saturation",
     "The result of the instruction has no range to be clamped to.",
     on=On.INSTRUCTION,
@@ -329,7 +341,7 @@ def saturation(use: Use) -> Iterator[str]:
     if use.subject.parity and use.opcode.front_end.saturation is not None:
         mode = use.opcode.front_end.saturation
     type = _type(dst)
-    if mode == "no":
+    if mode == "no" and (use.subject.parity or not use.opcode.front_end.emits_saturation):
         yield f"{use.opcode} does not saturate"
     elif mode == "float" and type is not None and not type.is_float:
         yield f"{use.opcode} saturates floats only; its dst is :{type}"

@@ -145,7 +145,8 @@ def shr(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> N
 
 @opcode(
     0x26, "{pred}asr{dst.sat} {exec} {dst} {src0} {src1}", types=maps.SHIFT_SIGNED, page="ASR",
-    limits=maps.UNSATURATED, front_end=FrontEnd(modifiers="any", saturation="yes"),
+    limits=maps.UNSATURATED,
+    front_end=FrontEnd(modifiers="any", saturation="yes", emits_saturation=True),
 )  # fmt: skip
 def asr(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] >> src1[i], the sign shifted in; an unsigned source is read as signed."""

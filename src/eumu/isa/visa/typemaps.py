@@ -108,7 +108,9 @@ COMPARE = (
 )
 MOVE = row(GENERAL, ANYTHING) + row(UNSIGNED, (BOOL,)) + row(NARROW, (BOOL,), by=FE) + BFLOATS
 SET_PREDICATE = row((BOOL,), UNSIGNED) + row((BOOL,), ANYTHING, by=FE)
-STATE = row((UD,), (UD,)) + row((*GENERAL, BF), (*ANYTHING, BF), by=FE)
+STATE = (
+    row((UD,), (UD,)) + row((UD,), (D,), by=EMITTED) + row((*GENERAL, BF), (*ANYTHING, BF), by=FE)
+)
 ADDRESS = row((), (UW, W, UB, B), src0=(*GENERAL, BF))
 
 # ---- logic
@@ -188,7 +190,7 @@ SLM_BLOCKS = Limits(slm=since("icllp"))
 NO_SLM = Limits(slm=frozenset())
 IMAGES = Limits(sizes=sizes(8, pvc=(8, 16)), slm=frozenset(), texels=True)
 IMAGE_ATOMICS = Limits(sizes=sizes(8, pvc=(8, 16)), slm=frozenset())
-IMAGE_ATOMICS_READ = FrontEnd(sizes=sizes(*SIZES), slm=EVERY_PLATFORM)
+IMAGE_ATOMICS_READ = FrontEnd(sizes=sizes(*SIZES), slm=EVERY_PLATFORM, emitted=frozenset({1}))
 
 # ---- messages to the sampler
 
