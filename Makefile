@@ -21,13 +21,13 @@ demo: $(VENV)/.package
 		--arg x=arange:float32:1024 --arg y=zeros:float32:1024 --arg a=2.5
 
 test: $(VENV)/.package-test $(VENV)/.debian-tools
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(VENV)/.package-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict src
-	$(BIN)/python -m pytest -q -n auto -m "not slow" $(FAST)
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" $(FAST)
 
 bench: $(VENV)/.package-bench
 	$(BIN)/python bench/run.py --json bench/results.json --markdown bench/RESULTS.md
