@@ -189,9 +189,8 @@ def _takes_all(function: Function, block: int) -> bool:
     (mask,) = found.end.args
     every = set[int]()  # masks of constant ones; a mask may be one of them, spread
     for op in found.ops:
-        if op.name == "const" and all(op.attrs["lanes"]):
-            every.add(op.result.id)
-        elif op.name == "splat" and op.args[0].id in every:
+        is_spread = op.name == "splat" and op.args[0].id in every
+        if is_spread or (op.name == "const" and all(op.attrs["lanes"])):
             every.add(op.result.id)
     return mask.id in every and mask.width >= function.width
 
