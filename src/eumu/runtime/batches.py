@@ -31,6 +31,7 @@ from eumu.errors import Diagnostic, LaunchError
 from eumu.exec.grid import BufferSurface, Grid, Payload, StatePointers
 from eumu.ir import Function
 from eumu.runtime.device import DEFAULT_FUEL, Device
+from eumu.runtime.heaps import buffer_size
 from eumu.runtime.submission import grid_of_walker, known_kernel
 
 __all__ = ["BatchReport", "CommandQueue"]
@@ -242,6 +243,6 @@ def _surfaces(device: Device, bus: MemoryBus, bases: Bases, table: int) -> dict[
         except (CommandError, StateError):
             break
         if state.surface_type is SurfaceType.BUFFER and state.surface_base_address:
-            size = (state.width | state.height << 7 | state.depth << 21) + 1
+            size = buffer_size(state)
             found[index] = BufferSurface(state.surface_base_address, size, device.strict_bounds)
     return found

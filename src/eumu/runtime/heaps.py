@@ -25,7 +25,7 @@ from eumu.zebin.ze_info import KernelInfo
 if TYPE_CHECKING:
     from eumu.runtime.device import Device
 
-__all__ = ["Heap", "Slot", "StateHeaps", "Tables", "buffer_state", "needs_tables"]
+__all__ = ["Heap", "Slot", "StateHeaps", "Tables", "buffer_size", "buffer_state", "needs_tables"]
 
 _TABLES: Final = 64 << 10  # where binding tables end
 _UNIT: Final = 64
@@ -162,6 +162,11 @@ def buffer_state(address: int, size: int) -> SurfaceState:
         depth=min(last >> 21, 0x7FF),
         surface_base_address=address,
     )
+
+
+def buffer_size(state: SurfaceState) -> int:
+    """The bytes of a raw buffer, from its state."""
+    return (state.width | state.height << 7 | state.depth << 21) + 1
 
 
 def needs_tables(info: KernelInfo) -> bool:

@@ -174,9 +174,8 @@ class Kernel:
         snapshot = held.snapshot(device.memory)
         with ExitStack() as stack:
             stack.push(held.stack.pop_all())
-            report = self._run(device, held.grid, held.printed, stack, snapshot)
-        held.close(device.memory)
-        return report
+            held.close(device.memory)
+            return self._run(device, held.grid, held.printed, stack, snapshot)
 
     def submit(
         self,
@@ -190,11 +189,12 @@ class Kernel:
     ) -> Submission:
         """Write a launch into device memory as command bytes and do not run it (Gen9 only).
 
-        Arguments are those of `launch`; they must live as long as the submission is used.
+        Arguments are those of `launch`; the submission keeps them.
         """
         with ExitStack() as stack:
             sizes = global_size, local_size, global_offset
             grid, _ = self._ready(device, args, sizes, None, 0, level, stack)
+            stack.callback(_done_with, args)
             submission = Submission.of(device, grid)
             submission.keep(stack.pop_all())
             return submission

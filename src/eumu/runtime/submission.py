@@ -37,7 +37,7 @@ from eumu.errors import Diagnostic, LaunchError, Unsupported
 from eumu.exec.grid import BufferSurface, Grid, StatePointers
 from eumu.exec.state import existing_lanes, thread_payloads
 from eumu.runtime.device import Device
-from eumu.runtime.heaps import buffer_state
+from eumu.runtime.heaps import buffer_size, buffer_state
 
 __all__ = ["Submission", "grid_of_walker", "grids_of", "known_kernel"]
 
@@ -417,6 +417,6 @@ def _surfaces(
             continue
         if state.surface_type is not SurfaceType.BUFFER:
             raise Unsupported(f"surface {index} is {state.surface_type.name}, not a buffer")
-        size = (state.width | state.height << 7 | state.depth << 21) + 1
+        size = buffer_size(state)
         found[index] = BufferSurface(state.surface_base_address, size, device.strict_bounds)
     return found

@@ -30,6 +30,17 @@ _MASKS: Final = (0xFFFF0000, 0xFF800000)
 _BY_HEADER: Final = {(kind.mask(), kind.CODE): kind for kind in COMMANDS.values()}
 
 
+def _kind(header: int) -> type[Command] | None:
+    """The command that a header begins, None if there is none."""
+    return next((k for m in _MASKS if (k := _BY_HEADER.get((m, header & m))) is not None), None)
+
+
+def dwords_of(header: int) -> int:
+    """How long the command with this header says it is; 1 for what is no command."""
+    kind = _kind(header)
+    return 1 if kind is None or not kind.LENGTH else (header & (1 << kind.LENGTH) - 1) + BIAS
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
     """A packet and the byte where it starts."""
@@ -55,10 +66,10 @@ def decode(data: bytes, at: int = 0) -> Placed:
     if len(data) < 4:
         raise CommandError(f"the batch ends in the middle of a dword at {at:#x}", "length")
     header = int.from_bytes(data[:4], "little")
-    kind = next((k for m in _MASKS if (k := _BY_HEADER.get((m, header & m))) is not None), None)
+    kind = _kind(header)
     if kind is None:
         raise CommandError(f"no command has the header {header:#010x} (at {at:#x})", "header")
-    dwords = (header & (1 << kind.LENGTH) - 1) + BIAS if kind.LENGTH else 1
+    dwords = dwords_of(header)
     if dwords < kind.DWORDS or (dwords > kind.DWORDS and not kind.has_inline()):
         least = "at least " if kind.has_inline() else ""
         raise CommandError(

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from eumu.device.chip.l3 import L3Control
 from eumu.device.commands import gpgpu, media, mi, render
-from eumu.device.commands.batch import Placed, decode
+from eumu.device.commands.batch import Placed, decode, dwords_of
 from eumu.device.commands.bus import Bus
 from eumu.device.commands.jobs import Bases, MediaJob, WalkerJob
 from eumu.device.commands.memory_interface import MemoryInterface
@@ -29,7 +29,6 @@ __all__ = ["Context", "Stop", "Streamer"]
 # A dispatcher runs a job; False: it was preempted, the same command runs again later.
 Dispatch = Callable[[WalkerJob | MediaJob], bool]
 
-_LONGEST: Final = 64  # dwords of any command but media objects
 _FUEL: Final = 1 << 16  # commands of one run
 
 
@@ -104,12 +103,7 @@ class Streamer:
 
     def _fetch(self, at: int) -> Placed:
         header = int.from_bytes(self.bus.read(at, 4, "the command streamer"), "little")
-        dwords = 1
-        if header >> 29 or header >> 23 >= 0x10:
-            width = 16 if header >> 27 == 0b01110 else 8
-            dwords = (header & (1 << width) - 1) + 2
-        if dwords > _LONGEST and header >> 16 not in (0x7100, 0x7103, 0x7106):
-            dwords = 1  # let the decoder say what is wrong with it
+        dwords = dwords_of(header)
         return decode(self.bus.read(at, 4 * dwords, "the command streamer"), at)
 
     def _step(self, placed: Placed) -> Stop | None:
