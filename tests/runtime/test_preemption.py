@@ -106,6 +106,30 @@ def test_every_instruction_count() -> None:
         assert (out.numpy() == expected.numpy()).all(), after
 
 
+def test_a_divergent_barrier_is_found_after_a_stop() -> None:
+    """Threads that wait when the grid is stopped still wait afterwards."""
+    was_stopped: list[int | None] = []
+
+    def fault(after: int | None) -> str:
+        dev = eumu.Device("apl", engine="interp")
+        kernel = _load("divergent_barrier", "apl")["divergent_barrier"]
+        out = dev.array(np.zeros(64, np.int32))
+        if after is not None:
+            dev.preempt(after=after)
+        with pytest.raises(eumu.Fault) as caught:
+            report = kernel.launch(dev, (64,), (64,), [out, np.int32(32)])
+            assert report.preempted
+            was_stopped.append(after)
+            dev.resume()
+        assert not [a for a in dev.memory.live if "context image" in a.name]
+        return str(caught.value)
+
+    expected = fault(None)
+    assert "barrier" in expected
+    assert {fault(after) for after in range(60)} == {expected}
+    assert len(was_stopped) > 10
+
+
 def stopped(path: Path) -> tuple[eumu.Device, Any]:
     """A reduction that has been stopped in the middle and written to a file."""
     dev = eumu.Device("apl")
