@@ -100,7 +100,7 @@ def browser() -> str:
 
 
 def test_the_page_in_a_browser(profile: Profile, tmp_path: Path) -> None:
-    schedule = place(part("bxt-3x6"), Needs.of(profile.grid), profile.durations)  # type: ignore[arg-type]
+    schedule = profile.schedule(part("bxt-3x6"))
     file = tmp_path / "report.html"
     probe = (
         "<script>document.title = [document.querySelectorAll('rect').length,"
@@ -124,7 +124,7 @@ def test_the_page_in_a_browser(profile: Profile, tmp_path: Path) -> None:
 
 
 def test_names_are_escaped(profile: Profile) -> None:
-    schedule = place(part("bxt-3x6"), Needs.of(profile.grid), profile.durations)  # type: ignore[arg-type]
+    schedule = profile.schedule(part("bxt-3x6"))
     evil = Profile(grid=profile.grid, used=profile.used)
     evil.mix["<script>"] = 1
     assert "<script>" not in page(evil, schedule)

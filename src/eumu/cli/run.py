@@ -35,6 +35,8 @@ def command(options: argparse.Namespace) -> int:
         check=options.check,
         sink=progress.write,
         progress=progress.report if progress.is_shown else None,
+        part=options.part,
+        pools=None if options.pools is None else whole("--pools", options.pools),
     )
     values = arguments(device, kernel, options.args)
     saves = pairs("--save", options.save)

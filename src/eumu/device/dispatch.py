@@ -11,13 +11,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from eumu.device.chip import Occupancy, Part, Pool, occupancy, pools
 from eumu.device.chip.parts import Unit
 from eumu.errors import LaunchError
 from eumu.exec.grid import Grid
 
-__all__ = ["Needs", "Placement", "Schedule", "Slot", "place"]
+__all__ = ["Needs", "Placement", "Schedule", "Slot", "capacity", "place"]
 
 _SLM_BYTES = 64 << 10  # of a subslice or pool
 _BARRIERS = 16
@@ -105,15 +106,10 @@ class _Room:
         self.free += reversed(slots)
 
 
-def place(
-    part: Part, needs: Needs, durations: Sequence[Sequence[int]], pool_map: int | None = None
-) -> Schedule:
-    """Run groups through the chip; `durations` has the ticks of each thread of each group.
-
-    LaunchError for a group that no subslice or pool can hold.
-    """
+@lru_cache(maxsize=256)
+def capacity(part: Part, needs: Needs, pool_map: int | None = None) -> tuple[Occupancy, ...]:
+    """How many groups each subslice or pool holds; LaunchError for a group that none can hold."""
     found = pools(part, pool_map)
-    rooms = [_Room(pool, needs) for pool in found]
     held = tuple(
         occupancy(
             pool,
@@ -133,6 +129,19 @@ def place(
             f" {needs.slm_bytes} bytes of shared local memory; the largest has {most} threads"
             f" and {_SLM_BYTES} bytes"
         )
+    return held
+
+
+def place(
+    part: Part, needs: Needs, durations: Sequence[Sequence[int]], pool_map: int | None = None
+) -> Schedule:
+    """Run groups through the chip; `durations` has the ticks of each thread of each group.
+
+    LaunchError for a group that no subslice or pool can hold.
+    """
+    found = pools(part, pool_map)
+    rooms = [_Room(pool, needs) for pool in found]
+    held = capacity(part, needs, pool_map)
     running: list[tuple[int, int, Placement]] = []
     placements = []
     now = 0

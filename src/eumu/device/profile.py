@@ -10,8 +10,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.device.chip import Conflicts
+from eumu.device.chip import Conflicts, Part
 from eumu.device.chip.l3 import LINE, Cache
+from eumu.device.dispatch import Needs, Schedule, place
+from eumu.errors import LaunchError
 from eumu.exec.grid import Grid
 from eumu.exec.observe import Observer
 from eumu.exec.state import instruction_text
@@ -102,6 +104,12 @@ class Profile(Observer):
     def lane_utilisation(self) -> float:
         """Lanes that worked, of those that could have."""
         return self.lanes / self.lane_slots if self.lane_slots else 0.0
+
+    def schedule(self, part: Part) -> Schedule:
+        """Where the groups of the launch would be on a part, by the launch's thread pools."""
+        if self.grid is None:
+            raise LaunchError("nothing has run with this profile attached")
+        return place(part, Needs.of(self.grid), self.durations, self.grid.pool_map)
 
     @property
     def durations(self) -> list[list[int]]:

@@ -96,7 +96,8 @@ class Grid:
 
     Lane k of thread t is work item t*width+k of the group, x fastest; the last thread of a group
     has only the lanes that exist; with `masks`, each thread of a group has the lanes that are set.
-    `fuel` bounds the instructions that one thread may run.
+    `fuel` bounds the instructions that one thread may run.  `pool_map` says which execution units
+    are in which thread pool, None that there are none; it changes where groups run, no result.
     """
 
     function: Function
@@ -111,6 +112,7 @@ class Grid:
     seed: int = 0
     state: StatePointers | None = None
     masks: tuple[int, ...] | None = None
+    pool_map: int | None = None
 
     @property
     def most_threads(self) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from eumu.device.chip import Occupancy
 from eumu.device.commands import (
     CommandError,
     MediaJob,
@@ -23,6 +24,7 @@ from eumu.device.commands import (
     WalkerJob,
 )
 from eumu.device.commands.jobs import Bases
+from eumu.device.dispatch import Needs, capacity
 from eumu.device.memory import Memory
 from eumu.device.state.fields import StateError
 from eumu.device.state.sampler import BindingTableState
@@ -45,7 +47,10 @@ _ENTRIES: Final = 240
 
 @dataclass(slots=True)
 class BatchReport:
-    """What a batch did: why it stopped, what the rules found, and the runs of its commands."""
+    """What a batch did: why it stopped, what the rules found, and the runs of its commands.
+
+    `occupancy` has, for each of `commands`, how many groups each subslice or pool could hold.
+    """
 
     stop: Stop
     findings: list[Diagnostic] = field(default_factory=list)
@@ -53,6 +58,7 @@ class BatchReport:
     groups: int = 0
     instructions: int = 0
     commands: list[str] = field(default_factory=list)
+    occupancy: list[tuple[Occupancy, ...]] = field(default_factory=list)
 
 
 class CommandQueue:
@@ -99,11 +105,14 @@ class CommandQueue:
     def _dispatch(self, job: WalkerJob | MediaJob) -> bool:
         name = job.command if isinstance(job, MediaJob) else "GPGPU_WALKER"
         self._report.commands.append(name)
+        held: tuple[Occupancy, ...] = ()
         for grid in self._grids(job):
+            held = capacity(self.device.part, Needs.of(grid), grid.pool_map)
             stats, _ = self.device.run(grid)
             self._report.instructions += stats.instructions
             self._report.threads += stats.threads
             self._report.groups += stats.groups
+        self._report.occupancy.append(held)
         return True
 
     def _grids(self, job: WalkerJob | MediaJob) -> Iterator[Grid]:
@@ -171,6 +180,7 @@ class CommandQueue:
             fuel=DEFAULT_FUEL["interp"],
             state=_pointers(job),
             masks=masks,
+            pool_map=job.pool_map,
         )
 
     def _function(self, address: int, simd: int, payload: int) -> Function:

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from eumu.device import Memory
+from eumu.device import Memory, chip
 from eumu.device.functions import SharedFunctions
 from eumu.errors import ArgumentError, LaunchError, ToolMissing, Unsupported
 from eumu.exec.grid import Grid, RunStats
@@ -57,7 +57,8 @@ class Device:
     vanish, as on hardware.  With `check` every launch looks for uses of undefined values, slower,
     and lists them in `Report.findings`.  `sink` gets what kernels print (standard output by
     default).  `progress` is called during a launch with the groups that are done and all groups,
-    from any thread.
+    from any thread.  `part` is the product ("bxt-2x6", …), by default the platform's largest;
+    `pools` is the map of its thread pools (MEDIA_POOL_STATE), None for legacy mode.
 
     >>> dev = Device("pvc", engine="interp")
     >>> dev.array([1.0, 2.0]).numpy()
@@ -74,8 +75,12 @@ class Device:
         strict_bounds: bool = True,
         sink: Callable[[str], object] | None = None,
         progress: Callable[[int, int], object] | None = None,
+        part: str | None = None,
+        pools: int | None = None,
     ) -> None:
         self.platform = platform(name)
+        self.part = chip.part(part or self.platform)
+        self.pools = pools
         self.check = check
         self.strict_bounds = strict_bounds
         self.memory = Memory(memory_bytes, sink)
@@ -98,6 +103,19 @@ class Device:
     def engine(self) -> str:
         """The name of the engine that runs kernels first."""
         return self._engine
+
+    @property
+    def pools(self) -> int | None:
+        """The pool map that launches from now on have; None is legacy mode.
+
+        LaunchError for a map that the part cannot have.  Results do not depend on it.
+        """
+        return self._pools
+
+    @pools.setter
+    def pools(self, pool_map: int | None) -> None:
+        chip.pools(self.part, pool_map)
+        self._pools = pool_map
 
     @property
     def observer(self) -> Observer | None:
@@ -142,7 +160,9 @@ class Device:
         if self.suspended is not None:
             raise LaunchError("a stopped launch is on this device already")
         function = kernel.function(self.platform)
-        held, printed = read_checkpoint(path, self.memory, self.platform, kernel, function)
+        held, printed = read_checkpoint(
+            path, self.memory, self.platform, self.part, kernel, function
+        )
         arrays = {}
         image = held.image.start if held.image else None
         for allocation in self.memory.live:
@@ -163,7 +183,7 @@ class Device:
     def _preempted_run(self, grid: Grid, snapshot: Snapshot | None) -> tuple[RunStats, str]:
         """Run on the interpreter, until preemption if that is wanted."""
         if self._preempt_after is not None:
-            resident = residents_of(self.platform, grid).groups
+            resident = residents_of(self.part, grid).groups
             self.memory.preemption = Preemption(resident, self._preempt_after)
         engine: Any = self._get("interp")
         try:

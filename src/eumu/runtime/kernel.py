@@ -220,7 +220,7 @@ class Kernel:
         addresses, printed = self._buffers(device, self.program.image(device), stack)
         given = argument_key(values)
         # What a grid is made of; the same again is the same grid.
-        modes = device.strict_bounds, device.check, fuel, seed, level
+        modes = device.strict_bounds, device.check, device.pools, fuel, seed, level
         key = given and (given, sizes, addresses, *modes)
         grid = self._grids.get(
             device, key, lambda: self._grid(device, sizes, values, addresses, fuel, seed, level)
@@ -274,6 +274,7 @@ class Kernel:
             fuel=fuel,
             seed=seed,
             state=tables.pointers if tables else None,
+            pool_map=device.pools,
         )
         if function.thread_space:
             check_thread_space(grid)
@@ -321,7 +322,7 @@ class Kernel:
         snapshot: Snapshot,
     ) -> Report:
         """Leave a stopped launch with the device."""
-        residents = residents_of(device.platform, grid)
+        residents = residents_of(device.part, grid)
         held = Suspended.of(device.memory, self, grid, residents, snapshot)
         held.printed, held.stack = printed, stack.pop_all()
         device.suspended = held

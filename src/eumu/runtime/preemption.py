@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from eumu.device import Memory
-from eumu.device.chip import part
+from eumu.device.chip import Part
 from eumu.device.context import Residents, context_bytes, load, save
 from eumu.device.dispatch import Needs
 from eumu.device.memory import Allocation
@@ -33,7 +33,7 @@ from eumu.platforms import Platform
 
 __all__ = ["Suspended", "plain_name", "read_checkpoint", "residents_of", "write_checkpoint"]
 
-VERSION: Final = 1
+VERSION: Final = 2
 _NAME: Final = "the context image"
 
 
@@ -75,9 +75,9 @@ class Suspended:
         self.stack.close()
 
 
-def residents_of(platform: Platform, grid: Grid) -> Residents:
-    """Where groups of a grid are on the platform's part."""
-    return Residents.of(part(platform), Needs.of(grid))
+def residents_of(part: Part, grid: Grid) -> Residents:
+    """Where groups of a grid are on a part."""
+    return Residents.of(part, Needs.of(grid), grid.pool_map)
 
 
 def code_hash(function: Function) -> str:
@@ -121,11 +121,17 @@ def _grid_words(grid: Grid) -> dict[str, Any]:
         "symbols": grid.symbols,
         "fuel": grid.fuel,
         "seed": grid.seed,
+        "pool_map": grid.pool_map,
     }
 
 
 def read_checkpoint(
-    path: str | Path, memory: Memory, platform: Platform, kernel: Any, function: Function
+    path: str | Path,
+    memory: Memory,
+    platform: Platform,
+    part: Part,
+    kernel: Any,
+    function: Function,
 ) -> tuple[Suspended, int | None]:
     """Fill an empty device's memory; the stopped launch, and the address of its printf buffer.
 
@@ -151,7 +157,7 @@ def read_checkpoint(
         if isinstance(error, LaunchError):
             raise
         raise LaunchError(f"{path} is no checkpoint of eumu: {error}") from None
-    residents = residents_of(platform, grid)
+    residents = residents_of(part, grid)
     held = Suspended(kernel, grid, residents, manifest["first"], manifest["instructions"], image)
     return held, manifest["printed"]
 
@@ -201,4 +207,5 @@ def _grid_of(words: dict[str, Any], function: Function) -> Grid:
         symbols=words["symbols"],
         fuel=words["fuel"],
         seed=words["seed"],
+        pool_map=words["pool_map"],
     )

@@ -218,6 +218,7 @@ class _Writer:
         state = self.grid.state
         bindless = state.bindless_surface_state_base if state is not None else None
         batch = [
+            *_pools(self.grid.pool_map),
             render.PipelineSelect(mask_bits=3, pipeline_selection=render.PipelineSelection.GPGPU),
             render.StateBaseAddress(
                 **_base("surface_state", surface_base),
@@ -271,6 +272,13 @@ def _curbe(at: int, size: int) -> list[gpgpu.MediaCurbeLoad]:
     return [gpgpu.MediaCurbeLoad(curbe_total_data_length=size, curbe_data_start_address=at)]
 
 
+def _pools(pool_map: int | None) -> list[gpgpu.MediaPoolState]:
+    """Nothing in legacy mode, the default."""
+    if pool_map is None:
+        return []
+    return [gpgpu.MediaPoolState(pool_enable=True, pool_map=pool_map)]
+
+
 def _base(name: str, address: int | None) -> dict[str, Any]:
     if address is None:
         return {}
@@ -318,6 +326,7 @@ def grid_of_walker(device: Device, bus: MemoryBus, job: WalkerJob) -> Grid:
         state=_pointers(job, pattern),
         slm_bytes=job.slm_bytes,
         scratch_bytes=per_thread if base else 0,
+        pool_map=job.pool_map,
     )
 
 

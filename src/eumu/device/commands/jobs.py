@@ -31,7 +31,8 @@ class WalkerJob:
     `kernel` is the address of the code.  Groups go from `first` to `last` (exclusive), x fastest;
     each has `threads` threads of `simd` lanes.  `cross_thread` is the same for all threads,
     `per_thread` has one string for each thread of a group.  `right_mask` and `bottom_mask` are the
-    lanes of the last thread in a row and of the last row.  `scratch` is address and bytes a thread.
+    lanes of the last thread in a row and of the last row.  `scratch` is address and bytes a thread,
+    `pool_map` the thread pools of MEDIA_POOL_STATE, None in legacy mode.
     """
 
     kernel: int
@@ -46,6 +47,7 @@ class WalkerJob:
     cross_thread: bytes = field(repr=False)
     per_thread: tuple[bytes, ...] = field(repr=False)
     scratch: tuple[int, int] = (0, 0)
+    pool_map: int | None = None
 
     @property
     def threads(self) -> int:
@@ -107,3 +109,4 @@ class MediaJob:
     threads: tuple[MediaThread, ...]
     after: tuple[tuple[int, ...], ...]
     scratch: tuple[int, int] = (0, 0)
+    pool_map: int | None = None

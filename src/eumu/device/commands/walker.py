@@ -31,6 +31,7 @@ class _State(Protocol):
     vfe: MediaVfeState | None
     curbe: bytes
     descriptors: bytes
+    pool_map: int | None
 
 
 def _wrong(placed: Placed, what: str, field: str = "order") -> CommandError:
@@ -108,6 +109,7 @@ def walker_job(bus: Bus, state: _State, placed: Placed) -> WalkerJob:
         cross_thread=cross,
         per_thread=pieces,
         scratch=_scratch(state),
+        pool_map=state.pool_map,
     )
 
 
@@ -169,8 +171,16 @@ def media_job(bus: Bus, state: _State, placed: Placed) -> MediaJob:
         deltas = Deltas.of(state.vfe, command.scoreboard_mask)
         after = dependencies(places, deltas)
     kernel = state.bases.instruction + descriptor.kernel_start_pointer
-    title = placed.title
-    return MediaJob(title, kernel, descriptor, state.bases, threads, after, _scratch(state))
+    return MediaJob(
+        placed.title,
+        kernel,
+        descriptor,
+        state.bases,
+        threads,
+        after,
+        _scratch(state),
+        state.pool_map,
+    )
 
 
 def _media_curbe(state: _State, placed: Placed, descriptor: InterfaceDescriptorData) -> bytes:
