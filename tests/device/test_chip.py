@@ -14,6 +14,7 @@ from eumu.device.chip import (
     Conflicts,
     ContextImage,
     Gateway,
+    Kind,
     allocation,
     allocations,
     control_register,
@@ -145,7 +146,7 @@ def test_g4_threads_must_agree_on_the_count() -> None:
 
 def test_g4_not_with_linked_barriers() -> None:
     gateway = Gateway()
-    number = gateway.allocate(2, linked=True)
+    number = gateway.allocate(2, Kind.LINKED)
     with pytest.raises(LaunchError, match="linked"):
         gateway.message(0, with_count(number, 2))
 

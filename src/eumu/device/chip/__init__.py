@@ -1,7 +1,7 @@
 """The machine around the threads: which units a part has, where groups go, what caches hold."""
 
 from eumu.device.chip.context_image import ContextImage
-from eumu.device.chip.gateway import Barrier, Gateway
+from eumu.device.chip.gateway import Barrier, Gateway, Gateways, Kind
 from eumu.device.chip.l3 import Allocation, allocation, allocations, control_register
 from eumu.device.chip.parts import Part, part
 from eumu.device.chip.pools import Occupancy, Pool, occupancy, pool_map, pools
@@ -13,6 +13,8 @@ __all__ = [
     "Conflicts",
     "ContextImage",
     "Gateway",
+    "Gateways",
+    "Kind",
     "Occupancy",
     "Part",
     "Pool",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from eumu.device.chip.gateway import Kind, clash
 from eumu.device.commands import gpgpu, media, mi, render
 from eumu.device.commands.batch import Placed
 from eumu.device.commands.packet import Command
@@ -83,7 +84,7 @@ class Watch:
     busy: bool = False
     media_barriers: bool = False
     old_state: bool = False
-    barriers: set[str] = field(default_factory=set)  # kinds since the last stall
+    barriers: set[Kind] = field(default_factory=set)  # since the last stall
 
     def before(self, placed: Placed, *, arbitration: bool) -> None:
         """A command that is about to run."""
@@ -110,10 +111,10 @@ class Watch:
         """Threads of that descriptor start."""
         is_media = isinstance(placed.packet.command, _MEDIA)
         if descriptor.global_barrier_enable:
-            self.barriers.add("global")
+            self.barriers.add(Kind.GLOBAL)
         if descriptor.barrier_enable:
-            self.barriers.add("linked" if pooled else "local")
-        if {"global", "linked"} <= self.barriers:
+            self.barriers.add(Kind.LINKED if pooled else Kind.LOCAL)
+        if clash(self.barriers):  # the public layout has no dispatch policy: it is Legacy
             self._report("global-with-linked", placed)
         if is_media and (descriptor.barrier_enable or descriptor.global_barrier_enable):
             self.media_barriers = True

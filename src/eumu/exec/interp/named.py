@@ -6,25 +6,11 @@ A thread that signals as a consumer gets a notice when the barrier opens; waitin
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from eumu.exec import named
-from eumu.exec.named import BOTH, CONSUMER, MOST, PAIRS, PRODUCER, Signal
-
-
-@dataclass(slots=True)
-class _Open:
-    """A barrier that some threads have come to."""
-
-    producers: int
-    consumers: int
-    come_producers: list[int] = field(default_factory=list)
-    come_consumers: list[int] = field(default_factory=list)
-
-    @property
-    def expected(self) -> tuple[int, int]:
-        return self.producers, self.consumers
+from eumu.exec.gateway import BarrierState, Surplus
+from eumu.exec.named import BOTH, CONSUMER, MOST, PAIRS, Signal
 
 
 class NamedBarriers:
@@ -32,7 +18,7 @@ class NamedBarriers:
 
     def __init__(self, threads_per_group: int) -> None:
         self._per_group = threads_per_group
-        self._open: dict[tuple[int, int], _Open] = {}
+        self._open: dict[tuple[int, int], BarrierState] = {}  # that some have come to
         self._notices: set[tuple[int, int]] = set()
 
     def start(self) -> None:
@@ -52,7 +38,7 @@ class NamedBarriers:
 
     def load(self, found: dict[str, list[list[Any]]]) -> None:
         """Take up what `export` gave."""
-        self._open = {(g, b): _Open(*rest) for g, b, *rest in found["open"]}
+        self._open = {(g, b): BarrierState(*rest) for g, b, *rest in found["open"]}
         self._notices = {(thread, barrier) for thread, barrier in found["notices"]}
 
     def signal(self, thread: int, barrier: int, signal: Signal) -> str:
@@ -62,18 +48,16 @@ class NamedBarriers:
         if signal.role > CONSUMER:
             return named.no_role(signal.role)
         key = thread // self._per_group, barrier
-        expected = _Open(signal.producers, signal.consumers)
-        now = self._open.setdefault(key, expected)
-        if now.expected != expected.expected:
-            return named.other_counts(barrier, now.expected, expected.expected)
-        if signal.role != CONSUMER:
-            now.come_producers.append(thread)
-        if signal.role != PRODUCER:
-            now.come_consumers.append(thread)
-        if len(now.come_producers) > now.producers or len(now.come_consumers) > now.consumers:
+        said = signal.producers, signal.consumers
+        now = self._open.setdefault(key, BarrierState(*said))
+        if now.expected != said:
+            return named.other_counts(barrier, now.expected, said)
+        try:
+            told = now.arrive(thread, signal.role)
+        except Surplus:
             return named.too_many(barrier, now.expected)
-        if (len(now.come_producers), len(now.come_consumers)) == (now.producers, now.consumers):
-            self._notices |= {(consumer, barrier) for consumer in now.come_consumers}
+        if told is not None:
+            self._notices |= {(consumer, barrier) for consumer in told}
             del self._open[key]
         return ""
 
