@@ -169,8 +169,10 @@ def player() -> Kernel:
 
     Argument 0 has the steps, argument 1 gets the number of the last step that each thread saw.
     """
-    blocks = ["entry", "loop", "mine", "signal", "signalled", "wait", "waited", "meet", "next", "done"]
-    k = Kernel(*blocks)
+    k = Kernel(
+        *("entry", "loop", "mine", "signal", "signalled"),
+        *("wait", "waited", "meet", "next", "done"),
+    )
     b = k.b
     for name in ("STEP", *"ABCDEF"):
         k.root(name, 64)
