@@ -35,8 +35,8 @@ URB_SURFACE: Final = 0x3_0000
 SLM_POINTER_BIT: Final = 0x1000_0000
 
 # Functions have addresses of their own, where no data lies.  Compiled code keeps 32 bits of them,
-# which must be enough to tell them apart and must not be 0.
-FUNCTION_BASE: Final = 0x0000_C0DE_0000_0000
+# which must be enough to tell them apart, and from offsets in code.
+FUNCTION_BASE: Final = 0x0000_C0DE_C0DE_0000
 _FUNCTION_BYTES: Final = 64
 
 

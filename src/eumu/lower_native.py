@@ -6,15 +6,17 @@ the lowest waiting block runs next.  Blocks are in the order of addresses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from eumu.errors import BuildError, Diagnostic, Source, Span, Unsupported
 from eumu.ir import Block, Function, Input, Region, Value
 from eumu.ir.passes.modes import fold_modes
 from eumu.ir.verify import check
+from eumu.isa.gen9.jumps import PLACES
 from eumu.isa.gen9.machine import Machine
-from eumu.isa.gen9.operands import Constant, Destination, Options, Register, Target
+from eumu.isa.gen9.operands import Constant, Destination, Execution, Options, Register, Target
+from eumu.isa.gen9.operands import Source as Operand
 from eumu.isa.gen9.thread import ACCUMULATOR_DISABLE
 from eumu.native.program import Instruction, Program
 from eumu.native.text import print_instruction
@@ -24,6 +26,8 @@ from eumu.zebin.program import Relocation, RelocationType
 
 _CR0: Final = 0x80
 _PADDING: Final = "illegal"
+_CALLS: Final = frozenset({"call", "calla"})
+_BRANCHES: Final = frozenset({"brd", "brc"})
 _FFTID: Final = 20  # the byte of r0.5, whose low bits are the number of the hardware thread
 
 
@@ -34,22 +38,30 @@ def lower(
     *,
     entry: int = 0,
     relocations: Iterable[Relocation] = (),
+    functions: Mapping[int, int] | None = None,
 ) -> Function:
     """The IR of native code that runs with `simd_width` channels from byte `entry` on.
 
     The registers hold `payload` bytes of the thread payload at the start.  Immediates that
-    `relocations` patch are addresses of symbols.  Raises `BuildError` for branches to where no
-    instruction is and operands outside their register file, and `Unsupported` with the place of
-    what is not modelled.
+    `relocations` patch are addresses of symbols.  `functions` are the addresses of those that are
+    called through registers, and where in the code they begin.
+
+    Raises `BuildError` for branches to where no instruction is and operands outside their register
+    file, and `Unsupported` with the place of what is not modelled.
     """
-    function = fold_modes(_Lowering(program, simd_width, relocations).run(payload, entry))
+    lowering = _Lowering(program, simd_width, relocations, functions or {})
+    function = fold_modes(lowering.run(payload, entry))
     check(function, folded=True)
     return function
 
 
 class _Lowering(Machine):
     def __init__(
-        self, program: Program, simd_width: int, relocations: Iterable[Relocation]
+        self,
+        program: Program,
+        simd_width: int,
+        relocations: Iterable[Relocation],
+        functions: Mapping[int, int],
     ) -> None:
         platform: Platform = program.platform
         super().__init__(Function(program.name, simd_width, platform.grf_bytes), platform)
@@ -59,6 +71,10 @@ class _Lowering(Machine):
         self._places: dict[int, int] = {}  # offset of an instruction -> block
         self._patches = {r.offset: r for r in relocations}
         self._at = 0  # the instruction, as an index of the code
+        self._own_block = self._total = 0  # the instruction's block; how many the code has
+        self._annexed: list[tuple[str, Callable[[], None], tuple[int, int, Execution]]] = []
+        self.functions = [(address & 0xFFFF_FFFF, place) for address, place in functions.items()]
+        self.goes_far = self._goes_far()
         self._text = "".join(f"{_line(i)}\n" for i in self._code)
         self.may_disable_accumulator = any(map(_may_disable, self._code))
 
@@ -90,17 +106,68 @@ class _Lowering(Machine):
 
     def _leaders(self, entry: int) -> None:
         """Number the blocks: where branches lead, and behind what ends a block."""
-        starts = {0, self._index_of(entry, None)}
+        starts = {0, self._index_of(entry, None), len(self._code)}
+        starts |= {self._index_of(place, None) for _, place in self.functions}
+        if self._leads_anywhere():
+            starts |= set(range(len(self._code)))
         for k, instruction in enumerate(self._code):
             span = self._span_of(k)
             for target in _targets(instruction):
                 starts.add(self._index_of(target.offset, span))
             if _ends_block(instruction):
                 starts.add(k + 1)
-        before = 1 if entry else 0
-        for number, k in enumerate(sorted(starts)):
-            offset = self._code[k].offset if k < len(self._code) else self._end
-            self._places[offset] = number + before
+        number, last = (1 if entry else 0), None
+        for k in sorted(starts):
+            number += 0 if last is None else 1 + self._kept_behind(k - 1)
+            self._places[self._code[k].offset if k < len(self._code) else self._end] = number
+            last = k
+        self._total = number + 1
+
+    def _leads_anywhere(self) -> bool:
+        """Whether an instruction may lead to any other."""
+        codes = enumerate(self._code)
+        return any(_is_far(i) and len(self._places_of(k)) == len(self._code) for k, i in codes)
+
+    def _kept_behind(self, k: int) -> int:
+        """How many blocks an instruction needs behind its own."""
+        instruction = self._code[k]
+        if not _is_far(instruction):
+            return 0
+        if instruction.opcode.mnemonic == "jmpi":
+            return 3 if self.goes_far else 1
+        if instruction.opcode.mnemonic == "ret":
+            return PLACES + len(self._places_of(k)) if self.goes_far else 0
+        return 0 if instruction.opcode.mnemonic in _CALLS else PLACES + len(self._code)
+
+    def _places_of(self, k: int) -> Sequence[int]:
+        mnemonic = self._code[k].opcode.mnemonic
+        if mnemonic == "jmpi" and (table := self._table_behind(k)):
+            return table
+        if (self.functions and mnemonic not in _BRANCHES) or (
+            mnemonic == "ret" and not self.goes_far
+        ):
+            return ()
+        return [i.offset for i in self._code]
+
+    def _table_behind(self, k: int) -> list[int]:
+        """The offsets of the jumps right behind an instruction; one alone is no table."""
+        table = []
+        for instruction in self._code[k + 1 :]:
+            if instruction.opcode.mnemonic != "jmpi" or _is_far(instruction):
+                break
+            table.append(instruction.offset)
+        return table if len(table) > 1 else []
+
+    def _goes_far(self) -> bool:
+        """Whether code jumps to addresses, other than into tables, or returns by hand."""
+        names = {i.opcode.mnemonic for i in self._code}
+        if "ret" in names and not names & _CALLS and not self.functions:
+            return True
+        far = [k for k, i in enumerate(self._code) if _is_far(i)]
+        jumps = [k for k in far if self._code[k].opcode.mnemonic == "jmpi"]
+        return any(self._code[k].opcode.mnemonic in _CALLS for k in far) or any(
+            self.functions or not self._table_behind(k) for k in jumps
+        )
 
     @property
     def _end(self) -> int:
@@ -121,51 +188,65 @@ class _Lowering(Machine):
     def next_block(self) -> int:
         return self._places[self.next_offset]
 
+    def places(self) -> Sequence[int]:
+        return self._places_of(self._at)
+
     def loop_end(self, offset: int) -> int | None:
         at = self._index.get(offset)
         if at is None or self._code[at].opcode.mnemonic != "while":
             return None
         return self._code[at].offset + self._code[at].size
 
-    def table_of_jumps(self) -> list[tuple[int, int]]:
-        found = []
-        for instruction in self._code[self._at + 1 :]:
-            target = instruction.operand("target")
-            if instruction.opcode.mnemonic != "jmpi" or not isinstance(target, Target):
-                break
-            found.append((instruction.offset - self.next_offset, target.offset))
-        return found
-
     def _open(self, label: str) -> None:
         self.block = Block(label)
         self.function.blocks.append(self.block)
 
+    def behind(self, number: int) -> int:
+        return self._own_block + 1 + number
+
+    def open_behind(self, label: str) -> None:
+        self._open(label)
+        self.execute(self.execution)
+
+    def annex(self, label: str, body: Callable[[], None]) -> int:
+        state = self._at, self.inst, self.execution
+        self._annexed.append((label, body, state))
+        return self._total + len(self._annexed) - 1
+
     def _finish(self) -> None:
-        """Code that runs off its end is an illegal instruction there."""
-        if self._end in self._places or self.block is None or self.block.end is None:
-            if self.block is not None and self.block.end is None:
-                self._places.setdefault(self._end, len(self.function.blocks))
-                self.terminate("jump", (), (len(self.function.blocks),))
-            self._open("end")
-            self.terminate("trap", (), (), reason="the code ends without an end of thread")
+        """Code that runs off its end is an illegal instruction there; then the annexed blocks."""
+        if self.block is not None and self.block.end is None:
+            self.terminate("jump", (), (self._places[self._end],))
+        self._open("end")
+        self.terminate("trap", (), (), reason="the code ends without an end of thread")
+        for label, body, (at, inst, execution) in self._annexed:  # grows meanwhile
+            self._open(label)
+            self._turn_to(at)
+            self.inst = inst
+            self.execute(execution)
+            body()
 
     # ---- instructions
 
     def begin_at(self, k: int) -> None:
         """Turn to an instruction."""
+        self._turn_to(k)
+        self.inst = len(self.function.spans)
+        self.function.spans.append(self.span)
+        self.function.texts.append(_line(self._code[k]))
+
+    def _turn_to(self, k: int) -> None:
         instruction = self._code[k]
         self._at, self.offset = k, instruction.offset
         self.next_offset = instruction.offset + instruction.size
         self.span = self._span_of(k)
-        self.inst = len(self.function.spans)
-        self.function.spans.append(self.span)
-        self.function.texts.append(_line(instruction))
 
     def _instruction(self, k: int, instruction: Instruction) -> None:
         if instruction.offset in self._places:
             if self.block is not None and self.block.end is None:
                 self.terminate("jump", (), (self._places[instruction.offset],))
             self._open(f"L{instruction.offset}")
+        self._own_block = len(self.function.blocks) - 1
         self.begin_at(k)
         self._align16_channel = 0
         pairs = zip(instruction.opcode.fields, instruction.operands, strict=True)
@@ -221,11 +302,23 @@ def _line(instruction: Instruction) -> str:
 
 
 def _without_padding(code: Sequence[Instruction]) -> list[Instruction]:
-    """The code, of the illegal instructions at its end only the first."""
-    last = len(code)
-    while last > 1 and all(i.opcode.mnemonic == _PADDING for i in code[last - 2 : last]):
-        last -= 1
-    return list(code[:last])
+    """The code, of illegal instructions in a row only the first."""
+    kept: list[Instruction] = []
+    for instruction in code:
+        if (
+            instruction.opcode.mnemonic != _PADDING
+            or not kept
+            or kept[-1].opcode.mnemonic != _PADDING
+        ):
+            kept.append(instruction)
+    return kept
+
+
+def _is_far(instruction: Instruction) -> bool:
+    """Whether a register says where an instruction leads."""
+    return instruction.opcode.mnemonic == "ret" or any(
+        isinstance(instruction.operand(name), Operand) for name in ("target", "jip")
+    )
 
 
 def _targets(instruction: Instruction) -> Iterator[Target]:

@@ -181,7 +181,7 @@ def _from_elf(data: bytes, name: str, target: Platform | None) -> Program:
         functions = sorted(elf.functions_of(kernel.name), key=lambda f: f.owner != "")
         translate = _translator(name, kernel, functions)
         info = _with_thread_data(kernel.info, program.platform)
-        native = _native_translator(name, kernel, info)
+        native = _native_translator(elf, kernel, info)
         program.add(Kernel(program, info, parameters(info), translate, translate_native=native))
     return program
 
@@ -207,18 +207,23 @@ def _translator(
 
 
 def _native_translator(
-    program: str, kernel: zebin.Kernel, info: KernelInfo
+    elf: zebin.Zebin, kernel: zebin.Kernel, info: KernelInfo
 ) -> Callable[[Platform], Function]:
     def translate(target: Platform) -> Function:
-        from eumu import native
         from eumu.lower_native import lower
+        from eumu.runtime.linking import link
 
         if target.generation != "gen9":
             raise Unsupported(f"level 'native' on {target}: eumu runs the native code of Gen9")
-        _check_defined(program, kernel)
-        code = native.decode(kernel.text, target, kernel.name)
+        _check_defined(elf.name, kernel)
+        linked = link(elf, kernel, target)
         size, width = payload_bytes(info, target), info.execution_env.simd_size
-        return lower(code, width, size, entry=kernel.entry, relocations=kernel.relocations)
+        return lower(
+            *(linked.code, width, size),
+            entry=kernel.entry,
+            relocations=linked.relocations,
+            functions=linked.functions,
+        )
 
     return translate
 

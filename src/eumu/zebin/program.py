@@ -36,6 +36,7 @@ __all__ = [
     "DataSection",
     "Function",
     "Kernel",
+    "Library",
     "Relocation",
     "RelocationType",
     "Symbol",
@@ -154,6 +155,14 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
+class Library:
+    """The native code of the functions that all kernels may call; `Function.offset` is in it."""
+
+    text: bytes = field(repr=False)
+    relocations: tuple[Relocation, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """What the compiler's notes say of the device and of itself; None is not recorded.
 
@@ -184,6 +193,7 @@ class Zebin:
     global_host_access_table: tuple[HostAccess, ...] = ()
     build_options: str = ""
     spirv: bytes = field(default=b"", repr=False)
+    library: Library | None = None
 
     def symbol(self, name: str) -> Symbol | None:
         """What `faddr name` means: the global symbol of that name, or else the first local one."""

@@ -19,6 +19,7 @@ from eumu.zebin.program import (
     DataSection,
     Function,
     Kernel,
+    Library,
     Relocation,
     RelocationType,
     Symbol,
@@ -78,6 +79,7 @@ class _Reading:
             global_host_access_table=info.global_host_access_table,
             build_options=self._build_options(),
             spirv=next((s.data for s in self.file.of_type(Type.SPIRV)), b""),
+            library=self._library(),
         )
 
     def _info(self) -> ZeInfo:
@@ -164,6 +166,10 @@ class _Reading:
         return tuple(found)
 
     # Kernels and functions.
+
+    def _library(self) -> Library | None:
+        text = self.texts.get(SHARED_CODE)
+        return Library(text.data, self.relocations.get(text.index, ())) if text else None
 
     def _code(self, info: ZeInfo) -> tuple[tuple[Kernel, ...], tuple[Function, ...]]:
         infos = {k.name: k for k in info.kernels}

@@ -23,7 +23,7 @@ from eumu.isa.gen9.kinds.flow import (
 )
 from eumu.isa.gen9.kinds.source import SCALAR, ImplicitSourceKind
 from eumu.isa.gen9.machine import Machine
-from eumu.isa.gen9.operands import Execution, Options, Region, Target
+from eumu.isa.gen9.operands import Execution, Options, Region, Source, Target
 from eumu.isa.gen9.registers import IP
 from eumu.isa.gen9.registry import opcode
 from eumu.isa.messages import gateway
@@ -77,11 +77,16 @@ Link = Annotated[Any, LinkKind()]
 
 
 class _ReturnKind(ImplicitSourceKind):
+    """The body gets the operand itself."""
+
     def encode(self, operand: Any, site: Any) -> int:
         return _NULL_DST | super().encode(operand, site)
 
+    def bind(self, operand: Any, builder: Machine) -> Any:
+        return operand
 
-ReturnAddress = Annotated[Value, _ReturnKind(SRC0, _PAIR, D)]
+
+ReturnAddress = Annotated[Source, _ReturnKind(SRC0, _PAIR, D)]
 Notification = Annotated[Value, NotificationKind()]
 WaitOpts = Annotated[Options, OptionsKind("AccWrEn", align16=True)]
 
@@ -95,7 +100,7 @@ def jmpi(b: Machine, exec: Hidden, target: JumpTarget, options: Opts) -> None:
 @opcode(0x21, "{exec.pred}brd {exec} {jip} {options}", flow=True)
 def brd(b: Machine, exec: Exec, jip: DivergeTarget, options: Opts) -> None:
     """Channels whose predicate holds wait at JIP; diverging."""
-    b.go(b.lanes(), b.fixed(jip))
+    b.branch(jip)
 
 
 @opcode(0x22, "{exec.pred}if{branch} {exec} {jip} {uip} {options}", flow=True)
@@ -107,7 +112,7 @@ def if_(b: Machine, exec: Exec, branch: Branch, jip: Jip, uip: Uip, options: Opt
 @opcode(0x23, "{exec.pred}brc {exec} {jip} {uip} {options}", flow=True)
 def brc(b: Machine, exec: Exec, jip: ConvergeTarget, uip: SecondUip, options: Opts) -> None:
     """Channels whose predicate holds wait at UIP; converging."""
-    b.go(b.lanes(), b.fixed(uip))
+    b.branch(jip if uip is None else uip, 1)
 
 
 @opcode(0x24, "{exec.pred}else{branch} {exec} {jip} {uip} {options}", flow=True)
@@ -148,19 +153,19 @@ def halt(b: Machine, exec: Exec, jip: Jip, uip: Uip, options: Opts) -> None:
 @opcode(0x2B, "{exec.pred}calla {exec} {dst} {target} {options}", flow=True)
 def calla(b: Machine, exec: Exec, dst: Link, target: AbsoluteTarget, options: Opts) -> None:
     """As call, to a distance from the start of the code."""
-    b.enter(dst, target)
+    b.enter(dst, target, 0)
 
 
 @opcode(0x2C, "{exec.pred}call {exec} {dst} {target} {options}", flow=True)
 def call(b: Machine, exec: Exec, dst: Link, target: CallTarget, options: Opts) -> None:
     """The thread goes on at target; dst takes the return address and the channels that call."""
-    b.enter(dst, target)
+    b.enter(dst, target, b.offset)
 
 
 @opcode(0x2D, "{exec.pred}ret {exec} {src0} {options}", flow=True)
 def ret(b: Machine, exec: Exec, src0: ReturnAddress, options: Opts) -> None:
     """Channels return to the address that a call put into src0."""
-    b.leave()
+    b.leave(src0)
 
 
 @opcode(0x2E, "{exec.pred}goto{branch} {exec} {jip} {uip} {options}", flow=True)

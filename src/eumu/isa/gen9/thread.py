@@ -64,6 +64,7 @@ class Thread(Meaning):
         super().__init__(function, platform)
         self.file = self._root("grf", RootKind.GRF, GRF_COUNT * GRF_BYTES)
         self.offset = self.next_offset = 0  # of the instruction, in bytes
+        self.execution = Execution(1)  # of the instruction
         self.flags_mask: Value | None = None  # what the predicate says
         self.span: Span | None = None
         self.dst_stride = 0  # bytes from channel to channel of the destination
@@ -97,6 +98,7 @@ class Thread(Meaning):
 
     def execute(self, operand: Execution) -> None:
         """Start an instruction: channels, mask, predicate."""
+        self.execution = operand
         self.begin(ExecSize(operand.size, operand.offset, operand.nomask))
         self.flags_mask = None
         if operand.predicate is not None:
