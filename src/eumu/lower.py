@@ -148,6 +148,13 @@ class _Lowering(Meaning):
         self._open(f"shared_{self.inst}")
         self.begin(self.exec)
 
+    def go_on(self, name: str) -> int:
+        place = self.next_block()
+        self.terminate("jump", (), (place,))
+        self._open(f"{name}_{self.inst}")
+        self.begin(self.exec)
+        return place
+
     def wide_root(self, name: str, size: int) -> Root:
         known = self.function.roots.get(name)
         return known if known is not None else self._add(name, RootKind.ARF, size)

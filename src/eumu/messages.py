@@ -19,6 +19,7 @@ __all__ = [
     "FlushStateCaches",
     "SamplerMessage",
     "StateInfo",
+    "ThreadEvent",
     "TypedAtomic",
     "TypedRead",
     "TypedStatus",
@@ -153,6 +154,17 @@ class TypedStatus:
 @dataclass(frozen=True, slots=True)
 class StateInfo:
     """Arguments: surface.  Results: eight `ud` of facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadEvent:
+    """Argument of `signal` and `monitor`: the number of the event; of `forget`: 0.  No results.
+
+    Arguments of `wait`: a time, whether an event is monitored.  Results: whether it is over, and
+    its answer.
+    """
+
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)

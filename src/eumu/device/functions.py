@@ -1,4 +1,4 @@
-"""The shared functions that answer messages: sampler, typed accesses, blocks, cache flushes.
+"""The shared functions that answer messages: sampler, typed accesses, blocks, events, flushes.
 
 States are reached as on hardware: a surface by its binding-table index, through the table at
 Surface State Base + Binding Table Pointer; a sampler by its index in the table at Dynamic State
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.addresses import BTI_BINDLESS, SURFACE_STATE_BASE
+from eumu.device.events import Events
 from eumu.device.memory import Memory
 from eumu.device.sampler import compiled, unit
 from eumu.device.sampler.header import Header
@@ -35,6 +36,7 @@ from eumu.messages import (
     FlushStateCaches,
     SamplerMessage,
     StateInfo,
+    ThreadEvent,
     TypedAtomic,
     TypedRead,
     TypedStatus,
@@ -81,6 +83,7 @@ class SharedFunctions:
     def __init__(self, memory: Memory, state: StatePointers, caches: StateCaches) -> None:
         self._memory, self._state, self._caches = memory, state, caches
         self._textures: dict[int, tuple[Surface, Texture]] = {}
+        self._events = Events()
 
     # ---- messages
 
@@ -91,6 +94,8 @@ class SharedFunctions:
         if isinstance(record, FlushStateCaches):
             self._caches.invalidate()
             return []
+        if isinstance(record, ThreadEvent):
+            return self._events.answer(record.kind, threads, arguments)
         answer = _ANSWERS.get(type(record))
         if answer is None:
             raise InternalError(f"a message of type {type(record).__name__}")

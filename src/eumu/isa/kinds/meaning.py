@@ -200,6 +200,10 @@ class Meaning(Builder):
         """Both threads of a pair come here; the instruction goes on in a new block."""
         raise NotImplementedError
 
+    def go_on(self, name: str) -> int:
+        """The instruction goes on in a new block, whose number it is; it may come back to it."""
+        raise Unsupported("an instruction of several blocks where there is room for one")
+
     def wide_root(self, name: str, size: int) -> Root:
         """Bytes of the thread that are no variable, for what it shares with the other one."""
         raise NotImplementedError

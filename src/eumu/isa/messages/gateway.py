@@ -15,6 +15,7 @@ from typing import Final
 
 from eumu.ir import Op, Region, Root, RootKind, Value
 from eumu.isa.kinds import Meaning
+from eumu.isa.messages import events
 from eumu.isa.messages.request import Request, known_write
 from eumu.types import BOOL, UD
 
@@ -29,7 +30,11 @@ _STATE_BYTES: Final = 4 * 33
 
 def barrier(b: Meaning, request: Request) -> None:
     """The thread says that it has come, and goes on."""
-    if request.desc & FUNCTION != BARRIER:
+    function = request.desc & FUNCTION
+    if events.has_events(b, function):
+        events.send(b, request, function)
+        return
+    if function != BARRIER:
         raise request.unsupported("threads of a group exchange no messages")
     if _is_own(b, request):
         _once(b, request, named=False)
