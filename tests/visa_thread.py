@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from eumu.exec.grid import BufferSurface, Grid, Payload
 from eumu.exec.host import Engine
 from eumu.exec.observe import Observer
-from eumu.exec.snapshot import Preemption
 from eumu.ir import Builder, Function, Input, Region, Root, RootKind, Rounding, Space
 from eumu.ir.function import Op
 from eumu.isa.kinds.variables import Variable
@@ -94,7 +93,6 @@ class FlatHost:
 
     progress: Callable[[int, int], object] | None = None
     observer: Observer | None = None
-    preemption: Preemption | None = None
 
     def __init__(self, size: int, buffers: Sequence[Buffer] = ()) -> None:
         self.base = BASE

@@ -16,7 +16,6 @@ import numpy as np
 from eumu.addresses import DEVICE_BASE
 from eumu.exec.grid import BufferSurface, Grid, Payload
 from eumu.exec.observe import Observer
-from eumu.exec.snapshot import Preemption
 from eumu.ir import Block, Builder, Function, Input, Region, Root, RootKind, Rounding, Space, Value
 from eumu.types import BOOL, DF, FLOATS, HF, INTEGERS, UD, UQ, UW, B, D, F, Q, Type, integer
 
@@ -38,7 +37,6 @@ class Memory:
 
     progress: Callable[[int, int], object] | None = None
     observer: Observer | None = None
-    preemption: Preemption | None = None
 
     def __init__(self, seed: int) -> None:
         self.base = DEVICE_BASE

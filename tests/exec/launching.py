@@ -16,7 +16,6 @@ from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
 from eumu.exec.observe import Observer
-from eumu.exec.snapshot import Preemption
 from eumu.ir import Block, Builder, Function, Input, Region, Root, RootKind, Rounding, Space, Value
 from eumu.ir.passes import fold_modes
 from eumu.ir.verify import check
@@ -34,7 +33,6 @@ class Host:
     base: int = DEVICE_BASE
     progress: Callable[[int, int], object] | None = None
     observer: Observer | None = None
-    preemption: Preemption | None = None
     addresses: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:

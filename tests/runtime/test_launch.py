@@ -185,7 +185,7 @@ class Refusing:
 
     name = "jit"
 
-    def run(self, grid: Grid, host: Host) -> RunStats:
+    def run(self, grid: Grid, host: Host, *rest: object) -> RunStats:
         raise eumu.Unsupported("gadgets")
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import textwrap
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 
 import eumu
 from eumu.errors import LaunchError
+from kernels.build import PROGRAMS
 from kernels.case import Buffer, Case
 from kernels.references import CASES
 from test_kernels import _argument, _load
@@ -29,6 +29,7 @@ NAMES = {
 }
 CHOSEN = [case for case in CASES if case.id in NAMES]
 FAST = {"reduce-small-groups", "atomics"}
+MARKED = [pytest.param(c, id=c.id, marks=[] if c.id in FAST else pytest.mark.slow) for c in CHOSEN]
 
 
 def contents(setup: Any, args: list[Any]) -> list[np.ndarray[Any, Any]]:
@@ -56,10 +57,7 @@ def check(setup: Any, args: list[Any], expected: list[np.ndarray[Any, Any]]) -> 
 
 @pytest.mark.parametrize("engine", ["interp", "jit"])
 @pytest.mark.parametrize("device", ["apl", "pvc"])
-@pytest.mark.parametrize(
-    "case",
-    [pytest.param(c, id=c.id, marks=[] if c.id in FAST else pytest.mark.slow) for c in CHOSEN],
-)
+@pytest.mark.parametrize("case", MARKED)
 def test_stopped_many_times(
     case: Case, device: str, engine: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -143,25 +141,62 @@ def stopped(path: Path) -> tuple[eumu.Device, Any]:
     return dev, out
 
 
-def test_a_checkpoint_goes_on_in_a_fresh_process(tmp_path: Path) -> None:
-    path = tmp_path / "grid.eumu"
-    dev, out = stopped(path)
-    program = textwrap.dedent(
-        f"""
-        import numpy as np, eumu
-        dev = eumu.Device("apl")
-        kernel = eumu.load("tests/kernels/bin/apl/reduce.bin")["reduce"]
-        arrays = dev.restore({str(path)!r}, kernel)
-        report = dev.resume()
-        assert not report.preempted and report.groups == 16
-        print(arrays["out"].numpy().view(np.float32).tolist())
-        """
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+# Each goes on with a stopped grid of its own and writes what its buffers hold then.
+PROGRAM = """
+import sys, numpy as np, eumu
+path, program, name, device, engine, out = sys.argv[1:]
+dev = eumu.Device(device, engine)
+arrays = dev.restore(path, eumu.load(program)[name])
+report = dev.resume()
+assert not report.preempted
+printed = np.frombuffer(report.printf.encode(), np.uint8)
+buffers = {n: a.numpy() for n, a in arrays.items() if n.startswith("buffer")}
+np.savez(out, printed=printed, instructions=report.instructions, **buffers)
+"""
+
+
+def in_a_fresh_process(path: Path, case: Case, device: str, engine: str) -> dict[str, Any]:
+    out = path.with_suffix(".npz")
+    program = next(p for p in PROGRAMS if p.name == case.program).elf(device)
+    words = [str(path), str(program), case.kernel, device, engine, str(out)]
+    command = [sys.executable, "-c", PROGRAM, *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
+    with np.load(out) as found:
+        return dict(found)
+
+
+@pytest.mark.parametrize("case", MARKED)
+def test_a_checkpoint_goes_on_in_a_fresh_process(
+    case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each kernel, stopped in the middle of its groups, on the fast engine of another process."""
+    device, path = "apl", tmp_path / "grid.eumu"
+    setup, full, expected = whole(case, device)
+    dev = eumu.Device(device)
+    args = [
+        dev.array(np.ascontiguousarray(a.array), name=f"buffer{k}")
+        if isinstance(a, Buffer)
+        else _argument(dev, a)
+        for k, a in enumerate(setup.args)
+    ]
+    kernel = _load(case.program, device)[case.kernel]
+    dev.preempt(after=full.instructions // 2)
+    report = kernel.launch(dev, case.global_size, case.local_size, args)
+    assert report.preempted and dev.suspended is not None and dev.suspended.image is not None
+    dev.checkpoint(path)
+    found = in_a_fresh_process(path, case, device, "jit")
+    assert found["instructions"] == full.instructions
+    assert sorted(found["printed"].tobytes()) == sorted(full.printf.encode())
+    ordered = not any(output.unordered for output in setup.outputs)
+    places = [k for k, a in enumerate(setup.args) if isinstance(a, Buffer)]
+    for k, want in zip(places, expected, strict=True):
+        got = found[f"buffer{k}"].view(want.dtype).reshape(want.shape)
+        same = got == want if want.dtype.names else got.tobytes() == want.tobytes()
+        assert np.all(same) or not ordered
+    assert places
     dev.resume()
-    expected = np.arange(2048, dtype=np.float32).reshape(16, 128).sum(axis=1)
-    assert json.loads(done.stdout) == out.numpy().tolist() == expected.tolist()
+    check(setup, args, expected)
 
 
 def test_the_state_is_in_device_memory(tmp_path: Path) -> None:

@@ -29,7 +29,6 @@ from eumu.addresses import (
 from eumu.errors import LaunchError, OutOfMemory
 from eumu.exec.host import Answer, ShortcutMaker
 from eumu.exec.observe import Observer
-from eumu.exec.snapshot import Preemption
 
 __all__ = ["DEFAULT_BYTES", "Allocation", "Memory"]
 
@@ -79,7 +78,6 @@ class Memory:
         self.message: Answer | None = None
         self.shortcut: ShortcutMaker | None = None
         self.observer: Observer | None = None
-        self.preemption: Preemption | None = None
         # The first page stays free, so that address 0 of a32 accesses is never an allocation.
         self._free: list[tuple[int, int]] = [(_PAGE, self.size)]
         self._cursor = 0  # where the search for free memory goes on

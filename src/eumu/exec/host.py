@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eumu.errors import InternalError
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.observe import Observer
-from eumu.exec.snapshot import Preemption
+from eumu.exec.snapshot import Preemption, Snapshot
 from eumu.ir import Op
 
 # What a host's method `message` is: record, threads, mask, arguments to results.
@@ -95,7 +95,6 @@ class Host(Protocol):
 
     `progress` is called with the groups that are done and all groups, now and then, from any
     thread; None if nobody asks.  `observer` looks at runs on the interpreter.
-    `preemption` says when a run on it is to stop, with `Preempted`.
 
     A host with a method `message` (an :data:`Answer`) does what `message` operations ask for.  It
     may have a method `shortcut` too, which is asked once for each operation that was answered:
@@ -106,7 +105,6 @@ class Host(Protocol):
     base: int
     progress: Callable[[int, int], object] | None
     observer: Observer | None
-    preemption: Preemption | None
 
     def extents(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]: ...
 
@@ -120,8 +118,15 @@ class Host(Protocol):
 
 
 class Engine(Protocol):
-    """Runs a grid to its end, or raises `Fault`."""
+    """Runs a grid, or what a snapshot leaves of it; raises `Fault`, or `Preempted` where `stop`
+    stops it."""
 
     name: str
 
-    def run(self, grid: Grid, host: Host) -> RunStats: ...
+    def run(
+        self,
+        grid: Grid,
+        host: Host,
+        snapshot: Snapshot | None = None,
+        stop: Preemption | None = None,
+    ) -> RunStats: ...

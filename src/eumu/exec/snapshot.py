@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Preempted", "Preemption", "Snapshot"]
+__all__ = ["Preempted", "Preemption", "Snapshot", "between_groups"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,27 +36,54 @@ class Snapshot:
 
 
 class Preempted(Exception):
-    """A run was stopped; the rest of it is in the snapshot."""
+    """A run was stopped on `engine`; the rest of it is in the snapshot."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, engine: str) -> None:
         super().__init__("preempted")
-        self.snapshot = snapshot
+        self.snapshot, self.engine = snapshot, engine
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Preemption:
-    """When a run is to stop: after so many instructions, or as soon as `wanted` says so.
+    """When one run is to stop; another thread may stop it at any time.
 
-    At most `resident` groups run at once, as on a chip; what they hold must fit the chip's image.
+    It stops between groups after `groups` of them, or when `stop` is called; in the middle of
+    groups after `after` instructions.  Then at most `resident` groups run at once, as on a chip:
+    what they hold must fit the chip's image.
     """
 
-    resident: int
+    resident: int = 0
     after: int | None = None
-    wanted: Callable[[], bool] = lambda: False
+    groups: int | None = None
+    is_wanted: bool = False
+    _tell: Callable[[], object] | None = None
 
-    def stops(self, instructions: int) -> bool:
-        """Whether a run that has issued so many instructions stops here."""
-        return (self.after is not None and instructions >= self.after) or self.wanted()
+    def stop(self) -> None:
+        """Stop the run as soon as it can be; from any thread."""
+        self.is_wanted = True
+        tell = self._tell
+        if tell is not None:
+            tell()
+
+    def attach(self, tell: Callable[[], object] | None) -> None:
+        """What `stop` calls from now on; at once if it was called before."""
+        self._tell = tell
+        if self.is_wanted and tell is not None:
+            tell()
+
+    def stops(self, instructions: int, groups: int = 0) -> bool:
+        """Whether a run that has issued so many instructions and done so many groups stops here."""
+        return (
+            self.is_wanted
+            or (self.after is not None and instructions >= self.after)
+            or (self.groups is not None and groups >= self.groups)
+        )
+
+
+def between_groups(first: int, instructions: int) -> Snapshot:
+    """A grid that was stopped where no group had begun that was not done."""
+    nothing = np.zeros((0, 0), np.uint8)
+    return Snapshot(first, 0, instructions, nothing, nothing)
 
 
 def pack(arrays: dict[str, NDArray[Any]]) -> NDArray[np.uint8]:

@@ -31,9 +31,11 @@ from eumu.device.state.sampler import BindingTableState
 from eumu.device.state.surface import SurfaceState, SurfaceType
 from eumu.errors import Diagnostic, LaunchError
 from eumu.exec.grid import BufferSurface, Grid, Payload, StatePointers
+from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
 from eumu.runtime.device import DEFAULT_FUEL, Device
 from eumu.runtime.heaps import buffer_size
+from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.submission import grid_of_walker, known_kernel
 
 __all__ = ["BatchReport", "CommandQueue"]
@@ -61,6 +63,14 @@ class BatchReport:
     occupancy: list[tuple[Occupancy, ...]] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A command that was stopped in the middle: which of its grids, and what is left of it."""
+
+    number: int
+    state: Suspended
+
+
 class CommandQueue:
     """A hardware context: it keeps its state from batch to batch.
 
@@ -76,6 +86,8 @@ class CommandQueue:
         self._streamer = Streamer(self._bus, self._dispatch, device.invalidate_states)
         self._functions: dict[tuple[bytes, int, int], Function] = {}
         self._report = BatchReport(Stop.END)
+        self._after: int | None = None
+        self._held: _Held | None = None
 
     @property
     def context(self) -> Any:
@@ -84,6 +96,10 @@ class CommandQueue:
 
     def submit(self, address: int) -> BatchReport:
         """Run the batch at a device address to its end, or to a semaphore that is not signalled."""
+        if self._held is not None:
+            raise LaunchError(
+                "a walker of the last batch has been stopped; resume() goes on with it"
+            )
         self._streamer.context.at = address
         self._streamer.context.returns.clear()
         return self.resume()
@@ -96,24 +112,52 @@ class CommandQueue:
         report.findings = list(self._streamer.findings[seen:])
         return report
 
-    def preempt(self) -> None:
-        """Stop at the next command where preemption is possible."""
-        self._streamer.preempt_wanted = True
+    def preempt(self, after: int | None = None) -> None:
+        """Stop at the next command where preemption is possible.
+
+        With `after` that is in the middle of the next GPGPU_WALKER, after so many instructions of
+        its threads: their state goes to GPGPU_CSR_BASE_ADDRESS, or if that is 0 to memory of its
+        own.  Where MI_ARB_ON_OFF has switched arbitration off nothing stops.
+        """
+        if after is None:
+            self._streamer.preempt_wanted = True
+        else:
+            self._after = after
 
     # ---- dispatch
 
     def _dispatch(self, job: WalkerJob | MediaJob) -> bool:
         name = job.command if isinstance(job, MediaJob) else "GPGPU_WALKER"
         self._report.commands.append(name)
+        if self._after is not None and isinstance(job, WalkerJob) and self.context.arbitration:
+            self.device.preempt(self._after)
+            self._after = None
         held: tuple[Occupancy, ...] = ()
-        for grid in self._grids(job):
+        resumed, self._held = self._held, None
+        for number, grid in enumerate(self._grids(job)):
             held = capacity(self.device.part, Needs.of(grid), grid.pool_map)
-            stats, _ = self.device.run(grid)
+            if resumed is not None and number < resumed.number:
+                continue
+            snapshot = None
+            if resumed is not None and number == resumed.number:
+                snapshot = resumed.state.snapshot(self.device.memory)
+                resumed.state.close(self.device.memory)
+            try:
+                stats, _ = self.device.run(grid, snapshot)
+            except Preempted as stop:
+                self._held = _Held(number, self._save(grid, stop.snapshot))
+                return False
             self._report.instructions += stats.instructions
             self._report.threads += stats.threads
             self._report.groups += stats.groups
         self._report.occupancy.append(held)
         return True
+
+    def _save(self, grid: Grid, snapshot: Snapshot) -> Suspended:
+        """Write the state of a stopped walker where GPGPU_CSR_BASE_ADDRESS says."""
+        residents = residents_of(self.device.part, grid) if snapshot.groups else None
+        at = self.context.csr_base or None
+        return Suspended.of(self.device.memory, None, grid, residents, snapshot, at)
 
     def _grids(self, job: WalkerJob | MediaJob) -> Iterator[Grid]:
         if isinstance(job, MediaJob):

@@ -20,7 +20,7 @@ from eumu.errors import ArgumentError, LaunchError, ToolMissing, Unsupported
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Engine, Host
 from eumu.exec.observe import Observer
-from eumu.exec.snapshot import Preemption, Snapshot
+from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
 from eumu.ir import Function
 from eumu.platforms import Platform, platform
 from eumu.runtime import urb
@@ -97,7 +97,8 @@ class Device:
         self._senders: dict[int, tuple[Function, bool]] = {}  # by identity
         self._arrays = 0
         self.suspended: Suspended | None = None
-        self._preempt_after: int | None = None
+        self._wanted: tuple[int | None, int | None] | None = None  # of the next launch
+        self._flights: list[Preemption] = []  # launches that run, the last one last
 
     @property
     def engine(self) -> str:
@@ -128,17 +129,24 @@ class Device:
 
     # ---- preemption
 
-    def preempt(self, after: int = 0) -> None:
-        """Stop the next launch on this device after `after` instructions of all its threads.
+    def preempt(self, after: int | None = None, *, groups: int | None = None) -> None:
+        """Stop a launch; `resume` goes on with it.
 
-        It runs on the interpreter, in groups as many as the chip holds at once, and stops between
-        two blocks of its code.  A launch that another thread of the process has on the interpreter
-        stops when its groups in flight have ended; one on the fast engine runs to its end.
+        Without arguments that is the launch which another thread of the process has running: it
+        stops on either engine when the groups that have begun have ended, and what is left is on
+        the device then.  If none runs it is the next launch (or `resume`), before it does anything.
+
+        With `groups` the next launch stops when so many of its groups are done, on its own engine.
+        With `after` it stops after so many instructions of all its threads: it runs on the
+        interpreter, in groups as many as the chip holds at once, and stops between two blocks.
         """
-        if after < 0:
-            raise LaunchError(f"preempt after {after} instructions")
-        self._preempt_after = after
-        self.memory.preemption = Preemption(0, after)
+        if (after or 0) < 0 or (groups or 0) < 0:
+            raise LaunchError(f"preempt after {after or 0} instructions, {groups or 0} groups")
+        flights = self._flights[-1:]
+        if after is None and groups is None and flights:
+            flights[0].stop()
+            return
+        self._wanted = (0 if after is None and groups is None else after), groups
 
     def resume(self) -> Report:
         """Go on with the launch that was stopped, to its end or until it is stopped again."""
@@ -180,16 +188,14 @@ class Device:
             raise LaunchError("no launch has been stopped on this device; preempt() stops one")
         return self.suspended
 
-    def _preempted_run(self, grid: Grid, snapshot: Snapshot | None) -> tuple[RunStats, str]:
-        """Run on the interpreter, until preemption if that is wanted."""
-        if self._preempt_after is not None:
-            resident = residents_of(self.part, grid).groups
-            self.memory.preemption = Preemption(resident, self._preempt_after)
-        engine: Any = self._get("interp")
-        try:
-            return engine.run(grid, self._host(grid), snapshot), "interp"
-        finally:
-            self._preempt_after = self.memory.preemption = None
+    def _stop(self, grid: Grid) -> Preemption:
+        """When the launch that begins now is to stop: what `preempt` asked for, once."""
+        wanted, self._wanted = self._wanted, None
+        if wanted is None:
+            return Preemption()
+        after, groups = wanted
+        resident = residents_of(self.part, grid).groups if after is not None else 0
+        return Preemption(resident, after, groups)
 
     def __repr__(self) -> str:
         return f"<Device {self.platform} ({self.platform.title}), engine {self.engine}>"
@@ -307,21 +313,27 @@ class Device:
         return self.memory.answering(functions.message, functions.shortcut)
 
     def run(self, grid: Grid, snapshot: Snapshot | None = None) -> tuple[RunStats, str]:
-        """Run a grid to its end; what was counted, and the engine that ran it.
+        """Run a grid, or what a snapshot leaves of it; what was counted, and the engine.
 
-        With an observer it is the interpreter, also for threads with payloads of their own, and for
-        a launch that is to be stopped (`Preempted` has what is left) or was (`snapshot`).
+        With an observer it is the interpreter, also for threads with payloads of their own, for a
+        launch that is to stop in the middle of groups (`Preempted` has what is left), and for
+        groups that did.
         """
-        name = self._engine
-        if grid.fuel == DEFAULT_FUEL["jit"] and (snapshot or self._preempt_after is not None):
-            grid = replace(grid, fuel=DEFAULT_FUEL["interp"])
-        if snapshot is not None or self._preempt_after is not None:
-            return self._preempted_run(grid, snapshot)
+        stop = self._stop(grid)
+        self._flights.append(stop)
+        try:
+            return self._run(grid, snapshot, stop)
+        finally:
+            self._flights.remove(stop)
+
+    def _run(self, grid: Grid, snapshot: Snapshot | None, stop: Preemption) -> tuple[RunStats, str]:
         function = grid.function
-        is_slow = self.memory.observer is not None or grid.has_own_threads
-        if name == "jit" and not is_slow and id(function) not in self._refused:
+        is_slow = self.memory.observer is not None or grid.has_own_threads or stop.after is not None
+        if self._engine == "jit" and not is_slow and id(function) not in self._refused:
+            if snapshot is not None and snapshot.groups:
+                snapshot = self._end_residents(grid, snapshot, stop)
             try:
-                return self._get("jit").run(grid, self._host(grid)), name
+                return self._get("jit").run(grid, self._host(grid), snapshot, stop), "jit"
             except Unsupported as reason:
                 if reason.is_late:
                     raise
@@ -329,11 +341,28 @@ class Device:
                 self._refused[id(function)] = function
                 first = str(reason).splitlines()[0]
                 warnings.warn(
-                    f"kernel {function.name} runs on the interpreter: {first}", RuntimeWarning, 4
+                    f"kernel {function.name} runs on the interpreter: {first}", RuntimeWarning, 5
                 )
-        if name == "jit" and grid.fuel == DEFAULT_FUEL[name]:
+        return self._interpret(grid, snapshot, stop), "interp"
+
+    def _interpret(self, grid: Grid, snapshot: Snapshot | None, stop: Preemption) -> RunStats:
+        if self._engine == "jit" and grid.fuel == DEFAULT_FUEL["jit"]:
             grid = replace(grid, fuel=DEFAULT_FUEL["interp"])
-        return self._get("interp").run(grid, self._host(grid)), "interp"
+        return self._get("interp").run(grid, self._host(grid), snapshot, stop)
+
+    def _end_residents(self, grid: Grid, snapshot: Snapshot, stop: Preemption) -> Snapshot:
+        """Run groups that stopped in the middle to their end; what is left then has not begun."""
+        last, groups = snapshot.first + snapshot.groups, stop.groups
+        stop.groups = last
+        try:
+            stats = self._interpret(grid, snapshot, stop)
+        except Preempted as left:
+            if stop.is_wanted:
+                raise
+            return left.snapshot
+        finally:
+            stop.groups = groups
+        return between_groups(grid.groups, stats.instructions)
 
     def _get(self, name: str) -> Engine:
         if name not in self._engines:

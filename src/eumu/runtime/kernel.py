@@ -306,7 +306,7 @@ class Kernel:
             seconds = perf_counter() - start
         except Preempted as stop:
             stopped = True
-            return self._suspend(device, grid, printed, stack, stop.snapshot)
+            return self._suspend(device, grid, printed, stack, stop)
         finally:
             if printed is not None and not stopped:
                 text = printf.decode(printed.memory.tobytes(), device.memory.string)
@@ -319,16 +319,17 @@ class Kernel:
         grid: Grid,
         printed: Array | None,
         stack: ExitStack,
-        snapshot: Snapshot,
+        stop: Preempted,
     ) -> Report:
         """Leave a stopped launch with the device."""
-        residents = residents_of(device.part, grid)
+        snapshot = stop.snapshot
+        residents = residents_of(device.part, grid) if snapshot.groups else None
         held = Suspended.of(device.memory, self, grid, residents, snapshot)
         held.printed, held.stack = printed, stack.pop_all()
         device.suspended = held
         threads = snapshot.first * grid.threads_per_group
         done = RunStats(snapshot.instructions, threads, snapshot.first)
-        return replace(self._report(done, "interp", 0.0, ""), preempted=True)
+        return replace(self._report(done, stop.engine, 0.0, ""), preempted=True)
 
     def _report(self, stats: RunStats, engine: str, seconds: float, text: str) -> Report:
         return Report(

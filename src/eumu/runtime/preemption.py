@@ -26,7 +26,7 @@ from eumu.device.dispatch import Needs
 from eumu.device.memory import Allocation
 from eumu.errors import LaunchError, Unsupported
 from eumu.exec.grid import BufferSurface, Grid, Payload
-from eumu.exec.snapshot import Snapshot
+from eumu.exec.snapshot import Snapshot, between_groups
 from eumu.ir import Function
 from eumu.ir.text import format_function
 from eumu.platforms import Platform
@@ -39,40 +39,61 @@ _NAME: Final = "the context image"
 
 @dataclass(slots=True)
 class Suspended:
-    """A stopped launch; `image` is its context in device memory, None between two groups."""
+    """A stopped launch; `image` is its context in device memory, None between two groups.
+
+    `kernel` is None if a batch started it; `is_own` says that the image is freed with it.
+    """
 
     kernel: Any  # the runtime's Kernel: what goes on with it
     grid: Grid
-    residents: Residents
+    residents: Residents | None  # where its groups in flight are
     first: int
     instructions: int
     image: Allocation | None
+    is_own: bool = True
     printed: Any = None
     stack: ExitStack = field(default_factory=ExitStack, repr=False)
 
     @classmethod
     def of(
-        cls, memory: Memory, kernel: Any, grid: Grid, residents: Residents, snapshot: Snapshot
+        cls,
+        memory: Memory,
+        kernel: Any,
+        grid: Grid,
+        residents: Residents | None,
+        snapshot: Snapshot,
+        at: int | None = None,
     ) -> Suspended:
-        """Put the state of the threads into device memory."""
+        """Put the state of the threads into device memory: at an address, or where room is."""
         image = None
-        if snapshot.groups:
-            image = memory.allocate(context_bytes(residents, snapshot), _NAME)
+        if residents is not None:
+            size = context_bytes(residents, snapshot)
+            image = memory.allocate(size, _NAME) if at is None else _inside(memory, at, size)
             save(residents, snapshot, memory.view(image))
-        return cls(kernel, grid, residents, snapshot.first, snapshot.instructions, image)
+        left = snapshot.first, snapshot.instructions
+        return cls(kernel, grid, residents, *left, image, is_own=at is None)
 
     def snapshot(self, memory: Memory) -> Snapshot:
         """The state as memory has it now."""
-        if self.image is None:
-            nothing = np.zeros((0, 0), np.uint8)
-            return Snapshot(self.first, 0, self.instructions, nothing, nothing)
+        if self.image is None or self.residents is None:
+            return between_groups(self.first, self.instructions)
         return load(self.residents, memory.view(self.image))
 
     def close(self, memory: Memory) -> None:
         """Free the context image and what the launch had for itself."""
-        if self.image is not None:
+        if self.image is not None and self.is_own:
             memory.free(self.image.start)
         self.stack.close()
+
+
+def _inside(memory: Memory, at: int, size: int) -> Allocation:
+    """Bytes of an allocation for the context image; LaunchError if they are not there."""
+    if any(a.start <= at and at + size <= a.end for a in memory.live):
+        return Allocation(at, size, _NAME)
+    raise LaunchError(
+        f"GPGPU_CSR_BASE_ADDRESS {at:#x}: the context takes {size:#x} bytes;"
+        f" there is {memory.describe(at)}"
+    )
 
 
 def residents_of(part: Part, grid: Grid) -> Residents:
@@ -157,7 +178,7 @@ def read_checkpoint(
         if isinstance(error, LaunchError):
             raise
         raise LaunchError(f"{path} is no checkpoint of eumu: {error}") from None
-    residents = residents_of(part, grid)
+    residents = None if image is None else residents_of(part, grid)
     held = Suspended(kernel, grid, residents, manifest["first"], manifest["instructions"], image)
     return held, manifest["printed"]
 

@@ -15,7 +15,6 @@ from eumu.exec.host import Answer, Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
 from eumu.exec.observe import Observer
-from eumu.exec.snapshot import Preemption
 from eumu.ir import Builder, Function, Region, Space
 from eumu.lower import lower
 from eumu.platforms import platform
@@ -37,7 +36,6 @@ class Arena:
 
     progress: Callable[[int, int], object] | None = None
     observer: Observer | None = None
-    preemption: Preemption | None = None
 
     def __init__(self, memory: Bytes, size: int) -> None:
         self.base = BASE

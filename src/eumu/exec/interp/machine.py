@@ -15,15 +15,15 @@ from eumu.exec.interp.memory import Memory
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.snapshots import capture, restore
 from eumu.exec.interp.values import ALL, Mask, Rows, Run
-from eumu.exec.snapshot import Preempted, Snapshot
+from eumu.exec.snapshot import Preempted, Preemption, Snapshot
 from eumu.exec.state import BLOCKED, DONE, ThreadState
 
 
 class Machine:
     """Room for `groups` groups of a grid, and its function compiled for that room."""
 
-    def __init__(self, grid: Grid, host: Host, groups: int) -> None:
-        self.grid = grid
+    def __init__(self, grid: Grid, host: Host, groups: int, stop: Preemption) -> None:
+        self.grid, self.stop = grid, stop
         self.before = 0  # instructions that groups before these have run
         self.state = ThreadState.allocate(grid, groups)
         self.site = Site(grid, host, self.state)
@@ -61,7 +61,7 @@ class Machine:
             spent += self._step(block, rows)
             if spent > self.grid.fuel:
                 spent = self._check_fuel()
-            if self.site.host.preemption is not None:
+            if groups <= self.stop.resident:
                 self._may_stop(groups)
         if block != DONE:
             raise InternalError("threads wait at a barrier that neither opens nor faults")
@@ -83,13 +83,10 @@ class Machine:
             observer.ended(self.site.numbers(threads), self.state.used[threads])
 
     def _may_stop(self, groups: int) -> None:
-        """Leave if the host wants to stop, unless more groups run than it can save."""
-        preemption = self.site.host.preemption
-        assert preemption is not None
-        issued = self.before + int(self.state.used.sum())
-        if groups <= preemption.resident and preemption.stops(issued):
+        """Leave if that is wanted; no more groups run than can be saved."""
+        if self.stop.stops(self.before + int(self.state.used.sum())):
             first = self.site.first_group
-            raise Preempted(capture(self.flow, first, groups, self.before))
+            raise Preempted(capture(self.flow, first, groups, self.before), "interp")
 
     def _step(self, block: int, rows: Rows) -> int:
         """Run one block; the instructions that each of its threads spent."""

@@ -23,6 +23,7 @@ from eumu.exec.jit.module import Special
 from eumu.exec.jit.report import seen
 from eumu.exec.jit.target import Processor, host
 from eumu.exec.jit.workers import cores
+from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
 from eumu.exec.state import local_ids
 from eumu.ir import Function, Rounding
 from eumu.ir.passes import fold_modes
@@ -59,30 +60,54 @@ class Jit:
         self._kernels: OrderedDict[tuple[int, Special], tuple[Function, Compiled]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def run(self, grid: Grid, host: Host) -> RunStats:
-        """Run every group; raises `Fault`, or `Unsupported` mostly before anything has run."""
+    def run(
+        self,
+        grid: Grid,
+        host: Host,
+        snapshot: Snapshot | None = None,
+        stop: Preemption | None = None,
+    ) -> RunStats:
+        """Run every group, or those behind a snapshot without resident ones.
+
+        Raises `Fault`; `Preempted` where `stop` stops it, which is between groups; `Unsupported`,
+        mostly before anything has run.
+        """
         groups = grid.groups
         if groups == 0:
             return RunStats(0, 0, 0)
+        if (snapshot and snapshot.groups) or (stop and stop.after is not None):
+            raise Unsupported("groups that stop in the middle on the fast engine")
+        first, before = (snapshot.first, snapshot.instructions) if snapshot else (0, 0)
+        last = groups if stop is None or stop.groups is None else min(stop.groups, groups)
+        if first >= last:
+            return self._end(grid, first, before)
         ready = self._prepared(grid)
         symbols = _symbols(grid)
         workers = self._workers(ready, grid)
         launch = Launch(ready.compiled, grid, host, symbols)
-        launch.run(workers)
+        done = launch.run(workers, first, last, stop)
         faulty = [w for w in workers if w.get(Context.FAULT) != FaultKind.NONE]
         findings = _findings(ready.compiled, grid, workers)
         if faulty:
-            first = min(faulty, key=lambda w: w.get(Context.FAULT_GROUP))
-            report = Report(ready.compiled, grid, host, first)
-            refusal = launch.refusal(first)
+            worker = min(faulty, key=lambda w: w.get(Context.FAULT_GROUP))
+            report = Report(ready.compiled, grid, host, worker)
+            refusal = launch.refusal(worker)
             fault = report.refused(refusal) if refusal is not None else report.fault()
             fault.findings = findings
             raise fault
         instructions = sum(w.get(Context.INSTRUCTIONS) for w in workers)
         with self._lock:
-            ready.work = instructions // groups
+            ready.work = instructions // max(1, done - first)
             ready.idle += workers
-        return RunStats(instructions, groups * grid.threads_per_group, groups, findings)
+        return self._end(grid, done, before + instructions, findings)
+
+    def _end(
+        self, grid: Grid, done: int, instructions: int, findings: tuple[Finding, ...] = ()
+    ) -> RunStats:
+        """After so many groups, which are all of them or those before a stop."""
+        if done < grid.groups:
+            raise Preempted(between_groups(done, instructions), self.name)
+        return RunStats(instructions, done * grid.threads_per_group, done, findings)
 
     def compile(self, grid: Grid) -> Compiled:
         """The machine code for a grid, from memory, from disk, or made now."""

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host, Refusal
-from eumu.exec.jit.layout import SITE_WORDS, Context, FaultKind
+from eumu.exec.jit.layout import NO_GROUP, SITE_WORDS, Context, FaultKind
 from eumu.exec.jit.messages import MESSAGE, Messenger
 from eumu.exec.jit.module import Module
-from eumu.exec.jit.progress import told
+from eumu.exec.jit.progress import STOPPED, told
 from eumu.exec.jit.report import REPORT
 from eumu.exec.jit.target import Loaded
 from eumu.exec.jit.workers import pool
+from eumu.exec.snapshot import Preemption
 from eumu.exec.state import follows_memory, thread_payloads
 
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)
@@ -169,7 +170,7 @@ class Launch:
         if self.messenger is not None:
             worker.set(ANSWER=self.messenger.address)
         _LAUNCH_WORDS.pack_into(
-            worker.context.data, 0, *self.words, chunk, number, 0, FaultKind.NONE
+            worker.context.data, 0, *self.words, chunk, number, 0, NO_GROUP, FaultKind.NONE
         )
 
     def refusal(self, worker: Worker) -> Refusal | None:
@@ -178,15 +179,31 @@ class Launch:
             return None
         return self.messenger.refusal(worker.get(Context.WORKER))
 
-    def run(self, workers: list[Worker]) -> None:
-        """Run all groups; a worker that faults keeps its records for the diagnosis."""
-        call, groups = self.compiled.call, self.groups
+    def stop(self) -> None:
+        """Let workers take no more groups: what they have taken they run to its end."""
+        self.table[1] = STOPPED
+
+    def run(
+        self, workers: list[Worker], first: int, last: int, stop: Preemption | None = None
+    ) -> int:
+        """Run groups first … last - 1, or those before a stop; the first that has not run.
+
+        A worker that faults keeps its records for the diagnosis.
+        """
+        self.table[1] = first
+        if stop is not None:
+            stop.attach(self.stop)
+        self._run(workers, last, max(1, (last - first) // (len(workers) * _CHUNKS_A_WORKER)))
+        begun = (worker.get(Context.GROUP) for worker in workers)
+        return max((g + 1 for g in begun if g != NO_GROUP), default=first)
+
+    def _run(self, workers: list[Worker], groups: int, chunk: int) -> None:
+        call = self.compiled.call
         if len(workers) == 1 and self.progress is None:
-            self.prepare(workers[0], 0, groups)
+            self.prepare(workers[0], 0, chunk)
             call(workers[0].address, groups)
             return
-        chunk = max(1, groups // (len(workers) * _CHUNKS_A_WORKER))
         for number, worker in enumerate(workers):
             self.prepare(worker, number, chunk)
-        with told(self.progress, self.table[1:2], groups):
+        with told(self.progress, self.table[1:2], self.groups):
             pool().run(lambda number: call(workers[number].address, groups), len(workers))

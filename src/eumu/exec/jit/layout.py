@@ -32,14 +32,14 @@ class Context(IntEnum):
     CHUNK = 15  # groups that a worker takes at once
     WORKER = 16  # number of the worker
     INSTRUCTIONS = 17  # counted by compiled code
-    FAULT = 18  # a FaultKind; up to here a launch sets every word
-    FAULT_SITE = 19
-    FAULT_GROUP = 20
-    FAULT_THREAD = 21
-    FAULT_LANES = 22
-    FAULT_ADDRESS = 23
-    SURFACE_FAULT = 24  # the surface index of a faulting surface access
-    GROUP = 25  # index of the group that runs
+    GROUP = 18  # index of the group that runs, or ran last; NO_GROUP before
+    FAULT = 19  # a FaultKind; up to here a launch sets every word
+    FAULT_SITE = 20
+    FAULT_GROUP = 21
+    FAULT_THREAD = 22
+    FAULT_LANES = 23
+    FAULT_ADDRESS = 24
+    SURFACE_FAULT = 25  # the surface index of a faulting surface access
     THREAD = 26  # and of its thread
     SCRATCH = 27  # host address of the scratch space of the thread that runs
     SCRATCH_SIZE = 28  # of one thread
@@ -62,6 +62,9 @@ class Context(IntEnum):
     SIGNAL = 73  # what a thread that signalled a named barrier wrongly said: barrier, NamedRow
     NAMED = 79  # a NamedRow for each of the group's named barriers
     SITES = 239  # the caches of the access sites, SITE_WORDS each
+
+
+NO_GROUP = (1 << 64) - 1
 
 
 class NamedRow(IntEnum):

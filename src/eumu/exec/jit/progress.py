@@ -10,7 +10,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["told"]
+__all__ = ["STOPPED", "told"]
+
+STOPPED: Final = 1 << 62  # in place of the counter: no more groups are taken
 
 _EVERY: Final = 0.1  # seconds
 
@@ -29,7 +31,7 @@ def _watched(
     stop = threading.Event()
 
     def watch() -> None:
-        while not stop.wait(_EVERY):
+        while not stop.wait(_EVERY) and taken[0] < STOPPED:
             progress(min(int(taken[0]), groups), groups)
 
     watcher = threading.Thread(target=watch, name="eumu progress", daemon=True)
@@ -39,4 +41,5 @@ def _watched(
     finally:
         stop.set()
         watcher.join()
-    progress(min(int(taken[0]), groups), groups)
+    if taken[0] < STOPPED:
+        progress(min(int(taken[0]), groups), groups)
