@@ -14,9 +14,11 @@ from typing import Final
 __all__ = [
     "LOADS",
     "PARAMETERS",
+    "UNDESCRIBED",
     "BlockRead",
     "BlockWrite",
     "FlushStateCaches",
+    "Sample8x8",
     "SamplerMessage",
     "StateInfo",
     "ThreadEvent",
@@ -84,6 +86,30 @@ class SamplerMessage:
     @property
     def uses_sampler(self) -> bool:
         return self.operation not in LOADS
+
+
+# Functions of sample_8x8 whose operands and results are known, and what no public page says.
+UNDESCRIBED: Final = {
+    0x2: "no public page says over which rectangle a minimum and a maximum are taken",
+    0x6: "no public page says which columns have which of the two groups of sums",
+    0x7: "no public page says whether a quotient or a sum follows each sum",
+    0xB: "no public page says which of the masks are seeds and which are borders",
+    0xC: "no public page has the order of a pattern's bits, nor the places of the 5 x 5 one",
+    0xD: "no public page says how patterns are compared",
+    0xF: "no public page has the measure, nor the places where it is taken",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sample8x8:
+    """Arguments: surface, sampler, header and payload (8 lanes each), `offsets` (16 lanes).
+
+    The results are `registers` of 8 `ud`; with none of them, what is found goes to the surface that
+    the header names.
+    """
+
+    registers: int
+    offsets: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -324,7 +324,10 @@ def _add_state(commands: _Commands[argparse.ArgumentParser]) -> None:
     state.add_argument(
         "--as",
         dest="kind",
-        choices=("surface", "sampler", "border", "binding-table", "header"),
+        choices=(
+            *("surface", "sampler", "border", "binding-table", "header"),
+            *("media-surface", "morphology", "convolve", "avs"),
+        ),
         required=True,
     )
     state.add_argument("--offset", metavar="N", default="0", help="the first byte")

@@ -16,18 +16,25 @@ def command(options: argparse.Namespace) -> int:
     """Print every object; an object that the hardware would not take fails."""
     from eumu.device.sampler.header import Header
     from eumu.device.state.fields import State, StateError
+    from eumu.device.state.media import Convolve, MediaSurfaceState, MorphologyState, Table
     from eumu.device.state.printer import lines
     from eumu.device.state.sampler import BindingTableState, BorderColor, SamplerState
+    from eumu.device.state.scaler import Avs
     from eumu.device.state.surface import SurfaceState
+    from eumu.device.surfaces.media import MediaSurface
     from eumu.device.surfaces.surface import Surface
     from eumu.errors import Unsupported
 
-    kinds: dict[str, type[State]] = {
+    kinds: dict[str, type[State | Table]] = {
         "surface": SurfaceState,
         "sampler": SamplerState,
         "border": BorderColor,
         "binding-table": BindingTableState,
         "header": Header,
+        "media-surface": MediaSurfaceState,
+        "morphology": MorphologyState,
+        "convolve": Convolve,
+        "avs": Avs,
     }
     kind = kinds[options.kind]
     data = Path(options.file).read_bytes()
@@ -44,10 +51,14 @@ def command(options: argparse.Namespace) -> int:
         print(f"{kind.TITLE} at byte {place:#x}")
         try:
             found = kind.decode(data[place : place + size])
-            for line in lines(found, everything=options.all):
-                print(f"  {line}")
+            for title, part in found.titled() if isinstance(found, Table) else [("", found)]:
+                shown = list(lines(part, everything=options.all))
+                for line in [title] * bool(title and shown) + shown:
+                    print(f"  {line}")
             if isinstance(found, SurfaceState):
                 Surface.of(found)
+            if isinstance(found, MediaSurfaceState):
+                MediaSurface.of(found)
         except StateError as error:
             print(f"{options.file}: error: {error}", file=sys.stderr)
             wrong = True

@@ -19,8 +19,10 @@ from eumu.device.events import Events
 from eumu.device.memory import Memory
 from eumu.device.sampler import compiled, unit
 from eumu.device.sampler.header import Header
+from eumu.device.sampler.media import answer as media
 from eumu.device.state.cache import StateCache
 from eumu.device.state.fields import State, StateError
+from eumu.device.state.media import Table
 from eumu.device.state.sampler import BindingTableState, BorderColor, SamplerState
 from eumu.device.state.surface import SurfaceState
 from eumu.device.surfaces import typed
@@ -34,6 +36,7 @@ from eumu.messages import (
     BlockRead,
     BlockWrite,
     FlushStateCaches,
+    Sample8x8,
     SamplerMessage,
     StateInfo,
     ThreadEvent,
@@ -54,14 +57,16 @@ _BORDER_BYTES: Final = BorderColor.size()
 
 @dataclass(slots=True)
 class StateCaches:
-    """The two caches of the sampler; they last as long as the device."""
+    """The caches of the sampler; they last as long as the device."""
 
     surfaces: StateCache[Surface] = field(default_factory=lambda: StateCache("surface state"))
     samplers: StateCache[SamplerState] = field(default_factory=lambda: StateCache("sampler state"))
+    media: media.MediaCaches = field(default_factory=media.MediaCaches)
 
     def invalidate(self) -> None:
         self.surfaces.invalidate()
         self.samplers.invalidate()
+        self.media.invalidate()
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +223,25 @@ class SharedFunctions:
         typed.write_block(texture, record, x, y, np.ascontiguousarray(part.arguments[3][some]))
         return []
 
+    def _sample_8x8(self, record: Sample8x8, part: Part) -> list[Lanes]:
+        reach = media.Reach(
+            self._memory,
+            self._caches.media,
+            self._state.dynamic_state_base,
+            self._surface_address,
+            self._bytes,
+            self._texture,
+        )
+        return media.answer(record, part.arguments, reach)
+
+    def _motion(self, record: MotionEstimation, part: Part) -> list[Lanes]:
+        index, payloads = part.scalar(0), part.arguments[1].astype("<u4")
+        out = np.zeros((len(part.rows), 8 * record.response), np.uint32)
+        for row in np.flatnonzero(part.mask[:, 0]):
+            answer = vme.execute(record, index, payloads[row].tobytes(), self._texture)
+            out[row] = np.frombuffer(answer, "<u4")
+        return [out]
+
     # ---- states
 
     def _texture(self, index: int) -> Texture:
@@ -286,9 +310,9 @@ class SharedFunctions:
             out[k] = colour[k]
         return out
 
-    def _bytes(self, address: int, kind: type[State]) -> bytes:
-        """The bytes of a state object."""
-        size = kind.size()
+    def _bytes(self, address: int, kind: type[State | Table], size: int = 0) -> bytes:
+        """The bytes of a state object, or the first `size` of them."""
+        size = size or kind.size()
         starts, ends = self._memory.extents()
         k = int(np.searchsorted(starts, np.uint64(address), "right")) - 1
         if k < 0 or address + size > int(ends[k]):
@@ -311,6 +335,7 @@ _ANSWERS: Final[dict[type, Callable[[SharedFunctions, Any, Part], list[Lanes]]]]
     StateInfo: SharedFunctions._state_info,
     BlockRead: SharedFunctions._block_read,
     BlockWrite: SharedFunctions._block_write,
+    Sample8x8: SharedFunctions._sample_8x8,
 }
 
 
@@ -319,7 +344,10 @@ def _parts(record: Any, mask: Mask, arguments: Sequence[Lanes]) -> Iterator[Part
     count = 1
     if isinstance(record, SamplerMessage):
         count += record.uses_sampler + record.has_header
-    keys = np.concatenate([x.astype(np.uint32) for x in arguments[:count]], axis=1)
+    told = list(arguments[:count])
+    if isinstance(record, Sample8x8):  # header and payload differ in places and groups of messages
+        told = [*arguments[:2], arguments[2][:, [2, 3, 5]], arguments[3][:, 7:] >> 23]
+    keys = np.concatenate([x.astype(np.uint32) for x in told], axis=1)
     if (keys == keys[0]).all():
         yield Part(np.arange(len(mask)), mask, list(arguments))
         return

@@ -27,6 +27,12 @@ from eumu.runtime import urb
 from eumu.runtime.array import Array
 from eumu.runtime.heaps import StateHeaps
 from eumu.runtime.images import Image, make_image
+from eumu.runtime.media import (
+    MediaImage,
+    MediaSampler,
+    make_media_image,
+    make_media_sampler,
+)
 from eumu.runtime.preemption import (
     Suspended,
     plain_name,
@@ -290,6 +296,34 @@ class Device:
         greatest), `lod_bias`, `border` (four channels), `compare`, `anisotropy`, `reduction`.
         """
         return make_sampler(normalized=normalized, address=address, filter=filter, **more)
+
+    def media_image(
+        self,
+        data: ArrayLike,
+        *,
+        format: str,
+        address: str = "clamp",
+        tiling: str = "linear",
+        name: str = "",
+    ) -> MediaImage:
+        """An image for the media sampler (`avs`, `va`): a copy of `data`.
+
+        `format` is a name of MEDIA_SURFACE_STATE, such as Y8_UNORM_VA, Y16_SNORM, Y1_UNORM (pixels
+        that are 0 or not), PLANAR_420_8; `address` "clamp" or "mirror" says what lies outside.
+        """
+        self._arrays += 1
+        label = f"image '{name}'" if name else f"image #{self._arrays}"
+        return make_media_image(self, data, format, address, tiling, label)
+
+    def media_sampler(self, **what: Any) -> MediaSampler:
+        """What the media sampler does; one of these says it.
+
+        `convolve`: coefficients [rows, columns] from -8 to 8; `line`: up to 16 of them; both with
+        `scale_down` (a shift) and `coefficient_bits` (8 or 16).  `places`: which pixels around one
+        erode, dilate and minmaxfilter look at.  `phases`: the scaler's coefficients [32, 8] or
+        [2, 32, 8] (along rows, along columns), with `chroma` [32, 4], `taps` and `shuffle`.
+        """
+        return make_media_sampler(**what)
 
     def invalidate_states(self) -> None:
         """Make the sampler forget cached states: for whoever changes their bytes in memory."""

@@ -8,7 +8,8 @@ binding table lies in the first 64 KiB of its heap, as its pointer has 16 bits.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,13 +18,14 @@ from eumu.device.functions import StateCaches
 from eumu.device.state.sampler import BindingTableState, BorderColor, SamplerState
 from eumu.device.state.surface import SurfaceState, SurfaceType
 from eumu.device.surfaces.codes import SurfaceFormat
-from eumu.errors import OutOfMemory
+from eumu.errors import ArgumentError, OutOfMemory
 from eumu.exec.grid import StatePointers
 from eumu.runtime.array import Array
 from eumu.zebin.ze_info import KernelInfo
 
 if TYPE_CHECKING:
     from eumu.runtime.device import Device
+    from eumu.runtime.media import MediaSampler
 
 __all__ = ["Heap", "Slot", "StateHeaps", "Tables", "buffer_size", "buffer_state", "needs_tables"]
 
@@ -113,7 +115,8 @@ class Tables:
     """The binding table and the table of samplers of one launch.
 
     `surfaces` are slots of surface states by binding-table index, `samplers` states and border
-    colours by their index.
+    colours by their index, `media` states of the media sampler by the number of their argument.
+    `sampler_numbers` are the indices that these get: the first that do not overlap others.
     """
 
     def __init__(
@@ -122,6 +125,7 @@ class Tables:
         surfaces: dict[int, Slot],
         samplers: dict[int, tuple[SamplerState, BorderColor]],
         keep: Sequence[object] = (),
+        media: Mapping[int, MediaSampler] = MappingProxyType({}),
     ) -> None:
         self._keep = [*surfaces.values(), *keep]
         entries = max(surfaces, default=0) + 1
@@ -131,9 +135,15 @@ class Tables:
             entry = BindingTableState(surface_state_pointer=slot.offset)
             table[4 * index : 4 * index + 4] = entry.encode()
         self._bindings.write(bytes(table))
-        self._samplers = heaps.dynamic.take(SamplerState.size() * _SAMPLERS)
+        taken = [(SamplerState.size() * k, SamplerState.size()) for k in samplers]
+        self.sampler_numbers = {k: _placed_media(m, taken) for k, m in media.items()}
+        end = max((start + size for start, size in taken), default=0)
+        self._samplers = heaps.dynamic.take(max(end, SamplerState.size() * _SAMPLERS))
         self._borders: list[Slot] = []
-        states = bytearray(SamplerState.size() * _SAMPLERS)
+        states = bytearray(self._samplers.size)
+        for index, sampler in media.items():
+            place = sampler.unit * self.sampler_numbers[index]
+            states[place : place + sampler.size] = sampler.state.encode()[: sampler.size]
         for index, (state, border) in samplers.items():
             place = SamplerState.size() * index
             states[place : place + SamplerState.size()] = self._placed(heaps, state, border)
@@ -149,6 +159,17 @@ class Tables:
         pointer = SamplerState(border_color_pointer=slot.offset)
         data |= int.from_bytes(pointer.encode(), "little")
         return data.to_bytes(SamplerState.size(), "little")
+
+
+def _placed_media(sampler: MediaSampler, taken: list[tuple[int, int]]) -> int:
+    """The first index whose bytes nobody has; they are added to `taken`."""
+    size = sampler.size
+    for index in range(0, _SAMPLERS, sampler.step):
+        start = sampler.unit * index
+        if all(start + size <= first or first + length <= start for first, length in taken):
+            taken.append((start, size))
+            return index
+    raise ArgumentError("more samplers than a table has room for")
 
 
 def buffer_state(address: int, size: int) -> SurfaceState:

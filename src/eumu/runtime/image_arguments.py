@@ -13,6 +13,7 @@ from eumu.errors import Unsupported
 from eumu.runtime.array import Array
 from eumu.runtime.heaps import Slot, Tables, buffer_state, needs_tables
 from eumu.runtime.images import Image
+from eumu.runtime.media import MediaSampler
 from eumu.runtime.parameters import Parameter, Passing
 from eumu.runtime.samplers import Sampler, make_sampler
 from eumu.zebin.ze_info import InlineSampler, KernelInfo, PayloadArgument
@@ -42,7 +43,7 @@ _TYPES: Final[dict[str, tuple[str, bool]]] = {
 def check_image_argument(parameter: Parameter, value: Any) -> None:
     """Raises unless the value is an image of the right kind, or a sampler."""
     if parameter.passing is Passing.SAMPLER:
-        if not isinstance(value, Sampler):
+        if not isinstance(value, (Sampler, MediaSampler)):
             raise parameter.error(
                 f"a sampler is needed, from Device.sampler(...), not {type(value).__name__}"
             )
@@ -80,6 +81,7 @@ def image_tables(device: Device, info: KernelInfo, values: Sequence[Any]) -> Tab
             slot.write(buffer_state(value.address, value.nbytes).encode())
             surfaces[row.bti_value] = slot
     samplers: dict[int, tuple[SamplerState, BorderColor]] = {}
+    media: dict[int, MediaSampler] = {}
     for inline in info.inline_samplers:
         found = _inline(info, inline)
         samplers[inline.sampler_index] = found.state, found.border
@@ -88,7 +90,10 @@ def image_tables(device: Device, info: KernelInfo, values: Sequence[Any]) -> Tab
             sampler = values[argument.arg_index]
             if isinstance(sampler, Sampler):
                 samplers[argument.sampler_index] = sampler.state, sampler.border
-    return Tables(heaps, surfaces, samplers, [v for v in values if isinstance(v, Image)])
+            elif isinstance(sampler, MediaSampler):
+                media[argument.sampler_index] = sampler
+    images = [v for v in values if isinstance(v, Image)]
+    return Tables(heaps, surfaces, samplers, images, media)
 
 
 _INLINE_MODES: Final = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -213,6 +213,7 @@ def make_image(
     swizzle: str = "RGBA",
     name: str = "",
     is_named: bool = True,
+    make: Callable[..., Image] = Image,
 ) -> Image:
     """:meth:`Device.image`."""
     code = surface_format(format) if isinstance(format, str) else format
@@ -247,7 +248,7 @@ def make_image(
     count = levels if isinstance(levels, int) else 1 + len(levels)
     state = state_of(texel, found, shape, layers, count, tiling, samples, swizzle)
     is_array = layers is not None
-    image = Image(device, state, found, is_array=is_array, name=name, is_named=is_named)
+    image = make(device, state, found, is_array=is_array, name=name, is_named=is_named)
     for level, part in enumerate(depths):
         if part is not None:
             image.write(part, level)

@@ -6,7 +6,7 @@ Offsets count from the start of the cross-thread data, which follows r0 and the 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -87,7 +87,8 @@ def bind(
     The caller has seen to it that there are as many arguments as parameters and that arrays
     belong to the right device.
     """
-    binder = _Binder(info, parameters, args, range, addresses)
+    numbers = {} if tables is None else tables.sampler_numbers
+    binder = _Binder(info, parameters, args, range, addresses, numbers)
     binder.fill()
     if binder.slm_bytes > platform.max_slm_bytes:
         raise LaunchError(
@@ -155,6 +156,7 @@ class _Binder:
     args: Sequence[Any]
     range: Range
     addresses: Addresses
+    samplers: Mapping[int, int]  # indices of media samplers by the number of their argument
     cross_thread: bytearray = field(default_factory=bytearray)
     slm_bytes: int = 0
     _values: dict[int, bytes] = field(default_factory=dict)
@@ -217,7 +219,8 @@ class _Binder:
     def _pointer(self, slot: PayloadArgument) -> bytes:
         match slot.addrmode:
             case "stateful" if slot.addrspace == "sampler":
-                return struct.pack("<Q", slot.sampler_index)  # of a variable in plain vISA text
+                number = self.samplers.get(slot.sampler_index, slot.sampler_index)
+                return struct.pack("<Q", number)  # of a variable in plain vISA text
             case "stateful":
                 return b""
             case "stateless":

@@ -26,6 +26,7 @@ from eumu.isa.visa import (
     packed,
     render,
     sampler,
+    scaling,
     sends,
     surface,
     svm,
@@ -48,8 +49,8 @@ FAMILIES = (
         flow,
         calls,
     ),
-    *(surface, svm, lsc, lsc_block2d, lsc_counters, images, sampler, render, media, analytics),
-    *(sends, fences, sync, matrix),
+    *(surface, svm, lsc, lsc_block2d, lsc_counters, images, sampler, render, scaling, media),
+    *(analytics, sends, fences, sync, matrix),
 )
 
 __all__ = ["FAMILIES", "VISA"]

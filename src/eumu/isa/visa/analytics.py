@@ -1,7 +1,8 @@
 """Video analytics: convolution, morphology, local binary patterns, searches in images.
 
-No page describes them and Intel's front end reads them in object files alone; the text is what its
-printer makes of these, the form what its reader takes.
+No vISA page describes them and Intel's front end reads them in object files alone; the text is what
+its printer makes of these, the form what its reader takes.  What they compute is in the C for Metal
+Language Specification, "Video Analytics Functions", as far as it goes.
 """
 
 from __future__ import annotations
@@ -18,9 +19,16 @@ from eumu.isa.kinds.variables import SamplerVariable
 from eumu.isa.limits import Limits, since
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa.registry import opcode
+from eumu.isa.visa.sample_8x8 import GREEN_ONLY, Asked, Target, code, corner, media_message
+from eumu.messages import UNDESCRIBED
+from eumu.types import UD
 
-REASON = "no public page says what video analytics compute"
-ANALYTICS = Fidelity("unsupported", REASON)
+KERNELS = Fidelity(
+    "approximate", "where the centre of a kernel lies is not public; taken as half its size"
+)
+LINES = Fidelity(
+    "approximate", "where a kernel of one dimension has its coefficients is not public"
+)
 
 _MINMAX = ("VA_MINMAX_ENABLE", "VA_MAX_ENABLE", "VA_MIN_ENABLE")
 _FORMATS = ("VA_Y16_FORMAT", "VA_Y8_FORMAT")
@@ -57,6 +65,15 @@ LIMITS = Limits(slm=frozenset(), texels=True)
 Row = tuple[Callable[..., None], int, str, str, str, str]
 
 
+_TO_SURFACE = {0x14: 0xD, 0x15: 0xC}  # functions that nothing is known of, to another surface
+
+
+def _fidelity(sub: int) -> Fidelity:
+    if reason := UNDESCRIBED.get(_TO_SURFACE.get(sub, sub)):
+        return Fidelity("unsupported", reason)
+    return LINES if sub in (0x08, 0x09, 0x16, 0x17) else KERNELS
+
+
 def _row(body: Callable[..., None], sub: int, word: str, text: str, layout: str, doc: str) -> None:
     """Declare a row; `text` follows the name, `layout` the sub-opcode."""
     newer = sub >= 0x08
@@ -67,7 +84,7 @@ def _row(body: Callable[..., None], sub: int, word: str, text: str, layout: str,
         page="VA",
         platforms=since("skl") if newer else None,
         limits=LIMITS,
-        fidelity=ANALYTICS,
+        fidelity=_fidelity(sub),
         layout=f"sub {layout}",
         doc=doc,
     )(body)
@@ -80,36 +97,61 @@ def _convolve(
     b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, mode: Convolved,
     dst: RawDst,
 ) -> None:  # fmt: skip
-    raise Unsupported(REASON)
+    result = {"VA_CONV_16x4": (0, 128), "VA_CONV_16x1": (2, 32)}.get(mode.result)
+    if result is None:
+        raise Unsupported("a convolution of one pixel, which only CONV_1PIXEL is documented with")
+    last = b.const(UD, code(1, result[0], int(mode.kernel == "31x31")))
+    asked = Asked(GREEN_ONLY, corner(b, u, v, last))
+    media_message(b, surface, sampler, asked, dst, result[1])
 
 
-def _morph(
-    b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, block: Block, dst: RawDst
-) -> None:
-    raise Unsupported(REASON)
+def _morph(function: int) -> Callable[..., None]:
+    def body(
+        b: Meaning,
+        surface: Surface,
+        sampler: Sampler,
+        u: Scalar,
+        v: Scalar,
+        block: Block,
+        dst: RawDst,
+    ) -> None:
+        sequence = ("VA_ED_64x4", "VA_ED_32x4", "VA_ED_64x1", "VA_ED_32x1").index(block)
+        last = b.const(UD, code(function, sequence, 3))
+        size = (32, 32, 8, 4)[sequence]
+        media_message(b, surface, sampler, Asked(GREEN_ONLY, corner(b, u, v, last)), dst, size)
+
+    return body
 
 
 def _minmax(b: Meaning, surface: Surface, u: Scalar, v: Scalar, found: MinMax, dst: RawDst) -> None:
-    raise Unsupported(REASON)
+    raise Unsupported(UNDESCRIBED[0x2])
 
 
 def _minmax_filter(
     b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, format: Format,
     pixels: Filtered, found: Scalar, dst: RawDst,
 ) -> None:  # fmt: skip
-    raise Unsupported(REASON)
+    formats = {"AVS_16_FULL": (0, 4), "AVS_8_FULL": (2, 2)}
+    if format not in formats:
+        raise Unsupported(f"minimum and maximum as {format}")
+    control, each = formats[format]
+    sequence, count = {"VA_MMF_16x4": (0, 64), "VA_MMF_16x1": (2, 16), "VA_MMF_1x1": (3, 1)}[pixels]
+    mode = b.shl(b.and_(b.convert(found, UD), b.const(UD, 3)), b.const(UD, 23))
+    last = b.or_(b.const(UD, code(3, sequence)), mode)
+    asked = Asked(GREEN_ONLY | control << 18, corner(b, u, v, last))
+    media_message(b, surface, sampler, asked, dst, max(4, count * each))
 
 
 def _centroid(
     b: Meaning, surface: Surface, u: Scalar, v: Scalar, height: Scalar, dst: RawDst
 ) -> None:
-    raise Unsupported(REASON)
+    raise Unsupported(UNDESCRIBED[0x7])
 
 
 def _bool_centroid(
     b: Meaning, surface: Surface, u: Scalar, v: Scalar, height: Scalar, width: Scalar, dst: RawDst
 ) -> None:
-    raise Unsupported(REASON)
+    raise Unsupported(UNDESCRIBED[0x6])
 
 
 _PLACE = "{surface} {u} {v}"
@@ -122,9 +164,9 @@ _MEASURES: tuple[Row, ...] = (
     (_minmax_filter, 0x03, "minmaxfilter", f"{_SAMPLED} {{format}} {{pixels}} {{found}} {{dst}}",
      "sampler surface u v format pixels found dst",
      "The least or the greatest pixel around each one from (u, v) on."),
-    (_morph, 0x04, "erode", f"{_SAMPLED} {{block}} {{dst}}", "sampler surface u v block dst",
+    (_morph(0x4), 0x04, "erode", f"{_SAMPLED} {{block}} {{dst}}", "sampler surface u v block dst",
      "Bits from (u, v) on where all around are set as the sampler's kernel says."),
-    (_morph, 0x05, "dilate", f"{_SAMPLED} {{block}} {{dst}}", "sampler surface u v block dst",
+    (_morph(0x5), 0x05, "dilate", f"{_SAMPLED} {{block}} {{dst}}", "sampler surface u v block dst",
      "Bits from (u, v) on where any around is set as the sampler's kernel says."),
     (_bool_centroid, 0x06, "boolcentroid", f"{_PLACE} {{height}} {{width}} {{dst}}",
      "surface u v height width dst", "The centre of the bits that are set from (u, v) on."),
@@ -136,51 +178,64 @@ _MEASURES: tuple[Row, ...] = (
 # ---- of the other, since Gen9
 
 
-def _convolve_line(
-    b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: Pixels,
-    dst: RawDst,
-) -> None:  # fmt: skip
-    raise Unsupported(REASON)
+def _convolve_line(function: int) -> Callable[..., None]:
+    def body(
+        b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: Pixels,
+        dst: RawDst,
+    ) -> None:  # fmt: skip
+        if pixels == "1x1":
+            raise Unsupported("a convolution of one pixel along a line, which is not documented")
+        sequence, size = {"4x16": (0, 128), "1x16": (2, 32)}[pixels]
+        last = b.const(UD, code(function, sequence, 3))
+        media_message(b, surface, sampler, Asked(GREEN_ONLY, corner(b, u, v, last)), dst, size)
+
+    return body
 
 
 def _convolve_pixels(
     b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: Pixels,
     offsets: RawSrc, dst: RawDst,
 ) -> None:  # fmt: skip
-    raise Unsupported(REASON)
+    if pixels == "4x16":
+        raise Unsupported("a block of single pixels: 1x16 and 1x1 are documented")
+    sequence, size = {"1x16": (2, 32), "1x1": (3, 2)}[pixels]
+    last = b.const(UD, code(0xA, sequence, 3))
+    given = offsets if pixels == "1x16" else None
+    asked = Asked(GREEN_ONLY, corner(b, u, v, last), given)
+    media_message(b, surface, sampler, asked, dst, size)
 
 
 def _flood_fill(
     b: Meaning, neighbours: Connection, across: RawSrc, left: Scalar, right: Scalar, loops: Scalar,
     dst: RawDst,
 ) -> None:  # fmt: skip
-    raise Unsupported(REASON)
+    raise Unsupported(UNDESCRIBED[0xB])
 
 
 def _create_pattern(
     b: Meaning, surface: Surface, u: Scalar, v: Scalar, pattern: Pattern, dst: RawDst
 ) -> None:
-    raise Unsupported(REASON)
+    raise Unsupported(UNDESCRIBED[0xC])
 
 
 def _correlate(
     b: Meaning, surface: Surface, u: Scalar, v: Scalar, disparity: Scalar, dst: RawDst
 ) -> None:
-    raise Unsupported(REASON)
+    raise Unsupported(UNDESCRIBED[0xD])
 
 
 def _search(
     b: Meaning, surface: Surface, u: Scalar, v: Scalar, origin_y: Scalar, origin_x: Scalar,
     width: Scalar, height: Scalar, search_width: Scalar, search_height: Scalar, dst: RawDst,
 ) -> None:  # fmt: skip
-    raise Unsupported(REASON)
+    raise Unsupported(UNDESCRIBED[0xF])
 
 
 _PATTERNS: tuple[Row, ...] = (
-    (_convolve_line, 0x08, "CONV_1D_HORIZONTAL", f"{_SAMPLED} {{pixels}} {{dst}}",
+    (_convolve_line(0x8), 0x08, "CONV_1D_HORIZONTAL", f"{_SAMPLED} {{pixels}} {{dst}}",
      "sampler surface u v pixels dst",
      "Pixels convolved along a column; Intel's printer has the names of 8 and 9 the wrong way."),
-    (_convolve_line, 0x09, "CONV_1D_VERTICAL", f"{_SAMPLED} {{pixels}} {{dst}}",
+    (_convolve_line(0x9), 0x09, "CONV_1D_VERTICAL", f"{_SAMPLED} {{pixels}} {{dst}}",
      "sampler surface u v pixels dst", "Pixels convolved along a row."),
     (_convolve_pixels, 0x0A, "CONV_1PIXEL", f"{_SAMPLED} {{pixels}} {{offsets}} {{dst}}",
      "sampler surface u v pixels offsets dst", "Single pixels, convolved."),
@@ -201,53 +256,78 @@ _PATTERNS: tuple[Row, ...] = (
 # ---- with results in another surface
 
 
+def _target(surface: Surface, x: Value, y: Value, pixels: str) -> Target:
+    """The numbers of the formats are those of the header."""
+    return Target(surface, x, y, {"VA_Y16_FORMAT": 6, "VA_Y8_FORMAT": 5}[pixels])
+
+
 def _convolve_to(
     b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, mode: ConvolvedTo,
     target: Surface, x: Scalar, y: Scalar,
 ) -> None:  # fmt: skip
-    raise Unsupported(REASON)
+    last = b.const(UD, code(1, 0, int(mode.kernel == "31x31")))
+    there = _target(target, x, y, mode.result)
+    media_message(b, surface, sampler, Asked(GREEN_ONLY, corner(b, u, v, last)), there)
 
 
-def _line_to(
-    b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: PixelFormat,
-    target: Surface, x: Scalar, y: Scalar,
-) -> None:  # fmt: skip
-    raise Unsupported(REASON)
+def _line_to(function: int) -> Callable[..., None]:
+    def body(
+        b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: PixelFormat,
+        target: Surface, x: Scalar, y: Scalar,
+    ) -> None:  # fmt: skip
+        last = b.const(UD, code(function, 0, 3))
+        there = _target(target, x, y, pixels)
+        media_message(b, surface, sampler, Asked(GREEN_ONLY, corner(b, u, v, last)), there)
+
+    return body
 
 
 def _pixels_to(
     b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: PixelFormat,
     offsets: RawSrc, target: Surface, x: Scalar, y: Scalar,
 ) -> None:  # fmt: skip
-    raise Unsupported(REASON)
+    last = b.const(UD, code(0xA, 2, 3))
+    asked = Asked(GREEN_ONLY, corner(b, u, v, last), offsets)
+    media_message(b, surface, sampler, asked, _target(target, x, y, pixels))
 
 
 def _filter_to(
     b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: PixelFormat,
     found: MinMaxWord, target: Surface, x: Scalar, y: Scalar,
 ) -> None:  # fmt: skip
-    raise Unsupported(REASON)
+    mode = _MINMAX.index(found)
+    if not mode:
+        raise Unsupported("minimum and maximum to a surface, which takes one of them")
+    last = b.const(UD, code(3, 0, mode))
+    control = GREEN_ONLY | (2 << 18 if pixels == "VA_Y8_FORMAT" else 0)
+    asked = Asked(control, corner(b, u, v, last))
+    media_message(b, surface, sampler, asked, _target(target, x, y, pixels))
 
 
-def _morph_to(
-    b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, target: Surface,
-    x: Scalar, y: Scalar,
-) -> None:  # fmt: skip
-    raise Unsupported(REASON)
+def _morph_to(function: int) -> Callable[..., None]:
+    def body(
+        b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, target: Surface,
+        x: Scalar, y: Scalar,
+    ) -> None:  # fmt: skip
+        last = b.const(UD, code(function, 0, 3))
+        there = _target(target, x, y, "VA_Y8_FORMAT")
+        media_message(b, surface, sampler, Asked(GREEN_ONLY, corner(b, u, v, last)), there)
+
+    return body
 
 
 def _correlate_to(
     b: Meaning, surface: Surface, u: Scalar, v: Scalar, disparity: Scalar, target: Surface,
     x: Scalar, y: Scalar,
 ) -> None:  # fmt: skip
-    raise Unsupported(REASON)
+    raise Unsupported(UNDESCRIBED[0xD])
 
 
 def _pattern_to(
     b: Meaning, surface: Surface, u: Scalar, v: Scalar, pattern: Pattern, target: Surface,
     x: Scalar, y: Scalar,
 ) -> None:  # fmt: skip
-    raise Unsupported(REASON)
+    raise Unsupported(UNDESCRIBED[0xC])
 
 
 _TO = "{target} {x} {y}"
@@ -257,17 +337,17 @@ _TO_SURFACES: tuple[Row, ...] = (
      "sampler surface u v mode target x y", "As convolve, to another surface."),
     (_filter_to, 0x11, "HDC_MIN_MAX_FILTER", f"{_SAMPLED} {{pixels}} {{found}} {_TO}",
      "sampler surface u v pixels found target x y", "As minmaxfilter, to another surface."),
-    (_morph_to, 0x12, "HDC_ERODE", f"{_SAMPLED} {_TO}", "sampler surface u v target x y",
+    (_morph_to(0x4), 0x12, "HDC_ERODE", f"{_SAMPLED} {_TO}", "sampler surface u v target x y",
      "As erode, to another surface."),
-    (_morph_to, 0x13, "HDC_DILATE", f"{_SAMPLED} {_TO}", "sampler surface u v target x y",
+    (_morph_to(0x5), 0x13, "HDC_DILATE", f"{_SAMPLED} {_TO}", "sampler surface u v target x y",
      "As dilate, to another surface."),
     (_correlate_to, 0x14, "HDC_LBP_CORRELATION", f"{_PLACE} {{disparity}} {_TO}",
      "surface u v disparity target x y", "As LBP_CORRELATION, to another surface."),
     (_pattern_to, 0x15, "HDC_LBP_CREATION", f"{_PLACE} {{pattern}} {_TO}",
      "surface u v pattern target x y", "As LBP_CREATION, to another surface."),
-    (_line_to, 0x16, "HDC_CONVOLVE_1D_H", _LINE_TO, "sampler surface u v pixels target x y",
+    (_line_to(0x9), 0x16, "HDC_CONVOLVE_1D_H", _LINE_TO, "sampler surface u v pixels target x y",
      "Pixels convolved along a row, to another surface."),
-    (_line_to, 0x17, "HDC_CONVOLVE_1D_V", _LINE_TO, "sampler surface u v pixels target x y",
+    (_line_to(0x8), 0x17, "HDC_CONVOLVE_1D_V", _LINE_TO, "sampler surface u v pixels target x y",
      "Pixels convolved along a column, to another surface."),
     (_pixels_to, 0x18, "HDC_CONVOLVE_1P", f"{_SAMPLED} {{pixels}} {{offsets}} {_TO}",
      "sampler surface u v pixels offsets target x y", "As CONV_1PIXEL, to another surface."),

@@ -1,4 +1,4 @@
-"""Adaptive video scaling and motion estimation: read, checked and encoded, not run."""
+"""Motion estimation: read, checked and encoded, not run."""
 
 from __future__ import annotations
 
@@ -6,73 +6,24 @@ from typing import Annotated
 
 from eumu.errors import Unsupported
 from eumu.isa.kinds import Meaning, RawDst, RawSrc, Scalar, Surface
-from eumu.isa.kinds.media import SearchModes, SearchModesKind, WordKind
-from eumu.isa.kinds.raw import ChannelsKind
-from eumu.isa.kinds.sampler import SamplerKind
-from eumu.isa.kinds.variables import SamplerVariable
+from eumu.isa.kinds.media import SearchModes, SearchModesKind
 from eumu.isa.limits import Limits, fields, since
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
-from eumu.types import UB, UD, UW, F
+from eumu.types import UB, UD, UW
 
 REASON = "no public page says what the media hardware computes"
 MEDIA = Fidelity("unsupported", REASON)
 
-Channels = Annotated[tuple[int, ...], ChannelsKind()]
-Sampler = Annotated[SamplerVariable, SamplerKind()]
-Format = Annotated[
-    str,
-    WordKind(
-        "format", "AVS_16_FULL", "AVS_16_DOWN_SAMPLE", "AVS_8_FULL", "AVS_8_DOWN_SAMPLE", mask=15
-    ),
-]
-Pixels = Annotated[str, WordKind("pixels", "AVS_16x4", "AVS_8x4", "AVS_16x8", "AVS_4x4", mask=15)]
 Modes = Annotated[SearchModes, SearchModesKind()]
 
 SURFACES = Limits(slm=frozenset(), texels=True)
-_SCALING = dict.fromkeys(("u", "v", "delta_u", "delta_v", "u2d", "v2d"), (F,))
-AVS = fields(maps.DOCUMENTED, **_SCALING, group_id=(UD,), vertical_block=(UD,), ief_bypass=(UB,))
 _INPUTS = dict.fromkeys(("uni", "ime", "sic", "fbr", "idm", "dst"), (UB,))
 VME = fields(
     maps.DOCUMENTED, **_INPUTS, ref0=(UW,), ref1=(UW,), costs=(UW,),
     mode=(UD,), shape=(UD,), prediction=(UD,),
 )  # fmt: skip
-
-
-@opcode(
-    0x43,
-    "avs.{channels} {surface} {sampler} {u} {v} {delta_u} {delta_v} {u2d} {group_id}"
-    " {vertical_block} {format} {v2d} {pixels} {ief_bypass} {dst}",
-    page="AVS",
-    types=AVS,
-    limits=SURFACES,
-    fidelity=MEDIA,
-    layout=(
-        "channels sampler surface u v delta_u delta_v u2d group_id vertical_block format v2d"
-        " pixels ief_bypass dst"
-    ),
-)
-def avs(
-    b: Meaning,
-    channels: Channels,
-    surface: Surface,
-    sampler: Sampler,
-    u: Scalar,
-    v: Scalar,
-    delta_u: Scalar,
-    delta_v: Scalar,
-    u2d: Scalar,
-    group_id: Scalar,
-    vertical_block: Scalar,
-    format: Format,
-    v2d: Scalar,
-    pixels: Pixels,
-    ief_bypass: Scalar,
-    dst: RawDst,
-) -> None:
-    """Scaled pixels from (u, v) on, through the filter of 8 by 8 texels."""
-    raise Unsupported(REASON)
 
 
 @opcode(

@@ -54,7 +54,7 @@ def sampler_message(
     )
     states = [surface_index(b, surface)]
     if sampler is not None:
-        states.append(_sampler_index(b, sampler))
+        states.append(sampler_index(b, sampler))
     header = _header(b, channels, offsets, gather, null_mask=null_mask)
     shape = [(UW if bits == 16 else UD, b.width)] * len(channels) + [(UD, 1)] * null_mask
     found = b.emit("message", (b.mask, *states, header, *values), shape, record=record)
@@ -85,7 +85,7 @@ def _parameter(b: Meaning, operation: str, name: str, parameters: Parameters) ->
     return b.row_read(rows, 0, UD if is_integer else F, b.width)
 
 
-def _sampler_index(b: Meaning, sampler: SamplerVariable) -> Value:
+def sampler_index(b: Meaning, sampler: SamplerVariable) -> Value:
     """The index that `movs` put into a variable, or a bindless state."""
     root, _ = b.root(sampler)
     index = b.read(root, Region.scalar(0), UD, 1)
@@ -113,11 +113,15 @@ def _header(
         for place, value in ((8, offsets.u), (4, offsets.v), (0, offsets.r)):
             nibble = b.and_(b.bitcast(value, UD), b.const(UD, 15))
             second = b.or_(second, b.shl(nibble, b.const(UD, place)))
+    zeros = b.const(UD, 0, 2)
+    return b.concat([zeros, second, sampler_pointer(b), b.const(UD, 0, 4)])
+
+
+def sampler_pointer(b: Meaning) -> Value:
+    """M0.3: the sampler state pointer of the thread's own header."""
     root, base = b.root(PREDEFINED["%r0"])
     pointer = b.read(root, Region.scalar(base + 12), UD, 1)
-    pointer = b.and_(pointer, b.const(UD, 0xFFFF_FFE0))
-    zeros = b.const(UD, 0, 2)
-    return b.concat([zeros, second, pointer, b.const(UD, 0, 4)])
+    return b.and_(pointer, b.const(UD, 0xFFFF_FFE0))
 
 
 def sample_block(
@@ -134,7 +138,7 @@ def sample_block(
     record = SamplerMessage(
         "sample_unorm", 32, 4, has_header=True, results=len(channels), bits=16, preemptible=True
     )
-    args = (every, surface_index(b, surface), _sampler_index(b, sampler), header, *corner)
+    args = (every, surface_index(b, surface), sampler_index(b, sampler), header, *corner)
     found = b.emit("message", args, [(UW, 32)] * len(channels), record=record)
     for k, value in enumerate(found):
         b.row_write(dst, 64 * k, value, every)
