@@ -9,7 +9,7 @@ from typing import Any
 from eumu.errors import InternalError
 from eumu.ir.function import Block, Function, Op, Region, Root, Terminator, Value
 from eumu.ir.ops import OPS, TERMINATORS, Rounding, Space
-from eumu.types import BOOL, DF, HF, UD, UQ, F, Type
+from eumu.types import BF, BOOL, DF, HF, UD, UQ, F, Type
 
 CR0 = Rounding.CR0
 
@@ -387,6 +387,8 @@ _FLOAT_CODE = {HF: ("<e", "<H"), F: ("<f", "<I"), DF: ("<d", "<Q")}
 def bit_pattern(type: Type, value: int | float) -> int:
     """The bits of a lane constant: floats are rounded to nearest, ints taken modulo the type."""
     if isinstance(value, float):
+        if type is BF:
+            return _short(value)
         if type not in _FLOAT_CODE:
             raise InternalError(f"float constant for {type}")
         pack, unpack = _FLOAT_CODE[type]
@@ -396,3 +398,11 @@ def bit_pattern(type: Type, value: int | float) -> int:
     if type.is_float:
         return bit_pattern(type, float(value))
     return value & ((1 << type.bits) - 1)
+
+
+def _short(value: float) -> int:
+    """The bits of a bf: the upper half of the f, which must have no other bits."""
+    bits = bit_pattern(F, value)
+    if bits & 0xFFFF:
+        raise InternalError(f"{value} is no bf")
+    return bits >> 16
