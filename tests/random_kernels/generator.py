@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from random import Random
 
 from eumu.isa.spec import Opcode
-from eumu.isa.visa.typemaps import UNFUSED
+from eumu.platforms import platform
 from eumu.types import BOOL, UW
+from random_kernels import stack
+from random_kernels.families import of_kind
 from random_kernels.messages import Messages
 from random_kernels.operands import COPIES, Operands
 from random_kernels.statements import Block, Node, Section
+from random_kernels.teams import Teams
 from vocabulary import (
     Signature,
     exec_sizes,
@@ -39,20 +41,41 @@ class Generator:
         self.random = Random(f"{seed} {device} {simd}")
         self.operands = Operands(self.random, device, simd)
         self.messages = Messages(self.random, device, simd)
+        self.teams = Teams(self.random, device, simd)
+        self.grf = platform(device).grf_bytes
         self.calls: list[str] = []  # subroutines that may be called
+        self.functions: list[str] = []  # functions that may be called
+        self.inside = ""  # the function that is written
         self.plain = False  # no calls: the rounding mode is not what it was
         self._labels = 0
         self._counters = 0  # the first loop counter: subroutines have their own
 
     def section(self) -> Section:
+        functions = self._functions()
         names = [f"{self.mark}_sub{k}" for k in range(self.random.choice((0, 0, 1, 2)))]
         subroutines = []
         for k in reversed(range(len(names))):
             self.calls, self._counters = names[k + 1 :], LEVELS * (k + 1)
             subroutines.append((names[k], self._subroutine()))
         self.calls, self._counters = names, 0
-        body = self.block(self.random.randint(4, 10), 0)
-        return Section(self.seed, body, tuple(subroutines))
+        body = self.block(self.random.randint(3, 8), 0)
+        return Section(self.seed, body, tuple(subroutines), tuple(functions))
+
+    def _functions(self) -> list[tuple[str, Block]]:
+        """Functions, each of which may call the later ones and itself."""
+        names = [f"{self.mark}_fun{k}" for k in range(self.random.choice((0, 0, 0, 0, 0, 1, 2)))]
+        made = []
+        for k in reversed(range(len(names))):
+            self.functions, self.inside = names[k + 1 :], names[k]
+            body = self.block(self.random.randint(1, 3), DEPTH - 1)
+            if self.random.random() < 0.3:
+                guard = f"({self.operands.predicate()})"
+                body += (Node("fret", (f"{guard} fret (M1, {self.simd})",)),)
+            if self.random.random() < 0.6:
+                body += (stack.recursion(names[k], self.simd, self.grf),)
+            made.append((names[k], body + self.block(1, DEPTH)))
+        self.functions, self.inside = names, ""
+        return made
 
     def _subroutine(self) -> Block:
         body = self.block(self.random.randint(1, 3), DEPTH - 1)
@@ -72,19 +95,35 @@ class Generator:
     def node(self, depth: int, loops: int) -> Node:
         chance = self.random.random()
         if depth < DEPTH and chance < 0.22:
-            return self.random.choice(self._flows())(depth, loops)
-        if chance < 0.36:
-            what, lines = self.messages.lines()
-            return Node(what, tuple(lines))
+            made: Node = getattr(self, f"_{self._family('flow')}")(depth, loops)
+            return made
+        if chance < 0.36 and not self.inside:
+            what = self._family("message")
+            return Node(what, tuple(getattr(self.messages, what)()))
         if chance < 0.44:
-            return self.random.choice((self._addresses, self._setp, self._hint, self._state))()
-        if chance < 0.52 and self.calls and not self.plain:
+            return self._small()
+        if chance < 0.52 and (self.calls or self.functions) and not self.plain:
             return self._call()
+        if chance < 0.56 and depth == 0 and not self.plain:
+            return self._meeting()
         return self.vector()
 
-    def _flows(self) -> list[Callable[[int, int], Node]]:
-        flows = [self._if, self._if_else, self._cross, self._jump, self._switch, self._mode]
-        return [*flows, self._loop, self._lanes_loop]
+    def _family(self, kind: str) -> str:
+        return self.random.choices(*of_kind(kind, self.device))[0]
+
+    def _small(self) -> Node:
+        what = self._family("small")
+        too_narrow = what == "dpas" and 4 * self.simd < self.grf
+        if too_narrow or (self.inside and what in ("dpas", "state", "hint")):
+            return self.vector()
+        made: Node = self.teams.dpas() if what == "dpas" else getattr(self, f"_{what}")()
+        return made
+
+    def _meeting(self) -> Node:
+        what = self._family("meeting")
+        operands = () if what == "dpasw" else (self.vector(),)
+        made: Node = getattr(self.teams, what)(*operands)
+        return made
 
     # ---- one vector instruction
 
@@ -96,7 +135,7 @@ class Generator:
                 continue  # it has a statement of its own
             if found.mnemonic not in _LONG or random.random() < 0.15:
                 opcode = found
-        signature = random.choice(signatures(opcode, self.device))
+        signature = random.choice(self._signatures(opcode))
         sizes = exec_sizes(signature, self.device, self.simd)
         if opcode.mnemonic == "mov" and BOOL in signature.sources:
             sizes = [1]
@@ -110,6 +149,13 @@ class Generator:
         mask = random.choice(masks(lanes, self.simd))
         line = text(opcode, f"({mask}, {lanes})", guard, words, saturate=saturate)
         return Node(name(opcode), (*self.operands.before, line))
+
+    def _signatures(self, opcode: Opcode) -> list[Signature]:
+        """What a predicate is moved to must hold a bit of each lane."""
+        known = signatures(opcode, self.device)
+        if opcode.mnemonic != "mov":
+            return list(known)
+        return [s for s in known if BOOL not in s.sources or s.dst.bits >= self.simd]
 
     def _guard(self, opcode: Opcode) -> str:
         forms = predicates(opcode)
@@ -203,7 +249,7 @@ class Generator:
         first, second = (self.block(self.random.randint(1, 2), depth + 1, loops) for _ in range(2))
         go = f"{self._condition()} goto (M1, {self.simd}) {other}"
         parts = (go, first, f"goto (M1, {self.simd}) {end}", f"{other}:", second, f"{end}:")
-        return Node("if-else", parts)
+        return Node("if_else", parts)
 
     def _cross(self, depth: int, loops: int) -> Node:
         """Pieces, each of which may go to any later one."""
@@ -225,8 +271,6 @@ class Generator:
         return Node("jump", (go, body, f"{end}:"))
 
     def _switch(self, depth: int, loops: int) -> Node:
-        if self.device not in UNFUSED:
-            return self._jump(depth, loops)
         labels = [self.label() for _ in range(self.random.randint(1, 3))]
         end = self.label()
         parts: list[str | Block] = [
@@ -283,11 +327,11 @@ class Generator:
             f"(PL) goto (M1, {simd}) {top}",
             f"{end}:",
         ]
-        return Node("lanes-loop", tuple(lines))
+        return Node("lanes_loop", tuple(lines))
 
     def _mode(self, depth: int, loops: int) -> Node:
         """A stretch in another rounding mode."""
-        if self.plain:
+        if self.plain or self.inside:
             return self._if(depth, loops)
         bits = self.random.choice((0x10, 0x20, 0x30))
         switch = f"xor (M1_NM, 1) %cr0(0,0)<1> %cr0(0,0)<0;1,0> {bits:#x}:ud"
@@ -297,5 +341,20 @@ class Generator:
         return Node("mode", (switch, body, switch))
 
     def _call(self) -> Node:
+        what = self._family("call")
         guard = f"{self._condition()} " if self.random.random() < 0.5 else ""
-        return Node("call", (f"{guard}call (M1, {self.simd}) {self.random.choice(self.calls)}",))
+        if self.calls and (what == "call" or not self.functions):
+            label = self.random.choice(self.calls)
+            return Node("call", (f"{guard}call (M1, {self.simd}) {label}",))
+        if not self.functions:
+            return self.vector()
+        what = "fcall" if what == "call" else what
+        name, x = self.random.choice(self.functions), f"UD{self.random.randrange(COPIES)}"
+        where = "WHERE" if what == "ifcall" else ""
+        lines = [*stack.passing(x, self.grf)]
+        if where:
+            lines.append(f'faddr "{name}" WHERE(0,0)<1>')
+        lines.append(stack.calling(name, self.simd, self.grf, guard, where))
+        lanes = min(8, self.simd)
+        lines.append(f"xor (M1, {lanes}) {x}(0,0)<1> {x}(0,0)<1;1,0> RET(0,0)<1;1,0>")
+        return Node(what, tuple(lines))

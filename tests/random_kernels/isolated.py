@@ -6,6 +6,8 @@ So is one that does not end: LLVM can loop for ever on a program, inside one cal
 from __future__ import annotations
 
 import multiprocessing
+import resource
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
@@ -14,6 +16,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 _CONTEXT = multiprocessing.get_context("fork")
+_PATIENCE = 20  # a process waits for others at most so many times its limit
 
 
 def each(
@@ -21,17 +24,18 @@ def each(
 ) -> Iterator[tuple[T, str]]:
     """What the function says of each argument, as they come; or how its process died.
 
-    A process that has not ended `limit` seconds after its start is killed.
+    A process that has used the processor for `limit` seconds is killed: a time on the clock would
+    blame it for what else the machine does.
     """
     waiting = iter(arguments)
     running: dict[Connection, tuple[T, ForkProcess, float]] = {}
     while True:
         for argument in waiting:
             receiver, sender = _CONTEXT.Pipe(duplex=False)
-            process = _CONTEXT.Process(target=_answer, args=(function, argument, sender))
+            process = _CONTEXT.Process(target=_answer, args=(function, argument, sender, limit))
             process.start()
             sender.close()
-            running[receiver] = argument, process, time.monotonic() + limit
+            running[receiver] = argument, process, time.monotonic() + _PATIENCE * limit
             if len(running) == jobs:
                 break
         if not running:
@@ -44,7 +48,7 @@ def each(
                 answer = ready.recv()
             except EOFError:
                 process.join()
-                answer = f"died: exit status {process.exitcode}"
+                answer = _death(process.exitcode, limit)
             process.join()
             yield argument, answer
         now = time.monotonic()
@@ -53,7 +57,7 @@ def each(
             process.kill()
             process.join()
             late.close()
-            yield argument, f"no end after {limit:g} s"
+            yield argument, f"no end after {_PATIENCE * limit:g} s, most of them without work"
 
 
 def call(function: Callable[[T], str], argument: T, limit: float = 600.0) -> str:
@@ -62,5 +66,14 @@ def call(function: Callable[[T], str], argument: T, limit: float = 600.0) -> str
     return answer
 
 
-def _answer(function: Callable[[T], str], argument: T, sender: Connection) -> None:
+def _death(status: int | None, limit: float) -> str:
+    if status == -signal.SIGXCPU:
+        return f"no end after {limit:g} s"
+    return f"died: exit status {status}"
+
+
+def _answer(function: Callable[[T], str], argument: T, sender: Connection, limit: float) -> None:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = int(used.ru_utime + used.ru_stime + limit) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     sender.send(function(argument))

@@ -22,14 +22,17 @@ from eumu.ir import Function, Input, Region, Rounding, Space
 from eumu.lower import lower
 from eumu.platforms import platform
 from eumu.text import parse
-from eumu.types import BOOL, TYPES, UB, UD, UQ, UW, D, F, Type, W
+from eumu.types import BF, BOOL, HF, TYPES, UB, UD, UQ, UW, D, F, Type, W
+from random_kernels import stack
 from random_kernels.messages import AREA
 from random_kernels.operands import COPIES, FLOATS, INTEGERS, PREDICATE_COUNT, edge
 from random_kernels.statements import Section, lines
+from random_kernels.teams import ROWS
 from visa_thread import BASE, FlatHost, _Appender, _root, variables
 
 HEADER = "// random kernels: "
-MEMORY = 2 * AREA  # bytes of each group
+THREADS = 2  # of each group
+MEMORY = 2 * AREA  # bytes of each thread
 FIRST_SURFACE = 8
 CHUNK = 64
 COUNTERS = 6  # of nested loops: of the body, and of each subroutine
@@ -61,13 +64,18 @@ class Bundle:
 
     def __post_init__(self) -> None:
         self.groups = len(self.sections) or self.groups
-        count = self.simd + 8
+        count, where = self.simd + 8, platform(self.device)
         for name in (*INTEGERS, *FLOATS):
             self.outputs += [(f"{name.upper()}{k}", TYPES[name], count) for k in range(COPIES)]
         self.outputs += [
             ("BIG", UD, 80), ("BF", F, 64), ("BQ", UQ, 32),
             ("UDW", UD, 2 * self.simd + 16), ("FW", F, 2 * self.simd), ("PB", UD, PREDICATE_COUNT),
         ]  # fmt: skip
+        if where.has_systolic:
+            words = ROWS * where.grf_bytes // 4
+            self.outputs += [(n, UD, words) for n in ("MA", "MB")]
+            self.outputs += [("MD", D, words), ("MF", F, words)]
+            self.outputs += [("MHF", HF, words), ("MBF", BF, words)]
 
     # ---- the text
 
@@ -111,24 +119,42 @@ class Bundle:
                 yield f"{label}:"
                 yield from map(_indented, lines(block))
                 yield f"    ret (M1, {self.simd})"
+        known, grf = self._variables(), platform(self.device).grf_bytes
+        for section in self.sections:
+            for name, block in section.functions:
+                yield from stack.function(name, block, self.simd, grf, known, section.seed)
 
-    def _declarations(self) -> Iterator[str]:
+    def _variables(self) -> dict[str, tuple[str, int]]:
+        """Declarations by name, and how many dwords of each must have a value from the start."""
+        simd, found = self.simd, {}
         for name, type, count in self.outputs:
-            yield f".decl {name} v_type=G type={type} num_elts={count} align=GRFx2"
-        simd = self.simd
-        # Views of the integers, with other elements: they share the bytes.
-        yield f".decl DW v_type=G type=d num_elts={2 * simd + 16} align=GRFx2 alias=<UDW, 0>"
+            line = f".decl {name} v_type=G type={type} num_elts={count} align=GRFx2"
+            found[name] = line, type.size * count // 4
+        # A view of the integers, with other elements: they share the bytes.
+        alias = f"num_elts={2 * simd + 16} align=GRFx2 alias=<UDW, 0>"
+        found["DW"] = f".decl DW v_type=G type=d {alias}", 0
         for name, type, count in (
-            ("OFF", UD, simd), ("ADR", UQ, simd), ("IDX", UW, 32), ("SI", UD, 1), ("MEM", UQ, 1),
-            ("CASE", UD, 1), *((f"L{k}", W, simd) for k in range(COUNTERS)),
+            ("OFF", UD, simd), ("ADR", UQ, simd), ("IDX", UW, 32), ("CASE", UD, 1),
+            ("WHERE", UQ, 1), *((f"L{k}", W, simd) for k in range(COUNTERS)),
             *((f"N{k}", D, 1) for k in range(COUNTERS)),
         ):  # fmt: skip
+            found[name] = f".decl {name} v_type=G type={type} num_elts={count} align=GRFx2", 0
+        for name in (*(f"P{k + 1}" for k in range(PREDICATE_COUNT)), "PL"):
+            found[name] = f".decl {name} v_type=P num_elts={simd}", 0
+        for name, count in (("A1", 16), ("A2", 1)):
+            found[name] = f".decl {name} v_type=A num_elts={count}", 0
+        return found
+
+    def _declarations(self) -> Iterator[str]:
+        yield from (line for line, _ in self._variables().values())
+        for name, type, count in (
+            ("SI", UD, 1), ("MEM", UQ, 1), ("SLMB", UD, 1), ("THREAD", UD, 1),
+            ("TEAM", UB, 4),
+        ):  # fmt: skip
             yield f".decl {name} v_type=G type={type} num_elts={count} align=GRFx2"
-        for k in range(PREDICATE_COUNT):
-            yield f".decl P{k + 1} v_type=P num_elts={simd}"
-        yield f".decl PL v_type=P num_elts={simd}"
-        yield from (".decl A1 v_type=A num_elts=16", ".decl A2 v_type=A num_elts=1")
         yield ".decl T6 v_type=T num_elts=1"
+        if any(section.functions for section in self.sections):
+            yield from stack.ALIASES
 
     def _prologue(self) -> Iterator[str]:
         """Predicates, addresses, loop counts, and the memory that only threads have."""
@@ -139,9 +165,7 @@ class Bundle:
         for k in range(PREDICATE_COUNT):
             yield f"    setp (M1_NM, {self.simd}) P{k + 1} {random.getrandbits(32):#x}:ud"
         yield f"    setp (M1_NM, {self.simd}) PL 0:ud"
-        yield "    mul (M1_NM, 1) ADR(0,0)<1> %group_id_x(0,0)<0;1,0> 0x400:ud"
-        yield "    add (M1_NM, 1) MEM(0,0)<1> MEM(0,0)<0;1,0> ADR(0,0)<0;1,0>"
-        yield f"    add (M1_NM, 1) SI(0,0)<1> %group_id_x(0,0)<0;1,0> {FIRST_SURFACE}:ud"
+        yield from self._place_of_thread()
         yield "    movs (M1_NM, 1) T6(0) SI(0,0)<0;1,0>"
         yield from (
             "    addr_add (M1_NM, 8) A1(0)<8> &UD0 0:uw",
@@ -150,9 +174,27 @@ class Bundle:
             "    mov (M1_NM, 8) OFF(0,0)<1> 0x76543210:uv",
             "    shl (M1_NM, 8) OFF(0,0)<1> OFF(0,0)<1;1,0> 4:ud",
         )
-        for surface in ("%slm", "%scratch"):
-            for start in range(0, AREA, 128):
-                yield f"    scatter4_scaled.RGBA (M1_NM, 8) {surface} {start:#x}:ud OFF.0 BIG.0"
+        yield from _filled("%scratch")
+        yield "    add (M1_NM, 8) OFF(0,0)<1> OFF(0,0)<1;1,0> SLMB(0,0)<0;1,0>"
+        yield from _filled("%slm")
+        if any(section.functions for section in self.sections):
+            yield "    mov (M1_NM, 8) RET(0,0)<1> UD0(0,0)<1;1,0>"
+
+    def _place_of_thread(self) -> Iterator[str]:
+        """Memory of its own, and values that the other thread of the group has not."""
+        yield from (
+            "    and (M1_NM, 1) THREAD(0,0)<1> %r0(0,2)<0;1,0> 0xff:ud",
+            f"    mul (M1_NM, 1) SLMB(0,0)<1> THREAD(0,0)<0;1,0> {AREA:#x}:ud",
+            f"    mul (M1_NM, 1) SI(0,0)<1> %group_id_x(0,0)<0;1,0> {THREADS}:ud",
+            "    add (M1_NM, 1) SI(0,0)<1> SI(0,0)<0;1,0> THREAD(0,0)<0;1,0>",
+            f"    mul (M1_NM, 1) ADR(0,0)<1> SI(0,0)<0;1,0> {MEMORY:#x}:ud",
+            "    add (M1_NM, 1) MEM(0,0)<1> MEM(0,0)<0;1,0> ADR(0,0)<0;1,0>",
+            f"    add (M1_NM, 1) SI(0,0)<1> SI(0,0)<0;1,0> {FIRST_SURFACE}:ud",
+            f"    mov (M1_NM, 4) TEAM(0,0)<1> {THREADS:#x}:ub",
+            "    mul (M1_NM, 1) THREAD(0,0)<1> THREAD(0,0)<0;1,0> 0x5bd1e995:ud",
+        )
+        for name in ("UD0", "UD1"):
+            yield f"    xor (M1_NM, 8) {name}(0,0)<1> {name}(0,0)<1;1,0> THREAD(0,0)<0;1,0>"
 
     # ---- the run
 
@@ -161,21 +203,21 @@ class Bundle:
         random = Random(self.seed)
         data = {}
         for name, type, count in self.outputs:
-            lanes = [edge(random, type) for _ in range(count)]
+            lanes = [_lane(random, name, type) for _ in range(count)]
             data[name] = b"".join(bits.to_bytes(type.size, "little") for bits in lanes)
         floats = [edge(random, F) for _ in range(AREA // 4)]
         data[""] = random.randbytes(AREA) + np.array(floats, "<u4").tobytes()
         return data
 
     def grid(self) -> tuple[Grid, Memory, dict[str, int]]:
-        """A launch, its memory, and where each variable is stored in a group's results."""
-        kernel = parse(self.text(), "random", platform(self.device).grf_bytes).kernels
-        main = next(k for k in kernel if not k.is_function)
-        function = lower(main, platform(self.device), [k for k in kernel if k.is_function])
-        known, groups = variables(main), self.groups
+        """A launch, its memory, and where each variable is stored in a thread's results."""
+        kernels = parse(self.text(), "random", platform(self.device).grf_bytes).kernels
+        main = next(k for k in kernels if not k.is_function)
+        function = lower(main, platform(self.device), [k for k in kernels if k.is_function])
+        known, threads = variables(main), self.groups * THREADS
         initial = self.initial()
         memory_bytes = initial.pop("")
-        memory = Memory(groups, memory_bytes, sum(t.size * n for _, t, n in self.outputs))
+        memory = Memory(threads, memory_bytes, sum(t.size * n for _, t, n in self.outputs))
         grf = function.grf_bytes
         payload = b""
         for name, data in {**initial, "MEM": BASE.to_bytes(8, "little")}.items():
@@ -186,23 +228,23 @@ class Bundle:
         places = _store_results(function, self.outputs, memory)
         surfaces = {
             FIRST_SURFACE + k: BufferSurface(BASE + k * MEMORY, MEMORY, strict=False)
-            for k in range(groups)
+            for k in range(threads)
         }
-        r0 = (0,) * (grf // 4)
+        record = Payload((0,) * (grf // 4), None, 0, grf, payload, numbers_threads=True)
         grid = Grid(
-            function, (groups, 1, 1), (self.simd, 1, 1), Payload(r0, None, 0, grf, payload),
-            surfaces, slm_bytes=AREA, scratch_bytes=AREA, fuel=100_000,
+            function, (self.groups, 1, 1), (THREADS * self.simd, 1, 1), record,
+            surfaces, slm_bytes=THREADS * AREA, scratch_bytes=AREA, fuel=100_000,
         )  # fmt: skip
         return grid, memory, places
 
 
 class Memory(FlatHost):
-    """The memory of every group, then the results of every group."""
+    """The memory of every thread, then the results of every thread."""
 
-    def __init__(self, groups: int, data: bytes, results: int) -> None:
-        super().__init__(groups * (MEMORY + results))
-        self.groups, self.results = groups, results
-        self._data = np.frombuffer(data * groups, np.uint8)
+    def __init__(self, threads: int, data: bytes, results: int) -> None:
+        super().__init__(threads * (MEMORY + results))
+        self.threads, self.results = threads, results
+        self._data = np.frombuffer(data * threads, np.uint8)
         self.reset()
 
     def reset(self) -> None:
@@ -210,7 +252,7 @@ class Memory(FlatHost):
         self.arena[: self._data.size] = self._data
 
     def take(self) -> NDArray[np.uint8]:
-        used = self.groups * (MEMORY + self.results)
+        used = self.threads * (MEMORY + self.results)
         return self.arena[:used].copy()
 
 
@@ -226,7 +268,9 @@ def _store_results(
     offset = 0
     header = function.roots["%r0"]
     group = builder.convert(builder.read(header, Region.scalar(GROUP_ID), UD, 1), UQ)
-    first = builder.mul(group, builder.const(UQ, memory.results), Rounding.RNE)
+    before = builder.mul(group, builder.const(UQ, THREADS), Rounding.RNE)
+    thread = builder.add(before, builder.special("thread_id", UQ), Rounding.RNE)
+    first = builder.mul(thread, builder.const(UQ, memory.results), Rounding.RNE)
     for name, type, count in outputs:
         places[name] = offset
         size = type.size * count
@@ -235,12 +279,25 @@ def _store_results(
             for start in range(0, size, CHUNK):
                 many = min(CHUNK, size - start)
                 value = builder.read(root, Region.packed(start, 1), UB, many)
-                at = BASE + memory.groups * MEMORY + offset + start
+                at = BASE + memory.threads * MEMORY + offset + start
                 address = builder.add(first, builder.const(UQ, at), Rounding.RNE)
                 builder.store_block(Space.FLAT, address, builder.const(BOOL, 1), value)
         offset += size
     block.end = end
     return places
+
+
+def _lane(random: Random, name: str, type: Type) -> int:
+    """The bits of an element at first; matrices are read as short floats, too."""
+    if name in ("MA", "MB"):
+        return edge(random, HF) << 16 | edge(random, HF)
+    return edge(random, type)
+
+
+def _filled(surface: str) -> Iterator[str]:
+    """Random words into memory that only threads have."""
+    for start in range(0, AREA, 128):
+        yield f"    scatter4_scaled.RGBA (M1_NM, 8) {surface} {start:#x}:ud OFF.0 BIG.0"
 
 
 def _indented(line: str) -> str:
@@ -273,14 +330,14 @@ def _compare(
 ) -> Iterator[Difference]:
     if np.array_equal(want, got):
         return
-    start = memory.groups * MEMORY
-    for group in range(memory.groups):
+    start = memory.threads * MEMORY
+    for thread in range(memory.threads):
         parts = [
-            ("memory", UB, AREA, group * MEMORY),
-            ("floats", F, AREA // 4, group * MEMORY + AREA),
+            ("memory", UB, AREA, thread * MEMORY),
+            ("floats", F, AREA // 4, thread * MEMORY + AREA),
         ]
         parts += [
-            (name, type, count, start + group * memory.results + places[name])
+            (name, type, count, start + thread * memory.results + places[name])
             for name, type, count in bundle.outputs
         ]
         for name, type, count, at in parts:
@@ -288,7 +345,8 @@ def _compare(
             wrong = (x != y) & ~(_nan(type, x) & _nan(type, y))
             if wrong.any():
                 k = int(wrong.nonzero()[0][0])
-                yield Difference(group, f"{name}[{k}] is {int(y[k]):#x}, expected {int(x[k]):#x}")
+                what = f"{name}[{k}] is {int(y[k]):#x}, expected {int(x[k]):#x}"
+                yield Difference(thread // THREADS, f"{what} in thread {thread % THREADS}")
 
 
 def _nan(type: Type, bits: NDArray[np.unsignedinteger]) -> NDArray[np.bool_]:

@@ -1,9 +1,9 @@
 """Random messages: loads, stores, blocks and atomics, all inside the memory that a kernel has.
 
-A kernel has 512 bytes of integers and 512 bytes of `f` at the address MEM, which is also the
-surface T6, 512 bytes of shared local memory and 512 bytes of scratch space.  Accesses through the
-surface may lie outside it: reads give 0 there, and writes are dropped.  Floats and integers stay
-apart, as the bits of a NaN are nobody's business.
+A thread has 512 bytes of integers and 512 bytes of `f` at the address MEM, which is also the
+surface T6, 512 bytes of shared local memory from SLMB on and 512 bytes of scratch space.  Accesses
+through the surface may lie outside it: reads give 0 there, and writes are dropped.  Floats and
+integers stay apart, as the bits of a NaN are nobody's business.
 """
 
 from __future__ import annotations
@@ -20,22 +20,14 @@ FLOAT_AREA = AREA  # where those of floats begin
 
 
 class Messages:
-    """Writes messages as lists of lines, the last of which is the message."""
+    """Writes messages as lists of lines, the last of which is the message.
+
+    Methods are families (`random_kernels.families`).
+    """
 
     def __init__(self, random: Random, device: str, simd: int) -> None:
         self.random, self.device, self.simd = random, device, simd
         self.has_lsc = platform(device).has_lsc
-
-    def lines(self) -> tuple[str, list[str]]:
-        """The family, and the lines."""
-        legacy = (self.gather, self.scatter, self.quads, self.owords, self.dword_atomic,
-                  self.scattered_elements)  # fmt: skip
-        svm = (self.svm_gather, self.svm_quads, self.svm_block, self.svm_atomic)
-        lsc = (self.lsc, self.lsc, self.lsc, self.lsc_block, self.lsc_strided, self.lsc_quad,
-               self.lsc_atomic, self.lsc_atomic)  # fmt: skip
-        groups = (svm, lsc, lsc, legacy) if self.has_lsc else (legacy, legacy, svm)
-        made = self.random.choice(self.random.choice(groups))
-        return made.__name__, made()
 
     # ---- pieces
 
@@ -54,7 +46,9 @@ class Messages:
     def _data(self, type: str) -> str:
         return f"{type}{self.random.randrange(COPIES)}"
 
-    def _offsets(self, lanes: int, size: int, floats: bool, scale: int = 1) -> list[str]:
+    def _offsets(
+        self, lanes: int, size: int, floats: bool, scale: int = 1, surface: str = ""
+    ) -> list[str]:
         """OFF[i] = scale * (a multiple of the element's size), so that `size` bytes fit."""
         unit = 4 if size >= 4 else size
         limit = 1 << ((AREA - size) // unit + 1).bit_length() - 1
@@ -68,6 +62,9 @@ class Messages:
             source = f"UD{self.random.randrange(COPIES)}(0,0)<1;1,0>"
             if floats:
                 add = f"{FLOAT_AREA:#x}:ud"
+                lines.append(f"add (M1_NM, {count}) {place}<1> {place}<1;1,0> {add}")
+            if surface == "%slm":
+                add = "SLMB(0,0)<0;1,0>"
                 lines.append(f"add (M1_NM, {count}) {place}<1> {place}<1;1,0> {add}")
             if scale > 1:
                 shift = scale.bit_length() - 1
@@ -160,9 +157,10 @@ class Messages:
         size = self.random.choice((1, 2, 4))
         lanes, exec = self._exec(1, 8, 16, 32)
         word = self.random.choice(("gather_scaled", "scatter_scaled"))
-        offset = self.random.choice(("0x0", "0x4", "0x8"))
-        message = f"{word}.{size} {exec} {self._surface()} {offset}:ud OFF.0 {self._data('UD')}.0"
-        return [*self._offsets(lanes, 16, floats=False), self._guard() + message]
+        offset, surface = self.random.choice(("0x0", "0x4", "0x8")), self._surface()
+        message = f"{word}.{size} {exec} {surface} {offset}:ud OFF.0 {self._data('UD')}.0"
+        lines = self._offsets(lanes, 16, floats=False, surface=surface)
+        return [*lines, self._guard() + message]
 
     def scatter(self) -> list[str]:
         lanes, exec = self._exec(8, 16)
@@ -173,16 +171,19 @@ class Messages:
     def scattered_elements(self) -> list[str]:
         size = self.random.choice((1, 2, 4))
         lanes, exec = self._exec(1, 8, 16)
-        word = self.random.choice(("gather", "scatter"))
-        message = f"{word}.{size} {exec} {self._surface()} 0x1:ud OFF.0 {self._data('UD')}.0"
-        return [*self._offsets(lanes, 16, floats=False, scale=size), message]
+        word, surface = self.random.choice(("gather", "scatter")), self._surface()
+        message = f"{word}.{size} {exec} {surface} 0x1:ud OFF.0 {self._data('UD')}.0"
+        lines = self._offsets(lanes, 16, floats=False, scale=size, surface=surface)
+        return [*lines, message]
 
     def quads(self) -> list[str]:
         lanes, exec = self._exec(8, 16)
         channels = self.random.choice(("R", "RG", "GA", "RGBA", "B"))
         word = self.random.choice(("gather4_scaled", "scatter4_scaled"))
-        message = f"{word}.{channels} {exec} {self._surface()} 0x0:ud OFF.0 BIG.0"
-        return [*self._offsets(lanes, 16, floats=False), self._guard() + message]
+        surface = self._surface()
+        message = f"{word}.{channels} {exec} {surface} 0x0:ud OFF.0 BIG.0"
+        lines = self._offsets(lanes, 16, floats=False, surface=surface)
+        return [*lines, self._guard() + message]
 
     def owords(self) -> list[str]:
         count = self.random.choice((1, 2, 4, 8))
@@ -200,7 +201,37 @@ class Messages:
         surface = "T6" if floats else self.random.choice(("T6", "%slm"))
         x, y, old = self._atomic_operands(name, wide=False)
         message = f"dword_atomic.{name} {exec} {surface} OFF.0 {x} {y} {old}"
-        return [*self._offsets(lanes, 4, floats), self._guard() + message]
+        lines = self._offsets(lanes, 4, floats, surface=surface)
+        return [*lines, self._guard() + message]
+
+    def short_atomic(self) -> list[str]:
+        """On 16 bits: of a surface, at addresses, or as LSC has it."""
+        known = [n for n, a in LEGACY_ATOMICS.items() if not n.startswith("f")]
+        name, forms = self.random.choice(known), ["svm_atomic", "dword_atomic"]
+        form = self.random.choice([*forms, "lsc"] if self.has_lsc else forms)
+        lanes, exec = self._exec(1, 8)
+        x, y, old = self._atomic_operands(name, wide=False)
+        if form == "svm_atomic":
+            lines, message = self._addresses(lanes, 2, False), f"ADR.0 {old} {x} {y}"
+        elif form == "dword_atomic":
+            lines, message = self._offsets(lanes, 2, False), f"T6 OFF.0 {x} {y} {old}"
+        else:
+            return self._short_lsc(lanes, exec)
+        return [*lines, f"{self._guard()}{form}.{name}.16 {exec} {message}"]
+
+    def _short_lsc(self, lanes: int, exec: str) -> list[str]:
+        name = self.random.choice([n for n in LSC_ATOMICS if not n.startswith("f")])
+        used = LSC_ATOMICS[name][1].sources
+        x, y = (self._data("UD") if len(used) > k else "%null" for k in range(2))
+        old = self.random.choice((self._data("UD"), "%null"))
+        message = f"lsc_atomic_{name}.ugm {exec} {old}:d16c32 flat[ADR]:a64 {x} {y}"
+        return [*self._addresses(lanes, 2, False), self._guard() + message]
+
+    def quadwords(self) -> list[str]:
+        lanes, exec = self._exec(8, 16)
+        word = self.random.choice(("qw_gather", "qw_scatter"))
+        message = f"{word}.1 {exec} T6 OFF.0 BQ.0"
+        return [*self._offsets(lanes, 8, False), self._guard() + message]
 
     # ---- LSC
 
@@ -209,8 +240,9 @@ class Messages:
         kind = self.random.choice(("flat", "flat", "bti") if floats else ("flat", "bti", "slm"))
         if kind == "flat":
             return self._addresses(lanes, size, floats), "ugm", "flat[ADR"
-        lines = self._offsets(lanes, size, floats)
-        return lines, *(("slm", "flat[OFF") if kind == "slm" else ("ugm", "bti(SI(0,0))[OFF"))
+        if kind == "slm":
+            return self._offsets(lanes, size, floats, surface="%slm"), "slm", "flat[OFF"
+        return self._offsets(lanes, size, floats), "ugm", "bti(SI(0,0))[OFF"
 
     def lsc(self) -> list[str]:
         floats = self.random.random() < 0.25
@@ -276,3 +308,24 @@ class Messages:
         size, shape = ("a64" if "ADR" in address else "a32"), "d64" if wide else "d32"
         message = f"lsc_atomic_{name}.{sfid} {exec} {old}:{shape} {address}]:{size} {x} {y}"
         return [*lines, self._guard() + message]
+
+    def lsc_block2d(self) -> list[str]:
+        """A matrix of eight rows of 64 bytes: what lies outside it is 0, or is not written."""
+        random = self.random
+        store = random.random() < 0.5
+        bits, order = random.choice((8, 16, 32, 64)), "nn"
+        if not store:
+            orders = {8: ("nn", "nt"), 16: ("nn", "nt"), 32: ("nn", "tn"), 64: ("nn", "tn")}
+            order = random.choice(orders[bits])
+        width, height = random.choice((1, 2, 4, 8)), random.choice((1, 2, 3, 4))
+        if order == "nt":
+            height = random.choice((4, 8))
+        if order == "tn":
+            width, height = random.choice((1, 2, 4)), random.choice((1, 2, 4, 8))
+        x, y = random.choice((-2, 0, 0, 3, 64 // (bits // 8) - 2)), random.choice((-1, 0, 1, 6))
+        shape = f"BIG:d{bits}.{width}x{height}{order}"
+        matrix = f"flat[MEM, 0x3f, 0x7, 0x3f, {x & 0xFFFFFFFF:#x}, {y & 0xFFFFFFFF:#x}]"
+        exec = random.choice(("(M1_NM, 1)", "(M1, 1)"))
+        if store:
+            return [f"{self._guard()}lsc_store_block2d.ugm {exec} {matrix} {shape}"]
+        return [f"{self._guard()}lsc_load_block2d.ugm {exec} {shape} {matrix}"]

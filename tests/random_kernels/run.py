@@ -4,7 +4,8 @@ A bundle is as many kernels as are compiled together.  With ``--log FILE`` every
 is written down, and the next call goes on where the last one stopped.  A bundle that the engines
 disagree on is made small and written to a file in ``--failures``, which ``--file`` runs again.
 ``--only NUMBER`` runs one bundle again.  ``--effort 0`` lets LLVM's code generator take as little
-time as it can.  A bundle that has not ended after ``--limit`` seconds has failed.
+time as it can.  A bundle that has not ended after ``--limit`` seconds
+of processor time has failed.
 """
 
 from __future__ import annotations
@@ -83,7 +84,9 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="run the bundle of this number, nothing else")
     parser.add_argument("--file", type=Path, help="run a file of --failures, nothing else")
     parser.add_argument("--effort", type=int, default=2, choices=range(4))
-    parser.add_argument("--limit", type=float, default=600.0, help="seconds for a bundle (600)")
+    parser.add_argument(
+        "--limit", type=float, default=600.0, help="processor seconds for a bundle (600)"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     os.environ["EUMU_CACHE"] = "off"

@@ -69,25 +69,37 @@ def smaller(block: Block) -> Iterator[Block]:
 
 @dataclass(frozen=True)
 class Section:
-    """One random kernel: its body, and the subroutines that it calls, by label."""
+    """One random kernel: its body, and the subroutines and functions that it calls, by name."""
 
     seed: int
     body: Block
     subroutines: tuple[tuple[str, Block], ...] = ()
+    functions: tuple[tuple[str, Block], ...] = ()
 
     def smaller(self) -> Iterator[Section]:
         for body in smaller(self.body):
             yield replace(self, body=body)
-        for k, (label, block) in enumerate(self.subroutines):
-            for less in smaller(block):
-                changed = (*self.subroutines[:k], (label, less), *self.subroutines[k + 1 :])
-                yield replace(self, subroutines=changed)
+        for less in _less(self.subroutines):
+            yield replace(self, subroutines=less)
+        for less in _less(self.functions):
+            yield replace(self, functions=less)
+
+    @property
+    def called(self) -> Iterator[Block]:
+        return (block for _, block in (*self.subroutines, *self.functions))
 
     @property
     def nodes(self) -> int:
-        return count(self.body) + sum(count(b) for _, b in self.subroutines)
+        return count(self.body) + sum(map(count, self.called))
 
     def families(self) -> Iterator[str]:
         yield from families(self.body)
-        for _, block in self.subroutines:
+        for block in self.called:
             yield from families(block)
+
+
+def _less(named: tuple[tuple[str, Block], ...]) -> Iterator[tuple[tuple[str, Block], ...]]:
+    """The same names with less in their blocks; each must stay, as it may be called."""
+    for k, (name, block) in enumerate(named):
+        for less in smaller(block):
+            yield (*named[:k], (name, less), *named[k + 1 :])
