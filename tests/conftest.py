@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 
 import pytest
 
+from native_launches import natively
+
 # Tool -> the Debian package that has it.
 TOOLS = {"ocloc": "intel-opencl-icd", "GenX_IR": "libigc-tools", "iga64": "libigc-tools"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--native", action="store_true", help="run native code in place of vISA")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _natively(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With --native, launches run native code where there is some."""
+    if not request.config.getoption("--native"):
+        yield
+        return
+    with natively() as launched:
+        yield
+    print(f"\n{len(launched)} launches of native code, {len(set(launched))} kernels")
 
 
 def pytest_report_header() -> list[str]:

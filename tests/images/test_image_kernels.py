@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
@@ -10,15 +12,21 @@ import pytest
 
 import eumu
 from images.image_programs import elf
+from native_launches import natively
 
-MACHINES = (("skl", "interp"), ("skl", "jit"), ("apl", "jit"))
+# Device, engine, level.
+MACHINES = (
+    *(("skl", "interp", "visa"), ("skl", "jit", "visa"), ("apl", "jit", "visa")),
+    *(("skl", "interp", "native"), ("apl", "jit", "native")),
+)
 RNG = np.random.default_rng(5)
 
 
 @pytest.fixture(scope="module", params=MACHINES, ids="-".join)
-def device(request: pytest.FixtureRequest) -> eumu.Device:
-    name, engine = request.param
-    return eumu.Device(name, engine=engine)
+def device(request: pytest.FixtureRequest) -> Iterator[eumu.Device]:
+    name, engine, level = request.param
+    with natively() if level == "native" else nullcontext():
+        yield eumu.Device(name, engine=engine)
 
 
 @cache
