@@ -8,7 +8,7 @@ from typing import Any
 
 from eumu.errors import InternalError
 from eumu.ir.function import Block, Function, Op, Region, Root, Terminator, Value
-from eumu.ir.ops import OPS, TERMINATORS, Rounding, Space
+from eumu.ir.ops import OPS, TERMINATORS, Form, Rounding, Space
 from eumu.types import BF, BOOL, DF, HF, UD, UQ, F, Type
 
 CR0 = Rounding.CR0
@@ -372,6 +372,25 @@ class Builder:
     ) -> tuple[Value, ...]:
         """Ask a shared function; `record` says what, `shape` the type and width of each result."""
         return self.emit("message", (mask, *data), shape, record=record)
+
+    def require(self, lane: Value, reason: str) -> None:
+        """The thread faults for `reason` unless the lane is set."""
+        self.emit("require", (lane,), (), reason=reason)
+
+    def send(
+        self,
+        form: Form,
+        ex_desc: Value,
+        desc: Value,
+        mask: Value,
+        stretches: Sequence[Value],
+        answer: Value | None,
+    ) -> Value | None:
+        """A message that is known at run time only; the answer's registers before and after."""
+        old = [answer] if answer is not None else []
+        args = (ex_desc, desc, mask, *stretches, *old)
+        found = self.emit("send", args, [(UD, x.width) for x in old], form=form)
+        return found[0] if found else None
 
     def fence(self, scope: str) -> None:
         self.emit("fence", (), (), scope=scope)

@@ -14,6 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from eumu.ir.function import Function
 
 
 class Rounding(Enum):
@@ -40,6 +44,31 @@ class Space(Enum):
 
 # Spaces whose contents nothing defines when a group starts, and the spaces that say what is.
 WRITTEN_SPACES = {Space.SLM: Space.SLM_WRITTEN, Space.SCRATCH: Space.SCRATCH_WRITTEN}
+
+
+class Form(Protocol):
+    """How the messages of a `send` look; frozen data whose text says all of it.
+
+    `stretches` are the bytes of each stretch of registers that is sent, `answer` those of the
+    registers of the answer, 0 for none.
+    """
+
+    @property
+    def stretches(self) -> tuple[int, ...]: ...
+
+    @property
+    def answer(self) -> int: ...
+
+    def function(self, ex_desc: int, desc: int) -> Function:
+        """One block with the GRF roots `src0`, `src1` and `dst` and the flag root `mask`.
+
+        Raises `Unsupported` for a message that is not modelled or does not fit.
+        """
+        ...
+
+    def describe(self, ex_desc: int, desc: int) -> str:
+        """Both descriptors, decoded, in words."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +210,22 @@ OPS: dict[str, OpSpec] = {
         " and the run goes on; mask lane k is lane offset+k of the thread",
         effect=True,
     ),
+    "require": OpSpec(
+        "m1 ->", ("reason",), "a fault of the thread unless the lane is set", effect=True
+    ),
     "message": OpSpec(
         "m x.. -> x..",
         ("record",),
         "a request that the host answers (eumu.exec.host); `record` is frozen data whose text says"
         " all of it",
+        effect=True,
+    ),
+    "send": OpSpec(
+        "ud1 ud1 m ud* [ud*] [ud*] -> [ud*]",
+        ("form",),
+        "what the message with an extended descriptor and a descriptor does, in the lanes of m: its"
+        " registers in one or two stretches, then those of the answer as they were; the result is"
+        " those of the answer.  `form` (see :class:`Form`) makes a function of two descriptors",
         effect=True,
     ),
 }

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from eumu.ir.function import Function, Op, Region, Root, RootKind
-from eumu.ir.ops import ATOMICS, Rounding, Space
+from eumu.ir.ops import ATOMICS, Form, Rounding, Space
 from eumu.ir.text import format_value
 from eumu.types import BF, BOOL, DF, HF, INTEGERS, UB, UD, B, D, F, Type
 
@@ -209,6 +209,14 @@ def _atomic(function: Function, op: Op) -> Findings:
         yield f"{operation} of {type}"
 
 
+def _send(function: Function, op: Op) -> Findings:
+    form: Form = op.attrs["form"]
+    answer = [form.answer] if form.answer else []
+    for values, sizes in ((op.args[3:], [*form.stretches, *answer]), (op.results, answer)):
+        if [4 * value.width for value in values] != sizes:
+            yield f"{[4 * value.width for value in values]} bytes where its form has {sizes}"
+
+
 ROWS: dict[str, Row] = {
     "const": Row(ANY, "", "x", _const),
     "splat": Row(ANY, "x1", "x"),
@@ -249,7 +257,9 @@ ROWS: dict[str, Row] = {
     "store_block": Row(_DATA, "a1 m1 x* s1?", "", _store_block),
     "atomic": Row(_DATA, "a m y*..", "x", _atomic),
     "fence": Row(ANY, "", ""),
+    "require": Row(ANY, "m1", ""),
     "message": Row(ANY, "m* y*..", "y*.."),
+    "send": Row(frozenset({UD}), "ud1 ud1 m* x*..", "x*..", _send),
     "report": Row(ANY, "m", ""),
 }
 

@@ -334,7 +334,7 @@ class Device:
         """Whether a function sends messages to shared functions."""
         known = self._senders.get(id(function))
         if known is None:
-            sends = any(op.name == "message" for block in function.blocks for op in block.ops)
+            sends = any(o.name in ("message", "send") for b in function.blocks for o in b.ops)
             known = self._senders[id(function)] = function, sends
         return known[1]
 

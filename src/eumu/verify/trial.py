@@ -28,7 +28,7 @@ _ROOM: Final = 1 << 16
 MIDDLE: Final = _ROOM // 2
 
 MEMORY: Final = frozenset(
-    {"load", "store", "load_block", "store_block", "atomic", "fence", "message"}
+    {"load", "store", "load_block", "store_block", "atomic", "fence", "message", "send"}
 )
 _KINDS: Final = {
     "G": RootKind.GRF,

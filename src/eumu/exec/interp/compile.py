@@ -12,6 +12,7 @@ from eumu.exec.interp import accesses, atomics, lanes, registers
 from eumu.exec.interp.memory import Memory
 from eumu.exec.interp.messages import message
 from eumu.exec.interp.reports import report
+from eumu.exec.interp.sends import require, send
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.special import SPECIAL
 from eumu.exec.interp.values import Run, Slots, Step
@@ -44,6 +45,8 @@ def make_step(op: Op, site: Site, space: Memory) -> Step:
     if op.name in registers.MAKERS:
         step: Step = registers.MAKERS[op.name](op, site)
         return step
+    if op.name == "send":
+        return send(op, site, compile_block)
     if op.name in _MEMORY:
         return _MEMORY[op.name](op, site, space)
     return _OTHERS[op.name](op, site)
@@ -124,4 +127,5 @@ _OTHERS: dict[str, Callable[[Op, Site], Step]] = {
     "fence": _fence,
     "message": message,
     "report": report,
+    "require": require,
 }

@@ -35,11 +35,14 @@ class Site:
         """Get ready for the operations of `block`; the number of slots that it needs."""
         self._slots = allocate_slots(block)
         self._overwritten = _overwritten_reads(block)
-        self._offsets = {}
+        self.note_offsets(block)
+        return 1 + max(self._slots.values(), default=-1)
+
+    def note_offsets(self, block: Block) -> None:
+        """Note the first lane of each instruction of a block, for faults."""
         for op in block.ops:
             if op.name == "exec_mask":
                 self._offsets.setdefault(op.inst, op.attrs["offset"])
-        return 1 + max(self._slots.values(), default=-1)
 
     def slot(self, value: Value) -> int:
         return self._slots[value.id]
@@ -104,7 +107,11 @@ class Site:
 
     def lane_numbers(self, op: Op, lanes: Lanes) -> tuple[int, ...]:
         """Lanes of an operation as lanes of the thread."""
-        return tuple(int(lane) + self._offsets.get(op.inst, 0) for lane in lanes)
+        return tuple(int(lane) + self.first_lane(op) for lane in lanes)
+
+    def first_lane(self, op: Op) -> int:
+        """The lane of the thread that an operation's first lane is."""
+        return self._offsets.get(op.inst, 0)
 
 
 def allocate_slots(block: Block) -> dict[int, int]:

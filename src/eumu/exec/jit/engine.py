@@ -90,9 +90,7 @@ class Jit:
         findings = _findings(ready.compiled, grid, workers)
         if faulty:
             worker = min(faulty, key=lambda w: w.get(Context.FAULT_GROUP))
-            report = Report(ready.compiled, grid, host, worker)
-            refusal = launch.refusal(worker)
-            fault = report.refused(refusal) if refusal is not None else report.fault()
+            fault = Report(ready.compiled, grid, host, worker).of(launch.refusal(worker))
             fault.findings = findings
             raise fault
         instructions = sum(w.get(Context.INSTRUCTIONS) for w in workers)
@@ -147,6 +145,8 @@ class Jit:
         groups = grid.groups
         most = min(self.workers, grid.most_threads // grid.threads_per_group)
         wanted = max(1, min(most, groups)) if groups * ready.work > _SMALL else 1
+        if ready.compiled.composes:
+            wanted = 1  # what is done for it is no atomic operation of the processor
         with self._lock:
             taken = [ready.idle.pop() for _ in range(min(wanted, len(ready.idle)))]
         return [*taken, *(Worker(ready.compiled, grid) for _ in range(wanted - len(taken)))]

@@ -80,7 +80,13 @@ class Report:
             return self._at(f"more than {CALL_DEPTH} nested calls", site.inst)
         return self._at(site.what.removeprefix("trap "), site.inst, lanes)
 
-    def refused(self, wrong: Refusal) -> Fault:
+    def of(self, refusal: Refusal | Fault | None) -> Fault:
+        """The exception, or that of a message that was not answered."""
+        if isinstance(refusal, Fault):
+            return refusal
+        return self.fault() if refusal is None else self._refused(refusal)
+
+    def _refused(self, wrong: Refusal) -> Fault:
         """The fault of a message that the host refused."""
         site = self.sites[self.worker.get(Context.FAULT_SITE)]
         lanes = self._shifted(site, [int(lane) for lane in wrong.lanes])

@@ -12,10 +12,11 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.errors import Fault
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host, Refusal
 from eumu.exec.jit.layout import NO_GROUP, SITE_WORDS, Context, FaultKind
-from eumu.exec.jit.messages import MESSAGE, Messenger
+from eumu.exec.jit.messages import MESSAGE, SEND, Messenger
 from eumu.exec.jit.module import Module
 from eumu.exec.jit.progress import STOPPED, told
 from eumu.exec.jit.report import REPORT
@@ -59,15 +60,17 @@ class Compiled:
     loaded: Loaded
     call: Any
     reports: tuple[int, ...]  # the sites of `report` operations
-    messages: tuple[int, ...]  # and of `message` operations
+    messages: tuple[int, ...]  # those of `message` and `send` operations
+    composes: bool  # whether there are `send` operations
 
     @classmethod
     def of(cls, module: Module, loaded: Loaded) -> Compiled:
         kinds: dict[str, list[int]] = {}
         for number, site in enumerate(module.sites):
             kinds.setdefault(site.what, []).append(number)
-        reports, messages = (tuple(kinds.get(what, ())) for what in (REPORT, MESSAGE))
-        return cls(module, loaded, _RUN(loaded.run), reports, messages)
+        reports, messages, sends = (kinds.get(what, []) for what in (REPORT, MESSAGE, SEND))
+        asked = tuple(messages + sends)
+        return cls(module, loaded, _RUN(loaded.run), tuple(reports), asked, bool(sends))
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:
@@ -169,12 +172,13 @@ class Launch:
         worker.cross_thread[:] = self.cross_thread
         if self.messenger is not None:
             worker.set(ANSWER=self.messenger.address)
+            self.messenger.prepare(number, worker.slm, worker.scratch)
         _LAUNCH_WORDS.pack_into(
             worker.context.data, 0, *self.words, chunk, number, 0, NO_GROUP, FaultKind.NONE
         )
 
-    def refusal(self, worker: Worker) -> Refusal | None:
-        """Why the host did not answer the message that stopped a worker, if one did."""
+    def refusal(self, worker: Worker) -> Refusal | Fault | None:
+        """Why nobody answered the message that stopped a worker, if one did."""
         if worker.get(Context.FAULT) != FaultKind.MESSAGE or self.messenger is None:
             return None
         return self.messenger.refusal(worker.get(Context.WORKER))

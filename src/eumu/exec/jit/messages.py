@@ -1,8 +1,9 @@
-"""The operation `message`: compiled code calls back into the host.
+"""The operations `message` and `send`: compiled code calls back, for the host to answer, or for the
+interpreter to do what the descriptors of a `send` ask for.
 
-``i32 answer(worker, group, thread, site, data)`` finds at `data` a byte for each lane of the mask,
-then the arguments' lanes, and leaves the results' behind them, every array from a multiple of 8
-bytes on.  It returns 0, or 1 when the thread must stop.
+``i32 answer(worker, group, thread, site, data)`` finds the arguments' lanes at `data`, those of a
+mask as bytes, and leaves the results' behind them, every array from a multiple of 8 bytes on.  It
+returns 0, or 1 when the thread must stop.
 """
 
 from __future__ import annotations
@@ -15,16 +16,19 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.errors import Unsupported
+from eumu.errors import Fault, Unsupported
 from eumu.exec.grid import Grid
 from eumu.exec.host import Answer, Host, Places, Refusal, Shortcut, fitting
+from eumu.exec.jit.composed import Composed
 from eumu.exec.jit.emit import int_type, lane_type, vector_of
 from eumu.exec.jit.kernel import LOWERINGS, Kernel, Site
 from eumu.exec.jit.layout import Context, FaultKind
 from eumu.exec.state import instruction_span
 from eumu.ir import Op, Value
 
-MESSAGE: Final = "message"  # what a site of this operation says
+# What sites of these operations say.
+MESSAGE: Final = "message"
+SEND: Final = "send"
 
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_uint64] * 4, ctypes.c_void_p)
 
@@ -43,7 +47,7 @@ def _size(value: Value) -> int:
 
 
 def _message(k: Kernel, op: Op) -> None:
-    e, site = k.e, k.site(op.inst, MESSAGE)
+    e, site = k.e, k.site(op.inst, op.name)
     starts, end = places(op)
     data = k.scratchpad(MESSAGE, f"[{max(1, end // 8)} x i64]")
     where = [e.op(f"getelementptr i8, ptr {data}, i64 {start}") for start in starts]
@@ -85,7 +89,18 @@ def _take_shortcut(k: Kernel, table: str, site: int, data: str, on: str, ask: st
     e.do(f"br i1 {asked}, label %{ask}, label %{on}")
 
 
-LOWERINGS["message"] = _message
+LOWERINGS[MESSAGE] = LOWERINGS[SEND] = _message
+
+
+def _require(k: Kernel, op: Op) -> None:
+    e, bad, on = k.e, k.e.name("bad"), k.e.name("on")
+    e.do(f"br i1 {k.vector(op.args[0])}, label %{on}, label %{bad}, !prof !1")
+    e.label(bad)
+    k.fault(FaultKind.TRAP, k.site(op.inst, f"trap {op.attrs['reason']}"))
+    e.label(on)
+
+
+LOWERINGS["require"] = _require
 
 
 class Messenger:
@@ -99,10 +114,12 @@ class Messenger:
         self._grid = grid
         self._ops = {n: grid.function.blocks[s.block].ops[s.op] for n, s in sites.items()}
         answer: Answer | None = getattr(host, "message", None)
-        if answer is None:
-            op = next(iter(self._ops.values()))
-            name = type(op.attrs["record"]).__name__
-            raise Unsupported(f"{name} messages", span=instruction_span(grid.function, op.inst))
+        for op in self._ops.values() if answer is None else ():
+            if op.name == MESSAGE:
+                name = type(op.attrs["record"]).__name__
+                span = instruction_span(grid.function, op.inst)
+                raise Unsupported(f"{name} messages", span=span)
+        self._composed = Composed(grid, host)
         self._answer = answer
         self._lock = Lock()
         self._errors: dict[int, BaseException] = {}
@@ -122,34 +139,42 @@ class Messenger:
     def _call(self, worker: int, group: int, thread: int, site: int, data: int) -> int:
         try:
             with self._lock:
-                thread += group * self._grid.threads_per_group
-                self._exchange(self._ops[site], site, thread, data)
+                op = self._ops[site]
+                if op.name == SEND:
+                    self._send(op, site, worker, group, thread, data)
+                else:
+                    self._exchange(op, site, group, thread, data)
         except BaseException as error:
             self._errors[worker] = error
             return 1
         return 0
 
-    def refusal(self, worker: int) -> Refusal:
-        """What the host said to a worker's last message; raises an error of another kind."""
+    def refusal(self, worker: int) -> Refusal | Fault:
+        """What was said to a worker's last message; raises an error of another kind."""
         error = self._errors[worker]
-        if isinstance(error, Refusal):
+        if isinstance(error, (Refusal, Fault)):
             return error
         if isinstance(error, Unsupported):
             error.is_late = True
         raise error
 
-    def _exchange(self, op: Op, site: int, thread: int, data: int) -> None:
-        starts, end = places(op)
-        memory = np.ctypeslib.as_array((ctypes.c_uint8 * max(1, end)).from_address(data))
-        # Copies, as the host may keep them.
-        mask, *arguments = (
-            _array(memory, start, value).copy()
-            for value, start in zip(op.args, starts, strict=False)
-        )
-        given = self._answer(op.attrs["record"], np.array([thread]), mask, arguments)
-        targets = zip(op.results, starts[len(op.args) :], strict=True)
-        for (value, start), x in zip(targets, fitting(op, given), strict=True):
-            _array(memory, start, value)[...] = x
+    def prepare(self, worker: int, slm: NDArray[np.uint8], scratch: NDArray[np.uint8]) -> None:
+        """Say which memory a worker has; before it runs."""
+        self._composed.prepare(worker, slm, scratch)
+
+    def _send(self, op: Op, site: int, worker: int, group: int, thread: int, data: int) -> None:
+        given, results = _arrays(op, data)
+        found = self._composed.answer(op, (worker, site), group, thread, given)
+        for x in results:
+            x[...] = found
+
+    def _exchange(self, op: Op, site: int, group: int, thread: int, data: int) -> None:
+        (mask, *arguments), results = _arrays(op, data)
+        assert self._answer is not None
+        number = np.array([thread + group * self._grid.threads_per_group])
+        given = self._answer(op.attrs["record"], number, mask, arguments)
+        for result, x in zip(results, fitting(op, given), strict=True):
+            result[...] = x
         if self._shortcut is not None and site not in self._tried:
             self._tried.add(site)
             self._learn(site, op, arguments)
@@ -166,6 +191,15 @@ class Messenger:
             self._kept.append(found)
             self._table[site + 1, 1] = found.context
             self._table[site + 1, 0] = found.function
+
+
+def _arrays(op: Op, data: int) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+    """The arguments, as copies because they may be kept, and the places of the results."""
+    starts, end = places(op)
+    memory = np.ctypeslib.as_array((ctypes.c_uint8 * max(1, end)).from_address(data))
+    values = zip((*op.args, *op.results), starts, strict=True)
+    found = [_array(memory, start, value) for value, start in values]
+    return [x.copy() for x in found[: len(op.args)]], found[len(op.args) :]
 
 
 def _array(memory: NDArray[np.uint8], start: int, value: Value) -> NDArray[Any]:

@@ -18,7 +18,7 @@ from eumu.exec.jit.layout import Outcome, Record
 from eumu.exec.jit.registers import Event
 from eumu.ir import Block, Function, Terminator
 
-_WAITS = ("atomic", "fence")
+_WAITS = ("atomic", "fence", "send")
 _ACCESS = re.compile(r"^  (?:%\S+ = load .*|store .*), ptr (%a\d+)$")
 _BLEND = re.compile(r"^  store (<.*>) (%\S+), ptr (%a\d+)$")
 _ALLOCA = re.compile(r"^  (%a\d+) = alloca ")
@@ -240,7 +240,8 @@ def rotating_headers(function: Function, flow: Flow) -> frozenset[int]:
 def _waits_for_lanes(block: Block) -> bool:
     used = {a.id for op in block.ops for a in op.args}
     return any(
-        op.name == "fence" or (op.name == "atomic" and op.result.id in used) for op in block.ops
+        op.name in ("fence", "send") or (op.name == "atomic" and op.result.id in used)
+        for op in block.ops
     )
 
 

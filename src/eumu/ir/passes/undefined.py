@@ -6,6 +6,9 @@ architecture registers are always; shared local memory and scratch space are fol
 (:mod:`eumu.ir.passes.local_memory`).  Moving an undefined lane is no use.  Uses are what others see
 (stored data, message payloads) and what steers (addresses, surfaces, predicates, branches), in
 the lanes that execute.
+
+Nobody knows what a `send` moves: only its descriptors are looked at, its answer counts as written,
+and so does all memory of a function that has one.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ def find_undefined(function: Function) -> Function:
     shadows = _shadows(function)
     copy.roots |= {shadow.name: shadow for shadow in shadows.values()}
     instrument = _Instrument(copy, Builder(copy, max(used, default=-1) + 1), shadows)
+    instrument.follows = not any(op.name == "send" for b in function.blocks for op in b.ops)
     for index, block in enumerate(function.blocks):
         copy.blocks.append(instrument.block(block, is_first=index == 0))
     return copy
@@ -73,6 +77,7 @@ class _Instrument:
         self.w = Written(builder, shadows)
         self.memory = LocalMemory(self.w, self._report)
         self._offsets: dict[int, int] = {}  # first lane of an instruction
+        self.follows = True  # what is written in local memory
 
     def block(self, block: Block, *, is_first: bool) -> Block:
         """The block with shadows and reports."""
@@ -105,7 +110,7 @@ class _Instrument:
     def _operation(self, op: Op, out: Block) -> None:
         if op.name == "exec_mask":
             self._offsets[op.inst] = op.attrs["offset"]
-        places = self.memory.places(op) if op.name in _MEMORY else []
+        places = self.memory.places(op) if self.follows and op.name in _MEMORY else []
         if op.name in _MEMORY:
             self._access(op, places)
         else:
@@ -157,6 +162,12 @@ class _Instrument:
             if mask is not None:
                 self._use("predicate", mask, None)
             self._use("register address", op.args[0], mask)
+        elif op.name == "require":
+            self._use("descriptor", op.args[0], None)
+        elif op.name == "send":
+            self._use("predicate", op.args[2], None)
+            for x in op.args[:2]:
+                self._use("descriptor", x, None)
         elif op.name == "message":
             self._use("predicate", op.args[0], None)
             for x in op.args[1:]:

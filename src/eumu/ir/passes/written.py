@@ -306,5 +306,5 @@ RULES: dict[str, Rule] = {
 }
 WRITTEN = frozenset(
     {"const", "root_address", "exec_mask", "symbol", "special", "load", "load_block", "atomic"}
-    | {"message", "partner"}
+    | {"message", "partner", "send"}
 )

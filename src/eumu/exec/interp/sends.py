@@ -1,0 +1,155 @@
+"""The operation `send`: messages are made when their descriptors are first met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eumu.errors import Fault, Unsupported
+from eumu.exec.interp.memory import Memory
+from eumu.exec.interp.site import Site
+from eumu.exec.interp.values import ALL, Lanes, Run, Slots, Step, full
+from eumu.exec.state import ThreadState, row_bytes
+from eumu.ir import Block, Op, Root, RootKind
+from eumu.ir.ops import Form
+
+if TYPE_CHECKING:
+    from eumu.exec.interp.compile import Compiled
+
+_STRETCHES = "src0", "src1"
+_ANSWER, _MASK = "dst", "mask"
+_KEPT = 256  # messages of one operation
+
+
+# Turns a block into something with `steps` and `slots`; it knows this operation.
+Maker = Callable[[Block, Site, Memory], "Compiled"]
+
+
+class _Inside(Site):
+    """A message, which faults where the operation stands."""
+
+    def __init__(self, outer: Site, op: Op, state: ThreadState, note: str) -> None:
+        super().__init__(outer.grid, outer.host, state)
+        self.outer, self.note = outer, note
+        self.offset = outer.first_lane(op)
+
+    def first_lane(self, op: Op) -> int:
+        return self.offset
+
+    def fault(
+        self,
+        reason: str,
+        inst: int,
+        thread: int,
+        lanes: Sequence[int] = (),
+        address: int | None = None,
+        notes: Sequence[str] = (),
+    ) -> Fault:
+        return self.outer.fault(reason, inst, thread, lanes, address, (*notes, self.note))
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """What a message does: steps, and how many values they hold."""
+
+    site: _Inside
+    steps: list[Step]
+    slots: int
+
+    def run(self, run: Run) -> None:
+        self.site.first_group = self.site.outer.first_group
+        values: list[object] = [None] * self.slots
+        for step in self.steps:
+            step(values, run)
+
+
+class Sends:
+    """The messages of one operation, in a state of its own beside the threads'."""
+
+    def __init__(self, op: Op, site: Site, make: Maker) -> None:
+        self.op, self.site, self.make = op, site, make
+        self.form: Form = op.attrs["form"]
+        sizes = dict(zip(_STRETCHES, self.form.stretches, strict=False))
+        sizes |= {_ANSWER: self.form.answer} if self.form.answer else {}
+        threads = site.state.threads
+        roots: dict[str, Lanes] = {
+            name: np.zeros((threads, row_bytes(Root(name, RootKind.GRF, size))), np.uint8)
+            for name, size in sizes.items()
+        }
+        self.names, self.sizes = tuple(sizes), sizes
+        roots[_MASK] = np.zeros((threads, op.args[2].width), bool)
+        self.state = replace(site.state, roots=roots)
+        self._known: dict[tuple[int, int], _Message] = {}
+
+    def answer(
+        self, run: Run, ex_desc: Lanes, desc: Lanes, mask: Lanes, registers: Sequence[Lanes]
+    ) -> Lanes | None:
+        """Do the messages of the threads that run; all arrays are [threads, lanes]."""
+        threads, roots = run.threads, self.state.roots
+        roots[_MASK][threads] = mask
+        for name, x in zip(self.names, registers, strict=True):
+            roots[name][threads, : self.sizes[name]] = np.ascontiguousarray(x).view(np.uint8)
+        pairs = ex_desc[:, 0].astype(np.uint64) << np.uint64(32) | desc[:, 0]
+        _, first = np.unique(pairs, return_index=True)
+        for row in sorted(first):
+            own = threads[pairs == pairs[row]]
+            message = self._message(int(ex_desc[row, 0]), int(desc[row, 0]), int(own[0]))
+            message.run(Run(0, own, len(own), ALL))
+        if not self.form.answer:
+            return None
+        return np.ascontiguousarray(roots[_ANSWER][threads, : self.form.answer]).view(np.uint32)
+
+    def _message(self, ex_desc: int, desc: int, thread: int) -> _Message:
+        """What a pair of descriptors asks for; a fault of the thread if that is nothing."""
+        known = self._known.get((ex_desc, desc))
+        if known is not None:
+            return known
+        note = self.form.describe(ex_desc, desc)
+        try:
+            function = self.form.function(ex_desc, desc)
+        except Unsupported as error:
+            raise self.site.fault(
+                error.what, self.op.inst, thread, self._lanes(thread), None, (note,)
+            ) from error
+        (block,) = function.blocks
+        ops = [replace(op, inst=self.op.inst) for op in block.ops]
+        inside = _Inside(self.site, self.op, self.state, note)
+        made = self.make(Block(block.label, ops, block.end), inside, Memory(inside))
+        if len(self._known) == _KEPT:
+            self._known.clear()
+        found = self._known[ex_desc, desc] = _Message(inside, made.steps, made.slots)
+        return found
+
+    def _lanes(self, thread: int) -> tuple[int, ...]:
+        return self.site.lane_numbers(self.op, np.flatnonzero(self.state.roots[_MASK][thread]))
+
+
+def send(op: Op, site: Site, make: Maker) -> Step:
+    arguments, results = site.slots(op.args), site.slots(op.results)
+    widths = [value.width for value in op.args]
+    sends: list[Sends] = []  # made when it is first met
+
+    def step(v: Slots, run: Run) -> None:
+        if not sends:
+            sends.append(Sends(op, site, make))
+        given = (full(v[k], run, w) for k, w in zip(arguments, widths, strict=True))
+        ex_desc, desc, mask, *registers = given
+        found = sends[0].answer(run, ex_desc, desc, mask, registers)
+        for r in results:
+            v[r] = found
+
+    return step
+
+
+def require(op: Op, site: Site) -> Step:
+    (m,), reason = site.slots(op.args), op.attrs["reason"]
+
+    def step(v: Slots, run: Run) -> None:
+        wrong = np.flatnonzero(~full(v[m], run, 1)[:, 0])
+        if len(wrong):
+            raise site.fault(reason, op.inst, int(run.threads[wrong[0]]))
+
+    return step
