@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from eumu.errors import Unsupported
-from eumu.ir import Value
+from eumu.ir import Region, Value
 from eumu.isa import messages
 from eumu.isa.gen9.kinds import Exec
 from eumu.isa.gen9.kinds.control import OptionsKind
@@ -17,12 +18,12 @@ from eumu.isa.gen9.kinds.message import (
     SecondPayloadKind,
 )
 from eumu.isa.gen9.machine import Machine
-from eumu.isa.gen9.operands import AddressWord, Options, Payload, Register
+from eumu.isa.gen9.operands import AddressWord, Options, Payload, Pointer, Register
 from eumu.isa.gen9.registers import GRF_BYTES
 from eumu.isa.gen9.registry import opcode
 from eumu.isa.gen9.thread import GRF_COUNT
 from eumu.isa.kinds import Rows
-from eumu.types import UD
+from eumu.types import BOOL, UD
 
 Dst = Annotated[Any, PayloadDestinationKind(split=False)]
 Src = Annotated[Any, PayloadSourceKind(split=False)]
@@ -36,31 +37,67 @@ SplitDesc = Annotated[Any, DescriptorKind(split=True)]
 Opts = Annotated[Options, OptionsKind("NoSrcDepSet", message=True)]
 
 
-def _rows(b: Machine, operand: Payload, count: int) -> Rows:
-    """`count` registers from an operand's on; none for null."""
-    place = operand.place
-    if not isinstance(place, Register):
-        raise Unsupported("a message whose registers are found by an address")
-    if not place.is_arf and place.number + count > GRF_COUNT:
-        raise b.wrong("region", f"{count} registers from r{place.number} on; r127 is the last")
-    return Rows(None if place.is_arf else b.file, place.number * GRF_BYTES, UD)
+_A0, _EOT = "a0", 1 << 5
+# First bit and mask of a length: of the message and its answer in the descriptor, of the second
+# stretch in the extended one.
+_SENT, _ANSWERED, _MORE = (25, 15), (20, 31), (6, 15)
 
 
-def _descriptor(b: Machine, operand: int | AddressWord) -> tuple[int, Value | None]:
-    """A descriptor, and the binding-table index where code has put that into it.
+@dataclass(frozen=True, slots=True)
+class _Registers:
+    """Registers of a message.  Those at an address are in `rows` for the time of the message.
 
-    One in a0 must be what this block wrote there: a constant, or a constant and an index.
+    `lanes` masks the dwords that there are, where that is known at run time only.
     """
+
+    rows: Rows
+    count: int
+    pointer: Pointer | None = None
+    lanes: Value | None = None
+
+    def fetch(self, b: Machine) -> None:
+        """Get those at an address."""
+        if self.pointer is not None and self.count:
+            x = b.read_registers(self.pointer, 8 * self.count, self.lanes)
+            b.row_write(self.rows, 0, x, b.const(BOOL, 1, x.width))
+
+    def put_back(self, b: Machine) -> None:
+        """Put those at an address back."""
+        if self.pointer is not None and self.count:
+            x = b.row_read(self.rows, 0, UD, 8 * self.count)
+            b.write_registers(self.pointer, x, self.lanes)
+
+
+def _registers(
+    b: Machine, what: str, operand: Payload | None, word: Value | int, length: tuple[int, int]
+) -> _Registers:
+    """The registers from an operand's on, as many as a descriptor says or may say."""
+    place, (low, most) = None if operand is None else operand.place, length
+    if place is None or (isinstance(place, Register) and place.is_arf):
+        return _Registers(Rows(None, 0, UD), 0)
+    bits = messages.known_bits(b, word)
+    known = bits.value >> low & most if bits.covers(most << low) else None
+    if isinstance(place, Register):
+        room = GRF_COUNT - place.number
+        if known is not None and known > room:
+            raise b.wrong("region", f"{known} registers from r{place.number} on; r127 is the last")
+        rows = Rows(b.file, place.number * GRF_BYTES, UD)
+        return _Registers(rows, min(most, room) if known is None else known)
+    count, lanes = most if known is None else known, None
+    if known is None and not isinstance(word, int):
+        said = b.and_(b.shr(b.convert(word, UD), b.const(UD, low)), b.const(UD, most))
+        dwords = b.splat(b.shl(said, b.const(UD, 3)), 8 * count)
+        lanes = b.cmp("lt", b.iota(UD, 8 * count), dwords)
+    root = b.wide_root(f"message.{what}", most * GRF_BYTES)
+    return _Registers(Rows(root, 0, UD), count, place, lanes)
+
+
+def _word(b: Machine, operand: int | AddressWord) -> Value | int:
+    """A descriptor."""
     if not isinstance(operand, AddressWord):
-        return operand, None
-    a0 = Rows(b.function.roots.get("a0"), 0, UD)
-    constant = messages.known_dword(b, a0, 4 * operand.element)
-    if constant is not None:
-        return constant, None
-    parts = messages.known_sum(b, a0, 4 * operand.element)
-    if parts is None or parts[0] & 0xFF:
-        raise Unsupported("a message whose descriptor in a0 is no constant written just before")
-    return parts
+        return operand
+    root = b.wide_root(_A0, GRF_BYTES)
+    return b.read(root, Region.scalar(4 * operand.element), UD, 1)
 
 
 def _send(
@@ -72,15 +109,48 @@ def _send(
     desc: int | AddressWord,
     options: Options,
 ) -> None:
-    ex_desc, _ = _descriptor(b, ex_desc)
-    desc, surface = _descriptor(b, desc)
-    sent, more, taken = desc >> 25 & 15, ex_desc >> 6 & 15, desc >> 20 & 31
-    second = None if src1 is None else _rows(b, src1, more)
-    bytes = sent * GRF_BYTES, more * GRF_BYTES
-    payload = messages.Payload(_rows(b, src0, sent), bytes[0], second, bytes[1])
-    messages.send(b, messages.Request(ex_desc, desc, payload, _rows(b, dst, taken), surface))
+    ex, plain = _word(b, ex_desc), _word(b, desc)
+    found = messages.resolve(b, ex, plain)
+    if found is not None:
+        ex, plain = found.ex_desc, found.desc
+    first = _registers(b, "src0", src0, plain, _SENT)
+    second = _registers(b, "src1", src1, ex, _MORE)
+    answer = _registers(b, "dst", dst, plain, _ANSWERED)
+    first.fetch(b)
+    answer.fetch(b)
+    if found is not None:
+        more = second.rows if second.count else None
+        bytes = first.count * GRF_BYTES, second.count * GRF_BYTES
+        payload = messages.Payload(first.rows, bytes[0], more, bytes[1])
+        request = messages.Request(found.ex_desc, found.desc, payload, answer.rows, found.surface)
+        messages.send(b, request)
+    else:
+        _compose(b, ex, plain, first, second, answer, ends=options.eot)
+    answer.put_back(b)
     if options.eot:
         b.end()
+
+
+def _compose(
+    b: Machine,
+    ex_desc: Value | int,
+    desc: Value | int,
+    first: _Registers,
+    second: _Registers,
+    answer: _Registers,
+    *,
+    ends: bool,
+) -> None:
+    """A message of which more than a surface is known at run time only."""
+    if not first.count:
+        raise Unsupported("a message of no registers")
+    ex_desc, desc = (b.const(UD, x) if isinstance(x, int) else x for x in (ex_desc, desc))
+    if ends:
+        ex_desc = b.or_(b.convert(ex_desc, UD), b.const(UD, _EOT))
+    sent = [part for part in (first, second) if part.count]
+    counts = tuple(part.count for part in sent)
+    form = messages.Composed(b.platform.name, b.width, counts, answer.count, by_descriptor=True)
+    messages.compose(b, form, ex_desc, desc, tuple(part.rows for part in sent), answer.rows)
 
 
 _ONE = "{exec.pred}%s {exec} {dst} {src0} {ex_desc} {desc} {options}"

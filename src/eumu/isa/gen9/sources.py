@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eumu.errors import Unsupported
-from eumu.ir import Region, RootKind, Value
+from eumu.ir import Region, Root, RootKind, Value
 from eumu.isa.gen9.accumulators import Accumulators
 from eumu.isa.gen9.operands import (
     Constant,
@@ -16,7 +16,7 @@ from eumu.isa.gen9.registers import ARF_OF_NUMBER, GRF_BYTES
 from eumu.isa.gen9.thread import STORAGE, Kinds, channels_of
 from eumu.isa.kinds.immediate import packed_lanes
 from eumu.isa.kinds.operands import Immediate
-from eumu.types import UD, UQ, UW, Kind, Type
+from eumu.types import BOOL, UD, UQ, UW, Kind, Type
 
 
 class Sources(Accumulators):
@@ -53,6 +53,28 @@ class Sources(Accumulators):
         words = self.read(root, Region.packed(pointer.element * 2, 2), UW, count)
         base = self.splat(self.root_address(self.file, 0), count)
         return self.add(base, self.convert(words, UD))
+
+    def read_registers(self, pointer: Pointer, count: int, lanes: Value | None) -> Value:
+        """`count` dwords of whole registers at an address; 0 where the mask `lanes` is not set."""
+        place = dict(offset=pointer.offset, vstride=0, row=count, hstride=4)
+        return self.read_indirect(self._register(pointer), UD, count, lanes, **place)
+
+    def write_registers(self, pointer: Pointer, x: Value, lanes: Value | None) -> None:
+        """The inverse."""
+        mask = self.const(BOOL, 1, x.width) if lanes is None else lanes
+        address = self._register(pointer)
+        self.write_indirect(address, x, mask, offset=pointer.offset, hstride=4)
+
+    def _register(self, pointer: Pointer) -> Value:
+        """The address of a register; the thread faults if none begins there."""
+        address = self.address(pointer)
+        inside = self.and_(self.add(address, self.const(UD, pointer.offset)), self.const(UD, 31))
+        reason = "the registers of a message begin inside a register"
+        self.require(self.cmp("eq", inside, self.const(UD, 0)), reason)
+        return address
+
+    def wide_root(self, name: str, size: int) -> Root:
+        return self._root(name, RootKind.ARF, size)
 
     def _read_pointer(self, operand: Source) -> Value:
         assert isinstance(operand.place, Pointer)

@@ -4,8 +4,22 @@ Native `send` and vISA's raw sends compose the same messages; both come here wit
 descriptors.
 """
 
+from eumu.isa.messages.composed import Composed, compose
 from eumu.isa.messages.descriptor import Message, describe
-from eumu.isa.messages.request import Payload, Request, known_dword, known_sum
+from eumu.isa.messages.known import known_bits
+from eumu.isa.messages.request import Payload, Request, known_dword
+from eumu.isa.messages.resolve import resolve
 from eumu.isa.messages.route import send
 
-__all__ = ["Message", "Payload", "Request", "describe", "known_dword", "known_sum", "send"]
+__all__ = [
+    "Composed",
+    "Message",
+    "Payload",
+    "Request",
+    "compose",
+    "describe",
+    "known_bits",
+    "known_dword",
+    "resolve",
+    "send",
+]

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from eumu.addresses import (
-    BTI_BINDLESS,
     BTI_SLM,
     BTI_STATELESS,
     BTI_STATELESS_NON_COHERENT,
@@ -58,8 +57,6 @@ def _target(b: Meaning, request: Request) -> Target:
         return Target(Space.SLM)
     if index in (BTI_STATELESS, BTI_STATELESS_NON_COHERENT):
         return Target(Space.SCRATCH)
-    if index == BTI_BINDLESS:
-        raise request.unsupported("bindless surfaces are not modelled")
     return Target(Space.SURFACE, b.const(UD, index))
 
 

@@ -146,23 +146,3 @@ def known_dword(b: Meaning, rows: Rows, offset: int) -> int | None:
     lanes: tuple[int, ...] = source.attrs["lanes"]
     place = op.attrs["region"].offsets(value.width).index(rows.offset + offset)
     return int(lanes[place % len(lanes)])
-
-
-def known_sum(b: Meaning, rows: Rows, offset: int) -> tuple[int, Value] | None:
-    """The constant and the lane whose `or` or sum this block has written to a dword."""
-    op = known_write(b, rows, offset)
-    if op is None or b.block is None or op.args[0].width != 1:
-        return None
-    made = {r.id: o for o in b.block.ops for r in o.results}
-    total = made.get(op.args[0].id)
-    while total is not None and total.name in ("convert", "bitcast"):
-        total = made.get(total.args[0].id)
-    if total is None or total.name not in ("or", "add"):
-        return None
-    for k, arg in enumerate(total.args):
-        constant = made[arg.id]
-        while constant.name == "convert":
-            constant = made[constant.args[0].id]
-        if constant.name == "const":
-            return int(constant.attrs["lanes"][0]), b.convert(total.args[1 - k], UD)
-    return None

@@ -41,6 +41,11 @@ _NAMES: Final = {
 }
 
 
+def operation(desc: int) -> str:
+    """The name of what an LSC message does."""
+    return _NAMES.get(desc & 0x3F, f"operation {desc & 0x3F:#x}")
+
+
 @dataclass(frozen=True, slots=True)
 class LscMessage:
     """A message to one of the LSC shared functions; `second` is the stretch of a split send."""
@@ -58,7 +63,7 @@ class LscMessage:
 
     @property
     def name(self) -> str:
-        return _NAMES.get(self.desc & 0x3F, f"operation {self.desc & 0x3F:#x}")
+        return operation(self.desc)
 
     @property
     def model(self) -> str:
@@ -90,7 +95,7 @@ class LscMessage:
         if self.model != "bti":
             return b.and_(b.convert(self.ex_desc, UD), b.const(UD, ~0x3F))
         if self.ex_known is None:
-            raise self.unsupported("its binding-table index is known at run time only")
+            return b.shr(b.convert(self.ex_desc, UD), b.const(UD, 24))
         return b.const(UD, self.ex_known >> 24)
 
     def data(self, b: Meaning, addresses: Addresses, place: int) -> Rows:

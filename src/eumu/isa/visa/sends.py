@@ -1,7 +1,7 @@
 """Messages to shared functions as the program composes them.
 
 What they do is what `eumu.isa.messages` finds in their descriptors on the platforms of Gen9's data
-ports, `lsc_sends` on those with LSC; descriptors must be known when the program is lowered.
+ports, `lsc_sends` on those with LSC.
 
 Intel's front end reads a shared function's number in `raw_sends` and `raw_sends_eot` only, and its
 printer writes `raw_sends.N.eot`, which it does not read back.
@@ -10,18 +10,14 @@ printer writes `raw_sends.N.eot`, which it does not read back.
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
-from eumu.errors import Unsupported
-from eumu.ir import Value
-from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Rows, Scalar
+from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Scalar
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.control import NumberKind
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.spec import Fidelity, Kind, Names
-from eumu.isa.visa.lsc_sends import LSC_PORTS, LscMessage, lsc_send
 from eumu.isa.visa.registry import opcode
-from eumu.types import BOOL, UD
 
 SENDS = Fidelity("exact", "data ports, scratch space, LSC, fences, barriers; others say which")
 
@@ -69,64 +65,11 @@ Extended = Annotated[int, ExtendedDescriptorKind()]
 _SPLIT = "sub exec pred sources0 sources1 results {} ex_desc desc src0 src1 dst"
 
 
-_GATEWAY, _SPAWNER, _BARRIER = 3, 7, 4
+def _run(b: Meaning, *message: Any, ends: bool = False) -> None:
+    """Do what a message asks for; to read and print programs, nobody needs to know."""
+    from eumu.isa.visa import send_routes
 
-
-def _known(b: Meaning, value: Value) -> int | None:
-    """The bits of a scalar that is a constant, or a register that this block has set to one."""
-    assert b.block is not None
-    from eumu.isa.messages import known_dword
-
-    op = next((op for op in reversed(b.block.ops) if value in op.results), None)
-    if op is not None and op.name == "const":
-        return int(op.attrs["lanes"][0]) & 0xFFFF_FFFF
-    if op is not None and op.name == "read" and value.type.size == 4:
-        return known_dword(b, Rows(op.attrs["root"], op.attrs["region"].offset, UD), 0)
-    return None
-
-
-def _run(
-    b: Meaning,
-    sfid: int | None,
-    ex_desc: Value,
-    desc: Value,
-    stretches: tuple[tuple[Rows, int], ...],
-    dst: Rows,
-    *,
-    ends: bool = False,
-) -> None:
-    """Route a message: stretches are registers and how many; `sfid` where `ex_desc` lacks it."""
-    from eumu.isa import messages  # not needed to read and print programs
-
-    ex_known, known = _known(b, ex_desc), _known(b, desc)
-    if known is None or (ex_known is None and sfid is None):
-        raise Unsupported("a message whose descriptor is known at run time only")
-    sfid = ex_known & 0xF if sfid is None and ex_known is not None else sfid
-    assert sfid is not None
-    full = (ex_known or 0) & ~0xF | sfid
-    (first, count), *rest = stretches
-    second = rest[0][0] if rest and rest[0][1] else None
-    if b.platform.has_lsc:
-        _run_lsc(b, LscMessage(sfid, ex_desc, ex_known, known, first, second, dst))
-    else:
-        more = rest[0][1] * b.grf if rest else 0
-        payload = messages.Payload(first, count * b.grf, second, more)
-        messages.send(b, messages.Request(full, known, payload, dst))
-    if ends or full >> 5 & 1:
-        lanes = b.const(BOOL, 1, b.width)
-        b.transfer("ret", (lanes,), offset=b.exec.offset)
-
-
-def _run_lsc(b: Meaning, message: LscMessage) -> None:
-    from eumu.isa.messages import describe
-
-    if message.sfid in LSC_PORTS:
-        lsc_send(b, message)
-    elif message.sfid == _GATEWAY and message.desc & 7 == _BARRIER:
-        b.transfer("barrier", (), kind="signal")
-    elif message.sfid != _SPAWNER:
-        found = describe(message.sfid, message.desc)
-        raise Unsupported(f"the message '{found}' on {b.platform}")
+    send_routes.run(b, *message, ends=ends)
 
 
 def _send(sub: int, name: str, doc: str) -> None:
@@ -149,8 +92,7 @@ def _send(sub: int, name: str, doc: str) -> None:
         src: RawSrc,
         dst: RawDst,
     ) -> None:
-        constant = b.const(UD, ex_desc)
-        _run(b, None, constant, desc, ((src, sources),), dst)
+        _run(b, None, ex_desc, desc, ((src, sources),), dst, results)
 
 
 _send(0, "raw_send", "Send registers to a shared function and receive its answer.")
@@ -183,7 +125,7 @@ def _split_send(sub: int, name: str, doc: str) -> None:
         dst: RawDst,
     ) -> None:
         both = (src0, sources0), (src1, sources1)
-        _run(b, sfid, ex_desc, desc, both, dst, ends=name.endswith("eot"))
+        _run(b, sfid, ex_desc, desc, both, dst, results, ends=name.endswith("eot"))
 
 
 _split_send(0, "raw_sends", "Send two blocks of registers to a shared function.")
@@ -215,7 +157,7 @@ def _conditional(sub: int, name: str, doc: str) -> None:
         dst: RawDst,
     ) -> None:
         both = (src0, sources0), (src1, sources1)
-        _run(b, None, ex_desc, desc, both, dst, ends=name.endswith("eot"))
+        _run(b, None, ex_desc, desc, both, dst, results, ends=name.endswith("eot"))
 
 
 _conditional(1, "raw_sendsc", "As raw_sends, after the threads that this one depends on.")

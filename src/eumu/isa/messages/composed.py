@@ -1,0 +1,175 @@
+"""Messages whose descriptors are known at run time only: a small function for each pair of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from eumu.errors import Unsupported
+from eumu.ir import Block, Function, Root, RootKind, Value
+from eumu.ir.passes.modes import fold_modes
+from eumu.ir.verify import check
+from eumu.isa.kinds import Meaning, Rows
+from eumu.isa.kinds.operands import ExecSize
+from eumu.isa.messages.descriptor import describe
+from eumu.isa.messages.known import known_bits
+from eumu.isa.messages.request import Payload, Request
+from eumu.isa.messages.route import send
+from eumu.platforms import platform
+from eumu.types import BOOL, UD, Type
+
+_DWORDS: Final = 4  # bytes of a dword
+_GATEWAY: Final = 3  # the shared function
+_GAP: Final = 1 << 16  # between the addresses of roots
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """The room that an instruction leaves for its message, in registers: an `eumu.ir.ops.Form`.
+
+    `lanes` is the execution size.  With `by_descriptor` a message has as many registers as its
+    descriptors say, else as many as the instruction says.
+    """
+
+    device: str
+    lanes: int
+    sources: tuple[int, ...]
+    results: int
+    by_descriptor: bool = False
+
+    @property
+    def stretches(self) -> tuple[int, ...]:
+        return tuple(count * self._grf for count in self.sources)
+
+    @property
+    def answer(self) -> int:
+        return self.results * self._grf
+
+    @property
+    def _grf(self) -> int:
+        return platform(self.device).grf_bytes
+
+    def function(self, ex_desc: int, desc: int) -> Function:
+        """See :class:`eumu.ir.ops.Form`."""
+        b = _Message(self.device, self.lanes)
+        sizes = {"src0": self.sources[0], "src1": sum(self.sources[1:]), "dst": self.results}
+        rows = {name: b.registers_of(name, count * self._grf) for name, count in sizes.items()}
+        b.start()
+        self.lower(b, ex_desc, desc, rows)
+        b.finish()
+        function = fold_modes(b.function)
+        check(function, folded=True)
+        return function
+
+    def lower(self, b: Meaning, ex_desc: int, desc: int, rows: dict[str, Rows]) -> None:
+        """What the message does to the registers."""
+        counts = desc >> 25 & 15, ex_desc >> 6 & 15 if len(self.sources) > 1 else 0
+        there = self.sources[0], sum(self.sources[1:])
+        taken = counts if self.by_descriptor else there
+        payload = Payload(rows["src0"], taken[0] * b.grf, rows["src1"], taken[1] * b.grf)
+        request = Request(ex_desc, desc, payload, rows["dst"])
+        if not request.message.is_known:
+            raise request.unsupported("Gen9 has no such message")
+        self.check_lengths(str(request.message), counts, desc >> 20 & 31)
+        send(b, request)
+
+    def check_lengths(self, name: str, sent: tuple[int, int], answered: int) -> None:
+        """Raise if a descriptor asks for more registers than there are."""
+        there = self.sources[0], sum(self.sources[1:])
+        for has, wants in zip(there, sent, strict=True):
+            if wants > has:
+                raise Unsupported(
+                    f"the message '{name}': its descriptor says {wants} registers, {has} are there"
+                )
+        if self.results and answered > self.results:
+            raise Unsupported(
+                f"the message '{name}': its answer has {answered} registers, there is room for"
+                f" {self.results}"
+            )
+
+    def describe(self, ex_desc: int, desc: int) -> str:
+        """See :class:`eumu.ir.ops.Form`."""
+        fields = ", ".join(map(str, describe(ex_desc, desc).fields))
+        return f"descriptor {desc:#010x}, extended {ex_desc:#x}: {fields}"
+
+
+class _Message(Meaning):
+    """Builds the one block of a message's function."""
+
+    def __init__(self, device: str, lanes: int) -> None:
+        known = platform(device)
+        super().__init__(Function("message", lanes, known.grf_bytes), known)
+        self.function.texts.append("message")
+        self.function.spans.append(None)
+        self.lanes = lanes
+
+    def registers_of(self, name: str, size: int) -> Rows:
+        """A root for so many bytes, none for nothing."""
+        if not size:
+            return Rows(None, 0, UD)
+        root = Root(name, RootKind.GRF, size, _GAP * (1 + len(self.function.roots)))
+        self.function.roots[name] = root
+        return Rows(root, 0, UD)
+
+    def start(self) -> None:
+        mask = Root("mask", RootKind.FLAG, self.lanes)
+        self.function.roots["mask"] = mask
+        self.block, self.inst = Block("message"), 0
+        self.function.blocks.append(self.block)
+        self.begin(ExecSize(self.lanes, 0, True))
+        self.predicate(self.read_flag(mask, 0, self.lanes))
+
+    def finish(self) -> None:
+        every = self.const(BOOL, 1, self.function.width)
+        self.terminate("ret", (every,), (0,), offset=0)
+
+    def row_read(
+        self, rows: Rows, offset: int, type: Type, width: int, stride: int | None = None
+    ) -> Value:
+        self._check_inside(rows, offset + (width - 1) * (stride or type.size) + type.size)
+        return super().row_read(rows, offset, type, width, stride)
+
+    def row_write(
+        self, rows: Rows, offset: int, value: Value, mask: Value, stride: int | None = None
+    ) -> None:
+        size = value.type.size
+        if not value.width:
+            raise Unsupported("a message whose answer has no register")
+        self._check_inside(rows, offset + (value.width - 1) * (stride or size) + size)
+        super().row_write(rows, offset, value, mask, stride)
+
+    def _check_inside(self, rows: Rows, end: int) -> None:
+        if rows.root is not None and rows.offset + end > rows.root.size:
+            there = rows.root.size // self.grf
+            raise Unsupported(f"a message that needs more than the {there} registers that it has")
+
+    def transfer(
+        self, name: str, args: tuple[Value, ...], *labels: int, **attrs: object
+    ) -> NoReturn:
+        raise Unsupported(f"a {name} by a descriptor that is known at run time only")
+
+    def dispatch_header(self) -> NoReturn:
+        raise Unsupported("a message without a header by a descriptor known at run time only")
+
+
+def compose(
+    b: Meaning,
+    form: Composed,
+    ex_desc: Value,
+    desc: Value,
+    stretches: tuple[Rows, ...],
+    dst: Rows,
+) -> None:
+    """The message of an instruction; `dst` is written in the lanes that the message writes."""
+    function = known_bits(b, ex_desc)
+    if function.covers(0xF) and function.value & 0xF == _GATEWAY:
+        raise Unsupported("a message to the gateway whose descriptor is known at run time only")
+    sent = [
+        b.row_read(rows, 0, UD, size // _DWORDS)
+        for rows, size in zip(stretches, form.stretches, strict=True)
+    ]
+    width = form.answer // _DWORDS
+    old = b.row_read(dst, 0, UD, width) if width else None
+    found = b.send(form, b.convert(ex_desc, UD), b.convert(desc, UD), b.mask, sent, old)
+    if found is not None:
+        b.row_write(dst, 0, found, b.const(BOOL, 1, width))

@@ -1,0 +1,168 @@
+"""What the code of a block says of a dword before it runs: constants, and what is added to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from eumu.ir import Op, Value
+from eumu.isa.kinds import Meaning
+from eumu.types import UD
+
+_STEPS: Final = 64  # operations that are followed
+_DWORD: Final = 0xFFFF_FFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """A number of which the bits in `known` are certain.
+
+    `value` has those, and elsewhere what they would be if everything that is not known were 0.
+    """
+
+    known: int
+    value: int
+
+    def covers(self, mask: int) -> bool:
+        """Whether all bits of a mask are known."""
+        return mask & ~self.known == 0
+
+
+_NOTHING: Final = Bits(0, 0)
+
+
+def known_bits(b: Meaning, value: Value | int) -> Bits:
+    """What is known of the first lane of an integer that this block has computed."""
+    if isinstance(value, int):
+        return Bits(_DWORD, value)
+    return _Block(b).of(value, 0)
+
+
+class _Block:
+    """The operations of the block that is being built."""
+
+    def __init__(self, b: Meaning) -> None:
+        self.ops = b.block.ops if b.block is not None else []
+        self.made = {r.id: k for k, op in enumerate(self.ops) for r in op.results}
+        self.steps = 0
+
+    def of(self, value: Value, lane: int) -> Bits:
+        place = self.made.get(value.id)
+        self.steps += 1
+        if place is None or self.steps > _STEPS or not value.type.is_int:
+            return _NOTHING
+        op, mask = self.ops[place], (1 << value.type.bits) - 1
+        if op.name == "read":
+            found = self._read(op, place, lane)
+        elif op.name in _MOVES:
+            found = _MOVES[op.name](self, op, lane)
+        elif op.name in _RULES:
+            found = _RULES[op.name](*(self.of(x, lane) for x in op.args))
+        else:
+            return _NOTHING
+        return Bits(found.known & mask, found.value & mask)
+
+    def _read(self, op: Op, place: int, lane: int) -> Bits:
+        """What the last write before a read has put there, if it certainly wrote all of it."""
+        root, size = op.attrs["root"], op.result.type.size
+        byte = op.attrs["region"].offsets(op.result.width)[lane]
+        for before in range(place - 1, -1, -1):
+            write = self.ops[before]
+            if write.name == "write_indirect":
+                return _NOTHING
+            if write.name != "write" or write.attrs["root"] is not root:
+                continue
+            value, mask = write.args
+            offsets = write.attrs["region"].offsets(value.width)
+            if any(o < byte + size and byte < o + value.type.size for o in offsets):
+                if value.type.size != size or byte not in offsets or not self._is_full(mask):
+                    return _NOTHING
+                return self.of(value, offsets.index(byte))
+        return _NOTHING
+
+    def _is_full(self, mask: Value) -> bool:
+        place = self.made.get(mask.id)
+        op = None if place is None else self.ops[place]
+        return op is not None and op.name == "const" and all(op.attrs["lanes"])
+
+
+# ---- operations that move bits
+
+
+def _const(block: _Block, op: Op, lane: int) -> Bits:
+    lanes = op.attrs["lanes"]
+    return Bits(-1, lanes[lane % len(lanes)])
+
+
+def _convert(block: _Block, op: Op, lane: int) -> Bits:
+    (x,) = op.args
+    found, bits = block.of(x, lane), x.type.bits
+    if op.attrs["saturate"] or not x.type.is_int:
+        return _NOTHING
+    above = -1 << bits
+    if not x.type.is_signed:
+        return Bits(found.known | above, found.value)
+    sign = 1 << bits - 1
+    known = found.known | above if found.known & sign else found.known
+    return Bits(known, found.value | above if found.value & sign else found.value)
+
+
+def _bitcast(block: _Block, op: Op, lane: int) -> Bits:
+    (x,) = op.args
+    return block.of(x, lane) if x.width == op.result.width else _NOTHING
+
+
+def _shift(block: _Block, op: Op, lane: int) -> Bits:
+    x, count = (block.of(arg, lane) for arg in op.args)
+    if not count.covers(_DWORD) or op.result.type is not UD:
+        return _NOTHING
+    by = count.value & 31
+    if op.name == "shl":
+        return Bits(x.known << by | (1 << by) - 1, x.value << by)
+    return Bits(x.known >> by | _DWORD & ~(_DWORD >> by), x.value >> by)
+
+
+_MOVES: Final[dict[str, Callable[[_Block, Op, int], Bits]]] = {
+    "const": _const,
+    "convert": _convert,
+    "bitcast": _bitcast,
+    "splat": lambda block, op, lane: block.of(op.args[0], 0),
+    **dict.fromkeys(("shl", "shr"), _shift),
+    "shuffle": lambda block, op, lane: block.of(op.args[0], op.attrs["lanes"][lane]),
+}
+
+
+# ---- operations that compute
+
+
+def _and(x: Bits, y: Bits) -> Bits:
+    zero = x.known & ~x.value | y.known & ~y.value
+    return Bits(x.known & y.known | zero, x.value & y.value)
+
+
+def _or(x: Bits, y: Bits) -> Bits:
+    return Bits(x.known & y.known | x.known & x.value | y.known & y.value, x.value | y.value)
+
+
+def _xor(x: Bits, y: Bits) -> Bits:
+    return Bits(x.known & y.known, x.value ^ y.value)
+
+
+def _add(x: Bits, y: Bits) -> Bits:
+    """A bit is known where both summands and the carry into it are."""
+    least = (x.value & x.known) + (y.value & y.known)
+    most = (x.value | ~x.known) % (1 << 64) + (y.value | ~y.known) % (1 << 64)
+    # A carry into a bit is the same for the least and the most that the summands can be.
+    low = least ^ x.value & x.known ^ y.value & y.known
+    high = most ^ (x.value | ~x.known) ^ (y.value | ~y.known)
+    return Bits(x.known & y.known & ~(low ^ high), x.value + y.value)
+
+
+_RULES: Final[dict[str, Callable[..., Bits]]] = {
+    "and": _and,
+    "or": _or,
+    "xor": _xor,
+    "not": lambda x: Bits(x.known, ~x.value),
+    "add": _add,
+}
