@@ -77,6 +77,9 @@ class Thread(Meaning):
             root = self.function.roots[name] = Root(name, kind, size)
         return root
 
+    def dispatch_header(self) -> Root:
+        return self.file
+
     def wrong(self, code: str, message: str) -> BuildError:
         """A fault of the program at this instruction."""
         return BuildError.of([Diagnostic(code, message, self.span)])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from eumu.isa.kinds import Meaning
-from eumu.isa.messages import dataport, gateway, textures
+from eumu.isa.messages import dataport, gateway, pixels, textures, urb
 from eumu.isa.messages.request import Request
 
 Route = Callable[[Meaning, Request], None]
@@ -53,11 +53,13 @@ ROUTES: Final[dict[tuple[int, int], Route]] = {
     (_PORT_1, 0x1A): dataport.flat_scattered_write,
     (_PORT_1, 0x1B): dataport.untyped_float_atomic,
     (_PORT_1, 0x1D): dataport.flat_float_atomic,
+    (_URB, 7): urb.write,
+    (_URB, 8): urb.read,
+    (_RENDER, 12): pixels.target_write,
+    (_RENDER, 13): pixels.target_read,
 }
 
 _REASONS: Final = {
-    _RENDER: "there is no render target",
-    _URB: "there is no unified return buffer in a compute thread",
     8: "motion estimation is not modelled",
     11: "there is no pixel to interpolate",
     13: "motion estimation is not modelled",
@@ -79,7 +81,7 @@ def send(b: Meaning, request: Request) -> None:
     if message.sfid == _SAMPLER:
         textures.sampler(b, request)
         return
-    kind = message.get("message type")
+    kind = message.get("operation" if message.sfid == _URB else "message type")
     route = ROUTES.get((message.sfid, -1 if kind is None else kind))
     if route is None:
         reason = _REASONS.get(message.sfid, "it is not modelled")

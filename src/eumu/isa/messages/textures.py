@@ -29,7 +29,8 @@ _INTEGERS: Final = frozenset({"offu", "offv", "mcs", "mcsl", "mcsh"})
 _SLOTS: Final = 8
 
 
-def _surface(b: Meaning, request: Request) -> Value:
+def surface_of(b: Meaning, request: Request) -> Value:
+    """The index of the image that a message is for."""
     if request.surface is not None:
         return request.surface
     index = request.get("binding table index")
@@ -72,7 +73,7 @@ def typed_read(b: Meaning, request: Request) -> None:
     slots, names, lanes = _typed(b, request, 0)
     shape = [(UD, slots.count)] * len(channels)
     record = TypedRead(channels, names)
-    found = b.emit("message", (slots.mask, _surface(b, request), *lanes), shape, record=record)
+    found = b.emit("message", (slots.mask, surface_of(b, request), *lanes), shape, record=record)
     for k, value in enumerate(found):
         request.answer(b, k * REGISTER_BYTES, value, slots.mask)
 
@@ -82,7 +83,7 @@ def typed_write(b: Meaning, request: Request) -> None:
     channels = _channels(request)
     slots, names, lanes = _typed(b, request, len(channels))
     record = TypedWrite(channels, names)
-    b.emit("message", (slots.mask, _surface(b, request), *lanes), (), record=record)
+    b.emit("message", (slots.mask, surface_of(b, request), *lanes), (), record=record)
 
 
 # IR operation, its kind, and the operands that it takes in the IR's order of those sent.
@@ -104,7 +105,7 @@ def typed_atomic(b: Meaning, request: Request) -> None:
     slots, names, lanes = _typed(b, request, len(order))
     data = [lanes[len(names) + k] for k in order]
     record = TypedAtomic(operation, names, len(data), kind)
-    args = (slots.mask, _surface(b, request), *lanes[: len(names)], *data)
+    args = (slots.mask, surface_of(b, request), *lanes[: len(names)], *data)
     (old,) = b.emit("message", args, [(UD, slots.count)], record=record)
     if request.get("return data"):
         request.answer(b, 0, old, slots.mask)
@@ -125,7 +126,7 @@ def _block(b: Meaning, request: Request) -> tuple[tuple[Value, ...], tuple[int, 
         raise request.unsupported("the size of the block is not a constant written just before")
     width, height = (size & 0x3F) + 1, (size >> 16 & 0x3F) + 1
     corner = request.header_dword(b, 0), request.header_dword(b, 1)
-    return (_surface(b, request), *corner), (width, height, max(4, 1 << (width - 1).bit_length()))
+    return (surface_of(b, request), *corner), (width, height, max(4, 1 << (width - 1).bit_length()))
 
 
 def media_block_read(b: Meaning, request: Request) -> None:
@@ -168,7 +169,7 @@ def sampler(b: Meaning, request: Request) -> None:
         results=results,
         bits=bits,
     )
-    states = [_surface(b, request)]
+    states = [surface_of(b, request)]
     if operation not in LOADS:
         states.append(b.const(UD, request.get("sampler index")))
     header = [_header(b, request)] if request.header else []

@@ -1,33 +1,25 @@
 """Messages of shaders to render targets and to the URB.
 
-A render target is a surface with a format.  Lanes are pixels, four to a block of two by two: lane
-4k+0 is its upper left one, +1 upper right, +2 lower left, +3 lower right.  Where a block lies is in
-dwords 10 to 13 of the header, x in the low and y in the high half (PRM, thread payload of pixel
-shaders).  The URB is one space of 16-byte rows that all threads share.
+`eumu.isa.messages` has their models, `pixels` and `urb`, which native messages use too.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
-from eumu.addresses import URB_SURFACE
 from eumu.errors import Unsupported
-from eumu.ir import Space, Value
+from eumu.ir import Value
 from eumu.isa.kinds import Exec, Meaning, NumberKind, Pred, RawDst, RawSrc, Rows, Surface
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.render import ReadSampleKind, RenderDataKind, RenderRows
 from eumu.isa.kinds.variables import SurfaceVariable
 from eumu.isa.limits import EVERY_PLATFORM, FrontEnd, Limits, fields, sizes
+from eumu.isa.messages import pixels, urb
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.memory import surface_target
 from eumu.isa.visa.registry import opcode
-from eumu.messages import TypedRead, TypedWrite
 from eumu.types import HF, UD, UW, D, F
-
-COORDINATES: Final = ("u", "v")
-RGBA: Final = (0, 1, 2, 3)
-_FIRST_BLOCK: Final = 10  # the dword of a header that has the place of the first block
 
 
 class BoundedNumberKind(NumberKind):
@@ -78,19 +70,10 @@ READS = Fidelity("approximate", "one sample a pixel; the pages say nothing of ro
 
 def _places(b: Meaning, header: Rows) -> tuple[Value, Value]:
     """x and y of each lane's pixel; without a header those that the thread was started for."""
-    if header.root is None:
-        header = Rows(b.dispatch_header(), 0, UD)
     quarter = b.exec.offset % 16 // 4
-    blocks = max(1, b.width // 4)
-    if quarter + blocks > 4:
+    if quarter + max(1, b.width // 4) > 4:
         raise Unsupported("a render target message of more than 16 lanes")
-    corners = b.row_read(header, 4 * (_FIRST_BLOCK + quarter), UD, blocks)
-    corner = b.shuffle(corners, [lane // 4 for lane in range(b.width)])
-    low = b.and_(corner, b.const(UD, 0xFFFF, b.width))
-    high = b.shr(corner, b.const(UD, 16, b.width))
-    right = b.const(UD, [lane & 1 for lane in range(b.width)], b.width)
-    down = b.const(UD, [lane >> 1 & 1 for lane in range(b.width)], b.width)
-    return b.add(low, right), b.add(high, down)
+    return pixels.places(b, header, quarter, b.width)
 
 
 def _target(b: Meaning, surface: SurfaceVariable) -> Value:
@@ -123,13 +106,10 @@ def rt_write_3d(b: Meaning, exec: Exec, pred: Pred, surface: Surface, data: Data
         return
     mask = b.mask
     if "O" in data.options:
-        samples = b.row_read(data.registers["omask"], 0, UW, b.width)
-        first = b.and_(samples, b.const(UW, 1, b.width))
-        mask = b.and_(mask, b.cmp("ne", first, b.const(UW, 0, b.width)))
-    x, y = _places(b, data.header)
+        mask = pixels.masked(b, mask, b.row_read(data.registers["omask"], 0, UW, b.width))
+    place = _places(b, data.header)
     colours = [_colour(b, data.registers[name]) for name in "rgba"]
-    record = TypedWrite(RGBA, COORDINATES)
-    b.message(record, mask, (_target(b, surface), x, y, *colours), ())
+    pixels.write(b, _target(b, surface), mask, place, colours)
 
 
 def _colour(b: Meaning, rows: Rows) -> Value:
@@ -154,9 +134,8 @@ def rt_read(
 ) -> None:
     """Red, green, blue and alpha of the lanes' pixels of a render target."""
     _reject(sampling)
-    x, y = _places(b, Rows(None, 0, UD))
-    record = TypedRead(RGBA, COORDINATES)
-    read = b.message(record, b.mask, (_target(b, surface), x, y), [(UD, b.width)] * 4)
+    place = _places(b, Rows(None, 0, UD))
+    read = pixels.read(b, _target(b, surface), b.mask, place)
     type = HF if dst.type.size == 2 else F
     for channel, bits in enumerate(read):
         value = b.convert(b.bitcast(bits, F), type)
@@ -188,16 +167,9 @@ def urb_write_3d(
 
     Bit k of its channel mask lets register k through; without a mask all are written.
     """
-    row = b.add(b.row_read(handle, 0, UD, b.width), b.const(UD, global_offset, b.width))
-    row = b.add(row, b.row_read(slot_offset, 0, UD, b.width))
-    start = b.shl(row, b.const(UD, 4, b.width))
-    urb = b.const(UD, URB_SURFACE)
+    lanes = b.row_read(handle, 0, UD, b.width)
+    start = urb.start_of(b, lanes, global_offset, b.row_read(slot_offset, 0, UD, b.width))
     dwords = [b.row_read(data, k * b.grf, UD, b.width) for k in range(outputs)]
-    if channel_mask.root is None:
-        b.store(Space.SURFACE, start, b.mask, dwords, urb)
-        return
-    channels = b.row_read(channel_mask, 0, UD, b.width)
-    for k, dword in enumerate(dwords):
-        bit = b.and_(channels, b.const(UD, 1 << k, b.width))
-        mask = b.and_(b.mask, b.cmp("ne", bit, b.const(UD, 0, b.width)))
-        b.store(Space.SURFACE, b.add(start, b.const(UD, 4 * k, b.width)), mask, [dword], urb)
+    has_mask = channel_mask.root is not None
+    channels = b.row_read(channel_mask, 0, UD, b.width) if has_mask else None
+    urb.store(b, start, dwords, b.mask, channels)
