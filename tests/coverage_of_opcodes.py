@@ -27,6 +27,7 @@ ENGINES = {"interp", "jit"}
 ELSEWHERE = {
     r"rt_\w+|urb_\w+": "isa/memory/test_render.py",
     r"raw_send\w*": "isa/test_sends.py",
+    r"avs|va|va\.\w+|va_skl_plus\.\w+": "images/test_media_engines.py",
 }
 # Rows whose runs are the business of the image tests, which need more than a run file has.
 IMAGES = re.compile(

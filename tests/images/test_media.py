@@ -436,37 +436,6 @@ def test_chrominance_is_scaled_at_its_own_resolution(device: eumu.Device, format
         assert np.abs(got[c] - wanted).max() <= 0.6, (format, c)
 
 
-# ---- both engines
-
-COMPILED = {
-    f"va.convolve {SAMPLED} VA_CONV_16x4 15x15 RESULT.0": (128, {"convolve": [[1, -0.5], [2, 0]]}),
-    f"va.minmaxfilter {SAMPLED} AVS_8_FULL VA_MMF_1x1 0x0:ub RESULT.0": (4, {"places": [[1, 1]]}),
-    f"va_skl_plus.CONV_1PIXEL {SAMPLED} 1x16 OFFSETS.0 RESULT.0": (32, {"convolve": [[1]]}),
-    f"va_skl_plus.HDC_CONVOLVE_2D {SAMPLED} VA_Y8_FORMAT 15x15 TARGET 0x4:ud 0x1:ud": (
-        0,
-        {"convolve": [[0.5]]},
-    ),
-}
-
-
-@pytest.mark.parametrize("text", COMPILED)
-def test_both_engines_give_the_same(text: str) -> None:
-    size, what = COMPILED[text]
-    data = RNG.integers(0, 256, (11, 23), dtype=np.uint8)
-    found = []
-    for engine in ("interp", "jit"):
-        device = eumu.Device("skl", engine=engine)
-        image = device.media_image(data, format="Y8_UNORM_VA")
-        target = device.image((8, 32), format="R8_UINT")
-        state, offsets = device.media_sampler(**what), np.arange(32)
-        got = ask(
-            device, text, image, state, (0.2, 0.3), size=size, offsets=offsets, target=target,
-            groups=3,
-        )  # fmt: skip
-        found.append((got.tolist(), target.numpy().tolist()))
-    assert found[0] == found[1] and np.any(found[0][0] or found[0][1])
-
-
 def test_a_refusal_in_compiled_code_is_a_fault() -> None:
     device = eumu.Device("skl", engine="jit")
     picture = Picture(device, "Y8_UNORM_VA")

@@ -11,6 +11,14 @@ import pytest
 from eumu.cli.main import main
 from eumu.device.sampler.header import Header
 from eumu.device.state.fields import State, StateError
+from eumu.device.state.media import (
+    Convolve,
+    ConvolveCoefficients,
+    ConvolveState,
+    MediaFormat,
+    MediaSurfaceState,
+    MorphologyState,
+)
 from eumu.device.state.printer import lines
 from eumu.device.state.sampler import (
     AddressMode,
@@ -20,6 +28,7 @@ from eumu.device.state.sampler import (
     MipFilter,
     SamplerState,
 )
+from eumu.device.state.scaler import Avs, AvsCoefficients, AvsControl, AvsState
 from eumu.device.state.surface import SurfaceState, SurfaceType
 from eumu.device.surfaces.codes import SurfaceFormat
 from eumu.device.surfaces.formats import Encoding, texel_format
@@ -30,6 +39,13 @@ KINDS: tuple[type[State], ...] = (
     BorderColor,
     BindingTableState,
     Header,
+    MediaSurfaceState,
+    MorphologyState,
+    ConvolveState,
+    ConvolveCoefficients,
+    AvsState,
+    AvsControl,
+    AvsCoefficients,
 )
 
 # What the compiler put into the heaps of a kernel for apl: a 2D surface, and the sampler of
@@ -142,6 +158,50 @@ def test_bytes_of_any_kind_give_a_state_or_an_error() -> None:
                 continue
             assert kind.decode(state.encode()) == state
             assert list(lines(state, everything=True))
+
+
+@pytest.mark.parametrize("kind", [Convolve, Avs])
+def test_objects_with_tables_come_back(kind: type[Convolve | Avs]) -> None:
+    data = random.Random(3).randbytes(kind.size())
+    found = kind.decode(data)
+    assert kind.decode(found.encode()) == found
+    with pytest.raises(StateError, match=f"{kind.TITLE} has {kind.size()} bytes"):
+        kind.decode(data[:-1])
+    with pytest.raises(StateError, match="parts in their order"):
+        kind(found.states[::-1])
+
+
+def test_where_the_tables_lie() -> None:
+    """Columns 16 to 31 of a kernel are 31 entries further; phase 17 of the scaler is at 160."""
+    data = bytearray(Convolve.size())
+    data[64 + 32 * 2 + 10 : 64 + 32 * 2 + 12] = (0x0800).to_bytes(2, "little")
+    data[64 + 32 * 33 + 10 : 64 + 32 * 33 + 12] = (0xF000).to_bytes(2, "little")
+    rows = Convolve.decode(bytes(data)).coefficients
+    assert (rows[2][5], rows[2][21]) == (0.5, -1.0)
+    assert sum(c != 0 for row in rows for c in row) == 2
+    data = bytearray(Avs.size())
+    data[4 * 160 + 2], data[4 * 152 + 3] = 0xC0, 0xFF
+    state = Avs.decode(bytes(data))
+    assert state.phases[17].taps("0x")[1] == -1.0
+    assert state.control.default_sharpness_level == 255
+
+
+def test_the_printer_shows_tables_and_media_surfaces(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "heap.bin"
+    coefficients = ConvolveCoefficients(filter_coefficient_3=-0.5)
+    states = [ConvolveState(height=3, width=5), *[ConvolveCoefficients()] * 62]
+    states[4] = coefficients
+    file.write_bytes(Convolve(tuple(states)).encode())
+    assert main(["state", str(file), "--as", "convolve"]) == 0
+    out = capsys.readouterr().out
+    assert "SAMPLER_STATE_8x8_CONVOLVE_COEFFICIENTS (dword 40)" in out
+    assert "Filter Coefficient 3  -0.5" in out and "COEFFICIENTS (dword 48)" not in out
+    file.write_bytes(MediaSurfaceState(width=15, surface_format=MediaFormat.Y8_UNORM).encode())
+    assert main(["state", str(file), "--as", "media-surface"]) == 1
+    found = capsys.readouterr()
+    assert "Y8_UNORM (12)" in found.out and "Surface Pitch (dword 2 bits 20:3)" in found.err
 
 
 def test_every_format_number_is_known_once() -> None:

@@ -136,7 +136,8 @@ class Tables:
             table[4 * index : 4 * index + 4] = entry.encode()
         self._bindings.write(bytes(table))
         taken = [(SamplerState.size() * k, SamplerState.size()) for k in samplers]
-        self.sampler_numbers = {k: _placed_media(m, taken) for k, m in media.items()}
+        smallest_first = sorted(media, key=lambda k: media[k].unit)  # their indices reach least far
+        self.sampler_numbers = {k: _placed_media(media[k], taken) for k in smallest_first}
         end = max((start + size for start, size in taken), default=0)
         self._samplers = heaps.dynamic.take(max(end, SamplerState.size() * _SAMPLERS))
         self._borders: list[Slot] = []
