@@ -11,7 +11,9 @@ from kernels import build
 from kernels.case import Output
 from kernels.references import CASES
 
-LAUNCHED_ELSEWHERE = {"out_of_bounds", "endless", "divergent_barrier", "asm_simd16_in_simd32"}
+LAUNCHED_ELSEWHERE = {
+    *("out_of_bounds", "endless", "divergent_barrier", "asm_simd16_in_simd32", "wavefront"),
+}
 
 
 def test_every_program_is_built_for_every_device_that_can() -> None:

@@ -97,6 +97,7 @@ PROGRAMS = (
     Program("endless"),
     Program("divergent_barrier"),
     Program("asm_simd16_in_simd32"),
+    Program("wavefront"),
 )
 
 

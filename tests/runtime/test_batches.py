@@ -38,8 +38,8 @@ def native_code(program: str, kernel: str, device: str) -> bytes:
 class Driver:
     """Puts things into a device's memory and runs batches of them."""
 
-    def __init__(self, device: str) -> None:
-        self.device = eumu.Device(device)
+    def __init__(self, device: str, engine: str | None = None) -> None:
+        self.device = eumu.Device(device, engine)
         self.queue = CommandQueue(self.device)
         self.kept: list[Any] = []  # arrays live as long as this
 
@@ -74,16 +74,17 @@ def saxpy(driver: Driver, n: int = 256, group: int = 64) -> tuple[Any, Any, Call
     return x, y, lambda: kernel.submit(driver.device, (n,), (group,), [x, y, 2.0], level="native")
 
 
-@pytest.mark.parametrize("device", ["apl", "skl"])
+@pytest.mark.parametrize(("device", "engine"), [("apl", "interp"), ("apl", "jit"), ("skl", "jit")])
 @pytest.mark.parametrize("n", [256, 200])
-def test_a_walker_runs_the_code_in_memory(device: str, n: int) -> None:
-    driver = Driver(device)
+def test_a_walker_runs_the_code_in_memory(device: str, engine: str, n: int) -> None:
+    """With 200, threads whose lanes are those of an execution mask."""
+    driver = Driver(device, engine)
     _, y, submit = saxpy(driver, n, 50 if n == 200 else 64)
     launch = submit()
     address = with_native_code(launch, driver, native_code("saxpy", "saxpy", device))
     report = driver.queue.submit(address)
     assert (report.stop, report.commands, report.findings) == (Stop.END, ["GPGPU_WALKER"], [])
-    assert report.groups == 4
+    assert report.groups == 4 and report.engines == {engine}
     assert (y.numpy() == 1 + 2 * np.arange(n)).all()
 
 
@@ -229,7 +230,7 @@ def test_damaged_code_gives_errors_only() -> None:
     code = native_code("saxpy", "saxpy", "apl")
     ended = 0
     for _ in range(25):
-        driver = Driver("apl")
+        driver = Driver("apl", "interp")  # what to compile differs every time
         _, start = media_start(driver, group=32)
         damaged = bytearray(code)
         for _ in range(2):

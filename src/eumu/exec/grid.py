@@ -123,11 +123,6 @@ class Grid:
         return FFTIDS if "fftid" in facts else CONCURRENT_THREADS
 
     @property
-    def has_own_threads(self) -> bool:
-        """Whether threads have payloads or lanes of their own: only the interpreter runs these."""
-        return self.payload.rows is not None or self.masks is not None
-
-    @property
     def groups(self) -> int:
         return prod(self.group_count)
 

@@ -2,8 +2,9 @@
 
 A kernel that a launch has put there (`Kernel.submit`) runs as that kernel.  At any other Kernel
 Start Pointer memory holds native Gen9 code, and that runs: threads of GPGPU_WALKER with the masks,
-constants and group ids that the command gives, and threads of the media pipeline one after the
-other, in dispatch order.
+constants and group ids that the command gives, and threads of the media pipeline in waves: those
+that wait for no other run at once, then those that waited only for these, and so on.  Threads of
+MEDIA_OBJECT_GRPID run when their group is complete.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from eumu.device.memory import Memory
 from eumu.device.state.fields import StateError
 from eumu.device.state.sampler import BindingTableState
 from eumu.device.state.surface import SurfaceState, SurfaceType
-from eumu.errors import Diagnostic, LaunchError
+from eumu.errors import Diagnostic, LaunchError, Unsupported
 from eumu.exec.grid import BufferSurface, Grid, Payload, StatePointers
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
@@ -51,7 +52,8 @@ _ENTRIES: Final = 240
 class BatchReport:
     """What a batch did: why it stopped, what the rules found, and the runs of its commands.
 
-    `occupancy` has, for each of `commands`, how many groups each subslice or pool could hold.
+    `occupancy` has, for each of `commands`, how many groups each subslice or pool could hold;
+    `waves` the threads of the media pipeline, those that ran at once together.
     """
 
     stop: Stop
@@ -61,6 +63,8 @@ class BatchReport:
     instructions: int = 0
     commands: list[str] = field(default_factory=list)
     occupancy: list[tuple[Occupancy, ...]] = field(default_factory=list)
+    waves: list[tuple[MediaThread, ...]] = field(default_factory=list)
+    engines: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,7 @@ class CommandQueue:
         self._report = BatchReport(Stop.END)
         self._after: int | None = None
         self._held: _Held | None = None
+        self._group: list[MediaJob] = []  # threads of MEDIA_OBJECT_GRPID whose group has not ended
 
     @property
     def context(self) -> Any:
@@ -110,6 +115,8 @@ class CommandQueue:
         report = self._report = BatchReport(Stop.END)
         report.stop = self._streamer.run()
         report.findings = list(self._streamer.findings[seen:])
+        if report.stop is Stop.END and self._group:
+            raise self._open_group("the batch ends")
         return report
 
     def preempt(self, after: int | None = None) -> None:
@@ -134,7 +141,7 @@ class CommandQueue:
             self._after = None
         held: tuple[Occupancy, ...] = ()
         resumed, self._held = self._held, None
-        for number, grid in enumerate(self._grids(job)):
+        for number, grid in enumerate(self._grids(job, is_again=resumed is not None)):
             held = capacity(self.device.part, Needs.of(grid), grid.pool_map)
             if resumed is not None and number < resumed.number:
                 continue
@@ -143,10 +150,11 @@ class CommandQueue:
                 snapshot = resumed.state.snapshot(self.device.memory)
                 resumed.state.close(self.device.memory)
             try:
-                stats, _ = self.device.run(grid, snapshot)
+                stats, engine = self.device.run(grid, snapshot)
             except Preempted as stop:
                 self._held = _Held(number, self._save(grid, stop.snapshot))
                 return False
+            self._report.engines.add(engine)
             self._report.instructions += stats.instructions
             self._report.threads += stats.threads
             self._report.groups += stats.groups
@@ -159,8 +167,10 @@ class CommandQueue:
         at = self.context.csr_base or None
         return Suspended.of(self.device.memory, None, grid, residents, snapshot, at)
 
-    def _grids(self, job: WalkerJob | MediaJob) -> Iterator[Grid]:
-        if isinstance(job, MediaJob):
+    def _grids(self, job: WalkerJob | MediaJob, *, is_again: bool) -> Iterator[Grid]:
+        if isinstance(job, MediaJob) and job.threads[0].group is not None:
+            yield from self._media_group(job, is_again=is_again)
+        elif isinstance(job, MediaJob):
             yield from self._media(job)
         elif known_kernel(self.device, job.kernel) is not None:
             yield grid_of_walker(self.device, self._bus, job)
@@ -183,7 +193,7 @@ class CommandQueue:
         masks = tuple(job.lanes(t) for t in range(job.threads))
         counts = (b - a for a, b in zip(job.first, job.last, strict=True))
         x, y, z = counts
-        return self._grid(job, function, rows, (x, y, z), masks)
+        return self._grid(job, function, rows, (x, y, z), masks=masks)
 
     def _row(self, job: WalkerJob, group: tuple[int, int, int], thread: int) -> bytes:
         """The payload of one thread: header, then constants in the order of this queue."""
@@ -196,12 +206,44 @@ class CommandQueue:
         return _header(header, job) + b"".join(pieces)
 
     def _media(self, job: MediaJob) -> Iterator[Grid]:
-        """Media threads run one by one, so that each comes behind those that it waits for."""
-        for thread in job.threads:
-            data = thread.data + bytes(-len(thread.data) % _GRF)
-            row = _header(_media_header(thread), job) + data
-            function = self._function(job.kernel, _MEDIA_SIMD, len(row))
-            yield self._grid(job, function, [row], (1, 1, 1), ((1 << _MEDIA_SIMD) - 1,))
+        """A grid for each wave, so that each thread comes behind those that it waits for."""
+        if job.descriptor.barrier_enable or job.descriptor.global_barrier_enable:
+            raise Unsupported(
+                f"{job.command} with barriers: only MEDIA_OBJECT_GRPID says who meets there"
+            )
+        for wave in job.waves():
+            rows = [_media_row(thread, job) for thread in wave]
+            self._report.waves.append(wave)
+            function = self._function(job.kernel, _MEDIA_SIMD, len(rows[0]))
+            yield self._grid(job, function, rows, (len(rows), 1, 1))
+
+    def _media_group(self, job: MediaJob, *, is_again: bool) -> Iterator[Grid]:
+        """One grid of a whole thread group with its last thread, none before."""
+        (thread,) = job.threads
+        if self._group and self._group[0].threads[0].group != thread.group:
+            raise self._open_group(f"a thread of group {thread.group} comes")
+        if not is_again:
+            self._group.append(job)
+        if not job.ends_group:
+            return
+        wave = tuple(member.threads[0] for member in self._group)
+        rows = [_media_row(m.threads[0], m) for m in self._group]
+        if (
+            len({(m.kernel, m.descriptor, len(r)) for m, r in zip(self._group, rows, strict=True)})
+            > 1
+        ):
+            raise self._open_group("threads with another kernel, descriptor or payload come")
+        self._report.waves.append(wave)
+        function = self._function(job.kernel, _MEDIA_SIMD, len(rows[0]))
+        yield self._grid(job, function, rows, (1, 1, 1), len(rows))
+        self._group = []
+
+    def _open_group(self, event: str) -> CommandError:
+        number, self._group = self._group[0].threads[0].group, []
+        return CommandError(
+            f"{event} before a MEDIA_OBJECT_GRPID has ended thread group {number}",
+            "End of Thread Group",
+        )
 
     def _grid(
         self,
@@ -209,19 +251,22 @@ class CommandQueue:
         function: Function,
         rows: Sequence[bytes],
         groups: tuple[int, int, int],
-        masks: tuple[int, ...],
+        threads: int = 1,
+        masks: tuple[int, ...] | None = None,
     ) -> Grid:
+        """`threads` are those of a group, or as many as there are masks."""
         descriptor, bases = job.descriptor, job.bases
+        per_group = threads if masks is None else len(masks)
         code = int(descriptor.shared_local_memory_size)
         return Grid(
             function=function,
             group_count=groups,
-            local_size=(function.width * len(masks), 1, 1),
+            local_size=(function.width * per_group, 1, 1),
             payload=Payload((0,) * 8, None, 0, len(rows[0]), b"", rows=tuple(rows)),
             surfaces=_surfaces(self.device, self._bus, bases, descriptor.binding_table_pointer),
             slm_bytes=512 << code if code else 0,
             scratch_bytes=job.scratch[1] if job.scratch[0] else 0,
-            fuel=DEFAULT_FUEL["interp"],
+            fuel=DEFAULT_FUEL[self.device.engine],
             state=_pointers(job),
             masks=masks,
             pool_map=job.pool_map,
@@ -262,6 +307,11 @@ def _header(words: Sequence[int], job: WalkerJob | MediaJob) -> bytes:
     full[3] |= job.descriptor.sampler_state_pointer & ~31
     full[4] |= job.descriptor.binding_table_pointer & ~31
     return struct.pack("<8I", *full)
+
+
+def _media_row(thread: MediaThread, job: MediaJob) -> bytes:
+    """The payload of a media thread."""
+    return _header(_media_header(thread), job) + thread.data + bytes(-len(thread.data) % _GRF)
 
 
 def _media_header(thread: MediaThread) -> list[int]:

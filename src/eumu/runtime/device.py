@@ -349,9 +349,8 @@ class Device:
     def run(self, grid: Grid, snapshot: Snapshot | None = None) -> tuple[RunStats, str]:
         """Run a grid, or what a snapshot leaves of it; what was counted, and the engine.
 
-        With an observer it is the interpreter, also for threads with payloads of their own, for a
-        launch that is to stop in the middle of groups (`Preempted` has what is left), and for
-        groups that did.
+        With an observer it is the interpreter, also for a launch that is to stop in the middle of
+        groups (`Preempted` has what is left), and for groups that did.
         """
         stop = self._stop(grid)
         self._flights.append(stop)
@@ -362,7 +361,7 @@ class Device:
 
     def _run(self, grid: Grid, snapshot: Snapshot | None, stop: Preemption) -> tuple[RunStats, str]:
         function = grid.function
-        is_slow = self.memory.observer is not None or grid.has_own_threads or stop.after is not None
+        is_slow = self.memory.observer is not None or stop.after is not None
         if self._engine == "jit" and not is_slow and id(function) not in self._refused:
             if snapshot is not None and snapshot.groups:
                 snapshot = self._end_residents(grid, snapshot, stop)

@@ -100,7 +100,10 @@ class MediaThread:
 
 @dataclass(frozen=True, slots=True)
 class MediaJob:
-    """A MEDIA_OBJECT command; `after` lists for each thread the indices that it waits for."""
+    """A MEDIA_OBJECT command; `after` lists for each thread the indices that it waits for.
+
+    `ends_group` is End of Thread Group of MEDIA_OBJECT_GRPID.
+    """
 
     command: str
     kernel: int
@@ -110,3 +113,15 @@ class MediaJob:
     after: tuple[tuple[int, ...], ...]
     scratch: tuple[int, int] = (0, 0)
     pool_map: int | None = None
+    ends_group: bool = False
+
+    def waves(self) -> tuple[tuple[MediaThread, ...], ...]:
+        """Threads in the order in which they can run: none waits for one of its own wave, or of a
+        later one."""
+        levels: list[int] = []
+        for waited in self.after:
+            levels.append(1 + max((levels[k] for k in waited), default=-1))
+        found: list[list[MediaThread]] = [[] for _ in range(max(levels, default=-1) + 1)]
+        for thread, level in zip(self.threads, levels, strict=True):
+            found[level].append(thread)
+        return tuple(map(tuple, found))

@@ -171,6 +171,7 @@ def media_job(bus: Bus, state: _State, placed: Placed) -> MediaJob:
         deltas = Deltas.of(state.vfe, command.scoreboard_mask)
         after = dependencies(places, deltas)
     kernel = state.bases.instruction + descriptor.kernel_start_pointer
+    ends = isinstance(command, media.MediaObjectGrpid) and command.end_of_thread_group
     return MediaJob(
         placed.title,
         kernel,
@@ -180,6 +181,7 @@ def media_job(bus: Bus, state: _State, placed: Placed) -> MediaJob:
         after,
         _scratch(state),
         state.pool_map,
+        ends,
     )
 
 

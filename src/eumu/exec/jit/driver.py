@@ -76,15 +76,23 @@ _SCRATCH = f"""
 {_put("now", Context.SCRATCH, "%scratch.t")}"""
 
 
-def _turn(has_scratch: bool) -> str:
-    return f"""
-define internal i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads) alwaysinline {{
-{_SCRATCH if has_scratch else ""}{_ctx("tail", Context.TAIL_MASK)}{
-        _put("who", Context.THREAD, "%t")
-    }  %next = add i64 %t, 1
+_TAIL = f"""{_ctx("tail", Context.TAIL_MASK)}  %next = add i64 %t, 1
   %last = icmp eq i64 %next, %threads
   %lanes = select i1 %last, i64 %tail, i64 -1
-  %outcome = call i32 @thread(ptr %ctx, ptr %r, ptr %payload, i64 %lanes)
+"""
+
+_OWN_LANES = f"""{_ctx("masks.i", Context.MASKS)}  %masks = inttoptr i64 %masks.i to ptr
+  %mask.p = getelementptr i64, ptr %masks, i64 %t
+  %lanes = load i64, ptr %mask.p
+"""
+
+
+def _turn(has_scratch: bool, own_lanes: bool) -> str:
+    return f"""
+define internal i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads) alwaysinline {{
+{_SCRATCH if has_scratch else ""}{_put("who", Context.THREAD, "%t")}{
+        _OWN_LANES if own_lanes else _TAIL
+    }  %outcome = call i32 @thread(ptr %ctx, ptr %r, ptr %payload, i64 %lanes)
   ret i32 %outcome
 }}
 """
@@ -100,7 +108,20 @@ _CLOSE = f"""  %named = getelementptr i64, ptr %ctx, i64 {int(Context.NAMED)}
 """
 
 
-def _prepare(resumable: bool, has_named: bool) -> str:
+_IDS = """  %d1 = getelementptr i32, ptr %payload, i64 1
+  %d6 = getelementptr i32, ptr %payload, i64 6
+  %d7 = getelementptr i32, ptr %payload, i64 7
+  store i32 %x32, ptr %d1, align 4
+  store i32 %y32, ptr %d6, align 4
+  store i32 %z32, ptr %d7, align 4
+"""
+_OWN_PAYLOADS = f"""{_ctx("rows", Context.ROWS)}{_ctx("row.size", Context.PAYLOAD_SIZE)}  %rows.size = mul i64 %row.size, %threads
+  %rows.d = mul i64 %rows.size, %g
+  %rows.g = add i64 %rows, %rows.d
+{_put("rows.at", Context.PAYLOADS, "%rows.g")}"""
+
+
+def _prepare(resumable: bool, has_named: bool, own_payloads: bool) -> str:
     """Tell a group's threads its id; clear what is the group's, and the records of its threads."""
     words = set(Record) - {Record.FRAMES} - (set() if has_named else NAMED_RECORD)
     clear = _clear(sorted(words)) if resumable or has_named else ""
@@ -123,20 +144,18 @@ entry:
   %scratch.ptr = inttoptr i64 %all to ptr
   %scratch.bytes = mul i64 %scratch.size, %threads
   call void @llvm.memset.p0.i64(ptr %scratch.ptr, i8 0, i64 %scratch.bytes, i1 false)
-{_CLOSE if has_named else ""}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
+{_CLOSE if has_named else ""}{
+        _OWN_PAYLOADS if own_payloads else ""
+    }  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
 {_ctx("payload.size", Context.PAYLOAD_SIZE)}  %records = call ptr @record.of(ptr %ctx, i64 0)
 {_ctx("record.size", Context.RECORD_SIZE)}  br label %thread
 thread:
   %t = phi i64 [ 0, %entry ], [ %t.next, %thread ]
   %payload = phi ptr [ %payloads, %entry ], [ %payload.next, %thread ]
   %r = phi ptr [ %records, %entry ], [ %r.next, %thread ]
-  %d1 = getelementptr i32, ptr %payload, i64 1
-  %d6 = getelementptr i32, ptr %payload, i64 6
-  %d7 = getelementptr i32, ptr %payload, i64 7
-  store i32 %x32, ptr %d1, align 4
-  store i32 %y32, ptr %d6, align 4
-  store i32 %z32, ptr %d7, align 4
-{clear}  %payload.next = getelementptr i8, ptr %payload, i64 %payload.size
+{"" if own_payloads else _IDS}{
+        clear
+    }  %payload.next = getelementptr i8, ptr %payload, i64 %payload.size
   %r.next = getelementptr i8, ptr %r, i64 %record.size
   %t.next = add i64 %t, 1
   %more = icmp ult i64 %t.next, %threads
@@ -330,15 +349,25 @@ end:
 """
 
 
-def driver(*, resumable: bool, rounds: bool, has_scratch: bool, has_named: bool) -> str:
+def driver(
+    *,
+    resumable: bool,
+    rounds: bool,
+    has_scratch: bool,
+    has_named: bool,
+    own_payloads: bool = False,
+    own_lanes: bool = False,
+) -> str:
     """The driver's functions for a kernel with or without resume points.
 
     `rounds` says that those are only barriers where threads signal and wait at once.
+    `own_payloads` and `own_lanes`: threads come with a payload, or lanes, of their own.
     """
     turns = _COUNT + (_ROUNDS if rounds else settle(has_named) + _TURNS)
     return "".join(
         (
-            *(_RECORD, _turn(has_scratch), _prepare(resumable, has_named)),
+            *(_RECORD, _turn(has_scratch, own_lanes)),
+            _prepare(resumable, has_named, own_payloads),
             *(turns if resumable else _ONCE, _RUN),
         )
     )

@@ -128,6 +128,7 @@ class Jit:
             *(id(grid.function), grid.local_size, grid.slm_bytes, grid.scratch_bytes),
             *(payload.local_id_offset, payload.local_id_pitch),
             *(payload.cross_thread_offset, payload.size, payload.r0, payload.numbers_threads),
+            *(payload.rows is not None, grid.masks),
         )
         with self._lock:
             ready = self._ready.get(key)
@@ -185,9 +186,10 @@ def specialise(grid: Grid) -> Special:
     payload, width = grid.payload, grid.function.width
     if width > 64:
         raise Unsupported(f"{width} lanes a thread in the fast engine")
-    if grid.has_own_threads:
-        raise Unsupported("threads with a payload or lanes of their own in the fast engine")
+    own = payload.rows is not None
     full = prod(grid.local_size) % width == 0
+    if grid.masks is not None:
+        full = all(mask == (1 << width) - 1 for mask in grid.masks)
     shapes: tuple[Shape | None, ...] = ()
     if full and payload.local_id_offset is not None:
         shapes = local_id_shapes(grid)
@@ -198,7 +200,9 @@ def specialise(grid: Grid) -> Special:
         payload.local_id_pitch,
         grid.slm_bytes,
         grid.scratch_bytes,
-        payload.r0,
+        () if own else payload.r0,
+        own,
+        grid.masks is not None and not full,
     )
 
 

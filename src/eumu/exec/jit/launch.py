@@ -97,6 +97,7 @@ class Worker:
         first = grid.payload.cross_thread_offset
         last = first + len(grid.payload.cross_thread)
         self.cross_thread = self.payloads.reshape(threads, payload)[:, first:last]
+        self.masks = np.array(grid.masks or (), np.uint64)
         self.context = np.zeros(Context.SITES + SITE_WORDS * len(compiled.module.sites), np.uint64)
         self.address: int = _address(self.context)
         self.set(
@@ -112,6 +113,7 @@ class Worker:
             PAYLOAD_SIZE=payload,
             THREADS=threads,
             TAIL_MASK=tail_mask(grid),
+            MASKS=_address(self.masks),
         )
 
     def set(self, **words: int) -> None:
@@ -140,15 +142,17 @@ class Launch:
         if compiled.messages:
             sites = [compiled.module.sites[n] for n in compiled.messages]
             self.messenger = Messenger(grid, host, dict(zip(compiled.messages, sites, strict=True)))
-        rows = [
+        surfaces = [
             word
             for index, s in grid.surfaces.items()
             for word in (index, s.address - host.base, s.size, int(s.strict))
         ]
         # One table, as finding an array's address takes time: where to stop, the next group to
         # take, symbols, surfaces.
-        self.table = np.array([_NEVER, 0, *symbols, *rows], np.uint64)
+        self.table = np.array([_NEVER, 0, *symbols, *surfaces], np.uint64)
         self.cross_thread = np.frombuffer(grid.payload.cross_thread, np.uint8)
+        rows = grid.payload.rows
+        self.rows = None if rows is None else np.frombuffer(b"".join(rows), np.uint8)
         table = _address(self.table)
         self.words = (
             _known_address(host.arena),
@@ -170,6 +174,8 @@ class Launch:
         """Point a worker at this launch; extents may have changed, so its caches are empty."""
         worker.context[Context.SITES :] = 0
         worker.cross_thread[:] = self.cross_thread
+        if self.rows is not None:
+            worker.set(ROWS=_address(self.rows))
         if self.messenger is not None:
             worker.set(ANSWER=self.messenger.address)
             self.messenger.prepare(number, worker.slm, worker.scratch)

@@ -61,7 +61,9 @@ class Context(IntEnum):
     ANSWER = 72  # host address of the function that takes messages to the host
     SIGNAL = 73  # what a thread that signalled a named barrier wrongly said: barrier, NamedRow
     NAMED = 79  # a NamedRow for each of the group's named barriers
-    SITES = 239  # the caches of the access sites, SITE_WORDS each
+    ROWS = 239  # host address of the payloads of all threads, if each has one of its own
+    MASKS = 240  # host address of the lanes of each thread of a group, if they are given
+    SITES = 241  # the caches of the access sites, SITE_WORDS each
 
 
 NO_GROUP = (1 << 64) - 1

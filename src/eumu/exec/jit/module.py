@@ -50,7 +50,7 @@ class Special:
     """What code is specialised on.
 
     `local_ids` has, per dimension, the shape of every thread's ids, or None; it is empty unless
-    every thread of a group is full.
+    every thread of a group is full.  `own_payloads` and `own_lanes` say that each thread has some.
     """
 
     full_threads: bool
@@ -60,6 +60,8 @@ class Special:
     slm_bytes: int
     scratch_bytes: int
     r0: tuple[int, ...]
+    own_payloads: bool = False
+    own_lanes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def build(function: Function, special: Special, target: Target) -> Module:
     place = e.lines.index("start:") + 1
     first = 8 * words + frames_size(function, flow)
     e.lines[place:place] = resume.emit(registers.memory_end, first, ends.rotate)
-    return _assemble(k, resume, ends)
+    return _assemble(k, resume, ends, special)
 
 
 def _flow(function: Function) -> Flow:
@@ -291,7 +293,7 @@ def _has_loop(function: Function) -> bool:
     return any(min(end.targets, default=k + 1) <= k for k, end in ends if end.name != "ret")
 
 
-def _assemble(k: Kernel, resume: Resume, ends: Ends) -> Module:
+def _assemble(k: Kernel, resume: Resume, ends: Ends, special: Special) -> Module:
     e = k.e
     table = " ".join(f"i64 {n}, label %resume{n}" for n in range(1, resume.count + 1))
     entry = [
@@ -334,6 +336,8 @@ def _assemble(k: Kernel, resume: Resume, ends: Ends) -> Module:
             rounds=_only_sync(k, resume),
             has_scratch=k.scratch_bytes > 0,
             has_named=has_named(k.function),
+            own_payloads=special.own_payloads,
+            own_lanes=special.own_lanes,
         ),
         _METADATA,
     ]
