@@ -19,6 +19,8 @@ _TEXT = """.version 4.1
 .decl PARAMS v_type=G type=f num_elts=8 align=GRF
 .decl OFFSETS v_type=G type=w num_elts=32 align=GRF
 .decl RESULT v_type=G type=ud num_elts={dwords} align=GRF
+.decl PARAMS_UD v_type=G type=ud num_elts=8 alias=<PARAMS, 0>
+.decl SENT v_type=G type=ud num_elts=16 align=GRF
 .input PARAMS offset=32 size=32
 .input OFFSETS offset=64 size=64
 .input OUT offset=128 size=8

@@ -443,6 +443,45 @@ def test_a_refusal_in_compiled_code_is_a_fault() -> None:
         ask(device, ERODE, picture.image, device.media_sampler(places=[[1]]), size=32)
 
 
+RAW = """mov (M1_NM, 8) SENT(0,0)<1> %r0(0,0)<1;1,0>
+    mov (M1_NM, 1) SENT(0,2)<1> 0xD000:ud
+    mov (M1_NM, 8) SENT(1,0)<1> 0x0:ud
+    mov (M1_NM, 2) SENT(1,2)<1> PARAMS_UD(0,0)<1;1,0>
+    mov (M1_NM, 1) SENT(1,7)<1> {code}:ud
+    raw_send (M1_NM, 8) 0x2 2 {registers} {descriptor}:ud SENT.0 RESULT.0"""
+
+
+@pytest.mark.parametrize("engine", ["interp", "jit"])
+def test_the_message_itself(engine: str) -> None:
+    """What a program sends by itself: convolution by the sampler's message 11 of SIMD32/64."""
+    device = eumu.Device("skl", engine=engine)
+    picture = Picture(device, "Y8_UNORM_VA")
+    state = device.media_sampler(convolve=coefficients(3, 3))
+    text = f"va.convolve {SAMPLED} VA_CONV_16x4 15x15 RESULT.0"
+    want = ask(device, text, picture.image, state, picture.at(3, 2), size=128)
+    # Length 2, response 4, a header, SIMD32/64, sample_8x8, sampler 0, surface 1.
+    text = RAW.format(code="0x10000000", registers=4, descriptor="0x44EB001")
+    got = ask(device, text, picture.image, state, picture.at(3, 2), size=128)
+    assert (got == want).all() and want.any()
+
+
+@pytest.mark.parametrize(
+    ("code", "descriptor", "words"),
+    [
+        ("0xE0000000", "0x41EB001", "no function 14"),
+        ("0x70000000", "0x41EB001", "CENTROID: no public page"),
+        ("0x10000000", "0x41EB001", "response has 128 bytes, the message expects 32"),
+        ("0x14000000", "0x41EBF01", "outside every allocation|is 0; a kernel"),
+    ],
+)
+def test_wrong_messages(device: eumu.Device, code: str, descriptor: str, words: str) -> None:
+    picture = Picture(device, "Y8_UNORM_VA")
+    state = device.media_sampler(convolve=[[1]])
+    text = RAW.format(code=code, registers=1, descriptor=descriptor)
+    with pytest.raises((eumu.Fault, eumu.Unsupported), match=words):
+        ask(device, text, picture.image, state, size=32)
+
+
 # ---- what there is no description of, and what is wrong
 
 UNDESCRIBED = {

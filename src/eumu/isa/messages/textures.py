@@ -17,6 +17,7 @@ from eumu.messages import (
     PARAMETERS,
     BlockRead,
     BlockWrite,
+    Sample8x8,
     SamplerMessage,
     TypedAtomic,
     TypedRead,
@@ -27,6 +28,7 @@ from eumu.types import BOOL, UB, UD, UW, F, Type
 _COORDINATES: Final = ("u", "v", "r", "lod")
 _INTEGERS: Final = frozenset({"offu", "offv", "mcs", "mcsl", "mcsh"})
 _SLOTS: Final = 8
+_SIMD_64, _SAMPLE_8X8 = 3, 0xB  # the SIMD mode of media messages, and the type of one
 
 
 def surface_of(b: Meaning, request: Request) -> Value:
@@ -150,6 +152,9 @@ def media_block_write(b: Meaning, request: Request) -> None:
 
 def sampler(b: Meaning, request: Request) -> None:
     """A sampled or plain read of an image, or facts about it."""
+    if request.get("SIMD mode") == _SIMD_64 and request.get("message type") == _SAMPLE_8X8:
+        _media(b, request)
+        return
     operation = request.message.name.removesuffix(", end of thread")
     room = {1: 8, 2: 16}.get(request.get("SIMD mode"))
     if room is None or request.get("SIMD mode [2]") or operation not in PARAMETERS:
@@ -177,6 +182,24 @@ def sampler(b: Meaning, request: Request) -> None:
     args = (slots.mask, *states, *header, *values)
     for k, value in enumerate(b.emit("message", args, shape, record=record)):
         request.answer(b, k * pitch, value, slots.mask)
+
+
+def _media(b: Meaning, request: Request) -> None:
+    """sample_8x8: header, payload and, in two more registers, offsets; no answer goes to memory."""
+    if not request.header or _registers(request) not in (1, 3):
+        raise request.unsupported("sample_8x8 has a header, a register, and two more with offsets")
+    registers = request.get("response length")
+    record = Sample8x8(registers, offsets=_registers(request) == 3)
+    header = request.payload.read(b, 0, UD, 8)
+    payload = request.payload.read(b, request.header, UD, 8)
+    more = []
+    if record.offsets:
+        more = [request.payload.read(b, request.header + REGISTER_BYTES, UD, 16)]
+    states = surface_of(b, request), b.const(UD, request.get("sampler index"))
+    args = (b.const(BOOL, 1), *states, header, payload, *more)
+    found = b.emit("message", args, [(UD, 8)] * registers, record=record)
+    for k, value in enumerate(found):
+        request.answer(b, k * REGISTER_BYTES, value, b.const(BOOL, 1, 8))
 
 
 def _header(b: Meaning, request: Request) -> Value:

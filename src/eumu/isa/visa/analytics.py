@@ -286,7 +286,7 @@ def _pixels_to(
     b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: PixelFormat,
     offsets: RawSrc, target: Surface, x: Scalar, y: Scalar,
 ) -> None:  # fmt: skip
-    last = b.const(UD, code(0xA, 2, 3))
+    last = b.const(UD, code(0xA, 0, 3))
     asked = Asked(GREEN_ONLY, corner(b, u, v, last), offsets)
     media_message(b, surface, sampler, asked, _target(target, x, y, pixels))
 
