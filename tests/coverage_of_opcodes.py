@@ -29,11 +29,6 @@ ELSEWHERE = {
     r"raw_send\w*": "isa/test_sends.py",
     r"avs|va|va\.\w+|va_skl_plus\.\w+": "images/test_media_engines.py",
 }
-# Rows whose runs are the business of the image tests, which need more than a run file has.
-IMAGES = re.compile(
-    r".*\.tgm|(gather4|scatter4)_typed|typed_atomic|media_\w+|sample\w*|load|load_\w+|lod|resinfo"
-    r"|raw_send\w*|avs|vme\w*|va\w*"
-)
 
 
 @cache
@@ -44,11 +39,11 @@ def in_run_files() -> frozenset[Opcode]:
         file = read(path)
         if set(file.engines) >= ENGINES:
             for kernel in (file.kernel, *file.functions):
-                found |= _opcodes(kernel)
+                found |= opcodes(kernel)
     return frozenset(found)
 
 
-def _opcodes(kernel: Kernel) -> set[Opcode]:
+def opcodes(kernel: Kernel) -> set[Opcode]:
     return {item.opcode for item in kernel.body if isinstance(item, Inst)}
 
 
@@ -61,7 +56,7 @@ def in_compiled_images() -> frozenset[Opcode]:
         elf = zebin.read(path.read_bytes(), path.name)
         for text in [k.visaasm for k in elf.kernels] + [f.visaasm for f in elf.functions]:
             for kernel in parse(text or "", path.name, grf).kernels:
-                found |= _opcodes(kernel)
+                found |= opcodes(kernel)
     return frozenset(found)
 
 

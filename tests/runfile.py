@@ -7,6 +7,8 @@ Comment lines at the top say what to run::
     // run lanes=5: X=[1] -> Z=[2, 2, 2, 2, 2, 0]
     // run threads=2: X=[1] -> Z=[1, 2, 1, 2]
     // buffer M: type=ud count=64 address=A surface=3
+    // image I: surface=4 type=f shape=2x4 format=R32_FLOAT
+    // sampler 0: filter=linear address=repeat
     // engines: interp
     // note: anything
 
@@ -17,13 +19,17 @@ it goes on the right; `_` is a lane that may hold anything.  Values are integers
 group of `threads` that all start with the same values; what they end with is listed one after the
 other.  A `buffer` is memory that runs name as if it were a variable: the kernel finds its address
 in the variable `address`, and by the index `surface`; accesses through that index outside the
-buffer read 0 and write nothing.  `engines` names those that can run the file, where not all can.
+buffer read 0 and write nothing.  An `image` is one that runs name, too: elements of `type` in the
+`shape` of an array, with the other arguments of `Device.image`; a `sampler` has those of
+`Device.sampler`.  `engines` names those that can run the file, where not all can.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +41,10 @@ from eumu.ir.builder import bit_pattern
 from eumu.program import Kernel
 from eumu.text import parse
 from eumu.types import TYPES, Type
+from image_thread import DeviceHost, Filter, Picture
 from visa_thread import Buffer, execute, variables
 
-_HEADER = re.compile(r"//\s*(platforms|engines|buffer|run|note)\b\s*([^:]*):\s*(.*)")
+_HEADER = re.compile(r"//\s*(platforms|engines|buffer|image|sampler|run|note)\b\s*([^:]*):\s*(.*)")
 _BINDING = re.compile(r"([A-Za-z_]\w*)=(\[[^\]]*\]|\S+)")
 
 
@@ -63,6 +70,8 @@ class RunFile:
     functions: tuple[Kernel, ...] = ()
     engines: tuple[str, ...] = ("interp", "jit")
     buffers: tuple[tuple[Buffer, Type], ...] = ()
+    pictures: tuple[tuple[Picture, Type], ...] = ()
+    filters: tuple[Filter, ...] = ()
 
 
 def read(path: Path) -> RunFile:
@@ -72,6 +81,8 @@ def read(path: Path) -> RunFile:
     engines: tuple[str, ...] = ("interp", "jit")
     runs: list[Run] = []
     buffers: list[tuple[Buffer, Type]] = []
+    pictures: list[tuple[Picture, Type]] = []
+    filters: list[Filter] = []
     for number, line in enumerate(text.splitlines(), 1):
         match = _HEADER.match(line)
         if match is None:
@@ -83,6 +94,10 @@ def read(path: Path) -> RunFile:
             engines = tuple(rest.split())
         elif word == "buffer":
             buffers.append(_buffer(options.strip(), rest))
+        elif word == "image":
+            pictures.append(_picture(options.strip(), rest))
+        elif word == "sampler":
+            filters.append(Filter(int(options), _arguments(rest)))
         elif word == "run":
             runs.append(_run(options, rest, number))
     if not runs:
@@ -90,7 +105,10 @@ def read(path: Path) -> RunFile:
     kernels = parse(text, path.name).kernels
     (kernel,) = (k for k in kernels if not k.is_function)
     functions = tuple(k for k in kernels if k.is_function)
-    return RunFile(path, platforms, tuple(runs), kernel, functions, engines, tuple(buffers))
+    return RunFile(
+        *(path, platforms, tuple(runs), kernel, functions, engines),
+        *(tuple(buffers), tuple(pictures), tuple(filters)),
+    )
 
 
 def _buffer(name: str, rest: str) -> tuple[Buffer, Type]:
@@ -99,6 +117,19 @@ def _buffer(name: str, rest: str) -> tuple[Buffer, Type]:
     surface = int(facts["surface"]) if "surface" in facts else None
     size = type.size * int(facts["count"])
     return Buffer(name, size, facts.get("address", ""), surface), type
+
+
+def _arguments(rest: str) -> dict[str, Any]:
+    """Words, and numbers where they are some."""
+    found = re.findall(r"(\w+)=(\S+)", rest)
+    return {k: int(v) if v.isdigit() else v for k, v in found}
+
+
+def _picture(name: str, rest: str) -> tuple[Picture, Type]:
+    facts = _arguments(rest)
+    shape = tuple(int(n) for n in str(facts.pop("shape")).split("x"))
+    surface, type = facts.pop("surface"), TYPES[facts.pop("type")]
+    return Picture(name, surface, shape, facts), type
 
 
 def _run(options: str, rest: str, line: int) -> Run:
@@ -136,7 +167,16 @@ def run(file: RunFile, wanted: Run, platform_name: str, engine: Engine) -> list[
     """Run one line; every difference in words, an empty list when all is as it should be."""
     types = {n: (v.type, v.count) for n, v in variables(file.kernel).items()}
     types |= {b.name: (t, b.size // t.size) for b, t in file.buffers}
+    types |= {p.name: (t, prod(p.shape)) for p, t in file.pictures}
     before = {n: _bytes(types[n][0], w, types[n][1]) for n, w in wanted.before.items()}
+    host: DeviceHost | None = None
+
+    def device(size: int, buffers: Sequence[Buffer]) -> DeviceHost:
+        nonlocal host
+        pictures = [p for p, _ in file.pictures]
+        host = DeviceHost(platform_name, size, buffers, pictures, file.filters, before)
+        return host
+
     after = execute(
         file.kernel,
         before,
@@ -147,10 +187,13 @@ def run(file: RunFile, wanted: Run, platform_name: str, engine: Engine) -> list[
         wanted.threads,
         file.functions,
         [buffer for buffer, _ in file.buffers],
+        device if file.pictures else None,
     )
+    if host is not None:
+        after |= host.pictures()
     found = []
-    for name, data in after.items():
-        found += _compare(name, types[name][0], wanted.after[name], data)
+    for name, words in wanted.after.items():
+        found += _compare(name, types[name][0], words, after[name])
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +50,12 @@ def execute(
     threads: int = 1,
     functions: Sequence[Kernel] = (),
     buffers: Sequence[Buffer] = (),
+    memory: Callable[[int, Sequence[Buffer]], Memory] | None = None,
 ) -> dict[str, bytes]:
     """Run threads of `lanes` lanes (all by default); the bytes of each result.
 
     `before` and `results` name variables and buffers.  Of several threads, the bytes of the second
-    follow those of the first.
+    follow those of the first.  `memory` makes what a kernel with images needs.
     """
     function = lower(kernel, platform(platform_name), functions)
     known = variables(kernel)
@@ -63,13 +65,13 @@ def execute(
     variables_before = {n: data for n, data in before.items() if n in known}
     stored = [n for n in results if n in known]
     step = sum(known[n].size for n in stored)
-    host = FlatHost(max(64, step * threads), buffers)
+    host = (memory or FlatHost)(max(64, step * threads), buffers)
     for buffer in buffers:
         host.fill(buffer, before.get(buffer.name, b""))
         if buffer.address:
             variables_before[buffer.address] = host.places[buffer.name].to_bytes(8, "little")
     payload = _with_inputs(function, known, variables_before, start)
-    places = _with_results(function, known, stored, step)
+    places = _with_results(function, known, stored, step, host.base)
     record = Payload((0,) * (grf // 4), grf, pitch, start, payload)
     local_size = ((threads - 1) * function.width + (lanes or function.width), 1, 1)
     surfaces = {
@@ -82,10 +84,23 @@ def execute(
         *(LOCAL_BYTES, LOCAL_BYTES),
         fuel=1_000_000,
     )
-    engine.run(grid, host)
-    rows = host.arena[: step * threads].reshape(threads, step)
+    host.run(grid, engine)
+    rows = host.results[: step * threads].reshape(threads, step)
     after = {n: rows[:, o : o + known[n].size].tobytes() for n, o in places.items()}
     return after | {b.name: host.bytes_of(b) for b in buffers if b.name in results}
+
+
+class Memory(Protocol):
+    """Results from the address `base` on, and buffers at `places`."""
+
+    base: int
+    places: dict[str, int]
+
+    def fill(self, buffer: Buffer, data: bytes) -> None: ...
+    def bytes_of(self, buffer: Buffer) -> bytes: ...
+    def run(self, grid: Grid, engine: Engine) -> None: ...
+    @property
+    def results(self) -> NDArray[np.uint8]: ...
 
 
 class FlatHost:
@@ -120,6 +135,13 @@ class FlatHost:
     def bytes_of(self, buffer: Buffer) -> bytes:
         return self.arena[self._place(buffer)].tobytes()
 
+    def run(self, grid: Grid, engine: Engine) -> None:
+        engine.run(grid, self)
+
+    @property
+    def results(self) -> NDArray[np.uint8]:
+        return self.arena
+
     def describe(self, address: int) -> str:
         return "the run file's memory"
 
@@ -127,7 +149,7 @@ class FlatHost:
         raise AssertionError("a run file prints nothing")
 
     def message(self, record: object, *request: object) -> list[NDArray[np.uint8]]:
-        """A run file has no images: there are no cached states to forget."""
+        """Without images there are no cached states to forget."""
         assert isinstance(record, FlushStateCaches), f"{record} in a run file"
         return []
 
@@ -158,7 +180,7 @@ def _root(function: Function, variable: Variable) -> Root:
 
 
 def _with_results(
-    function: Function, known: dict[str, Variable], results: list[str], step: int
+    function: Function, known: dict[str, Variable], results: list[str], step: int, base: int
 ) -> dict[str, int]:
     """Store the results before every `ret`, the last one counts; where each variable lies.
 
@@ -181,7 +203,7 @@ def _with_results(
             value = builder.read(
                 _root(function, owner), Region.packed(start, 1), UB, known[name].size
             )
-            address = builder.add(first, builder.const(UQ, BASE + offset), Rounding.RNE)
+            address = builder.add(first, builder.const(UQ, base + offset), Rounding.RNE)
             builder.store_block(Space.FLAT, address, builder.const(BOOL, 1), value)
         block.end = end
     return places
