@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import eumu
+from eumu.device.surfaces.codes import SurfaceFormat
+from eumu.device.surfaces.formats import texel_format
+from eumu.device.surfaces.texels import encode
 from images import scalar_model as model
 from images.samples_text import send
 
@@ -365,3 +368,10 @@ def test_video_formats(device: eumu.Device) -> None:
         first, cb, second, cr = words[y[k], x[k] // 2]
         assert got[k].tolist() == [cr, second if x[k] % 2 else first, cb, 255]
     assert (planar.numpy()[:4] == luma).all() and planar.texels().shape == (4, 6, 4)
+
+
+def test_numbers_too_large_for_a_small_float_become_infinity() -> None:
+    values = np.array([[65024.0, 1e6, 3e38, 1.0], [1e19, 1e20, -3e38, 1.0]], np.float32)
+    code = encode(texel_format(SurfaceFormat.R11G11B10_FLOAT), values).view("<u4")[:, 0]
+    parts = np.stack([code & 0x7FF, code >> 11 & 0x7FF, code >> 22], 1)
+    assert parts.tolist() == [[0x7BF, 0x7C0, 0x3E0], [0x7C0, 0x7C0, 0]]

@@ -172,7 +172,8 @@ def _small_float_bits(value: NDArray[np.float64], size: int) -> NDArray[np.uint3
     fraction = size - 5
     finite = np.where(np.isfinite(value) & (value > 0), value, 0.0)
     exponent = np.where(finite > 0, np.clip(np.frexp(finite)[1] - 1, -14, 15), -14)
-    scaled = np.rint(np.ldexp(finite, fraction - exponent)).astype(np.int64)
+    # Far above the largest code: infinity, and no overflow of the integer.
+    scaled = np.rint(np.minimum(np.ldexp(finite, fraction - exponent), 2.0**40)).astype(np.int64)
     # A carry out of the fraction goes on into the exponent, as the codes are consecutive.
     code = scaled + ((exponent.astype(np.int64) + 14) << fraction)
     infinity = 31 << fraction
