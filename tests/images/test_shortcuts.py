@@ -12,7 +12,7 @@ import eumu
 from eumu.device.functions import SharedFunctions
 from images.image_programs import elf
 
-POINTS = 256  # of SIMD32: eight threads, all but the first go through compiled code
+POINTS = 256  # of SIMD32: eight threads
 ADDRESSES = ("clamp_to_edge", "clamp_to_border", "repeat", "mirrored_repeat")
 RNG = np.random.default_rng(8)
 
@@ -66,7 +66,7 @@ def test_sampled_images(asked: list[Any], format: str, filter: str) -> None:
         want = sampled("interp", pixels, format, points, **how)
         asked.clear()
         got = sampled("jit", pixels, format, points, **how)
-        assert len(asked) == 2, "one for each message of the kernel"
+        assert not asked
         assert np.array_equal(got.view(np.uint32), want.view(np.uint32)) or (
             np.array_equal(got, want, equal_nan=True)
         )
@@ -80,7 +80,7 @@ def test_unnormalized_coordinates(asked: list[Any]) -> None:
         want = sampled("interp", pixels, "RGBA8_UNORM", points, **how)
         asked.clear()
         assert (sampled("jit", pixels, "RGBA8_UNORM", points, **how) == want).all()
-        assert len(asked) == 2
+        assert not asked
 
 
 @pytest.mark.parametrize("format", ["RGBA8_UNORM", "BGRA8_UNORM", "RGBA32_FLOAT", "R32_FLOAT"])
@@ -93,9 +93,7 @@ def test_copies(asked: list[Any], format: str) -> None:
     image, copy = device.image(pixels, format=format), device.image(shape, format=format)
     program("plain")["copy2"].launch(device, (70, 40), (35, 4), args=[image, copy])
     assert (copy.numpy() == pixels).all()
-    if format != "R32_FLOAT":
-        # Two reads of sixteen lanes and four writes of eight, which both workers may ask at first.
-        assert 6 <= len(asked) <= 12
+    assert not asked
 
 
 def test_numbers_are_rounded_to_texels_as_the_model_does() -> None:

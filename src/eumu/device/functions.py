@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.addresses import BTI_BINDLESS, SURFACE_STATE_BASE
+from eumu.device.compiled import shortcuts as compiled
 from eumu.device.events import Events
 from eumu.device.memory import Memory
-from eumu.device.sampler import compiled, unit
+from eumu.device.sampler import unit
 from eumu.device.sampler.header import Header
 from eumu.device.sampler.media import answer as media
 from eumu.device.state.cache import StateCache
@@ -88,6 +89,8 @@ class SharedFunctions:
     def __init__(self, memory: Memory, state: StatePointers, caches: StateCaches) -> None:
         self._memory, self._state, self._caches = memory, state, caches
         self._textures: dict[int, tuple[Surface, Texture]] = {}
+        self._shortcuts: list[Shortcut] = []
+        self._hopeless: set[tuple[Any, ...]] = set()
         self._events = Events()
 
     # ---- messages
@@ -98,6 +101,7 @@ class SharedFunctions:
         """Answer one message of several threads; `Refusal` for what it or its states do wrong."""
         if isinstance(record, FlushStateCaches):
             self._caches.invalidate()
+            self._forget_shortcuts()
             return []
         if isinstance(record, ThreadEvent):
             return self._events.answer(record.kind, threads, arguments)
@@ -121,33 +125,51 @@ class SharedFunctions:
         return results or []
 
     def shortcut(self, record: Any, arguments: Sequence[Lanes], places: Places) -> Shortcut | None:
-        """Compiled code for later requests like one that was answered, for the fast engine."""
-        if not isinstance(record, (SamplerMessage, TypedWrite)):
+        """Compiled code for requests of the same states, for the fast engine."""
+        if not compiled.can_answer(record):
             return None
+        told = _states_of(record)
+        request = record, *(x.tobytes() for x in arguments[:told])
+        is_block = isinstance(record, (BlockRead, BlockWrite))
+        even = is_block or len({x.shape[1] for x in arguments[told:]}) == 1
+        if request in self._hopeless or not even:
+            return None
+        try:
+            found = compiled.shortcut(self._known(record, arguments, places))
+        except (StateError, Unsupported):
+            found = None  # the model says what is wrong
+        if found is None:
+            self._hopeless.add(request)
+        else:
+            self._shortcuts.append(found)
+        return found
+
+    def _forget_shortcuts(self) -> None:
+        """States are to be read again: compiled answers are for no request from now on."""
+        for found in self._shortcuts:
+            compiled.disable(found)
+        self._shortcuts.clear()
+        self._hopeless.clear()
+
+    def _known(self, record: Any, arguments: Sequence[Lanes], places: Places) -> compiled.Known:
         surface = int(arguments[0][0, 0])
         texture = self._texture(surface)
-        if texture.surface.is_null:
-            return None
         address = self._memory.arena.ctypes.data + texture.surface.base - self._memory.base
-        if isinstance(record, TypedWrite):
-            width = arguments[1].shape[1]
-            return compiled.write_shortcut(record, width, texture, surface, address, places)
-        index = int(arguments[1][0, 0]) if record.uses_sampler else 0
-        header = Header()
-        if record.has_header:
-            header = Header.decode(arguments[1 + record.uses_sampler][0].tobytes())
-        words = np.frombuffer(header.encode(), np.uint32)
-        key = surface, index, int(words[2]), int(words[3])
-        if not record.uses_sampler:
-            return compiled.load_shortcut(record, header, texture, key, address, places)
-        bindless = surface >= SURFACE_STATE_BASE
-        sampler = self._sampler(
-            index, header if record.has_header else None, bindless_surface=bindless
-        )
-        border = self._border(sampler, texture.surface)
-        return compiled.sample_shortcut(
-            record, header, texture, sampler, border, key, address, places
-        )
+        key, key_at = [surface] * 4, [(0, 0)] * 4
+        header: Header | None = None
+        sampler, border = SamplerState(), missing(texture.surface.format, 1)[0]
+        if isinstance(record, SamplerMessage) and record.has_header:
+            n = 1 + record.uses_sampler
+            header = Header.decode(arguments[n][0].tobytes())
+            key[2:], key_at[2:] = map(int, arguments[n][0, 2:4]), [(n, 8), (n, 12)]
+        if isinstance(record, SamplerMessage) and record.uses_sampler:
+            key[1], key_at[1] = int(arguments[1][0, 0]), (1, 0)
+            bindless = surface >= SURFACE_STATE_BASE
+            sampler = self._sampler(key[1], header, bindless_surface=bindless)
+            border = self._border(sampler, texture.surface)
+        lanes = record.simd if isinstance(record, SamplerMessage) else arguments[1].shape[1]
+        states = texture, address, header or Header(), sampler, border
+        return compiled.Known(record, lanes, places, tuple(key), tuple(key_at), *states)
 
     def _sampler_message(self, record: SamplerMessage, part: Part) -> list[Lanes]:
         given = list(part.arguments)
@@ -339,12 +361,16 @@ _ANSWERS: Final[dict[type, Callable[[SharedFunctions, Any, Part], list[Lanes]]]]
 }
 
 
+def _states_of(record: Any) -> int:
+    """How many arguments say what is used: surface, sampler, header."""
+    if isinstance(record, SamplerMessage):
+        return 1 + record.uses_sampler + record.has_header
+    return 1
+
+
 def _parts(record: Any, mask: Mask, arguments: Sequence[Lanes]) -> Iterator[Part]:
     """A request cut into parts with one surface, one sampler and one header each."""
-    count = 1
-    if isinstance(record, SamplerMessage):
-        count += record.uses_sampler + record.has_header
-    told = list(arguments[:count])
+    told = list(arguments[: _states_of(record)])
     if isinstance(record, Sample8x8):  # header and payload differ in places and groups of messages
         told = [*arguments[:2], arguments[2][:, [2, 3, 5]], arguments[3][:, 7:] >> 23]
     keys = np.concatenate([x.astype(np.uint32) for x in told], axis=1)

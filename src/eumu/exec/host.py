@@ -28,14 +28,16 @@ Answer = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Shortcut:
-    """Compiled code that may answer later requests of one `message` operation, for the fast engine.
+    """Compiled code that may answer requests of one `message` operation, for the fast engine.
 
-    ``i32 function(context, data)``, where `data` has the arrays as the host said they lie (see
-    :class:`Places`); 0 says that it has answered, else the host is asked.  `keep` keeps it alive.
+    At the address `record` is a pointer to ``i32 function(record, data)``, then one to the next
+    record, which the engine sets and the function calls if the request is for other states than
+    those that it was made for.  `data` has the arrays as the host said they lie (see
+    :class:`Places`).  0 says that it has answered, 1 that no record is for the request, 2 that the
+    host is to be asked.  `keep` keeps all that alive.
     """
 
-    function: int
-    context: int
+    record: int
     keep: object
 
 
@@ -97,8 +99,8 @@ class Host(Protocol):
     thread; None if nobody asks.  `observer` looks at runs on the interpreter.
 
     A host with a method `message` (an :data:`Answer`) does what `message` operations ask for.  It
-    may have a method `shortcut` too, which is asked once for each operation that was answered:
-    record, arguments and :class:`Places` to a :class:`Shortcut` or None.
+    may have a method `shortcut` too, which is asked first when no earlier one was for a request:
+    record, arguments and :class:`Places` to a :class:`Shortcut` of its own or None.
     """
 
     arena: NDArray[np.uint8]

@@ -34,7 +34,7 @@ from eumu.device.surfaces.texture import Texture, bits_of
 from eumu.errors import Unsupported
 from eumu.messages import SamplerMessage
 
-__all__ = ["Request", "execute"]
+__all__ = ["Request", "check_request", "execute"]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -73,10 +73,7 @@ class Request:
 def execute(request: Request) -> list[Lanes]:
     """The response: uint32 [threads, lanes] for each written channel, then the null mask."""
     message, header = request.message, request.header
-    normalized = not request.sampler.non_normalized_coordinate_enable
-    check(header, message, request.texture.surface.kind, normalized=normalized)
-    if message.uses_sampler:
-        _check_sampler(request)
+    check_request(request)
     channels = header.channels
     if message.operation == "sample_unorm":
         return [_unorm(request)[:, :, k] for k in channels]
@@ -89,6 +86,15 @@ def execute(request: Request) -> list[Lanes]:
     if header.pixel_null_mask_enable:
         out.append(_null_mask(request))
     return out
+
+
+def check_request(request: Request) -> None:
+    """StateError or Unsupported if the message is not one for its surface and sampler."""
+    normalized = not request.sampler.non_normalized_coordinate_enable
+    kind = request.texture.surface.kind
+    check(request.header, request.message, kind, normalized=normalized)
+    if request.message.uses_sampler:
+        _check_sampler(request)
 
 
 def _values(request: Request) -> NDArray[np.uint32]:

@@ -31,6 +31,9 @@ MESSAGE: Final = "message"
 SEND: Final = "send"
 
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_uint64] * 4, ctypes.c_void_p)
+_SHORTCUT = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+_ANSWERED, _UNKNOWN = 0, 1  # what a shortcut returns
+_MOST_SHORTCUTS: Final = 64  # of a site; then the host answers
 
 
 def places(op: Op) -> tuple[list[int], int]:
@@ -78,14 +81,13 @@ def _message(k: Kernel, op: Op) -> None:
 def _take_shortcut(k: Kernel, table: str, site: int, data: str, on: str, ask: str) -> None:
     """Go on to `on` if the site has a shortcut and it answers, else to `ask`."""
     e = k.e
-    entry = e.op(f"getelementptr [2 x ptr], ptr {table}, i64 {site + 1}")
-    found = e.op(f"load atomic ptr, ptr {entry} acquire, align 8")
+    entry = e.op(f"getelementptr ptr, ptr {table}, i64 {site + 1}")
+    record = e.op(f"load atomic ptr, ptr {entry} acquire, align 8")
     short = e.name("shortcut")
-    e.do(f"br i1 {e.op(f'icmp eq ptr {found}, null')}, label %{ask}, label %{short}")
+    e.do(f"br i1 {e.op(f'icmp eq ptr {record}, null')}, label %{ask}, label %{short}")
     e.label(short)
-    beside = e.op(f"getelementptr ptr, ptr {entry}, i64 1")
-    context = e.op(f"load ptr, ptr {beside}, align 8")
-    asked = e.op(f"icmp ne i32 {e.op(f'call i32 {found}(ptr {context}, ptr {data})')}, 0")
+    function = e.op(f"load ptr, ptr {record}, align 8")
+    asked = e.op(f"icmp ne i32 {e.op(f'call i32 {function}(ptr {record}, ptr {data})')}, 0")
     e.do(f"br i1 {asked}, label %{ask}, label %{on}")
 
 
@@ -125,11 +127,10 @@ class Messenger:
         self._errors: dict[int, BaseException] = {}
         self._callback: Any = _CALLBACK(self._call)
         self._shortcut = getattr(host, "shortcut", None)
-        self._tried: set[int] = set()
-        self._kept: list[object] = []
-        # The host's function, then for each site a shortcut and its context, 0 where there is none.
-        self._table = np.zeros((max(sites) + 2, 2), np.uint64)
-        self._table[0, 0] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+        self._kept: dict[int, list[Shortcut]] = {}
+        # The host's function, then for each site the first record of its shortcuts, or 0.
+        self._table = np.zeros(max(sites) + 2, np.uint64)
+        self._table[0] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
     @property
     def address(self) -> int:
@@ -169,28 +170,43 @@ class Messenger:
             x[...] = found
 
     def _exchange(self, op: Op, site: int, group: int, thread: int, data: int) -> None:
+        if self._shortcut is not None and self._by_shortcut(op, site, data):
+            return
         (mask, *arguments), results = _arrays(op, data)
         assert self._answer is not None
         number = np.array([thread + group * self._grid.threads_per_group])
         given = self._answer(op.attrs["record"], number, mask, arguments)
         for result, x in zip(results, fitting(op, given), strict=True):
             result[...] = x
-        if self._shortcut is not None and site not in self._tried:
-            self._tried.add(site)
-            self._learn(site, op, arguments)
 
-    def _learn(self, site: int, op: Op, arguments: list[NDArray[Any]]) -> None:
-        """Ask the host for a shortcut; the function is set last, as others may call it at once."""
+    def _by_shortcut(self, op: Op, site: int, data: int) -> bool:
+        """Whether compiled code answers: what is known by now, as another thread may have found
+        it in the meantime, or what the host makes for this request.
+        """
+        first = int(self._table[site + 1])
+        known = _run(first, data) if first else _UNKNOWN
+        kept = self._kept.setdefault(site, [])
+        if known != _UNKNOWN or len(kept) >= _MOST_SHORTCUTS:
+            return known == _ANSWERED
         starts, _ = places(op)
         count = len(op.args)
+        (_, *arguments), _ = _arrays(op, data)
         assert self._shortcut is not None
         found: Shortcut | None = self._shortcut(
             op.attrs["record"], arguments, Places(tuple(starts[:count]), tuple(starts[count:]))
         )
-        if found is not None:
-            self._kept.append(found)
-            self._table[site + 1, 1] = found.context
-            self._table[site + 1, 0] = found.function
+        if found is None:
+            return False
+        kept.append(found)
+        ctypes.c_uint64.from_address(found.record + 8).value = first
+        self._table[site + 1] = found.record  # last, as others may call it at once
+        return _run(found.record, data) == _ANSWERED
+
+
+def _run(record: int, data: int) -> int:
+    """Call a shortcut."""
+    function = ctypes.c_uint64.from_address(record).value
+    return int(_SHORTCUT(function)(record, data))
 
 
 def _arrays(op: Op, data: int) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:

@@ -1,0 +1,1 @@
+"""Compiled answers to messages, for the fast engine; NumPy elsewhere in `device` defines them."""

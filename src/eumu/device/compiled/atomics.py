@@ -1,0 +1,118 @@
+"""Typed atomics: lane after lane, each one operation on memory that other threads see whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from eumu.device.compiled.frame import begin, chunks, finish
+from eumu.device.compiled.loads import Access, spot
+from eumu.device.compiled.writer import Body, Module
+
+__all__ = ["Atomic", "changing"]
+
+_PLAIN: Final = {"add", "sub", "and", "or", "xor", "xchg"}
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """An operation on texels of `bits` 16 or 32, `kind` unsigned, signed or float."""
+
+    access: Access
+    operation: str
+    kind: str
+    bits: int
+
+
+def changing(atomic: Atomic, width: int) -> str:
+    """LLVM text of the message; its result are the old texels, of `predec` the new ones."""
+    b = begin(Module(width))
+    access, type = atomic.access, f"i{atomic.bits}"
+    places, flags, old = (b.op(f"alloca {t}, align 64") for t in (b.i, f"<{width} x i8>", b.i))
+    data = [b.op(f"alloca {b.i}, align 64") for _ in access.data]
+    base = b.pointer("base")
+    with chunks(b, [(b.i, 32)]) as lanes:
+        at = spot(access, lanes)
+        b.store(b.i, at.offsets(b, access.texels), places)
+        octets = f"<{width} x i8>"
+        b.store(octets, b.cast("zext", at.inside, b.b, octets), flags)
+        b.store(b.i, "zeroinitializer", old)
+        for place, index in zip(data, access.data, strict=True):
+            b.store(b.i, lanes.argument(index, b.i), place)
+        before = b.block
+        b.do("br label %each")
+        b.label("each")
+        b.do(f"%lane = phi i32 [ 0, %{before} ], [ %later, %done ]")
+        flag = b.load("i8", b.op(f"getelementptr i8, ptr {flags}, i32 %lane"))
+        b.do(f"br i1 {b.op(f'icmp ne i8 {flag}, 0')}, label %change, label %done")
+        b.label("change")
+        where = b.at(base, b.load("i32", b.op(f"getelementptr i32, ptr {places}, i32 %lane")))
+        given = [b.load(type, b.op(f"getelementptr i32, ptr {place}, i32 %lane")) for place in data]
+        seen = _changed(b, atomic, where, given)
+        if atomic.bits < 32:
+            seen = b.op(f"zext {type} {seen} to i32")
+        b.store("i32", seen, b.op(f"getelementptr i32, ptr {old}, i32 %lane"))
+        b.do("br label %done")
+        b.label("done")
+        b.do("%later = add i32 %lane, 1")
+        b.do(f"%again = icmp ult i32 %later, {width}")
+        b.do("br i1 %again, label %each, label %changed")
+        b.label("changed")
+        lanes.result(0, b.load(b.i, old), b.i)
+    return finish(b)
+
+
+def _changed(b: Body, atomic: Atomic, where: str, given: list[str]) -> str:
+    """Do it in one lane; what its result is."""
+    type, name, align = f"i{atomic.bits}", atomic.operation, atomic.bits // 8
+    is_float = atomic.kind == "float" and name != "xchg"
+    if name == "load":
+        return b.op(f"load atomic {type}, ptr {where} monotonic, align {align}")
+    if not is_float:
+        if name in ("inc", "dec", "predec"):
+            op = "add" if name == "inc" else "sub"
+            old = b.op(f"atomicrmw {op} ptr {where}, {type} 1 monotonic, align {align}")
+            return b.op(f"sub {type} {old}, 1") if name == "predec" else old
+        if name in _PLAIN:
+            return b.op(f"atomicrmw {name} ptr {where}, {type} {given[0]} monotonic, align {align}")
+        if name in ("min", "max"):
+            op = name if atomic.kind == "signed" else f"u{name}"
+            return b.op(f"atomicrmw {op} ptr {where}, {type} {given[0]} monotonic, align {align}")
+        pair = b.op(
+            f"cmpxchg ptr {where}, {type} {given[1]}, {type} {given[0]} monotonic monotonic,"
+            f" align {align}"
+        )
+        return b.op(f"extractvalue {{ {type}, i1 }} {pair}, 0")
+    return _float_changed(b, name, where, given)
+
+
+def _float_changed(b: Body, name: str, where: str, given: list[str]) -> str:
+    """Operations on floats of 32 bits, tried until nobody came between."""
+    again, on = b.name("again"), b.name("on")
+    first = b.op(f"load atomic i32, ptr {where} monotonic, align 4")
+    before = b.block
+    b.do(f"br label %{again}")
+    b.label(again)
+    b.do(f"%held = phi i32 [ {first}, %{before} ], [ %found, %{again} ]")
+    x, y = (*given, "%held", "%held")[:2]
+    old, x, y = (b.op(f"bitcast i32 {v} to float") for v in ("%held", x, y))
+    match name:
+        case "add" | "sub":
+            new = b.op(f"f{name} float {old}, {x}")
+        case "inc" | "dec" | "predec":
+            new = b.op(f"f{'add' if name == 'inc' else 'sub'} float {old}, 1.0")
+        case "min" | "max":
+            how = "olt" if name == "min" else "oge"
+            keep = b.op(f"fcmp {how} float {old}, {x}")
+            keep = b.op(f"or i1 {keep}, {b.op(f'fcmp uno float {x}, {x}')}")
+            new = b.op(f"select i1 {keep}, float {old}, float {x}")
+        case _:
+            equal = b.op(f"fcmp oeq float {old}, {y}")
+            new = b.op(f"select i1 {equal}, float {x}, float {old}")
+    bits = b.op(f"bitcast float {new} to i32")
+    pair = b.op(f"cmpxchg ptr {where}, i32 %held, i32 {bits} monotonic monotonic, align 4")
+    b.do(f"%found = extractvalue {{ i32, i1 }} {pair}, 0")
+    success = b.op(f"extractvalue {{ i32, i1 }} {pair}, 1")
+    b.do(f"br i1 {success}, label %{on}, label %{again}")
+    b.label(on)
+    return bits if name == "predec" else "%held"

@@ -1,0 +1,164 @@
+"""Rectangles of bytes: rows that lie inside a linear surface are copied, others byte by byte."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eumu.device.compiled.frame import begin, finish
+from eumu.device.compiled.writer import Body, Module
+
+__all__ = ["Block", "moving"]
+
+_CLEAR = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+_COPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of `width` bytes and `height` rows, `pitch` apart in the message."""
+
+    width: int
+    height: int
+    pitch: int
+    texel: int  # bytes
+    tiles: int
+    clamps: bool
+    writes: bool
+
+
+def moving(block: Block, _: int) -> str:
+    """LLVM text of a block's message: x, y, and the rows or the result."""
+    module = Module(1)
+    b = begin(module)
+    rows = b.at("%data", b.field("argument", 3) if block.writes else b.field("result"))
+    if not block.writes:
+        module.declared.add(_CLEAR)
+        size = block.pitch * block.height
+        b.do(f"call void @llvm.memset.p0.i64(ptr {rows}, i8 0, i64 {size}, i1 false)")
+    mask = b.load("i8", b.at("%data", b.field("mask")))
+    b.do(f"br i1 {b.op(f'icmp ne i8 {mask}, 0')}, label %some, label %end")
+    b.label("some")
+    x, y = (
+        b.op(f"sext i32 {b.load('i32', b.at('%data', b.field('argument', n)))} to i64")
+        for n in (1, 2)
+    )
+    if block.writes:  # the model says what is wrong with others
+        low = b.op(f"and i64 {x}, 3")
+        b.do(f"br i1 {b.op(f'icmp eq i64 {low}, 0')}, label %aligned, label %bad")
+        b.label("bad")
+        b.do("ret i32 2")
+        b.label("aligned")
+    _rows(b, block, rows, x, y)
+    b.label("end")
+    return finish(b)
+
+
+def _rows(b: Body, block: Block, rows: str, x: str, y: str) -> None:
+    """A loop over rows; each is copied whole if it can be."""
+    extent = [b.op(f"sext i32 {b.field('extent', n)} to i64") for n in range(2)]
+    after = b.op(f"add i64 {x}, {block.width}")
+    whole = b.op(f"icmp sge i64 {x}, 0")
+    whole = b.op(f"and i1 {whole}, {b.op(f'icmp sle i64 {after}, {extent[0]}')}")
+    whole = whole if not block.tiles else "false"
+    last = b.op(f"sub i64 {extent[1]}, 1")
+    base = b.pointer("base")
+    start = b.block
+    b.do("br label %row")
+    b.label("row")
+    b.do(f"%r = phi i64 [ 0, %{start} ], [ %r.next, %row.end ]")
+    line = b.op(f"add i64 {y}, %r")
+    near = b.call("i64", "smin", b.call("i64", "smax", line, "0"), last)
+    there = b.op(f"getelementptr i8, ptr {rows}, i64 {b.op(f'mul i64 %r, {block.pitch}')}")
+    if not block.clamps:
+        inside = b.op(f"icmp eq i64 {near}, {line}")
+        b.do(f"br i1 {inside}, label %row.inside, label %row.end")
+        b.label("row.inside")
+    b.do(f"br i1 {whole}, label %row.whole, label %octets")
+    b.label("row.whole")
+    if not block.tiles:
+        _copy(
+            b, block, there, b.op(f"getelementptr i8, ptr {base}, i64 {_offset(b, block, x, near)}")
+        )
+    b.do("br label %row.end")
+    b.label("octets")
+    _octets(b, block, there, base, x, near, extent[0])
+    b.do("br label %row.end")
+    b.label("row.end")
+    b.do("%r.next = add i64 %r, 1")
+    b.do(f"%r.more = icmp ult i64 %r.next, {block.height}")
+    b.do("br i1 %r.more, label %row, label %end")
+
+
+def _copy(b: Body, block: Block, there: str, here: str) -> None:
+    b.module.declared.add(_COPY)
+    target, source = (here, there) if block.writes else (there, here)
+    b.do(
+        f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {block.width}, i1 false)"
+    )
+
+
+def _octets(b: Body, block: Block, there: str, base: str, x: str, row: str, across: str) -> None:
+    """A row byte by byte; beyond an edge the last texel repeats, or nothing is done."""
+    start = b.block
+    b.do("br label %octet")
+    b.label("octet")
+    b.do(f"%c = phi i64 [ 0, %{start} ], [ %c.next, %octet.end ]")
+    left = b.op(f"add i64 {x}, %c")
+    before, behind = (
+        b.op(f"icmp slt i64 {left}, 0"),
+        b.op(f"icmp sge i64 {left}, {across}"),
+    )
+    if block.clamps:
+        rest = b.op(f"srem i64 {left}, {block.texel}")
+        up = b.op(f"add i64 {rest}, {block.texel}")
+        negative = b.op(f"icmp slt i64 {rest}, 0")
+        rest = b.op(f"select i1 {negative}, i64 {up}, i64 {rest}")
+        end = b.op(f"add i64 {b.op(f'sub i64 {across}, {block.texel}')}, {rest}")
+        left = b.op(f"select i1 {behind}, i64 {end}, i64 {left}")
+        left = b.op(f"select i1 {before}, i64 {rest}, i64 {left}")
+    else:
+        outside = b.op(f"or i1 {before}, {behind}")
+        b.do(f"br i1 {outside}, label %octet.end, label %octet.inside")
+        b.label("octet.inside")
+    inside = "0"
+    if block.tiles and block.texel & (block.texel - 1):  # such a texel may leave its column
+        inside = b.op(f"urem i64 {left}, {block.texel}")
+        left = b.op(f"sub i64 {left}, {inside}")
+    place = b.op(f"add i64 {_offset(b, block, left, row)}, {inside}")
+    here = b.op(f"getelementptr i8, ptr {base}, i64 {place}")
+    mine = b.op(f"getelementptr i8, ptr {there}, i64 %c")
+    target, source = (here, mine) if block.writes else (mine, here)
+    b.store("i8", b.load("i8", source), target)
+    b.do("br label %octet.end")
+    b.label("octet.end")
+    b.do("%c.next = add i64 %c, 1")
+    b.do(f"%c.more = icmp ult i64 %c.next, {block.width}")
+    b.do("br i1 %c.more, label %octet, label %octets.end")
+    b.label("octets.end")
+
+
+def _offset(b: Body, block: Block, left: str, row: str) -> str:
+    """Bytes from the base to a byte of a row, as i64."""
+    left = b.op(f"add i64 {left}, {b.op(f'zext i32 {_level(b, 3)} to i64')}")
+    if not block.tiles:
+        step = b.op(f"sext i32 {b.field('step', 1)} to i64")
+        return b.op(f"add i64 {left}, {b.op(f'mul i64 {row}, {step}')}")
+    row = b.op(f"add i64 {row}, {b.op(f'zext i32 {_level(b, 4)} to i64')}")
+    wide, high = (9, 3) if block.tiles == 2 else (7, 5)
+    tiles = b.op(f"zext i32 {b.field('tiles')} to i64")
+    tile = b.op(f"mul i64 {b.op(f'lshr i64 {row}, {high}')}, {tiles}")
+    tile = b.op(f"add i64 {tile}, {b.op(f'lshr i64 {left}, {wide}')}")
+    column = b.op(f"and i64 {left}, {(1 << wide) - 1}")
+    line = b.op(f"and i64 {row}, {(1 << high) - 1}")
+    if block.tiles == 2:
+        inside = b.op(f"add i64 {b.op(f'shl i64 {line}, 9')}, {column}")
+    else:
+        sixteens = b.op(f"shl i64 {b.op(f'lshr i64 {column}, 4')}, 9")
+        inside = b.op(f"add i64 {sixteens}, {b.op(f'shl i64 {line}, 4')}")
+        inside = b.op(f"add i64 {inside}, {b.op(f'and i64 {column}, 15')}")
+    return b.op(f"add i64 {b.op(f'shl i64 {tile}, 12')}, {inside}")
+
+
+def _level(b: Body, index: int) -> str:
+    """Where the first level begins: `left` or `row`."""
+    return b.field("level", index)

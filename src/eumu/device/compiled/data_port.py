@@ -1,0 +1,114 @@
+"""Shortcuts for typed reads, writes and atomics, and for blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eumu.device.compiled.atomics import Atomic, changing
+from eumu.device.compiled.blocks import Block, moving
+from eumu.device.compiled.known import Known, chosen, made, record_of, texels_of
+from eumu.device.compiled.loads import Access, loading, storing
+from eumu.device.compiled.samples import ONE, ZERO
+from eumu.device.compiled.texels import can_read, can_write
+from eumu.device.state.surface import SurfaceType
+from eumu.device.surfaces.formats import Encoding, Numbers
+from eumu.exec.host import Shortcut
+from eumu.messages import BlockWrite
+
+__all__ = ["block_message", "typed_atomic", "typed_read", "typed_write"]
+
+
+def _access(known: Known, **more: Any) -> Access:
+    surface, names = known.surface, known.message.coordinates
+    given = {name: 1 + n for n, name in enumerate(names)}
+    u, y, slice, lod = (given.get(n, -1) for n in ("u", "v", "r", "lod"))
+    if surface.dimensions == 1:
+        y, slice = -1, y if surface.is_array else -1
+    elif surface.kind is SurfaceType.S2D and not surface.is_array:
+        slice = -1
+    return Access(
+        texels_of(surface, slices=slice >= 0),
+        (u, y, slice, lod),
+        surface.kind is SurfaceType.S3D,
+        surface.levels > 1 and lod >= 0,
+        **more,
+    )
+
+
+def typed_read(known: Known) -> Shortcut | None:
+    surface, message = known.surface, known.message
+    if surface.format.encoding is not Encoding.PLAIN or not can_read(surface.format):
+        return None
+    access = _access(
+        known,
+        results=chosen(surface, message.channels),
+        outside=tuple(ONE if k == 3 else ZERO for k in message.channels),
+    )
+    return made(known, record_of(known), loading, access)
+
+
+def typed_write(known: Known) -> Shortcut | None:
+    surface, message = known.surface, known.message
+    if not can_write(surface.format) or surface.format.outputs - set(message.channels):
+        return None
+    first = 1 + len(message.coordinates)
+    data = [-1] * 4
+    for n, channel in enumerate(message.channels):
+        data[channel] = first + n
+    access = _access(known, data=tuple(data))
+    return made(known, record_of(known), storing, access)
+
+
+def typed_atomic(known: Known) -> Shortcut | None:
+    surface, message = known.surface, known.message
+    channels = surface.format.channels
+    single = len(channels) == 1 and channels[0].size == message.bits == 8 * surface.format.bytes
+    if not single or surface.format.encoding is not Encoding.PLAIN:
+        return None
+    numbers = channels[0].numbers
+    allowed = {"unsigned": True, "signed": numbers is Numbers.SINT}
+    fits = allowed.get(message.kind, numbers is Numbers.FLOAT)
+    known_numbers = numbers in (Numbers.UINT, Numbers.SINT, Numbers.FLOAT)
+    if not fits or not known_numbers or (numbers is Numbers.FLOAT and message.bits == 16):
+        return None
+    first = 1 + len(message.coordinates)
+    access = _access(known, data=tuple(range(first, first + message.operands)))
+    atomic = Atomic(access, message.operation, message.kind, message.bits)
+    return made(known, record_of(known), changing, atomic)
+
+
+# ---- blocks
+
+
+def block_message(known: Known) -> Shortcut | None:
+    surface, message = known.surface, known.message
+    is_planar = surface.format.encoding is Encoding.PLANAR
+    refused = (
+        surface.kind is not SurfaceType.S2D,
+        message.plane > is_planar,
+        bool(message.field),
+        bool(surface.state.vertical_line_stride),
+    )
+    if any(refused):
+        return None
+    writes = isinstance(message, BlockWrite)
+    level, (across, down) = surface.level(0), surface.format.block
+    size = surface.format.bytes
+    record = record_of(known)
+    rows = -(-level.height // down)
+    if message.plane:
+        rows, first = -(-level.height // 2), surface.state.y_offset_for_u_or_uv_plane
+        record["level"][0, 0, 4] += first
+        if not surface.state.tile_mode:
+            record["level"][0, 0, 3] += first * surface.pitch
+    record["extent"] = -(-level.width // across) * size, rows
+    block = Block(
+        message.width,
+        message.height,
+        message.pitch,
+        size,
+        int(surface.state.tile_mode),
+        not writes and message.media,
+        writes,
+    )
+    return made(known, record, moving, block, width=1)

@@ -1,0 +1,103 @@
+"""The frame of compiled answers: ``i32 run(record, data)``, 0 when it has answered.
+
+A message for other states goes to the next record, 1 says that there is none; 2 that the model is
+to be asked (see :class:`eumu.exec.host.Shortcut`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from eumu.device.compiled.record import RECORD
+from eumu.device.compiled.writer import Body, Module
+
+__all__ = ["Lanes", "begin", "chunks", "finish"]
+
+KEYS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The lanes from `first` (an i32) on, a vector of them; `active` is their mask."""
+
+    b: Body
+    first: str
+    active: str
+
+    def argument(self, index: int, type: str) -> str:
+        """These lanes of an argument, `<width x float>` or `<width x i32>`."""
+        b = self.b
+        row = b.at("%data", b.field("argument", index))
+        return b.load(type, b.op(f"getelementptr i32, ptr {row}, i32 {self.first}"))
+
+    def result(self, index: int, value: str, type: str, bits: int = 32) -> None:
+        """Write these lanes of a result, 0 where they are off."""
+        b = self.b
+        if value != "zeroinitializer":
+            value = b.choose(self.active, type, value, "zeroinitializer")
+        if bits == 16:
+            kind = f"<{b.width} x i16>"
+            value, type = b.cast("trunc", value, type, kind), kind
+        row = b.at("%data", b.field("result", index))
+        b.store(type, value, b.op(f"getelementptr i{bits}, ptr {row}, i32 {self.first}"))
+
+
+def begin(module: Module) -> Body:
+    """The function `run`, behind the test that the message is for the record's states."""
+    b = Body(module)
+    same = "true"
+    for k in range(KEYS):
+        found = b.load("i32", b.at("%data", b.field("key_at", k)))
+        equal = b.op(f"icmp eq i32 {found}, {b.field('key', k)}")
+        same = b.op(f"and i1 {same}, {equal}")
+    b.do(f"br i1 {same}, label %mine, label %other")
+    b.label("other")
+    next = b.pointer("next")
+    b.do(f"br i1 {b.op(f'icmp eq ptr {next}, null')}, label %unknown, label %further")
+    b.label("further")
+    function = b.op(f"load ptr, ptr {next}, align 8")
+    b.do(f"ret i32 {b.op(f'tail call i32 {function}(ptr {next}, ptr %data)')}")
+    b.label("unknown")
+    b.do("ret i32 1")
+    b.label("mine")
+    return b
+
+
+def finish(b: Body) -> str:
+    """The text of the module whose function `run` this is."""
+    b.do("ret i32 0")
+    b.finish("i32 @run(ptr %rec, ptr %data)")
+    return b.module.text()
+
+
+@contextmanager
+def chunks(b: Body, results: Sequence[tuple[str, int]]) -> Iterator[Lanes]:
+    """A loop over vectors of lanes; results (type, bits) are 0 where no lane is active."""
+    count = b.field("lanes")
+    flags = b.at("%data", b.field("mask"))
+    start = b.block
+    b.do("br label %loop")
+    b.label("loop")
+    b.do(f"%first = phi i32 [ 0, %{start} ], [ %following, %latch ]")
+    here = b.op(f"getelementptr i8, ptr {flags}, i32 %first")
+    octets = b.load(f"<{b.width} x i8>", here)
+    active = b.op(f"icmp ne <{b.width} x i8> {octets}, zeroinitializer")
+    lanes = Lanes(b, "%first", active)
+    b.do(f"br i1 {b.any(active)}, label %some, label %none")
+    b.label("none")
+    for n, (type, bits) in enumerate(results):
+        lanes.result(n, "zeroinitializer", type, bits)
+    b.do("br label %latch")
+    b.label("some")
+    yield lanes
+    b.do("br label %latch")
+    b.label("latch")
+    b.do(f"%following = add i32 %first, {b.width}")
+    b.do(f"%more = icmp ult i32 %following, {count}")
+    b.do("br i1 %more, label %loop, label %end")
+    b.label("end")
+
+
+assert RECORD.fields is not None and RECORD.fields["function"][1] == 0

@@ -1,0 +1,108 @@
+"""What a shortcut is made from, its code and its record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+from eumu.device.compiled.loads import storing
+from eumu.device.compiled.record import RECORD, set_surface
+from eumu.device.compiled.samples import ONE, ZERO
+from eumu.device.compiled.texels import Texels, tables
+from eumu.device.sampler.header import Header
+from eumu.device.state.sampler import SamplerState
+from eumu.device.state.surface import ChannelSelect
+from eumu.device.surfaces.surface import Surface
+from eumu.device.surfaces.texture import Texture
+from eumu.exec.host import Places, Shortcut
+
+__all__ = ["VECTOR", "Known", "chosen", "made", "record_of", "texels_of"]
+
+VECTOR: Final = 8  # lanes of a step
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A message that is asked, and what it names; `address` is that of the surface on the host.
+
+    `key` are surface, sampler and dwords 2 and 3 of the header, `key_at` the arguments and bytes in
+    them that have these.
+    """
+
+    message: Any
+    lanes: int
+    places: Places
+    key: tuple[int, ...]
+    key_at: tuple[tuple[int, int], ...]
+    texture: Texture
+    address: int
+    header: Header
+    sampler: SamplerState
+    border: Any
+
+    @property
+    def surface(self) -> Surface:
+        return self.texture.surface
+
+
+@cache
+def _compiled(make: Callable[..., str], width: int, *spec: Any) -> Any:
+    """The machine code of a function; the compiler is imported when it is needed."""
+    from eumu.exec.jit.target import Loaded, compile_object, host
+
+    return Loaded(compile_object(make(*spec, width), host()), host())
+
+
+def record_of(known: Known, first_level: int = 0) -> Any:
+    """A record with all but what samplers add; its arguments are all of the message's."""
+    record = np.zeros(1, RECORD)
+    places = known.places.arguments
+    record["key"] = known.key
+    record["key_at"] = [places[1 + n] + more for n, more in known.key_at]
+    record["lanes"], record["mask"] = known.lanes, places[0]
+    record["argument"][0, : len(places) - 1] = places[1:]
+    record["result"][0, : len(known.places.results)] = known.places.results
+    set_surface(record, known.surface, known.address, first_level)
+    state = known.surface.state
+    record["chrominance"] = state.x_offset_for_u_or_uv_plane, state.y_offset_for_u_or_uv_plane
+    return record
+
+
+def made(
+    known: Known, record: Any, make: Callable[..., str], *spec: Any, width: int = 0
+) -> Shortcut:
+    """A shortcut of a record and the code that `make` writes for `spec` and a width."""
+    code = _compiled(make, width or _width(known.lanes), *spec)
+    format = known.surface.format
+    found = tables(format, writes=make is storing)
+    record["table"][0, : len(found)] = [t.ctypes.data for t in found]
+    record["function"] = code.run
+    return Shortcut(int(record.ctypes.data), (code, record, found))
+
+
+def _width(lanes: int) -> int:
+    return min(lanes, VECTOR)
+
+
+def texels_of(surface: Surface, *, slices: bool) -> Texels:
+    rows = surface.dimensions > 1
+    return Texels(surface.format, int(surface.state.tile_mode), rows, slices)
+
+
+def chosen(surface: Surface, channels: Sequence[int]) -> tuple[int, ...]:
+    """What each channel is after the shader's selects: a channel of the format, ZERO or ONE."""
+    selects = surface.state.channel_selects
+    return tuple(_source(surface, selects[k]) for k in channels)
+
+
+def _source(surface: Surface, select: ChannelSelect) -> int:
+    if select < ChannelSelect.RED:
+        return ONE if select is ChannelSelect.ONE else ZERO
+    channel = select - ChannelSelect.RED
+    if channel in surface.format.outputs:
+        return channel
+    return ONE if channel == 3 else ZERO

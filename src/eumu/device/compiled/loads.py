@@ -1,0 +1,172 @@
+"""Texels by integer coordinates: `ld`, typed reads and writes; the sizes that `resinfo` gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eumu.device.compiled.coordinates import Place, place_of_level
+from eumu.device.compiled.frame import Lanes, begin, chunks, finish
+from eumu.device.compiled.samples import ONE, ZERO
+from eumu.device.compiled.texels import Texels, encode, float_bits, offsets, texel_function
+from eumu.device.compiled.writer import Body, Module
+
+__all__ = ["Access", "Spot", "loading", "sizing", "spot", "storing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A message with integer coordinates, by argument: x, y, slice, level; -1 is 0.
+
+    Parameters of a message that its kind of surface ignores are -1 too.
+    """
+
+    texels: Texels
+    coordinates: tuple[int, int, int, int]
+    volume: bool  # slices are those of the level's depth
+    mipmapped: bool
+    data: tuple[int, ...] = ()  # arguments of a write, by channel
+    results: tuple[int, ...] = ()  # channels 0 to 3, ZERO or ONE
+    outside: tuple[int, ...] = ()  # what is read outside: ZERO or ONE
+    bits: int = 32
+    moved: bool = False
+
+    @property
+    def channels(self) -> tuple[int, ...]:
+        """What is read of a texel."""
+        wanted = {k for k in self.results if k < ZERO}
+        return tuple(sorted(wanted or {min(self.texels.format.outputs)}))
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A texel in every lane: 0 where `inside` says that it is not one of the surface."""
+
+    place: Place
+    x: str
+    y: str
+    slice: str
+    inside: str
+
+    def given(self, b: Body) -> list[str]:
+        """The arguments of the function `texel`."""
+        vectors = (self.place.left, self.place.row, self.x, self.y, self.slice)
+        return ["ptr %rec", *(f"{b.i} {v}" for v in vectors)]
+
+    def offsets(self, b: Body, kind: Texels) -> str:
+        place = self.place
+        return offsets(b, kind, place.left, place.row, self.x, self.y, self.slice)
+
+
+def spot(access: Access, lanes: Lanes) -> Spot:
+    """The texels that lanes mean."""
+    b = lanes.b
+    given = []
+    for n, index in enumerate(access.coordinates):
+        value = lanes.argument(index, b.i) if index >= 0 else "zeroinitializer"
+        if access.moved and index >= 0 and (n < 2 or (n == 2 and access.volume)):
+            value = b.ints("add", value, b.wide("offset", n))
+        given.append(value)
+    x, y, slice, level = given
+    inside, levels = lanes.active, b.wide("levels")
+    if access.coordinates[3] >= 0:
+        inside = b.both(inside, b.icmp("ult", level, levels))
+    known = None
+    if access.mipmapped:
+        known = b.choose(inside, b.i, level, "zeroinitializer")
+    place = place_of_level(b, known)
+    last = place.sizes[2] if access.volume else b.wide("layers")
+    safe = []
+    for value, size, index in zip(
+        (x, y, slice), (*place.sizes[:2], last), access.coordinates[:3], strict=True
+    ):
+        if index >= 0 or value != "zeroinitializer":
+            inside = b.both(inside, b.icmp("ult", value, size))
+        safe.append(value)
+    x, y, slice = (
+        v if v == "zeroinitializer" else b.choose(inside, b.i, v, "zeroinitializer") for v in safe
+    )
+    return Spot(place, x, y, slice, inside)
+
+
+def loading(access: Access, width: int) -> str:
+    """LLVM text of a read."""
+    module = Module(width)
+    texel_function(module, access.texels, access.channels)
+    b = begin(module)
+    kind = access.texels
+    type = b.i if access.bits == 16 or kind.is_integer else b.f
+    with chunks(b, [(type, access.bits)] * len(access.results)) as lanes:
+        at = spot(access, lanes)
+        texel = b.ask(kind.type(b), len(access.channels), "texel", *at.given(b))
+        numbers = {ZERO: "zeroinitializer", ONE: b.k(1) if kind.is_integer else b.x(1.0)}
+        known = dict(zip(access.channels, texel, strict=True)) | numbers
+        for n, (channel, nothing) in enumerate(zip(access.results, access.outside, strict=True)):
+            value = b.choose(at.inside, kind.type(b), known[channel], numbers[nothing])
+            if access.bits == 16 and not kind.is_integer:
+                value = float_bits(b, value, 16)
+            lanes.result(n, value, type, access.bits)
+    return finish(b)
+
+
+def storing(access: Access, width: int) -> str:
+    """LLVM text of a write of whole texels; of lanes that write one texel the last one stays."""
+    module = Module(width)
+    b = begin(module)
+    kind, format = access.texels, access.texels.format
+    count = -(-format.bytes // 4)
+    places, flags, data = (
+        b.op(f"alloca {t}, align 64") for t in (b.i, f"<{width} x i8>", f"[{count} x {b.i}]")
+    )
+    base = b.pointer("base")
+    with chunks(b, []) as lanes:
+        at = spot(access, lanes)
+        b.store(b.i, at.offsets(b, kind), places)
+        octets = f"<{width} x i8>"
+        b.store(octets, b.cast("zext", at.inside, b.b, octets), flags)
+        values = {
+            c.to[0]: lanes.argument(access.data[c.to[0]], kind.type(b)) for c in format.channels
+        }
+        for n, word in enumerate(encode(b, format, values)):
+            b.store(b.i, word, b.at(data, 4 * width * n))
+        _scatter(b, base, places, flags, data, format.bytes)
+    return finish(b)
+
+
+def _scatter(b: Body, base: str, places: str, flags: str, data: str, size: int) -> None:
+    """Store the lanes' texels in ascending order."""
+    before = b.block
+    b.do("br label %each")
+    b.label("each")
+    b.do(f"%lane = phi i32 [ 0, %{before} ], [ %later, %done ]")
+    flag = b.load("i8", b.op(f"getelementptr i8, ptr {flags}, i32 %lane"))
+    b.do(f"br i1 {b.op(f'icmp ne i8 {flag}, 0')}, label %write, label %done")
+    b.label("write")
+    offset = b.load("i32", b.op(f"getelementptr i32, ptr {places}, i32 %lane"))
+    where = b.at(base, offset)
+    for n in range(-(-size // 4)):
+        row = b.at(data, 4 * b.width * n)
+        word = b.load("i32", b.op(f"getelementptr i32, ptr {row}, i32 %lane"))
+        bits = 8 * min(4, size - 4 * n)
+        if bits < 32:
+            word = b.op(f"trunc i32 {word} to i{bits}")
+        b.store(f"i{bits}", word, b.at(where, 4 * n))
+    b.do("br label %done")
+    b.label("done")
+    b.do("%later = add i32 %lane, 1")
+    b.do(f"%again = icmp ult i32 %later, {b.width}")
+    b.do("br i1 %again, label %each, label %written")
+    b.label("written")
+
+
+def sizing(lod: int, results: tuple[int, ...], bits: int, width: int) -> str:
+    """resinfo: what the record's levels say; 0 for a level that there is not, and the count."""
+    b = begin(Module(width))
+    with chunks(b, [(b.i, bits)] * len(results)) as lanes:
+        level = lanes.argument(lod, b.i) if lod >= 0 else "zeroinitializer"
+        levels = b.wide("levels")
+        inside = b.icmp("ult", level, levels)
+        place = place_of_level(b, b.choose(inside, b.i, level, "zeroinitializer"))
+        sizes = [b.choose(inside, b.i, v, "zeroinitializer") for v in place.sizes]
+        for n, channel in enumerate(results):
+            lanes.result(n, [*sizes, levels][channel], b.i, bits)
+    return finish(b)

@@ -1,0 +1,235 @@
+"""Shortcuts for the sampler's messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from eumu.device.compiled.coordinates import Choice
+from eumu.device.compiled.known import VECTOR, Known, chosen, made, record_of, texels_of
+from eumu.device.compiled.loads import Access, loading, sizing
+from eumu.device.compiled.samples import ZERO, Sampling, sampling
+from eumu.device.compiled.texels import can_read
+from eumu.device.sampler.detail import clamped, levels
+from eumu.device.sampler.unit import Request, check_request
+from eumu.device.state.sampler import AddressMode, CubeControl, Filter, MipFilter
+from eumu.device.state.surface import SurfaceType
+from eumu.device.surfaces.formats import Numbers
+from eumu.device.surfaces.surface import Surface
+from eumu.exec.host import Shortcut
+
+__all__ = ["sampler_message"]
+
+_SAMPLES: Final = frozenset(
+    {
+        *("sample", "sample_b", "sample_l", "sample_lz", "sample_d"),
+        *("sample_c", "sample_b_c", "sample_l_c", "sample_c_lz", "sample_d_c"),
+        *("gather4", "gather4_c", "gather4_po", "gather4_po_c"),
+    }
+)
+
+
+def sampler_message(known: Known) -> Shortcut | None:
+    message, header = known.message, known.header
+    plain = (
+        message.results == len(header.channels)
+        and not header.pixel_null_mask_enable
+        and not header.simd_mode_extension
+        and message.bits in (16, 32)
+        and message.simd == known.lanes
+        and known.lanes % VECTOR == 0
+    )
+    if not plain:
+        return None
+    check_request(
+        Request(
+            message, header, known.texture, known.sampler, known.border, np.ones((1, 1), bool), {}
+        )
+    )
+    if message.operation in ("ld", "ld_lz"):
+        return _load(known)
+    if message.operation == "resinfo":
+        return _sizes(known)
+    return _sample(known) if message.operation in _SAMPLES else None
+
+
+def _slice_name(surface: Surface) -> str:
+    """The parameter that names an array's element."""
+    name = {SurfaceType.S1D: "v", SurfaceType.S2D: "r", SurfaceType.CUBE: "ai"}.get(surface.kind)
+    return name if name and surface.is_array else ""
+
+
+def _is_modelled(known: Known) -> bool:
+    """Whether there is code for a sampler and its surface."""
+    sampler, surface, operation = known.sampler, known.surface, known.message.operation
+    gathers = operation.startswith("gather4")
+    filters = (sampler.mag_mode_filter, sampler.min_mode_filter)
+    is_cube = surface.kind is SurfaceType.CUBE
+    gradients = operation.removesuffix("_c") in ("sample", "sample_b", "sample_d")
+    refused = (
+        not can_read(surface.format),
+        sampler.sampler_disable,
+        sampler.chromakey_enable,
+        sampler.reduction_type_enable,
+        not gathers and not set(filters) <= {Filter.NEAREST, Filter.LINEAR},
+        is_cube and gradients,
+        is_cube and surface.format.is_integer,
+        is_cube and "_po" in operation,
+        gathers and surface.kind is SurfaceType.S3D,
+        "_c" in operation and (surface.format.is_integer or 0 not in surface.format.outputs),
+    )
+    return not any(refused)
+
+
+def _sample(known: Known) -> Shortcut | None:
+    if not _is_modelled(known):
+        return None
+    one_level, first, filters = _mips(known)
+    sampler = known.sampler
+    mixes = not one_level and sampler.mip_mode_filter is MipFilter.LINEAR
+    if mixes and known.surface.format.is_integer:
+        return None
+    enlarged, reduced = (sampler.rounding(name == "mag") for name in filters)
+    linear = (getattr(sampler, f"{name}_mode_filter") is not Filter.NEAREST for name in filters)
+    spec = replace(
+        _plain(known),
+        linear=Choice(*linear),
+        rounded=tuple(Choice(a, b) for a, b in zip(enlarged, reduced, strict=True)),
+        mips=None if one_level else sampler.mip_mode_filter,
+    )
+    record = record_of(known, first)
+    _set_sampler(record, known)
+    return made(known, record, sampling, spec)
+
+
+def _plain(known: Known) -> Sampling:
+    """What code depends on, but for filters and levels."""
+    message, surface, operation = known.message, known.surface, known.message.operation
+    channels = known.header.channels
+    if operation.startswith("gather4"):
+        channels = (int(known.header.gather4_source_channel_select),) * 4
+    moved = "header" if any(known.header.offsets) else ""
+    is_compared = "_c" in operation
+    reds = [c.numbers for c in surface.format.channels if 0 in c.to]
+    is_cube = surface.kind is SurfaceType.CUBE
+    return Sampling(
+        texels=texels_of(surface, slices=surface.slices > 1),
+        operation=operation,
+        parameters=message.names,
+        first_parameter=1 + message.uses_sampler + message.has_header,
+        results=chosen(surface, channels),
+        bits=message.bits,
+        coordinates=("u", "v", "r")[: surface.dimensions],
+        element=_slice_name(surface),
+        modes=_modes(known)[: 2 if is_cube else surface.dimensions],
+        normalized=not known.sampler.non_normalized_coordinate_enable,
+        moved="lanes" if "_po" in operation else moved,
+        compare=known.sampler.shadow_function if is_compared else None,
+        clamps_reference=is_compared and Numbers.UNORM in reds,
+        is_cube=is_cube,
+    )
+
+
+def _modes(known: Known) -> tuple[AddressMode, ...]:
+    """Address modes; of a cube whose faces go on in one another, CUBE."""
+    modes: tuple[AddressMode, ...] = known.sampler.address_modes
+    if known.surface.kind is not SurfaceType.CUBE:
+        return modes
+    everywhere = known.sampler.cube_surface_control_mode is CubeControl.OVERRIDE
+    return (AddressMode.CUBE,) * 3 if AddressMode.CUBE in modes[:2] or everywhere else modes
+
+
+def _mips(known: Known) -> tuple[bool, int, tuple[str, str]]:
+    """Whether all lanes have one level of detail, the first level, filters for it or both."""
+    sampler, surface, operation = known.sampler, known.surface, known.message.operation
+    if operation.startswith("gather4"):
+        return True, 0, ("mag", "mag")
+    ends = clamped(np.array([-np.inf, np.inf], np.float32), sampler, surface)
+    lod = clamped(np.zeros(1, np.float32), sampler, surface)
+    if not operation.endswith("_lz") and ends[0] == ends[1]:
+        lod = ends[:1]
+    detail = levels(lod, sampler, surface)
+    constant = operation.endswith("_lz") or bool(ends[0] == ends[1])
+    if constant and not detail.weight[0]:
+        name = "mag" if detail.is_magnified[0] else "min"
+        return True, int(detail.first[0]), (name, name)
+    if sampler.mip_mode_filter is MipFilter.NONE:
+        same = sampler.mag_mode_filter is sampler.min_mode_filter
+        same = same and sampler.rounding(True) == sampler.rounding(False)
+        return same, int(detail.first[0]), ("mag", "min")
+    return False, 0, ("mag", "min")
+
+
+def _set_sampler(record: Any, known: Known) -> None:
+    """What a record has of the sampler, the header and the border."""
+    sampler, surface = known.sampler, known.surface
+    low = max(sampler.min_lod, surface.state.resource_min_lod)
+    record["least_lod"] = low
+    record["greatest_lod"] = max(min(sampler.max_lod, surface.levels - 1), low)
+    record["lod_bias"] = sampler.texture_lod_bias
+    record["base_level"] = int(256 * surface.state.base_mip_level)
+    record["offset"] = known.header.offsets
+    record["border"] = np.ascontiguousarray(known.border).view(np.uint32)
+    unit = sampler.non_normalized_coordinate_enable
+    record["scale"] = 1 if unit else (surface.width, surface.height, surface.depth)
+
+
+def _arguments(known: Known, names: Sequence[str]) -> tuple[int, ...]:
+    """The arguments that parameters are, -1 for those that are not given."""
+    message = known.message
+    first = 1 + message.uses_sampler + message.has_header
+    given = {name: first + n for n, name in enumerate(message.names)}
+    return tuple(given.get(name, -1) for name in names)
+
+
+def _load(known: Known) -> Shortcut | None:
+    surface, header, message = known.surface, known.header, known.message
+    if not can_read(surface.format):
+        return None
+    u, v, r, lod = _arguments(known, ("u", "v", "r", "lod"))
+    y, slice = v, r
+    if surface.dimensions == 1:
+        y, slice = -1, v if surface.is_array else -1
+    elif surface.kind is SurfaceType.S2D and not surface.is_array:
+        slice = -1
+    moved = any(header.offsets)
+    if u < 0 or (moved and min(u, v, r) < 0):
+        return None
+    results = chosen(surface, header.channels)
+    access = Access(
+        texels_of(surface, slices=slice >= 0),
+        (u, y, slice, lod),
+        surface.kind is SurfaceType.S3D,
+        surface.levels > 1 and lod >= 0,
+        results=results,
+        outside=tuple(k if k >= ZERO else ZERO for k in results),
+        bits=message.bits,
+        moved=moved,
+    )
+    record = record_of(known)
+    record["offset"] = header.offsets
+    return made(known, record, loading, access)
+
+
+def _sizes(known: Known) -> Shortcut | None:
+    """resinfo: the record's levels are what it answers."""
+    surface = known.surface
+    record = record_of(known)
+    depth = surface.state.depth + 1
+    for k in range(surface.levels):
+        level = surface.level(k)
+        row = [level.width, level.height, depth if surface.is_array else 0]
+        if surface.is_buffer:
+            row = [surface.width, 0, 0]
+        elif surface.kind is SurfaceType.S1D:
+            row = [level.width, row[2], 0]
+        elif surface.kind is SurfaceType.S3D:
+            row[2] = level.depth
+        elif surface.kind is SurfaceType.CUBE:
+            row[2] = depth
+        record["level"][0, k, :3] = row
+    (lod,) = _arguments(known, ("lod",))
+    return made(known, record, sizing, lod, known.header.channels, known.message.bits)

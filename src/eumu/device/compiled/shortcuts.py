@@ -1,0 +1,61 @@
+"""Which messages have compiled answers.
+
+A shortcut is made from states that the model's own checks have passed; what has none, and what is
+wrong, goes to the model.  The code is kept by what it depends on, for the life of the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+from eumu.device.compiled.data_port import block_message, typed_atomic, typed_read, typed_write
+from eumu.device.compiled.known import Known
+from eumu.device.compiled.record import MAX_SIZE
+from eumu.device.compiled.sampler_messages import sampler_message
+from eumu.device.state.surface import AuxiliaryMode, TileMode
+from eumu.exec.host import Shortcut
+from eumu.messages import (
+    BlockRead,
+    BlockWrite,
+    SamplerMessage,
+    TypedAtomic,
+    TypedRead,
+    TypedWrite,
+)
+
+__all__ = ["Known", "can_answer", "disable", "shortcut"]
+
+
+def can_answer(message: Any) -> bool:
+    """Whether there is code for some messages like one."""
+    return type(message) in _MAKERS
+
+
+def disable(made: Shortcut) -> None:
+    """Let compiled code be for no message any more."""
+    _, record, _ = cast(tuple[Any, Any, Any], made.keep)
+    record["key"] = 0xFFFF_FFFF  # no surface has this number
+
+
+def shortcut(known: Known) -> Shortcut | None:
+    """Compiled code for messages like one; StateError or Unsupported if the states are wrong."""
+    surface = known.surface
+    is_odd = known.lanes & (known.lanes - 1)
+    if is_odd or surface.is_null or surface.size > MAX_SIZE or surface.samples > 1:
+        return None
+    if surface.state.auxiliary_surface_mode is not AuxiliaryMode.AUX_NONE:
+        return None
+    if surface.state.tile_mode is TileMode.WMAJOR or surface.state.vertical_line_stride:
+        return None
+    return _MAKERS[type(known.message)](known)
+
+
+_MAKERS: Final[dict[type, Callable[[Known], Shortcut | None]]] = {
+    SamplerMessage: sampler_message,
+    TypedRead: typed_read,
+    TypedWrite: typed_write,
+    TypedAtomic: typed_atomic,
+    BlockRead: block_message,
+    BlockWrite: block_message,
+}

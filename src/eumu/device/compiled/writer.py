@@ -1,0 +1,209 @@
+"""LLVM text of vectors: `width` lanes of a message at a time, each channel a vector of its own."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from eumu.device.compiled.record import RECORD
+
+__all__ = ["Body", "Module", "number"]
+
+_SCALARS: Final = {"u4": "i32", "i4": "i32", "u8": "i64", "f4": "float", "f8": "double"}
+
+
+@dataclass(slots=True)
+class Module:
+    """Functions and what they declare."""
+
+    width: int
+    functions: list[str] = field(default_factory=list)
+    declared: set[str] = field(default_factory=set)
+
+    def text(self) -> str:
+        return "\n".join([*sorted(self.declared), *self.functions])
+
+
+def number(value: float) -> str:
+    """A float, exactly."""
+    wide = struct.pack("<d", float(np.float32(value)))
+    return f"0x{int.from_bytes(wide, 'little'):016X}"
+
+
+class Body:
+    """One function in the making; what a method returns is the name of a value.
+
+    Vectors have the module's width: of floats `f`, doubles `d`, 32-bit integers `i`, flags `b`.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.module, self.width = module, module.width
+        self.f, self.d, self.i, self.b = (
+            f"<{module.width} x {t}>" for t in ("float", "double", "i32", "i1")
+        )
+        self._lines: list[str] = []
+        self._count = 0
+        self.block = "entry"
+
+    # ---- text
+
+    def op(self, text: str) -> str:
+        """A value."""
+        self._count += 1
+        self._lines.append(f"  %v{self._count} = {text}")
+        return f"%v{self._count}"
+
+    def do(self, text: str) -> None:
+        self._lines.append(f"  {text}")
+
+    def name(self, word: str) -> str:
+        """A label that there is not yet."""
+        self._count += 1
+        return f"{word}{self._count}"
+
+    def label(self, name: str) -> None:
+        self._lines.append(f"{name}:")
+        self.block = name
+
+    def finish(self, head: str) -> None:
+        """Add the function to its module; `head` is its signature."""
+        body = "\n".join(self._lines)
+        self.module.functions.append(f"define {head} #0 {{\nentry:\n{body}\n}}\n")
+
+    def call(self, type: str, name: str, *args: str) -> str:
+        """An intrinsic on arguments of one type."""
+        suffix = type.strip("<>").replace("float", "f32").replace("double", "f64")
+        suffix = "v" + suffix.replace(" x ", "") if "x" in type else suffix
+        kinds = ", ".join([type] * len(args))
+        self.module.declared.add(f"declare {type} @llvm.{name}.{suffix}({kinds})")
+        given = ", ".join(f"{type} {a}" for a in args)
+        return self.op(f"call {type} @llvm.{name}.{suffix}({given})")
+
+    # ---- vectors
+
+    def ints(self, op: str, a: str, b: str) -> str:
+        return self.op(f"{op} {self.i} {a}, {b}")
+
+    def floats(self, op: str, a: str, b: str) -> str:
+        return self.op(f"{op} {self.f} {a}, {b}")
+
+    def doubles(self, op: str, a: str, b: str) -> str:
+        return self.op(f"{op} {self.d} {a}, {b}")
+
+    def icmp(self, how: str, a: str, b: str) -> str:
+        return self.op(f"icmp {how} {self.i} {a}, {b}")
+
+    def fcmp(self, how: str, a: str, b: str) -> str:
+        return self.op(f"fcmp {how} {self.f} {a}, {b}")
+
+    def both(self, a: str, b: str) -> str:
+        """a and b; an empty name is all lanes."""
+        return self.op(f"and {self.b} {a}, {b}") if a and b else a or b
+
+    def negate(self, mask: str) -> str:
+        return self.op(f"xor {self.b} {mask}, splat (i1 true)")
+
+    def either(self, a: str, b: str) -> str:
+        return self.op(f"or {self.b} {a}, {b}")
+
+    def choose(self, mask: str, type: str, a: str, b: str) -> str:
+        return self.op(f"select {self.b} {mask}, {type} {a}, {type} {b}")
+
+    def least(self, type: str, a: str, b: str) -> str:
+        """The lesser float, b where they are unordered or equal."""
+        return self.choose(self.op(f"fcmp olt {type} {a}, {b}"), type, a, b)
+
+    def most(self, type: str, a: str, b: str) -> str:
+        return self.choose(self.op(f"fcmp ogt {type} {a}, {b}"), type, a, b)
+
+    def clamp(self, x: str, low: str, high: str) -> str:
+        """Signed integers within limits."""
+        return self.call(self.i, "smin", self.call(self.i, "smax", x, low), high)
+
+    def cast(self, op: str, x: str, source: str, target: str) -> str:
+        return self.op(f"{op} {source} {x} to {target}")
+
+    def splat(self, type: str, value: str) -> str:
+        """A scalar in every lane."""
+        scalar = type.strip("<>").split(" x ")[1]
+        first = self.op(f"insertelement {type} poison, {scalar} {value}, i32 0")
+        lanes = f"<{self.width} x i32> zeroinitializer"
+        return self.op(f"shufflevector {type} {first}, {type} poison, {lanes}")
+
+    def any(self, mask: str) -> str:
+        """i1: whether a lane is set."""
+        bits = self.cast("bitcast", mask, self.b, f"i{self.width}")
+        return self.op(f"icmp ne i{self.width} {bits}, 0")
+
+    @staticmethod
+    def k(value: int) -> str:
+        return f"splat (i32 {value})"
+
+    @staticmethod
+    def x(value: float) -> str:
+        return f"splat (float {number(value)})"
+
+    # ---- memory
+
+    def at(self, pointer: str, offset: int | str) -> str:
+        """Bytes behind a pointer; a name is an i32, unsigned."""
+        if isinstance(offset, str):
+            offset = self.op(f"zext i32 {offset} to i64")
+        return self.op(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def load(self, type: str, pointer: str) -> str:
+        return self.op(f"load {type}, ptr {pointer}, align 1")
+
+    def store(self, type: str, value: str, pointer: str) -> None:
+        self.do(f"store {type} {value}, ptr {pointer}, align 1")
+
+    def field(self, name: str, index: int = 0) -> str:
+        """A scalar of the record."""
+        kind, offset = RECORD.fields[name][:2]  # type: ignore[index]
+        base = kind.subdtype[0] if kind.subdtype else kind
+        type = _SCALARS[base.str[1:]]
+        return self.load(type, self.at("%rec", offset + index * base.itemsize))
+
+    def pointer(self, name: str, index: int = 0) -> str:
+        return self.op(f"inttoptr i64 {self.field(name, index)} to ptr")
+
+    def wide(self, name: str, index: int = 0) -> str:
+        """An integer of the record in every lane."""
+        return self.splat(self.i, self.field(name, index))
+
+    def pointers(self, base: str, offsets: str) -> list[str]:
+        """Of each lane: unsigned offsets in bytes from a base."""
+        found = []
+        for n in range(self.width):
+            place = self.op(f"extractelement {self.i} {offsets}, i32 {n}")
+            found.append(self.at(base, place))
+        return found
+
+    def gather(self, pointers: Sequence[str], offset: int = 0, bits: int = 32) -> str:
+        """Integers of up to 32 bits at pointers, zero-extended."""
+        out = "poison"
+        for n, pointer in enumerate(pointers):
+            where = self.at(pointer, offset) if offset else pointer
+            value = self.load(f"i{bits}", where)
+            if bits < 32:
+                value = self.op(f"zext i{bits} {value} to i32")
+            out = self.op(f"insertelement {self.i} {out}, i32 {value}, i32 {n}")
+        return out
+
+    def lanes(self, names: Sequence[str], type: str) -> str:
+        """A structure of vectors, to be returned."""
+        kind = "{" + ", ".join([type] * len(names)) + "}"
+        out = "poison"
+        for n, value in enumerate(names):
+            out = self.op(f"insertvalue {kind} {out}, {type} {value}, {n}")
+        return f"{kind} {out}"
+
+    def ask(self, kind: str, count: int, function: str, *args: str) -> list[str]:
+        """The vectors that a function of this module returns; arguments with their types."""
+        structure = "{" + ", ".join([kind] * count) + "}"
+        found = self.op(f"call {structure} @{function}({', '.join(args)})")
+        return [self.op(f"extractvalue {structure} {found}, {n}") for n in range(count)]
