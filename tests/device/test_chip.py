@@ -24,7 +24,7 @@ from eumu.device.chip import (
     pools,
 )
 from eumu.device.chip.gateway import BARRIERS, Request
-from eumu.device.chip.l3 import BANK_KB, LINE, Cache, L3Control, of_control_register
+from eumu.device.chip.l3 import BANK_KB, L3Control, of_control_register
 from eumu.device.chip.parts import PARTS, Unit
 from eumu.device.chip.pools import MAP_3X6
 from eumu.device.chip.slm import clocks
@@ -215,29 +215,6 @@ def test_l6_without_slm_its_64_kb_go_to_urb_and_cache() -> None:
     assert without.urb - with_slm.urb == 64 and without.rest == with_slm.rest
     gained = [allocation(True, False, k).urb - allocation(True, True, k).urb for k in (1, 2)]
     assert gained == [64, 64]
-
-
-def test_l7_lines_and_pseudo_lru() -> None:
-    cache = Cache(kb=1, ways=4)  # 16 lines, 4 sets
-    stride = cache.sets * LINE
-    lines = [k * stride for k in range(5)]  # five lines of one set
-    assert not any(cache.access(a) for a in lines[:4])
-    assert all(cache.access(a + 63) for a in lines[:4])
-    cache.access(lines[0])
-    cache.access(lines[4])  # replaces the tree's choice: 2, not the recent 3 or 0
-    assert [cache.access(lines[k]) for k in (0, 4, 1, 3)] == [True, True, True, True]
-    assert not cache.access(lines[2])
-
-
-def test_l8_counters_by_client() -> None:
-    cache = Cache(kb=64)
-    for _ in range(2):
-        for address in range(0, 4096, LINE):
-            cache.access(address, "DC")
-    cache.access(0, "RO")
-    assert (cache.misses["DC"], cache.hits["DC"], cache.hits["RO"]) == (64, 64, 1)
-    cache.invalidate()
-    assert not cache.access(0, "RO")
 
 
 def test_sl1_sl2_slm_on_only_when_flushed() -> None:

@@ -52,7 +52,7 @@ def test_counters(profile: Profile) -> None:
     assert profile.traffic["surface", "store"].bytes == 16 * 4
     messages = sum(t.messages for (space, _), t in profile.traffic.items() if space == "slm")
     assert profile.slm.accesses == messages > 0
-    assert profile.l3 is not None and profile.l3.misses["load"] == 2048 * 4 // 64
+    assert profile.l3 is not None and profile.l3.fills == (2048 + 16) * 4 // 64
 
 
 def test_conflicts_are_seen() -> None:
@@ -119,7 +119,13 @@ def test_the_page_in_a_browser(profile: Profile, tmp_path: Path) -> None:
     title = re.search(r"<title>(.*?)</title>", done.stdout)
     assert title is not None, done.stderr[-500:]
     assert title[1] == f"{len(profile.used)} true 0"
-    for words in ("instructions", "of lanes at work", "barrier", "subslice or pool", "L3, load"):
+    for words in (
+        "instructions",
+        "of lanes at work",
+        "barrier",
+        "subslice or pool",
+        "L3, DC (48 of 96 ways, 2 banks)",
+    ):
         assert words in done.stdout
 
 

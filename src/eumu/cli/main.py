@@ -204,6 +204,7 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
     pictures.add_argument("--report", metavar="FILE.html", help="occupancy, lanes, memory: a page")
     pictures.add_argument("--part", metavar="P", help="a product: bxt-3x6, bxt-2x6, skl-gt2")
     pictures.add_argument("--pools", metavar="MAP", help="thread pools by MEDIA_POOL_STATE's map")
+    pictures.add_argument("--l3", metavar="ROW", help="hit rates with this row of the L3's tables")
 
 
 def _add_compare(commands: _Commands[argparse.ArgumentParser]) -> None:

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import eumu
+from eumu.cli.values import whole
+from eumu.device.chip import L3
 from eumu.device.profile import Profile
-from eumu.reports import page, trace
+from eumu.reports import l3_words, page, trace
 
 __all__ = ["watched"]
 
@@ -18,7 +20,8 @@ __all__ = ["watched"]
 @contextmanager
 def watched(device: eumu.Device, options: argparse.Namespace) -> Iterator[None]:
     """Watch the launch inside, on the interpreter, and write what is asked for."""
-    profile = Profile()
+    row = None if options.l3 is None else whole("--l3", options.l3)
+    profile = Profile(l3=L3(device.part.l3_banks, row))
     device.observer = profile
     try:
         yield
@@ -31,3 +34,5 @@ def watched(device: eumu.Device, options: argparse.Namespace) -> Iterator[None]:
         Path(options.timeline).write_text(json.dumps(trace(profile, schedule)))
     if options.report is not None:
         Path(options.report).write_text(page(profile, schedule))
+    if options.l3 is not None and not options.quiet:
+        print(*l3_words(profile), sep="\n")

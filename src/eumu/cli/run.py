@@ -63,8 +63,8 @@ def command(options: argparse.Namespace) -> int:
 
 
 def _watched(device: eumu.Device, options: argparse.Namespace) -> AbstractContextManager[None]:
-    """What --timeline and --report need around a launch."""
-    if options.timeline is None and options.report is None:
+    """What --timeline, --report and --l3 need around a launch."""
+    if options.timeline is None and options.report is None and options.l3 is None:
         return nullcontext()
     from eumu.cli.pictures import watched
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.device.chip import Conflicts, Part
-from eumu.device.chip.l3 import LINE, Cache
+from eumu.device.chip.l3 import LINE
+from eumu.device.chip.l3_cache import L3
 from eumu.device.dispatch import Needs, Schedule, place
 from eumu.errors import LaunchError
 from eumu.exec.grid import Grid
@@ -38,11 +39,12 @@ class Profile(Observer):
     """Counters of one launch.
 
     `used` are the instructions of each thread, `mix` instructions by mnemonic, `lane_slots` and
-    `lanes` what instructions could have done and did.  With `l3_kb` accesses to device memory go
-    through a model of an L3 of that size, in the order in which the interpreter makes them.
+    `lanes` what instructions could have done and did.  Accesses to device memory go through `l3`,
+    if that is not None, in the order in which the interpreter makes them, as the data cluster's;
+    it keeps its lines from launch to launch.
     """
 
-    l3_kb: int | None = 512
+    l3: L3 | None = field(default_factory=lambda: L3(banks=2))
     grid: Grid | None = None
     used: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     mix: Counter[str] = field(default_factory=Counter)
@@ -50,7 +52,6 @@ class Profile(Observer):
     lanes: int = 0
     traffic: dict[tuple[str, str], Traffic] = field(default_factory=dict)
     slm: Conflicts = field(default_factory=Conflicts)
-    l3: Cache | None = None
     barriers: list[tuple[int, int]] = field(default_factory=list)  # thread, its instructions so far
     _mnemonics: list[Counter[str]] = field(default_factory=list)
 
@@ -58,8 +59,8 @@ class Profile(Observer):
         self.grid = grid
         self.used = np.zeros(grid.groups * grid.threads_per_group, np.int64)
         self._mnemonics = [_mnemonics(grid.function, k) for k in range(len(grid.function.blocks))]
-        if self.l3_kb is not None:
-            self.l3 = Cache(self.l3_kb)
+        if self.l3 is not None:
+            self.l3.start(has_slm=grid.slm_bytes > 0)
 
     def block(self, block: int, threads: Any, lanes: NDArray[np.integer[Any]]) -> None:
         assert self.grid is not None
@@ -91,7 +92,7 @@ class Profile(Observer):
         first, last = addresses // LINE, (addresses + np.uint64(size - 1)) // LINE
         lines = np.unique(np.concatenate([first, last]))
         for line in lines.tolist():
-            self.l3.access(line * LINE, kind)
+            self.l3.access(line * LINE, "DC", is_write=kind != "load")
 
     def barrier(self, inst: int, threads: Any, used: NDArray[np.int64]) -> None:
         if len(self.barriers) < _MOST_BARRIERS:

@@ -10,7 +10,7 @@ from typing import Final
 from eumu.device.dispatch import Schedule
 from eumu.device.profile import Profile
 
-__all__ = ["page"]
+__all__ = ["l3_words", "page"]
 
 _MOST_ROWS: Final = 20  # of the instruction mix
 _MOST_BARS: Final = 4000  # threads in the picture
@@ -146,8 +146,18 @@ def _models(profile: Profile) -> str:
             f"Shared local memory: {slm.accesses:,} accesses took {slm.clocks:,} clocks,"
             f" {slm.conflicts:,} of them for bank conflicts."
         )
-    if profile.l3 is not None:
-        for kind in sorted(profile.l3.hits | profile.l3.misses):
-            hits, misses = profile.l3.hits[kind], profile.l3.misses[kind]
-            words.append(f"L3, {kind}: {hits:,} hits, {misses:,} misses.")
-    return " ".join(words)
+    return " ".join([*words, *l3_words(profile)])
+
+
+def l3_words(profile: Profile) -> list[str]:
+    """What the model of the L3 has counted, client by client."""
+    l3 = profile.l3
+    if l3 is None:
+        return []
+    words = [
+        f"L3, {client} ({l3.ways(client)} of {l3.bank_ways} ways, {l3.banks} banks):"
+        f" {l3.hits[client]:,} hits, {l3.misses[client]:,} misses, {l3.hit_rate(client):.1%} hits."
+        for client in sorted(l3.hits | l3.misses)
+    ]
+    written = l3.writebacks + l3.dirty
+    return [*words, f"L3: {l3.fills:,} lines filled, {written:,} written back or modified."]

@@ -1,4 +1,4 @@
-"""How the data array of an L3 bank is divided, the register that says so, and a cache model.
+"""How the data array of an L3 bank is divided, and the register that says so.
 
 The tables are those of the PRM chapter "L3 Cache and URB", in KB of one bank.  Row 2 of the
 multi-bank table without shared local memory gives 128 KB to the data cluster; other public sources
@@ -7,7 +7,6 @@ give 32 KB to it and 96 KB to the read-only clients.  This follows the PRM.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +16,6 @@ __all__ = [
     "BANK_KB",
     "LINE",
     "Allocation",
-    "Cache",
     "L3Control",
     "allocation",
     "allocations",
@@ -147,54 +145,3 @@ class L3Control:
             )
         self.row = row
         self.is_programmed = True
-
-
-class Cache:
-    """A set-associative cache with tree pseudo-LRU, as a model of one L3 bank's tagged part.
-
-    `ways` is a power of two; which line goes to which set is not documented: here the line number
-    modulo the number of sets.  Counts hits and misses by client.
-    """
-
-    def __init__(self, kb: int, ways: int = 16) -> None:
-        lines = (kb << 10) // LINE
-        if ways < 1 or ways & (ways - 1) or lines % ways:
-            raise LaunchError(f"{kb} KB of {LINE}-byte lines are not {ways} ways")
-        self.sets, self.ways = lines // ways, ways
-        self._tags: list[list[int | None]] = [[None] * ways for _ in range(self.sets)]
-        self._tree = [[False] * ways for _ in range(self.sets)]  # nodes 1 … ways-1
-        self.hits: Counter[str] = Counter()
-        self.misses: Counter[str] = Counter()
-
-    def access(self, address: int, client: str = "") -> bool:
-        """Touch the line of a byte address; whether it was there."""
-        line = address // LINE
-        index, tag = line % self.sets, line // self.sets
-        tags = self._tags[index]
-        hit = tag in tags
-        way = tags.index(tag) if hit else self._victim(index)
-        tags[way] = tag
-        self._touch(index, way)
-        (self.hits if hit else self.misses)[client] += 1
-        return hit
-
-    def invalidate(self) -> None:
-        """Forget every line; the counters stay."""
-        for tags in self._tags:
-            tags[:] = [None] * self.ways
-
-    def _victim(self, index: int) -> int:
-        tags = self._tags[index]
-        if None in tags:
-            return tags.index(None)
-        node, tree = 1, self._tree[index]
-        while node < self.ways:
-            node = 2 * node + tree[node]
-        return node - self.ways
-
-    def _touch(self, index: int, way: int) -> None:
-        """Every node on the way points to its other half."""
-        node, tree = way + self.ways, self._tree[index]
-        while node > 1:
-            tree[node // 2] = node % 2 == 0
-            node //= 2
