@@ -64,7 +64,7 @@ PRODUCT = """
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("sign", ["unsigned", "signed"])
-def test_products_of_dwords_have_64_bits(sign: str, engine: str) -> None:
+def test_a16_products_of_dwords_have_64_bits(sign: str, engine: str) -> None:
     """The compiler's macro, and a product that is read back in parts."""
     t, q = ("d", "q") if sign == "signed" else ("ud", "uq")
     value: Callable[[int], int] = (lambda x: _signed(x, 32)) if sign == "signed" else int
@@ -85,7 +85,7 @@ SUM = """
 """
 
 
-def test_sums_have_33_bits() -> None:
+def test_a14_sums_have_33_bits() -> None:
     """FFFFFFFFh + FFFFFFFFh is 1FFFFFFFEh, whose highest bit is the sign."""
     for xs, ys in _pairs():
         after = _run(SUM, {1: _dwords(xs), 2: _dwords(ys)}, "interp")
@@ -102,7 +102,7 @@ WORDS = """
 """
 
 
-def test_sixteen_words_accumulate() -> None:
+def test_a15_sixteen_words_accumulate() -> None:
     rng = np.random.default_rng(6)
     x, y = rng.integers(-(1 << 15), 1 << 15, (2, 16))
     before = {1: x.astype("<i2").tobytes(), 2: y.astype("<i2").tobytes()}
@@ -131,7 +131,7 @@ def test_carry_and_borrow() -> None:
         assert _read(after, 6) == [int(x < y) for x, y in zip(xs, ys, strict=True)]
 
 
-def test_floats_of_other_quarters_are_in_acc1() -> None:
+def test_a5_floats_of_other_quarters_are_in_acc1() -> None:
     text = """
         mov (16|M0)   acc0.0<1>:f      0.0:f
         add (8|M8)    r2.0<1>:f        r1.0<8;8,1>:f    1.0:f  {AccWrEn}
@@ -144,7 +144,7 @@ def test_floats_of_other_quarters_are_in_acc1() -> None:
     assert struct.unpack_from("<8f", after, 4 * 32) == tuple(k + 1.0 for k in range(8))
 
 
-def test_the_disable_bit_stops_implicit_updates_only() -> None:
+def test_a3_the_disable_bit_stops_implicit_updates_only() -> None:
     text = """
         mov (8|M0)    acc0.0<1>:d      7:d
 (W)     or (1|M0)     cr0.0<1>:ud      cr0.0<0;1,0>:ud  2:ud
@@ -159,7 +159,7 @@ def test_the_disable_bit_stops_implicit_updates_only() -> None:
     assert _read(after, 4) == [9] * 8
 
 
-def test_special_accumulators_have_two_bits() -> None:
+def test_a17_special_accumulators_have_two_bits() -> None:
     text = """
         mov (8|M0)    mme0.0<1>:ud     r1.0<8;8,1>:ud
         mov (8|M0)    r2.0<1>:ud       mme0.0<8;8,1>:ud
@@ -186,7 +186,7 @@ def _double(bits: int) -> float:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_division_and_root_are_correctly_rounded(engine: str) -> None:
+def test_a18_division_and_root_are_correctly_rounded(engine: str) -> None:
     """Of doubles, by the macros: no neighbour is nearer to the exact result."""
     rng = np.random.default_rng(8)
     x = rng.standard_normal(16) * 10.0 ** rng.integers(-300, 300, 16)
