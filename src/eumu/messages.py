@@ -18,6 +18,7 @@ __all__ = [
     "BlockRead",
     "BlockWrite",
     "FlushStateCaches",
+    "MotionEstimation",
     "Sample8x8",
     "SamplerMessage",
     "StateInfo",
@@ -168,6 +169,20 @@ class BlockWrite:
     pitch: int
     plane: int = 0
     field: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MotionEstimation:
+    """Arguments: surface, `registers` of payload, 8 `ud` each.  Results: `response` of 8 `ud`.
+
+    `kind` is ime (whole pixels), fbr (refinement) or sic (skip and intra check).
+    """
+
+    kind: str
+    registers: int
+    response: int
+    stream_in: bool = False
+    stream_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)

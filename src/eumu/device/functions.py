@@ -30,6 +30,7 @@ from eumu.device.surfaces import typed
 from eumu.device.surfaces.surface import Surface
 from eumu.device.surfaces.texels import missing
 from eumu.device.surfaces.texture import Texture
+from eumu.device.vme import unit as vme
 from eumu.errors import InternalError, Unsupported
 from eumu.exec.grid import StatePointers
 from eumu.exec.host import Places, Refusal, Shortcut
@@ -37,6 +38,7 @@ from eumu.messages import (
     BlockRead,
     BlockWrite,
     FlushStateCaches,
+    MotionEstimation,
     Sample8x8,
     SamplerMessage,
     StateInfo,
@@ -264,6 +266,14 @@ class SharedFunctions:
             out[row] = np.frombuffer(answer, "<u4")
         return [out]
 
+    def _motion(self, record: MotionEstimation, part: Part) -> list[Lanes]:
+        index, payloads = part.scalar(0), part.arguments[1].astype("<u4")
+        out = np.zeros((len(part.rows), 8 * record.response), np.uint32)
+        for row in np.flatnonzero(part.mask[:, 0]):
+            answer = vme.execute(record, index, payloads[row].tobytes(), self._texture)
+            out[row] = np.frombuffer(answer, "<u4")
+        return [out]
+
     # ---- states
 
     def _texture(self, index: int) -> Texture:
@@ -357,6 +367,7 @@ _ANSWERS: Final[dict[type, Callable[[SharedFunctions, Any, Part], list[Lanes]]]]
     StateInfo: SharedFunctions._state_info,
     BlockRead: SharedFunctions._block_read,
     BlockWrite: SharedFunctions._block_write,
+    MotionEstimation: SharedFunctions._motion,
     Sample8x8: SharedFunctions._sample_8x8,
 }
 

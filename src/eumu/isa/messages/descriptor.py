@@ -234,6 +234,12 @@ _SAMPLER_FIELDS: Final = (
     _BTI,
 )
 
+_ESTIMATION_TYPE: Final = FieldRow("message type", 14, 13)
+_STREAMS: Final = (
+    FieldRow("stream in", 16, 16, _FLAG),
+    FieldRow("stream out", 15, 15, _FLAG),
+)
+
 _RENDER_FIELDS: Final = (
     FieldRow("data size", 30, 30, {0: "32-bit", 1: "16-bit"}),
     FieldRow("header", 19, 19, _FLAG),
@@ -308,12 +314,22 @@ _FUNCTIONS: Final = {
         {0: _Kind("dereference resource"), 1: _Kind("spawn thread")},
         _SPAWNER_FIELDS,
     ),
-    8: _Function("video motion estimation"),
+    8: _Function(
+        "video motion estimation",
+        _ESTIMATION_TYPE,
+        {0: _Kind("distortion mesh"), 2: _Kind("integer search", _STREAMS)},
+        (_HEADER, _BTI),
+    ),
     9: _Function("constant cache data port", _TYPE, _CONSTANT_CACHE, (_HEADER, _BTI)),
     10: _Function("data cache data port 0", _TYPE, _DATA_CACHE_0),
     11: _Function("pixel interpolator"),
     12: _Function("data cache data port 1", _TYPE, _DATA_CACHE_1),
-    13: _Function("check and refinement engine"),
+    13: _Function(
+        "check and refinement engine",
+        _ESTIMATION_TYPE,
+        {1: _Kind("skip and intra check"), 3: _Kind("fractional and bidirectional refinement")},
+        (_HEADER, _BTI),
+    ),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from eumu.isa.kinds import Meaning
-from eumu.isa.messages import dataport, gateway, pixels, textures, urb
+from eumu.isa.messages import dataport, gateway, motion, pixels, textures, urb
 from eumu.isa.messages.request import Request
 
 Route = Callable[[Meaning, Request], None]
@@ -57,12 +57,12 @@ ROUTES: Final[dict[tuple[int, int], Route]] = {
     (_URB, 8): urb.read,
     (_RENDER, 12): pixels.target_write,
     (_RENDER, 13): pixels.target_read,
+    **dict.fromkeys(motion.MESSAGES, motion.estimate),
 }
 
 _REASONS: Final = {
-    8: "motion estimation is not modelled",
+    8: "no public description says where the points of the mesh are",
     11: "there is no pixel to interpolate",
-    13: "motion estimation is not modelled",
 }
 
 

@@ -1,0 +1,1 @@
+"""Video motion estimation: the check and refinement engine and the search of whole pixels."""
