@@ -83,6 +83,25 @@ def fences(case: Case) -> Setup:
     return Setup(args, (Output(1, want),))
 
 
+# ---- surfaces
+
+
+def bindless_dwords(case: Case) -> Setup:
+    y = integers_of(case, np.int32)
+    want = np.zeros_like(y)
+    want[:100] = y[:100][::-1] * np.int32(3)
+    args = (Buffer(np.zeros_like(y)), Buffer(y), Value(np.int32(100)))
+    return Setup(args, (Output(0, want),))
+
+
+def bindless_bytes(case: Case) -> Setup:
+    y = case.rng().integers(0, 256, 4 * case.n).astype(np.uint8)
+    sums = y + np.tile(np.arange(1, 5, dtype=np.uint8), case.n)
+    want = np.concatenate([sums, y[7:8]])
+    args = (Buffer(np.zeros_like(want)), Buffer(y), Value(np.int32(len(y))))
+    return Setup(args, (Output(0, want),))
+
+
 # ---- matrices
 
 
@@ -375,6 +394,8 @@ CASES = (
     Case("integers", "of_long", (64,), (32,), functions(np.int64, of_long())),
     Case("integers", "of_bytes", (32,), (32,), of_bytes),
     Case("fences", "fences", (64,), (64,), fences),
+    Case("bindless_buffers", "bindless_dwords", (128,), (64,), bindless_dwords),
+    Case("bindless_buffers", "bindless_bytes", (64,), (32,), bindless_bytes),
     Case("required_sizes", "sub_group_of_16", (64,), (32,), sub_group_of_16),
     Case("required_sizes", "group_of_16x16", (32, 32), (16, 16), group_of_16x16),
     Case("spill", "spill", (32,), (16,), spill),

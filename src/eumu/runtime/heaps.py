@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from eumu.addresses import SCRATCH_STATE, SURFACE_STATE_BASE, URB_SURFACE
 from eumu.device.functions import StateCaches
 from eumu.device.state.sampler import BindingTableState, BorderColor, SamplerState
 from eumu.device.state.surface import SurfaceState, SurfaceType
@@ -73,6 +74,15 @@ class Heap:
                 return Slot(self, start, size)
         raise OutOfMemory(f"{self.array.name}: no room for {size} bytes of state")
 
+    def skip(self, offset: int) -> None:
+        """Never give the unit at an offset."""
+        self._free = [
+            piece
+            for start, end in self._free
+            for piece in ((start, min(end, offset)), (max(start, offset + _UNIT), end))
+            if piece[0] < piece[1]
+        ]
+
     def give(self, offset: int, size: int) -> None:
         """Take a piece back."""
         pieces = sorted([*self._free, (offset, offset + size)])
@@ -94,6 +104,8 @@ class StateHeaps:
         dynamic = _allocate(device, "the dynamic state heap")
         self.tables = Heap(surfaces, 0, _TABLES, self.caches)
         self.surfaces = Heap(surfaces, _TABLES, _HEAP_BYTES, self.caches)
+        for index in (SCRATCH_STATE, URB_SURFACE):
+            self.surfaces.skip(index - SURFACE_STATE_BASE)
         self.dynamic = Heap(dynamic, 0, _HEAP_BYTES, self.caches)
 
     def pointers(self, binding_table: int, sampler_table: int, owner: object) -> StatePointers:
@@ -117,6 +129,7 @@ class Tables:
     `surfaces` are slots of surface states by binding-table index, `samplers` states and border
     colours by their index, `media` states of the media sampler by the number of their argument.
     `sampler_numbers` are the indices that these get: the first that do not overlap others.
+    `bindless` are states that arguments, by their number, name by a handle.
     """
 
     def __init__(
@@ -126,7 +139,9 @@ class Tables:
         samplers: dict[int, tuple[SamplerState, BorderColor]],
         keep: Sequence[object] = (),
         media: Mapping[int, MediaSampler] = MappingProxyType({}),
+        bindless: Mapping[int, Slot] = MappingProxyType({}),
     ) -> None:
+        self.bindless = bindless
         self._keep = [*surfaces.values(), *keep]
         entries = max(surfaces, default=0) + 1
         self._bindings = heaps.tables.take(4 * entries)
@@ -192,7 +207,8 @@ def buffer_size(state: SurfaceState) -> int:
 
 
 def needs_tables(info: KernelInfo) -> bool:
-    """Whether a kernel uses images or samplers, or surfaces that may be read as images."""
+    """Whether a kernel uses images, samplers, or surfaces that need a state."""
     spaces = {slot.addrspace for slot in info.payload_arguments}
     surfaces = any(slot.arg_type == "binding_table_entry" for slot in info.payload_arguments)
-    return bool(spaces & {"image", "sampler"} or info.inline_samplers or surfaces)
+    bindless = any(slot.addrmode == "bindless" for slot in info.payload_arguments)
+    return bool(spaces & {"image", "sampler"} or info.inline_samplers or surfaces or bindless)

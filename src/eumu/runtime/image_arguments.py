@@ -77,9 +77,7 @@ def image_tables(device: Device, info: KernelInfo, values: Sequence[Any]) -> Tab
         if isinstance(value, Image):
             surfaces[row.bti_value] = value.slot
         elif isinstance(value, Array):
-            slot = heaps.surfaces.take(SurfaceState.size())
-            slot.write(buffer_state(value.address, value.nbytes).encode())
-            surfaces[row.bti_value] = slot
+            surfaces[row.bti_value] = _buffer(device, value)
     samplers: dict[int, tuple[SamplerState, BorderColor]] = {}
     media: dict[int, MediaSampler] = {}
     for inline in info.inline_samplers:
@@ -93,7 +91,19 @@ def image_tables(device: Device, info: KernelInfo, values: Sequence[Any]) -> Tab
             elif isinstance(sampler, MediaSampler):
                 media[argument.sampler_index] = sampler
     images = [v for v in values if isinstance(v, Image)]
-    return Tables(heaps, surfaces, samplers, images, media)
+    bindless = {
+        argument.arg_index: _buffer(device, values[argument.arg_index])
+        for argument in info.payload_arguments
+        if argument.addrmode == "bindless" and isinstance(values[argument.arg_index], Array)
+    }
+    return Tables(heaps, surfaces, samplers, images, media, bindless)
+
+
+def _buffer(device: Device, array: Array) -> Slot:
+    """The state of an array as a surface."""
+    slot = device.heaps.surfaces.take(SurfaceState.size())
+    slot.write(buffer_state(array.address, array.nbytes).encode())
+    return slot
 
 
 _INLINE_MODES: Final = {

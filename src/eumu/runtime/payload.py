@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from eumu.addresses import SCRATCH_STATE
+from eumu.addresses import BINDLESS_SHIFT, SCRATCH_STATE, SURFACE_STATE_BASE
 from eumu.errors import LaunchError, Unsupported
 from eumu.exec.grid import BufferSurface, Payload
 from eumu.platforms import Platform
 from eumu.runtime.array import Array, Local
-from eumu.runtime.heaps import Tables
+from eumu.runtime.heaps import Slot, Tables
 from eumu.runtime.image_arguments import IMAGE_FACTS, check_image_argument, image_fact
 from eumu.runtime.images import Image
 from eumu.runtime.ndrange import Range
@@ -87,8 +87,7 @@ def bind(
     The caller has seen to it that there are as many arguments as parameters and that arrays
     belong to the right device.
     """
-    numbers = {} if tables is None else tables.sampler_numbers
-    binder = _Binder(info, parameters, args, range, addresses, numbers)
+    binder = _Binder(info, parameters, args, range, addresses, platform, tables)
     binder.fill()
     if binder.slm_bytes > platform.max_slm_bytes:
         raise LaunchError(
@@ -121,6 +120,7 @@ def payload_bytes(info: KernelInfo, platform: Platform) -> int:
 
 
 _UNUSED: Final = "unused"
+_BUFFERS: Final = ("global", "constant")  # address spaces
 
 
 def no_local_ids(size: int) -> PerThreadPayloadArgument:
@@ -156,7 +156,8 @@ class _Binder:
     args: Sequence[Any]
     range: Range
     addresses: Addresses
-    samplers: Mapping[int, int]  # indices of media samplers by the number of their argument
+    platform: Platform
+    tables: Tables | None
     cross_thread: bytearray = field(default_factory=bytearray)
     slm_bytes: int = 0
     _values: dict[int, bytes] = field(default_factory=dict)
@@ -219,7 +220,8 @@ class _Binder:
     def _pointer(self, slot: PayloadArgument) -> bytes:
         match slot.addrmode:
             case "stateful" if slot.addrspace == "sampler":
-                number = self.samplers.get(slot.sampler_index, slot.sampler_index)
+                numbers = {} if self.tables is None else self.tables.sampler_numbers
+                number = numbers.get(slot.sampler_index, slot.sampler_index)
                 return struct.pack("<Q", number)  # of a variable in plain vISA text
             case "stateful":
                 return b""
@@ -228,11 +230,21 @@ class _Binder:
             case "slm":
                 return self._slm(slot)
             case "bindless" if slot.addrspace == "image":
-                return struct.pack("<Q", self.args[slot.arg_index].slot.offset)
+                return self._handle(self.args[slot.arg_index].slot.offset)
+            case "bindless" if slot.addrspace in _BUFFERS and not self.platform.has_lsc:
+                state = self._bindless().get(slot.arg_index)
+                return bytes(8) if state is None else self._handle(state.offset)
         raise Unsupported(
             f"kernel {self.info.name}: argument {slot.arg_index} is passed as"
             f" a {slot.addrmode} {slot.addrspace} pointer"
         )
+
+    def _bindless(self) -> Mapping[int, Slot]:
+        return {} if self.tables is None else self.tables.bindless
+
+    def _handle(self, offset: int) -> bytes:
+        """What names a state in the bindless heap."""
+        return struct.pack("<Q", offset << (0 if self.platform.has_lsc else BINDLESS_SHIFT))
 
     def _slm(self, slot: PayloadArgument) -> bytes:
         """The offset of the next piece of local memory.
@@ -264,6 +276,9 @@ class _Binder:
             if 0 <= row.arg_index < len(self.args) and self._address(row.arg_index):
                 where, size = self._address(row.arg_index), self._size(row.arg_index)
                 table[row.bti_value] = BufferSurface(where, size, strict)
+        for index, state in self._bindless().items():
+            surface = BufferSurface(self._address(index), self._size(index), strict)
+            table[SURFACE_STATE_BASE + state.offset] = surface
         return table
 
 

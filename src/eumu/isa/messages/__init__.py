@@ -8,7 +8,7 @@ from eumu.isa.messages.composed import Composed, compose
 from eumu.isa.messages.descriptor import Message, describe
 from eumu.isa.messages.known import known_bits
 from eumu.isa.messages.request import Payload, Request, known_dword
-from eumu.isa.messages.resolve import resolve
+from eumu.isa.messages.resolve import bindless_surface, resolve
 from eumu.isa.messages.route import send
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Message",
     "Payload",
     "Request",
+    "bindless_surface",
     "compose",
     "describe",
     "known_bits",

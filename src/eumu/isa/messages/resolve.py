@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from eumu.addresses import BTI_BINDLESS, SURFACE_STATE_BASE
+from eumu.addresses import BINDLESS_SHIFT, BTI_BINDLESS, SURFACE_STATE_BASE
 from eumu.ir import Value
 from eumu.isa.kinds import Meaning
 from eumu.isa.messages.descriptor import describe
@@ -55,14 +55,15 @@ def resolve(b: Meaning, ex_desc: Value | int, desc: Value | int) -> Descriptors 
 
 def bindless_surface(b: Meaning, ex_desc: Value) -> Value:
     """The surface whose state is where bits 31:12 of a dword say."""
-    offset = b.shr(b.and_(b.convert(ex_desc, UD), b.const(UD, _STATE)), b.const(UD, 6))
+    state = b.and_(b.convert(ex_desc, UD), b.const(UD, _STATE))
+    offset = b.shr(state, b.const(UD, BINDLESS_SHIFT))
     return b.add(offset, b.const(UD, SURFACE_STATE_BASE))
 
 
 def _constant_state(b: Meaning, ex_desc: int, desc: int) -> Value | None:
     if desc & _INDEX != BTI_BINDLESS or not _has_surface(ex_desc, desc):
         return None
-    return b.const(UD, SURFACE_STATE_BASE + ((ex_desc & _STATE) >> 6))
+    return b.const(UD, SURFACE_STATE_BASE + ((ex_desc & _STATE) >> BINDLESS_SHIFT))
 
 
 def _has_surface(ex_desc: int, desc: int) -> bool:

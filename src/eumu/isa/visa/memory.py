@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eumu.addresses import SLM_POINTER_BIT
+from eumu.addresses import SLM_POINTER_BIT, SURFACE_STATE_BASE
 from eumu.errors import Unsupported
 from eumu.ir import Region, Space, Value
 from eumu.isa.kinds import Meaning, Rows
@@ -48,12 +48,24 @@ def surface_target(b: Meaning, surface: SurfaceVariable) -> Target:
     """Where accesses through a surface variable go: `%slm`, `%scratch`, or what `movs` put in."""
     if surface.predefined is None or surface.name == "%bss":
         root, _ = b.root(surface)
-        return Target(Space.SURFACE, b.read(root, Region.scalar(0), UD, 1))
+        index = b.read(root, Region.scalar(0), UD, 1)
+        if surface.name == "%bss" and not b.platform.has_lsc:
+            index = bindless_state(b, index)
+        return Target(Space.SURFACE, index)
     if surface.name == "%slm":
         return SLM
     if surface.name == "%scratch":
         return Target(Space.SCRATCH)
     raise Unsupported(f"the predefined surface {surface.name}")
+
+
+def bindless_state(b: Meaning, handle: Value) -> Value:
+    """The surface that a handle in `%bss` names; with LSC it is the offset of the state."""
+    if b.platform.has_lsc:
+        return b.add(handle, b.const(UD, SURFACE_STATE_BASE))
+    from eumu.isa.messages import bindless_surface  # not needed to read and print programs
+
+    return bindless_surface(b, handle)
 
 
 @dataclass(frozen=True, slots=True)

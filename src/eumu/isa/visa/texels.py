@@ -12,7 +12,7 @@ from eumu.isa.kinds.lsc import SCALAR
 from eumu.isa.kinds.lsc_typed import SurfaceModel, TypedAddress
 from eumu.isa.kinds.operands import General, Immediate
 from eumu.isa.kinds.raw import RawKind
-from eumu.isa.visa.memory import Atomic
+from eumu.isa.visa.memory import Atomic, bindless_state
 from eumu.messages import BlockRead, BlockWrite, TypedAtomic, TypedRead, TypedStatus, TypedWrite
 from eumu.types import BOOL, UB, UD, UW
 
@@ -27,7 +27,7 @@ def surface_index(b: Meaning, surface: Surface) -> Value:
         raise Unsupported(f"images through the predefined surface {surface.name}")
     root, _ = b.root(surface)
     index = b.read(root, Region.scalar(0), UD, 1)
-    return _bindless(b, index) if surface.name == "%bss" else index
+    return bindless_state(b, index) if surface.name == "%bss" else index
 
 
 def model_index(b: Meaning, model: str, surface: General | Immediate | None) -> Value:
@@ -35,11 +35,7 @@ def model_index(b: Meaning, model: str, surface: General | Immediate | None) -> 
     if model not in ("bti", "ss", "bss") or surface is None:
         raise Unsupported(f"images at {model} addresses")
     index = b.convert(SCALAR.bind(surface, b), UD)
-    return index if model == "bti" else _bindless(b, index)
-
-
-def _bindless(b: Meaning, offset: Value) -> Value:
-    return b.add(offset, b.const(UD, SURFACE_STATE_BASE))
+    return index if model == "bti" else b.add(index, b.const(UD, SURFACE_STATE_BASE))
 
 
 def typed_address(b: Meaning, address: TypedAddress) -> tuple[Value, Coordinates]:
