@@ -75,7 +75,7 @@ _SOURCE_FORMS = {
 _SCALAR_FORMS = {**_SOURCE_FORMS, "r": ("one at an address", "r[A0(0),0]<0;1,0>:d")}
 _DESTINATION_FORMS = {"r": ("those at an address", "r[A0(0),0]<1>:d"), **_OTHER_FORMS}
 
-_STRIDES = {"v": (0, 1, 2, 4, 8, 16, 32), "w": (1, 2, 4, 8, 16), "h": (0, 1, 2, 4)}
+_STRIDES = {"v": (0, 1, 2, 4, 8, 16, 32), "w": (1, 2, 4, 8, 16, 32), "h": (0, 1, 2, 4)}
 _WHAT = {"v": "vertical stride", "w": "width", "h": "horizontal stride"}
 
 
