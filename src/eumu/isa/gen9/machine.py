@@ -5,7 +5,7 @@ Channels wait at the blocks that branches send them to; see :mod:`eumu.lower_nat
 
 from __future__ import annotations
 
-from eumu.ir import Region, Value
+from eumu.ir import Value
 from eumu.isa.gen9.jumps import Jumps
 from eumu.isa.gen9.operands import Source, Target
 from eumu.isa.kinds import Place
@@ -56,10 +56,7 @@ class Machine(Jumps):
             self.note_callee(target, base)
         callers = self.and_(self.channel_mask, self.lanes())
         words = (self.const(UD, self.next_offset), self.mask_bits(callers))
-        if link.root is not None:
-            pair = Region.packed(link.offset, 4)
-            self.check_inside(link.root, pair.offsets(2), 4)
-            self.write_root(link.root, pair, self.concat(words), self.const(BOOL, 1, 2))
+        self.put(link, self.concat(words), self.const(BOOL, 1, 2))
         if isinstance(target, Target):
             self.call_near(target)
         else:

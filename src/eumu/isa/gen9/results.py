@@ -9,6 +9,7 @@ from eumu.ir import Region, Root, RootKind, Value
 from eumu.isa.gen9.operands import (
     Condition,
     Destination,
+    Execution,
     Options,
     Pointer,
     Register,
@@ -50,6 +51,14 @@ class Results(Sources):
             return self._architecture(operand, place, stride)
         byte = place.number * GRF_BYTES + place.byte
         return self._bytes(self.file, byte, operand, stride)
+
+    def link(self, operand: Destination) -> Place:
+        """Two dwords that a call writes, whatever its execution size is."""
+        given = self.execution
+        self.execute(Execution(2, nomask=True))
+        place = self.destination(operand)
+        self.execute(given)
+        return Place(UD, place.root, place.offset, UD.size, False, place.address)
 
     def _bytes(self, root: Root, byte: int, operand: Destination, stride: int) -> Place:
         offsets = Region.strided(byte, stride).offsets(self.width)

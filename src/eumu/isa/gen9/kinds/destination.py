@@ -160,6 +160,9 @@ class LinkKind(DestinationKind):
             place = subregister(cursor, place, element, type, start)
         return Destination(place, hstride, type)
 
+    def bind(self, operand: Destination, builder: Machine) -> Place:
+        return builder.link(operand)
+
 
 def sixteenths(offset: int) -> int:
     """An address offset in units of 16 bytes."""
