@@ -366,7 +366,7 @@ def test_h14_dwords_0_and_1_are_ignored() -> None:
     assert Header.decode(b"\xff" * 8 + bytes(24)) == Header()
 
 
-def test_h15_a_header_is_needed_while_threads_can_be_preempted(bench: Bench) -> None:
+def test_h15_p4_a_header_is_needed_while_threads_can_be_preempted(bench: Bench) -> None:
     with pytest.raises(Refusal, match="needs a header while pre-emption is enabled"):
         bench.send(preemptible=True)
     assert first(bench.send(header=bench.header(), preemptible=True)) == TEXEL

@@ -184,6 +184,6 @@ def test_g1_g2_other_dwords_are_ignored(dword: int) -> None:
     assert _sum(text, "interp") == THREADS * THREADS
 
 
-def test_other_functions_of_the_gateway_say_what_they_are() -> None:
+def test_g7_other_functions_of_the_gateway_say_what_they_are() -> None:
     with pytest.raises(Unsupported, match="message gateway: forward"):
         _sum("(W) send (1|M0) null r20 0x3 0x02000002", "interp")

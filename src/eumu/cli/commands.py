@@ -13,14 +13,21 @@ __all__ = ["command"]
 
 
 def command(options: argparse.Namespace) -> int:
-    """Print a batch up to its end; what is no command fails with its place."""
-    from eumu.device.commands import CommandError, words
+    """Print a batch up to its end; what is no command fails with its place.
 
-    data = Path(options.file).read_bytes()
+    Orders that the rules warn of are printed behind it.
+    """
+    from eumu.device.commands import CommandError, packets, words
+    from eumu.device.commands.rules import check
+
+    data = Path(options.file).read_bytes()[whole("--offset", options.offset) :]
     base = whole("--base", options.base)
     try:
-        for line in words(data[whole("--offset", options.offset) :], base):
+        for line in words(data, base):
             print(line)
+        sys.stdout.flush()
+        for found in check(packets(data, base)):
+            print(f"{options.file}: {found.severity.value}: {found.message}", file=sys.stderr)
     except CommandError as error:
         sys.stdout.flush()
         print(f"{options.file}: error: {error}", file=sys.stderr)

@@ -66,6 +66,7 @@ class Kernel:
         memory_needs: MemoryNeeds = _nothing,
         translate_native: Callable[[Platform], Function] | None = None,
         by_threads: bool = False,
+        native_code: bytes = b"",
     ) -> None:
         self.program = program
         self.info = info
@@ -73,6 +74,7 @@ class Kernel:
         self._translators = {"visa": translate, "native": translate_native}
         self._memory_needs = memory_needs
         self._by_threads = by_threads
+        self._native_code = native_code
         self._with_urb: dict[int, bool] = {}  # functions that this kernel keeps, by identity
         self._functions: dict[tuple[str, str], Function] = {}  # by platform and level
         self._checks: dict[tuple[str, str], Function] = {}
@@ -189,13 +191,16 @@ class Kernel:
     ) -> Submission:
         """Write a launch into device memory as command bytes and do not run it (Gen9 only).
 
-        Arguments are those of `launch`; the submission keeps them.
+        Arguments are those of `launch`; the submission keeps them.  With `level` "native" the
+        machine code of kernels that call nothing lies at the Kernel Start Pointer, so that the
+        bytes in memory are all that a `CommandQueue` needs.
         """
         with ExitStack() as stack:
             sizes = global_size, local_size, global_offset
             grid, _ = self._ready(device, args, sizes, None, 0, level, stack)
             stack.callback(_done_with, args)
-            submission = Submission.of(device, grid)
+            code = self._native_code if level == "native" else b""
+            submission = Submission.of(device, grid, code)
             submission.keep(stack.pop_all())
             return submission
         raise AssertionError

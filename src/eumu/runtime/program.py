@@ -182,7 +182,14 @@ def _from_elf(data: bytes, name: str, target: Platform | None) -> Program:
         translate = _translator(name, kernel, functions)
         info = _with_thread_data(kernel.info, program.platform)
         native = _native_translator(elf, kernel, info)
-        program.add(Kernel(program, info, parameters(info), translate, translate_native=native))
+        alone = b"" if functions or kernel.relocations else kernel.text
+        program.add(
+            Kernel(
+                *(program, info, parameters(info), translate),
+                translate_native=native,
+                native_code=alone,
+            )
+        )
     return program
 
 

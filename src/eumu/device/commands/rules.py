@@ -6,6 +6,7 @@ rule's code and the place in the batch.  Errors stop the batch, warnings are col
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,7 +16,7 @@ from eumu.device.commands.batch import Placed
 from eumu.device.commands.packet import Command
 from eumu.errors import Diagnostic, Severity
 
-__all__ = ["RULES", "Rule", "Watch"]
+__all__ = ["RULES", "Rule", "Watch", "check"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +142,20 @@ class Watch:
         rule = RULES[code]
         message = f"{placed.title} at {placed.at:#x}: {rule.text}"
         self.found.append(Diagnostic(code, message, None, rule.severity, spec=rule.page))
+
+
+# What threads are taken to be while nobody knows their descriptors: they read the CURBE.
+_ASSUMED: Final = gpgpu.InterfaceDescriptorData(constant_urb_entry_read_length=1)
+
+
+def check(batch: Iterable[Placed]) -> list[Diagnostic]:
+    """What the rules say of commands in a row, with nothing known of what they point to."""
+    watch, arbitration = Watch(), True
+    for placed in batch:
+        command = placed.packet.command
+        watch.before(placed, arbitration=arbitration)
+        if isinstance(command, mi.MiArbOnOff):
+            arbitration = command.arbitration_enable
+        elif isinstance(command, _THREADS):
+            watch.threads(placed, _ASSUMED, pooled=False)
+    return watch.found
