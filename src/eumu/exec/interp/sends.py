@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eumu.errors import Fault, Unsupported
 from eumu.exec.interp.memory import Memory
@@ -92,15 +93,13 @@ class Sends:
         roots[_MASK][threads] = mask
         for name, x in zip(self.names, registers, strict=True):
             roots[name][threads, : self.sizes[name]] = np.ascontiguousarray(x).view(np.uint8)
-        pairs = ex_desc[:, 0].astype(np.uint64) << np.uint64(32) | desc[:, 0]
-        _, first = np.unique(pairs, return_index=True)
-        for row in sorted(first):
-            own = threads[pairs == pairs[row]]
+        for row, own in _together(threads, ex_desc[:, 0], desc[:, 0]):
             message = self._message(int(ex_desc[row, 0]), int(desc[row, 0]), int(own[0]))
             message.run(Run(0, own, len(own), ALL))
-        if not self.form.answer:
+        size = self.sizes.get(_ANSWER)
+        if size is None:
             return None
-        return np.ascontiguousarray(roots[_ANSWER][threads, : self.form.answer]).view(np.uint32)
+        return np.ascontiguousarray(roots[_ANSWER][threads, :size]).view(np.uint32)
 
     def _message(self, ex_desc: int, desc: int, thread: int) -> _Message:
         """What a pair of descriptors asks for; a fault of the thread if that is nothing."""
@@ -125,6 +124,19 @@ class Sends:
 
     def _lanes(self, thread: int) -> tuple[int, ...]:
         return self.site.lane_numbers(self.op, np.flatnonzero(self.state.roots[_MASK][thread]))
+
+
+def _together(
+    threads: NDArray[np.intp], ex_desc: Lanes, desc: Lanes
+) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Threads with the same descriptors, and the row of their first."""
+    if len(threads) == 1:
+        yield 0, threads
+        return
+    pairs = ex_desc.astype(np.uint64) << np.uint64(32) | desc
+    _, first = np.unique(pairs, return_index=True)
+    for row in sorted(map(int, first)):
+        yield row, threads[pairs == pairs[row]]
 
 
 def send(op: Op, site: Site, make: Maker) -> Step:

@@ -19,7 +19,11 @@ from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.spec import Fidelity, Kind, Names
 from eumu.isa.visa.registry import opcode
 
-SENDS = Fidelity("exact", "data ports, scratch space, LSC, fences, barriers; others say which")
+SENDS = Fidelity(
+    "exact",
+    "data ports, scratch space, LSC, fences, images by any descriptor, barriers by constants;"
+    " others say which",
+)
 
 
 class ByteKind(NumberKind):
