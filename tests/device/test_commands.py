@@ -56,6 +56,7 @@ def test_a_batch_of_all() -> None:
         (gpgpu.MediaPoolState(), 0x70050004),
         (gpgpu.GpgpuWalker(), 0x7105000D),
         (render.GpgpuCsrBaseAddress(), 0x61040001),
+        (render.ChromaKey(), 0x79040002),
         (mi.MiStoreDataImm(), 0x10000002),
         (mi.MiSemaphoreWait(), 0x0E008002),
         (mi.MiBatchBufferStart(), 0x18800001),

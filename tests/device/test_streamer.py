@@ -106,6 +106,17 @@ def test_c1_a_walker_gets_its_threads() -> None:
     assert machine.codes == []
 
 
+def test_chroma_keys_are_a_table_of_the_context() -> None:
+    machine = Machine()
+    first = render.ChromaKey(
+        chromakey_table_index=1, chromakey_low_value=0x10, chromakey_high_value=0xFFFFFFFF
+    )
+    last = render.ChromaKey(chromakey_table_index=3, chromakey_low_value=7, chromakey_high_value=9)
+    assert machine.run(first, *PROLOGUE, last, WALKER, FLUSH) is Stop.END
+    (job,) = machine.jobs
+    assert job.bases.chroma_keys == ((0, 0), (0x10, 0xFFFFFFFF), (0, 0), (7, 9))
+
+
 def test_c1_masks_of_two_dimensions() -> None:
     machine = Machine([IDD, IDD])
     four = gpgpu.InterfaceDescriptorData(number_of_threads_in_gpgpu_thread_group=4)

@@ -194,6 +194,7 @@ class SharedFunctions:
             border,
             part.mask,
             dict(zip(names, given, strict=True)),
+            self._state.chroma_keys[sampler.chromakey_index],
         )
         found = unit.execute(request)
         if len(found) != record.results:

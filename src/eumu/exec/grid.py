@@ -44,7 +44,8 @@ class StatePointers:
     """Where a launch finds the states of surfaces and samplers: base addresses and offsets.
 
     The binding table is at `surface_state_base + binding_table`, the table of samplers at
-    `dynamic_state_base + sampler_table`.  `owner` keeps the tables alive.
+    `dynamic_state_base + sampler_table`.  `chroma_keys` are low and high values of colours.
+    `owner` keeps the tables alive.
     """
 
     surface_state_base: int
@@ -52,6 +53,7 @@ class StatePointers:
     bindless_surface_state_base: int
     binding_table: int = 0
     sampler_table: int = 0
+    chroma_keys: tuple[tuple[int, int], ...] = ((0, 0),) * 4
     owner: object = field(default=None, compare=False, repr=False)
 
 

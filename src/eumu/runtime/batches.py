@@ -331,6 +331,7 @@ def _pointers(job: WalkerJob | MediaJob) -> StatePointers:
         job.bases.bindless,
         job.descriptor.binding_table_pointer,
         job.descriptor.sampler_state_pointer,
+        job.bases.chroma_keys,
     )
 
 

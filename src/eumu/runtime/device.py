@@ -325,6 +325,14 @@ class Device:
         """
         return make_media_sampler(**what)
 
+    def chroma_key(self, index: int, low: int, high: int) -> None:
+        """The colours of chroma key 0 to 3 from now on: 0xAARRGGBB (or Cr, Y, Cb), inclusive."""
+        if not 0 <= index < 4 or not 0 <= min(low, high) <= max(low, high) < 1 << 32:
+            raise ArgumentError(f"chroma key {index} from {low:#x} to {high:#x}")
+        keys = list(self.heaps.chroma_keys)
+        keys[index] = low, high
+        self.heaps.chroma_keys = tuple(keys)
+
     def invalidate_states(self) -> None:
         """Make the sampler forget cached states: for whoever changes their bytes in memory."""
         if "heaps" in self.__dict__:

@@ -106,6 +106,7 @@ class StateHeaps:
         self.surfaces = Heap(surfaces, _TABLES, _HEAP_BYTES, self.caches)
         for index in (SCRATCH_STATE, URB_SURFACE):
             self.surfaces.skip(index - SURFACE_STATE_BASE)
+        self.chroma_keys: tuple[tuple[int, int], ...] = ((0, 0),) * 4
         self.dynamic = Heap(dynamic, 0, _HEAP_BYTES, self.caches)
 
     def pointers(self, binding_table: int, sampler_table: int, owner: object) -> StatePointers:
@@ -115,6 +116,7 @@ class StateHeaps:
             bindless_surface_state_base=self.surfaces.base,
             binding_table=binding_table,
             sampler_table=sampler_table,
+            chroma_keys=self.chroma_keys,
             owner=owner,
         )
 

@@ -13,6 +13,7 @@ from eumu.device.state.sampler import (
     AnisotropyRatio,
     BorderColor,
     Filter,
+    KeyMode,
     MipFilter,
     PrefilterOp,
     Reduction,
@@ -53,6 +54,7 @@ _COMPARES: Final = {
     "greater_equal": PrefilterOp.GREATER,
     "always": PrefilterOp.NEVER,
 }
+_KEYS: Final = {"kill": KeyMode.KILL_ON_ANY_MATCH, "replace": KeyMode.REPLACE_BLACK}
 _REDUCTIONS: Final = {"minimum": Reduction.MINIMUM, "maximum": Reduction.MAXIMUM}
 
 
@@ -82,6 +84,8 @@ def make_sampler(
     compare: str | None = None,
     anisotropy: int = 2,
     reduction: str | None = None,
+    chroma_key: int | None = None,
+    chroma_mode: str = "replace",
 ) -> Sampler:
     """:meth:`Device.sampler`."""
     modes = _word("address", address, ADDRESSES)
@@ -102,6 +106,9 @@ def make_sampler(
         reduction_type=_word("reduction", reduction, _REDUCTIONS)
         if reduction
         else Reduction.STD_FILTER,
+        chromakey_enable=chroma_key is not None,
+        chromakey_index=chroma_key or 0,
+        chromakey_mode=_word("chroma_mode", chroma_mode, _KEYS),
         maximum_anisotropy=AnisotropyRatio(anisotropy // 2 - 1),
         non_normalized_coordinate_enable=not normalized,
         tcx_address_control_mode=modes,

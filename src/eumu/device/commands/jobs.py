@@ -14,7 +14,7 @@ Dim3 = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Bases:
-    """STATE_BASE_ADDRESS as it stands: byte addresses."""
+    """STATE_BASE_ADDRESS as it stands, byte addresses; and the table of 3DSTATE_CHROMA_KEY."""
 
     general: int = 0
     surface: int = 0
@@ -22,6 +22,7 @@ class Bases:
     indirect: int = 0
     instruction: int = 0
     bindless: int = 0
+    chroma_keys: tuple[tuple[int, int], ...] = ((0, 0),) * 4
 
 
 @dataclass(frozen=True, slots=True)

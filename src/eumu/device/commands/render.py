@@ -11,6 +11,7 @@ from eumu.device.state.fields import bits
 
 __all__ = [
     "AddressType",
+    "ChromaKey",
     "GpgpuCsrBaseAddress",
     "LriPostSyncOperation",
     "PipeControl",
@@ -76,6 +77,20 @@ class PipelineSelect(Command):
     force_media_awake: Annotated[bool, bits(0, 5)] = False
     media_sampler_dop_clock_gate_enable: Annotated[bool, bits(0, 4)] = False
     pipeline_selection: Annotated[PipelineSelection, bits(0, 1, 0)] = PipelineSelection.PIPELINE_3D
+
+
+@dataclass(frozen=True, slots=True)
+class ChromaKey(Command):
+    """A range of colours for samplers with this ChromaKey Index."""
+
+    TITLE = "3DSTATE_CHROMA_KEY"
+    DWORDS = 4
+    CODE = 0x79040000
+    LENGTH = 8
+
+    chromakey_table_index: Annotated[int, bits(1, 31, 30)] = 0
+    chromakey_low_value: Annotated[int, bits(2, 31, 0)] = 0
+    chromakey_high_value: Annotated[int, bits(3, 31, 0)] = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,6 +196,8 @@ class Streamer:
         match command:
             case render.StateBaseAddress():
                 context.bases = _rebase(context.bases, command)
+            case render.ChromaKey():
+                context.bases = _with_key(context.bases, command)
             case render.PipelineSelect():
                 if command.mask_bits & 3:
                     context.pipeline = int(command.pipeline_selection)
@@ -249,6 +251,13 @@ class Streamer:
             )
         source = self.context.bases.dynamic + at
         return self.bus.read(source, size, "MEDIA_INTERFACE_DESCRIPTOR_LOAD")
+
+
+def _with_key(bases: Bases, command: render.ChromaKey) -> Bases:
+    keys = list(bases.chroma_keys)
+    value = command.chromakey_low_value, command.chromakey_high_value
+    keys[command.chromakey_table_index] = value
+    return replace(bases, chroma_keys=tuple(keys))
 
 
 def _rebase(bases: Bases, command: render.StateBaseAddress) -> Bases:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from eumu.device.sampler import cube
 from eumu.device.sampler.addressing import Taps, taps
 from eumu.device.sampler.detail import Detail
+from eumu.device.sampler.keys import Key
 from eumu.device.state.sampler import (
     AddressMode,
     CubeControl,
@@ -64,10 +65,15 @@ class Points:
 
 
 class Filtering:
-    """One surface seen through one sampler; `border` [4] has the type of its texels."""
+    """One surface seen through one sampler; `border` [4] has the type of its texels.
 
-    def __init__(self, texture: Texture, sampler: SamplerState, border: Lanes) -> None:
-        self.texture, self.surface = texture, texture.surface
+    Texels in the range of `key` are replaced before they are filtered.
+    """
+
+    def __init__(
+        self, texture: Texture, sampler: SamplerState, border: Lanes, key: Key | None = None
+    ) -> None:
+        self.texture, self.surface, self._key = texture, texture.surface, key
         self.sampler, self.border = sampler, border
         self.is_cube = self.surface.kind is SurfaceType.CUBE
         self.dimensions = 2 if self.is_cube else self.surface.dimensions
@@ -197,11 +203,15 @@ class Filtering:
         if self.surface.kind is SurfaceType.S3D:
             slice = z
         if inside.all():
-            return self.texture.read(level, x, y, slice)
+            return self._read(level, x, y, slice)
         out = np.broadcast_to(self.border, (len(level), 4)).copy()
         k = np.flatnonzero(inside)
-        out[k] = self.texture.read(level[k], x[k], y[k], slice[k])
+        out[k] = self._read(level[k], x[k], y[k], slice[k])
         return out
+
+    def _read(self, level: Ints, x: Ints, y: Ints, slice: Ints) -> Lanes:
+        texels = self.texture.read(level, x, y, slice)
+        return texels if self._key is None else self._key.replaced(texels)
 
     def _cube_texel(self, level: Ints, x: Ints, y: Ints, slice: Ints) -> Lanes:
         """A texel of a face or of its neighbour; at a corner, the mean of the three that meet."""
@@ -214,7 +224,7 @@ class Filtering:
         found = []
         for px, py in places:
             face, column, row = cube.across(slice % 6, px, py, size)
-            found.append(self.texture.read(level, column, row, slice // 6 * 6 + face))
+            found.append(self._read(level, column, row, slice // 6 * 6 + face))
         if len(found) == 1:
             return found[0]
         mean = (found[0] + found[1] + found[2]) / np.float32(3)

@@ -6,14 +6,12 @@ message, or of the states that it uses, is a StateError that names the field.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.device.sampler import cube
+from eumu.device.sampler import cube, loads
 from eumu.device.sampler.addressing import layer
 from eumu.device.sampler.detail import (
     Detail,
@@ -23,14 +21,15 @@ from eumu.device.sampler.detail import (
     levels,
     quad_gradients,
 )
-from eumu.device.sampler.filtering import Filtering, Points
-from eumu.device.sampler.header import Header, OutputControl, check
+from eumu.device.sampler.filtering import Points
+from eumu.device.sampler.header import OutputControl, check
+from eumu.device.sampler.keys import key_of
+from eumu.device.sampler.request import Request
 from eumu.device.state.fields import StateError
 from eumu.device.state.sampler import AddressMode, Filter, MipFilter, SamplerState
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.formats import Encoding
-from eumu.device.surfaces.texels import missing
-from eumu.device.surfaces.texture import Texture, bits_of
+from eumu.device.surfaces.texture import bits_of
 from eumu.errors import Unsupported
 from eumu.messages import SamplerMessage
 
@@ -41,33 +40,6 @@ Ints = NDArray[np.int64]
 Lanes = NDArray[Any]
 
 _GRADIENTS: Final = (("dudx", "dudy"), ("dvdx", "dvdy"), ("drdx", "drdy"))
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A message with what it names: `sampler` and `border` only if the message uses a sampler.
-
-    `parameters` by name are float32 or uint32 [threads, lanes]; missing ones are 0.
-    """
-
-    message: SamplerMessage
-    header: Header
-    texture: Texture
-    sampler: SamplerState
-    border: Lanes
-    mask: NDArray[np.bool_]
-    parameters: Mapping[str, Lanes]
-
-    def parameter(self, name: str, dtype: type[Any] = np.float32) -> Lanes:
-        """A parameter of every lane, [threads, lanes]."""
-        found = self.parameters.get(name)
-        if found is None:
-            return np.zeros(self.mask.shape, dtype)
-        return np.broadcast_to(found.view(dtype), self.mask.shape)
-
-    def integers(self, name: str) -> Ints:
-        """An integer parameter of the active lanes, [N]."""
-        return self.parameter(name, np.int32)[self.mask].astype(np.int64)
 
 
 def execute(request: Request) -> list[Lanes]:
@@ -101,13 +73,13 @@ def _values(request: Request) -> NDArray[np.uint32]:
     """What the active lanes get, four channels [N, 4] as bits."""
     operation = request.message.operation
     if operation in ("ld", "ld_lz", "ld2dms", "ld2dms_w"):
-        return bits_of(request.texture.selected(_load(request)))
+        return bits_of(request.texture.selected(loads.texels(request)))
     if operation == "resinfo":
-        return _resource(request)
+        return loads.resource(request)
     if operation == "sampleinfo":
-        return _samples(request)
+        return loads.samples(request)
     if operation == "ld_mcs":
-        return np.zeros((int(request.mask.sum()), 4), np.uint32)  # no auxiliary surface
+        return loads.control(request)
     if request.sampler.sampler_disable:
         return np.zeros((int(request.mask.sum()), 4), np.uint32)
     if operation.startswith("gather4"):
@@ -129,8 +101,7 @@ def _null_mask(request: Request) -> NDArray[np.uint32]:
 
 def _check_sampler(request: Request) -> None:
     sampler, surface = request.sampler, request.texture.surface
-    if sampler.chromakey_enable:
-        raise Unsupported("ChromaKey Enable of a sampler")
+    key_of(sampler, surface.format, request.key)
     filters = {
         "mag_mode_filter": sampler.mag_mode_filter,
         "min_mode_filter": sampler.min_mode_filter,
@@ -182,7 +153,7 @@ def _sample(request: Request) -> Lanes:
     if operation == "lod":
         zero = np.zeros_like(lod)
         return np.stack([lod, found.lod, zero, zero], 1)
-    filtering = Filtering(request.texture, sampler, request.border)
+    filtering = request.filtering()
     return request.texture.selected(filtering.sample(points, levels(lod, sampler, surface)))
 
 
@@ -271,7 +242,7 @@ def _gather(request: Request) -> Lanes:
     count = int(mask.sum())
     if surface.is_null:
         return np.zeros((count, 4), np.float32)
-    filtering = Filtering(request.texture, request.sampler, request.border)
+    filtering = request.filtering()
     level = np.zeros(count, np.int64)
     found = filtering.footprint(points, level, True, True)[:2]
     if surface.dimensions == 3 and surface.kind is SurfaceType.S3D:
@@ -305,79 +276,6 @@ def _points_of_gather(request: Request) -> tuple[Points, Footprint]:
     return points, found
 
 
-# ---- loads
-
-
-def _load(request: Request) -> Lanes:
-    """Texels at integer coordinates; what lies outside is 0."""
-    surface, header = request.texture.surface, request.header
-    lod = request.integers("lod")
-    x, y, r = (request.integers(n) for n in ("u", "v", "r"))
-    x, zero = x + header.u_offset, np.zeros_like(x)
-    is_1d = surface.dimensions == 1
-    slice = y if is_1d else r
-    if surface.kind is SurfaceType.S3D:
-        slice = r + header.r_offset
-    elif not surface.is_array and surface.kind is not SurfaceType.CUBE:
-        slice = zero
-    y = zero if is_1d else y + header.v_offset
-    known = np.clip(lod, 0, surface.levels - 1)
-    if not surface.is_null:
-        sizes = [surface.level(k) for k in range(surface.levels)]
-        table = np.array([(v.width, v.height, v.depth) for v in sizes])[known]
-    else:
-        table = np.zeros((len(x), 3), np.int64)
-    last = table[:, 2] if surface.kind is SurfaceType.S3D else np.full_like(x, surface.layers)
-    inside = (lod == known) & (x >= 0) & (x < table[:, 0]) & (y >= 0) & (y < table[:, 1])
-    inside &= (slice >= 0) & (slice < last)
-    if "2dms" in request.message.operation:
-        sample = np.clip(request.integers("si"), 0, surface.samples - 1)
-        slice = slice * surface.samples + sample
-    elif surface.samples > 1:
-        raise surface.state.error("number_of_multisamples", "is more than 1; use ld2dms")
-    out = missing(surface.format, len(x))
-    out[:, sorted(surface.format.outputs)] = 0
-    k = np.flatnonzero(inside)
-    out[k] = request.texture.read(known[k], x[k], y[k], slice[k])
-    return out
-
-
-def _resource(request: Request) -> NDArray[np.uint32]:
-    """Sizes of a level and the number of levels; 0 for a level that there is not."""
-    surface = request.texture.surface
-    lod = request.integers("lod")
-    out = np.zeros((len(lod), 4), np.uint32)
-    if surface.is_null:
-        return out
-    known = np.clip(lod, 0, surface.levels - 1)
-    sizes = [surface.level(k) for k in range(surface.levels)]
-    rows = []
-    for v in sizes:
-        depth = surface.state.depth + 1
-        match surface.kind:
-            case SurfaceType.BUFFER | SurfaceType.STRBUF:
-                rows.append((surface.width, 0, 0))
-            case SurfaceType.S1D:
-                rows.append((v.width, depth if surface.is_array else 0, 0))
-            case SurfaceType.S3D:
-                rows.append((v.width, v.height, v.depth))
-            case SurfaceType.CUBE:
-                rows.append((v.width, v.height, depth))
-            case _:
-                rows.append((v.width, v.height, depth if surface.is_array else 0))
-    out[:, :3] = np.where((lod == known)[:, None], np.array(rows)[known], 0)
-    out[:, 3] = surface.levels
-    return out
-
-
-def _samples(request: Request) -> NDArray[np.uint32]:
-    state = request.texture.surface.state
-    out = np.zeros((int(request.mask.sum()), 4), np.uint32)
-    out[:, 0] = 0 if request.texture.surface.is_null else request.texture.surface.samples
-    out[:, 3] = state.multisample_position_palette_index
-    return out
-
-
 # ---- blocks of 8 x 4 pixels
 
 
@@ -400,7 +298,7 @@ def _unorm(request: Request) -> NDArray[np.uint16]:
     v = (start[1] + step[1] * (pixel // 8).astype(np.float32)).reshape(-1)
     zero = np.zeros(threads * 32, np.int64)
     detail = Detail(zero, zero, np.zeros(threads * 32, np.float32), np.ones(threads * 32, bool))
-    filtering = Filtering(request.texture, request.sampler, request.border)
+    filtering = request.filtering()
     values = request.texture.selected(filtering.sample(Points((u, v), zero), detail))
     codes = np.rint(np.clip(values, 0, 1).astype(np.float64) * 65535).astype(np.uint16)
     return codes.reshape(threads, 32, 4)

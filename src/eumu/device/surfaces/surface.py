@@ -1,5 +1,8 @@
 """A surface as its state describes it: sizes, and the address of every texel.
 
+Of an interlaced frame, a surface with Vertical Line Stride is one field: every other row from the
+one that Vertical Line Stride Offset names; its height is that of the field.
+
 Mip levels lie as on Gen9: level 1 below level 0, level 2 to the right of level 1, the others below
 level 2; those of a 1D surface one after the other.  Slices (layers, faces, depth, samples) are
 QPitch rows apart, in all levels alike.  Sources: RENDER_SURFACE_STATE in the PRM; Mesa's isl.
@@ -124,6 +127,11 @@ class Surface:
         return self.depth * self.layers * self.samples
 
     @property
+    def is_compressed(self) -> bool:
+        """Whether a control surface says where its samples are."""
+        return self.samples > 1 and self.state.auxiliary_surface_mode is AuxiliaryMode.AUX_CCS_D
+
+    @property
     def first_slice(self) -> int:
         """Where the slices that can be reached begin."""
         return (
@@ -190,6 +198,8 @@ class Surface:
     def _offset(self, left: Ints, row: Ints) -> Ints:
         """Bytes from the base to byte `left` of a row."""
         mode = self.state.tile_mode
+        if self.state.vertical_line_stride:
+            row = 2 * row + self.state.vertical_line_stride_offset
         if mode is TileMode.LINEAR:
             return row * self.pitch + left
         width, height = _TILES[mode]
@@ -214,6 +224,8 @@ class Surface:
         rows = last * self.qpitch + down
         if self.format.encoding is Encoding.PLANAR:
             rows = max(rows, self.state.y_offset_for_u_or_uv_plane + -(-self.height // 2))
+        if self.state.vertical_line_stride:
+            rows = 2 * rows - 1 + self.state.vertical_line_stride_offset
         if self.state.tile_mode is TileMode.LINEAR:
             return (rows - 1) * self.pitch + across * self.format.bytes
         return self.pitch * align(rows, _TILES[self.state.tile_mode][1])
@@ -257,7 +269,7 @@ def _check_modelled(surface: Surface) -> None:
         raise Unsupported(f"Tiled Resource Mode {state.tiled_resource_mode.name}")
     if state.memory_compression_enable:
         raise Unsupported("surfaces with Memory Compression Enable")
-    if state.auxiliary_surface_mode is not AuxiliaryMode.AUX_NONE:
+    if state.auxiliary_surface_mode is not AuxiliaryMode.AUX_NONE and not surface.is_compressed:
         name = state.auxiliary_surface_mode.name
         raise Unsupported(f"surfaces with Auxiliary Surface Mode {name}")
     if state.quilt_width or state.quilt_height:
@@ -336,14 +348,44 @@ def _check_mips(surface: Surface) -> None:
     last = state.surface_min_lod + state.mip_count_lod
     if last >= MAX_LEVELS:
         raise state.error("mip_count_lod", f"ends at level {last}; the last level is 14")
+    if surface.is_compressed:
+        _check_control(surface)
     if surface.samples > 1 and (last or surface.kind is not SurfaceType.S2D):
         raise state.error(
             "number_of_multisamples", "is more than 1; such a surface is 2D and has one level"
         )
 
 
+def _check_control(surface: Surface) -> None:
+    """A control surface has elements of 1, 4 or 8 bytes."""
+    state, size = surface.state, {8: 4, 16: 8}.get(surface.samples, 1)
+    across = 128 * (state.auxiliary_surface_pitch + 1)
+    if across < size * surface.width:
+        raise state.error(
+            "auxiliary_surface_pitch", f"is {across} bytes; a row has {size * surface.width}"
+        )
+    if surface.layers > 1 and 4 * state.auxiliary_surface_qpitch < surface.height:
+        raise state.error(
+            "auxiliary_surface_qpitch",
+            f"is {4 * state.auxiliary_surface_qpitch} rows; a slice has {surface.height}",
+        )
+
+
+def _check_field(surface: Surface) -> None:
+    state = surface.state
+    if not state.vertical_line_stride:
+        return
+    if surface.kind is not SurfaceType.S2D or surface.slices > 1 or surface.levels > 1:
+        raise state.error(
+            "vertical_line_stride", "is 1; such a surface is S2D, with one level and one slice"
+        )
+    if surface.format.encoding is Encoding.PLANAR:
+        raise Unsupported("planar surfaces with Vertical Line Stride")
+
+
 _RULES: Final = (
     _check_modelled,
+    _check_field,
     _check_kind,
     _check_mips,
     _check_pitch,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from eumu.device.state.surface import ChannelSelect
 from eumu.device.surfaces import texels
 from eumu.device.surfaces.formats import Encoding
+from eumu.device.surfaces.mcs import control_addresses, control_size
 from eumu.device.surfaces.surface import Surface
 
 __all__ = ["Arena", "Texture", "bits_of"]
@@ -50,6 +51,13 @@ class Texture:
             pair = self.gather(self.surface.chrominance(x, y), 2)
             data = np.stack([data[:, 0], pair[:, 0], pair[:, 1]], 1)
         return texels.decode(self.surface.format, data, place)
+
+    def control(self, x: Ints, y: Ints, slice: Ints) -> NDArray[np.uint64]:
+        """The elements [N] of the multisample control surface for pixels."""
+        addresses, size = control_addresses(self.surface, x, y, slice)
+        data = np.zeros((len(x), 8), np.uint8)
+        data[:, :size] = self.gather(addresses, size)
+        return data.view(np.uint64)[:, 0]
 
     def write(self, lod: Ints, x: Ints, y: Ints, slice: Ints, values: Lanes) -> None:
         """Texels [N, 4] as `read` gives them, in ascending order of N."""
@@ -100,9 +108,13 @@ def _check_memory(surface: Surface, memory: Arena) -> None:
     starts, ends = memory.extents()
     if surface.format.encoding is Encoding.OTHER:
         return
-    k = int(np.searchsorted(starts, np.uint64(surface.base), "right")) - 1
-    if k < 0 or surface.base + surface.size > int(ends[k]):
-        raise surface.state.error(
-            "surface_base_address",
-            f"is {surface.base:#x}; its {surface.size} bytes are not in one allocation",
-        )
+    places = [("surface_base_address", surface.base, surface.size)]
+    if surface.is_compressed:
+        control = surface.state.auxiliary_surface_base_address
+        places.append(("auxiliary_surface_base_address", control, control_size(surface)))
+    for field, base, size in places:
+        k = int(np.searchsorted(starts, np.uint64(base), "right")) - 1
+        if k < 0 or base + size > int(ends[k]):
+            raise surface.state.error(
+                field, f"is {base:#x}; its {size} bytes are not in one allocation"
+            )

@@ -188,7 +188,8 @@ def _block(
 ) -> tuple[NDArray[np.uint64], Mask]:
     """Addresses [N, height, width] of a block's bytes, and which of them are in the surface.
 
-    With `clamp`, what is left or right of it, above or below, is the nearest texel or row.
+    With `clamp`, what is left or right of it, above or below, is the nearest texel or row.  Of one
+    field, rows are every other one of the surface, and so is its edge.
     """
     surface = texture.surface
     if surface.kind not in (SurfaceType.S2D, SurfaceType.NULL):
@@ -198,8 +199,8 @@ def _block(
     is_planar = surface.format.encoding is Encoding.PLANAR
     if message.plane > is_planar:
         raise Unsupported(f"plane {message.plane} of a surface of {surface.format.name}")
-    if message.field or surface.state.vertical_line_stride:
-        raise Unsupported("media blocks of one field of an interleaved surface")
+    if message.field and surface.state.vertical_line_stride:
+        raise Unsupported("media blocks that name a field of a surface that is one field")
     shape = (len(x), message.height, message.width)
     if surface.is_null:
         return np.zeros(shape, np.uint64), np.zeros(shape, bool)
@@ -212,6 +213,8 @@ def _block(
     first = 0
     if message.plane:  # chrominance: half as many rows of pairs
         first, down = surface.state.y_offset_for_u_or_uv_plane, -(-level.height // 2)
+    step, parity = (2, int(message.field == "bottom")) if message.field else (1, 0)
+    down = -(-(down - parity) // step)
     inside = (left >= 0) & (left < across) & (row >= 0) & (row < down)
     if clamp:
         # Beyond an edge, the bytes of the last texel repeat.
@@ -222,6 +225,7 @@ def _block(
     safe_left, safe_row = np.where(inside, left, 0), np.where(inside, row, 0)
     zero = np.zeros(safe_left.size, np.int64)
     texel = (safe_left // size).reshape(-1)
-    start = texture.raw(zero, texel * block_w, (safe_row.reshape(-1) + first) * block_h, zero)
+    line = step * safe_row.reshape(-1) + parity + first
+    start = texture.raw(zero, texel * block_w, line * block_h, zero)
     bytes_in = (safe_left % size).reshape(-1).astype(np.uint64)
     return (start + bytes_in).reshape(shape), inside

@@ -1,0 +1,131 @@
+"""Messages without a sampler: plain reads at integer coordinates, and facts about a surface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.device.sampler.request import Request
+from eumu.device.state.surface import SurfaceType
+from eumu.device.surfaces.mcs import is_clear, slices_of
+from eumu.device.surfaces.surface import Surface
+from eumu.device.surfaces.texels import missing
+
+__all__ = ["control", "resource", "samples", "texels"]
+
+Lanes = NDArray[Any]
+
+
+def texels(request: Request) -> Lanes:
+    """Texels at integer coordinates; what lies outside is 0."""
+    surface, header = request.texture.surface, request.header
+    lod = request.integers("lod")
+    x, y, r = (request.integers(n) for n in ("u", "v", "r"))
+    x, zero = x + header.u_offset, np.zeros_like(x)
+    is_1d = surface.dimensions == 1
+    slice = y if is_1d else r
+    if surface.kind is SurfaceType.S3D:
+        slice = r + header.r_offset
+    elif not surface.is_array and surface.kind is not SurfaceType.CUBE:
+        slice = zero
+    y = zero if is_1d else y + header.v_offset
+    known = np.clip(lod, 0, surface.levels - 1)
+    if not surface.is_null:
+        sizes = [surface.level(k) for k in range(surface.levels)]
+        table = np.array([(v.width, v.height, v.depth) for v in sizes])[known]
+    else:
+        table = np.zeros((len(x), 3), np.int64)
+    last = table[:, 2] if surface.kind is SurfaceType.S3D else np.full_like(x, surface.layers)
+    inside = (lod == known) & (x >= 0) & (x < table[:, 0]) & (y >= 0) & (y < table[:, 1])
+    inside &= (slice >= 0) & (slice < last)
+    clear = np.zeros(len(x), bool)
+    if "2dms" in request.message.operation:
+        sample = np.clip(request.integers("si"), 0, surface.samples - 1)
+        if surface.is_compressed:
+            control = _given_control(request)
+            clear = is_clear(surface.samples, control)
+            sample = slices_of(surface.samples, control, sample)
+        slice = slice * surface.samples + sample
+    elif surface.samples > 1:
+        raise surface.state.error("number_of_multisamples", "is more than 1; use ld2dms")
+    out = missing(surface.format, len(x))
+    out[:, sorted(surface.format.outputs)] = 0
+    k = np.flatnonzero(inside)
+    out[k] = request.texture.read(known[k], x[k], y[k], slice[k])
+    kept = sorted(surface.format.outputs)
+    out[np.ix_(inside & clear, kept)] = _clear_colour(surface, out.dtype)[kept]
+    return out
+
+
+def _clear_colour(surface: Surface, dtype: np.dtype[Any]) -> Lanes:
+    state = surface.state
+    red, green = state.red_clear_color, state.green_clear_color
+    words = np.array([red, green, state.blue_clear_color, state.alpha_clear_color], np.uint32)
+    found: Lanes = words.view(dtype)
+    return found
+
+
+def _given_control(request: Request) -> NDArray[np.uint64]:
+    """The control element that each lane brings with it, of as many bits as its samples need."""
+    if request.message.operation == "ld2dms":
+        if request.texture.surface.samples > 8:
+            raise request.texture.surface.state.error(
+                "number_of_multisamples", "is 16, whose control elements only ld2dms_w takes"
+            )
+        return request.parameter("mcs", np.uint32)[request.mask].astype(np.uint64)
+    low, high = (request.parameter(n, np.uint32)[request.mask] for n in ("mcsl", "mcsh"))
+    return low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
+
+
+def control(request: Request) -> NDArray[np.uint32]:
+    """ld_mcs: red and green are the control element; 0 without one, and outside the surface."""
+    surface, header = request.texture.surface, request.header
+    x, y, r = (request.integers(n) for n in ("u", "v", "r"))
+    out = np.zeros((len(x), 4), np.uint32)
+    if surface.is_null or not surface.is_compressed:
+        return out
+    x, y = x + header.u_offset, y + header.v_offset
+    slice = r if surface.is_array else np.zeros_like(r)
+    inside = (x >= 0) & (x < surface.width) & (y >= 0) & (y < surface.height)
+    k = np.flatnonzero(inside & (slice >= 0) & (slice < surface.layers))
+    found = request.texture.control(x[k], y[k], slice[k])
+    out[k, 0], out[k, 1] = found & np.uint64(0xFFFF_FFFF), found >> np.uint64(32)
+    return out
+
+
+def resource(request: Request) -> NDArray[np.uint32]:
+    """Sizes of a level and the number of levels; 0 for a level that there is not."""
+    surface = request.texture.surface
+    lod = request.integers("lod")
+    out = np.zeros((len(lod), 4), np.uint32)
+    if surface.is_null:
+        return out
+    known = np.clip(lod, 0, surface.levels - 1)
+    sizes = [surface.level(k) for k in range(surface.levels)]
+    rows = []
+    for v in sizes:
+        depth = surface.state.depth + 1
+        match surface.kind:
+            case SurfaceType.BUFFER | SurfaceType.STRBUF:
+                rows.append((surface.width, 0, 0))
+            case SurfaceType.S1D:
+                rows.append((v.width, depth if surface.is_array else 0, 0))
+            case SurfaceType.S3D:
+                rows.append((v.width, v.height, v.depth))
+            case SurfaceType.CUBE:
+                rows.append((v.width, v.height, depth))
+            case _:
+                rows.append((v.width, v.height, depth if surface.is_array else 0))
+    out[:, :3] = np.where((lod == known)[:, None], np.array(rows)[known], 0)
+    out[:, 3] = surface.levels
+    return out
+
+
+def samples(request: Request) -> NDArray[np.uint32]:
+    state = request.texture.surface.state
+    out = np.zeros((int(request.mask.sum()), 4), np.uint32)
+    out[:, 0] = 0 if request.texture.surface.is_null else request.texture.surface.samples
+    out[:, 3] = state.multisample_position_palette_index
+    return out
