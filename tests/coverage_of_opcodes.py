@@ -27,6 +27,7 @@ ENGINES = {"interp", "jit"}
 ELSEWHERE = {
     r"rt_\w+|urb_\w+": "isa/memory/test_render.py",
     r"raw_send\w*": "isa/test_sends.py",
+    r"vme_\w+": "motion/test_instructions.py",
     r"avs|va|va\.\w+|va_skl_plus\.\w+": "images/test_media_engines.py",
 }
 

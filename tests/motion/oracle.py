@@ -57,6 +57,8 @@ def codes(packed: int, count: int = 8) -> list[int]:
 def vector_cost(mv: Vector, center: Vector, table: int, precision: int) -> int:
     """Control points at 0, 1, 2, 4, … 64 units; a unit is 1, 2, 4 or 8 quarters of a pixel."""
     curve, points = codes(table), [0, 1, 2, 4, 8, 16, 32, 64]
+    if not any(curve):
+        return 0
     total = 0
     for a, b in zip(mv, center, strict=True):
         d = Fraction(abs(a - b), 1 << precision)
@@ -104,6 +106,9 @@ def items(major: int, minors: int) -> Iterator[tuple[int, Rect]]:
             yield 4 * k + step * n, piece
 
 
+_LEAST: dict[Any, int] = {}  # every machine under test is asked the same
+
+
 @dataclass
 class Search:
     """All vectors of a window, for one macroblock; windows are whole search units."""
@@ -118,7 +123,6 @@ class Search:
     shapes: int = 0
     measure: Callable[[Any, Any], int] = sad
     limit: int = 32
-    _best: dict[Any, int] = field(default_factory=dict)
 
     def cost(self, reference: Rows, rect: Rect, mv: Vector, flat: int = 0) -> int:
         """The distortion of a block at a vector in quarters, shapes aside."""
@@ -131,15 +135,16 @@ class Search:
 
     def least(self, reference: Rows, window: Rect, rect: Rect, flat: int = 0) -> int:
         """The least distortion in a window: x, y, width and height of vectors in whole pixels."""
-        key = id(reference), window, rect, flat
-        if key not in self._best:
+        given = self.x, self.y, self.table, self.precision, *self.centers, self.measure
+        key = self.source.tobytes(), reference.tobytes(), window, rect, flat, given
+        if key not in _LEAST:
             x, y, width, height = window
-            self._best[key] = min(
+            _LEAST[key] = min(
                 self.cost(reference, rect, (4 * (x + i), 4 * (y + j)), flat)
                 for j in range(height)
                 for i in range(width)
             )
-        return self._best[key]
+        return _LEAST[key]
 
     def totals(self, best: Callable[[list[Rect]], int]) -> Iterator[tuple[int, int, int, int]]:
         """Every partition: distortion, vectors, major shape, minor shapes.

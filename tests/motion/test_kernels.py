@@ -99,12 +99,9 @@ def search(
 def test_a_moved_picture_has_one_vector(device: eumu.Device, move: tuple[int, int]) -> None:
     reference = smooth(1, (96, 112))
     source = moved(reference, *move)
-    inner = slice(32, 64), slice(32, 80)
-    found = search(device, source[inner], np.ascontiguousarray(reference), groups=(3, 2))
-    whole = search(device, source, reference, groups=(7, 6))
-    assert len(found) == 6
+    found = search(device, source, reference, groups=(5, 4))
     for y, x in ((2, 2), (2, 3), (3, 4)):
-        result = whole[7 * y + x]
+        result = found[5 * y + x]
         assert (result.distortion, result.major, result.count) == (0, 0, 1)
         assert result.mv(0) == (4 * move[0], 4 * move[1])
 
