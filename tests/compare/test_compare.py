@@ -15,13 +15,25 @@ import eumu
 from eumu import native, zebin
 from eumu.cli.compare import differs
 from eumu.cli.main import main
-from eumu.compare import Launch, Side, compare, describe, reduce, sides
+from eumu.compare import (
+    Divergence,
+    Ending,
+    Launch,
+    Printed,
+    Side,
+    compare,
+    describe,
+    reduce,
+    sides,
+)
 from eumu.native.words import encode_instruction
 from eumu.platforms import platform
 from eumu.zebin import ocloc
+from images.image_programs import elf
 from kernels.build import BIN
 
 SAXPY = BIN / "apl" / "saxpy.bin"
+SYMBOLS = Path(__file__).parents[1] / "zebin" / "data"
 ARGUMENTS = ["--arg", "x=arange:float32:64", "--arg", "y=ones:float32:64", "--arg", "a=2.5"]
 
 Change = Callable[[native.Instruction], native.Instruction | None]
@@ -80,7 +92,7 @@ def test_the_levels_of_a_program_agree() -> None:
 def test_a_wrong_operand_is_found() -> None:
     first, second = sides(with_fault(SAXPY.read_bytes(), _other_source))
     found = compare(first, second, _launch())
-    assert found is not None
+    assert isinstance(found, Divergence)
     assert (found.array, found.index, found.left, found.right) == ("y", 8, 21.0, 1.0)
     assert found.count == 16
     visa, code = found.traces
@@ -103,8 +115,74 @@ def test_a_wrong_address_is_found() -> None:
 
     first, second = sides(with_fault(SAXPY.read_bytes(), _other_shift))
     found = compare(first, second, replace(launch, values=values))
-    assert found is not None and found.array == "y"
+    assert isinstance(found, Divergence) and found.array == "y"
     assert None in found.traces  # one form stores nothing there
+
+
+def test_a_fault_of_one_form_is_a_difference() -> None:
+    first, second = sides(with_fault(SAXPY.read_bytes(), _other_shift))
+    found = compare(first, second, _launch())
+    assert isinstance(found, Ending)
+    text = describe(found)
+    assert text.startswith("native faults, visa does not:\n  fault: load of 4 bytes at")
+    assert "saxpy.native:" in text
+    with pytest.raises(eumu.Fault, match=r"saxpy\.native"):
+        compare(second, second, _launch())
+
+
+PRINTS = BIN / "apl" / "print_values.bin"
+
+
+def _prints() -> Launch:
+    def values(device: eumu.Device, kernel: eumu.Kernel) -> dict[str, Any]:
+        return {"x": device.array(np.arange(4, dtype=np.float32)), "n": 4}
+
+    return Launch("print_values", (4,), None, values)
+
+
+def test_what_is_printed_is_compared() -> None:
+    first, second = sides(PRINTS)
+    assert compare(first, second, _prints()) is None
+
+    def doubled(elf: bytes) -> bytes:
+        at = elf.index(b"item %d")
+        return elf[:at] + b"ITEM %d" + elf[at + 7 :]
+
+    other = next(sides(doubled(PRINTS.read_bytes())))
+    found = compare(first, other, _prints())
+    assert isinstance(found, Printed)
+    assert "only visa: ITEM" in describe(found)
+
+
+def test_variables_of_the_program_are_compared() -> None:
+    """A kernel that adds to a global variable, with another immediate in its native code."""
+    path = SYMBOLS / "symbols.apl.bin"
+
+    def values(device: eumu.Device, kernel: eumu.Kernel) -> dict[str, Any]:
+        return {"a": device.array(np.zeros(8, np.int32))}
+
+    first, second = sides(path)
+    launch = Launch("reads", (1,), (1,), values)
+    assert compare(first, second, launch) is None
+    outcome = first.run(launch)
+    assert set(outcome.memory) == {"a", ".data.global"}
+
+
+def test_images_are_compared() -> None:
+    first, second = sides(elf("plain", "apl"))
+    pixels = np.random.default_rng(1).integers(0, 256, (9, 13, 4), np.uint8)
+
+    def values(device: eumu.Device, kernel: eumu.Kernel) -> dict[str, Any]:
+        changes = kernel is first.program["copy2"] and bool(change)
+        image = device.image(pixels + changes)
+        return {"a": image, "b": device.image(pixels.shape)}
+
+    launch, change = Launch("copy2", (13, 9), None, values), []
+    assert compare(first, second, launch) is None
+    change.append(True)
+    found = compare(first, next(sides(elf("plain", "apl"))), launch)
+    assert isinstance(found, Divergence) and found.count > 100
+    assert "stores" not in describe(found)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,6 +195,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert out.startswith("y[8] differs") and "> sends (16|M0)" in out
     assert main(["compare", str(bad), "--global", "64", *ARGUMENTS, "--reduce"]) == 2
     assert "give the kernel as OpenCL C" in capsys.readouterr().err
+
+
+def test_forms_that_cannot_run_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    elf = str(BIN / "pvc" / "saxpy.bin")
+    assert main(["compare", elf, "--global", "64", *ARGUMENTS]) == 1
+    assert capsys.readouterr().out.startswith("native: not compared: unsupported: level 'native'")
 
 
 def test_lines_are_left_out_while_the_property_stays() -> None:
@@ -168,7 +252,7 @@ def test_a_source_is_reduced_to_what_the_compiler_does_wrong(tmp_path: Path) -> 
         x = np.arange(32, dtype=np.uint32) * 77
         return {"x": device.array(x), "y": device.array(np.zeros_like(x))}
 
-    def forms(path: str, device: str | None, options: str) -> Iterator[Side]:
+    def forms(path: str, device: str | None, options: str, kernel: str) -> Iterator[Side]:
         source = Path(path).read_text()
         elf = ocloc.compile(source, platform("apl"), options, name="k.cl").elf
         yield Side("right", eumu.load(elf), "visa")

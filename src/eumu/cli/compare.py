@@ -9,10 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 import eumu
 from eumu.cli.status import FAILED, FINE, UsageError
 from eumu.cli.values import arguments, size, whole
-from eumu.compare import Launch, Side, compare, describe, reduce, sides
+from eumu.compare import Difference, Divergence, Launch, Side, compare, describe, reduce, sides
+from eumu.errors import BuildError, Unsupported
 
 __all__ = ["command"]
 
@@ -20,18 +23,32 @@ __all__ = ["command"]
 def command(options: argparse.Namespace) -> int:
     """Compare every form of the kernel with the first one."""
     device = options.device or ("apl" if _is_source(options.program) else None)
-    forms = list(sides(options.program, device, options.build_options))
-    launch = _launch(options, forms[0].program)
-    first = forms[0]
-    for other in forms[1:]:
-        found = compare(first, other, launch, rtol=_tolerance(options))
+    forms = sides(options.program, device, options.build_options, options.kernel)
+    first = next(forms)
+    launch, status = _launch(options, first.program), FINE
+    for other in forms:
+        try:
+            found = compare(first, other, launch, rtol=_tolerance(options))
+        except (Unsupported, BuildError) as error:
+            print(f"{other.label}: not compared: {error}")
+            status = FAILED
+            continue
         if found is not None:
             print(describe(found))
+            _hint(found, options)
             if options.reduce:
-                _reduce(options, device, launch, forms.index(other))
+                _reduce(options, device, launch)
             return FAILED
-        print(f"{other.label} is {first.label}")
-    return FINE
+        print(f"{other.label} is {first.label}", flush=True)
+    return status
+
+
+def _hint(found: Difference, options: argparse.Namespace) -> None:
+    """Builds of floats differ lawfully."""
+    if isinstance(found, Divergence) and isinstance(found.left, np.floating):
+        left, right = found.sides
+        if left.program is not right.program and not _tolerance(options):
+            print("  note: builds may contract or reorder floats; --rtol allows differences")
 
 
 def _is_source(program: str) -> bool:
@@ -61,7 +78,7 @@ def _launch(options: argparse.Namespace, program: eumu.Program) -> Launch:
     return Launch(name, *sizes, values, fuel)
 
 
-def _reduce(options: argparse.Namespace, device: str | None, launch: Launch, place: int) -> None:
+def _reduce(options: argparse.Namespace, device: str | None, launch: Launch) -> None:
     """Print the shortest source that still has forms that differ."""
     if not _is_source(options.program):
         raise UsageError("--reduce makes source shorter; give the kernel as OpenCL C (.cl)")
@@ -86,7 +103,7 @@ def differs(
     def still(source: str) -> bool:
         path.write_text(source)
         try:
-            first, *others = list[Side](forms(str(path), device, build_options))
+            first, *others = list[Side](forms(str(path), device, build_options, launch.kernel))
             return any(compare(first, other, launch, rtol=rtol) for other in others)
         except (eumu.EumuError, UsageError):
             return False

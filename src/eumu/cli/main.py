@@ -61,7 +61,8 @@ example:
 _COMPARE_EPILOG: Final = """\
 An ELF file for apl or skl has both levels. OpenCL C is compiled for apl (or --device) with and
 without optimization, and once for each SIMD width; every level of every build is held against the
-vISA of the first. All arrays are compared. Exit status 1 says that something differs.
+vISA of the first: arrays, images, the program's variables, what is printed, and faults. Exit status
+1 says that something differs.
 
 example:
   eumu compare tests/kernels/bin/apl/saxpy.bin --global 64 --arg x=arange:float32:64 \\

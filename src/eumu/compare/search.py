@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from eumu.compare.record import Store, instructions
 from eumu.compare.sides import Launch, Outcome, Side
+from eumu.errors import Fault
 
 AROUND = 8  # instructions that a trace has on each side of the store
 
@@ -44,12 +45,52 @@ class Divergence:
     count: int  # elements that differ in the end
 
 
-def compare(left: Side, right: Side, launch: Launch, *, rtol: float = 0.0) -> Divergence | None:
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """One form faults, the other does not."""
+
+    sides: tuple[Side, Side]
+    faults: tuple[Fault | None, Fault | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """Lines that one form prints and the other does not, of each form."""
+
+    sides: tuple[Side, Side]
+    lines: tuple[list[str], list[str]]
+
+
+Difference = Divergence | Ending | Printed
+
+
+def compare(left: Side, right: Side, launch: Launch, *, rtol: float = 0.0) -> Difference | None:
     """Run both forms; where they first disagree, or None.
 
     With `rtol` floats may differ by so much of their magnitude: builds may contract or reorder.
+    Raises `Fault` if both forms fault.
     """
     runs = left.run(launch), right.run(launch)
+    faults = runs[0].fault, runs[1].fault
+    if faults[0] is not None and faults[1] is not None:
+        raise faults[0]
+    if any(faults):
+        return Ending((left, right), faults)
+    return _divergence(runs, launch, rtol) or _printed(runs)
+
+
+def _printed(runs: tuple[Outcome, Outcome]) -> Printed | None:
+    counts = Counter(runs[0].printed), Counter(runs[1].printed)
+    if counts[0] == counts[1]:
+        return None
+    left, right = counts[0] - counts[1], counts[1] - counts[0]
+    both = runs[0].side, runs[1].side
+    return Printed(both, (sorted(left.elements()), sorted(right.elements())))
+
+
+def _divergence(runs: tuple[Outcome, Outcome], launch: Launch, rtol: float) -> Divergence | None:
+    """The first store that has another value in the one run than in the other."""
+    left, right = runs[0].side, runs[1].side
     differing = _differing(runs[0], runs[1], rtol)
     if not differing:
         return None
@@ -76,7 +117,9 @@ def _differing(left: Outcome, right: Outcome, rtol: float) -> set[tuple[str, int
     """Bytes of arrays that are not the same in the end."""
     found: set[tuple[str, int]] = set()
     for name, x in left.memory.items():
-        y = right.memory[name]
+        y = right.memory.get(name)
+        if y is None or (y.dtype, y.shape) != (x.dtype, x.shape):
+            continue  # variables of another build
         meant = _meant(x.dtype)
         wrong = _unequal(x, y, meant, rtol)
         for element in np.flatnonzero(wrong).tolist():

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import eumu
 from eumu.compare.record import Recorder
 from eumu.errors import BuildError
+from eumu.runtime.images import Image
 from eumu.zebin import ocloc
 
 LEVELS: Final = ("visa", "native")
@@ -44,45 +45,58 @@ class Side:
     def run(self, launch: Launch, thread: int | None = None) -> Outcome:
         """Run it on the interpreter, watched; with a `thread`, also the way that it goes."""
         assert self.program.platform is not None
-        device = eumu.Device(self.program.platform, "interp", sink=lambda text: None)
+        printed: list[str] = []
+        device = eumu.Device(self.program.platform, "interp", sink=printed.append)
         kernel = self.program[launch.kernel]
         values = launch.values(device, kernel)
-        recorder = Recorder(device.memory, thread)
+        recorder, fault = Recorder(device.memory, thread), None
         device.observer = recorder
+        sizes = launch.global_size, launch.local_size
         try:
-            kernel.launch(
-                device,
-                launch.global_size,
-                launch.local_size,
-                values,
-                level=self.level,
-                fuel=launch.fuel,
-            )
+            kernel.launch(device, *sizes, values, level=self.level, fuel=launch.fuel)
+        except eumu.Fault as error:
+            fault = error
         finally:
             device.observer = None
         arrays = {n: v for n, v in values.items() if isinstance(v, eumu.Array)}
+        if self.program in device.images:
+            arrays |= device.images[self.program].variables()
         memory = {n: np.ascontiguousarray(a.numpy()) for n, a in arrays.items()}
         places = {n: a.address for n, a in arrays.items()}
-        return Outcome(self, recorder, memory, places)
+        for name, image in values.items():
+            if isinstance(image, Image):
+                memory[name] = np.ascontiguousarray(image.numpy())
+        lines = sorted("".join(printed).splitlines())
+        return Outcome(self, recorder, memory, places, lines, fault)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run left: the arrays, where they were, what was stored in which order."""
+    """What a run left, what it stored in which order, and where.
+
+    `memory` has all arrays, images and variables of the program; those that are bytes in order have
+    `places`.  Lines of printf are sorted, as groups may run in any order.
+    """
 
     side: Side
     record: Recorder = field(repr=False)
     memory: dict[str, NDArray[Any]]
     places: dict[str, int]
+    printed: list[str]
+    fault: eumu.Fault | None
 
 
 def sides(
-    program: str | Path | bytes, device: str | None = None, options: str = ""
+    program: str | Path | bytes,
+    device: str | None = None,
+    options: str = "",
+    kernel: str | None = None,
 ) -> Iterator[Side]:
     """The forms of a program, the one that the others are held against first.
 
     Of source (`.cl`) there are builds with and without optimization and with each SIMD width that
-    the compiler can make of it; of an ELF file only the levels.
+    the compiler can make of it, as far as they differ in the `kernel`; of an ELF file only the
+    levels.
     """
     if isinstance(program, bytes) or not str(program).endswith((".cl", ".spv")):
         yield from levels(eumu.load(program, device=device), "")
@@ -96,11 +110,17 @@ def sides(
                 if width is None:
                     raise
                 continue  # the compiler does not make this kernel so wide
-            code = tuple(k.text for k in built.elf.kernels) if built.elf else ()
+            kernels = [k for k in built.kernels if kernel in (None, k.name)]
+            code = tuple(_code(built, k.name) for k in kernels)
             if code not in seen:
                 seen.add(code)
-                simd = f" SIMD{built.kernels[0].simd_width}" if built.kernels else ""
+                simd = f" SIMD{kernels[0].simd_width}" if kernels else ""
                 yield from levels(built, f"{name}{simd} ")
+
+
+def _code(program: eumu.Program, kernel: str) -> bytes:
+    elf = program.elf
+    return b"" if elf is None else next(k.text for k in elf.kernels if k.name == kernel)
 
 
 def _built(path: Path, device: str, options: str, width: int | None) -> eumu.Program:

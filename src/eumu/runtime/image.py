@@ -30,6 +30,10 @@ class Image:
         found = self._sections.get(section)
         return 0 if found is None else found.address
 
+    def variables(self) -> dict[str, Array]:
+        """The sections that code may write, by name."""
+        return {s.name: self._sections[s.name] for s in self._program.data if s.writable}
+
     def addresses(self, names: Iterable[str]) -> dict[str, int]:
         """The addresses of symbols that code refers to."""
         return {name: self._address(self._find(name)) for name in names}
