@@ -25,7 +25,7 @@ from eumu.messages import (
 )
 from images.test_checklist import Bench
 
-BYTES = 1 << 20
+BYTES = 1 << 18
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 

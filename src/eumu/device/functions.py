@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -92,7 +93,6 @@ class SharedFunctions:
         self._memory, self._state, self._caches = memory, state, caches
         self._textures: dict[int, tuple[Surface, Texture]] = {}
         self._shortcuts: list[Shortcut] = []
-        self._hopeless: set[tuple[Any, ...]] = set()
         self._events = Events()
 
     # ---- messages
@@ -130,19 +130,14 @@ class SharedFunctions:
         """Compiled code for requests of the same states, for the fast engine."""
         if not compiled.can_answer(record):
             return None
-        told = _states_of(record)
-        request = record, *(x.tobytes() for x in arguments[:told])
         is_block = isinstance(record, (BlockRead, BlockWrite))
-        even = is_block or len({x.shape[1] for x in arguments[told:]}) == 1
-        if request in self._hopeless or not even:
+        if not is_block and len({x.shape[1] for x in arguments[_states_of(record) :]}) != 1:
             return None
         try:
             found = compiled.shortcut(self._known(record, arguments, places))
         except (StateError, Unsupported):
-            found = None  # the model says what is wrong
-        if found is None:
-            self._hopeless.add(request)
-        else:
+            return None  # the model says what is wrong
+        if found is not None:
             self._shortcuts.append(found)
         return found
 
@@ -151,7 +146,6 @@ class SharedFunctions:
         for found in self._shortcuts:
             compiled.disable(found)
         self._shortcuts.clear()
-        self._hopeless.clear()
 
     def _known(self, record: Any, arguments: Sequence[Lanes], places: Places) -> compiled.Known:
         surface = int(arguments[0][0, 0])
@@ -162,7 +156,7 @@ class SharedFunctions:
         sampler, border = SamplerState(), missing(texture.surface.format, 1)[0]
         if isinstance(record, SamplerMessage) and record.has_header:
             n = 1 + record.uses_sampler
-            header = Header.decode(arguments[n][0].tobytes())
+            header = _header(arguments[n][0].tobytes())
             key[2:], key_at[2:] = map(int, arguments[n][0, 2:4]), [(n, 8), (n, 12)]
         if isinstance(record, SamplerMessage) and record.uses_sampler:
             key[1], key_at[1] = int(arguments[1][0, 0]), (1, 0)
@@ -282,7 +276,7 @@ class SharedFunctions:
         surface = self._caches.surfaces.get(
             address,
             self._bytes(address, SurfaceState),
-            lambda b: Surface.of(SurfaceState.decode(b)),
+            _surface,
         )
         known = self._textures.get(address)
         if known is None or known[0] is not surface:
@@ -306,7 +300,7 @@ class SharedFunctions:
                 "Binding Table Index",
             )
         entry = state.surface_state_base + state.binding_table + 4 * index
-        pointer = BindingTableState.decode(self._bytes(entry, BindingTableState))
+        pointer = _binding(self._bytes(entry, BindingTableState))
         return state.surface_state_base + pointer.surface_state_pointer
 
     def _sampler(
@@ -329,7 +323,7 @@ class SharedFunctions:
         else:
             address = state.dynamic_state_base + pointer + SamplerState.size() * index
         return self._caches.samplers.get(
-            address, self._bytes(address, SamplerState), SamplerState.decode
+            address, self._bytes(address, SamplerState), _sampler_state
         )
 
     def _border(self, sampler: SamplerState, surface: Surface) -> Lanes:
@@ -371,6 +365,27 @@ _ANSWERS: Final[dict[type, Callable[[SharedFunctions, Any, Part], list[Lanes]]]]
     MotionEstimation: SharedFunctions._motion,
     Sample8x8: SharedFunctions._sample_8x8,
 }
+
+
+# A launch reads its states again; most are as they were in the launch before.
+@lru_cache(256)
+def _surface(data: bytes) -> Surface:
+    return Surface.of(SurfaceState.decode(data))
+
+
+@lru_cache(256)
+def _sampler_state(data: bytes) -> SamplerState:
+    return SamplerState.decode(data)
+
+
+@lru_cache(256)
+def _binding(data: bytes) -> BindingTableState:
+    return BindingTableState.decode(data)
+
+
+@lru_cache(256)
+def _header(data: bytes) -> Header:
+    return Header.decode(data)
 
 
 def _states_of(record: Any) -> int:

@@ -48,6 +48,12 @@ class Known:
     def surface(self) -> Surface:
         return self.texture.surface
 
+    @property
+    def told(self) -> tuple[Any, ...]:
+        """All of it that a record and its code depend on; not the memory behind the texture."""
+        states = self.surface, self.address, self.header, self.sampler, self.border.tobytes()
+        return self.message, self.lanes, self.places, self.key, self.key_at, *states
+
 
 @cache
 def _compiled(make: Callable[..., str], width: int, *spec: Any) -> Any:

@@ -26,6 +26,9 @@ from eumu.messages import (
 
 __all__ = ["Known", "can_answer", "disable", "shortcut"]
 
+_MOST: Final = 512
+_MADE: dict[tuple[Any, ...], Shortcut | None] = {}  # of messages and their states
+
 
 def can_answer(message: Any) -> bool:
     """Whether there is code for some messages like one."""
@@ -39,7 +42,24 @@ def disable(made: Shortcut) -> None:
 
 
 def shortcut(known: Known) -> Shortcut | None:
-    """Compiled code for messages like one; StateError or Unsupported if the states are wrong."""
+    """Compiled code for messages like one, with a record of its own, or None.
+
+    StateError or Unsupported if the states are wrong.
+    """
+    told = known.told
+    if told not in _MADE:
+        if len(_MADE) >= _MOST:
+            _MADE.clear()
+        _MADE[told] = _shortcut(known)
+    made = _MADE[told]
+    if made is None:
+        return None
+    code, record, found = cast(tuple[Any, Any, Any], made.keep)
+    record = record.copy()
+    return Shortcut(int(record.ctypes.data), (code, record, found))
+
+
+def _shortcut(known: Known) -> Shortcut | None:
     surface = known.surface
     is_odd = known.lanes & (known.lanes - 1)
     if is_odd or surface.is_null or surface.size > MAX_SIZE or surface.samples > 1:
@@ -47,6 +67,8 @@ def shortcut(known: Known) -> Shortcut | None:
     if surface.state.auxiliary_surface_mode is not AuxiliaryMode.AUX_NONE:
         return None
     if surface.state.tile_mode is TileMode.WMAJOR or surface.state.vertical_line_stride:
+        return None
+    if known.sampler.chromakey_enable:
         return None
     return _MAKERS[type(known.message)](known)
 
