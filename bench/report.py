@@ -133,6 +133,13 @@ def figure_lines(figures: dict[str, Any]) -> list[str]:
             f"* parse and verify, {name}: {row['cold']:,.0f} instructions a CPU second in a new"
             f" process, {row['again']:,.0f} again"
         )
+    if cost := figures.get("observing"):
+        fast = " and ".join(f"{cost[f'fast, {name}']:.2f} ({name})" for name in ("saxpy", "reduce"))
+        lines.append(
+            f"* fast engine on a device that could be observed and stopped, against the engine by"
+            f" itself: {fast} of the CPU time; interpreter with counters {cost['counters']:.1f}×,"
+            f" with bank conflicts {cost['slm']:.0f}×, with the L3 {cost['l3']:.0f}×"
+        )
     if compiled := figures.get("compiling"):
         for part in ("parse", "lower", "compile", "cached"):
             values = sorted(row[part] * 1e3 for row in compiled.values())

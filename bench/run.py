@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import checking
 import figures
 import host
+import observing
 import report
 from contest import contest
 from engines import engines, find_drivers
@@ -46,6 +47,7 @@ def measure_figures(items: list[Any]) -> dict[str, Any]:
         "launching": figures.launching(),
         "scaling": figures.scaling(),
         "checking": checking.checking(),
+        "observing": observing.observing(),
     }
     _say("compiling, memory")
     small = {item.name: item.small() for item in items if item.small}
