@@ -116,6 +116,8 @@ def _send(
     first = _registers(b, "src0", src0, plain, _SENT)
     second = _registers(b, "src1", src1, ex, _MORE)
     answer = _registers(b, "dst", dst, plain, _ANSWERED)
+    if not first.count:
+        raise Unsupported("a message of no registers")
     first.fetch(b)
     answer.fetch(b)
     if found is not None:
@@ -142,8 +144,6 @@ def _compose(
     ends: bool,
 ) -> None:
     """A message of which more than a surface is known at run time only."""
-    if not first.count:
-        raise Unsupported("a message of no registers")
     ex_desc, desc = (b.const(UD, x) if isinstance(x, int) else x for x in (ex_desc, desc))
     if ends:
         ex_desc = b.or_(b.convert(ex_desc, UD), b.const(UD, _EOT))

@@ -71,6 +71,8 @@ class Composed:
         if not request.message.is_known:
             raise request.unsupported("Gen9 has no such message")
         self.check_lengths(str(request.message), counts, desc >> 20 & 31)
+        if not taken[0]:
+            raise request.unsupported("it has no registers")
         send(b, request)
 
     def check_lengths(self, name: str, sent: tuple[int, int], answered: int) -> None:

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from eumu.ir import Op, Region, Root, RootKind, Value
+from eumu.ir import Region, Root, RootKind, Value
 from eumu.isa.kinds import Meaning
 from eumu.isa.messages import events
-from eumu.isa.messages.request import Request, known_write
+from eumu.isa.messages.known import known_dword
+from eumu.isa.messages.request import Request
 from eumu.types import BOOL, UD
 
 FUNCTION: Final = 7
@@ -64,15 +65,9 @@ def _once(b: Meaning, request: Request, *, named: bool) -> None:
 
 def _is_own(b: Meaning, request: Request) -> bool:
     """Whether M0.2 is certainly no more than the number in r0.2."""
-    op = known_write(b, request.payload.first, 8)
-    if op is None or b.block is None:
-        return False
-    made: dict[int, Op] = {r.id: o for o in b.block.ops for r in o.results}
-    value = made.get(op.args[0].id)
-    if value is None or value.name != "and":
-        return False
-    masks = [made[a.id] for a in value.args if made[a.id].name == "const"]
-    return any(all(lane & ~_OWN == 0 for lane in m.attrs["lanes"]) for m in masks)
+    bits = known_dword(b, request.payload.first, 8)
+    zeros = bits.known & ~bits.value
+    return not bits.known & _OWN and not ~zeros & ~_OWN & 0xFFFF_FFFF
 
 
 def _barrier_and_count(b: Meaning, word: Value) -> tuple[Value, Value]:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from eumu.ir import Op, Value
-from eumu.isa.kinds import Meaning
+from eumu.ir import Op, Root, Value
+from eumu.isa.kinds import Meaning, Rows
 from eumu.types import UD
 
 _STEPS: Final = 64  # operations that are followed
@@ -39,22 +39,36 @@ def known_bits(b: Meaning, value: Value | int) -> Bits:
     return _Block(b).of(value, 0)
 
 
+def known_dword(b: Meaning, rows: Rows, offset: int) -> Bits:
+    """What is known of a dword of registers, from what this block has written there."""
+    block = _Block(b)
+    if rows.root is None:
+        return _NOTHING
+    return block.written(rows.root, rows.offset + offset, 4, len(block.ops))
+
+
 class _Block:
     """The operations of the block that is being built."""
 
     def __init__(self, b: Meaning) -> None:
         self.ops = b.block.ops if b.block is not None else []
-        self.made = {r.id: k for k, op in enumerate(self.ops) for r in op.results}
         self.steps = 0
 
+    def place(self, value: Value) -> int | None:
+        """Where a value is made; most are asked for soon after that."""
+        places = range(len(self.ops) - 1, -1, -1)
+        return next((k for k in places if value in self.ops[k].results), None)
+
     def of(self, value: Value, lane: int) -> Bits:
-        place = self.made.get(value.id)
+        """What is known of a lane of a value."""
+        place = self.place(value)
         self.steps += 1
         if place is None or self.steps > _STEPS or not value.type.is_int:
             return _NOTHING
         op, mask = self.ops[place], (1 << value.type.bits) - 1
         if op.name == "read":
-            found = self._read(op, place, lane)
+            byte = op.attrs["region"].offsets(op.result.width)[lane]
+            found = self.written(op.attrs["root"], byte, op.result.type.size, place)
         elif op.name in _MOVES:
             found = _MOVES[op.name](self, op, lane)
         elif op.name in _RULES:
@@ -63,12 +77,9 @@ class _Block:
             return _NOTHING
         return Bits(found.known & mask, found.value & mask)
 
-    def _read(self, op: Op, place: int, lane: int) -> Bits:
-        """What the last write before a read has put there, if it certainly wrote all of it."""
-        root, size = op.attrs["root"], op.result.type.size
-        byte = op.attrs["region"].offsets(op.result.width)[lane]
-        for before in range(place - 1, -1, -1):
-            write = self.ops[before]
+    def written(self, root: Root, byte: int, size: int, place: int) -> Bits:
+        """What the last write before a place has put there, if it certainly wrote all of it."""
+        for write in reversed(self.ops[:place]):
             if write.name == "write_indirect":
                 return _NOTHING
             if write.name != "write" or write.attrs["root"] is not root:
@@ -82,7 +93,7 @@ class _Block:
         return _NOTHING
 
     def _is_full(self, mask: Value) -> bool:
-        place = self.made.get(mask.id)
+        place = self.place(mask)
         op = None if place is None else self.ops[place]
         return op is not None and op.name == "const" and all(op.attrs["lanes"])
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from eumu.errors import Unsupported
-from eumu.ir import Op, Value
+from eumu.ir import Value
 from eumu.isa.kinds import Meaning, Rows
 from eumu.isa.messages.descriptor import Message, describe
 from eumu.types import BOOL, UD, Type
@@ -110,39 +110,3 @@ class Slots:
 def every(b: Meaning) -> Value:
     """A mask of one lane that is set."""
     return b.const(BOOL, 1)
-
-
-def known_write(b: Meaning, rows: Rows, offset: int) -> Op | None:
-    """The last write of this block to a dword of registers, if it certainly writes it."""
-    if b.block is None or rows.root is None:
-        return None
-    byte = rows.offset + offset
-    full = {op.result.id for op in b.block.ops if op.name == "const" and all(op.attrs["lanes"])}
-    for op in reversed(b.block.ops):
-        if op.name == "write_indirect":
-            return None
-        if op.name != "write" or op.attrs["root"] is not rows.root:
-            continue
-        value, mask = op.args
-        offsets = op.attrs["region"].offsets(value.width)
-        if any(o < byte + 4 and byte < o + value.type.size for o in offsets):
-            exact = value.type.size == 4 and byte in offsets
-            return op if exact and mask.id in full else None
-    return None
-
-
-def known_dword(b: Meaning, rows: Rows, offset: int) -> int | None:
-    """The constant that this block has written to a dword of registers, if it is one."""
-    op = known_write(b, rows, offset)
-    if op is None or b.block is None:
-        return None
-    made = {o.result.id: o for o in b.block.ops if o.name in ("const", "convert", "bitcast")}
-    value = op.args[0]
-    source = made.get(value.id)
-    while source is not None and source.name != "const":
-        source = made.get(source.args[0].id)
-    if source is None:
-        return None
-    lanes: tuple[int, ...] = source.attrs["lanes"]
-    place = op.attrs["region"].offsets(value.width).index(rows.offset + offset)
-    return int(lanes[place % len(lanes)])

@@ -11,7 +11,8 @@ from typing import Final
 from eumu.addresses import BTI_BINDLESS
 from eumu.ir import Value
 from eumu.isa.kinds import Meaning
-from eumu.isa.messages.request import REGISTER_BYTES, Request, Slots, known_dword
+from eumu.isa.messages.known import known_dword
+from eumu.isa.messages.request import REGISTER_BYTES, Request, Slots
 from eumu.messages import (
     LOADS,
     PARAMETERS,
@@ -28,6 +29,7 @@ from eumu.types import BOOL, UB, UD, UW, F, Type
 _COORDINATES: Final = ("u", "v", "r", "lod")
 _INTEGERS: Final = frozenset({"offu", "offv", "mcs", "mcsl", "mcsh"})
 _SLOTS: Final = 8
+_SIZES: Final = 0x003F_003F  # of a block, in M0.2
 _SIMD_64, _SAMPLE_8X8 = 3, 0xB  # the SIMD mode of media messages, and the type of one
 
 
@@ -123,9 +125,10 @@ def _block(b: Meaning, request: Request) -> tuple[tuple[Value, ...], tuple[int, 
     constant that the code writes right before, as the compiler does.
     """
     rows = request.payload.first
-    size = known_dword(b, rows, 8)
-    if not request.header or size is None:
+    bits = known_dword(b, rows, 8)
+    if not request.header or not bits.covers(_SIZES):
         raise request.unsupported("the size of the block is not a constant written just before")
+    size = bits.value
     width, height = (size & 0x3F) + 1, (size >> 16 & 0x3F) + 1
     corner = request.header_dword(b, 0), request.header_dword(b, 1)
     return (surface_of(b, request), *corner), (width, height, max(4, 1 << (width - 1).bit_length()))
@@ -156,6 +159,9 @@ def sampler(b: Meaning, request: Request) -> None:
         _media(b, request)
         return
     operation = request.message.name.removesuffix(", end of thread")
+    if request.get("SIMD mode") == 0 and not request.get("SIMD mode [2]"):
+        _pairs(b, request, operation)
+        return
     room = {1: 8, 2: 16}.get(request.get("SIMD mode"))
     if room is None or request.get("SIMD mode [2]") or operation not in PARAMETERS:
         raise request.unsupported("this form of it is not modelled")
@@ -182,6 +188,64 @@ def sampler(b: Meaning, request: Request) -> None:
     args = (slots.mask, *states, *header, *values)
     for k, value in enumerate(b.emit("message", args, shape, record=record)):
         request.answer(b, k * pitch, value, slots.mask)
+
+
+# Parameters of SIMD4x2 in the order of their dwords, four in a register for each of two lanes; as
+# Mesa's vec4 compiler fills them.
+_PAIRS: Final[dict[str, tuple[str, ...]]] = {
+    "sample_lz": ("u", "v", "r", "ai"),
+    "sample_l": ("u", "v", "r", "ai", "lod"),
+    "sample_c_lz": ("u", "v", "r", "ai", "ref"),
+    "sample_l_c": ("u", "v", "r", "ai", "ref", "lod"),
+    "sample_d": ("u", "v", "r", "ai", "dudx", "dudy", "dvdx", "dvdy", "drdx", "drdy"),
+    "sample_d_c": ("u", "v", "r", "ai", "dudx", "dudy", "dvdx", "dvdy", "drdx", "drdy", "ref"),
+    "gather4": ("u", "v", "r", "ai"),
+    "gather4_c": ("u", "v", "r", "ai", "ref"),
+    "gather4_po": ("u", "v", "r", "", "offu", "offv"),
+    "gather4_po_c": ("u", "v", "r", "ref", "offu", "offv"),
+    "ld": ("u", "v", "r", "lod"),
+    "ld_lz": ("u", "v", "r"),
+    "ld_mcs": ("u", "v", "r", "lod"),
+    "ld2dms": ("u", "v", "r", "lod", "si", "mcs"),
+    "resinfo": ("lod",),
+    "sampleinfo": (),
+}
+
+
+def _pairs(b: Meaning, request: Request, operation: str) -> None:
+    """SIMD4x2: two lanes, four channels of each side by side.
+
+    A lane takes part if any of its four slots does; what the header masks is not written.
+    """
+    order = _PAIRS.get(operation)
+    if order is None or not request.header or request.get("return format") or b.width < 8:
+        raise request.unsupported("this form of it is not modelled")
+    given = 4 * _registers(request)
+    names = PARAMETERS[operation]
+    values = []
+    for name in names:
+        type = UD if operation in LOADS or name in _INTEGERS else F
+        place = order.index(name) if name in order else given
+        if place < given:
+            start = request.header + place // 4 * REGISTER_BYTES + place % 4 * 4
+            values.append(request.payload.read(b, start, type, 2, 4 * 4))
+        else:
+            values.append(b.const(type, 0, 2))
+    record = SamplerMessage(operation, 2, len(names), has_header=True, results=5, is_4x2=True)
+    states = [surface_of(b, request)]
+    if operation not in LOADS:
+        states.append(b.const(UD, request.get("sampler index")))
+    halves = [b.any(b.slice(b.mask, start, 4)) for start in (0, 4)]
+    args = (b.concat(halves), *states, _header(b, request), *values)
+    shape = [(UD, 2)] * 4 + [(UD, 1)]
+    *channels, written = b.emit("message", args, shape, record=record)
+    for k, value in enumerate(channels):
+        bit = b.and_(written, b.const(UD, 1 << k))
+        is_written = b.cmp("ne", bit, b.const(UD, 0))
+        for lane in range(2):
+            at = 16 * lane + 4 * k
+            slot = b.slice(b.mask, 4 * lane + k, 1)
+            request.answer(b, at, b.slice(value, lane, 1), b.and_(slot, is_written))
 
 
 def _media(b: Meaning, request: Request) -> None:
