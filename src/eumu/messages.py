@@ -70,6 +70,8 @@ class SamplerMessage:
     the written channels, `ud`, of `simd` lanes (`uw` with `bits` of 16), then, if the header asks
     for it, one `ud` of the pixel null mask.  A sampler is its index in the table, or
     `SURFACE_STATE_BASE` plus the offset of a bindless one.
+
+    SIMD4x2 has two lanes and always four channels, then one `ud` with a bit for each written one.
     """
 
     operation: str
@@ -79,6 +81,7 @@ class SamplerMessage:
     results: int
     bits: int = 32
     preemptible: bool = False
+    is_4x2: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from eumu.device.sampler.detail import (
     quad_gradients,
 )
 from eumu.device.sampler.filtering import Points
-from eumu.device.sampler.header import OutputControl, check
+from eumu.device.sampler.header import OutputControl, SimdExtension, check
 from eumu.device.sampler.keys import key_of
 from eumu.device.sampler.request import Request
 from eumu.device.state.fields import StateError
@@ -51,10 +51,13 @@ def execute(request: Request) -> list[Lanes]:
         return [_unorm(request)[:, :, k] for k in channels]
     values = _values(request)
     out = []
-    for k in channels:
+    for k in range(4) if message.is_4x2 else channels:
         full = np.zeros(request.mask.shape, np.uint32)
         full[request.mask] = values[:, k]
         out.append(full)
+    if message.is_4x2:
+        written = np.full((len(request.mask), 1), sum(1 << k for k in channels), np.uint32)
+        return [*out, written]
     if header.pixel_null_mask_enable:
         out.append(_null_mask(request))
     return out
@@ -65,6 +68,11 @@ def check_request(request: Request) -> None:
     normalized = not request.sampler.non_normalized_coordinate_enable
     kind = request.texture.surface.kind
     check(request.header, request.message, kind, normalized=normalized)
+    if request.message.is_4x2:
+        if request.header.simd_mode_extension is not SimdExtension.SIMD4X2:
+            raise Unsupported("SIMD8D messages")
+        if request.header.pixel_null_mask_enable:
+            raise Unsupported("the pixel null mask of SIMD4x2 messages")
     if request.message.uses_sampler:
         _check_sampler(request)
 
