@@ -2,7 +2,7 @@
 
     python tests/motion/motion_programs.py
 
-needs `ocloc` and rewrites `bin/<device>/motion.bin.gz`.
+needs `ocloc` and rewrites `bin/<device>/motion.bin.gz` and `examples/motion.bin`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from eumu.zebin import ocloc
 
 HERE = Path(__file__).resolve().parent
+EXAMPLE = HERE.parents[1] / "examples" / "motion.cl"
 DEVICES = ("skl",)
 
 
@@ -31,6 +32,8 @@ def main() -> None:
         built = ocloc.compile(source, device, "-cl-std=CL2.0", name="motion.cl")
         _path(device).parent.mkdir(parents=True, exist_ok=True)
         _path(device).write_bytes(gzip.compress(built.elf, mtime=0))
+    built = ocloc.compile(EXAMPLE.read_text(), "skl", "-cl-std=CL2.0", name=EXAMPLE.name)
+    EXAMPLE.with_suffix(".bin").write_bytes(built.elf)
 
 
 if __name__ == "__main__":
