@@ -1,22 +1,26 @@
 """The loops of MEDIA_OBJECT_WALKER and the scoreboard.
 
-The field names are public, the loops' exact rules are not.  This is the reading here, which gives
-the raster and wavefront orders that video drivers program:
+The loops are those of Intel's public "C for Media CPU Emulation" library, which walks thread spaces
+as the hardware does; the parameters of the usual patterns (raster, wavefronts of 26 and 45 degrees
+and their kin) are those of Intel's public media driver for VA-API, and the tests run them.
 
-* a *global* outer loop starts at Global Start and steps by Global Outer Loop Stride; its inner loop
-  steps by Global Inner Loop Unit while the position lies inside Global Resolution.  Each position
-  is the origin of a block of Block Resolution, cut off at the global edge;
-* inside a block the *local* outer loop runs Local Loop Exec Count + 1 times, from Local Start by
-  Local Outer Loop Stride; the middle loop 1 + Middle Loop Extra Steps times by Mid-Loop Unit; the
-  inner loop by Local Inner Loop Unit as long as it can still meet the block.  Positions outside the
-  block start no thread;
-* each position starts a thread for every color, Color Count Minus One + 1 of them.
+* The *global* outer loop starts at Global Start and steps by Global Outer Loop Stride, Global Loop
+  Exec Count + 1 times at most; its inner loop steps by Global Inner Loop Unit.  Both end where the
+  block, of Block Resolution, leaves Global Resolution.  A block that sticks out is cut off.
+* Inside a block the *local* outer loop starts at Local Start and steps by Local Outer Loop Stride,
+  Local Loop Exec Count + 1 times at most; the middle loop takes Middle Loop Extra Steps more, by
+  Mid-Loop Unit; the inner loop steps by Local Inner Loop Unit.  All end outside the block.
+* Where an outer loop has left on the side that its inner loop comes from, it follows the inner
+  steps back in and goes on from there: that turns the corner of a wavefront.  Steps that lead past
+  the inside end it: a wavefront of 26 degrees over a single column has one row.
+* Each position starts a thread for every color, Color Count Minus One + 1 of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from eumu.device.commands.gpgpu import MediaVfeState
 from eumu.device.commands.media import MediaObjectWalker
@@ -60,52 +64,90 @@ def dependencies(places: Sequence[Place], deltas: Deltas) -> tuple[tuple[int, ..
 def positions(command: MediaObjectWalker) -> Iterator[Place]:
     """Coordinates and color of each thread, in dispatch order."""
     count = 0
-    for origin in _blocks(command):
-        for place in _local(command, origin):
+    for origin, size in _blocks(command):
+        for place in _local(command, size):
             for color in range(command.color_count_minus_one + 1):
                 count += 1
                 if count > _MOST:
                     raise CommandError(
                         f"MEDIA_OBJECT_WALKER starts more than {_MOST} threads", "loops"
                     )
-                yield *place, color
+                yield *_sum(origin, place), color
 
 
-def _blocks(command: MediaObjectWalker) -> Iterator[Pair]:
-    """Origins of the blocks."""
-    width, height = command.global_resolution_x, command.global_resolution_y
-    step = command.global_inner_loop_unit_x, command.global_inner_loop_unit_y
-    for outer in range(command.global_loop_exec_count + 1):
-        x = command.global_start_x + outer * command.global_outer_loop_stride_x
-        y = command.global_start_y + outer * command.global_outer_loop_stride_y
-        while 0 <= x < width and 0 <= y < height:
-            yield x, y
-            if step == (0, 0):
-                break
-            x, y = x + step[0], y + step[1]
+def _blocks(command: MediaObjectWalker) -> Iterator[tuple[Pair, Pair]]:
+    """Origin and size of each block."""
+    block = command.block_resolution_x, command.block_resolution_y
+    whole = command.global_resolution_x, command.global_resolution_y
+    low = 1 - block[0], 1 - block[1]  # where a block just meets the whole
+    outer = _Loop(
+        (command.global_start_x, command.global_start_y),
+        (command.global_outer_loop_stride_x, command.global_outer_loop_stride_y),
+        command.global_loop_exec_count + 1,
+        (command.global_inner_loop_unit_x, command.global_inner_loop_unit_y),
+    )
+    for start in outer.places(low, whole):
+        for x, y in _line(start, outer.inner, low, whole):
+            width = min(x + block[0], whole[0]) - max(x, 0)
+            height = min(y + block[1], whole[1]) - max(y, 0)
+            yield (max(x, 0), max(y, 0)), (width, height)
 
 
-def _local(command: MediaObjectWalker, origin: Pair) -> Iterator[Pair]:
+def _local(command: MediaObjectWalker, size: Pair) -> Iterator[Pair]:
     """Coordinates inside one block."""
-    width = min(command.block_resolution_x, command.global_resolution_x - origin[0])
-    height = min(command.block_resolution_y, command.global_resolution_y - origin[1])
-    step = command.local_inner_loop_unit_x, command.local_inner_loop_unit_y
-    for outer in range(command.local_loop_exec_count + 1):
-        for middle in range(command.middle_loop_extra_steps + 1):
-            x = command.local_start_x + outer * command.local_outer_loop_stride_x
-            y = command.local_start_y + outer * command.local_outer_loop_stride_y
-            x += middle * command.mid_loop_unit_x
-            y += middle * command.local_mid_loop_unit_y
-            while _can_meet(x, step[0], width) and _can_meet(y, step[1], height):
-                if 0 <= x < width and 0 <= y < height:
-                    yield origin[0] + x, origin[1] + y
-                if step == (0, 0):
-                    break
-                x, y = x + step[0], y + step[1]
+    outer = _Loop(
+        (command.local_start_x, command.local_start_y),
+        (command.local_outer_loop_stride_x, command.local_outer_loop_stride_y),
+        command.local_loop_exec_count + 1,
+        (command.local_inner_loop_unit_x, command.local_inner_loop_unit_y),
+    )
+    middle = command.mid_loop_unit_x, command.local_mid_loop_unit_y
+    for start in outer.places((0, 0), size):
+        steps = _line(start, middle, (0, 0), size, repeats=True)
+        for place in islice(steps, command.middle_loop_extra_steps + 1):
+            yield from _line(place, outer.inner, (0, 0), size)
 
 
-def _can_meet(at: int, step: int, size: int) -> bool:
-    """Whether a coordinate is inside 0 … size-1 or on its way there."""
-    if at < 0:
-        return step > 0
-    return at < size or step < 0
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """An outer loop and the step of the loop inside."""
+
+    start: Pair
+    step: Pair
+    count: int
+    inner: Pair
+
+    def places(self, low: Pair, high: Pair) -> Iterator[Pair]:
+        """Where the inner loop starts, each coordinate from `low` to `high` - 1."""
+        at = self._back(self.start, low, high)
+        for _ in range(self.count):
+            if not _inside(at, low, high):
+                return
+            yield at
+            at = self._back(_sum(at, self.step), low, high)
+
+    def _back(self, at: Pair, low: Pair, high: Pair) -> Pair:
+        """Follow inner steps from outside, as long as a coordinate comes nearer by them."""
+        while any(
+            (x >= end and step < 0) or (x < start and step > 0)
+            for x, step, start, end in zip(at, self.inner, low, high, strict=True)
+        ):
+            at = _sum(at, self.inner)
+        return at
+
+
+def _line(at: Pair, step: Pair, low: Pair, high: Pair, *, repeats: bool = False) -> Iterator[Pair]:
+    """Positions from `at` on while they are inside; a step of nothing is taken if it `repeats`."""
+    while _inside(at, low, high):
+        yield at
+        if step == (0, 0) and not repeats:
+            return
+        at = _sum(at, step)
+
+
+def _sum(a: Pair, b: Pair) -> Pair:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _inside(at: Pair, low: Pair, high: Pair) -> bool:
+    return low[0] <= at[0] < high[0] and low[1] <= at[1] < high[1]
