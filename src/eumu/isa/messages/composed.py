@@ -14,6 +14,7 @@ from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.messages.descriptor import describe
 from eumu.isa.messages.known import known_bits
 from eumu.isa.messages.request import Payload, Request
+from eumu.isa.messages.resolve import constant_state
 from eumu.isa.messages.route import send
 from eumu.platforms import platform
 from eumu.types import BOOL, UD, Type
@@ -67,7 +68,8 @@ class Composed:
         there = self.sources[0], sum(self.sources[1:])
         taken = counts if self.by_descriptor else there
         payload = Payload(rows["src0"], taken[0] * b.grf, rows["src1"], taken[1] * b.grf)
-        request = Request(ex_desc, desc, payload, rows["dst"])
+        surface = constant_state(b, ex_desc, desc)
+        request = Request(ex_desc, desc, payload, rows["dst"], surface)
         if not request.message.is_known:
             raise request.unsupported("Gen9 has no such message")
         self.check_lengths(str(request.message), counts, desc >> 20 & 31)

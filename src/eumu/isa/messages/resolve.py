@@ -39,7 +39,7 @@ def resolve(b: Meaning, ex_desc: Value | int, desc: Value | int) -> Descriptors 
     ex, plain = known_bits(b, ex_desc), known_bits(b, desc)
     if ex.covers(0xFFFF_FFFF):
         if isinstance(desc, int) or plain.covers(0xFFFF_FFFF):
-            return Descriptors(ex.value, plain.value, _constant_state(b, ex.value, plain.value))
+            return Descriptors(ex.value, plain.value, constant_state(b, ex.value, plain.value))
         if not _has_surface(ex.value, plain.value):
             return None
         _check(b, desc, plain.known, plain.value, _INDEX, "descriptor")
@@ -60,7 +60,8 @@ def bindless_surface(b: Meaning, ex_desc: Value) -> Value:
     return b.add(offset, b.const(UD, SURFACE_STATE_BASE))
 
 
-def _constant_state(b: Meaning, ex_desc: int, desc: int) -> Value | None:
+def constant_state(b: Meaning, ex_desc: int, desc: int) -> Value | None:
+    """The bindless surface that two descriptors name, if they do."""
     if desc & _INDEX != BTI_BINDLESS or not _has_surface(ex_desc, desc):
         return None
     return b.const(UD, SURFACE_STATE_BASE + ((ex_desc & _STATE) >> BINDLESS_SHIFT))
