@@ -39,6 +39,15 @@ def test_alignment_and_red_zones(memory: Memory) -> None:
         assert high.start - low.end >= 256
 
 
+def test_arrays_start_at_different_places_in_their_pages(memory: Memory) -> None:
+    found = [memory.allocate(MB, f"array {k}", spread=True) for k in range(16)]
+    assert len({a.start % 4096 for a in found}) == 16
+    assert all(a.start % 256 == 0 for a in found)
+    spans = sorted((a.start, a.start + a.size) for a in found)
+    assert all(end < start for (_, end), (start, _) in pairwise(spans))
+    assert memory.allocate(100, "small", spread=True).start % 256 == 0
+
+
 def test_first_page_is_never_given_out(memory: Memory) -> None:
     assert memory.allocate(1, "a").start >= memory.base + 4096
 

@@ -37,6 +37,7 @@ _SMALLEST: Final = 64 << 20  # what is tried last when the default cannot be res
 _PAGE: Final = 4096
 _LARGE: Final = 2 << 20  # an allocation for which pages of 2 MiB are worth it
 _ALIGN: Final = 256  # of small allocations; at least the widest block access
+_STEP: Final = 5 * _ALIGN  # from one place in a page to the next
 _MIN_RED_ZONE: Final = 256
 _MAX_RED_ZONE: Final = 1 << 20
 _TAIL: Final = 64 << 10  # readable bytes after the last allocation that can ever be
@@ -80,6 +81,7 @@ class Memory:
         self.observer: Observer | None = None
         # The first page stays free, so that address 0 of a32 accesses is never an allocation.
         self._free: list[tuple[int, int]] = [(_PAGE, self.size)]
+        self._spread = 0  # where in its page the latest allocation that is spread starts
         self._cursor = 0  # where the search for free memory goes on
         self._live: dict[int, Allocation] = {}
         self._blocks: dict[int, tuple[int, int]] = {}  # start -> arena offsets with red zones
@@ -89,16 +91,25 @@ class Memory:
 
     # ---- allocation
 
-    def allocate(self, size: int, name: str) -> Allocation:
-        """Reserve `size` bytes; they read as zero.  A size of 0 is legal and has no byte."""
+    def allocate(self, size: int, name: str, *, spread: bool = False) -> Allocation:
+        """Reserve `size` bytes; they read as zero.  A size of 0 is legal and has no byte.
+
+        What is large starts at a page of 4 KiB, with `spread` at one of 16 places in a page: a
+        kernel reads the same element of several arrays, which would fall into one set of the
+        processor's caches, and loads would wait for stores to other arrays.
+        """
         if size < 0:
             raise LaunchError(f"{name}: a negative size ({size} bytes) cannot be allocated")
         align = _PAGE if size >= _PAGE else _ALIGN
         red = min(max(_MIN_RED_ZONE, size // 16), _MAX_RED_ZONE)
-        block = self._take(size + 2 * red + align)
+        shift = 0
+        if spread and size >= _PAGE:
+            self._spread = (self._spread + _STEP) % _PAGE
+            shift = self._spread
+        block = self._take(size + 2 * red + align + shift)
         if block is None:
             raise OutOfMemory(self._out_of_memory(size, name))
-        offset = (block[0] + red + align - 1) // align * align
+        offset = (block[0] + red + align - 1) // align * align + shift
         allocation = Allocation(self.base + offset, size, name)
         self._live[allocation.start] = allocation
         self._blocks[allocation.start] = block

@@ -54,14 +54,19 @@ class Array:
         name: str,
         *,
         is_named: bool = True,
+        spread: bool = False,
     ) -> Array:
-        """A new array of zeros; without `is_named` a launch may call it otherwise."""
+        """A new array of zeros; without `is_named` a launch may call it otherwise.
+
+        `spread`: see `Memory.allocate`.
+        """
         if dtype.hasobject:
             raise ArgumentError(f"an array of {dtype} holds Python objects, which no kernel reads")
         if any(n < 0 for n in shape):
             raise LaunchError(f"an array cannot have the shape {shape}")
         nbytes = prod(shape) * dtype.itemsize
-        owner = _Owner(device.memory, device.memory.allocate(nbytes, name), is_named=is_named)
+        allocation = device.memory.allocate(nbytes, name, spread=spread)
+        owner = _Owner(device.memory, allocation, is_named=is_named)
         return cls(device, owner, shape, dtype)
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -220,15 +220,16 @@ class Device:
         """
         self._arrays += 1
         label = f"array '{name}'" if name else f"array #{self._arrays}"
+        make = partial(Array.allocate, self, name=label, is_named=bool(name), spread=True)
         if isinstance(data, int) or (
             isinstance(data, tuple) and all(isinstance(n, int) for n in data)
         ):
             if dtype is None:
                 raise ArgumentError(f"Device.array({data!r}): a shape needs a dtype")
             shape = (data,) if isinstance(data, int) else data
-            return Array.allocate(self, shape, np.dtype(dtype), label, is_named=bool(name))
+            return make(shape, np.dtype(dtype))
         values = _values(data, dtype)
-        array = Array.allocate(self, values.shape, values.dtype, label, is_named=bool(name))
+        array = make(values.shape, values.dtype)
         array.write(values)
         return array
 
