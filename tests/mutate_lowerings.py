@@ -184,7 +184,7 @@ MUTANTS = (
         "stores ignore the execution mask",
         "test_kernel and part",
         "stores.py",
-        '            ok = conjunction(e, ok, e.op(f"icmp eq i{width} {word}, {every}"))\n',
+        """            every = e.op(f"icmp eq i{width} {word}, {'true' if width == 1 else '-1'}")\n""",
         "",
     ),
     Mutant(

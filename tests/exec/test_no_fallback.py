@@ -12,7 +12,8 @@ import pytest
 
 import eumu
 from eumu.errors import Unsupported
-from eumu.exec.jit.module import Special, build
+from eumu.exec.jit.inputs import Special
+from eumu.exec.jit.module import build
 from eumu.exec.jit.target import host
 from eumu.ir import Function
 from eumu.ir.passes import find_undefined
@@ -23,7 +24,7 @@ from runfile import read
 TESTS = Path(__file__).parents[1]
 FILES = sorted(TESTS.glob("runs/**/*.visa"))
 EXAMPLES = sorted((TESTS.parent / "examples").glob("*.bin"))
-SPECIAL = Special(True, (), 0, 0, 1 << 16, 1 << 14, (0,) * 16)
+SPECIAL = Special(True, (), 0, 0, range(0), 1 << 16, 1 << 14, (0,) * 16)
 
 
 def refused(function: Function) -> str:

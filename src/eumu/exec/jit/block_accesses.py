@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from eumu.exec.jit import support
 from eumu.exec.jit.access import Access, access_of
+from eumu.exec.jit.checks import check, conjunction, heads, pattern_of
 from eumu.exec.jit.emit import MEMCPY, int_type, lane_type, vector_of
 from eumu.exec.jit.kernel import LOWERINGS, Kernel
-from eumu.exec.jit.memory import (
-    check,
-    conjunction,
-    heads,
-    need_slow,
-    pattern_of,
-    slow_call,
-    zero_of,
-)
+from eumu.exec.jit.memory import need_slow, slow_call, zero_of
 from eumu.ir import Op, Value
 
 

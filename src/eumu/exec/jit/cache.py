@@ -15,9 +15,10 @@ from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
+from eumu.exec.jit.inputs import Special
 from eumu.exec.jit.kernel import Site
 from eumu.exec.jit.launch import Compiled
-from eumu.exec.jit.module import Module, Special, build
+from eumu.exec.jit.module import Module, build
 from eumu.exec.jit.target import Loaded, Processor, compile_object
 from eumu.ir import Function
 from eumu.ir.text import format_function

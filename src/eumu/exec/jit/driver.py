@@ -11,7 +11,7 @@ group have ended; after each turn those that wait at a barrier go on once every 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from eumu.exec.jit.layout import (
     NAMED_RECORD,
@@ -23,6 +23,7 @@ from eumu.exec.jit.layout import (
     ThreadState,
 )
 from eumu.exec.jit.settle import settle
+from eumu.exec.jit.straight import GROUP, TRY
 from eumu.exec.named import MOST
 
 
@@ -89,10 +90,10 @@ _OWN_LANES = f"""{_ctx("masks.i", Context.MASKS)}  %masks = inttoptr i64 %masks.
 
 def _turn(has_scratch: bool, own_lanes: bool) -> str:
     return f"""
-define internal i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads) alwaysinline {{
+define internal i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads$PARAMETERS) alwaysinline {{
 {_SCRATCH if has_scratch else ""}{_put("who", Context.THREAD, "%t")}{
         _OWN_LANES if own_lanes else _TAIL
-    }  %outcome = call i32 @thread(ptr %ctx, ptr %r, ptr %payload, i64 %lanes)
+    }  %outcome = call i32 @thread(ptr %ctx, ptr %r, ptr %payload, i64 %lanes$ARGUMENTS)
   ret i32 %outcome
 }}
 """
@@ -174,21 +175,29 @@ define internal void @count(ptr %ctx, ptr %r) alwaysinline {{
 }}
 """
 
-_ONCE = f"""
-define internal i32 @group(ptr %ctx, i64 %threads) alwaysinline #0 {{
+_PLAIN = f"""{_rec_put("zero", Record.COUNT, "0")}{_rec_put("flat", Record.DEPTH, "0")}  %outcome = call i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads$ARGUMENTS)
+  %bad = icmp eq i32 %outcome, {int(Outcome.FAULT)}
+  br i1 %bad, label %fault, label %on
+on:
+{_rec("ran", Record.COUNT)}"""
+
+
+def _once(small_record: bool, straight: bool, has_scratch: bool) -> str:
+    """Run each thread to its end."""
+    record = f"alloca [{int(Record.FRAMES)} x i64]"
+    kept = record if small_record else "call ptr @record.of(ptr %ctx, i64 0)"
+    place = _put("who", Context.THREAD, "%t") + (_SCRATCH if has_scratch else "")
+    return f"""
+define internal i32 @group(ptr %ctx, i64 %threads$PARAMETERS) alwaysinline #0 {{
 entry:
-  %r = call ptr @record.of(ptr %ctx, i64 0)
-{_rec_put("pc", Record.PC, "0")}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
+  %r = {kept}
+{GROUP if straight else ""}{_rec_put("pc", Record.PC, "0")}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
 {_ctx("payload.size", Context.PAYLOAD_SIZE)}{_ctx("sum", Context.INSTRUCTIONS)}  br label %thread
 thread:
   %t = phi i64 [ 0, %entry ], [ %t.next, %on ]
   %payload = phi ptr [ %payloads, %entry ], [ %payload.next, %on ]
   %total = phi i64 [ %sum, %entry ], [ %total.next, %on ]
-{_rec_put("zero", Record.COUNT, "0")}{_rec_put("flat", Record.DEPTH, "0")}  %outcome = call i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads)
-  %bad = icmp eq i32 %outcome, {int(Outcome.FAULT)}
-  br i1 %bad, label %fault, label %on
-on:
-{_rec("ran", Record.COUNT)}  %total.next = add i64 %total, %ran
+{place + TRY if straight else _PLAIN}  %total.next = add i64 %total, %ran
   %payload.next = getelementptr i8, ptr %payload, i64 %payload.size
   %t.next = add i64 %t, 1
   %more = icmp ult i64 %t.next, %threads
@@ -201,8 +210,9 @@ end:
 }}
 """
 
+
 _TURNS = f"""
-define internal i32 @group(ptr %ctx, i64 %threads) alwaysinline #0 {{
+define internal i32 @group(ptr %ctx, i64 %threads$PARAMETERS) alwaysinline #0 {{
 entry:
   br label %round
 round:
@@ -218,7 +228,7 @@ thread:
   br i1 %ready, label %go, label %on
 go:
   %payload = call ptr @payload.of(ptr %ctx, i64 %t)
-  %outcome = call i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads)
+  %outcome = call i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads$ARGUMENTS)
   switch i32 %outcome, label %fault [
     i32 {int(Outcome.END)}, label %ended
     i32 {int(Outcome.BARRIER)}, label %blocked
@@ -252,7 +262,7 @@ end:
 # Every barrier signals and waits and nobody yields: all threads run in every round, and either all
 # end or all meet at one barrier.
 _ROUNDS = f"""
-define internal i32 @group(ptr %ctx, i64 %threads) alwaysinline #0 {{
+define internal i32 @group(ptr %ctx, i64 %threads$PARAMETERS) alwaysinline #0 {{
 entry:
   %record = call ptr @record.of(ptr %ctx, i64 0)
 {_ctx("size", Context.RECORD_SIZE)}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
@@ -266,7 +276,7 @@ thread:
   %ended = phi i64 [ 0, %round ], [ %ended.next, %on ]
   %place = phi i64 [ -1, %round ], [ %place.next, %on ]
   %mixed = phi i1 [ false, %round ], [ %mixed.next, %on ]
-  %outcome = call i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads)
+  %outcome = call i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads$ARGUMENTS)
   switch i32 %outcome, label %fault [
     i32 {int(Outcome.END)}, label %end
     i32 {int(Outcome.BARRIER)}, label %met
@@ -311,6 +321,7 @@ done:
 _RUN = f"""
 define i32 @run(ptr %ctx, i64 %groups) #0 {{
 entry:
+$PROLOGUE
 {_ctx("threads", Context.THREADS)}{_ctx("stop.i", Context.STOP)}  %stop = inttoptr i64 %stop.i to ptr
 {_ctx("next.i", Context.NEXT)}  %next = inttoptr i64 %next.i to ptr
 {_ctx("chunk", Context.CHUNK)}  br label %take
@@ -332,7 +343,7 @@ check:
   br i1 %wanted, label %go, label %end
 go:
   call void @prepare(ptr %ctx, i64 %g, i64 %threads)
-  %bad = call i32 @group(ptr %ctx, i64 %threads)
+  %bad = call i32 @group(ptr %ctx, i64 %threads$ARGUMENTS)
   %g.next = add i64 %g, 1
   %fine = icmp eq i32 %bad, 0
   br i1 %fine, label %on, label %fault
@@ -349,25 +360,38 @@ end:
 """
 
 
+def parameters(shared: Mapping[str, str]) -> str:
+    """Further parameters, or arguments: values that are the same in all threads."""
+    return "".join(f", {type} {name}" for name, type in shared.items())
+
+
 def driver(
     *,
     resumable: bool,
     rounds: bool,
     has_scratch: bool,
     has_named: bool,
+    small_record: bool,
+    straight: bool,
+    prologue: Sequence[str],
+    shared: Mapping[str, str],
     own_payloads: bool = False,
     own_lanes: bool = False,
 ) -> str:
     """The driver's functions for a kernel with or without resume points.
 
-    `rounds` says that those are only barriers where threads signal and wait at once.
+    `rounds` says that those are only barriers where threads signal and wait at once, and
+    `small_record` that nothing but its own words lies in a thread's record; `prologue` makes
+    the values `shared`, which the thread function gets.
     `own_payloads` and `own_lanes`: threads come with a payload, or lanes, of their own.
     """
     turns = _COUNT + (_ROUNDS if rounds else settle(has_named) + _TURNS)
-    return "".join(
-        (
-            *(_RECORD, _turn(has_scratch, own_lanes)),
-            _prepare(resumable, has_named, own_payloads),
-            *(turns if resumable else _ONCE, _RUN),
-        )
+    once = _once(small_record, straight, has_scratch)
+    parts = (
+        *(_RECORD, "" if straight else _turn(has_scratch, own_lanes)),
+        _prepare(resumable, has_named, own_payloads),
+        *(turns if resumable else once, _RUN),
     )
+    given = parameters(shared)
+    text = "".join(parts).replace("$PARAMETERS", given).replace("$ARGUMENTS", given)
+    return text.replace("$PROLOGUE", "\n".join(prologue))

@@ -85,10 +85,26 @@ class Emitter:
         self.fenced_bytes = fenced_bytes  # 64 bytes that repeat others are kept from arithmetic
         self.lines: list[str] = []
         self.entry: list[str] = []  # allocas
+        self.prologue: list[str] = []  # values that are the same in all threads
+        self.shared: dict[str, str] = {}  # their types
+        self._made: dict[str, str] = {}  # and names, by what makes them
         self.declarations: dict[str, str] = {}
         self.support: dict[str, str] = {}  # definitions of support functions, by name
         self._names = 0
         self._label = "entry"
+
+    def another(self) -> Emitter:
+        """For another version of the function: what goes before or beside it is shared."""
+        other = Emitter(
+            half_conversions=self.half_conversions,
+            embedded_rounding=self.embedded_rounding,
+            fenced_bytes=self.fenced_bytes,
+        )
+        other.prologue, other.shared = self.prologue, self.shared
+        other._made = self._made
+        other.declarations, other.support = self.declarations, self.support
+        other._names = self._names
+        return other
 
     def name(self, hint: str = "t") -> str:
         self._names += 1
@@ -102,6 +118,14 @@ class Emitter:
         name = f"%{self.name()}"
         self.lines.append(f"  {name} = {text}")
         return name
+
+    def once(self, type: str, text: str) -> str:
+        """The same for a value that is the same in all threads of a run."""
+        if text not in self._made:
+            name = self._made[text] = f"%{self.name('c')}"
+            self.prologue.append(f"  {name} = {text}")
+            self.shared[name] = type
+        return self._made[text]
 
     def label(self, name: str) -> None:
         self.lines.append(f"{name}:")

@@ -8,18 +8,20 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
+from time import perf_counter
 from typing import Any
 
 from eumu.errors import Finding, Unsupported
 from eumu.exec.findings import Notebook
-from eumu.exec.grid import Grid, RunStats
+from eumu.exec.grid import Grid, Payload, RunStats
 from eumu.exec.host import Host
 from eumu.exec.jit import cache
+from eumu.exec.jit.crew import Crew
 from eumu.exec.jit.faults import Report
+from eumu.exec.jit.inputs import Special
 from eumu.exec.jit.lanes import Shape, shape_of_constants
 from eumu.exec.jit.launch import Compiled, Launch, Worker
 from eumu.exec.jit.layout import Context, FaultKind
-from eumu.exec.jit.module import Special
 from eumu.exec.jit.report import seen
 from eumu.exec.jit.target import Processor, host
 from eumu.exec.jit.workers import cores
@@ -42,6 +44,7 @@ class _Ready:
     function: Function
     compiled: Compiled
     idle: list[Worker] = field(default_factory=list)
+    crew: Crew = field(default_factory=Crew)
     work: int = _SMALL  # instructions of a group, as last seen
 
 
@@ -83,9 +86,12 @@ class Jit:
             return self._end(grid, first, before)
         ready = self._prepared(grid)
         symbols = _symbols(grid)
-        workers = self._workers(ready, grid)
+        trial = ready.crew.trial(last - first, self._most(ready, grid))
+        workers = self._workers(ready, grid, trial.count)
         launch = Launch(ready.compiled, grid, host, symbols)
+        started = perf_counter()
         done = launch.run(workers, first, last, stop)
+        trial.took(perf_counter() - started)
         faulty = [w for w in workers if w.get(Context.FAULT) != FaultKind.NONE]
         findings = _findings(ready.compiled, grid, workers)
         if faulty:
@@ -141,13 +147,16 @@ class Jit:
             _bound(self._ready)
         return ready
 
-    def _workers(self, ready: _Ready, grid: Grid) -> list[Worker]:
-        """Memory for as many workers as the grid can use."""
+    def _most(self, ready: _Ready, grid: Grid) -> int:
+        """As many workers as the grid can use."""
         groups = grid.groups
-        most = min(self.workers, grid.most_threads // grid.threads_per_group)
-        wanted = max(1, min(most, groups)) if groups * ready.work > _SMALL else 1
         if ready.compiled.composes:
-            wanted = 1  # what is done for it is no atomic operation of the processor
+            return 1  # what is done for it is no atomic operation of the processor
+        most = min(self.workers, grid.most_threads // grid.threads_per_group)
+        return max(1, min(most, groups)) if groups * ready.work > _SMALL else 1
+
+    def _workers(self, ready: _Ready, grid: Grid, wanted: int) -> list[Worker]:
+        """Memory for workers."""
         with self._lock:
             taken = [ready.idle.pop() for _ in range(min(wanted, len(ready.idle)))]
         return [*taken, *(Worker(ready.compiled, grid) for _ in range(wanted - len(taken)))]
@@ -198,12 +207,19 @@ def specialise(grid: Grid) -> Special:
         shapes,
         payload.local_id_offset or 0,
         payload.local_id_pitch,
+        range(0) if own else _common(payload),
         grid.slm_bytes,
         grid.scratch_bytes,
         () if own else payload.r0,
         own,
         grid.masks is not None and not full,
     )
+
+
+def _common(payload: Payload) -> range:
+    """The bytes of a payload that are the same in all threads."""
+    first = payload.cross_thread_offset
+    return range(first, first + len(payload.cross_thread))
 
 
 _SHAPES: dict[tuple[tuple[int, int, int], int], tuple[Shape | None, ...]] = {}

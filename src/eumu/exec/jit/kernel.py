@@ -48,6 +48,9 @@ class Site:
     what: str
 
 
+Place = tuple[int, int]  # a block and an operation of it
+
+
 @dataclass(slots=True)
 class Kernel:
     """Lowering state."""
@@ -62,7 +65,8 @@ class Kernel:
     masked_stores: bool
     gathers: bool
     octet_products: bool
-    free: frozenset[tuple[int, int]]  # writes that need not keep other lanes (block, operation)
+    free: frozenset[Place] = frozenset()  # writes that need not keep other lanes
+    untouched: frozenset[Place] = frozenset()  # where a straight version may still begin again
     sites: list[Site] = field(default_factory=list)
     values: dict[int, Lanes] = field(default_factory=dict)
     known: dict[int, Known] = field(default_factory=dict)
@@ -84,6 +88,11 @@ class Kernel:
     @property
     def width(self) -> int:
         return self.function.width
+
+    @property
+    def may_restart(self) -> bool:
+        """Whether what is not as expected here may end the thread with `Outcome.AGAIN`."""
+        return (self.block, self.place) in self.untouched
 
     def site(self, inst: int, what: str) -> int:
         self.sites.append(Site(inst, self.block, self.place, what))
@@ -159,7 +168,7 @@ class Kernel:
         """Whether an operation may come before register-indirect writes that precede it."""
         if op.name in ("read", "write"):
             return op.attrs["root"].name not in self.registers.memory
-        return op.name in _PASSING
+        return op.name in PASSING
 
     def lower(self, op: Op) -> None:
         known = [self.known[a.id] for a in op.args]
@@ -355,7 +364,7 @@ def literal_zero(scalar: str) -> str:
 
 # What neither touches registers in memory nor can fault; and what emits delayed writes.
 # fmt: off
-_PASSING = LANE_WISE | {
+PASSING = LANE_WISE | {
     "const", "splat", "shuffle", "concat", "bitcast", "root_address", "exec_mask", "bits_mask",
     "mask_bits", "read_flag", "write_flag", "write_indirect",
 }

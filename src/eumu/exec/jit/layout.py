@@ -171,3 +171,4 @@ class Outcome(IntEnum):
     BARRIER = 1
     YIELD = 2  # at a loop header, so that other threads get a turn
     FAULT = 3
+    AGAIN = 4  # a straight version: from the beginning, with the complete one

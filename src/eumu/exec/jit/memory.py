@@ -9,95 +9,17 @@ from __future__ import annotations
 from eumu.exec.jit import irregular, support
 from eumu.exec.jit import registers as regs
 from eumu.exec.jit.access import Access, access_of, cold_vector
-from eumu.exec.jit.emit import Emitter, int_type, lane_type, scalar_type, vector_literal, vector_of
+from eumu.exec.jit.checks import check, heads, is_expected, pattern_of, reach, require
+from eumu.exec.jit.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.gather import fast_part, lane_part
 from eumu.exec.jit.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.lanes import Lanes, Pattern, Shape
-from eumu.exec.jit.layout import LOCAL, Outcome
-from eumu.exec.jit.layout import Site as SiteWord
+from eumu.exec.jit.layout import Outcome
 from eumu.exec.jit.scalars import heads_of
 from eumu.ir import Op, Space
 from eumu.types import Type
 
 _COVER = 4  # load at most this many times the bytes wanted, to pick strided lanes out of a vector
-
-
-def pattern_of(k: Kernel, access: Access) -> Pattern:
-    """The addresses' pattern, tested at run time if nothing is known."""
-    lanes = access.address
-    pattern = lanes.pattern
-    if pattern is not None and (not pattern.shape.active or access.mask.executing):
-        return pattern
-    e, width = k.e, lanes.width
-    offsets = tuple(j * access.size for j in range(width))
-    scalar, vector = scalar_type(lanes.type), lane_type(lanes.type, width)
-    addresses = lanes.get()
-    head = e.shuffle(addresses, scalar, width, [0])
-    distance = vector_literal(scalar, [str(o) for o in offsets])
-    expected = e.op(f"add {vector} {e.splat(head, scalar, width)}, {distance}")
-    same = e.op(f"icmp eq {vector} {addresses}, {expected}")
-    bits = regs.bits_of_mask(e, same, width, width)
-    if not access.mask.full:
-        off = e.op(f"xor i{width} {mask_word(k, access.mask)}, -1")
-        bits = e.op(f"or i{width} {bits}, {off}")
-    sure = e.op(f"icmp eq i{width} {bits}, -1")
-    return Pattern(Shape(1, offsets, certain=False), (head,), sure)
-
-
-def mask_word(k: Kernel, mask: Lanes) -> str:
-    """A mask as an integer with one bit a lane."""
-    return regs.bits_of_mask(k.e, mask.get(), mask.width, mask.width)
-
-
-def heads(k: Kernel, access: Access, pattern: Pattern) -> list[str]:
-    """Each group's scalar address as i64."""
-    if access.address.type.size == 8:
-        return list(pattern.scalars)
-    kind = scalar_type(access.address.type)
-    return [k.e.op(f"zext {kind} {s} to i64") for s in pattern.scalars]
-
-
-def reach(access: Access, shape: Shape) -> tuple[int, int]:
-    """Least offset in a group and bytes from there to its last byte."""
-    low = min(shape.offsets)
-    return low, max(shape.offsets) - low + access.size
-
-
-def check(k: Kernel, access: Access, pattern: Pattern, addresses: list[str]) -> tuple[str, str]:
-    """Emit the in-line check; an i1 and the host address that offsets count from."""
-    e, (low, total) = k.e, reach(access, pattern.shape)
-    sure = pattern.sure
-    if access.space in LOCAL:
-        memory, is_shadow = LOCAL[access.space]
-        size = k.slm_bytes if memory is Space.SLM else k.scratch_bytes
-        base, start, span = f"%{memory.value}", "0", str(max(0, size - total + 1))
-        if is_shadow:  # it lies behind what it is about
-            base = e.op(f"getelementptr i8, ptr {base}, i64 {size}")
-    else:
-        site = k.site_pointer(access.site)
-        span = _site_word(e, site, SiteWord.WHOLE_SPAN)
-        base, start = "%flat", "0"
-        if access.space is Space.FLAT:
-            start = _site_word(e, site, SiteWord.WHOLE_START)
-        else:
-            key = _site_word(e, site, SiteWord.SURFACE)
-            wanted = e.op(f"add i64 {access.surface}, 1")
-            sure = conjunction(e, sure, e.op(f"icmp eq i64 {key}, {wanted}"))
-            place = _site_word(e, site, SiteWord.SURFACE_ADDRESS)
-            base = e.op(f"inttoptr i64 {place} to ptr")
-    for address in addresses:
-        first = e.op(f"add i64 {address}, {low}") if low else address
-        distance = e.op(f"sub i64 {first}, {start}") if start != "0" else first
-        sure = conjunction(e, sure, e.op(f"icmp ult i64 {distance}, {span}"))
-    return sure, base
-
-
-def _site_word(e: Emitter, site: str, word: int) -> str:
-    return e.op(f"load i64, ptr {e.op(f'getelementptr i64, ptr {site}, i64 {int(word)}')}")
-
-
-def conjunction(e: Emitter, a: str, b: str) -> str:
-    return b if a == "true" else e.op(f"and i1 {a}, {b}")
 
 
 def slow_call(
@@ -184,14 +106,18 @@ def _load(k: Kernel, op: Op) -> None:
     e, vector = k.e, lane_type(type, width)
     mask = None if access.mask.full else access.mask.get()
     addresses = heads(k, access, pattern)
+    if is_expected(k, access):
+        base = require(k, access, pattern, addresses)
+        for value, found in zip(
+            results, _quick(k, access, pattern.shape, base, addresses, op, mask), strict=True
+        ):
+            k.plain(value, found)
+        return
     ok, base = check(k, access, pattern, addresses)
     fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
     e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
     e.label(fast)
-    quick = fast_load(k, access, pattern.shape, base, addresses, type, count)
-    if mask is not None:
-        lanes, zero = vector_of("i1", width), zero_of(type, width)
-        quick = [e.op(f"select {lanes} {mask}, {vector} {q}, {vector} {zero}") for q in quick]
+    quick = _quick(k, access, pattern.shape, base, addresses, op, mask)
     e.do(f"br label %{join}")
     e.label(slow)
     incoming = [(quick, fast)]
@@ -215,6 +141,24 @@ def _load(k: Kernel, op: Op) -> None:
         k.plain(value, e.op(f"phi {vector} {choices}"))
 
 
+def _quick(
+    k: Kernel,
+    access: Access,
+    shape: Shape,
+    base: str,
+    addresses: list[str],
+    op: Op,
+    mask: str | None,
+) -> list[str]:
+    """What a checked load gives: zero in lanes outside the mask."""
+    e, type, width = k.e, op.attrs["type"], op.results[0].width
+    found = fast_load(k, access, shape, base, addresses, type, op.attrs["count"])
+    if mask is None:
+        return found
+    lanes, zero, vector = vector_of("i1", width), zero_of(type, width), lane_type(type, width)
+    return [e.op(f"select {lanes} {mask}, {vector} {q}, {vector} {zero}") for q in found]
+
+
 def _slow_load(k: Kernel, access: Access, pattern: Pattern, type: Type, count: int) -> str:
     """Load lane by lane; where the elements are then: those of all lanes, element by element."""
     elements = access.address.width * count
@@ -232,6 +176,16 @@ def _load_uniform(k: Kernel, op: Op, access: Access, pattern: Pattern, shape: Sh
     """All lanes load, those of a group from one address: one scalar a group stays a scalar."""
     e, type, count = k.e, op.attrs["type"], op.attrs["count"]
     scalar, lanes, width = scalar_type(type), len(shape.offsets), op.results[0].width
+    if is_expected(k, access):
+        base = require(k, access, pattern, heads(k, access, pattern))
+        first = Pattern(shape, tuple(heads_of(e, access.address, shape.groups)))
+        for v, value in enumerate(op.results):
+            found = tuple(
+                _element(e, e.op(f"getelementptr i8, ptr {base}, i64 {a}"), scalar, v * type.size)
+                for a in heads(k, access, first)
+            )
+            k.groups(value, shape, found)
+        return
     ok, base = check(k, access, pattern, heads(k, access, pattern))
     first = Pattern(shape, tuple(heads_of(e, access.address, shape.groups)))
     addresses = heads(k, access, first)

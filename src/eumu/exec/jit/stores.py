@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from eumu.exec.jit import irregular, support
 from eumu.exec.jit.access import Access, access_of
-from eumu.exec.jit.emit import Emitter, int_type, lane_type, scalar_type, vector_of
-from eumu.exec.jit.kernel import LOWERINGS, Kernel
-from eumu.exec.jit.memory import (
+from eumu.exec.jit.checks import (
     check,
     conjunction,
     heads,
+    is_expected,
     mask_word,
-    need_slow,
     pattern_of,
     reach,
-    slow_call,
+    require,
+    restart_unless,
 )
+from eumu.exec.jit.emit import Emitter, int_type, lane_type, scalar_type, vector_of
+from eumu.exec.jit.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.memory import need_slow, slow_call
 from eumu.ir import Op
 from eumu.types import Type
 
@@ -35,23 +37,30 @@ def _store(k: Kernel, op: Op) -> None:
     runs = _runs(pattern.shape.offsets, access.size)
     if len(runs) <= _MOST_RUNS:
         masked = None if access.mask.full else access.mask.get()
-        ok, base = check(k, access, pattern, addresses)
         long = min(len(run) for run in runs) > 1
         inline = k.masked_stores and type.size >= 4 and count == 1 and long
+        every = "true"
         if masked is not None and not inline:
             word = mask_word(k, access.mask)
-            every = "true" if width == 1 else "-1"
-            ok = conjunction(e, ok, e.op(f"icmp eq i{width} {word}, {every}"))
+            every = e.op(f"icmp eq i{width} {word}, {'true' if width == 1 else '-1'}")
             masked = None
-        fast = e.name("fast")
-        e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
-        e.label(fast)
+        if is_expected(k, access):
+            restart_unless(k, every)
+            base = require(k, access, pattern, addresses)
+        else:
+            ok, base = check(k, access, pattern, addresses)
+            fast = e.name("fast")
+            ok = conjunction(e, every, ok)
+            e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
+            e.label(fast)
         for g, address in enumerate(addresses):
             for run in runs:
                 lanes = [g * len(pattern.shape.offsets) + lane for lane in run]
                 offset = pattern.shape.offsets[run[0]]
                 where = e.op(f"add i64 {address}, {offset}") if offset else address
                 _store_run(k, lanes, base, where, vectors, type, width, masked)
+        if is_expected(k, access):
+            return
         e.do(f"br label %{join}")
     else:
         e.do(f"br label %{slow}")
