@@ -42,7 +42,7 @@ def find_undefined(function: Function) -> Function:
 
 def _shadows(function: Function) -> dict[str, Root]:
     """A shadow for each root that something undefined can be in."""
-    written = set(_written(function))
+    written, addressed = set(_written(function)), set(_addressed(function))
     filled = {
         given.root.name
         for given in function.inputs
@@ -53,7 +53,7 @@ def _shadows(function: Function) -> dict[str, Root]:
         for root in function.roots.values()
         if root.kind is not RootKind.ARF
         and root.name not in filled
-        and (not root.name.startswith("%") or root.name in _OWN)
+        and (not root.name.startswith("%") or root.name in _OWN | addressed)
     }
 
 
@@ -63,6 +63,12 @@ def _written(function: Function) -> Iterator[str]:
         for op in block.ops:
             if op.name in ("write", "write_flag", "root_address"):
                 yield op.attrs["root"].name
+
+
+def _addressed(function: Function) -> Iterator[str]:
+    """Roots that a register address is made of: their shadows must be where that leads."""
+    for block in function.blocks:
+        yield from (op.attrs["root"].name for op in block.ops if op.name == "root_address")
 
 
 def _address(root: Root) -> int:
@@ -96,16 +102,20 @@ class _Instrument:
         return out
 
     def _fill(self) -> None:
-        """What the payload gives is written."""
+        """What the payload gives is written, and what is the machine's own."""
         self.b.inst = -1
         for given in self.function.inputs:
-            shadow = self.shadows.get(given.root.name)
-            if shadow is None:
-                continue
-            size = next(t for t in (UD, UW, UB) if not (given.offset | given.size) % t.size)
-            count = given.size // size.size
-            region, every = Region.packed(given.offset, size.size), self.b.const(BOOL, 1, count)
-            self.b.write_root(shadow, region, self.w.ones(size, count), every)
+            if given.root.name in self.shadows:
+                self._filled(self.shadows[given.root.name], given.offset, given.size)
+        for name, shadow in self.shadows.items():
+            if name.startswith("%") and name not in _OWN:
+                self._filled(shadow, 0, shadow.size)
+
+    def _filled(self, shadow: Root, offset: int, size_bytes: int) -> None:
+        size = next(t for t in (UD, UW, UB) if not (offset | size_bytes) % t.size)
+        count = size_bytes // size.size
+        region, every = Region.packed(offset, size.size), self.b.const(BOOL, 1, count)
+        self.b.write_root(shadow, region, self.w.ones(size, count), every)
 
     def _operation(self, op: Op, out: Block) -> None:
         if op.name == "exec_mask":
