@@ -247,6 +247,25 @@ def _exclusive_becomes_inclusive(instruction: native.Instruction) -> native.Inst
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("ocloc") is None, reason="ocloc is not installed")
+def test_functions_are_not_called_by_32_lanes(tmp_path: Path) -> None:
+    source = tmp_path / "calls.cl"
+    source.write_text(
+        "__attribute__((noinline)) float twice(float x) { return x + x; }\n"
+        "kernel void k(global float *y) { int i = get_global_id(0); y[i] = twice(y[i]); }\n"
+    )
+
+    def values(device: eumu.Device, kernel: eumu.Kernel) -> dict[str, Any]:
+        return {"y": device.array(np.arange(64, dtype=np.float32))}
+
+    first, *others = sides(source, "apl", kernel="k")
+    labels = {side.label for side in (first, *others)}
+    assert "-O0 SIMD16 native" in labels and not any("SIMD32" in label for label in labels)
+    for other in others:
+        assert compare(first, other, Launch("k", (64,), None, values)) is None, other.label
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("ocloc") is None, reason="ocloc is not installed")
 def test_a_source_is_reduced_to_what_the_compiler_does_wrong(tmp_path: Path) -> None:
     def values(device: eumu.Device, kernel: eumu.Kernel) -> dict[str, Any]:
         x = np.arange(32, dtype=np.uint32) * 77

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,9 @@ from eumu.zebin import ocloc
 
 LEVELS: Final = ("visa", "native")
 _OPTIONS: Final = (("-O2", ""), ("-O0", "-cl-opt-disable"))
-_WIDTHS: Final = (None, 8, 16, 32)
+_CALL: Final = re.compile(r"\b(?:f|if)?call \(")
+_WIDEST: Final = 32
+_WIDTHS: Final = (None, 8, 16, _WIDEST)
 
 Values = Callable[[eumu.Device, eumu.Kernel], dict[str, Any]]
 
@@ -110,12 +113,21 @@ def sides(
                 if width is None:
                     raise
                 continue  # the compiler does not make this kernel so wide
+            if width == _WIDEST and _calls(built, kernel):
+                continue  # forced to it, code passes half of the lanes to functions
             kernels = [k for k in built.kernels if kernel in (None, k.name)]
             code = tuple(_code(built, k.name) for k in kernels)
             if code not in seen:
                 seen.add(code)
                 simd = f" SIMD{kernels[0].simd_width}" if kernels else ""
                 yield from levels(built, f"{name}{simd} ")
+
+
+def _calls(program: eumu.Program, kernel: str | None) -> bool:
+    """Whether code of the kernel, or of any, calls a function."""
+    elf = program.elf
+    chosen = [k for k in elf.kernels if kernel in (None, k.name)] if elf else []
+    return any(_CALL.search(k.visaasm) for k in chosen)
 
 
 def _code(program: eumu.Program, kernel: str) -> bytes:
