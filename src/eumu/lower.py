@@ -18,7 +18,8 @@ from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.kinds.variables import R0_ALIASES, THREAD_SPACE, Declared, Variable
 from eumu.platforms import Platform
 from eumu.program import Inst, Kernel, LabelMark
-from eumu.types import BOOL, UD
+from eumu.program.numbers import misfits
+from eumu.types import BOOL, TYPES, UD
 
 # Register-space addresses start here, and roots are this far apart, so that the address of one
 # variable plus a small offset is never the address of another.
@@ -248,6 +249,12 @@ class _Lowering(Meaning):
         self.function.texts.append(inst.opcode.mnemonic)
         self.begin(ExecSize(1))
         before = len(self.diagnostics)
+        for name, found, allowed in misfits(inst):
+            legal = ", ".join(f":{t}" for t in TYPES.values() if t in allowed)
+            what = f"{name} of {inst.opcode} is :{found}; it may be {legal}"
+            self._report("types", what, inst.span, inst.opcode.page)
+        if len(self.diagnostics) > before:
+            return
         try:
             pairs = zip(inst.opcode.fields, inst.operands, strict=True)
             bound = [field.kind.bind(operand, self) for field, operand in pairs]

@@ -1,0 +1,50 @@
+"""Operands that hold integers where an instruction has an operation on floats only.
+
+The verifier knows every rule of types; this is what no meaning can be found for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from eumu.isa.kinds.operands import General, Immediate, Indirect
+from eumu.isa.kinds.vector import DestinationKind, SourceKind
+from eumu.isa.limits import By
+from eumu.isa.spec import Opcode
+from eumu.program.module import Inst
+from eumu.types import BOOL, Kind, Type
+
+
+@cache
+def _allowed(opcode: Opcode) -> tuple[tuple[int, str, frozenset[Type]], ...]:
+    """Index, name and types of each operand of elements, of all rows and platforms together.
+
+    What Intel's front end reads against the documents has no meaning that anybody knows.
+    """
+    found = []
+    for field in opcode.fields:
+        if opcode.types and isinstance(field.kind, DestinationKind | SourceKind):
+            is_dst = isinstance(field.kind, DestinationKind)
+            known = [row for row in opcode.types if row.by is not By.FRONT_END]
+            rows = [row.allowed(field.name, is_dst=is_dst) for row in known]
+            if all(rows):  # a row without types leaves them open
+                types = {t for row in rows for t in row if _is_number(t)}
+                found.append((field.index, field.name, frozenset(types)))
+    return tuple(found)
+
+
+def _is_number(type: Type) -> bool:
+    """A type of whole elements; packed immediates are converted wherever they stand."""
+    return type is not BOOL and type.kind is not Kind.PACKED
+
+
+def misfits(inst: Inst) -> Iterator[tuple[str, Type, frozenset[Type]]]:
+    """Operands with integers where only floats go: name, type, what goes."""
+    for index, name, allowed in _allowed(inst.opcode):
+        operand = inst.operands[index]
+        if not isinstance(operand, General | Immediate | Indirect) or not allowed:
+            continue
+        type = operand.type
+        if _is_number(type) and not type.is_float and all(t.is_float for t in allowed):
+            yield name, type, allowed
