@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +28,7 @@ from eumu.messages import (
     TypedWrite,
 )
 from images.both_answers import BYTES, Machine, fitted, header
+from images.test_random_states import changed
 
 Rng = np.random.Generator
 FORMATS = [f for f in SurfaceFormat if can_read(texel_format(f)) and f.name != "RAW"]
@@ -404,6 +406,56 @@ def test_blocks(machine: Machine, tiles: int) -> None:
             assert found.refusal and found.code == 2
         else:
             assert found.code == 0 and found.agree(), (state, write, x, y)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_states(machine: Machine, seed: int) -> None:
+    """Fields set to anything: no code where the model says what is wrong, else its answer; and the
+    surface alone is touched.
+    """
+    rng = np.random.default_rng(seed)
+    machine.bytes[:] = rng.integers(0, 256, len(machine.bytes), dtype=np.uint8)
+    compiled = refused = 0
+    plain = SurfaceState(width=23, height=15, surface_base_address=machine.base)
+    for _ in range(12):
+        state = surface(rng, machine.base, (S1D, S2D, S3D, CUBE, BUFFER)) or plain
+        state = changed(rng, state, int(rng.integers(0, 4)))
+        setting = changed(rng, sampler(rng, 0), int(rng.integers(0, 5)))
+        setting = replace(setting, border_color_pointer=machine.border_pointer())
+        functions = machine.functions(state, setting, np.zeros(4, np.float32))
+        for record, given in any_messages(rng, state):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", RuntimeWarning)
+                found = machine.ask(functions, record, given, mask(rng, 8))
+            if found.refusal:
+                assert found.code in (None, 2), (state, setting, record)
+                refused += 1
+            elif found.code == 0:
+                assert found.agree(), (state, setting, record)
+                compiled += 1
+    assert compiled > 10 and refused > 5
+
+
+def any_messages(rng: Rng, state: SurfaceState) -> list[tuple[Any, list[Any]]]:
+    """One message of each kind to a surface."""
+    uvr = ("u", "v", "r")
+    points = [coordinates(rng, n, 8, state, True) for n in uvr]
+    lod = coordinates(rng, "lod", 8, state, True)
+    record, given, _ = load(rng, state)
+    read, write = TypedRead((0, 1, 2, 3), uvr), TypedWrite((0, 1, 2, 3), uvr)
+    atomic = TypedAtomic("add", uvr, 1)
+    at = [rng.integers(-9, 99, (1, 1)).astype(np.int32).view(np.uint32) for _ in range(2)]
+    return [
+        (SamplerMessage("sample_lz", 8, 3, False, 4), points),
+        (SamplerMessage("sample_l", 8, 4, False, 4), [lod, *points]),
+        (SamplerMessage("gather4", 8, 3, False, 4), points),
+        (record, given),
+        (read, places(rng, read, 8, state)),
+        (write, places(rng, write, 8, state) + data(rng, 8)[0]),
+        (atomic, [*places(rng, atomic, 8, state), np.ones((1, 8), np.uint32)]),
+        (BlockRead(16, 4, 16), at),
+        (BlockWrite(16, 4, 16), [*at, np.full((1, 64), 9, np.uint8)]),
+    ]
 
 
 def test_messages_without_code_say_so() -> None:

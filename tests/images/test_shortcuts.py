@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from functools import cache
 from typing import Any
 
@@ -10,7 +11,10 @@ import pytest
 
 import eumu
 from eumu.device.functions import SharedFunctions
+from eumu.exec.host import Places
+from eumu.messages import FlushStateCaches, SamplerMessage
 from images.image_programs import elf
+from images.test_checklist import Bench
 
 POINTS = 256  # of SIMD32: eight threads
 ADDRESSES = ("clamp_to_edge", "clamp_to_border", "repeat", "mirrored_repeat")
@@ -116,3 +120,65 @@ def test_what_lies_outside_is_not_touched() -> None:
     copy = device.image((5, 7, 4))
     program("plain")["copy2"].launch(device, (64, 64), args=[image, copy])
     assert (copy.numpy() == 9).all() and (guard.numpy() == 7).all()
+
+
+_COUNT = """.version 4.1
+.kernel "count"
+.decl IMAGE v_type=T num_elts=1
+.decl U v_type=G type=ud num_elts=8 align=GRF
+.decl V v_type=G type=ud num_elts=8 align=GRF
+.decl OLD v_type=G type=ud num_elts=8 align=GRF
+.input IMAGE offset=32 size=4
+.kernel_attr SimdSize=8
+main:
+    mov (M1_NM, 8) U(0,0)<1> 0x11001100:uv
+    mov (M1_NM, 8) V(0,0)<1> 0x0:ud
+    typed_atomic.inc (M1, 8) IMAGE U.0 V.0 %null.0 %null.0 %null.0 %null.0 OLD.0
+    ret (M1, 1)
+"""
+
+
+def test_atomics_of_many_threads_are_all_counted() -> None:
+    device = eumu.Device("skl", engine="jit")
+    kernel = eumu.load(_COUNT.encode(), device="skl")["count"]
+    image = device.image(np.zeros((2, 2), np.uint32), format="R32_UINT")
+    for _ in range(3):
+        kernel.launch(device, 8 * 20000, 8, args=[image])
+    assert image.numpy().tolist() == [[3 * 4 * 20000, 3 * 4 * 20000], [0, 0]]
+
+
+def test_records_are_tried_in_turn_until_states_are_flushed() -> None:
+    bench = Bench()
+    smooth = bench.device.sampler(filter="linear", address="repeat")
+    bench.tables = bench.make({3: bench.sampler, 5: smooth})
+    caches = bench.device.heaps.caches
+    functions = SharedFunctions(bench.device.memory, bench.tables.pointers, caches)
+    message = SamplerMessage("sample_lz", 8, 2, False, 4)
+    point = np.full((1, 8), 0.4, np.float32)
+
+    def arguments(sampler: int) -> list[Any]:
+        numbers = [np.array([[n]], np.uint32) for n in (bench.bti, sampler)]
+        return [*numbers, point, point]
+
+    places = Places((0, 8, 16, 24, 56), (88, 120, 152, 184))
+    made = [functions.shortcut(message, arguments(n), places) for n in (3, 5)]
+    assert made[0] is not None and made[1] is not None
+    first, second = (m.record for m in made if m)
+    ctypes.c_uint64.from_address(first + 8).value = second
+    function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+    run = function(ctypes.c_uint64.from_address(first).value)
+
+    def ask(sampler: int) -> tuple[int, float]:
+        data = np.zeros(216, np.uint8)
+        data[:8] = 1
+        for x, start in zip(arguments(sampler), places.arguments[1:], strict=True):
+            data[start : start + x.nbytes] = x.view(np.uint8).reshape(-1)
+        code = run(first, data.ctypes.data)
+        return code, float(data[88:92].view(np.float32)[0])
+
+    for sampler in (3, 5):
+        want = functions.message(message, np.array([0]), np.ones((1, 8), bool), arguments(sampler))
+        assert ask(sampler) == (0, float(want[0].view(np.float32)[0, 0]))
+    assert ask(9)[0] == 1
+    functions.message(FlushStateCaches(), np.array([0]), np.ones((1, 1), bool), [])
+    assert ask(3)[0] == ask(5)[0] == 1

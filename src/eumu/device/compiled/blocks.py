@@ -59,7 +59,11 @@ def _rows(b: Body, block: Block, rows: str, x: str, y: str) -> None:
     after = b.op(f"add i64 {x}, {block.width}")
     whole = b.op(f"icmp sge i64 {x}, 0")
     whole = b.op(f"and i1 {whole}, {b.op(f'icmp sle i64 {after}, {extent[0]}')}")
-    whole = whole if not block.tiles else "false"
+    if block.tiles:  # four bytes together lie in one column of a tile
+        together = block.width % 4 == 0 and not block.texel & (block.texel - 1)
+        low = b.op(f"and i64 {b.op(f'add i64 {x}, {_left(b)}')}, 3")
+        aligned = b.op(f"icmp eq i64 {low}, 0")
+        whole = b.op(f"and i1 {whole}, {aligned}") if together else "false"
     last = b.op(f"sub i64 {extent[1]}, 1")
     base = b.pointer("base")
     start = b.block
@@ -75,10 +79,11 @@ def _rows(b: Body, block: Block, rows: str, x: str, y: str) -> None:
         b.label("row.inside")
     b.do(f"br i1 {whole}, label %row.whole, label %octets")
     b.label("row.whole")
-    if not block.tiles:
-        _copy(
-            b, block, there, b.op(f"getelementptr i8, ptr {base}, i64 {_offset(b, block, x, near)}")
-        )
+    if block.tiles:
+        _dwords(b, block, there, base, x, near)
+    else:
+        place = _offset(b, block, x, near)
+        _copy(b, block, there, b.op(f"getelementptr i8, ptr {base}, i64 {place}"))
     b.do("br label %row.end")
     b.label("octets")
     _octets(b, block, there, base, x, near, extent[0])
@@ -95,6 +100,23 @@ def _copy(b: Body, block: Block, there: str, here: str) -> None:
     b.do(
         f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {block.width}, i1 false)"
     )
+
+
+def _dwords(b: Body, block: Block, there: str, base: str, x: str, row: str) -> None:
+    """A row of a tiled surface, four bytes at a time."""
+    start = b.block
+    b.do("br label %dword")
+    b.label("dword")
+    b.do(f"%d = phi i64 [ 0, %{start} ], [ %d.next, %dword ]")
+    place = _offset(b, block, b.op(f"add i64 {x}, %d"), row)
+    here = b.op(f"getelementptr i8, ptr {base}, i64 {place}")
+    mine = b.op(f"getelementptr i8, ptr {there}, i64 %d")
+    target, source = (here, mine) if block.writes else (mine, here)
+    b.store("i32", b.load("i32", source), target)
+    b.do("%d.next = add i64 %d, 4")
+    b.do(f"%d.more = icmp ult i64 %d.next, {block.width}")
+    b.do("br i1 %d.more, label %dword, label %dwords.end")
+    b.label("dwords.end")
 
 
 def _octets(b: Body, block: Block, there: str, base: str, x: str, row: str, across: str) -> None:
@@ -139,7 +161,7 @@ def _octets(b: Body, block: Block, there: str, base: str, x: str, row: str, acro
 
 def _offset(b: Body, block: Block, left: str, row: str) -> str:
     """Bytes from the base to a byte of a row, as i64."""
-    left = b.op(f"add i64 {left}, {b.op(f'zext i32 {_level(b, 3)} to i64')}")
+    left = b.op(f"add i64 {left}, {_left(b)}")
     if not block.tiles:
         step = b.op(f"sext i32 {b.field('step', 1)} to i64")
         return b.op(f"add i64 {left}, {b.op(f'mul i64 {row}, {step}')}")
@@ -157,6 +179,10 @@ def _offset(b: Body, block: Block, left: str, row: str) -> str:
         inside = b.op(f"add i64 {sixteens}, {b.op(f'shl i64 {line}, 4')}")
         inside = b.op(f"add i64 {inside}, {b.op(f'and i64 {column}, 15')}")
     return b.op(f"add i64 {b.op(f'shl i64 {tile}, 12')}, {inside}")
+
+
+def _left(b: Body) -> str:
+    return b.op(f"zext i32 {_level(b, 3)} to i64")
 
 
 def _level(b: Body, index: int) -> str:

@@ -64,7 +64,8 @@ def _shortcut(known: Known) -> Shortcut | None:
     is_odd = known.lanes & (known.lanes - 1)
     if is_odd or surface.is_null or surface.size > MAX_SIZE or surface.samples > 1:
         return None
-    if surface.state.auxiliary_surface_mode is not AuxiliaryMode.AUX_NONE:
+    pairs = surface.is_buffer and surface.format.block != (1, 1)
+    if pairs or surface.state.auxiliary_surface_mode is not AuxiliaryMode.AUX_NONE:
         return None
     if surface.state.tile_mode is TileMode.WMAJOR or surface.state.vertical_line_stride:
         return None
