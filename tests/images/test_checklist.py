@@ -21,7 +21,7 @@ from eumu.device.state.fields import StateError
 from eumu.device.state.sampler import SamplerState
 from eumu.device.state.surface import SurfaceState
 from eumu.exec.host import Refusal
-from eumu.messages import PARAMETERS, FlushStateCaches, SamplerMessage
+from eumu.messages import PARAMETERS, FlushStateCaches, Sample8x8, SamplerMessage
 from eumu.runtime.heaps import Tables
 
 DATA = np.arange(64, dtype=np.float32).reshape(4, 4, 4)
@@ -55,8 +55,9 @@ class Bench:
         preemptible: bool = False,
     ) -> list[np.ndarray[Any, Any]]:
         """The response of one thread, float lanes."""
+        count, has_header = len(parameters), header is not None
         record = SamplerMessage(
-            operation, simd, len(parameters), header is not None, results, 32, preemptible
+            operation, simd, count, has_header, results, 32, preemptible, simd == 2
         )
         arguments = [np.array([[self.bti if surface is None else surface]], np.uint32)]
         if record.uses_sampler:
@@ -243,6 +244,64 @@ def test_h1_a_response_has_as_many_parts_as_the_message_expects(bench: Bench) ->
         bench.send(results=0)  # only sample_8x8 writes to memory itself
 
 
+class Scaler:
+    """A picture that AVS copies, pixel by pixel, and surfaces that it is copied to."""
+
+    def __init__(self) -> None:
+        self.device = eumu.Device("skl", engine="interp")
+        self.pixels = np.random.default_rng(7).integers(0, 256, (6, 20, 4), np.uint8)
+        self.picture = self.device.media_image(self.pixels, format="R8G8B8A8_UNORM")
+        copy = np.tile([0, 0, 0, 1, 0, 0, 0, 0], (32, 1))
+        self.state = self.device.media_sampler(phases=copy)
+
+    def send(
+        self, targets: dict[int, Any], place: tuple[int, int] = (0, 0), registers: int = 0,
+        **fields: Any,
+    ) -> np.ndarray[Any, Any]:  # fmt: skip
+        """The bytes of the response, for the pixels from (0, 0) on."""
+        slots = {1: self.picture.slot, **{k: image.slot for k, image in targets.items()}}
+        kept = [self.picture, *targets.values()]
+        tables = Tables(self.device.heaps, slots, {}, kept, {2: self.state})
+        header = Header(
+            destination_x_address=place[0],
+            destination_y_address=place[1],
+            sampler_state_pointer=tables.pointers.sampler_table,
+            **fields,
+        )
+        m0 = np.frombuffer(header.encode(), np.uint32)
+        payload = np.zeros((1, 8), np.float32)
+        payload[0, 2:6] = 0.5 / 20, 0.5 / 6, 1 / 20, 1 / 6
+        functions = SharedFunctions(self.device.memory, tables.pointers, self.device.heaps.caches)
+        numbers = ([[1]], [[tables.sampler_numbers[2]]])
+        arguments = [np.array(n, np.uint32) for n in numbers]
+        arguments += [m0[None, :], payload.view(np.uint32)]
+        found = functions.message(
+            Sample8x8(registers), np.array([0]), np.ones((1, 1), bool), arguments
+        )
+        if not registers:
+            assert found == []
+            return np.zeros(0, np.uint8)
+        whole = np.concatenate([np.ascontiguousarray(x).view(np.uint8) for x in found], 1)
+        return np.asarray(whole[0])
+
+
+@pytest.fixture
+def scaler() -> Scaler:
+    return Scaler()
+
+
+def test_h1_sample_8x8_writes_memory_itself(scaler: Scaler) -> None:
+    target = scaler.device.image((8, 32), format="R8_UINT")
+    scaler.send({5: target}, destination_binding_table_index=5, output_format=5)
+    want = np.zeros((8, 32), np.uint8)
+    want[:4, :16] = scaler.pixels[:4, :16, 1]
+    assert (target.numpy() == want).all()
+    with pytest.raises(Refusal, match="the response has 512 bytes, the message expects 32"):
+        scaler.send({}, registers=1)
+    registers = scaler.send({}, registers=16).view(np.uint16).reshape(4, 4, 16)
+    assert (registers == np.moveaxis(scaler.pixels[:4, :16].astype(int), 2, 0) * 257).all()
+
+
 @pytest.mark.parametrize("code", range(32))
 def test_h2_output_formats(code: int) -> None:
     data = bytearray(32)
@@ -254,13 +313,70 @@ def test_h2_output_formats(code: int) -> None:
         Header.decode(bytes(data))
 
 
+# The bytes of two pixels: luma, the other luma, Cb (blue), Cr (red).
+PACKED = {0: "Y B Z R", 1: "R Y B Z", 2: "Y R Z B", 3: "B Y R Z"}
+
+
+@pytest.mark.parametrize("code", PACKED)
+def test_h2_packed_pictures(scaler: Scaler, code: int) -> None:
+    target = scaler.device.image((8, 64), format="R8_UINT")
+    scaler.send({5: target}, (8, 3), destination_binding_table_index=5, output_format=code)
+    want = np.zeros((8, 64), np.uint8)
+    for y in range(4):
+        for x in range(0, 16, 2):
+            red, luma, blue, _ = scaler.pixels[y, x]
+            named = {"Y": luma, "Z": scaler.pixels[y, x + 1, 1], "B": blue, "R": red}
+            first = 8 + 2 * x
+            want[3 + y, first : first + 4] = [named[n] for n in PACKED[code].split()]
+    assert (target.numpy() == want).all()
+    names = ("YCRCB_NORMAL", "YCRCB_SWAPUVY", "YCRCB_SWAPUV", "YCRCB_SWAPY")
+    words = np.ascontiguousarray(want[3:7, 8:40]).view(np.uint32)
+    read = scaler.device.image(words, format=names[code]).texels()  # as the sampler reads it
+    even = scaler.pixels[:4, :16].copy()
+    even[:, 1::2, [0, 2]] = even[:, ::2, [0, 2]]
+    assert (np.rint(read[..., :3] * 255) == even[..., :3]).all()
+
+
+def test_h2_a_planar_picture(scaler: Scaler) -> None:
+    target = scaler.device.image(np.zeros((12, 32), np.uint8), format="PLANAR_420_8")
+    scaler.send({5: target}, (4, 2), destination_binding_table_index=5, output_format=4)
+    want = np.zeros((12, 32), np.uint8)
+    want[2:6, 4:20] = scaler.pixels[:4, :16, 1]
+    want[9:11, 4:20:2] = scaler.pixels[:4:2, :16:2, 2]
+    want[9:11, 5:20:2] = scaler.pixels[:4:2, :16:2, 0]
+    assert (target.numpy() == want).all()
+    with pytest.raises(Refusal, match=r"Destination Y Address .* is odd"):
+        scaler.send({5: target}, (4, 1), destination_binding_table_index=5, output_format=4)
+
+
+@pytest.mark.parametrize("code", [6, 17])
+def test_h2_wide_numbers_are_no_picture(scaler: Scaler, code: int) -> None:
+    target = scaler.device.image((8, 64), format="R8_UINT")
+    with pytest.raises(Refusal, match=r"Output Format .* AVS writes octets"):
+        scaler.send({5: target}, destination_binding_table_index=5, output_format=code)
+    with pytest.raises(Refusal, match=r"Green Write Channel Mask .* leaves out a channel"):
+        scaler.send(
+            {5: target}, destination_binding_table_index=5, output_format=5,
+            green_write_channel_mask=True,
+        )  # fmt: skip
+
+
 def test_h3_reserved_bits_are_ignored() -> None:
     assert Header.decode(bytes(20) + b"\xe0\xff\xff\xff" + bytes(8)) == Header()
 
 
-def test_h4_destination_addresses() -> None:
-    header = Header(destination_x_address=64, destination_y_address=9)
-    assert header.encode()[16:20] == (64 | 9 << 16).to_bytes(4, "little")
+@pytest.mark.parametrize("place", [(0, 0), (12, 3), (64, 9)])
+def test_h4_destination_addresses(scaler: Scaler, place: tuple[int, int]) -> None:
+    x, y = place
+    header = Header(destination_x_address=x, destination_y_address=y)
+    assert header.encode()[16:20] == (x | y << 16).to_bytes(4, "little")
+    target = scaler.device.image((16, 96), format="R8_UINT")
+    more = {"destination_binding_table_index": 5, "output_format": 5}
+    scaler.send({5: target}, place, **more)
+    assert (target.numpy()[y : y + 4, x : x + 16] == scaler.pixels[:4, :16, 1]).all()
+    for beside in (1, 2, 3):
+        with pytest.raises(Refusal, match=f"at byte {x + beside} of a row, no multiple of 4"):
+            scaler.send({5: target}, (x + beside, y), **more)
 
 
 def test_h5_the_sampler_state_pointer_does_not_matter_to_loads(bench: Bench) -> None:
@@ -274,8 +390,13 @@ def test_h5_the_sampler_state_pointer_does_not_matter_to_loads(bench: Bench) -> 
     assert Header.decode(bytes(low)) == bench.header()
 
 
-def test_h6_destination_binding_table_index() -> None:
+def test_h6_destination_binding_table_index(scaler: Scaler) -> None:
     assert Header(destination_binding_table_index=0xAB).encode()[11] == 0xAB
+    targets = {k: scaler.device.image((8, 32), format="R8_UINT") for k in (5, 0xAB)}
+    scaler.send(targets, destination_binding_table_index=0xAB, output_format=5)
+    assert targets[0xAB].numpy().any() and not targets[5].numpy().any()
+    with pytest.raises(Refusal, match="binding-table index 254"):
+        scaler.send(targets, destination_binding_table_index=254, output_format=5)
 
 
 def test_h7_pixel_null_mask(bench: Bench) -> None:
@@ -286,8 +407,14 @@ def test_h7_pixel_null_mask(bench: Bench) -> None:
         bench.send(header=header, results=5, simd=32)
 
 
-def test_h8_simd_mode_extension() -> None:
+def test_h8_simd_mode_extension(bench: Bench) -> None:
     assert Header(simd_mode_extension=1).encode()[10] == 0x40  # type: ignore[arg-type]
+    pair: dict[str, Any] = {"simd": 2, "results": 5}
+    response = bench.send(header=bench.header(simd_mode_extension=1), **pair)
+    assert first(response)[:4] == TEXEL  # SIMD4x2; the fifth says which channels were written
+    with pytest.raises(eumu.Unsupported, match="SIMD8D"):
+        bench.send(header=bench.header(simd_mode_extension=0), **pair)
+    assert first(bench.send(header=bench.header(simd_mode_extension=1))) == TEXEL  # ignored
 
 
 def test_h9_bits_20_and_21_are_ignored() -> None:
@@ -297,6 +424,23 @@ def test_h9_bits_20_and_21_are_ignored() -> None:
 def test_h10_output_format_control(bench: Bench) -> None:
     header = bench.header(output_format_control=2)
     assert first(bench.send(header=header)) == TEXEL  # ignored by other messages
+
+
+@pytest.mark.parametrize("control", range(4))
+def test_h10_output_format_control_of_sample_8x8(scaler: Scaler, control: int) -> None:
+    is_octets, is_halved = control >> 1, control & 1
+    want = np.moveaxis(scaler.pixels[:4, :16].astype(int), 2, 0) * (1 if is_octets else 257)
+    parts = [plane[:, :: 1 + (is_halved and k in (0, 2))] for k, plane in enumerate(want)]
+    whole = np.concatenate([p.reshape(-1) for p in parts])
+    registers = whole.size * (1 if is_octets else 2) // 32
+    got = scaler.send({}, registers=registers, output_format_control=control)
+    assert got.view(np.uint8 if is_octets else np.uint16).tolist() == whole.tolist()
+    target = scaler.device.image((8, 32), format="R8_UINT")  # in memory, Output Format says it
+    scaler.send(
+        {5: target}, destination_binding_table_index=5, output_format=5,
+        output_format_control=control,
+    )  # fmt: skip
+    assert (target.numpy()[:4, :16] == scaler.pixels[:4, :16, 1]).all()
 
 
 def test_h11_gather_channel(bench: Bench) -> None:

@@ -350,23 +350,39 @@ def test_a_null_surface_reads_as_zero(device: eumu.Device) -> None:
     assert not got.any()
 
 
-def test_video_formats(device: eumu.Device) -> None:
-    """Cr is red, luma green, Cb blue; pairs and squares of texels share their chrominance."""
+# The bytes of two texels.
+PACKED = {
+    "YCRCB_NORMAL": "Y0 Cb Y1 Cr",
+    "YCRCB_SWAPUVY": "Cr Y0 Cb Y1",
+    "YCRCB_SWAPUV": "Y0 Cr Y1 Cb",
+    "YCRCB_SWAPY": "Cb Y0 Cr Y1",
+}
+
+
+@pytest.mark.parametrize("format", PACKED)
+def test_packed_video_formats(device: eumu.Device, format: str) -> None:
+    """Cr is red, luma green, Cb blue; pairs of texels share their chrominance."""
+    words = RNG.integers(0, 256, (4, 3, 4), dtype=np.uint8)
+    image = device.image(words.view(np.uint32)[..., 0], format=format)
+    x, y = RNG.integers(0, 6, 8), RNG.integers(0, 4, 8)
+    place = [((v + 0.5) / n).astype(np.float32) for v, n in ((x, 6), (y, 4))]
+    got = np.rint(send(device, SAMPLE, image, device.sampler(), place).T * 255).astype(int)
+    for k in range(8):
+        named = dict(zip(PACKED[format].split(), words[y[k], x[k] // 2].tolist(), strict=True))
+        assert got[k].tolist() == [named["Cr"], named[f"Y{x[k] % 2}"], named["Cb"], 255]
+
+
+def test_planar_video(device: eumu.Device) -> None:
+    """Squares of texels share their chrominance."""
     luma = RNG.integers(0, 256, (4, 6), dtype=np.uint8)
     pairs = RNG.integers(0, 256, (2, 6), dtype=np.uint8)  # Cb, Cr, Cb, Cr, ...
     planar = device.image(np.concatenate([luma, pairs]), format="PLANAR_420_8")
-    words = RNG.integers(0, 256, (4, 3, 4), dtype=np.uint8)  # Y0, Cb, Y1, Cr
-    packed = device.image(words.view(np.uint32)[..., 0], format="YCRCB_NORMAL")
     x, y = RNG.integers(0, 6, 8), RNG.integers(0, 4, 8)
     place = [((v + 0.5) / n).astype(np.float32) for v, n in ((x, 6), (y, 4))]
     got = np.rint(send(device, SAMPLE, planar, device.sampler(), place).T * 255).astype(int)
     for k in range(8):
         cb, cr = pairs[y[k] // 2, x[k] // 2 * 2 :][:2]
         assert got[k].tolist() == [cr, luma[y[k], x[k]], cb, 255]
-    got = np.rint(send(device, SAMPLE, packed, device.sampler(), place).T * 255).astype(int)
-    for k in range(8):
-        first, cb, second, cr = words[y[k], x[k] // 2]
-        assert got[k].tolist() == [cr, second if x[k] % 2 else first, cb, 255]
     assert (planar.numpy()[:4] == luma).all() and planar.texels().shape == (4, 6, 4)
 
 

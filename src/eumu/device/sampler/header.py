@@ -15,7 +15,7 @@ from eumu.device.state.fields import State, StateError, bits
 from eumu.device.state.surface import SurfaceType
 from eumu.messages import SamplerMessage
 
-__all__ = ["GatherChannel", "Header", "OutputFormat", "check"]
+__all__ = ["GatherChannel", "Header", "OutputControl", "OutputFormat", "check"]
 
 
 class OutputFormat(IntEnum):

@@ -16,13 +16,13 @@ from eumu.device.surfaces.bc import decode_blocks
 from eumu.device.surfaces.formats import Channel, Encoding, Numbers, TexelFormat
 from eumu.errors import Unsupported
 
-__all__ = ["decode", "encode", "linear_from_srgb", "missing", "srgb_from_linear"]
+__all__ = ["BYTES_OF_PAIR", "decode", "encode", "linear_from_srgb", "missing", "srgb_from_linear"]
 
 Bytes = NDArray[np.uint8]
 Lanes = NDArray[Any]  # float32, or uint32 for integers
 
 # Where luma and chroma of a pair lie in its four bytes: Y0, Y1, Cb, Cr.
-_PAIRS: Final = {
+BYTES_OF_PAIR: Final = {
     "YCRCB_NORMAL": (0, 2, 1, 3),
     "YCRCB_SWAPUVY": (1, 3, 2, 0),
     "YCRCB_SWAPUV": (0, 2, 3, 1),
@@ -55,7 +55,7 @@ def decode(format: TexelFormat, data: Bytes, place: NDArray[np.intp] | None = No
         return rgba
     if format.encoding is Encoding.PLANAR:  # luma, Cb and Cr, from their planes
         return _chrominance(format, data[:, 0], data[:, 1], data[:, 2])
-    y0, y1, cb, cr = _PAIRS[format.name]
+    y0, y1, cb, cr = BYTES_OF_PAIR[format.name]
     luma = np.where(place & 1, data[:, y1], data[:, y0])
     return _chrominance(format, luma, data[:, cb], data[:, cr])
 

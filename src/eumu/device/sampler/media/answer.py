@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.device.sampler.header import Header
+from eumu.device.sampler.header import Header, OutputFormat
 from eumu.device.sampler.media.payload import Function, Payload
 from eumu.device.sampler.media.unit import Kernel, Request, execute, needs
 from eumu.device.state.cache import StateCache
@@ -67,7 +67,9 @@ def answer(record: Sample8x8, arguments: Sequence[Lanes], reach: Reach) -> list[
     is_direct = not record.registers
     found = execute(Request(header, payload, texture, kernel, offsets, is_direct))
     if is_direct:
-        _write(header, arguments[2][:, 4], found, reach)
+        is_picture = payload.function is Function.AVS
+        is_planar = is_picture and header.output_format is OutputFormat.PLANAR_420_8
+        _write(header, arguments[2][:, 4], found, reach, is_planar=is_planar)
         return []
     size = _REGISTER * record.registers
     if found.shape[1] > size:
@@ -81,12 +83,21 @@ def answer(record: Sample8x8, arguments: Sequence[Lanes], reach: Reach) -> list[
     return [words[:, 8 * k : 8 * k + 8] for k in range(record.registers)]
 
 
-def _write(header: Header, place: Lanes, rows: Lanes, reach: Reach) -> None:
-    """Rows of bytes [threads, rows, bytes] to where each thread's M0.4 says."""
+def _write(header: Header, place: Lanes, rows: Lanes, reach: Reach, *, is_planar: bool) -> None:
+    """Rows of bytes [threads, rows, bytes] to where each thread's M0.4 says.
+
+    Of a planar picture, the last third of the rows are chrominance.
+    """
     texture = reach.texture(header.destination_binding_table_index)
-    wanted = BlockWrite(rows.shape[2], rows.shape[1], rows.shape[2])
     x, y = (place & 0xFFFF).astype(np.int64), (place >> 16).astype(np.int64)
-    typed.write_block(texture, wanted, x, y, rows.reshape(len(rows), -1))
+    planes = [rows]
+    if is_planar:
+        if (y & 1).any():
+            raise header.error("destination_y_address", "is odd, in a planar picture")
+        planes = np.split(rows, [rows.shape[1] * 2 // 3], 1)
+    for plane, part in enumerate(planes):
+        wanted = BlockWrite(part.shape[2], part.shape[1], part.shape[2], plane)
+        typed.write_block(texture, wanted, x, y >> plane, part.reshape(len(part), -1))
 
 
 def _texture(index: int, reach: Reach) -> MediaTexture:

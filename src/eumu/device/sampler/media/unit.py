@@ -21,6 +21,7 @@ from eumu.device.state.fields import StateError
 from eumu.device.state.media import Convolve, MediaFormat, MorphologyState
 from eumu.device.state.scaler import Avs
 from eumu.device.surfaces.media import BLUE, CHROMA, GREEN, RED, MediaTexture
+from eumu.device.surfaces.texels import BYTES_OF_PAIR
 from eumu.errors import Unsupported
 from eumu.messages import UNDESCRIBED
 
@@ -262,10 +263,11 @@ def _interleaved(least: Ints, greatest: Ints, *, is_octet: bool) -> Octets:
 
 def _scaled(request: Request) -> Octets:
     """The written channels behind each other; a tall block is two."""
-    if request.is_direct:
-        raise Unsupported("AVS to another surface: how chrominance is packed is not public")
     assert isinstance(request.state, Avs)
     channels = scale(request.texture, request.state, request.payload)
+    if request.is_direct:
+        codes = [np.rint(c * 255).astype(np.uint8) for c in channels]
+        return _picture(request.header, codes[RED], codes[GREEN], codes[BLUE])
     control = request.header.output_format_control
     wide = control in (OutputControl.FULL_16, OutputControl.CHROMA_DOWNSAMPLED_16)
     codes = [
@@ -285,6 +287,33 @@ def _scaled(request: Request) -> Octets:
                 part = part[:, :, ::2]
             parts.append(_octets(part))
     return np.concatenate(parts, 1)
+
+
+def _picture(header: Header, cr: Octets, luma: Octets, cb: Octets) -> Octets:
+    """Rows in the format of another surface; planes of a picture behind each other.
+
+    Decided: a pair of pixels has the chrominance of its even one, and so have two rows.
+    """
+    wanted = header.output_format
+    is_luma, is_planar = wanted is OutputFormat.Y8_UNORM, wanted is OutputFormat.PLANAR_420_8
+    place = BYTES_OF_PAIR.get(wanted.name)
+    if place is None and not is_luma and not is_planar:
+        raise header.error("output_format", f"is {wanted.name}; AVS writes octets")
+    if not {GREEN} | (set() if is_luma else {RED, BLUE}) <= set(header.channels):
+        raise header.error(
+            "green_write_channel_mask", f"or another leaves out a channel of {wanted.name}"
+        )
+    if is_luma:
+        return luma
+    cb, cr = cb[:, :, ::2], cr[:, :, ::2]
+    if place is None:
+        pairs = np.stack([cb, cr], -1).reshape(luma.shape)
+        return np.concatenate([luma, pairs[:, ::2]], 1)
+    packed = np.empty((*cb.shape, 4), np.uint8)
+    for k, part in zip(place, (luma[:, :, ::2], luma[:, :, 1::2], cb, cr), strict=True):
+        packed[..., k] = part
+    found: Octets = packed.reshape(*luma.shape[:2], -1)
+    return found
 
 
 def _written(header: Header, *, shuffled: bool) -> list[int]:
