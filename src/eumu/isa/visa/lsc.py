@@ -90,7 +90,7 @@ def target_of(sfid: str, address: Addresses) -> Target:
             raise Unsupported(f"shared local memory at {address.model} a{address.size} addresses")
         return SLM
     if address.model == "arg":
-        raise Unsupported("the implicit argument buffer (address model arg)")
+        raise Unsupported("address model arg, which compilers replace before they make code")
     if address.surface is None:
         return FLAT
     return Target(Space.SURFACE, address.surface)

@@ -193,7 +193,7 @@ def lsc_store_block2d(
     _one_lane(b)
     shape = data.shape
     if shape.transposed or shape.vnni:
-        raise Unsupported("a transposed or VNNI store of a two-dimensional block")
+        raise Unsupported("a transposed or VNNI store of a block; the specification has loads only")
     for offset, places in _pieces(register_rows(shape), shape.type.size):
         address, mask = _element_places(b, matrix, shape, 0, places)
         value = b.row_read(data.rows, offset, shape.type, len(places))

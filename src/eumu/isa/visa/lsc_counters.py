@@ -1,7 +1,7 @@
 """LSC messages on what belongs to a surface beside its bytes: append counters, compression.
 
-A counter lives at the auxiliary address of a surface state and the compression control is not
-documented at all; no compiler emits either for compute.
+A counter lives at the auxiliary address of a surface state: Intel's front end of these platforms
+has the words for it and no grammar.  The compression control is described nowhere.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from eumu.isa.visa.lsc import HEAD, NULL
 from eumu.isa.visa.memory import LSC_PLATFORMS
 from eumu.isa.visa.registry import opcode
 
-COUNTERS = "append counters: nothing gives a surface its auxiliary address"
-COMPRESSION = "compression control, which no document describes"
+COUNTERS = "append counters are newer than these platforms' front end; no surface here has one"
+COMPRESSION = "no document says what it does; memory here is never compressed"
 
 Exec = Annotated[ExecSize, LscExecKind()]
 Sfid = Annotated[str, ChoiceKind("shared function", *SFIDS, numbers=SFID_CODES)]

@@ -54,9 +54,9 @@ def surface_target(b: Meaning, surface: SurfaceVariable) -> Target:
         return Target(Space.SURFACE, index)
     if surface.name == "%slm":
         return SLM
-    if surface.name == "%scratch":
+    if surface.name in ("%scratch", "TSS"):
         return Target(Space.SCRATCH)
-    raise Unsupported(f"the predefined surface {surface.name}")
+    raise Unsupported(f"the predefined surface {surface.name}, of which nobody says what it is")
 
 
 def bindless_state(b: Meaning, handle: Value) -> Value:

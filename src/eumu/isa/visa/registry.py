@@ -7,12 +7,10 @@ opcode = VISA.opcode
 
 # What the specification or Intel's front end knows and this registry does not declare yet.
 _NEWER = "it is newer than every platform here"
-_MATRIX = "matrix products of block scales are not modelled"
-_LATER = "it belongs to a platform that no public page describes"
+_LATER = "it belongs to a platform after pvc that no public page describes"
 VISA.unmodelled.update(
     dict.fromkeys(("sample_po", "sample_po_l"), _NEWER)
-    | dict.fromkeys(("bdpas",), _MATRIX)
-    | dict.fromkeys(("tanh", "sigm", "shfl_idx4", "lfsr", "dnscl", "raw_sendg"), _LATER)
+    | dict.fromkeys(("bdpas", "tanh", "sigm", "shfl_idx4", "lfsr", "dnscl", "raw_sendg"), _LATER)
 )
 
 # Words of rows that Intel's front end does not know: variables may be called so.
