@@ -123,6 +123,25 @@ def test_a_request_before_the_launch_has_begun_to_run() -> None:
         assert dev.resume().groups == 4 and (y.numpy() == 2).all()
 
 
+@pytest.mark.parametrize("how", [{"after": 40}, {"groups": 1}, {"groups": 3}], ids=str)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_checked_run_found_is_kept(engine: str, how: dict[str, int]) -> None:
+    """The compiler builds `mul (M1, 16)` into a SIMD32 kernel: a mistake in each of four groups."""
+    found = []
+    kernel = _load("asm_simd16_in_simd32", "pvc")["half_done"]
+    for stops in (False, True):
+        dev = eumu.Device("pvc", engine, check=True)
+        data = dev.array(np.arange(192, dtype=np.float32))
+        if stops:
+            dev.preempt(**how)
+        report = kernel.launch(dev, 192, 48, [data])
+        assert report.preempted == stops
+        if stops:
+            report = dev.resume()
+        found.append([(f.reason, f.span, f.count, f.group) for f in report.findings])
+    assert found[0] == found[1] and found[0][0][2] == 4
+
+
 # ---- walkers of a batch
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eumu.errors import Finding, ranges
 from eumu.exec.grid import Grid
@@ -43,6 +43,22 @@ class Notebook:
         for item in self._seen.values():
             grouped.setdefault((item.op.inst, item.op.attrs["what"]), []).append(item)
         return tuple(_finding(grid, key, grouped[key]) for key in sorted(grouped))
+
+
+def merged(before: Iterable[Finding], after: Iterable[Finding]) -> tuple[Finding, ...]:
+    """What two parts of a launch, one after the other, have found: each mistake once, in program
+    order."""
+    found: dict[tuple[object, ...], Finding] = {}
+    for finding in (*before, *after):
+        what = finding.reason.partition(" in lane")[0]
+        key = _order(finding), finding.notes, what
+        known = found.get(key)
+        found[key] = replace(known, count=known.count + finding.count) if known else finding
+    return tuple(sorted(found.values(), key=_order))
+
+
+def _order(finding: Finding) -> tuple[int, int]:
+    return (finding.span.line, finding.span.column) if finding.span else (0, 0)
 
 
 def _finding(grid: Grid, key: tuple[int, str], items: list[Seen]) -> Finding:

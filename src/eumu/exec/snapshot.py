@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.errors import Finding
+
 __all__ = ["Preempted", "Preemption", "Snapshot", "between_groups"]
 
 
@@ -24,7 +26,7 @@ class Snapshot:
     `threads` has one row of bytes for each of their threads, `slm` one for each group, both
     contiguous; `shared` is what belongs to no single thread (JSON).  Groups before `first` are
     done, those behind the resident ones have not begun.  `instructions` are those that the done
-    groups ran.
+    groups ran; `findings` is what a checked run has found so far.
     """
 
     first: int
@@ -33,6 +35,7 @@ class Snapshot:
     threads: NDArray[np.uint8] = field(repr=False)
     slm: NDArray[np.uint8] = field(repr=False)
     shared: str = field(default="{}", repr=False)
+    findings: tuple[Finding, ...] = ()
 
 
 class Preempted(Exception):
@@ -80,10 +83,10 @@ class Preemption:
         )
 
 
-def between_groups(first: int, instructions: int) -> Snapshot:
+def between_groups(first: int, instructions: int, findings: tuple[Finding, ...] = ()) -> Snapshot:
     """A grid that was stopped where no group had begun that was not done."""
     nothing = np.zeros((0, 0), np.uint8)
-    return Snapshot(first, 0, instructions, nothing, nothing)
+    return Snapshot(first, 0, instructions, nothing, nothing, findings=findings)
 
 
 def pack(arrays: dict[str, NDArray[Any]]) -> NDArray[np.uint8]:

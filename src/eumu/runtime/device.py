@@ -404,7 +404,7 @@ class Device:
             return left.snapshot
         finally:
             stop.groups = groups
-        return between_groups(grid.groups, stats.instructions)
+        return between_groups(grid.groups, stats.instructions, stats.findings)
 
     def _get(self, name: str) -> Engine:
         if name not in self._engines:

@@ -333,7 +333,7 @@ class Kernel:
         held.printed, held.stack = printed, stack.pop_all()
         device.suspended = held
         threads = snapshot.first * grid.threads_per_group
-        done = RunStats(snapshot.instructions, threads, snapshot.first)
+        done = RunStats(snapshot.instructions, threads, snapshot.first, snapshot.findings)
         return replace(self._report(done, stop.engine, 0.0, ""), preempted=True)
 
     def _report(self, stats: RunStats, engine: str, seconds: float, text: str) -> Report:

@@ -24,7 +24,7 @@ from eumu.device.chip import Part
 from eumu.device.context import Residents, context_bytes, load, save
 from eumu.device.dispatch import Needs
 from eumu.device.memory import Allocation
-from eumu.errors import LaunchError, Unsupported
+from eumu.errors import Finding, LaunchError, Unsupported
 from eumu.exec.grid import BufferSurface, Grid, Payload
 from eumu.exec.snapshot import Snapshot, between_groups
 from eumu.ir import Function
@@ -51,6 +51,7 @@ class Suspended:
     instructions: int
     image: Allocation | None
     is_own: bool = True
+    findings: tuple[Finding, ...] = ()
     printed: Any = None
     stack: ExitStack = field(default_factory=ExitStack, repr=False)
 
@@ -71,13 +72,15 @@ class Suspended:
             image = memory.allocate(size, _NAME) if at is None else _inside(memory, at, size)
             save(residents, snapshot, memory.view(image))
         left = snapshot.first, snapshot.instructions
-        return cls(kernel, grid, residents, *left, image, is_own=at is None)
+        own = at is None
+        return cls(kernel, grid, residents, *left, image, own, snapshot.findings)
 
     def snapshot(self, memory: Memory) -> Snapshot:
         """The state as memory has it now."""
         if self.image is None or self.residents is None:
-            return between_groups(self.first, self.instructions)
-        return load(self.residents, memory.view(self.image))
+            return between_groups(self.first, self.instructions, self.findings)
+        found = load(self.residents, memory.view(self.image))
+        return replace(found, findings=self.findings)
 
     def close(self, memory: Memory) -> None:
         """Free the context image and what the launch had for itself."""
@@ -107,7 +110,8 @@ def code_hash(function: Function) -> str:
 
 
 def write_checkpoint(path: str | Path, memory: Memory, platform: str, held: Suspended) -> None:
-    """Device memory and a stopped launch as one file (a zip archive)."""
+    """Device memory and a stopped launch as one file (a zip archive); what a checked run has found
+    so far is not in it."""
     grid = held.grid
     if getattr(grid, "state", None) is not None:
         raise Unsupported("checkpoints of launches with images")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from eumu.errors import Fault
+from eumu.exec.findings import merged
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Host
 from eumu.exec.interp.machine import Machine
@@ -44,7 +46,7 @@ class Interpreter:
         batch = self._batch(grid, stop)
         with np.errstate(all="ignore"):
             machine = Machine(grid, host, max(batch, snapshot.groups if snapshot else 0), stop)
-            notebook = machine.site.notebook
+            notebook, known = machine.site.notebook, snapshot.findings if snapshot else ()
             try:
                 first = self._resume(machine, snapshot) if snapshot else 0
                 last = min(grid.groups, grid.groups if stop.groups is None else stop.groups)
@@ -57,10 +59,15 @@ class Interpreter:
                 if last < grid.groups:
                     self._may_stop(stop, max(first, last), machine.before)
             except Fault as fault:
-                fault.findings = notebook.findings(grid)
+                fault.findings = merged(known, notebook.findings(grid))
+                raise
+            except Preempted as left:
+                found = merged(known, notebook.findings(grid))
+                left.snapshot = replace(left.snapshot, findings=found)
                 raise
         threads = grid.groups * grid.threads_per_group
-        return RunStats(machine.before, threads, grid.groups, notebook.findings(grid))
+        found = merged(known, notebook.findings(grid))
+        return RunStats(machine.before, threads, grid.groups, found)
 
     def _may_stop(self, stop: Preemption, first: int, instructions: int) -> None:
         """Leave between two batches if that is wanted: nothing is to be saved."""

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from eumu.errors import Finding, Unsupported
-from eumu.exec.findings import Notebook
+from eumu.exec.findings import Notebook, merged
 from eumu.exec.grid import Grid, Payload, RunStats
 from eumu.exec.host import Host
 from eumu.exec.jit import cache
@@ -80,10 +80,11 @@ class Jit:
             return RunStats(0, 0, 0)
         if (snapshot and snapshot.groups) or (stop and stop.after is not None):
             raise Unsupported("groups that stop in the middle on the fast engine")
-        first, before = (snapshot.first, snapshot.instructions) if snapshot else (0, 0)
+        begun = snapshot or between_groups(0, 0)
+        first, before = begun.first, begun.instructions
         last = groups if stop is None or stop.groups is None else min(stop.groups, groups)
         if first >= last:
-            return self._end(grid, first, before)
+            return self._end(grid, first, before, begun.findings)
         ready = self._prepared(grid)
         symbols = _symbols(grid)
         trial = ready.crew.trial(last - first, self._most(ready, grid))
@@ -93,7 +94,7 @@ class Jit:
         done = launch.run(workers, first, last, stop)
         trial.took(perf_counter() - started)
         faulty = [w for w in workers if w.get(Context.FAULT) != FaultKind.NONE]
-        findings = _findings(ready.compiled, grid, workers)
+        findings = merged(begun.findings, _findings(ready.compiled, grid, workers))
         if faulty:
             worker = min(faulty, key=lambda w: w.get(Context.FAULT_GROUP))
             fault = Report(ready.compiled, grid, host, worker).of(launch.refusal(worker))
@@ -106,11 +107,11 @@ class Jit:
         return self._end(grid, done, before + instructions, findings)
 
     def _end(
-        self, grid: Grid, done: int, instructions: int, findings: tuple[Finding, ...] = ()
+        self, grid: Grid, done: int, instructions: int, findings: tuple[Finding, ...]
     ) -> RunStats:
         """After so many groups, which are all of them or those before a stop."""
         if done < grid.groups:
-            raise Preempted(between_groups(done, instructions), self.name)
+            raise Preempted(between_groups(done, instructions, findings), self.name)
         return RunStats(instructions, done * grid.threads_per_group, done, findings)
 
     def compile(self, grid: Grid) -> Compiled:
