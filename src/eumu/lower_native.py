@@ -39,17 +39,20 @@ def lower(
     entry: int = 0,
     relocations: Iterable[Relocation] = (),
     functions: Mapping[int, int] | None = None,
+    thread_space: bool = False,
 ) -> Function:
     """The IR of native code that runs with `simd_width` channels from byte `entry` on.
 
     The registers hold `payload` bytes of the thread payload at the start.  Immediates that
     `relocations` patch are addresses of symbols.  `functions` are the addresses of those that are
-    called through registers, and where in the code they begin.
+    called through registers, and where in the code they begin.  In a `thread_space` r0.1 is the
+    place of a thread.
 
     Raises `BuildError` for branches to where no instruction is and operands outside their register
     file, and `Unsupported` with the place of what is not modelled.
     """
     lowering = _Lowering(program, simd_width, relocations, functions or {})
+    lowering.function.thread_space = thread_space
     function = fold_modes(lowering.run(payload, entry))
     check(function, folded=True)
     return function
@@ -91,6 +94,8 @@ class _Lowering(Machine):
             self._instruction(k, instruction)
         self._finish()
         self._thread_number()
+        if self.function.thread_space:
+            self._thread_place()
         return self.function
 
     def _inputs(self, payload: int) -> None:
@@ -294,6 +299,17 @@ class _Lowering(Machine):
             given = self.read(self.file, Region.scalar(_FFTID), UD, 1)
             number = self.or_(given, self.special("fftid", UD))
             self.write_root(self.file, Region.scalar(_FFTID), number, one)
+        first.ops[:0] = self.block.ops
+
+    def _thread_place(self) -> None:
+        """A launch gives group ids; a thread of the media pipeline has x and y in dword 1 of r0."""
+        first = self.function.blocks[0]
+        self.block, self.inst = Block("thread place"), 0
+        one = self.const(BOOL, 1)
+        x, y = (self.read(self.file, Region.scalar(4 * dword), UD, 1) for dword in (1, 6))
+        place = self.or_(x, self.shl(y, self.const(UD, 16)))
+        for dword, value in ((1, place), (6, self.const(UD, 0))):
+            self.write_root(self.file, Region.scalar(4 * dword), value, one)
         first.ops[:0] = self.block.ops
 
 

@@ -3,6 +3,7 @@ pictures in registers, regions that pick pixels, inputs of one and two bytes, th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 import eumu
-from eumu import binary, text
+from eumu import binary, native, text
+from eumu.program import GenBinary
 
 ENGINES = pytest.mark.parametrize("engine", ["interp", "jit"])
 DEVICES = pytest.mark.parametrize("device", ["bdw", "skl", "tgllp"])
@@ -204,3 +206,62 @@ def test_rows_by_address(engine: str, device: str, tmp_path: Path) -> None:
     source, target = picture(dev, rows), picture(dev, np.zeros_like(rows))
     kernel("turned", *TURNED, device, tmp_path).launch(dev, (2, 2), args=[source, target])
     assert np.array_equal(target.numpy(), rows.reshape(2, 8, 64)[:, ::-1].reshape(16, 64))
+
+
+# The same kernel as vISA and as native code; blocks of 32 bytes by 8 rows at the thread's place.
+FILLED = (
+    """.decl V34 v_type=G type=ud num_elts=1 align=dword
+.decl V35 v_type=G type=ud num_elts=64 align=GRF
+.input V34 offset=40 size=4
+""",
+    PLACE.format(width=32, height=8)
+    + """    mov (M1, 32) V35(0,0)<1> V34(0,0)<0;1,0>
+    mov (M1, 32) V35(4,0)<1> V34(0,0)<0;1,0>
+    media_st.nomod (32,8) T7 0 V32(0,0)<0;1,0> V33(0,0)<0;1,0> V35.0
+    ret (M1, 1)
+""",
+)
+NATIVE = """
+(W)     mov (8|M0)    r2.0<1>:ud   r0.0<8;8,1>:ud
+(W)     and (1|M0)    r12.0<1>:uw  r0.2<0;1,0>:uw   0x1FF:uw
+(W)     and (1|M0)    r12.1<1>:uw  r0.3<0;1,0>:uw   0x1FF:uw
+(W)     shl (1|M0)    r2.0<1>:d    r12.0<0;1,0>:uw  5:w
+(W)     shl (1|M0)    r2.1<1>:d    r12.1<0;1,0>:uw  3:w
+(W)     mov (1|M0)    r2.2<1>:ud   0x7001F:ud
+        mov (16|M0)   r4.0<1>:ud   r1.2<0;1,0>:ud
+        mov (16|M0)   r6.0<1>:ud   r1.2<0;1,0>:ud
+        mov (16|M0)   r8.0<1>:ud   r1.2<0;1,0>:ud
+        mov (16|M0)   r10.0<1>:ud  r1.2<0;1,0>:ud
+(W)     add (1|M0)    a0.0<1>:ud   r1.1<0;1,0>:ud   0x20A8000:ud
+(W)     mov (8|M0)    r127.0<1>:ud r0.0<8;8,1>:ud
+(W)     sends (8|M0)  null:ud r2 r4 0x20C a0.0
+        send (1|M0)   null r127 0x27 0x02000010 {EOT}
+"""
+
+
+def filled(platform: int, code: bytes) -> eumu.Program:
+    """An object file whose kernel has native code for a platform of that number."""
+    source = HEAD.format(name="filled").replace(".input T6", f"{FILLED[0]}.input T6", 1)
+    module = text.parse(source + FILLED[1])
+    kernel = replace(module.kernels[0], gen_binaries=(GenBinary(platform, code),))
+    return eumu.load(binary.write(replace(module, kernels=(kernel,))))
+
+
+@ENGINES
+def test_the_native_code_beside_a_kernel(engine: str) -> None:
+    program = filled(5, native.encode(native.parse(NATIVE, "filled", "skl")))
+    dev = eumu.Device("skl", engine=engine)
+    expected = np.zeros((32, 96), np.uint8)
+    expected[:24, :64] = np.tile([1, 2, 3, 4], 16)
+    for level in ("visa", "native"):
+        unused, out = (picture(dev, np.zeros((32, 96), np.uint8)) for _ in range(2))
+        args = [unused, out, 0x04030201]
+        assert program["filled"].launch(dev, (2, 3), args=args, level=level).engine == engine
+        assert np.array_equal(out.numpy(), expected)
+
+
+def test_native_code_of_another_generation() -> None:
+    dev = eumu.Device("tgllp", engine="interp")
+    out = picture(dev, np.zeros((32, 96), np.uint8))
+    with pytest.raises(eumu.Unsupported, match="Gen9"):
+        filled(12, bytes(16))["filled"].launch(dev, 1, args=[out, out, 0], level="native")

@@ -220,8 +220,7 @@ def _native_translator(
         from eumu.lower_native import lower
         from eumu.runtime.linking import link
 
-        if target.generation != "gen9":
-            raise Unsupported(f"level 'native' on {target}: eumu runs the native code of Gen9")
+        _check_native(target)
         _check_defined(elf.name, kernel)
         linked = link(elf, kernel, target)
         size, width = payload_bytes(info, target), info.execution_env.simd_size
@@ -233,6 +232,11 @@ def _native_translator(
         )
 
     return translate
+
+
+def _check_native(target: Platform) -> None:
+    if target.generation != "gen9":
+        raise Unsupported(f"level 'native' on {target}: eumu runs the native code of Gen9")
 
 
 def _code(program: str, name: str, visaasm: str, *, is_function: bool) -> Code:
@@ -254,7 +258,10 @@ def _check_defined(program: str, kernel: zebin.Kernel) -> None:
         )
 
 
-def _from_text(source: str, name: str, target: Platform | None) -> Program:
+def _from_text(
+    source: str, name: str, target: Platform | None, natives: Mapping[str, bytes] | None = None
+) -> Program:
+    """`natives` is the native code of kernels that have some."""
     from eumu import text
 
     module = text.parse(source, name)
@@ -262,7 +269,8 @@ def _from_text(source: str, name: str, target: Platform | None) -> Program:
     functions = [code for code in module.kernels if code.is_function]
     for code in module.kernels:
         if not code.is_function:
-            program.add(_bare_kernel(program, code, functions, target))
+            native = (natives or {}).get(code.name)
+            program.add(_bare_kernel(program, code, functions, target, native))
     if not program:
         raise BuildError(f"{name} has no kernel")
     return program
@@ -277,17 +285,43 @@ def _from_object_file(data: bytes, name: str, target: Platform | None) -> Progra
     printed = text.print_module(module)
     if target is None and printed != text.print_module(binary.read(data, name, 64)):
         raise BuildError(f"{name} has addresses of registers; name a device, as in device='skl'")
-    program = _from_text(printed, name, target)
+    natives = {k.name: k.gen_binaries[0].code for k in module.kernels if k.gen_binaries}
+    program = _from_text(printed, name, target, natives)
     program.module = module
     return program
 
 
 def _bare_kernel(
-    program: Program, code: Code, functions: Sequence[Code], target: Platform | None
+    program: Program,
+    code: Code,
+    functions: Sequence[Code],
+    target: Platform | None,
+    native: bytes | None,
 ) -> Kernel:
     info, args = bare.describe(code, target)
-    translate = partial(_lowered, code, callees=functions)
-    return Kernel(program, info, args, translate, bare.memory_needs, by_threads=code.is_explicit)
+    return Kernel(
+        program,
+        info,
+        args,
+        partial(_lowered, code, callees=functions),
+        bare.memory_needs,
+        partial(_lowered_native, native, code, functions, info) if native else None,
+        by_threads=code.is_explicit,
+    )
+
+
+def _lowered_native(
+    data: bytes, code: Code, callees: Sequence[Code], info: KernelInfo, target: Platform
+) -> Function:
+    """The native code of a kernel of an object file; the vISA tells of a thread space."""
+    from eumu import native
+    from eumu.lower_native import lower
+
+    _check_native(target)
+    thread_space = _lowered(code, target, callees).thread_space
+    size, width = payload_bytes(info, target), info.execution_env.simd_size
+    program = native.decode(data, target, code.name)
+    return lower(program, width, size, thread_space=thread_space)
 
 
 def _lowered(code: Code, target: Platform, callees: Sequence[Code]) -> Function:
