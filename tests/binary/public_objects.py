@@ -5,7 +5,7 @@ media drivers do.  Each is read, written, checked, lowered for the platform of i
 each of its kernels runs on both engines with arguments that are made up (`made_up.py`); where NumPy
 can say simply what a kernel computes, its results are held against that (`public_meanings.py`).
 The table says which kernels agree, which are refused and why, and which fault.  ``--only WORD``
-takes the files that have the word in their name.
+takes the files that have the word in their name, ``--choices N`` the first N choices of arguments.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import eumu
-from binary.made_up import run
+from binary.made_up import CHOICES, run
 from binary.public_meanings import as_numpy
 from eumu import binary, text
 from eumu.platforms import Platform, platform
@@ -98,7 +98,8 @@ def as_written(data: bytes, module: Module, printed: Module) -> list[str]:
 class Table:
     """The lines of a run, and what they come to."""
 
-    def __init__(self) -> None:
+    def __init__(self, choices: int = len(CHOICES)) -> None:
+        self.choices = choices
         self.files: Counter[str] = Counter()
         self.kernels: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
@@ -125,7 +126,7 @@ class Table:
     def kernel(self, file: File, code: Kernel, data: bytes) -> None:
         """Run one kernel and print its line."""
         start = time.perf_counter()
-        outcome = run(data, code, file.target)
+        outcome = run(data, code, file.target, self.choices)
         self.kernels[outcome.verdict] += 1
         known = as_numpy(data, code.name, file.target) if file.target and outcome.ran else None
         words = {None: "", True: "; as NumPy says", False: "; NOT as NumPy says"}[known]
@@ -154,8 +155,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="")
+    parser.add_argument("--choices", type=int, default=len(CHOICES))
     options = parser.parse_args(arguments)
-    table = Table()
+    table = Table(options.choices)
     for name, data in objects(options.folder):
         if options.only.lower() not in name.lower():
             continue
