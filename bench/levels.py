@@ -1,17 +1,22 @@
 """Native Gen9 code against the vISA of the same kernels, both on the fast engine.
 
-    python bench/levels.py [ITEM ...]
+    python bench/levels.py [ITEM ...] [--into bench/results.json bench/RESULTS.md]
 
 prints the CPU time of each level and their ratio.  Items are those of the contest that the compiler
-has made for Apollo Lake.
+has made for Apollo Lake.  With --into the figures go into the results of a whole run, too.
 """
 
 from __future__ import annotations
 
+import argparse
+import datetime
+import json
 import math
 import os
 import sys
 import tempfile
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,26 +84,75 @@ def ratio(item: Item) -> tuple[float, float, str]:
     return best[0], best[1], wrong
 
 
-def main(names: list[str]) -> int:
-    ratios, failures = [], 0
-    print(f"{'item':<18}{'vISA ms':>10}{'native ms':>11}{'ratio':>7}")
-    with tempfile.TemporaryDirectory() as cache:
-        os.environ["EUMU_CACHE_DIR"] = cache
+def measure(names: Container[str] = ()) -> dict[str, Any]:
+    """The date, and for each item its times in CPU seconds and what is wrong with its results."""
+    rows = []
+    with tempfile.TemporaryDirectory() as cache, kept("EUMU_CACHE_DIR", cache):
         for item in FOUNDATION:
-            if (names and item.name not in names) or not _binary(item).exists():
-                continue
-            visa, native, wrong = ratio(item)
-            ratios.append(native / visa)
-            failures += bool(wrong)
-            print(
-                f"{item.name:<18}{1e3 * visa:>10.2f}{1e3 * native:>11.2f}{native / visa:>7.2f}"
-                f"  {wrong}",
-                flush=True,
-            )
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    print(f"geometric mean of {len(ratios)}: {mean:.2f}")
-    return failures
+            if (not names or item.name in names) and _binary(item).exists():
+                visa, native, wrong = ratio(item)
+                rows.append({"item": item.name, "visa": visa, "native": native, "wrong": wrong})
+    return {"date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC", "rows": rows}
+
+
+@contextmanager
+def kept(name: str, value: str) -> Iterator[None]:
+    """An environment variable for the time of the context."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+def mean(found: dict[str, Any]) -> float:
+    """The geometric mean of the ratios."""
+    ratios = [row["native"] / row["visa"] for row in found["rows"]]
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    """A Markdown section."""
+    text = [
+        "## Native code against vISA",
+        "",
+        f"{found['date']}. `python bench/levels.py`: both levels of kernels that Intel's compiler"
+        f" made for `{DEVICE}`,",
+        f"on the fast engine, in turns; CPU time, the least of {_ROUNDS} rounds. Native code takes"
+        f" {mean(found):.2f} times as long",
+        f"(geometric mean of {len(found['rows'])}).",
+        "",
+        "| item | vISA ms (CPU) | native ms (CPU) | native / vISA |",
+        "|---|---|---|---|",
+    ]
+    for row in found["rows"]:
+        times = f"{1e3 * row['visa']:.2f} | {1e3 * row['native']:.2f}"
+        wrong = f" wrong: {row['wrong']}" if row["wrong"] else ""
+        text.append(f"| {row['item']} | {times} | {row['native'] / row['visa']:.2f}{wrong} |")
+    return text
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("items", nargs="*")
+    parser.add_argument("--into", type=Path, nargs=2, metavar=("JSON", "MARKDOWN"))
+    options = parser.parse_args()
+    found = measure(options.items)
+    print("\n".join(lines(found)))
+    if options.into:
+        from run import text_of
+
+        results, markdown = options.into
+        run = json.loads(results.read_text())
+        run["figures"]["levels"] = found
+        results.write_text(json.dumps(run, indent=1) + "\n")
+        markdown.write_text(text_of(run))
+    return sum(bool(row["wrong"]) for row in found["rows"])
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import checking
 import figures
 import host
+import levels
 import observing
 import report
 from contest import contest
@@ -48,6 +49,7 @@ def measure_figures(items: list[Any]) -> dict[str, Any]:
         "scaling": figures.scaling(),
         "checking": checking.checking(),
         "observing": observing.observing(),
+        "levels": levels.measure(),
     }
     _say("compiling, memory")
     small = {item.name: item.small() for item in items if item.small}
@@ -63,6 +65,8 @@ def text_of(run: dict[str, Any]) -> str:
     lines += [f"Skipped {name}: {reason}  " for name, reason in run["missing"].items()]
     lines += ["", *report.summary_lines(run["results"]), *report.figure_lines(run["figures"])]
     lines += ["", _LEGEND, "", report.table(run["results"], run["host"])]
+    if found := run["figures"].get("levels"):
+        lines += ["", *levels.lines(found)]
     return "\n".join(lines) + "\n"
 
 
