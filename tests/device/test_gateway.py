@@ -19,9 +19,9 @@ from eumu.errors import Fault, LaunchError
 from eumu.exec import named
 from eumu.exec.gateway import BarrierState, Surplus
 from eumu.exec.named import BOTH, CONSUMER, PRODUCER
-from eumu.ir import Region, Value
+from eumu.ir import Region, Space, Value
 from eumu.types import UD
-from exec.launching import Kernel, on_both
+from exec.launching import Kernel, on_both, on_memory
 
 
 def message(number: int, count: int | None = None, predicate: int = 0) -> list[int]:
@@ -260,3 +260,114 @@ def test_named_barriers_of_both_engines_are_the_model(count: int) -> None:
         assert found.startswith(wrong) and bool(found) == bool(wrong), (seed, found, wrong)
         ends.add(wrong.split()[0] if wrong else "")
     assert {"", "deadlock", "more", "there", "named"} <= ends or count < 50
+
+
+# ---- the same without anybody who says whose turn it is
+
+ROUNDS = 24
+Told = tuple[int, int, int, int]  # a thread's part in a round: barrier, role, producers, consumers
+
+
+def free_player() -> Kernel:
+    """Threads play their own steps (signals, barrier, role, producers, consumers) and wait.
+
+    Argument 1 is a counter; argument 2 gets its value before a signal and behind a wait.
+    """
+    k = Kernel("entry", "loop", "signal", "signalled", "wait", "waited", "next", "done")
+    b = k.b
+    for name in ("STEP", "BEFORE", *"ABCDE"):
+        k.root(name, 64)
+
+    def scalar(name: str) -> Value:
+        return b.read(k.function.roots[name], Region.scalar(0), UD, 1)
+
+    def note() -> None:
+        """The next number of the counter, where this step's is kept."""
+        zero, one = k.number(UD, 0), b.cmp("eq", k.lane(), k.number(UD, 0))
+        taken = b.atomic("add", Space.FLAT, k.address(1, zero, 4), one, UD, (k.number(UD, 1),))
+        k.result(2, mine(), taken, one)
+
+    def mine() -> Value:
+        thread = b.splat(b.special("thread_id", UD), k.width)
+        return k.add(k.mul(thread, k.number(UD, 2 * ROUNDS + 1)), k.get("STEP"))
+
+    k.go("jump", "loop")
+    k.at("loop")
+    for place, name in enumerate("ABCDE"):
+        index = k.add(k.mul(mine(), k.number(UD, 5)), k.number(UD, place))
+        k.put(name, k.input(0, index, UD))
+    k.go("branch", "signal", "wait", mask=b.cmp("ne", scalar("A"), b.const(UD, 0)))
+    k.at("signal")
+    note()
+    args = [scalar(name) for name in "BCDE"]
+    b.terminate("barrier", args, [k.labels["signalled"]], kind="signal")
+    k.at("signalled")
+    k.go("jump", "next")
+    k.at("wait")
+    b.terminate("barrier", [scalar("B")], [k.labels["waited"]], kind="wait")
+    k.at("waited")
+    note()
+    k.go("jump", "next")
+    k.at("next")
+    k.put("STEP", k.add(k.get("STEP"), k.number(UD, 1)))
+    index = k.mul(mine(), k.number(UD, 5))
+    last = b.cmp("eq", k.input(0, index, UD), k.number(UD, 99))
+    k.go("diverge", "done", "loop", mask=last)
+    k.at("done")
+    k.end()
+    return k
+
+
+def rounds_of(rng: random.Random) -> list[dict[int, Told]]:
+    """Meetings in an order that all threads keep.
+
+    A barrier always has the same members; one where somebody only produces is used once, as that
+    thread could come again before the others.
+    """
+    fixed: dict[int, dict[int, Told]] = {}
+    found = []
+    fresh = iter(range(32))
+    for _ in range(ROUNDS):
+        again = [n for n, who in fixed.items() if all(told[1] == BOTH for told in who.values())]
+        if again and rng.random() < 0.4:
+            found.append(fixed[rng.choice(again)])
+            continue
+        members = rng.sample(range(THREADS), rng.randrange(2, THREADS + 1))
+        roles = [BOTH] * len(members)
+        if rng.random() < 0.5:
+            roles = [PRODUCER, CONSUMER, *(rng.randrange(3) for _ in members[2:])]
+        counts = sum(r != CONSUMER for r in roles), sum(r != PRODUCER for r in roles)
+        number = next(fresh)
+        fixed[number] = {t: (number, r, *counts) for t, r in zip(members, roles, strict=True)}
+        found.append(fixed[number])
+    return found
+
+
+@pytest.mark.parametrize("count", [8, pytest.param(1000, marks=pytest.mark.weekly)])
+def test_nobody_passes_before_the_last_has_come(count: int) -> None:
+    """Random teams of producers and consumers; the counter says who was where when."""
+    k, size = free_player(), 2 * ROUNDS + 1
+    for seed in range(count):
+        rounds = rounds_of(random.Random(seed))
+        steps: list[list[tuple[int, ...]]] = [[] for _ in range(THREADS)]
+        places: list[tuple[list[tuple[int, int]], list[tuple[int, int]]]] = []
+        for who in rounds:
+            signals, waits = [], []
+            for thread, (barrier, role, producers, consumers) in who.items():
+                signals.append((thread, len(steps[thread])))
+                steps[thread].append((1, barrier, role, producers, consumers))
+                if role != PRODUCER:
+                    waits.append((thread, len(steps[thread])))
+                    steps[thread].append((0, barrier, 0, 0, 0))
+            places.append((signals, waits))
+        table = np.full((THREADS, size, 5), 99, np.uint32)
+        for thread, own in enumerate(steps):
+            own = own or [(1, 31, PRODUCER, 1, 0)]  # somebody must do something
+            table[thread, : len(own)] = own
+        arrays = [table, np.zeros(1, np.uint32), np.zeros((THREADS, size), np.uint32)]
+        for host in on_memory(k, arrays, 1, 16 * THREADS):
+            noted = host.read(2)
+            for signals, waits in places:
+                came = [int(noted[place]) for place in signals]
+                passed = [int(noted[place]) for place in waits]
+                assert max(came) < min(passed, default=1 << 31), seed
