@@ -295,7 +295,10 @@ def _unorm(request: Request) -> NDArray[np.uint16]:
             "surface_format", f"is {surface.format.name}; sample_unorm reads UNORM formats"
         )
     if request.header.output_format_control is not OutputControl.FULL_16:
-        raise Unsupported("sample_unorm with another output format than 16-bit full")
+        raise Unsupported(
+            "sample_unorm with another output format than 16-bit full: no public page says where"
+            " the pixels of a channel lie"
+        )
     if surface.kind is not SurfaceType.S2D:
         raise surface.state.error("surface_type", f"is {surface.kind.name}; sample_unorm needs S2D")
     threads = len(request.mask)

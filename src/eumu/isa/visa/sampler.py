@@ -296,7 +296,10 @@ def sample_unorm(
 ) -> None:
     """Filtered texels of 8 columns and 4 rows, delta_u and delta_v apart, from (u, v) on."""
     if output.format != "16-full":
-        raise Unsupported(f"sample_unorm.{output.format}: no public page has its layout")
+        raise Unsupported(
+            f"sample_unorm.{output.format}: no public page says where the pixels of a channel lie,"
+            " and Intel's finalizer sends 16-full for every format"
+        )
     sample_block(b, surface, sampler, (u, v, delta_u, delta_v), dst, output.channels)
 
 
