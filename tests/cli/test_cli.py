@@ -105,6 +105,12 @@ def test_wrong_usage(capsys: Captured, argv: list[str], message: str) -> None:
     assert "Traceback" not in err
 
 
+def test_a_value_may_begin_with_a_dash() -> None:
+    words = ["check", "k.cl", "--build-options", "-cl-std=CL3.0", "--notes", "--build-options"]
+    joined = ["check", "k.cl", "--build-options=-cl-std=CL3.0", "--notes", "--build-options"]
+    assert list(_joined(words)) == joined
+
+
 def test_no_command_shows_the_help(capsys: Captured) -> None:
     status, out, _ = run(capsys)
     assert status == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Final
 
@@ -58,6 +58,7 @@ example:
       --arg x=arange:float32:1024 --arg y=zeros:float32:1024 --arg a=2.5 --save y=y.npy"""
 
 
+_BUILD_OPTIONS: Final = "--build-options"
 _COMPARE_EPILOG: Final = """\
 An ELF file for apl or skl has both levels. OpenCL C is compiled for apl (or --device) with and
 without optimization, and once for each SIMD width; every level of every build is held against the
@@ -73,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     paint = Paint.for_stream(sys.stderr)
     try:
-        options = _parser().parse_args(argv)
+        options = _parser().parse_args(list(_joined(sys.argv[1:] if argv is None else argv)))
         if options.command is None:
             _parser().print_help()
             return USAGE
@@ -94,6 +95,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(paint.error(_message(error)), file=sys.stderr)
         return _status(error)
+
+
+def _joined(words: Sequence[str]) -> Iterator[str]:
+    """The words, with a value that begins with a dash joined to the option that takes it."""
+    rest = iter(words)
+    for word in rest:
+        value = next(rest, None) if word == _BUILD_OPTIONS else None
+        yield word if value is None else f"{word}={value}"
 
 
 def _message(error: Exception) -> str:
@@ -167,7 +176,7 @@ def _add_program(parser: argparse.ArgumentParser) -> None:
         "--device", metavar="D", help="pvc, skl, apl, ...; an ELF file knows its device"
     )
     parser.add_argument(
-        "--build-options", metavar='"..."', default="", help="the compiler's options, for sources"
+        _BUILD_OPTIONS, metavar='"..."', default="", help="the compiler's options, for sources"
     )
 
 
@@ -250,7 +259,7 @@ def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
         "--parity", action="store_true", help="what Intel's front end refuses, nothing else"
     )
     check.add_argument(
-        "--build-options", metavar='"..."', default="", help="the compiler's options, for sources"
+        _BUILD_OPTIONS, metavar='"..."', default="", help="the compiler's options, for sources"
     )
 
 
