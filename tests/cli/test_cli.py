@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from eumu.cli import main
+from eumu.cli.main import _joined
 from eumu.cli.terminal import Paint, Progress
 from kernels import build
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -85,6 +85,7 @@ def _reduce(options: argparse.Namespace, device: str | None, launch: Launch) -> 
     with TemporaryDirectory() as work:
         path = Path(work, Path(options.program).name)
         still = differs(path, device, options.build_options, launch, _tolerance(options))
+        print("reducing; every step compiles and runs the kernel ...", file=sys.stderr)
         source = reduce(Path(options.program).read_text(), still)
     print(f"reduced to {len(source.splitlines())} lines:", source, sep="\n", end="")
     sys.stdout.flush()
@@ -103,7 +104,8 @@ def differs(
     def still(source: str) -> bool:
         path.write_text(source)
         try:
-            first, *others = list[Side](forms(str(path), device, build_options, launch.kernel))
+            others: Iterator[Side] = forms(str(path), device, build_options, launch.kernel)
+            first = next(others)
             return any(compare(first, other, launch, rtol=rtol) for other in others)
         except (eumu.EumuError, UsageError):
             return False
