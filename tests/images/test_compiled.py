@@ -12,7 +12,14 @@ import pytest
 from eumu.device.compiled.shortcuts import can_answer
 from eumu.device.compiled.texels import can_read, can_write
 from eumu.device.state.fields import StateError
-from eumu.device.state.sampler import AddressMode, CubeControl, Filter, MipFilter, SamplerState
+from eumu.device.state.sampler import (
+    AddressMode,
+    CubeControl,
+    Filter,
+    MipFilter,
+    Reduction,
+    SamplerState,
+)
 from eumu.device.state.surface import ChannelSelect, SurfaceState, SurfaceType, TileMode
 from eumu.device.surfaces.codes import SurfaceFormat
 from eumu.device.surfaces.formats import Encoding, texel_format
@@ -62,6 +69,8 @@ def surface(rng: Rng, base: int, kinds: Any, formats: Any = FORMATS) -> SurfaceS
     for _ in range(200):
         kind, format = pick(rng, kinds), pick(rng, formats)
         encoding = texel_format(format).encoding
+        if kind is BUFFER and encoding is not Encoding.PLAIN:
+            continue
         tiles = pick(rng, (0, 0, 2, 3)) if kind in (S2D, S3D, CUBE) else 0
         width, height, depth = (int(rng.integers(1, n)) for n in (40, 24, 6))
         height = width if kind is CUBE else height
@@ -99,7 +108,7 @@ def surface(rng: Rng, base: int, kinds: Any, formats: Any = FORMATS) -> SurfaceS
     return None
 
 
-def sampler(rng: Rng, pointer: int, *, exotic: bool = True) -> SamplerState:
+def sampler(rng: Rng, pointer: int) -> SamplerState:
     """A random sampler state."""
     modes = [AddressMode(int(rng.integers(7))) for _ in range(3)]
     unnormalized = rng.integers(5) == 0
@@ -115,7 +124,9 @@ def sampler(rng: Rng, pointer: int, *, exotic: bool = True) -> SamplerState:
         min_lod=float(pick(rng, (0, 0, 0.5))),
         max_lod=float(pick(rng, (14, 14, 0, 1.25))),
         border_color_pointer=pointer,
-        shadow_function=pick(rng, range(8)) if exotic else 0,
+        shadow_function=pick(rng, range(8)),
+        reduction_type_enable=rng.integers(4) == 0,
+        reduction_type=pick(rng, list(Reduction)),
         u_address_mag_filter_rounding_enable=flags[0],
         u_address_min_filter_rounding_enable=flags[1],
         v_address_mag_filter_rounding_enable=flags[2],
@@ -406,6 +417,29 @@ def test_blocks(machine: Machine, tiles: int) -> None:
             assert found.refusal and found.code == 2
         else:
             assert found.code == 0 and found.agree(), (state, write, x, y)
+
+
+@pytest.mark.parametrize("reduction", [Reduction.MINIMUM, Reduction.MAXIMUM])
+def test_extremes(machine: Machine, reduction: Reduction) -> None:
+    rng = np.random.default_rng(int(reduction))
+    machine.bytes[:] = rng.integers(0, 256, len(machine.bytes), dtype=np.uint8)
+    for name in ("R8G8B8A8_UNORM", "R16G16_SNORM", "R32_FLOAT"):
+        state = surface(rng, machine.base, (S2D, S3D), (SurfaceFormat[name],))
+        assert state is not None
+        setting = SamplerState(
+            mag_mode_filter=Filter.LINEAR,
+            min_mode_filter=Filter.LINEAR,
+            reduction_type_enable=True,
+            reduction_type=reduction,
+        )
+        functions = machine.functions(state, setting, np.zeros(4, np.float32))
+        points = [coordinates(rng, n, 16, state, True) for n in ("u", "v", "r")]
+        message = SamplerMessage("sample_lz", 16, 3, False, 4)
+        found = machine.ask(functions, message, points, mask(rng, 16))
+        if name == "R32_FLOAT":
+            assert found.code is None
+        else:
+            assert found.code == 0 and found.agree(), (state, setting)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -261,14 +261,6 @@ class SharedFunctions:
             out[row] = np.frombuffer(answer, "<u4")
         return [out]
 
-    def _motion(self, record: MotionEstimation, part: Part) -> list[Lanes]:
-        index, payloads = part.scalar(0), part.arguments[1].astype("<u4")
-        out = np.zeros((len(part.rows), 8 * record.response), np.uint32)
-        for row in np.flatnonzero(part.mask[:, 0]):
-            answer = vme.execute(record, index, payloads[row].tobytes(), self._texture)
-            out[row] = np.frombuffer(answer, "<u4")
-        return [out]
-
     # ---- states
 
     def _texture(self, index: int) -> Texture:

@@ -15,7 +15,7 @@ from eumu.device.compiled.samples import ZERO, Sampling, sampling
 from eumu.device.compiled.texels import can_read
 from eumu.device.sampler.detail import clamped, levels
 from eumu.device.sampler.unit import Request, check_request
-from eumu.device.state.sampler import AddressMode, CubeControl, Filter, MipFilter
+from eumu.device.state.sampler import AddressMode, CubeControl, Filter, MipFilter, Reduction
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.formats import Numbers
 from eumu.device.surfaces.surface import Surface
@@ -73,7 +73,7 @@ def _is_modelled(known: Known) -> bool:
         not can_read(surface.format),
         sampler.sampler_disable,
         sampler.chromakey_enable,
-        sampler.reduction_type_enable,
+        bool(_extreme(known)) and _has_odd_numbers(known),
         not gathers and not set(filters) <= {Filter.NEAREST, Filter.LINEAR},
         is_cube and gradients,
         is_cube and surface.format.is_integer,
@@ -82,6 +82,21 @@ def _is_modelled(known: Known) -> bool:
         "_c" in operation and (surface.format.is_integer or 0 not in surface.format.outputs),
     )
     return not any(refused)
+
+
+def _extreme(known: Known) -> str:
+    """How a sampler that takes the least or greatest texel compares."""
+    sampler = known.sampler
+    if not sampler.reduction_type_enable or known.message.operation.startswith("gather4"):
+        return ""
+    return {Reduction.MINIMUM: "olt", Reduction.MAXIMUM: "ogt"}.get(sampler.reduction_type, "")
+
+
+def _has_odd_numbers(known: Known) -> bool:
+    """Whether NaN or a negative zero may be among texels, whose least one is not defined."""
+    borders = (AddressMode.CLAMP_BORDER, AddressMode.HALF_BORDER)
+    floats = any(c.numbers is Numbers.FLOAT for c in known.surface.format.channels)
+    return floats or any(mode in borders for mode in known.sampler.address_modes)
 
 
 def _sample(known: Known) -> Shortcut | None:
@@ -130,6 +145,7 @@ def _plain(known: Known) -> Sampling:
         compare=known.sampler.shadow_function if is_compared else None,
         clamps_reference=is_compared and Numbers.UNORM in reds,
         is_cube=is_cube,
+        extreme=_extreme(known),
     )
 
 

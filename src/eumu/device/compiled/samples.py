@@ -65,6 +65,7 @@ class Sampling:
     compare: PrefilterOp | None = None
     clamps_reference: bool = False
     is_cube: bool = False
+    extreme: str = ""  # "olt" or "ogt": the least or the greatest texel instead of their mean
 
     @property
     def is_seamless(self) -> bool:
@@ -217,8 +218,16 @@ class _Sample:
         return values[0]
 
     def _mixed(self, a: Sequence[str], b: Sequence[str], weight: str) -> list[str]:
-        exact = self.spec.exact
-        return [self._mix(x, y, weight, exact=exact) for x, y in zip(a, b, strict=True)]
+        pairs = zip(a, b, strict=True)
+        if self.spec.extreme:
+            return [self._extreme(x, y, weight) for x, y in pairs]
+        return [self._mix(x, y, weight, exact=self.spec.exact) for x, y in pairs]
+
+    def _extreme(self, x: str, y: str, weight: str) -> str:
+        """x where the weight is 0; neither is NaN or a negative zero."""
+        b = self.b
+        better = b.both(b.fcmp(self.spec.extreme, y, x), b.fcmp("une", weight, "zeroinitializer"))
+        return b.choose(better, b.f, y, x)
 
     def _taps(self, place: Place, magnified: str, always_linear: bool = False) -> list[Taps]:
         b, spec = self.b, self.spec
