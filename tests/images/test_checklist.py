@@ -1,5 +1,6 @@
 """The rules of the PRM excerpt on sampler state and message headers, one test each by its id.
 
+X: what the excerpt says in two ways, and which of them is meant.
 S: "Surface State Fetch", "Sampler State Fetch", "Bindless Sampler State", "State Caching".
 H: "Message Header" of the 3D sampler.
 """
@@ -7,6 +8,7 @@ H: "Message Header" of the 3D sampler.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -228,6 +230,25 @@ def test_s9_a_changed_sampler_state_is_stale_too(bench: Bench) -> None:
         assert first(bench.send(parameters=(1.4, 0.4))) == TEXEL
     bench.device.invalidate_states()
     assert first(bench.send(parameters=(1.4, 0.4))) == DATA[1, 3].tolist()
+
+
+def test_x1_both_hops_are_relative_to_surface_state_base(bench: Bench) -> None:
+    """The excerpt once says "Sampler State Base" of the second; no other base plays a part."""
+    pointers = replace(bench.tables.pointers, dynamic_state_base=0, bindless_surface_state_base=0)
+    functions = SharedFunctions(bench.device.memory, pointers, bench.device.heaps.caches)
+    record = SamplerMessage("ld", 8, 2, False, 4, 32)
+    arguments = [np.array([[bench.bti]], np.uint32), *[np.ones((1, 8), np.uint32)] * 2]
+    found = functions.message(record, np.array([0]), np.ones((1, 8), bool), arguments)
+    assert first([x.view(np.float32) for x in found]) == TEXEL
+
+
+def test_x2_a_surface_state_has_512_bits(bench: Bench) -> None:
+    """The excerpt once says 256; where the texels lie is in the second half."""
+    assert SurfaceState.size() == 64 and bench.image.slot.address % 64 == 0
+    other = bench.device.image(DATA + 100, format="RGBA32_FLOAT")
+    mixed = bench.image.state.encode()[:32] + other.state.encode()[32:]
+    bench.image.slot.write(mixed)
+    assert first(bench.send("ld", (1, 1))) == [x + 100 for x in TEXEL]
 
 
 # ---- headers
@@ -496,6 +517,11 @@ def test_h13_gathers_with_their_own_offsets_ignore_these(bench: Bench) -> None:
         "gather4_po", (0.5, 0.5, zero, zero), header=bench.header(u_offset=3, v_offset=2)
     )
     assert first(plain) == first(moved)
+    bench.tables = bench.make({3: bench.device.sampler(normalized=False)})
+    place = (0.9, 0.9, zero, zero)  # nothing that counts, so no rule is broken
+    plain = bench.send("gather4_po", place, header=bench.header())
+    moved = bench.send("gather4_po", place, header=bench.header(u_offset=3))
+    assert first(plain) == first(moved)
 
 
 def test_h13_unnormalized_floats_take_no_offsets(bench: Bench) -> None:
@@ -552,8 +578,6 @@ BAD_SURFACES = (
 
 @pytest.mark.parametrize(("changes", "words"), BAD_SURFACES, ids=lambda v: str(v)[:30])
 def test_bad_surfaces_name_the_field(bench: Bench, changes: dict[str, Any], words: str) -> None:
-    from dataclasses import replace
-
     kinds = {row.name: row.type for row in SurfaceState.rows()}
     given = {name: kinds[name](value) for name, value in changes.items()}
     bench.image.slot.write(replace(bench.image.state, **given).encode())
