@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from eumu.isa.kinds.control import ExecKind
 from eumu.isa.limits import EVERY_PLATFORM, By, TypeRow, before, since
 from eumu.isa.spec import Field, Opcode
 from eumu.isa.visa import VISA
@@ -65,7 +66,17 @@ def forms(opcode: Opcode, field: Field) -> list[tuple[str, str]]:
     classes = opcode.limits.operands.get(field.name, "")
     # The name of an instruction cannot be that of a variable.
     name = f"{field.name}0" if VISA.find(field.name) else field.name
-    return [(words, sample.format(name=name)) for words, sample in field.kind.forms(classes)]
+    found = [(words, sample.format(name=name)) for words, sample in field.kind.forms(classes)]
+    if isinstance(field.kind, ExecKind):
+        lanes = _lanes(opcode)
+        found = [(words, sample.replace("16", str(lanes))) for words, sample in found]
+    return found
+
+
+def _lanes(opcode: Opcode) -> int:
+    """How many lanes an example has: 16 if the instruction can on the latest platform it is on."""
+    latest = [p for p in PLATFORMS if p in (opcode.platforms or EVERY_PLATFORM)][-1]
+    return max(n for n in opcode.limits.sizes_on(latest) if n <= 16)
 
 
 def _operand(found: list[tuple[str, str]]) -> str:

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
 from eumu import text
 from eumu.cli import main
+from eumu.errors import EumuError, Fault, Unsupported
+from eumu.exec.host import Engine
+from eumu.exec.interp import Interpreter
+from eumu.exec.jit import Jit
 from eumu.isa.kinds.raw import SurfaceKind
+from eumu.isa.limits import By
 from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
 from eumu.manual import example, forms
+from eumu.platforms import PLATFORMS, platform
+from eumu.program import Kernel
+from eumu.types import BOOL, Kind, Type
+from image_thread import DeviceHost
+from visa_thread import Buffer, execute, variables
+from vocabulary import is_executed, is_vector, name, operands, signatures
 
 ALL = pytest.mark.parametrize("opcode", list(VISA), ids=lambda o: f"{o.number:#04x}-{o.sub}-{o}")
 # What examples name besides the operands themselves.
@@ -58,6 +72,90 @@ def test_every_form_of_an_operand_is_read(opcode: Opcode) -> None:
             before, place, after = line.rpartition(f" {usual}")
             assert place
             text.parse(kernel(opcode, f"{before} {form}{after}"), "example")
+
+
+def _platforms(opcode: Opcode) -> list[str]:
+    """Those that have the instruction, the latest first."""
+    found = [p for p in PLATFORMS if opcode.platforms is None or p in opcode.platforms]
+    return [p for p in reversed(found) if not is_vector(opcode) or signatures(opcode, p)]
+
+
+def _types(opcode: Opcode, here: str) -> dict[str, str]:
+    """Types that operands may have, by name."""
+    if is_vector(opcode):
+        first = min(signatures(opcode, here), key=lambda s: sum(map(_is_odd, s.types)))
+        pairs = zip(operands(opcode), first.types, strict=True)
+        return {f.name: t.name for f, t in pairs if not _is_odd(t)}
+    rows = [r for r in opcode.types if here in r.platforms and r.by in (By.BOTH, By.DOCUMENTS)]
+    found = {}
+    for field in opcode.fields if rows else ():
+        allowed = rows[0].allowed(field.name, is_dst=field.name == "dst") - {BOOL}
+        floats_first = sorted(allowed, key=lambda t: (t.name != "f", t.name))
+        if floats_first:
+            found[field.name] = floats_first[0].name
+    return found
+
+
+def _is_odd(type: Type) -> bool:
+    """No variable has it."""
+    return type is BOOL or type.kind is Kind.PACKED
+
+
+def _running(opcode: Opcode, here: str) -> list[Kernel]:
+    """A program of the example: types of operands go together, and what it calls is there."""
+    lines = kernel(opcode, example(opcode)).splitlines()
+    for field, type in _types(opcode, here).items():
+        for word in (field, f"{field}0"):
+            was = f".decl {word} v_type=G type=ud "
+            lines = [line.replace(was, was.replace("=ud", f"={type}")) for line in lines]
+    lines = [line.replace("num_elts=512", "num_elts=256") for line in lines]
+    for called in ("function", "symbol"):
+        lines += [f'.global_function "{called}"', ".kernel_attr SimdSize=32", "fret (M1, 32)"]
+    grf = platform(here).grf_bytes
+    return list(text.parse("\n".join(lines) + "\n", "example", grf).kernels)
+
+
+def _run(opcode: Opcode, here: str, engine: Engine) -> None:
+    """Variables are zeros, or addresses where an access to 0 is a fault; surface 0 is a buffer."""
+    main_kernel, *functions = _running(opcode, here)
+    buffer = Buffer("MEMORY", 8192, surface=0)
+    host = partial(DeviceHost, here, pictures=(), filters=(), before={})
+    address = host(64, [buffer]).places["MEMORY"].to_bytes(8, "little")
+    sizes = {n: v.size for n, v in variables(main_kernel).items() if v.size > 64}
+    run = partial(execute, functions=functions, buffers=[buffer], memory=host)
+    try:
+        run(main_kernel, {}, [], here, engine)
+    except Fault as first:
+        before = {n: address * (size // 8) for n, size in sizes.items()}
+        try:
+            run(main_kernel, before, [], here, engine)
+        except Unsupported:  # addresses are not what a message takes
+            raise first from None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", [Interpreter, Jit])
+def test_examples_run(engine: Callable[[], Engine]) -> None:
+    """All of them, at the latest platform that can; there are no images and no other threads."""
+    wrong, faults, executed = [], 0, [o for o in VISA if is_executed(o)]
+    machine = engine()
+    for opcode in executed:
+        complaint = ""
+        for here in _platforms(opcode):
+            try:
+                _run(opcode, here, machine)
+                complaint = ""
+            except Fault as fault:
+                faults += not is_vector(opcode)
+                complaint = fault.reason if is_vector(opcode) else ""
+            except EumuError as error:
+                complaint = f"{type(error).__name__}: {error}".partition("\n")[0]
+            if not complaint:
+                break
+        if complaint:
+            wrong.append(f"{name(opcode)}: {complaint}")
+    print(f"{len(executed)} examples, {faults} of them end at what is not there")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_every_kind_says_what_may_be_written() -> None:

@@ -23,17 +23,23 @@ from eumu.types import UB
 class WordKind(Kind):
     """One of a few words, written as they are; in bytes the number that each has.
 
-    Bits of the byte that are not in `mask` are not looked at.
+    Bits of the byte that are not in `mask` are not looked at.  The manual shows the `usual` word,
+    else the first.
     """
 
     _pattern = re.compile(r"[\w+]+")
 
     def __init__(
-        self, what: str, *words: str, numbers: Sequence[int] = (), mask: int = 0xFF
+        self,
+        what: str,
+        *words: str,
+        numbers: Sequence[int] = (),
+        mask: int = 0xFF,
+        usual: str = "",
     ) -> None:
         self.what, self.words, self.mask = what, words, mask
         self.numbers = tuple(numbers) or tuple(range(len(words)))
-        self.manual, self.example = f"{what}: one of {', '.join(words)}", words[0]
+        self.manual, self.example = f"{what}: one of {', '.join(words)}", usual or words[0]
 
     def parse(self, cursor: Cursor, names: Names) -> str:
         start = cursor.skip()

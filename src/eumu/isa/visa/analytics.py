@@ -52,9 +52,10 @@ Filtered = Annotated[
     str, WordKind("pixels", "VA_MMF_16x4", "VA_MMF_16x1", "VA_MMF_1x1", numbers=(0, 2, 3))
 ]
 MinMax = Annotated[Value, WordSourceKind("what is found", *_MINMAX)]
-MinMaxWord = Annotated[str, WordKind("what is found", *_MINMAX)]
+MinMaxWord = Annotated[str, WordKind("what is found", *_MINMAX, usual=_MINMAX[1])]
 PixelFormat = Annotated[str, WordKind("pixels", *_FORMATS)]
 Pixels = Annotated[str, WordKind("pixels", *_PIXELS, numbers=(0, 2, 3))]
+SinglePixels = Annotated[str, WordKind("pixels", *_PIXELS, numbers=(0, 2, 3), usual="1x16")]
 Pattern = Annotated[str, WordKind("pattern", "VA_5x5_mode", "VA_3x3_mode", "VA_BOTH_mode")]
 Connection = Annotated[str, WordKind("neighbours", "4_connect", "8_connect")]
 
@@ -193,7 +194,7 @@ def _convolve_line(function: int) -> Callable[..., None]:
 
 
 def _convolve_pixels(
-    b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: Pixels,
+    b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: SinglePixels,
     offsets: RawSrc, dst: RawDst,
 ) -> None:  # fmt: skip
     if pixels == "4x16":
