@@ -26,6 +26,7 @@ BYTES: Final = 1 << 18  # of arrays
 FUEL: Final = 20_000  # instructions of a thread
 _BUFFERS: Final = ("oword", "gather_scaled", "scatter_scaled", "gather4_scaled", "scatter4_scaled")
 _BUFFERS_TOO: Final = ("dword_atomic", "gather", "scatter", "qw_")
+_MESSAGES: Final = {"movs", "addr_add"}  # a surface that a message names by a number
 _TYPED: Final = ("typed_atomic", "gather4_typed", "scatter4_typed")
 # What stands in arrays, and what numbers are.
 CHOICES: Final = (("bytes", 8), ("small", 1), ("small", 0), ("zeros", 0), ("bytes", 64))
@@ -158,7 +159,8 @@ def _launch(
         device._engines["interp"] = Interpreter(batch_lanes=1)
     rng = np.random.default_rng(7)
     args = [_argument(device, p, uses, filling, number, rng) for p in kernel.args]
-    surfaces = [a for a in args if hasattr(a, "numpy")]
+    flat = [x for a in args for x in (a if isinstance(a, tuple) else (a,))]
+    surfaces = [x for x in flat if hasattr(x, "numpy")]
     before = [s.numpy().copy() for s in surfaces]
     report = kernel.launch(device, *sizes, args=args, fuel=FUEL)
     after = [s.numpy().copy() for s in surfaces]
@@ -189,6 +191,8 @@ def _argument(
         used = uses.get(parameter.name, set())
         if used and all(word.startswith((*_BUFFERS, *_BUFFERS_TOO)) for word in used):
             return device.array(_filled(filling, rng))
+        if used and used <= _MESSAGES:  # two references behind it, if it is for motion estimation
+            return tuple(_image(device, used, rng) for _ in range(3))
         return _image(device, used, rng)
     if parameter.size <= 8:
         return number.to_bytes(parameter.size, "little")

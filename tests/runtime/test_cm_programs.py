@@ -265,3 +265,33 @@ def test_native_code_of_another_generation() -> None:
     out = picture(dev, np.zeros((32, 96), np.uint8))
     with pytest.raises(eumu.Unsupported, match="Gen9"):
         filled(12, bytes(16))["filled"].launch(dev, 1, args=[out, out, 0], level="native")
+
+
+# A block from the entry behind that of its surface, where motion estimation has its references.
+BEHIND = (
+    """.decl V34 v_type=G type=ub num_elts=256 align=GRF
+.decl V35 v_type=G type=ud num_elts=1 align=dword
+.decl T8 v_type=T num_elts=1
+""",
+    PLACE.format(width=32, height=8)
+    + """    movs (M1, 1) V35(0,0)<1> T6(0)
+    add (M1, 1) V35(0,0)<1> V35(0,0)<0;1,0> 0x1:ud
+    movs (M1, 1) T8(0) V35(0,0)<0;1,0>
+    media_ld.nomod (32,8) T8 0 V32(0,0)<0;1,0> V33(0,0)<0;1,0> V34.0
+    media_st.nomod (32,8) T7 0 V32(0,0)<0;1,0> V33(0,0)<0;1,0> V34.0
+    ret (M1, 1)
+""",
+)
+
+
+@ENGINES
+def test_a_surface_of_several_images(engine: str, tmp_path: Path) -> None:
+    dev = eumu.Device("skl", engine=engine)
+    rows = np.random.default_rng(5).integers(0, 256, (3, 16, 64), np.uint8)
+    first, second, target = (picture(dev, x) for x in rows)
+    code = kernel("behind", *BEHIND, "skl", tmp_path)
+    code.launch(dev, (2, 2), args=[(first, second), target])
+    assert np.array_equal(target.numpy(), rows[1])
+    for wrong in ((), (first, 3)):
+        with pytest.raises(eumu.ArgumentError, match="argument 0 'T6'"):
+            code.launch(dev, (2, 2), args=[wrong, target])

@@ -13,7 +13,8 @@ The rules, from the lowest payload offset on:
 * A kernel with `Target="cm"` has no work items and no local ids: behind r0 come its arguments.  Of
   its implicit inputs it gets `LOCAL_SIZE` and `GROUP_COUNT`, which count threads, and `LOCAL_ID`,
   three dwords for the thread's place in its group.
-* Arrays and surfaces are also bound to the binding table, the n-th of them to entry n.
+* Arrays and surfaces are also bound to the binding table, the n-th of them to entry n; a tuple of
+  images takes as many entries as it has.
 * `SLMSize` (in KiB) and `SpillMemOffset` (bytes) say what memory the kernel has; without them a
   kernel that uses shared local memory or scratch space gets all that a group or a thread can have.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from eumu.device.state.sampler import BorderColor, SamplerState
@@ -21,7 +21,7 @@ from eumu.zebin.ze_info import InlineSampler, KernelInfo, PayloadArgument
 if TYPE_CHECKING:
     from eumu.runtime.device import Device
 
-__all__ = ["IMAGE_FACTS", "check_image_argument", "image_fact", "image_tables"]
+__all__ = ["IMAGE_FACTS", "check_image_argument", "entries", "image_fact", "image_tables"]
 
 # Image types of OpenCL C and `.ze_info`, and what an image must be for them.
 _TYPES: Final[dict[str, tuple[str, bool]]] = {
@@ -66,18 +66,38 @@ def check_image_argument(parameter: Parameter, value: Any) -> None:
 # ---- tables
 
 
+def entries(info: KernelInfo, values: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
+    """The binding table: the entry, argument index and value of each row.
+
+    A tuple of images takes as many entries as it has, and those behind it move up.
+    """
+    more = 0
+    for row in info.binding_table_indices:
+        if 0 <= row.arg_index < len(values):
+            value = values[row.arg_index]
+            yield row.bti_value + more, row.arg_index, value
+            more += len(value) - 1 if isinstance(value, tuple) else 0
+
+
+def _each(values: Iterable[Any]) -> Iterator[Any]:
+    """The values, and in place of a tuple what is in it."""
+    for value in values:
+        yield from value if isinstance(value, tuple) else (value,)
+
+
 def image_tables(device: Device, info: KernelInfo, values: Sequence[Any]) -> Tables | None:
     """The tables of a launch; None for a kernel that uses neither images nor samplers."""
-    if not needs_tables(info) and not any(isinstance(v, Image) for v in values):
+    images = [v for v in _each(values) if isinstance(v, Image)]
+    if not needs_tables(info) and not images:
         return None
     heaps = device.heaps
     surfaces: dict[int, Slot] = {}
-    for row in info.binding_table_indices:
-        value = values[row.arg_index] if 0 <= row.arg_index < len(values) else None
-        if isinstance(value, Image):
-            surfaces[row.bti_value] = value.slot
-        elif isinstance(value, Array):
-            surfaces[row.bti_value] = _buffer(device, value)
+    for first, _, given in entries(info, values):
+        for entry, value in enumerate(_each([given]), first):
+            if isinstance(value, Image):
+                surfaces[entry] = value.slot
+            elif isinstance(value, Array):
+                surfaces[entry] = _buffer(device, value)
     samplers: dict[int, tuple[SamplerState, BorderColor]] = {}
     media: dict[int, MediaSampler] = {}
     for inline in info.inline_samplers:
@@ -90,7 +110,6 @@ def image_tables(device: Device, info: KernelInfo, values: Sequence[Any]) -> Tab
                 samplers[argument.sampler_index] = sampler.state, sampler.border
             elif isinstance(sampler, MediaSampler):
                 media[argument.sampler_index] = sampler
-    images = [v for v in values if isinstance(v, Image)]
     bindless = {
         argument.arg_index: _buffer(device, values[argument.arg_index])
         for argument in info.payload_arguments

@@ -380,8 +380,10 @@ class Kernel:
         return values
 
     def _check_devices(self, device: Device, values: list[Any]) -> None:
-        for parameter, value in zip(self.args, values, strict=True):
-            if isinstance(value, (Array, images.Image)):
+        for parameter, given in zip(self.args, values, strict=True):
+            for value in given if isinstance(given, tuple) else (given,):
+                if not isinstance(value, (Array, images.Image)):
+                    continue
                 if value.device is not device:
                     raise parameter.error(
                         f"{value.name} is in the memory of another device ({value.device!r})"

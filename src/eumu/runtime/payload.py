@@ -16,7 +16,7 @@ from eumu.exec.grid import BufferSurface, Payload
 from eumu.platforms import Platform
 from eumu.runtime.array import Array, Local
 from eumu.runtime.heaps import Slot, Tables
-from eumu.runtime.image_arguments import IMAGE_FACTS, check_image_argument, image_fact
+from eumu.runtime.image_arguments import IMAGE_FACTS, check_image_argument, entries, image_fact
 from eumu.runtime.images import Image
 from eumu.runtime.ndrange import Range
 from eumu.runtime.parameters import Parameter, Passing, element_type
@@ -266,16 +266,14 @@ class _Binder:
         return value.nbytes if isinstance(value, Array) else 0
 
     def _entry(self, index: int) -> int:
-        rows = self.info.binding_table_indices
-        return next(row.bti_value for row in rows if row.arg_index == index)
+        return next(entry for entry, arg, _ in entries(self.info, self.args) if arg == index)
 
     def surfaces(self, strict: bool) -> dict[int, BufferSurface]:
         """The binding table: what the kernel names by an index; a null pointer has no surface."""
         table = {}
-        for row in self.info.binding_table_indices:
-            if 0 <= row.arg_index < len(self.args) and self._address(row.arg_index):
-                where, size = self._address(row.arg_index), self._size(row.arg_index)
-                table[row.bti_value] = BufferSurface(where, size, strict)
+        for entry, index, _ in entries(self.info, self.args):
+            if self._address(index):
+                table[entry] = BufferSurface(self._address(index), self._size(index), strict)
         for index, state in self._bindless().items():
             surface = BufferSurface(self._address(index), self._size(index), strict)
             table[SURFACE_STATE_BASE + state.offset] = surface
@@ -289,8 +287,12 @@ def _slm_order(slot: PayloadArgument) -> tuple[bool, int]:
 
 
 def _check_buffer(parameter: Parameter, value: Any) -> None:
-    if value is None or (isinstance(value, Image) and parameter.type_name == "surface"):
+    if value is None:
         return
+    if parameter.type_name == "surface":
+        images = value if isinstance(value, tuple) else (value,)
+        if images and all(isinstance(image, Image) for image in images):
+            return
     if not isinstance(value, Array):
         raise parameter.error(
             f"pass an array in device memory, from Device.array(...), not {_words(value)}"
