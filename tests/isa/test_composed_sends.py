@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import eumu
 from eumu import native
 from eumu.errors import Fault, Unsupported
 from eumu.exec.grid import Grid, Payload
@@ -218,27 +219,75 @@ def test_an_address_inside_a_register_is_a_fault(engine: str) -> None:
         execute(native.parse(text, "t.native"), bytes(4096), ENGINES[engine])
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_sum_that_is_no_surface_is_a_fault(engine: str) -> None:
-    text = "(W) add (1|M0) a0.0<1>:ud r20.0<0;1,0>:ud 0x02106E00:ud\n send (8|M0) r3 r1 0xC a0.0"
-    registers = bytearray(4096)
-    registers[640:644] = (0x1FE).to_bytes(4, "little")
-    with pytest.raises(
-        Fault, match="added to the descriptor 0x02106e00 of a message is no surface"
-    ):
-        execute(native.parse(text + END, "t.native"), bytes(registers), ENGINES[engine])
-    registers[640:644] = (0xFE).to_bytes(4, "little")
-    execute(native.parse(text + END, "t.native"), bytes(registers), ENGINES[engine])
+SUM = """
+        sends (8|M0)  null:ud r1 r2 0x4C 0x02026EFE
+(W)     add (1|M0)    a0.0<1>:ud  r20.0<0;1,0>:ud  0x02106E00:ud
+        send (8|M0)   r3 r1 0xC a0.0
+(W)     add (1|M0)    r21.0<1>:ud r20.0<0;1,0>:ud  0x02106E00:ud
+(W)     mov (1|M0)    a0.0<1>:ud  r20.1<0;1,0>:ud
+        send (8|M0)   r11 r1 0xC a0.0
+"""
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_threads_of_a_group_send_different_messages(engine: str) -> None:
-    """Every thread adds to a counter, half of them with a message of sixteen lanes."""
-    line = "raw_sends.12.2.0.2 (M1, 16) 0xc:ud D(0,0)<0;1,0> A.0 %null.0 R.0"
-    grid = _grid(line, "skl")
-    engine_, host = ENGINES[engine], _Host(64)
-    stats = engine_.run(replace(_with(grid, 0x4205EFE), group_count=(50, 1, 1)), host)
-    assert stats.groups == 50 and np.all(host.arena[:64] == 0)
+@pytest.mark.parametrize("added", [0xFE, 0x1FE, 0x1000FE, 0x0FFFFCFE])
+def test_a_sum_that_is_no_surface_is_another_message(engine: str, added: int) -> None:
+    """What is added to a constant may have other bits than those of a surface."""
+    registers = np.arange(1024, dtype=np.uint32)
+    registers[8:16] = np.arange(8) * 4
+    registers[20 * 8 : 20 * 8 + 2] = added, 0x02106E00 + added
+    code = native.parse(SUM + END, "t.native")
+    try:
+        after = np.frombuffer(execute(code, registers.tobytes(), ENGINES[engine]), np.uint32)
+    except Fault as fault:
+        assert added > 1 << 24 and "descriptor 0x12106afe" in str(fault)
+        return
+    assert added < 1 << 24
+    kept = [after[8 * r : 8 * r + 16] - registers[8 * r : 8 * r + 16] for r in (3, 11)]
+    written = after[24:32], after[88:96]
+    assert (written[0] == written[1]).all() or not any(k.any() for k in kept)
+    assert (written[0] == registers[16:24]).all() or added == 0x1FE
+
+
+GROUPS = """\
+.version 4.1
+.kernel "groups"
+.decl OUT v_type=G type=uq num_elts=1 align=qword
+.decl LANE v_type=G type=ud num_elts=16 align=GRF
+.decl A v_type=G type=ud num_elts=16 align=GRF
+.decl D v_type=G type=ud num_elts=8 align=GRF
+.decl R v_type=G type=ud num_elts=32 align=GRF
+.decl P v_type=G type=uq num_elts=1 align=qword
+.input OUT offset=32 size=8
+.kernel_attr SimdSize=16
+    mov (M1_NM, 8) LANE(0,0)<1> 0x76543210:uv
+    add (M1_NM, 8) LANE(1,0)<1> LANE(0,0)<1;1,0> 0x8:ud
+    shl (M1_NM, 16) A(0,0)<1> LANE(0,0)<1;1,0> 0x2:ud
+    scatter_scaled.4 (M1_NM, 16) %slm 0x0:ud A.0 LANE.0
+    mov (M1_NM, 16) R(0,0)<1> 0x7:ud
+    mov (M1_NM, 16) R(2,0)<1> 0x7:ud
+    and (M1_NM, 1) D(0,0)<1> %group_id_x(0,0)<0;1,0> 0x1:ud
+    mul (M1_NM, 1) D(0,0)<1> D(0,0)<0;1,0> 0x1ffe00:ud
+    add (M1_NM, 1) D(0,1)<1> D(0,0)<0;1,0> 0x4205efe:ud
+    raw_sends.12.2.0.4 (M1, 16) 0xc:ud D(0,1)<0;1,0> A.0 %null.0 R.0
+    shl (M1_NM, 1) D(0,2)<1> %group_id_x(0,0)<0;1,0> 0x7:ud
+    mov (M1_NM, 1) P(0,0)<1> D(0,2)<0;1,0>
+    add (M1_NM, 1) P(0,0)<1> P(0,0)<0;1,0> OUT(0,0)<0;1,0>
+    svm_block_st (8) P(0,0)<0;1,0> R.0
+    ret (M1, 1)
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_groups_send_different_messages(engine: str, tmp_path: Path) -> None:
+    """Even groups read a dword for each lane, odd ones two."""
+    device, file = eumu.Device("skl", engine=engine), tmp_path / "groups.visaasm"
+    file.write_text(GROUPS)
+    out = device.array((50, 2, 16), np.uint32)
+    eumu.load(file, device="skl")["groups"].launch(device, 50 * 16, 16, args=[out])
+    lanes = np.arange(16)
+    even, odd = np.array([lanes, lanes * 0 + 7]), np.array([lanes, np.append(lanes[1:], 0)])
+    assert (out.numpy() == np.where(np.arange(50)[:, None, None] % 2, odd, even)).all()
 
 
 @pytest.mark.parametrize("name", ["gen9_surfaces", "gen9"])
@@ -246,6 +295,32 @@ def test_surfaces_at_run_time_are_ordinary_operations(name: str) -> None:
     path = Path(__file__).parents[1] / "runs" / "sends" / f"{name}.visa"
     function = lower(parse(path.read_text(), path.name).kernels[0], platform("skl"))
     names = Counter(op.name for block in function.blocks for op in block.ops)
-    assert names["load"] and not names["send"]
-    # A sum with something unknown is checked, what is masked needs no check.
-    assert names["require"] == (3 if name == "gen9_surfaces" else 0)
+    assert names["load"] and not names["require"]
+    # A sum with something unknown may be another message, what is masked may not.
+    assert names["send"] == (3 if name == "gen9_surfaces" else 0)
+
+
+def test_what_seemed_a_surface_is_not_atomic_beside_other_groups() -> None:
+    line = (
+        "add (M1_NM, 1) D(0,4)<1> D(0,0)<0;1,0> 0x2106e00:ud\n"
+        "    raw_sends.12.4.0.2 (M1, 8) 0xc:ud D(0,4)<0;1,0> A.0 %null.0 R.0"
+    )
+    grid = replace(_grid(line, "skl"), group_count=(50, 1, 1))
+    read, atomic = 0x2106EFE, 0x614A7FF  # the second one adds to dwords at 64-bit addresses
+    Jit(workers=2).run(_with(grid, read - 0x2106E00), _Host(64))
+    with pytest.raises(Unsupported, match=r"k.visaasm:10.*EUMU_WORKERS=1"):
+        Jit(workers=2).run(_with(grid, atomic - 0x2106E00), _Host(64))
+    with pytest.raises(Fault, match="atomic operation of 4 bytes at 0x0"):
+        Jit(workers=1).run(_with(grid, atomic - 0x2106E00), _Host(64))
+
+
+def test_one_worker_where_messages_are_composed() -> None:
+    whole, added = (
+        _grid(LINE, "skl"),
+        _grid(
+            "add (M1_NM, 1) D(0,4)<1> D(0,0)<0;1,0> 0x2106e00:ud\n"
+            "    raw_send (M1, 8) 0xc 1 1 D(0,4)<0;1,0> A.0 R.0",
+            "skl",
+        ),
+    )
+    assert [Jit().compile(grid).composes for grid in (whole, added)] == [True, False]

@@ -382,13 +382,14 @@ class Builder:
         form: Form,
         ex_desc: Value,
         desc: Value,
+        enabled: Value,
         mask: Value,
         stretches: Sequence[Value],
         answer: Value | None,
     ) -> Value | None:
         """A message that is known at run time only; the answer's registers before and after."""
         old = [answer] if answer is not None else []
-        args = (ex_desc, desc, mask, *stretches, *old)
+        args = (ex_desc, desc, enabled, mask, *stretches, *old)
         found = self.emit("send", args, [(UD, x.width) for x in old], form=form)
         return found[0] if found else None
 

@@ -221,11 +221,12 @@ OPS: dict[str, OpSpec] = {
         effect=True,
     ),
     "send": OpSpec(
-        "ud1 ud1 m ud* [ud*] [ud*] -> [ud*]",
+        "ud1 ud1 m1 m ud* [ud*] [ud*] -> [ud*]",
         ("form",),
         "what the message with an extended descriptor and a descriptor does, in the lanes of m: its"
         " registers in one or two stretches, then those of the answer as they were; the result is"
-        " those of the answer.  `form` (see :class:`Form`) makes a function of two descriptors",
+        " those of the answer.  Nothing is sent if m1 is off.  `form` (see :class:`Form`)"
+        " makes a function of two descriptors",
         effect=True,
     ),
 }

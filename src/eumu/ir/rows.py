@@ -212,7 +212,7 @@ def _atomic(function: Function, op: Op) -> Findings:
 def _send(function: Function, op: Op) -> Findings:
     form: Form = op.attrs["form"]
     answer = [form.answer] if form.answer else []
-    for values, sizes in ((op.args[3:], [*form.stretches, *answer]), (op.results, answer)):
+    for values, sizes in ((op.args[4:], [*form.stretches, *answer]), (op.results, answer)):
         if [4 * value.width for value in values] != sizes:
             yield f"{[4 * value.width for value in values]} bytes where its form has {sizes}"
 
@@ -259,7 +259,7 @@ ROWS: dict[str, Row] = {
     "fence": Row(ANY, "", ""),
     "require": Row(ANY, "m1", ""),
     "message": Row(ANY, "m* y*..", "y*.."),
-    "send": Row(frozenset({UD}), "ud1 ud1 m* x*..", "x*..", _send),
+    "send": Row(frozenset({UD}), "ud1 ud1 m1 m* x*..", "x*..", _send),
     "report": Row(ANY, "m", ""),
 }
 

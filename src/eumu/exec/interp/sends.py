@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from eumu.errors import Fault, Unsupported
 from eumu.exec.interp.memory import Memory
 from eumu.exec.interp.site import Site
-from eumu.exec.interp.values import ALL, Lanes, Run, Slots, Step, full
+from eumu.exec.interp.values import ALL, Lanes, Mask, Run, Slots, Step, full
 from eumu.exec.state import ThreadState, row_bytes
-from eumu.ir import Block, Op, Root, RootKind
+from eumu.ir import Block, Op, Root, RootKind, Space
 from eumu.ir.ops import Form
 
 if TYPE_CHECKING:
@@ -70,8 +70,10 @@ class _Message:
 class Sends:
     """The messages of one operation, in a state of its own beside the threads'."""
 
-    def __init__(self, op: Op, site: Site, make: Maker) -> None:
-        self.op, self.site, self.make = op, site, make
+    def __init__(self, op: Op, site: Site, make: Maker, *, is_alone: bool = True) -> None:
+        """`is_alone` unless processors run other groups meanwhile, beside which nothing here is
+        atomic."""
+        self.op, self.site, self.make, self.is_alone = op, site, make, is_alone
         self.form: Form = op.attrs["form"]
         sizes = dict(zip(_STRETCHES, self.form.stretches, strict=False))
         sizes |= {_ANSWER: self.form.answer} if self.form.answer else {}
@@ -81,21 +83,26 @@ class Sends:
             for name, size in sizes.items()
         }
         self.names, self.sizes = tuple(sizes), sizes
-        roots[_MASK] = np.zeros((threads, op.args[2].width), bool)
+        roots[_MASK] = np.zeros((threads, op.args[3].width), bool)
         self.state = replace(site.state, roots=roots)
         self._known: dict[tuple[int, int], _Message] = {}
 
     def answer(
-        self, run: Run, ex_desc: Lanes, desc: Lanes, mask: Lanes, registers: Sequence[Lanes]
+        self,
+        run: Run,
+        ex_desc: Lanes,
+        desc: Lanes,
+        enabled: Mask,
+        mask: Mask,
+        registers: Sequence[Lanes],
     ) -> Lanes | None:
         """Do the messages of the threads that run; all arrays are [threads, lanes]."""
-        threads, roots = run.threads, self.state.roots
+        threads, roots, on = run.threads, self.state.roots, enabled[:, 0]
         roots[_MASK][threads] = mask
         for name, x in zip(self.names, registers, strict=True):
             roots[name][threads, : self.sizes[name]] = np.ascontiguousarray(x).view(np.uint8)
-        for row, own in _together(threads, ex_desc[:, 0], desc[:, 0]):
-            message = self._message(int(ex_desc[row, 0]), int(desc[row, 0]), int(own[0]))
-            message.run(Run(0, own, len(own), ALL))
+        for pair, own in _together(threads[on], ex_desc[on, 0], desc[on, 0]):
+            self._message(*pair, int(own[0])).run(Run(0, own, len(own), ALL))
         size = self.sizes.get(_ANSWER)
         if size is None:
             return None
@@ -114,6 +121,11 @@ class Sends:
                 error.what, self.op.inst, thread, self._lanes(thread), None, (note,)
             ) from error
         (block,) = function.blocks
+        if not self.is_alone and any(_is_shared(op) for op in block.ops):
+            what = (
+                "an atomic message by a descriptor that is not what it seemed; set EUMU_WORKERS=1"
+            )
+            raise Unsupported(what, span=self.site.span(self.op.inst))
         ops = [replace(op, inst=self.op.inst) for op in block.ops]
         inside = _Inside(self.site, self.op, self.state, note)
         made = self.make(Block(block.label, ops, block.end), inside, Memory(inside))
@@ -126,17 +138,22 @@ class Sends:
         return self.site.lane_numbers(self.op, np.flatnonzero(self.state.roots[_MASK][thread]))
 
 
+def _is_shared(op: Op) -> bool:
+    """Whether an operation is atomic beside other groups."""
+    return op.name == "atomic" and op.attrs["space"] in (Space.FLAT, Space.SURFACE)
+
+
 def _together(
     threads: NDArray[np.intp], ex_desc: Lanes, desc: Lanes
-) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Threads with the same descriptors, and the row of their first."""
+) -> Iterator[tuple[tuple[int, int], NDArray[np.intp]]]:
+    """Both descriptors, and the threads that have them."""
     if len(threads) == 1:
-        yield 0, threads
+        yield (int(ex_desc[0]), int(desc[0])), threads
         return
     pairs = ex_desc.astype(np.uint64) << np.uint64(32) | desc
     _, first = np.unique(pairs, return_index=True)
     for row in sorted(map(int, first)):
-        yield row, threads[pairs == pairs[row]]
+        yield (int(ex_desc[row]), int(desc[row])), threads[pairs == pairs[row]]
 
 
 def send(op: Op, site: Site, make: Maker) -> Step:
@@ -148,8 +165,8 @@ def send(op: Op, site: Site, make: Maker) -> Step:
         if not sends:
             sends.append(Sends(op, site, make))
         given = (full(v[k], run, w) for k, w in zip(arguments, widths, strict=True))
-        ex_desc, desc, mask, *registers = given
-        found = sends[0].answer(run, ex_desc, desc, mask, registers)
+        ex_desc, desc, enabled, mask, *registers = given
+        found = sends[0].answer(run, ex_desc, desc, enabled, mask, registers)
         for r in results:
             v[r] = found
 

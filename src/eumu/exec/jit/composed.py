@@ -49,10 +49,10 @@ class Composed:
         if sends is None:
             sends = self._sends[place] = self._make(op, place[0])
         sends.site.first_group = group
-        ex_desc, desc, mask, *registers = arguments
+        ex_desc, desc, enabled, mask, *registers = arguments
         with np.errstate(all="ignore"):
             run = Run(0, np.array([thread]), 1, ALL)
-            return sends.answer(run, ex_desc, desc, mask, registers)
+            return sends.answer(run, ex_desc, desc, enabled, mask, registers)
 
     def _make(self, op: Op, worker: int) -> Sends:
         from eumu.exec.interp.compile import compile_block
@@ -69,4 +69,4 @@ class Composed:
         state.slm_written = state.scratch_written = nothing
         site = Site(self.grid, self.host, state)
         site.note_offsets(next(b for b in self.grid.function.blocks if any(o is op for o in b.ops)))
-        return Sends(op, site, compile_block)
+        return Sends(op, site, compile_block, is_alone=len(self._memory) == 1)

@@ -16,7 +16,7 @@ from eumu.errors import Fault
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host, Refusal
 from eumu.exec.jit.layout import NO_GROUP, SITE_WORDS, Context, FaultKind
-from eumu.exec.jit.messages import MESSAGE, SEND, Messenger
+from eumu.exec.jit.messages import MESSAGE, SEND, UNLIKELY, Messenger
 from eumu.exec.jit.module import Module
 from eumu.exec.jit.progress import STOPPED, told
 from eumu.exec.jit.report import REPORT
@@ -61,16 +61,16 @@ class Compiled:
     call: Any
     reports: tuple[int, ...]  # the sites of `report` operations
     messages: tuple[int, ...]  # those of `message` and `send` operations
-    composes: bool  # whether there are `send` operations
+    composes: bool  # whether there are `send` operations that are always enabled
 
     @classmethod
     def of(cls, module: Module, loaded: Loaded) -> Compiled:
         kinds: dict[str, list[int]] = {}
         for number, site in enumerate(module.sites):
             kinds.setdefault(site.what, []).append(number)
-        reports, messages, sends = (kinds.get(what, []) for what in (REPORT, MESSAGE, SEND))
-        asked = tuple(messages + sends)
-        return cls(module, loaded, _RUN(loaded.run), tuple(reports), asked, bool(sends))
+        asked = tuple(n for what in (MESSAGE, SEND, UNLIKELY) for n in kinds.get(what, ()))
+        reports = tuple(kinds.get(REPORT, ()))
+        return cls(module, loaded, _RUN(loaded.run), reports, asked, SEND in kinds)
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:

@@ -20,7 +20,7 @@ from eumu.errors import Fault, Unsupported
 from eumu.exec.grid import Grid
 from eumu.exec.host import Answer, Host, Places, Refusal, Shortcut, fitting
 from eumu.exec.jit.composed import Composed
-from eumu.exec.jit.emit import int_type, lane_type, vector_of
+from eumu.exec.jit.emit import Emitter, int_type, lane_type, vector_of
 from eumu.exec.jit.kernel import LOWERINGS, Kernel, Site
 from eumu.exec.jit.layout import Context, FaultKind
 from eumu.exec.state import instruction_span
@@ -29,6 +29,7 @@ from eumu.ir import Op, Value
 # What sites of these operations say.
 MESSAGE: Final = "message"
 SEND: Final = "send"
+UNLIKELY: Final = "unlikely send"  # one that is enabled if something else fails
 
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_uint64] * 4, ctypes.c_void_p)
 _SHORTCUT = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
@@ -50,18 +51,18 @@ def _size(value: Value) -> int:
 
 
 def _message(k: Kernel, op: Op) -> None:
-    e, site = k.e, k.site(op.inst, op.name)
+    unlikely = op.name == SEND and not k.lanes(op.args[2]).full
+    e, site = k.e, k.site(op.inst, UNLIKELY if unlikely else op.name)
     starts, end = places(op)
     data = k.scratchpad(MESSAGE, f"[{max(1, end // 8)} x i64]")
     where = [e.op(f"getelementptr i8, ptr {data}, i64 {start}") for start in starts]
-    for value, place in zip(op.args, where, strict=False):
-        x, kind = k.vector(value), lane_type(value.type, value.width)
-        if value.is_mask:
-            octets = vector_of("i8", value.width)
-            x, kind = e.op(f"zext {kind} {x} to {octets}"), octets
-        e.do(f"store {kind} {x}, ptr {place}, align 1")
-    table = e.op(f"inttoptr i64 {k.context_load(Context.ANSWER)} to ptr")
     bad, on, ask = e.name("refused"), e.name("answered"), e.name("ask")
+    vectors = [k.vector(value) for value in op.args]
+    if unlikely:
+        _skip(k, op, vectors, where, on)
+    for value, x, place in zip(op.args, vectors, where, strict=False):
+        _put(e, value, x, place)
+    table = e.op(f"inttoptr i64 {k.context_load(Context.ANSWER)} to ptr")
     _take_shortcut(k, table, site, data, on, ask)
     e.label(ask)
     answer = e.op(f"load ptr, ptr {table}, align 8")
@@ -76,6 +77,24 @@ def _message(k: Kernel, op: Op) -> None:
         kind = int_type(value.type, value.width)
         bits = e.op(f"load {kind}, ptr {place}, align 1")
         k.plain(value, e.bitcast(bits, kind, lane_type(value.type, value.width)))
+
+
+def _put(e: Emitter, value: Value, x: str, place: str) -> None:
+    """Store an argument."""
+    kind = lane_type(value.type, value.width)
+    if value.is_mask:
+        octets = vector_of("i8", value.width)
+        x, kind = e.op(f"zext {kind} {x} to {octets}"), octets
+    e.do(f"store {kind} {x}, ptr {place}, align 1")
+
+
+def _skip(k: Kernel, op: Op, vectors: list[str], where: list[str], on: str) -> None:
+    """Leave a `send` out if it is not enabled: its answer is what was there."""
+    e, ask = k.e, k.e.name("send")
+    if op.results:
+        _put(e, op.args[-1], vectors[-1], where[-1])
+    e.do(f"br i1 {vectors[2]}, label %{ask}, label %{on}, !prof !0")
+    e.label(ask)
 
 
 def _take_shortcut(k: Kernel, table: str, site: int, data: str, on: str, ask: str) -> None:

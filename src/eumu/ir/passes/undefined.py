@@ -175,7 +175,7 @@ class _Instrument:
         elif op.name == "require":
             self._use("descriptor", op.args[0], None)
         elif op.name == "send":
-            self._use("predicate", op.args[2], None)
+            self._use("predicate", op.args[3], None)
             for x in op.args[:2]:
                 self._use("descriptor", x, None)
         elif op.name == "message":

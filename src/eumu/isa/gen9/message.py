@@ -100,6 +100,30 @@ def _word(b: Machine, operand: int | AddressWord) -> Value | int:
     return b.read(root, Region.scalar(4 * operand.element), UD, 1)
 
 
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    dst: Payload
+    src0: Payload
+    src1: Payload | None
+
+    @property
+    def is_indirect(self) -> bool:
+        return isinstance(self.dst.place, Pointer) or isinstance(self.src0.place, Pointer)
+
+    def registers(
+        self, b: Machine, ex_desc: Value | int, desc: Value | int
+    ) -> tuple[_Registers, _Registers, _Registers]:
+        """Those of both stretches and of the answer; there is something to be sent."""
+        first = _registers(b, "src0", self.src0, desc, _SENT)
+        second = _registers(b, "src1", self.src1, ex_desc, _MORE)
+        answer = _registers(b, "dst", self.dst, desc, _ANSWERED)
+        if not first.count:
+            raise Unsupported("a message of no registers")
+        first.fetch(b)
+        answer.fetch(b)
+        return first, second, answer
+
+
 def _send(
     b: Machine,
     dst: Payload,
@@ -110,47 +134,52 @@ def _send(
     options: Options,
 ) -> None:
     ex, plain = _word(b, ex_desc), _word(b, desc)
-    found = messages.resolve(b, ex, plain)
-    if found is not None:
-        ex, plain = found.ex_desc, found.desc
-    first = _registers(b, "src0", src0, plain, _SENT)
-    second = _registers(b, "src1", src1, ex, _MORE)
-    answer = _registers(b, "dst", dst, plain, _ANSWERED)
-    if not first.count:
-        raise Unsupported("a message of no registers")
-    first.fetch(b)
-    answer.fetch(b)
-    if found is not None:
-        more = second.rows if second.count else None
-        bytes = first.count * GRF_BYTES, second.count * GRF_BYTES
-        payload = messages.Payload(first.rows, bytes[0], more, bytes[1])
-        request = messages.Request(found.ex_desc, found.desc, payload, answer.rows, found.surface)
-        messages.send(b, request)
+    operands, found = _Operands(dst, src0, src1), messages.resolve(b, ex, plain)
+    if found is None or (found.sure is not None and operands.is_indirect):
+        _compose(b, ex, plain, operands, ends=options.eot)
+    elif found.sure is None:
+        _known(b, found, operands)
     else:
-        _compose(b, ex, plain, first, second, answer, ends=options.eot)
-    answer.put_back(b)
+        mask = b.mask
+        b.only_if(found.sure)
+        _known(b, found, operands)
+        _compose(b, ex, plain, operands, ends=options.eot, unless=found.sure, mask=mask)
     if options.eot:
         b.end()
+
+
+def _known(b: Machine, found: messages.Descriptors, operands: _Operands) -> None:
+    """A message of which at most a surface is known at run time only."""
+    first, second, answer = operands.registers(b, found.ex_desc, found.desc)
+    more = second.rows if second.count else None
+    bytes = first.count * GRF_BYTES, second.count * GRF_BYTES
+    payload = messages.Payload(first.rows, bytes[0], more, bytes[1])
+    request = messages.Request(found.ex_desc, found.desc, payload, answer.rows, found.surface)
+    messages.send(b, request)
+    answer.put_back(b)
 
 
 def _compose(
     b: Machine,
     ex_desc: Value | int,
     desc: Value | int,
-    first: _Registers,
-    second: _Registers,
-    answer: _Registers,
+    operands: _Operands,
     *,
     ends: bool,
+    unless: Value | None = None,
+    mask: Value | None = None,
 ) -> None:
-    """A message of which more than a surface is known at run time only."""
-    ex_desc, desc = (b.const(UD, x) if isinstance(x, int) else x for x in (ex_desc, desc))
+    """A message of which more is known at run time only."""
+    first, second, answer = operands.registers(b, ex_desc, desc)
+    ex, plain = (b.const(UD, x) if isinstance(x, int) else x for x in (ex_desc, desc))
     if ends:
-        ex_desc = b.or_(b.convert(ex_desc, UD), b.const(UD, _EOT))
+        ex = b.or_(b.convert(ex, UD), b.const(UD, _EOT))
     sent = [part for part in (first, second) if part.count]
     counts = tuple(part.count for part in sent)
     form = messages.Composed(b.platform.name, b.width, counts, answer.count, by_descriptor=True)
-    messages.compose(b, form, ex_desc, desc, tuple(part.rows for part in sent), answer.rows)
+    rows = tuple(part.rows for part in sent)
+    messages.compose(b, form, ex, plain, rows, answer.rows, unless=unless, mask=mask)
+    answer.put_back(b)
 
 
 _ONE = "{exec.pred}%s {exec} {dst} {src0} {ex_desc} {desc} {options}"

@@ -52,16 +52,21 @@ class Meaning(Builder):
         self.exec = ExecSize(1)
         self._predicate: Value | None = None
         self._mask: Value | None = None
+        self.guard: Value | None = None  # one lane that must be set for anything to happen
 
     # ---- masks
 
     def begin(self, exec: ExecSize) -> None:
         """Start an instruction: no predicate, the mask not yet computed."""
-        self.exec, self._predicate, self._mask = exec, None, None
+        self.exec, self._predicate, self._mask, self.guard = exec, None, None, None
 
     def predicate(self, mask: Value) -> None:
         """Predicate the instruction; `mask` covers its lanes."""
         self._predicate = mask
+
+    def only_if(self, lane: Value) -> None:
+        """Let what follows in the instruction happen if the lane is set, in no channel else."""
+        self._mask, self.guard = self.and_(self.mask, self.splat(lane, self.width)), lane
 
     @property
     def width(self) -> int:

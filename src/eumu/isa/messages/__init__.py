@@ -8,11 +8,12 @@ from eumu.isa.messages.composed import Composed, compose
 from eumu.isa.messages.descriptor import Message, describe
 from eumu.isa.messages.known import known_bits, known_dword
 from eumu.isa.messages.request import Payload, Request
-from eumu.isa.messages.resolve import bindless_surface, resolve
+from eumu.isa.messages.resolve import Descriptors, bindless_surface, resolve
 from eumu.isa.messages.route import send
 
 __all__ = [
     "Composed",
+    "Descriptors",
     "Message",
     "Payload",
     "Request",

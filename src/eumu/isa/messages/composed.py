@@ -21,6 +21,7 @@ from eumu.types import BOOL, UD, Type
 
 _DWORDS: Final = 4  # bytes of a dword
 _GATEWAY: Final = 3  # the shared function
+_EOT: Final = 1 << 5  # of an extended descriptor
 _GAP: Final = 1 << 16  # between the addresses of roots
 
 
@@ -29,7 +30,8 @@ class Composed:
     """The room that an instruction leaves for its message, in registers: an `eumu.ir.ops.Form`.
 
     `lanes` is the execution size.  With `by_descriptor` a message has as many registers as its
-    descriptors say, else as many as the instruction says.
+    descriptors say, else as many as the instruction says.  One that ends the thread is refused
+    unless it `may_end`.
     """
 
     device: str
@@ -37,6 +39,7 @@ class Composed:
     sources: tuple[int, ...]
     results: int
     by_descriptor: bool = False
+    may_end: bool = True
 
     @property
     def stretches(self) -> tuple[int, ...]:
@@ -75,6 +78,8 @@ class Composed:
         self.check_lengths(str(request.message), counts, desc >> 20 & 31)
         if not taken[0]:
             raise request.unsupported("it has no registers")
+        if ex_desc & _EOT and not self.may_end:
+            raise request.unsupported("what is added to its extended descriptor ends the thread")
         send(b, request)
 
     def check_lengths(self, name: str, sent: tuple[int, int], answered: int) -> None:
@@ -163,8 +168,14 @@ def compose(
     desc: Value,
     stretches: tuple[Rows, ...],
     dst: Rows,
+    *,
+    unless: Value | None = None,
+    mask: Value | None = None,
 ) -> None:
-    """The message of an instruction; `dst` is written in the lanes that the message writes."""
+    """The message of an instruction in the channels of a mask, its own if none is given.
+
+    With `unless`, nothing happens if that lane is set.
+    """
     function = known_bits(b, ex_desc)
     if function.covers(0xF) and function.value & 0xF == _GATEWAY:
         raise Unsupported("a message to the gateway whose descriptor is known at run time only")
@@ -174,6 +185,9 @@ def compose(
     ]
     width = form.answer // _DWORDS
     old = b.row_read(dst, 0, UD, width) if width else None
-    found = b.send(form, b.convert(ex_desc, UD), b.convert(desc, UD), b.mask, sent, old)
+    on = b.const(BOOL, 1) if unless is None else b.not_(unless)
+    words = b.convert(ex_desc, UD), b.convert(desc, UD)
+    found = b.send(form, *words, on, b.mask if mask is None else mask, sent, old)
     if found is not None:
-        b.row_write(dst, 0, found, b.const(BOOL, 1, width))
+        every = b.const(BOOL, 1, width) if unless is None else b.splat(on, width)
+        b.row_write(dst, 0, found, every)

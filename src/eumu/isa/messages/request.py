@@ -108,5 +108,5 @@ class Slots:
 
 
 def every(b: Meaning) -> Value:
-    """A mask of one lane that is set."""
-    return b.const(BOOL, 1)
+    """A mask of one lane that is set, whatever channels execute."""
+    return b.const(BOOL, 1) if b.guard is None else b.guard

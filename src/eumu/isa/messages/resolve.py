@@ -13,44 +13,64 @@ from eumu.addresses import BINDLESS_SHIFT, BTI_BINDLESS, SURFACE_STATE_BASE
 from eumu.ir import Value
 from eumu.isa.kinds import Meaning
 from eumu.isa.messages.descriptor import describe
-from eumu.isa.messages.known import known_bits
+from eumu.isa.messages.known import Bits, known_bits
 from eumu.types import UD
 
 _INDEX: Final = 0xFF  # of the descriptor
 _STATE: Final = 0xFFFF_F000  # of the extended descriptor
-_SFID: Final = 0xF
+_EOT: Final = 1 << 5
+_DWORD: Final = 0xFFFF_FFFF
 _SURFACE_FIELD: Final = "binding table index"
+
+
+# Messages to buffers, where what is added to a constant is taken for a surface until it runs.
+_BUFFERS: Final = frozenset(
+    f"{width} {access}"
+    for width, accesses in {
+        "oword block": ("read", "write"),
+        "unaligned oword block": ("read",),
+        "byte scattered": ("read", "write"),
+        "dword scattered": ("read", "write"),
+        "untyped": ("surface read", "surface write", "atomic", "float atomic"),
+    }.items()
+    for access in accesses
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Descriptors:
-    """Both descriptors as numbers; `surface` is there where code has put in which surface it is."""
+    """Both descriptors as numbers; `surface` is there where code has put in which surface it is.
+
+    With `sure`, they are these if that lane is set.
+    """
 
     ex_desc: int
     desc: int
     surface: Value | None = None
+    sure: Value | None = None
 
 
 def resolve(b: Meaning, ex_desc: Value | int, desc: Value | int) -> Descriptors | None:
-    """The descriptors, None if more of them than a surface is known at run time only.
-
-    What is added to a constant is taken for a surface; the thread faults if it has other bits.
-    """
+    """The descriptors, None if more of them than a surface is known at run time only."""
     ex, plain = known_bits(b, ex_desc), known_bits(b, desc)
-    if ex.covers(0xFFFF_FFFF):
-        if isinstance(desc, int) or plain.covers(0xFFFF_FFFF):
+    if ex.covers(_DWORD):
+        if isinstance(desc, int) or plain.covers(_DWORD):
             return Descriptors(ex.value, plain.value, constant_state(b, ex.value, plain.value))
-        if not _has_surface(ex.value, plain.value):
+        others = ~_INDEX & _DWORD
+        if not _may_have_surface(ex.value, plain.value, is_known=plain.covers(others)):
             return None
-        _check(b, desc, plain.known, plain.value, _INDEX, "descriptor")
         surface = b.and_(b.convert(desc, UD), b.const(UD, _INDEX))
-        return Descriptors(ex.value, plain.value & ~_INDEX, surface)
-    if not plain.covers(0xFFFF_FFFF) or plain.value & _INDEX != BTI_BINDLESS:
+        sure = _same(b, desc, plain, others)
+        return Descriptors(ex.value, plain.value & others, surface, sure)
+    others = ~_STATE & _DWORD
+    if isinstance(ex_desc, int) or not plain.covers(_DWORD):
         return None
-    if isinstance(ex_desc, int) or not _has_surface(ex.value, plain.value):
+    if plain.value & _INDEX != BTI_BINDLESS or ex.value & _EOT:
         return None
-    _check(b, ex_desc, ex.known, ex.value, _STATE, "extended descriptor")
-    return Descriptors(ex.value & ~_STATE, plain.value, bindless_surface(b, ex_desc))
+    if not _may_have_surface(ex.value, plain.value, is_known=ex.covers(others)):
+        return None
+    sure = _same(b, ex_desc, ex, others)
+    return Descriptors(ex.value & others, plain.value, bindless_surface(b, ex_desc), sure)
 
 
 def bindless_surface(b: Meaning, ex_desc: Value) -> Value:
@@ -75,11 +95,15 @@ def _has_surface(ex_desc: int, desc: int) -> bool:
     return message.get(_SURFACE_FIELD) is not None
 
 
-def _check(b: Meaning, word: Value, known: int, value: int, surface: int, what: str) -> None:
-    """The thread faults if a descriptor differs from `value` in bits that are no surface."""
-    others = ~surface & 0xFFFF_FFFF
-    if others & ~known == 0:
-        return
-    rest = b.and_(b.convert(word, UD), b.const(UD, others))
-    reason = f"what is added to the {what} {value & others:#010x} of a message is no surface"
-    b.require(b.cmp("eq", rest, b.const(UD, value & others)), reason)
+def _may_have_surface(ex_desc: int, desc: int, *, is_known: bool) -> bool:
+    """Whether something is added to these because it is a surface."""
+    is_buffer = describe(ex_desc, desc).name in _BUFFERS
+    return _has_surface(ex_desc, desc) and (is_known or is_buffer)
+
+
+def _same(b: Meaning, word: Value, bits: Bits, mask: int) -> Value | None:
+    """Whether a word is the value of `bits` in the bits of a mask, None if that is certain."""
+    if bits.covers(mask):
+        return None
+    rest = b.and_(b.convert(word, UD), b.const(UD, mask))
+    return b.cmp("eq", rest, b.const(UD, bits.value & mask))

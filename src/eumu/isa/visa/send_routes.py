@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from eumu.errors import Unsupported
@@ -47,11 +47,18 @@ def _run_gen9(b: Meaning, ex_desc: Value | int, desc: Value, room: _Room) -> Val
     """Route a message; whether its extended descriptor ends the thread."""
     found = messages.resolve(b, ex_desc, desc)
     if found is None:
-        _compose(b, messages.Composed, ex_desc, desc, room)
+        _compose(b, room.form(b, messages.Composed), ex_desc, desc, room)
         return _ends(b, ex_desc)
+    mask = None
+    if found.sure is not None:
+        mask = b.mask
+        b.only_if(found.sure)
     payload = messages.Payload(*room.payload(b))
     request = messages.Request(found.ex_desc, found.desc, payload, room.dst, found.surface)
     messages.send(b, request)
+    if found.sure is not None:
+        form = replace(room.form(b, messages.Composed), may_end=False)
+        _compose(b, form, ex_desc, desc, room, unless=found.sure, mask=mask)
     return bool(found.ex_desc & _EOT)
 
 
@@ -68,6 +75,13 @@ class _Room:
         (first, count), *rest = self.stretches
         second, more = rest[0] if rest and rest[0][1] else (None, 0)
         return first, count * b.grf, second, more * b.grf
+
+    def form(self, b: Meaning, form: type[messages.Composed]) -> messages.Composed:
+        """What a message may look like that is known at run time only."""
+        if not self.stretches[0][1]:
+            raise Unsupported("a message of no registers")
+        counts = tuple(count for _, count in self.stretches if count)
+        return form(b.platform.name, b.width, counts, self.results if self.dst.root else 0)
 
 
 def _with_function(b: Meaning, ex_desc: Value | int, sfid: int) -> Value | int:
@@ -87,16 +101,19 @@ def _ends(b: Meaning, ex_desc: Value | int) -> Value | bool:
 
 
 def _compose(
-    b: Meaning, form: type[messages.Composed], ex_desc: Value | int, desc: Value | int, room: _Room
+    b: Meaning,
+    form: messages.Composed,
+    ex_desc: Value | int,
+    desc: Value,
+    room: _Room,
+    *,
+    unless: Value | None = None,
+    mask: Value | None = None,
 ) -> None:
     """A message of which more than a surface is known at run time only."""
-    sent = [(rows, count) for rows, count in room.stretches if count]
-    if not room.stretches[0][1]:
-        raise Unsupported("a message of no registers")
-    results = room.results if room.dst.root is not None else 0
-    made = form(b.platform.name, b.width, tuple(count for _, count in sent), results)
-    words = [b.const(UD, x) if isinstance(x, int) else x for x in (ex_desc, desc)]
-    messages.compose(b, made, words[0], words[1], tuple(rows for rows, _ in sent), room.dst)
+    ex = b.const(UD, ex_desc) if isinstance(ex_desc, int) else ex_desc
+    rows = tuple(rows for rows, count in room.stretches if count)
+    messages.compose(b, form, ex, desc, rows, room.dst, unless=unless, mask=mask)
 
 
 def _run_lsc(b: Meaning, ex_desc: Value | int, desc: Value, room: _Room) -> bool:
@@ -104,7 +121,7 @@ def _run_lsc(b: Meaning, ex_desc: Value | int, desc: Value, room: _Room) -> bool
     ex_bits, bits = messages.known_bits(b, ex_desc), messages.known_bits(b, desc)
     ends = bool(ex_bits.value & ex_bits.known & _EOT)
     if not bits.covers(_DWORD) or not ex_bits.covers(0xF):
-        _compose(b, LscComposed, ex_desc, desc, room)
+        _compose(b, room.form(b, LscComposed), ex_desc, desc, room)
         return ends
     first, _, second, _ = room.payload(b)
     word = b.const(UD, ex_desc) if isinstance(ex_desc, int) else ex_desc
