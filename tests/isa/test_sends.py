@@ -32,7 +32,11 @@ HEAD = """\
     ("device", "line", "reason"),
     [
         ("skl", "raw_send (M1, 8) 0x2 1 1 0x2180000:ud A.0 R.0", "'sampler: sample': this form"),
-        ("skl", "raw_send (M1, 8) 0x6 1 0 0x2000000:ud A.0 %null.0", "'URB: hword write': it is not"),
+        (
+            "skl",
+            "raw_send (M1, 8) 0x6 1 0 0x2000000:ud A.0 %null.0",
+            "'URB: hword write': it is not",
+        ),
         ("skl", "raw_send (M1, 8) 0x3 1 0 A(0,0)<0;1,0> A.0 %null.0", "known at run time only"),
         ("skl", "raw_send (M1, 8) 0xc 1 1 0x213eefe:ud A.0 R.0", "Gen9 has no such message"),
         (
