@@ -81,6 +81,10 @@ def test_values_that_cannot_be_used(capsys: Captured, value: str, message: str) 
     [
         (["run", "none.bin", "--global", "4"], "none.bin: No such file or directory"),
         ([*SAXPY[:2], "--global", "64"], "argument missing: --arg a=NUMBER  (float a)"),
+        (
+            ["run", str(BIN / "constant_table.bin"), "--global", "64"],
+            "--arg in=zeros:int32:1024  (global int* in)",
+        ),
         ([*SAXPY, "--arg", "z=1"], "kernel saxpy has no argument 'z'"),
         ([*SAXPY, "--arg", "a=1"], "--arg a is given twice"),
         ([*SAXPY, "--arg", "2=1"], "argument a is given by name and by number"),

@@ -72,13 +72,22 @@ def arguments(device: eumu.Device, kernel: eumu.Kernel, texts: list[str]) -> dic
     return values
 
 
+# NumPy's names of the elements of OpenCL C.
+_ELEMENT_OF: Final = {
+    **{"char": "int8", "short": "int16", "int": "int32", "long": "int64", "half": "float16"},
+    **{"uchar": "uint8", "ushort": "uint16", "uint": "uint32", "ulong": "uint64"},
+    "double": "float64",
+}
+
+
 def _example(parameter: eumu.Parameter) -> str:
     """A value that would do."""
     match parameter.passing:
         case Passing.LOCAL:
             return "local:BYTES"
         case Passing.BUFFER | Passing.ADDRESS:
-            return "zeros:float32:1024"
+            element = parameter.type_name.rstrip("*")
+            return f"zeros:{_ELEMENT_OF.get(element, 'float32')}:1024"
         case Passing.IMAGE:
             return "@photo.png or image:RGBA8_UNORM:640x480"
         case Passing.SAMPLER:
