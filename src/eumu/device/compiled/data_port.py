@@ -9,7 +9,7 @@ from eumu.device.compiled.blocks import Block, moving
 from eumu.device.compiled.known import Known, chosen, made, record_of, texels_of
 from eumu.device.compiled.loads import Access, loading, storing
 from eumu.device.compiled.samples import ONE, ZERO
-from eumu.device.compiled.texels import can_read, can_write
+from eumu.device.compiled.texels import can_keep, can_read, can_write
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.formats import Encoding, Numbers
 from eumu.exec.host import Shortcut
@@ -49,7 +49,10 @@ def typed_read(known: Known) -> Shortcut | None:
 
 def typed_write(known: Known) -> Shortcut | None:
     surface, message = known.surface, known.message
-    if not can_write(surface.format) or surface.format.outputs - set(message.channels):
+    given, format = frozenset(message.channels), surface.format
+    if not can_write(format) or (format.outputs - given and not can_keep(format, given)):
+        return None
+    if not any(c.to[0] in given for c in format.channels):
         return None
     first = 1 + len(message.coordinates)
     data = [-1] * 4

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eumu.device.compiled.coordinates import Place, place_of_level
 from eumu.device.compiled.frame import Lanes, begin, chunks, finish
 from eumu.device.compiled.samples import ONE, ZERO
-from eumu.device.compiled.texels import Texels, encode, float_bits, offsets, texel_function
+from eumu.device.compiled.texels import (
+    Piece,
+    Texels,
+    encode,
+    encode_some,
+    float_bits,
+    offsets,
+    texel_function,
+)
 from eumu.device.compiled.writer import Body, Module
 
 __all__ = ["Access", "Spot", "loading", "sizing", "spot", "storing"]
@@ -109,14 +118,11 @@ def loading(access: Access, width: int) -> str:
 
 
 def storing(access: Access, width: int) -> str:
-    """LLVM text of a write of whole texels; of lanes that write one texel the last one stays."""
-    module = Module(width)
-    b = begin(module)
+    """LLVM text of a write; of lanes that write one texel the last one stays."""
+    b = begin(Module(width))
     kind, format = access.texels, access.texels.format
-    count = -(-format.bytes // 4)
-    places, flags, data = (
-        b.op(f"alloca {t}, align 64") for t in (b.i, f"<{width} x i8>", f"[{count} x {b.i}]")
-    )
+    places, flags = (b.op(f"alloca {t}, align 64") for t in (b.i, f"<{width} x i8>"))
+    data = b.op(f"alloca [4 x {b.i}], align 64")
     base = b.pointer("base")
     with chunks(b, []) as lanes:
         at = spot(access, lanes)
@@ -124,15 +130,21 @@ def storing(access: Access, width: int) -> str:
         octets = f"<{width} x i8>"
         b.store(octets, b.cast("zext", at.inside, b.b, octets), flags)
         values = {
-            c.to[0]: lanes.argument(access.data[c.to[0]], kind.type(b)) for c in format.channels
+            c.to[0]: lanes.argument(access.data[c.to[0]], kind.type(b))
+            for c in format.channels
+            if access.data[c.to[0]] >= 0
         }
-        for n, word in enumerate(encode(b, format, values)):
-            b.store(b.i, word, b.at(data, 4 * width * n))
-        _scatter(b, base, places, flags, data, format.bytes)
+        is_whole = len(values) == len(format.channels)
+        pieces = (encode if is_whole else encode_some)(b, format, values)
+        for n, piece in enumerate(pieces):
+            b.store(b.i, piece.value, b.at(data, 4 * width * n))
+        _scatter(b, base, places, flags, data, pieces)
     return finish(b)
 
 
-def _scatter(b: Body, base: str, places: str, flags: str, data: str, size: int) -> None:
+def _scatter(
+    b: Body, base: str, places: str, flags: str, data: str, pieces: Sequence[Piece]
+) -> None:
     """Store the lanes' texels in ascending order."""
     before = b.block
     b.do("br label %each")
@@ -143,13 +155,12 @@ def _scatter(b: Body, base: str, places: str, flags: str, data: str, size: int) 
     b.label("write")
     offset = b.load("i32", b.op(f"getelementptr i32, ptr {places}, i32 %lane"))
     where = b.at(base, offset)
-    for n in range(-(-size // 4)):
+    for n, piece in enumerate(pieces):
         row = b.at(data, 4 * b.width * n)
         word = b.load("i32", b.op(f"getelementptr i32, ptr {row}, i32 %lane"))
-        bits = 8 * min(4, size - 4 * n)
-        if bits < 32:
-            word = b.op(f"trunc i32 {word} to i{bits}")
-        b.store(f"i{bits}", word, b.at(where, 4 * n))
+        if piece.bits < 32:
+            word = b.op(f"trunc i32 {word} to i{piece.bits}")
+        b.store(f"i{piece.bits}", word, b.at(where, piece.byte))
     b.do("br label %done")
     b.label("done")
     b.do("%later = add i32 %lane, 1")

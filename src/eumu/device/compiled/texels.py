@@ -17,7 +17,19 @@ from eumu.device.compiled.writer import Body, Module, number
 from eumu.device.surfaces.formats import Channel, Encoding, Numbers, TexelFormat
 from eumu.device.surfaces.texels import linear_from_srgb, srgb_from_linear
 
-__all__ = ["Texels", "can_read", "can_write", "encode", "offsets", "tables", "texel_function"]
+__all__ = [
+    "Piece",
+    "Texels",
+    "can_keep",
+    "can_read",
+    "can_write",
+    "encode",
+    "encode_some",
+    "float_bits",
+    "offsets",
+    "tables",
+    "texel_function",
+]
 
 # Channels of a pair in its four bytes: luma of both texels, Cb, Cr.
 _PAIRS: Final = {
@@ -59,6 +71,19 @@ def can_write(format: TexelFormat) -> bool:
     never = {Numbers.SHAREDEXP, Numbers.USCALED, Numbers.SSCALED, Numbers.NONE}
     numbers = {c.numbers for c in format.channels}
     return can_read(format) and format.encoding is Encoding.PLAIN and not numbers & never
+
+
+def can_keep(format: TexelFormat, given: frozenset[int]) -> bool:
+    """Whether a write of some channels can leave the bits of the others alone: they are whole
+    bytes, fill the texel, and what is decoded would become the same bits again.
+    """
+    exact = (Numbers.UINT, Numbers.SINT, Numbers.UNORM)
+    for c in format.channels:
+        kept = c.numbers in exact and c.size < 32
+        kept = kept or (c.size == 32 and c.numbers is not Numbers.UNORM)
+        if c.size % 8 or c.numbers is Numbers.SNORM or not (kept or c.to[0] in given):
+            return False
+    return 8 * format.bytes == sum(c.size for c in format.channels)
 
 
 # ---- sRGB
@@ -277,8 +302,26 @@ def _float(b: Body, raw: str, size: int) -> str:
 # ---- writing
 
 
-def encode(b: Body, format: TexelFormat, values: dict[int, str]) -> list[str]:
-    """The words of texels; values by channel, floats or, of an integer format, integers."""
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a texel: a vector of which the low `bits` go to a byte of it."""
+
+    value: str
+    byte: int
+    bits: int
+
+
+def encode_some(b: Body, format: TexelFormat, values: dict[int, str]) -> list[Piece]:
+    """Texels of some channels, whose bits are whole bytes."""
+    return [
+        Piece(_encoded(b, format, c, values[c.to[0]]), c.shift // 8, c.size)
+        for c in format.channels
+        if c.to[0] in values
+    ]
+
+
+def encode(b: Body, format: TexelFormat, values: dict[int, str]) -> list[Piece]:
+    """Whole texels; values by channel, floats or, of an integer format, integers."""
     words = ["zeroinitializer"] * -(-format.bytes // 4)
     for channel in format.channels:
         code = _encoded(b, format, channel, values[channel.to[0]])
@@ -286,7 +329,7 @@ def encode(b: Body, format: TexelFormat, values: dict[int, str]) -> list[str]:
         if shift:
             code = b.ints("shl", code, b.k(shift))
         words[n] = code if words[n] == "zeroinitializer" else b.ints("or", words[n], code)
-    return words
+    return [Piece(w, 4 * n, 8 * min(4, format.bytes - 4 * n)) for n, w in enumerate(words)]
 
 
 def _encoded(b: Body, format: TexelFormat, channel: Channel, value: str) -> str:
