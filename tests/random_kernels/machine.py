@@ -241,9 +241,9 @@ class Bundle:
 class Memory(FlatHost):
     """The memory of every thread, then the results of every thread."""
 
-    def __init__(self, threads: int, data: bytes, results: int) -> None:
-        super().__init__(threads * (MEMORY + results))
-        self.threads, self.results = threads, results
+    def __init__(self, threads: int, data: bytes, pitch: int) -> None:
+        super().__init__(threads * (MEMORY + pitch))
+        self.threads, self.pitch = threads, pitch
         self._data = np.frombuffer(data * threads, np.uint8)
         self.reset()
 
@@ -252,7 +252,7 @@ class Memory(FlatHost):
         self.arena[: self._data.size] = self._data
 
     def take(self) -> NDArray[np.uint8]:
-        used = self.threads * (MEMORY + self.results)
+        used = self.threads * (MEMORY + self.pitch)
         return self.arena[:used].copy()
 
 
@@ -270,7 +270,7 @@ def _store_results(
     group = builder.convert(builder.read(header, Region.scalar(GROUP_ID), UD, 1), UQ)
     before = builder.mul(group, builder.const(UQ, THREADS), Rounding.RNE)
     thread = builder.add(before, builder.special("thread_id", UQ), Rounding.RNE)
-    first = builder.mul(thread, builder.const(UQ, memory.results), Rounding.RNE)
+    first = builder.mul(thread, builder.const(UQ, memory.pitch), Rounding.RNE)
     for name, type, count in outputs:
         places[name] = offset
         size = type.size * count
@@ -337,7 +337,7 @@ def _compare(
             ("floats", F, AREA // 4, thread * MEMORY + AREA),
         ]
         parts += [
-            (name, type, count, start + thread * memory.results + places[name])
+            (name, type, count, start + thread * memory.pitch + places[name])
             for name, type, count in bundle.outputs
         ]
         for name, type, count, at in parts:
