@@ -295,3 +295,27 @@ def test_a_surface_of_several_images(engine: str, tmp_path: Path) -> None:
     for wrong in ((), (first, 3)):
         with pytest.raises(eumu.ArgumentError, match="argument 0 'T6'"):
             code.launch(dev, (2, 2), args=[wrong, target])
+
+
+SCOREBOARD = """.version 3.6
+.kernel "scoreboard"
+.decl V32 v_type=G type=b num_elts=16 align=oword
+.decl V33 v_type=G type=ud num_elts=1 align=dword
+.decl T6 v_type=T num_elts=1
+.implicit_UNDEFINED_4 V32 offset=32 size=16
+.implicit_UNDEFINED_5 T6 offset=48 size=4
+.kernel_attr Target="cm"
+    mov (M1, 1) V33(0,0)<1> 0x0:ud
+    oword_st (1) T6 V33(0,0)<0;1,0> V32.0
+    ret (M1, 1)
+"""
+
+
+@ENGINES
+def test_what_a_software_scoreboard_needs_comes_from_the_caller(engine: str) -> None:
+    dev = eumu.Device("tgllp", engine=engine)
+    code = eumu.load(binary.write(text.parse(SCOREBOARD)), device="tgllp")["scoreboard"]
+    deltas, out = np.arange(-8, 8, dtype=np.int8), dev.array(16, np.int8)
+    assert [p.size for p in code.args] == [16, 4]
+    code.launch(dev, 1, args=[deltas.tobytes(), out])
+    assert np.array_equal(out.numpy(), deltas)

@@ -12,7 +12,8 @@ The rules, from the lowest payload offset on:
   are numbers, vectors, bytes.
 * A kernel with `Target="cm"` has no work items and no local ids: behind r0 come its arguments.  Of
   its implicit inputs it gets `LOCAL_SIZE` and `GROUP_COUNT`, which count threads, and `LOCAL_ID`,
-  three dwords for the thread's place in its group.
+  three dwords for the thread's place in its group.  Those of the software scoreboard (kinds 4 to 6:
+  distances, surface, number of dependencies) come from the caller, as arguments.
 * Arrays and surfaces are also bound to the binding table, the n-th of them to entry n; a tuple of
   images takes as many entries as it has.
 * `SLMSize` (in KiB) and `SpillMemOffset` (bytes) say what memory the kernel has; without them a
@@ -46,6 +47,7 @@ _SCRATCH_BYTES: Final = 16 << 10
 _IMPLICIT: Final = {
     **{"LOCAL_SIZE": "local_size", "GROUP_COUNT": "group_count", "LOCAL_ID": PLACE_IN_GROUP},
 }
+_SCOREBOARD: Final = {"UNDEFINED_4", "UNDEFINED_5", "UNDEFINED_6"}
 _WORDS: Final = {
     "ub": "uchar",
     "b": "char",
@@ -164,9 +166,9 @@ def _named_implicit(
     found = [
         PayloadArgument(_IMPLICIT.get(row.implicit, row.implicit), row.offset - start, row.size)
         for row in rows
-        if row.implicit
+        if row.implicit and row.implicit not in _SCOREBOARD
     ]
-    return found, [row for row in rows if not row.implicit]
+    return found, [row for row in rows if not row.implicit or row.implicit in _SCOREBOARD]
 
 
 def _is_dwords(row: KernelInput, count: int) -> bool:
