@@ -22,8 +22,8 @@ _EOT: Final = 1 << 5
 _DWORD: Final = 0xFFFF_FFFF
 _SURFACE_FIELD: Final = "binding table index"
 
-
 # Messages to buffers, where what is added to a constant is taken for a surface until it runs.
+# Indices from 252 on are other things than entries of the binding table.
 _BUFFERS: Final = frozenset(
     f"{width} {access}"
     for width, accesses in {
@@ -61,6 +61,9 @@ def resolve(b: Meaning, ex_desc: Value | int, desc: Value | int) -> Descriptors 
             return None
         surface = b.and_(b.convert(desc, UD), b.const(UD, _INDEX))
         sure = _same(b, desc, plain, others)
+        if describe(ex.value, plain.value).name in _BUFFERS:
+            is_entry = b.cmp("lt", surface, b.const(UD, BTI_BINDLESS))
+            sure = is_entry if sure is None else b.and_(sure, is_entry)
         return Descriptors(ex.value, plain.value & others, surface, sure)
     others = ~_STATE & _DWORD
     if isinstance(ex_desc, int) or not plain.covers(_DWORD):
