@@ -17,7 +17,10 @@ from visa_thread import Buffer
 
 @dataclass(frozen=True)
 class Picture:
-    """An image of a run file: surface `index`, and the arguments of `Device.image`."""
+    """An image of a run file: surface `index`, and the arguments of `Device.image`.
+
+    With `media`, it is one for the media sampler.
+    """
 
     name: str
     index: int
@@ -25,15 +28,38 @@ class Picture:
     arguments: dict[str, Any] = field(default_factory=dict)
 
     def made(self, device: eumu.Device) -> Any:
-        return device.image(self.shape, **self.arguments)
+        given = dict(self.arguments)
+        if given.pop("media", 0):
+            return device.media_image(np.zeros(self.shape, np.uint8), **given)
+        return device.image(self.shape, **given)
 
 
 @dataclass(frozen=True)
 class Filter:
-    """A sampler of a run file: its index, and the arguments of `Device.sampler`."""
+    """A sampler of a run file: its index, and the arguments of `Device.sampler`.
+
+    One for the media sampler has a kernel: rows of numbers, `;` between rows.
+    """
 
     index: int
     arguments: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_media(self) -> bool:
+        return not {"convolve", "line", "places", "phases"}.isdisjoint(self.arguments)
+
+    def made(self, device: eumu.Device) -> Any:
+        if not self.is_media:
+            return device.sampler(**self.arguments)
+        given = {k: _numbers(v) if isinstance(v, str) else v for k, v in self.arguments.items()}
+        if "phases" in given:
+            given["phases"] = np.tile(given["phases"], (32, 1))
+        return device.media_sampler(**given)
+
+
+def _numbers(text: str) -> Any:
+    rows = [[float(word) for word in row.split(",")] for row in text.split(";")]
+    return rows if len(rows) > 1 else rows[0]
 
 
 class DeviceHost:
@@ -58,12 +84,15 @@ class DeviceHost:
                 self._paint(self._images[picture.name], before[picture.name])
         self.base = self._results.address
         self.places = {name: array.address for name, array in self._buffers.items()}
-        samplers = {f.index: self.device.sampler(**f.arguments) for f in filters}
+        samplers = {f.index: f.made(self.device) for f in filters if not f.is_media}
+        media = {f.index: f.made(self.device) for f in filters if f.is_media}
         self._tables = Tables(
             self.device.heaps,
             {p.index: self._images[p.name].slot for p in pictures},
             {k: (s.state, s.border) for k, s in samplers.items()},
+            media=media,
         )
+        assert all(self._tables.sampler_numbers[k] == k for k in media), "indices of another order"
 
     def fill(self, buffer: Buffer, data: bytes) -> None:
         whole = np.zeros(buffer.size, np.uint8)

@@ -20,8 +20,9 @@ group of `threads` that all start with the same values; what they end with is li
 other.  A `buffer` is memory that runs name as if it were a variable: the kernel finds its address
 in the variable `address`, and by the index `surface`; accesses through that index outside the
 buffer read 0 and write nothing.  An `image` is one that runs name, too: elements of `type` in the
-`shape` of an array, with the other arguments of `Device.image`; a `sampler` has those of
-`Device.sampler`.  `engines` names those that can run the file, where not all can.
+`shape` of an array, with the other arguments of `Device.image`, or after `media=1` those of
+`Device.media_image`; a `sampler` has those of `Device.sampler` or `Device.media_sampler`.
+`engines` names those that can run the file, where not all can.
 """
 
 from __future__ import annotations
