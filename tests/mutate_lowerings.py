@@ -184,8 +184,8 @@ MUTANTS = (
         "stores ignore the execution mask",
         "test_kernel and part",
         "stores.py",
-        """            every = e.op(f"icmp eq i{width} {word}, {'true' if width == 1 else '-1'}")\n""",
-        "",
+        """every = e.op(f"icmp eq i{width} {word}, {'true' if width == 1 else '-1'}")""",
+        'every = "true"',
     ),
     Mutant(
         "an atomic decrement returns the new value",

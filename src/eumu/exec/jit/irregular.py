@@ -27,6 +27,7 @@ class Places:
     inside: str
     pointers: str
     mask: str
+    is_full: bool  # the mask has all lanes
 
 
 def can_gather(k: Kernel, access: Access) -> bool:
@@ -37,7 +38,8 @@ def can_gather(k: Kernel, access: Access) -> bool:
 
 def can_scatter(k: Kernel, access: Access, type: Type) -> bool:
     """Whether a store of one element a lane may be in line; lanes go in ascending order."""
-    return can_gather(k, access) and type.size >= 4 and access.size == type.size
+    fits = type.size >= 4 or (type.size == 1 and access.mask.full)
+    return can_gather(k, access) and fits and access.size == type.size
 
 
 def places(k: Kernel, access: Access) -> Places:
@@ -72,14 +74,16 @@ def places(k: Kernel, access: Access) -> Places:
         bits = e.op(f"or i{width} {bits}, {off}")
     inside = e.op(f"icmp eq i{width} {bits}, -1")
     pointers = e.op(f"getelementptr i8, ptr {base}, {vector_of('i64', width)} {wide}")
-    return Places(inside, pointers, mask)
+    return Places(inside, pointers, mask, access.mask.full)
 
 
 def gather(k: Kernel, at: Places, type: Type, count: int, width: int) -> list[str]:
     """`count` vectors of elements; 0 in lanes that are off.
 
-    Of small elements the whole dword is read: behind all memory there are bytes to read.
+    Of words the whole dword is read: behind all memory there are bytes to read.
     """
+    if type.size == 1 and at.is_full:
+        return [_bytes(k, at, type, width, v) for v in range(count)]
     e, bits = k.e, max(32, type.bits)
     vector, kind, flags = vector_of(f"i{bits}", width), vector_of("ptr", width), f"<{width} x i1>"
     name = f"llvm.masked.gather.{mangle(vector)}.v{width}p0"
@@ -99,9 +103,27 @@ def gather(k: Kernel, at: Places, type: Type, count: int, width: int) -> list[st
     return results
 
 
+def _bytes(k: Kernel, at: Places, type: Type, width: int, element: int) -> str:
+    """Load a byte in each lane: a dword would wait until bytes stored in it are in the cache."""
+    e, vector, result = k.e, lane_type(type, width), "poison"
+    for lane in range(width):
+        pointer = e.op(f"extractelement {vector_of('ptr', width)} {at.pointers}, i64 {lane}")
+        if element:
+            pointer = e.op(f"getelementptr i8, ptr {pointer}, i64 {element}")
+        found = e.op(f"load i8, ptr {pointer}, align 1")
+        result = e.op(f"insertelement {vector} {result}, i8 {found}, i64 {lane}")
+    return result
+
+
 def scatter(k: Kernel, at: Places, type: Type, width: int, value: str) -> None:
     """Store one element a lane."""
     e, vector, kind = k.e, vector_of(f"i{type.bits}", width), vector_of("ptr", width)
+    if type.size == 1:
+        for lane in range(width):
+            pointer = e.op(f"extractelement {kind} {at.pointers}, i64 {lane}")
+            one = e.op(f"extractelement {vector} {value}, i64 {lane}")
+            e.do(f"store i8 {one}, ptr {pointer}, align 1")
+        return
     flags = f"<{width} x i1>"
     name = f"llvm.masked.scatter.{mangle(vector)}.v{width}p0"
     e.declarations[name] = f"declare void @{name}({vector}, {kind}, {flags})"
