@@ -23,8 +23,8 @@ BTI_STATELESS: Final = 255
 # byte offset in the surface state heap, as `ss(..)` and `bss(..)` operands do.
 SURFACE_STATE_BASE: Final = 0x1_0000
 
-# A bindless handle before LSC has that offset, a multiple of 64 bytes, in bits 31:12, without its low
-# six bits, as extended message descriptors do.
+# A bindless handle before LSC has that offset, a multiple of 64 bytes, in bits 31:12, without its
+# low six bits, as extended message descriptors do.
 BINDLESS_SHIFT: Final = 6
 
 # The surface state that stands for the thread's own scratch space.  Kernels find it in r0.5,
