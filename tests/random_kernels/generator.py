@@ -63,7 +63,7 @@ class Generator:
 
     def _functions(self) -> list[tuple[str, Block]]:
         """Functions, each of which may call the later ones and itself."""
-        names = [f"{self.mark}_fun{k}" for k in range(self.random.choice((0, 0, 0, 0, 0, 1, 2)))]
+        names = [f"{self.mark}_fun{k}" for k in range(self.random.choice((0,) * 12 + (1, 2)))]
         made = []
         for k in reversed(range(len(names))):
             self.functions, self.inside = names[k + 1 :], names[k]

@@ -16,11 +16,11 @@ ALIASES = (
 _NAME = re.compile(r"\b[A-Z]+\d*\b")
 
 
-def pieces(count: int) -> Iterator[tuple[int, int]]:
-    """The first of each eight elements or fewer, and how many: 1, 2, 4 or 8."""
+def pieces(count: int, most: int = 8) -> Iterator[tuple[int, int]]:
+    """The first of each `most` elements or fewer, and how many: a power of two."""
     start = 0
     while start < count:
-        size = min(8, 1 << ((count - start).bit_length() - 1))
+        size = min(most, 1 << ((count - start).bit_length() - 1))
         yield start, size
         start += size
 
@@ -89,7 +89,7 @@ def function(
         yield f"    mov (M1_NM, {size}) {own}<1> {arg}<1;1,0>"
         yield f"    not (M1_NM, {size}) {result}<1> {arg}<1;1,0>"
     for variable in used:
-        for start, size in pieces(known[variable][1]):
+        for start, size in pieces(known[variable][1], 16):
             place, mix = dword(f"X{variable}", start, grf), random.getrandbits(32)
             yield f"    xor (M1_NM, {size}) {place}<1> OWN(0,0)<1;1,0> {mix:#x}:ud"
         if re.fullmatch(r"P\w", variable):
