@@ -83,21 +83,20 @@ def run(data: bytes, code: Kernel, target: Platform | None, choices: int) -> Out
         sizes = _sizes(code, kernel, target)
     except eumu.Unsupported as error:
         return Outcome("refused", _short(error))
-    faults, verdicts, results = [], ["agrees"], []
+    refusals, faults, verdicts, results = [], [], ["agrees"], []
     for filling, number in CHOICES[:choices]:
         launch = partial(_launch, kernel, target, uses, filling, number)
         try:
             results.append(launch(sizes, "interp"))
             verdicts.append(_compared(launch, sizes, results[-1]))
-        except eumu.Unsupported as error:
-            return Outcome("refused", _short(error))
+        except eumu.Unsupported as error:  # a message that this choice made
+            refusals.append(_short(error))
         except (eumu.Fault, eumu.LaunchError) as error:
-            if "is not modelled" in str(error):  # a message that is known at run time only
-                return Outcome("refused", _short(error))
             faults.append(_short(error))
     tried = len(CHOICES[:choices])
     if not results:
-        return Outcome("faults", faults[0], 0, tried)
+        verdict, reasons = ("refused", refusals) if refusals else ("faults", faults)
+        return Outcome(verdict, reasons[0], 0, tried)
     best = max(results, key=lambda r: r.written)
     facts = len(results), tried, best.instructions, best.written, len(best.surfaces)
     verdict = max(verdicts, key=_WORSE.index)
@@ -211,7 +210,7 @@ def _image(device: eumu.Device, used: set[str], rng: np.random.Generator) -> Any
     if any(word.startswith(_TYPED) for word in used):
         # A scoreboard: nothing is left to wait for.
         return device.image(np.zeros((ROWS, WIDTH), np.uint32), format="R32_UINT")
-    if any(word.endswith(" 1") for word in used):
+    if used & _MESSAGES or any(word.endswith(" 1") for word in used):
         pixels = rng.integers(0, 256, (ROWS * 3 // 2, WIDTH), np.uint8)
         return device.image(pixels, format="PLANAR_420_8")
     return device.image(rng.integers(0, 256, (ROWS, WIDTH), np.uint8), format="R8_UNORM")
