@@ -7,6 +7,7 @@ can share the directory; whatever is damaged or cannot be written is compiled ag
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -120,15 +121,17 @@ def write(path: Path, module: Module, code: bytes) -> None:
 def _prune(place: Path, more: int) -> None:
     """Remove the files that were used longest ago until `more` bytes fit."""
     files = []
-    for path in place.glob("*" + _SUFFIX):
-        try:
-            status = path.stat()
-        except OSError:
-            continue  # another process removed it
-        files.append((status.st_mtime, status.st_size, path))
+    with os.scandir(place) as found:
+        for entry in found:
+            if entry.name.endswith(_SUFFIX):
+                with contextlib.suppress(OSError):  # another process removed it
+                    status = entry.stat()
+                    files.append((status.st_mtime, status.st_size, entry.path))
     total = more + sum(size for _, size, _ in files)
+    if total <= limit_bytes():
+        return
     for _, size, path in sorted(files):
+        Path(path).unlink(missing_ok=True)
+        total -= size
         if total <= limit_bytes():
             return
-        path.unlink(missing_ok=True)
-        total -= size
