@@ -22,15 +22,17 @@ _EOT: Final = 1 << 5
 _DWORD: Final = 0xFFFF_FFFF
 _SURFACE_FIELD: Final = "binding table index"
 
-# Messages to buffers, where what is added to a constant is taken for a surface until it runs.
+# Messages where what is added to a constant is taken for a surface until it runs: to buffers, and
+# media blocks, whose size must be known before.
 # Indices from 252 on are other things than entries of the binding table.
-_BUFFERS: Final = frozenset(
+_TAKEN: Final = frozenset(
     f"{width} {access}"
     for width, accesses in {
         "oword block": ("read", "write"),
         "unaligned oword block": ("read",),
         "byte scattered": ("read", "write"),
         "dword scattered": ("read", "write"),
+        "media block": ("read", "write"),
         "untyped": ("surface read", "surface write", "atomic", "float atomic"),
     }.items()
     for access in accesses
@@ -61,7 +63,7 @@ def resolve(b: Meaning, ex_desc: Value | int, desc: Value | int) -> Descriptors 
             return None
         surface = b.and_(b.convert(desc, UD), b.const(UD, _INDEX))
         sure = _same(b, desc, plain, others)
-        if describe(ex.value, plain.value).name in _BUFFERS:
+        if describe(ex.value, plain.value).name in _TAKEN:
             is_entry = b.cmp("lt", surface, b.const(UD, BTI_BINDLESS))
             sure = is_entry if sure is None else b.and_(sure, is_entry)
         return Descriptors(ex.value, plain.value & others, surface, sure)
@@ -100,8 +102,8 @@ def _has_surface(ex_desc: int, desc: int) -> bool:
 
 def _may_have_surface(ex_desc: int, desc: int, *, is_known: bool) -> bool:
     """Whether something is added to these because it is a surface."""
-    is_buffer = describe(ex_desc, desc).name in _BUFFERS
-    return _has_surface(ex_desc, desc) and (is_known or is_buffer)
+    is_taken = describe(ex_desc, desc).name in _TAKEN
+    return _has_surface(ex_desc, desc) and (is_known or is_taken)
 
 
 def _same(b: Meaning, word: Value, bits: Bits, mask: int) -> Value | None:
