@@ -3,9 +3,9 @@
 A bundle is as many kernels as are compiled together.  With ``--log FILE`` every bundle that was run
 is written down, and the next call goes on where the last one stopped.  A bundle that the engines
 disagree on is made small and written to a file in ``--failures``, which ``--file`` runs again.
-``--only NUMBER`` runs one bundle again.  ``--effort 0`` lets LLVM's code generator take as little
-time as it can.  A bundle that has not ended after ``--limit`` seconds
-of processor time has failed.
+``--only NUMBER`` runs one bundle again.  ``--effort 1`` lets LLVM's code generator take less time
+(0: even less, but it ends the process on some bundles).  A bundle that has not ended after
+``--limit`` seconds of processor time has failed.
 """
 
 from __future__ import annotations

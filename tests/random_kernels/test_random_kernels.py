@@ -29,8 +29,8 @@ def _no_disk_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_engines_agree(part: int) -> None:
-    """LLVM's code generator runs at its lowest effort, which takes half as long."""
-    quick = replace(host(), effort=0)
+    """LLVM's code generator runs at a low effort; at none it ends the process on some bundles."""
+    quick = replace(host(), effort=1)
     for number in range(part, COUNT // KERNELS, PARTS):
         found = differences(bundle(number), quick)
         assert not found, f"{found[0]}; python tests/random_kernels/run.py --only {number}"
