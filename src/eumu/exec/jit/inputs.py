@@ -11,6 +11,7 @@ from eumu.exec.jit.lanes import Shape
 from eumu.exec.jit.slots import Slot, slice_shape
 from eumu.ir import Function, Input
 
+_DWORD = 4  # bytes; of smaller parts many shuffles follow, which is better done near their load
 OWN_DWORDS = (1, 2, 6, 7)  # of r0: the rest of it is the same for every thread
 
 
@@ -58,8 +59,11 @@ def input_slots(function: Function, special: Special) -> dict[Slot, Shape]:
     return slots
 
 
-def start(k: Kernel, special: Special, *, has_calls: bool) -> None:
-    """The first instructions: payload into roots, all existing lanes execute."""
+def start(k: Kernel, special: Special, *, has_calls: bool, runs_once: bool) -> None:
+    """The first instructions: payload into roots, all existing lanes execute.
+
+    What threads share is loaded before their loop if a thread `runs_once` from begin to end.
+    """
     e = k.e
     e.label("start")
     for root, place in k.registers.memory.values():
@@ -71,7 +75,7 @@ def start(k: Kernel, special: Special, *, has_calls: bool) -> None:
             source = e.op(f"getelementptr i8, ptr %payload, i64 {given.payload_offset}")
             regs.copy_bytes(e, target, source, given.size)
         for part in k.registers.parts.get(given.root.name, []):
-            _fill(k, part, given, special.common)
+            _fill(k, part, given, special.common if runs_once else range(0))
     for slot, shape in k.facts.inputs.items():
         if shape.constant is None:
             _input_shadow(k, slot, shape)
@@ -93,7 +97,7 @@ def _fill(k: Kernel, part: regs.Part, given: Input, common: range) -> None:
     place = given.payload_offset + low - offset
     units = (high - low) // part.unit
     kind = vector_of(part.scalar, units)
-    if place in common and place + high - low - 1 in common:
+    if part.unit >= _DWORD and place in common and place + high - low - 1 in common:
         source = e.once("ptr", f"getelementptr i8, ptr %common, i64 {place}")
         value = e.once(kind, f"load {kind}, ptr {source}, align 1")
     else:

@@ -113,7 +113,7 @@ def _lower(k: Kernel, ends: Ends, special: Special) -> None:
     ends.declare()
     _blocks(k, ends)
     ends.finish()
-    start(k, special, has_calls=ends.calls.exist)
+    start(k, special, has_calls=ends.calls.exist, runs_once=not ends.resume.saves)
 
 
 def _straight(k: Kernel, special: Special, target: Target) -> Kernel | None:
