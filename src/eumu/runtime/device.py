@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from eumu.device import Memory, chip
-from eumu.device.functions import SharedFunctions
 from eumu.errors import ArgumentError, LaunchError, ToolMissing, Unsupported
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Engine, Host
@@ -25,7 +24,6 @@ from eumu.ir import Function
 from eumu.platforms import Platform, platform
 from eumu.runtime import urb
 from eumu.runtime.array import Array
-from eumu.runtime.heaps import StateHeaps
 from eumu.runtime.images import Image, make_image
 from eumu.runtime.media import (
     MediaImage,
@@ -44,6 +42,7 @@ from eumu.runtime.report import Report
 from eumu.runtime.samplers import Sampler, make_sampler
 
 if TYPE_CHECKING:
+    from eumu.runtime.heaps import StateHeaps
     from eumu.runtime.kernel import Kernel
 
 __all__ = ["DEFAULT_FUEL", "ENGINES", "Device"]
@@ -241,6 +240,8 @@ class Device:
     @cached_property
     def heaps(self) -> StateHeaps:
         """Where the states of images and samplers lie; made for the first of them."""
+        from eumu.runtime.heaps import StateHeaps
+
         return StateHeaps(self)
 
     def image(
@@ -351,6 +352,8 @@ class Device:
         """Memory for a grid; with answers to messages if its function sends some."""
         if not self._sends(grid.function):
             return self.memory
+        from eumu.device.functions import SharedFunctions
+
         state = grid.state or self.heaps.pointers(0, 0, None)
         functions = SharedFunctions(self.memory, state, self.heaps.caches)
         return self.memory.answering(functions.message, functions.shortcut)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from eumu.addresses import SCRATCH_STATE, SURFACE_STATE_BASE, URB_SURFACE
-from eumu.device.functions import StateCaches
 from eumu.device.state.sampler import BindingTableState, BorderColor, SamplerState
 from eumu.device.state.surface import SurfaceState, SurfaceType
 from eumu.device.surfaces.codes import SurfaceFormat
@@ -25,6 +24,7 @@ from eumu.runtime.array import Array
 from eumu.zebin.ze_info import KernelInfo
 
 if TYPE_CHECKING:
+    from eumu.device.functions import StateCaches
     from eumu.runtime.device import Device
     from eumu.runtime.media import MediaSampler
 
@@ -99,6 +99,8 @@ class StateHeaps:
     """The heaps of one device, and the caches of what lies in them."""
 
     def __init__(self, device: Device) -> None:
+        from eumu.device.functions import StateCaches
+
         self.caches = StateCaches()
         surfaces = _allocate(device, "the surface state heap")
         dynamic = _allocate(device, "the dynamic state heap")

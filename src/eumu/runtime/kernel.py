@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -27,10 +27,12 @@ from eumu.runtime.payload import Addresses, bind, private_bytes, scratch_bytes
 from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.repeated import Grids, argument_key
 from eumu.runtime.report import Report
-from eumu.runtime.submission import Submission
 from eumu.runtime.thread_space import check_thread_space, with_places
 from eumu.runtime.urb import names_urb, urb_surface
 from eumu.zebin.ze_info import KernelInfo
+
+if TYPE_CHECKING:
+    from eumu.runtime.submission import Submission
 
 __all__ = ["Kernel"]
 
@@ -166,6 +168,8 @@ class Kernel:
             grid, printed = self._ready(device, args, *given, stack)
             stack.callback(_done_with, args)  # a stopped launch keeps its arguments
             if via == "commands":
+                from eumu.runtime.submission import Submission
+
                 grid = stack.enter_context(Submission.of(device, grid)).grid()
             elif via != "record":
                 raise LaunchError(f"via={via!r}; a launch goes via 'record' or 'commands'")
@@ -195,6 +199,8 @@ class Kernel:
         machine code of kernels that call nothing lies at the Kernel Start Pointer, so that the
         bytes in memory are all that a `CommandQueue` needs.
         """
+        from eumu.runtime.submission import Submission
+
         with ExitStack() as stack:
             sizes = global_size, local_size, global_offset
             grid, _ = self._ready(device, args, sizes, None, 0, level, stack)
