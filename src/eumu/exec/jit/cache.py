@@ -94,7 +94,7 @@ def read(path: Path) -> tuple[Module, bytes] | None:
     sites = tuple(Site(**site) for site in facts["sites"])
     waiting = tuple(facts["waiting"])
     size, offset = facts["record_size"], facts["waiting_offset"]
-    return Module("", sites, size, facts["resumable"], waiting, offset), code
+    return Module("", sites, size, facts["resumable"], waiting, offset, facts["in_bands"]), code
 
 
 def write(path: Path, module: Module, code: bytes) -> None:
@@ -105,6 +105,7 @@ def write(path: Path, module: Module, code: bytes) -> None:
         "resumable": module.resumable,
         "waiting": module.waiting,
         "waiting_offset": module.waiting_offset,
+        "in_bands": module.in_bands,
     }
     body = _MAGIC + json.dumps(facts).encode() + b"\n" + code
     try:

@@ -1,51 +1,78 @@
-"""How many workers a kernel's launches take, found by trying.
+"""How many workers a kernel's launches take, and in which order threads run: found by trying.
 
-Workers that all wait for the same memory take processor time from others and gain nothing.  The
-first launches of a size run with all workers, then with half of them and so on, as long as that
-is hardly slower; now and then it is tried again.
+Workers that all wait for the same memory take processor time from others and gain nothing, and
+which order of threads suits a processor's caches is hard to foresee.  The first launches of a
+size run with all workers and each order, then with half of the workers and so on, as long as that
+is hardly slower; now and then it is tried again.  The engine's lock is held in all calls.
 """
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass, field
 
-_TRIES = 3  # launches with each number; the fastest counts
+_TRIES = 3  # launches with each setup; the fastest counts
+_BETTER = 0.95  # another order must take that much less
 _WORTH = 1.2  # twice the workers must be that much faster
 _LONG = 0.02  # seconds; a longer launch is not tried with fewer
 _AGAIN = 1000  # launches after which it is tried again
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How a launch runs: `row` threads of a group before those of the next group."""
+
+    workers: int
+    row: int
+
+
+def _search(most: int, rows: tuple[int, ...]) -> Generator[Setup, float, Setup]:
+    """Asks for setups, is sent what they take in seconds, and returns the one to keep."""
+    kept = Setup(most, rows[0])
+    least = yield kept
+    for row in rows[1:]:
+        setup = Setup(most, row)
+        seconds = yield setup
+        if seconds < _BETTER * least:
+            kept, least = setup, seconds
+    while kept.workers > 1 and least <= _LONG:
+        setup = Setup(kept.workers // 2, kept.row)
+        seconds = yield setup
+        if seconds > _WORTH * least:
+            break
+        kept, least = setup, seconds
+    return kept
+
+
 class Trial:
-    """Launches of one size: what was found for the number before, and for this one."""
+    """Launches of one size; `setup` is that of the next."""
 
-    count: int
-    more: int = 0
-    before: float | None = None
-    best: float = float("inf")
-    launches: int = 0
-    is_over: bool = False
+    def __init__(self, most: int, rows: tuple[int, ...]) -> None:
+        self._search: Generator[Setup, float, Setup] | None = _search(most, rows)
+        self.setup = next(self._search)
+        self.launches = 0
+        self._with_it: list[float] = []
 
-    def took(self, seconds: float) -> None:
+    def took(self, setup: Setup, seconds: float) -> None:
+        """A launch has run; with another setup than the present one if others ran meanwhile."""
         self.launches += 1
-        if self.is_over:
+        if self._search is None or setup != self.setup:
             return
-        self.best = min(self.best, seconds)
-        if self.launches % _TRIES:
+        self._with_it.append(seconds)
+        if len(self._with_it) < _TRIES:
             return
-        if self.before is not None and self.best > _WORTH * self.before:
-            self.count, self.is_over = self.more, True
-        elif self.count == 1 or self.best > _LONG:
-            self.is_over = True
-        else:
-            self.more, self.count = self.count, self.count // 2
-            self.before, self.best = self.best, float("inf")
+        least, self._with_it = min(self._with_it), []
+        try:
+            self.setup = self._search.send(least)
+        except StopIteration as end:
+            self.setup, self._search = end.value, None
 
 
 @dataclass(slots=True)
 class Crew:
-    """The trials of one kernel."""
+    """The trials of one kernel; `rows` are the orders of its threads, see `Setup`."""
 
+    rows: tuple[int, ...] = (1,)
     _trials: dict[tuple[int, int], Trial] = field(default_factory=dict)
 
     def trial(self, groups: int, most: int) -> Trial:
@@ -53,5 +80,5 @@ class Crew:
         key = groups.bit_length(), most
         trial = self._trials.get(key)
         if trial is None or trial.launches > _AGAIN:
-            trial = self._trials[key] = Trial(most)
+            trial = self._trials[key] = Trial(most, self.rows)
         return trial

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from eumu.exec.jit import bands
 from eumu.exec.jit.layout import (
     NAMED_RECORD,
     NAMED_WORDS,
@@ -23,7 +24,8 @@ from eumu.exec.jit.layout import (
     ThreadState,
 )
 from eumu.exec.jit.settle import settle
-from eumu.exec.jit.straight import GROUP, TRY
+from eumu.exec.jit.straight import TRY, missed_before
+from eumu.exec.jit.streaming import FENCE
 from eumu.exec.named import MOST
 
 
@@ -191,7 +193,7 @@ def _once(small_record: bool, straight: bool, has_scratch: bool) -> str:
 define internal i32 @group(ptr %ctx, i64 %threads$PARAMETERS) alwaysinline #0 {{
 entry:
   %r = {kept}
-{GROUP if straight else ""}{_rec_put("pc", Record.PC, "0")}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
+{missed_before("1", "%threads") if straight else ""}{_rec_put("pc", Record.PC, "0")}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
 {_ctx("payload.size", Context.PAYLOAD_SIZE)}{_ctx("sum", Context.INSTRUCTIONS)}  br label %thread
 thread:
   %t = phi i64 [ 0, %entry ], [ %t.next, %on ]
@@ -318,6 +320,19 @@ done:
 }}
 """
 
+_TAKE = f"""  call void @prepare(ptr %ctx, i64 %g, i64 %threads)
+  %bad = call i32 @group(ptr %ctx, i64 %threads$ARGUMENTS)
+  %g.next = add i64 %g, 1
+  %fine = icmp eq i32 %bad, 0
+  br i1 %fine, label %on, label %fault
+on:
+  br label %loop
+fault:
+  %who.p = getelementptr i64, ptr %ctx, i64 {int(Context.THREAD)}
+  %who = load i64, ptr %who.p
+{_put("fault.thread", Context.FAULT_THREAD, "%who")}{_put("fault.group", Context.FAULT_GROUP, "%g")}  atomicrmw umin ptr %stop, i64 %g monotonic, align 8
+"""
+
 _RUN = f"""
 define i32 @run(ptr %ctx, i64 %groups) #0 {{
 entry:
@@ -342,20 +357,9 @@ check:
   %wanted = icmp ult i64 %g, %limit
   br i1 %wanted, label %go, label %end
 go:
-  call void @prepare(ptr %ctx, i64 %g, i64 %threads)
-  %bad = call i32 @group(ptr %ctx, i64 %threads$ARGUMENTS)
-  %g.next = add i64 %g, 1
-  %fine = icmp eq i32 %bad, 0
-  br i1 %fine, label %on, label %fault
-on:
-  br label %loop
-fault:
-  %who.p = getelementptr i64, ptr %ctx, i64 {int(Context.THREAD)}
-  %who = load i64, ptr %who.p
-{_put("fault.thread", Context.FAULT_THREAD, "%who")}{_put("fault.group", Context.FAULT_GROUP, "%g")}  atomicrmw umin ptr %stop, i64 %g monotonic, align 8
-  ret i32 1
+$TAKE$FENCE  ret i32 1
 end:
-  ret i32 0
+$FENCE  ret i32 0
 }}
 """
 
@@ -373,6 +377,8 @@ def driver(
     has_named: bool,
     small_record: bool,
     straight: bool,
+    streams: bool,
+    in_bands: bool,
     prologue: Sequence[str],
     shared: Mapping[str, str],
     own_payloads: bool = False,
@@ -382,16 +388,19 @@ def driver(
 
     `rounds` says that those are only barriers where threads signal and wait at once, and
     `small_record` that nothing but its own words lies in a thread's record; `prologue` makes
-    the values `shared`, which the thread function gets.
+    the values `shared`, which the thread function gets.  With `streams` it may store past the
+    caches, and `in_bands` says that the order of threads is free.
     `own_payloads` and `own_lanes`: threads come with a payload, or lanes, of their own.
     """
     turns = _COUNT + (_ROUNDS if rounds else settle(has_named) + _TURNS)
-    once = _once(small_record, straight, has_scratch)
+    once = bands.BAND if in_bands else _once(small_record, straight, has_scratch)
     parts = (
         *(_RECORD, "" if straight else _turn(has_scratch, own_lanes)),
         _prepare(resumable, has_named, own_payloads),
-        *(turns if resumable else once, _RUN),
+        turns if resumable else once,
+        _RUN.replace("$TAKE", bands.TAKE if in_bands else _TAKE),
     )
     given = parameters(shared)
     text = "".join(parts).replace("$PARAMETERS", given).replace("$ARGUMENTS", given)
+    text = text.replace("$FENCE", FENCE if streams else "")
     return text.replace("$PROLOGUE", "\n".join(prologue))

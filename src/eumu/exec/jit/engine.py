@@ -16,6 +16,7 @@ from eumu.exec.findings import Notebook, merged
 from eumu.exec.grid import Grid, Payload, RunStats
 from eumu.exec.host import Host
 from eumu.exec.jit import cache
+from eumu.exec.jit.bands import orders
 from eumu.exec.jit.crew import Crew
 from eumu.exec.jit.faults import Report
 from eumu.exec.jit.inputs import Special
@@ -43,8 +44,9 @@ class _Ready:
 
     function: Function
     compiled: Compiled
+    most: int  # workers that may run its groups at once
+    crew: Crew
     idle: list[Worker] = field(default_factory=list)
-    crew: Crew = field(default_factory=Crew)
     work: int = _SMALL  # instructions of a group, as last seen
 
 
@@ -87,12 +89,15 @@ class Jit:
             return self._end(grid, first, before, begun.findings)
         ready = self._prepared(grid)
         symbols = _symbols(grid)
-        trial = ready.crew.trial(last - first, self._most(ready, grid))
-        workers = self._workers(ready, grid, trial.count)
-        launch = Launch(ready.compiled, grid, host, symbols)
+        with self._lock:
+            trial = ready.crew.trial(last - first, self._wanted(ready, groups))
+            setup = trial.setup
+        workers = self._workers(ready, grid, setup.workers)
+        launch = Launch(ready.compiled, grid, host, symbols, setup.row)
         started = perf_counter()
         done = launch.run(workers, first, last, stop)
-        trial.took(perf_counter() - started)
+        with self._lock:
+            trial.took(setup, perf_counter() - started)
         faulty = [w for w in workers if w.get(Context.FAULT) != FaultKind.NONE]
         findings = merged(begun.findings, _findings(ready.compiled, grid, workers))
         if faulty:
@@ -142,19 +147,23 @@ class Jit:
             if ready is not None:
                 self._ready.move_to_end(key)
                 return ready
-        made = _Ready(grid.function, self.compile(grid))
+        compiled = self.compile(grid)
+        crew = Crew(orders(grid) if compiled.module.in_bands else (1,))
+        made = _Ready(grid.function, compiled, self._most(grid), crew)
         with self._lock:
             ready = self._ready.setdefault(key, made)
             _bound(self._ready)
         return ready
 
-    def _most(self, ready: _Ready, grid: Grid) -> int:
-        """As many workers as the grid can use."""
-        groups = grid.groups
+    def _most(self, grid: Grid) -> int:
+        """As many workers as a kernel can use in groups of this size."""
+        return max(1, min(self.workers, grid.most_threads // grid.threads_per_group))
+
+    def _wanted(self, ready: _Ready, groups: int) -> int:
+        """As many workers as so many groups are worth."""
         if ready.compiled.composes:
             return 1  # what is done for it is no atomic operation of the processor
-        most = min(self.workers, grid.most_threads // grid.threads_per_group)
-        return max(1, min(most, groups)) if groups * ready.work > _SMALL else 1
+        return min(ready.most, groups) if groups * ready.work > _SMALL else 1
 
     def _workers(self, ready: _Ready, grid: Grid, wanted: int) -> list[Worker]:
         """Memory for workers."""

@@ -67,6 +67,7 @@ class Kernel:
     octet_products: bool
     free: frozenset[Place] = frozenset()  # writes that need not keep other lanes
     untouched: frozenset[Place] = frozenset()  # where a straight version may still begin again
+    streams: bool = False  # stores of whole lines may pass by the caches
     sites: list[Site] = field(default_factory=list)
     values: dict[int, Lanes] = field(default_factory=dict)
     known: dict[int, Known] = field(default_factory=dict)

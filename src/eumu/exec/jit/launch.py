@@ -20,6 +20,7 @@ from eumu.exec.jit.messages import MESSAGE, SEND, UNLIKELY, Messenger
 from eumu.exec.jit.module import Module
 from eumu.exec.jit.progress import STOPPED, told
 from eumu.exec.jit.report import REPORT
+from eumu.exec.jit.streaming import large
 from eumu.exec.jit.target import Loaded
 from eumu.exec.jit.workers import pool
 from eumu.exec.snapshot import Preemption
@@ -28,6 +29,7 @@ from eumu.exec.state import follows_memory, thread_payloads
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)
 _NEVER = (1 << 63) - 1
 _CHUNKS_A_WORKER = 32
+_LARGE = large()
 
 # The words that a launch sets, in order.
 _LAUNCH_WORDS = struct.Struct(f"={Context.FAULT + 1}Q")
@@ -134,8 +136,10 @@ def tail_mask(grid: Grid) -> int:
 class Launch:
     """The tables of one launch, shared by its workers."""
 
-    def __init__(self, compiled: Compiled, grid: Grid, host: Host, symbols: list[int]) -> None:
-        self.compiled, self.groups = compiled, grid.groups
+    def __init__(
+        self, compiled: Compiled, grid: Grid, host: Host, symbols: list[int], row: int = 1
+    ) -> None:
+        self.compiled, self.groups, self.row = compiled, grid.groups, row
         self.starts, self.ends = host.extents()
         self.progress = host.progress
         self.messenger: Messenger | None = None
@@ -180,7 +184,8 @@ class Launch:
             worker.set(ANSWER=self.messenger.address)
             self.messenger.prepare(number, worker.slm, worker.scratch)
         _LAUNCH_WORDS.pack_into(
-            worker.context.data, 0, *self.words, chunk, number, 0, NO_GROUP, FaultKind.NONE
+            *(worker.context.data, 0, *self.words, chunk, number, 0, NO_GROUP),
+            *(_LARGE, 0, self.row, FaultKind.NONE),
         )
 
     def refusal(self, worker: Worker) -> Refusal | Fault | None:

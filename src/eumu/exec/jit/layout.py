@@ -33,37 +33,40 @@ class Context(IntEnum):
     WORKER = 16  # number of the worker
     INSTRUCTIONS = 17  # counted by compiled code
     GROUP = 18  # index of the group that runs, or ran last; NO_GROUP before
-    FAULT = 19  # a FaultKind; up to here a launch sets every word
-    FAULT_SITE = 20
-    FAULT_GROUP = 21
-    FAULT_THREAD = 22
-    FAULT_LANES = 23
-    FAULT_ADDRESS = 24
-    SURFACE_FAULT = 25  # the surface index of a faulting surface access
-    THREAD = 26  # and of its thread
-    SCRATCH = 27  # host address of the scratch space of the thread that runs
-    SCRATCH_SIZE = 28  # of one thread
-    SLM = 29
-    SLM_SIZE = 30
-    RECORDS = 31
-    THREADS = 32  # in a group
-    TAIL_MASK = 33  # lanes of the last thread of a group
-    PAYLOADS = 34  # host address of the payload of thread 0
-    PAYLOAD_SIZE = 35  # of one thread
-    SCRATCH_ALL = 36  # host address of the scratch space of thread 0
-    RECORD_SIZE = 37
+    LARGE = 19  # bytes of an array that stores may pass by the caches into
+    READ = 20  # a bit for each large array that was read, by a hash of its start
+    ROW = 21  # threads of a group that run before those of the next group, see `bands`
+    FAULT = 22  # a FaultKind; up to here a launch sets every word
+    FAULT_SITE = 23
+    FAULT_GROUP = 24
+    FAULT_THREAD = 25
+    FAULT_LANES = 26
+    FAULT_ADDRESS = 27
+    SURFACE_FAULT = 28  # the surface index of a faulting surface access
+    THREAD = 29  # and of its thread
+    SCRATCH = 30  # host address of the scratch space of the thread that runs
+    SCRATCH_SIZE = 31  # of one thread
+    SLM = 32
+    SLM_SIZE = 33
+    RECORDS = 34
+    THREADS = 35  # in a group
+    TAIL_MASK = 36  # lanes of the last thread of a group
+    PAYLOADS = 37  # host address of the payload of thread 0
+    PAYLOAD_SIZE = 38  # of one thread
+    SCRATCH_ALL = 39  # host address of the scratch space of thread 0
+    RECORD_SIZE = 40
     SLM_ROOM = (
-        38  # bytes from SLM on that are cleared for a group: with what says which are written
+        41  # bytes from SLM on that are cleared for a group: with what says which are written
     )
-    SCRATCH_ROOM = 39  # the same for one thread, and so the distance of threads
-    ZEROS = 40  # 16 words that reads outside a lenient surface see
-    SINK = 56  # 16 words that such writes go to
-    ANSWER = 72  # host address of the function that takes messages to the host
-    SIGNAL = 73  # what a thread that signalled a named barrier wrongly said: barrier, NamedRow
-    NAMED = 79  # a NamedRow for each of the group's named barriers
-    ROWS = 239  # host address of the payloads of all threads, if each has one of its own
-    MASKS = 240  # host address of the lanes of each thread of a group, if they are given
-    SITES = 241  # the caches of the access sites, SITE_WORDS each
+    SCRATCH_ROOM = 42  # the same for one thread, and so the distance of threads
+    ZEROS = 43  # 16 words that reads outside a lenient surface see
+    SINK = 59  # 16 words that such writes go to
+    ANSWER = 75  # host address of the function that takes messages to the host
+    SIGNAL = 76  # what a thread that signalled a named barrier wrongly said: barrier, NamedRow
+    NAMED = 82  # a NamedRow for each of the group's named barriers
+    ROWS = 242  # host address of the payloads of all threads, if each has one of its own
+    MASKS = 243  # host address of the lanes of each thread of a group, if they are given
+    SITES = 244  # the caches of the access sites, SITE_WORDS each
 
 
 NO_GROUP = (1 << 64) - 1
@@ -103,9 +106,11 @@ class Site(IntEnum):
     LANE_SPAN = 3  # for the access of one lane
     SURFACE = 4  # the surface index that the spans are for, plus one
     SURFACE_ADDRESS = 5  # host address of its first byte
+    CACHED = 6  # the bits that an address must not have for a store past the caches
 
 
-SITE_WORDS = 6
+SITE_WORDS = 7
+LINE = 64  # bytes of a line of a cache
 
 
 class FaultKind(IntEnum):

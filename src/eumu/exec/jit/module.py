@@ -17,6 +17,7 @@ from eumu.exec.jit import (
     state,
     stores,
     straight,
+    streaming,
 )
 from eumu.exec.jit import registers as regs
 from eumu.exec.jit.blocks import Ends
@@ -55,6 +56,7 @@ class Module:
     resumable: bool
     waiting: tuple[int, ...]  # blocks where lanes may wait; their masks, when a barrier
     waiting_offset: int  # diverges, are left in the record from this byte on
+    in_bands: bool  # whether the order of threads is free, see `bands`
 
 
 def build(function: Function, special: Special, target: Target) -> Module:
@@ -125,6 +127,7 @@ def _straight(k: Kernel, special: Special, target: Target) -> Kernel | None:
     own = _kernel(function, replace(k.facts, flow=flow), special, target, k.e.another())
     own.free, own.sites = k.free, k.sites
     own.untouched = straight.untouched(function, flow)
+    own.streams = streaming.may_stream(function)
     try:
         _lower(own, straight.StraightEnds(own, Resume(own, frozenset())), special)
     except straight.NotStraight:
@@ -216,6 +219,7 @@ _SHARED = (
 _METADATA = """
 !0 = !{!"branch_weights", i32 1, i32 100000}
 !1 = !{!"branch_weights", i32 100000, i32 1}
+!2 = !{i32 1}
 """
 
 
@@ -224,6 +228,11 @@ def _has_loop(function: Function) -> bool:
     registers; else it becomes a part of the loop over threads."""
     ends = [(k, b.end) for k, b in enumerate(function.blocks) if b.end is not None]
     return any(min(end.targets, default=k + 1) <= k for k, end in ends if end.name != "ret")
+
+
+def _alone(special: Special) -> bool:
+    """Whether threads have nothing in common but what they are given."""
+    return not (special.own_payloads or special.slm_bytes or special.scratch_bytes)
 
 
 def _define(name: str, given: str, attributes: str, entry: list[str], k: Kernel) -> list[str]:
@@ -253,6 +262,7 @@ def _assemble(
     resumable = bool(resume.saves)
     inline = quick is None and (resumable or not _has_loop(k.function))
     prologue = [*_SHARED, *e.prologue, *(straight.PROLOGUE if quick else ())]
+    in_bands = quick is not None and quick.streams and _alone(special)
     shared = {"%flat": "ptr", **e.shared} if inline or quick else {}
     if quick:
         shared["%misses"] = "ptr"
@@ -289,6 +299,8 @@ def _assemble(
             own_lanes=special.own_lanes,
             small_record=resume.size == 8 * (Record.FRAMES + len(k.flow.waiting)),
             straight=quick is not None,
+            streams=quick is not None and quick.streams,
+            in_bands=in_bands,
             prologue=prologue if shared else [],
             shared=shared,
         ),
@@ -301,4 +313,5 @@ def _assemble(
         resumable,
         tuple(sorted(k.flow.waiting)),
         ends.waiting,
+        in_bands,
     )

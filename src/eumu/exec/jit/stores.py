@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eumu.exec.jit import irregular, support
+from eumu.exec.jit import irregular, streaming, support
 from eumu.exec.jit.access import Access, access_of
 from eumu.exec.jit.checks import (
     check,
@@ -17,8 +17,9 @@ from eumu.exec.jit.checks import (
 )
 from eumu.exec.jit.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.layout import LINE
 from eumu.exec.jit.memory import need_slow, slow_call
-from eumu.ir import Op
+from eumu.ir import Op, Space
 from eumu.types import Type
 
 _MOST_RUNS = 32  # in a group; more are not worth their code
@@ -58,7 +59,7 @@ def _store(k: Kernel, op: Op) -> None:
                 lanes = [g * len(pattern.shape.offsets) + lane for lane in run]
                 offset = pattern.shape.offsets[run[0]]
                 where = e.op(f"add i64 {address}, {offset}") if offset else address
-                _store_run(k, lanes, base, where, vectors, type, width, masked)
+                _store_run(k, access, lanes, base, where, vectors, type, masked)
         if is_expected(k, access):
             return
         e.do(f"br label %{join}")
@@ -105,22 +106,25 @@ def _runs(offsets: tuple[int, ...], size: int) -> list[list[int]]:
 
 def _store_run(
     k: Kernel,
+    access: Access,
     lanes: list[int],
     base: str,
     address: str,
     vectors: list[str],
     type: Type,
-    width: int,
     mask: str | None,
 ) -> None:
-    """Store consecutive lanes (of vectors of `width`) at a checked address."""
-    e, size, scalar = k.e, len(lanes), scalar_type(type)
+    """Store consecutive lanes at a checked address."""
+    e, size, scalar, width = k.e, len(lanes), scalar_type(type), access.address.width
     parts = [e.shuffle(v, scalar, width, lanes) for v in vectors]
     data = interleave(e, scalar, size, parts)
     place = e.op(f"getelementptr i8, ptr {base}, i64 {address}")
     vector = vector_of(scalar, size * len(vectors))
     if mask is None:
-        e.do(f"store {vector} {data}, ptr {place}, align 1")
+        if k.streams and access.space is Space.FLAT and size * access.size % LINE == 0:
+            streaming.store(k, access.site, place, vector, data)
+        else:
+            e.do(f"store {vector} {data}, ptr {place}, align 1")
         return
     chosen = e.shuffle(mask, "i1", width, lanes)
     name = f"llvm.masked.store.v{size}{'f' if scalar in ('float', 'double') else 'i'}"

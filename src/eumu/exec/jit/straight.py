@@ -28,10 +28,10 @@ TRY = f"""  %bad = load i64, ptr %misses
   %try = icmp ult i64 %bad, {_MOST}
   br i1 %try, label %short, label %long, !prof !1
 short:
-  %first = call i32 @straight(ptr %ctx, ptr %q, ptr %payload, i64 -1$ARGUMENTS)
+  %quick = call i32 @straight(ptr %ctx, ptr %q, ptr %payload, i64 -1$ARGUMENTS)
   %q.count = getelementptr i64, ptr %q, i64 {int(Record.COUNT)}
   %ran.short = load i64, ptr %q.count
-  switch i32 %first, label %on [
+  switch i32 %quick, label %on [
     i32 {int(Outcome.AGAIN)}, label %missed
     i32 {int(Outcome.FAULT)}, label %fault
   ]
@@ -51,16 +51,20 @@ long:
 on:
   %ran = phi i64 [ %ran.short, %short ], [ %ran.long, %long ]
 """
-GROUP = f"""  %q = alloca [{int(Record.FRAMES)} x i64]
+
+
+def missed_before(groups: str, threads: str) -> str:
+    """Whether threads of some more groups should try: what has gone well or waited meanwhile."""
+    return f"""  %q = alloca [{int(Record.FRAMES)} x i64]
   %was = load i64, ptr %misses
   %paused = icmp uge i64 %was, {_MOST}
-  %waited = add i64 %was, 1
+  %waited = add i64 %was, {groups}
   %over = icmp ugt i64 %waited, {_MOST + _PAUSE}
   %still = select i1 %over, i64 0, i64 %waited
-  %good = mul i64 %threads, {_KEPT}
+  %good = mul i64 {threads}, {_KEPT}
   %less = call i64 @llvm.usub.sat.i64(i64 %was, i64 %good)
-  %left = select i1 %paused, i64 %still, i64 %less
-  store i64 %left, ptr %misses
+  %misses.now = select i1 %paused, i64 %still, i64 %less
+  store i64 %misses.now, ptr %misses
 """
 
 

@@ -10,7 +10,7 @@ lane and records a fault with all lanes that are outside.
 from __future__ import annotations
 
 from eumu.addresses import BTI_SLM, SCRATCH_STATE
-from eumu.exec.jit.layout import LOCAL, WORDS, Context, FaultKind, Site
+from eumu.exec.jit.layout import LINE, LOCAL, WORDS, Context, FaultKind, Site
 from eumu.ir import Space
 
 
@@ -65,6 +65,7 @@ nothing:
 }}
 """
 
+_GOLDEN = 0x9E3779B97F4A7C15  # multiplicative hashing: 2**64 divided by the golden ratio
 _SIGNATURE = "(ptr %ctx, ptr %site, i64 %surface, i64 %a, i64 %n, i64 %total, i1 %store)"
 
 
@@ -103,7 +104,21 @@ learn:
   %whole = select i1 %large, i64 %rest, i64 0
 {_set("%site", Site.LANE_START, "%from")}{_set("%site", Site.LANE_SPAN, "%lane")}{
     _set("%site", Site.WHOLE_START, "%from")
-}{_set("%site", Site.WHOLE_SPAN, "%whole")}  br label %yes
+}{_set("%site", Site.WHOLE_SPAN, "%whole")}{_get("big", "%ctx", Context.LARGE)}{
+    _get("read", "%ctx", Context.READ)
+}  %is.big = icmp uge i64 %size, %big
+  %hash = mul i64 %from, {_GOLDEN}
+  %number = lshr i64 %hash, 58
+  %bit = shl i64 1, %number
+  %both = and i64 %read, %bit
+  %unread = icmp eq i64 %both, 0
+  %past.caches = and i1 %is.big, %unread
+  %mask = select i1 %past.caches, i64 {LINE - 1}, i64 -1
+{_set("%site", Site.CACHED, "%mask")}  br i1 %store, label %yes, label %loads
+loads:
+  %read.next = or i64 %read, %bit
+  store i64 %read.next, ptr %read.p
+  br label %yes
 yes:
   ret ptr %pointer
 no:

@@ -1,0 +1,93 @@
+"""Stores past the caches: into arrays that are large and are not read."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from eumu.exec.jit import launch as launching
+from eumu.exec.jit import streaming, target
+from eumu.exec.jit.engine import specialise
+from eumu.exec.jit.module import build
+from eumu.ir.passes import fold_modes
+from eumu.types import DF, UB, UD, UW, Type
+from exec.launching import Host, Kernel, grid_of, on_both
+
+WIDTH = 32
+GROUPS = 100
+
+
+@pytest.fixture(autouse=True)
+def _arrays_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EUMU_CACHE", "off")
+    monkeypatch.setattr(launching, "_LARGE", 256)
+
+
+def shifted(type: Type, shift: int, *, again: bool = False) -> Kernel:
+    """Array 1, from element `shift` on, is twice array 0; `again` increases it afterwards."""
+    k = Kernel(width=WIDTH)
+    here = k.item(WIDTH)
+    there = k.add(here, k.number(UD, shift))
+    x = k.input(0, here, type)
+    k.result(1, there, k.add(x, x))
+    if again:
+        k.result(1, there, k.add(k.input(1, there, type), k.number(type, 1)))
+    k.end()
+    return k
+
+
+@pytest.mark.parametrize("type", [UB, UW, UD, DF], ids=str)
+@pytest.mark.parametrize("shift", [0, 1, 16, 64])
+@pytest.mark.parametrize("again", [False, True])
+def test_results(type: Type, shift: int, again: bool) -> None:
+    dtype = np.dtype(f"{'f' if type is DF else 'u'}{type.size}")
+    x = (np.arange(WIDTH * GROUPS) % 100).astype(dtype)
+    out = np.zeros(len(x) + 64, dtype)
+    host = on_both(shifted(type, shift, again=again), [x, out], GROUPS, WIDTH)
+    np.testing.assert_array_equal(host.read(1)[shift : shift + len(x)], 2 * x + int(again))
+
+
+def test_some_lanes_store() -> None:
+    k = Kernel(width=WIDTH)
+    here = k.item(WIDTH)
+    x = k.input(0, here, UD)
+    k.result(1, here, x, k.b.cmp("gt", x, k.number(UD, 5)))
+    k.end()
+    x = np.arange(WIDTH * GROUPS, dtype=np.uint32) % 97
+    x[: 50 * WIDTH] += 6
+    host = on_both(k, [x, np.zeros_like(x)], GROUPS, WIDTH)
+    np.testing.assert_array_equal(host.read(1), np.where(x > 5, x, 0))
+
+
+def code(k: Kernel, features: str) -> str:
+    function = fold_modes(k.function)
+    size = WIDTH * GROUPS
+    host = Host([np.zeros(size, np.uint32), np.zeros(size + 64, np.uint32)])
+    processor = target.Processor("x86_64-unknown-linux-gnu", "x86-64", features)
+    special = specialise(grid_of(function, host, GROUPS, WIDTH))
+    return str(target.assembly(build(function, special, processor.target).text, processor))
+
+
+@pytest.mark.parametrize("features", ["", "+avx,+avx2", "+avx512f,+avx512vl,+avx512bw,+avx512dq"])
+def test_the_code_has_them_on_every_processor(features: str) -> None:
+    text = code(shifted(UD, 0), features)
+    assert re.search(r"movnt", text)
+    assert re.search(r"movnt(.*\n)*.*(mfence|lock)", text)  # a locked instruction waits, too
+
+
+def test_what_others_wait_for_is_stored_in_order() -> None:
+    k = Kernel(width=WIDTH)
+    here = k.item(WIDTH)
+    k.result(1, here, k.input(0, here, UD))
+    assert streaming.may_stream(k.function)
+    k.b.fence("group")
+    k.result(1, here, here)
+    k.end()
+    assert not streaming.may_stream(k.function)
+    assert "movnt" not in code(k, "")
+
+
+def test_the_size_of_the_cache() -> None:
+    assert 1 << 16 <= streaming.large() <= 1 << 34
