@@ -15,6 +15,7 @@ from multiprocessing.context import ForkProcess
 from typing import TypeVar
 
 T = TypeVar("T")
+DIED = "died"
 _CONTEXT = multiprocessing.get_context("fork")
 _PATIENCE = 20  # a process waits for others at most so many times its limit
 
@@ -69,7 +70,7 @@ def call(function: Callable[[T], str], argument: T, limit: float = 600.0) -> str
 def _death(status: int | None, limit: float) -> str:
     if status == -signal.SIGXCPU:
         return f"no end after {limit:g} s"
-    return f"died: exit status {status}"
+    return f"{DIED}: exit status {status}"
 
 
 def _answer(function: Callable[[T], str], argument: T, sender: Connection, limit: float) -> None:

@@ -3,9 +3,9 @@
 A bundle is as many kernels as are compiled together.  With ``--log FILE`` every bundle that was run
 is written down, and the next call goes on where the last one stopped.  A bundle that the engines
 disagree on is made small and written to a file in ``--failures``, which ``--file`` runs again.
-``--only NUMBER`` runs one bundle again.  ``--effort 1`` lets LLVM's code generator take less time
-(0: even less, but it ends the process on some bundles).  A bundle that has not ended after
-``--limit`` seconds of processor time has failed.
+``--only NUMBER`` runs one bundle again.  ``--effort 1`` lets LLVM's code generator take less time,
+0 even less; it ends the process on some bundles then, which run again with 1.  A bundle that has
+not ended after ``--limit`` seconds of processor time has failed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -43,6 +44,17 @@ def bundle(number: int) -> Bundle:
 def check(number: int, effort: int) -> str:
     """Run the bundle of a number; what is wrong with it."""
     return complaint(bundle(number), effort)
+
+
+def each(
+    numbers: Iterable[int], effort: int, jobs: int, limit: float
+) -> Iterator[tuple[int, str, int]]:
+    """What is wrong with each bundle, as they come, and the effort it was compiled with."""
+    for number, wrong in isolated.each(partial(check, effort=effort), numbers, jobs, limit):
+        if effort == 0 and wrong.startswith(isolated.DIED):
+            yield number, isolated.call(partial(check, effort=1), number, limit), 1
+        else:
+            yield number, wrong, effort
 
 
 def complaint(kernels: Bundle, effort: int) -> str:
@@ -101,22 +113,21 @@ def main() -> int:
     numbers = range(first, first - (-arguments.count // KERNELS))
     if arguments.only is not None:
         numbers = range(arguments.only, arguments.only + 1)
-    ask_number = partial(check, effort=arguments.effort)
-    results = isolated.each(ask_number, numbers, arguments.jobs, arguments.limit)
-    failed = sum(_report(number, wrong, arguments) for number, wrong in results)
+    results = each(numbers, arguments.effort, arguments.jobs, arguments.limit)
+    failed = sum(_report(number, wrong, effort, arguments) for number, wrong, effort in results)
     total = (len(done) + len(numbers)) * KERNELS
     print(f"{len(numbers) * KERNELS} kernels, {failed} bundles failed; {total} kernels in all")
     return 1 if failed else 0
 
 
-def _report(number: int, wrong: str, arguments: argparse.Namespace) -> bool:
+def _report(number: int, wrong: str, effort: int, arguments: argparse.Namespace) -> bool:
     kernels = bundle(number)
     if arguments.log is not None:
         names = Counter(f for s in kernels.sections for f in s.families())
         with arguments.log.open("a") as log:
             print(
                 number, kernels.device, kernels.simd, f"seeds {number * KERNELS}+{KERNELS}",
-                f"statements {names.total()} effort {arguments.effort}",
+                f"statements {names.total()} effort {effort}",
                 time.strftime("%Y-%m-%d"), wrong or "same",
                 file=log,
             )  # fmt: skip
@@ -125,7 +136,7 @@ def _report(number: int, wrong: str, arguments: argparse.Namespace) -> bool:
     print(f"bundle {number}: {wrong}")
     arguments.failures.mkdir(parents=True, exist_ok=True)
     path = arguments.failures / f"{number}.visaasm"
-    path.write_text(smallest(kernels, arguments.effort, arguments.limit).file())
+    path.write_text(smallest(kernels, effort, arguments.limit).file())
     print(f"  made small: {path}")
     return True
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import time
-from dataclasses import replace
 
 import pytest
 
 from eumu import verify
 from eumu.errors import Severity
-from eumu.exec.jit.target import host
 from eumu.platforms import platform
-from random_kernels import families, isolated
+from random_kernels import families, isolated, run
 from random_kernels.machine import Bundle, differences
-from random_kernels.run import KERNELS, bundle
+from random_kernels.run import KERNELS, bundle, each
 from random_kernels.shrink import shrink
 from vocabulary import name, vectors
 
 COUNT = 2000
 PARTS = 10  # tests that the bundles are shared out to
+LIMIT = 600.0  # seconds of processor time for a bundle
 
 
 @pytest.fixture(autouse=True)
@@ -29,11 +29,9 @@ def _no_disk_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_engines_agree(part: int) -> None:
-    """LLVM's code generator runs at a low effort; at none it ends the process on some bundles."""
-    quick = replace(host(), effort=1)
-    for number in range(part, COUNT // KERNELS, PARTS):
-        found = differences(bundle(number), quick)
-        assert not found, f"{found[0]}; python tests/random_kernels/run.py --only {number}"
+    """With little effort of LLVM's code generator, which is most of the time."""
+    for number, wrong, _ in each(range(part, COUNT // KERNELS, PARTS), 0, 1, LIMIT):
+        assert not wrong, f"{wrong}; python tests/random_kernels/run.py --only {number}"
 
 
 def test_engines_agree_on_fully_compiled_code() -> None:
@@ -95,3 +93,15 @@ def _work(seconds: float) -> str:
     while time.process_time() < end:
         pass
     return "done"
+
+
+def test_what_ends_the_process_at_no_effort_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(number: int, effort: int) -> str:
+        if effort == 0 and number == 3:
+            os._exit(6)
+        return f"{number} at {effort}"
+
+    monkeypatch.setattr(run, "check", check)
+    found = {number: answer for number, *answer in run.each([2, 3], 0, 1, 60.0)}
+    assert found == {2: ["2 at 0", 0], 3: ["3 at 1", 1]}
+    assert list(run.each([3], 1, 1, 60.0)) == [(3, "3 at 1", 1)]
