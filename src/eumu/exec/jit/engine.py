@@ -33,6 +33,7 @@ from eumu.ir.passes import fold_modes
 
 _KERNELS = 256  # compiled kernels that are kept
 _SMALL = 20_000  # instructions: fewer are done before another worker has woken up
+_FROM_THE_START = between_groups(0, 0)
 
 
 @dataclass(slots=True)
@@ -82,7 +83,7 @@ class Jit:
             return RunStats(0, 0, 0)
         if (snapshot and snapshot.groups) or (stop and stop.after is not None):
             raise Unsupported("groups that stop in the middle on the fast engine")
-        begun = snapshot or between_groups(0, 0)
+        begun = snapshot or _FROM_THE_START
         first, before = begun.first, begun.instructions
         last = groups if stop is None or stop.groups is None else min(stop.groups, groups)
         if first >= last:
@@ -99,7 +100,9 @@ class Jit:
         with self._lock:
             trial.took(setup, perf_counter() - started)
         faulty = [w for w in workers if w.get(Context.FAULT) != FaultKind.NONE]
-        findings = merged(begun.findings, _findings(ready.compiled, grid, workers))
+        findings = begun.findings
+        if ready.compiled.reports:
+            findings = merged(findings, _findings(ready.compiled, grid, workers))
         if faulty:
             worker = min(faulty, key=lambda w: w.get(Context.FAULT_GROUP))
             fault = Report(ready.compiled, grid, host, worker).of(launch.refusal(worker))
@@ -180,8 +183,6 @@ def _bound(kept: OrderedDict[Any, Any]) -> None:
 
 def _findings(compiled: Compiled, grid: Grid, workers: Sequence[Worker]) -> tuple[Finding, ...]:
     """What the reports of a checked function noted."""
-    if not compiled.reports:
-        return ()
     sites = {n: compiled.module.sites[n] for n in compiled.reports}
     noted = (item for w in workers for item in seen(grid.function, sites, w.context))
     return Notebook(noted).findings(grid)

@@ -209,8 +209,8 @@ class Launch:
         if stop is not None:
             stop.attach(self.stop)
         self._run(workers, last, max(1, (last - first) // (len(workers) * _CHUNKS_A_WORKER)))
-        begun = (worker.get(Context.GROUP) for worker in workers)
-        return max((g + 1 for g in begun if g != NO_GROUP), default=first)
+        begun = [g for worker in workers if (g := worker.get(Context.GROUP)) != NO_GROUP]
+        return max(begun) + 1 if begun else first
 
     def _run(self, workers: list[Worker], groups: int, chunk: int) -> None:
         call = self.compiled.call
