@@ -61,6 +61,12 @@ def test_a_late_launch_with_another_setup_counts_for_nothing() -> None:
     assert trial.setup == Setup(1, 1)
 
 
+def test_what_takes_much_longer_is_tried_once() -> None:
+    setups = settled(lambda s: {8: 1e-3, 2: 1.8e-3}[s.row] * (2 / s.workers), 2, 8, 2)
+    assert setups[:5] == [Setup(2, 8)] * 3 + [Setup(2, 2), Setup(1, 8)]
+    assert setups[5:] == [Setup(2, 8)] * 25
+
+
 def test_it_is_tried_again() -> None:
     assert settled(lambda setup: 1e-3, 2)[-1] == Setup(1, 1)
     crew, counts = Crew(), []

@@ -12,6 +12,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 
 _TRIES = 3  # launches with each setup; the fastest counts
+_HOPELESS = 1.7  # one launch that takes so many times as long is enough
 _BETTER = 0.95  # another order must take that much less
 _WORTH = 1.2  # twice the workers must be that much faster
 _LONG = 0.02  # seconds; a longer launch is not tried with fewer
@@ -52,6 +53,7 @@ class Trial:
         self.setup = next(self._search)
         self.launches = 0
         self._with_it: list[float] = []
+        self._least = float("inf")
 
     def took(self, setup: Setup, seconds: float) -> None:
         """A launch has run; with another setup than the present one if others ran meanwhile."""
@@ -59,9 +61,10 @@ class Trial:
         if self._search is None or setup != self.setup:
             return
         self._with_it.append(seconds)
-        if len(self._with_it) < _TRIES:
+        if len(self._with_it) < _TRIES and seconds <= _HOPELESS * self._least:
             return
         least, self._with_it = min(self._with_it), []
+        self._least = min(self._least, least)
         try:
             self.setup = self._search.send(least)
         except StopIteration as end:
