@@ -16,6 +16,7 @@ from typing import Final
 from eumu.exec.grid import Grid
 from eumu.exec.jit.layout import Context, Record
 from eumu.exec.jit.straight import TRY, missed_before
+from eumu.exec.jit.words import get, put
 
 __all__ = ["BAND", "TAKE", "orders"]
 
@@ -34,29 +35,15 @@ def orders(grid: Grid) -> tuple[int, ...]:
     return (threads, row) if row < threads else (threads,)
 
 
-def _load(name: str, word: int) -> str:
-    return (
-        f"  %{name}.p = getelementptr i64, ptr %ctx, i64 {int(word)}\n"
-        f"  %{name} = load i64, ptr %{name}.p\n"
-    )
-
-
-def _store(name: str, word: int, value: str) -> str:
-    return (
-        f"  %{name}.p = getelementptr i64, ptr %ctx, i64 {int(word)}\n"
-        f"  store i64 {value}, ptr %{name}.p\n"
-    )
-
-
 BAND: Final = f"""
 define internal i64 @band(ptr %ctx, i64 %first, i64 %last, i64 %threads, ptr %stop$PARAMETERS) alwaysinline #0 {{
 entry:
   %r = alloca [{int(Record.FRAMES)} x i64]
   %pc = getelementptr i64, ptr %r, i64 {int(Record.PC)}
   store i64 0, ptr %pc
-{_load("nx", Context.GROUPS_X)}{_load("row", Context.ROW)}{
-    _load("payload.size", Context.PAYLOAD_SIZE)
-}{_load("sum", Context.INSTRUCTIONS)}  %x0 = urem i64 %first, %nx
+{get("nx", Context.GROUPS_X)}{get("row", Context.ROW)}{get("payload.size", Context.PAYLOAD_SIZE)}{
+    get("sum", Context.INSTRUCTIONS)
+}  %x0 = urem i64 %first, %nx
   %left = sub i64 %nx, %x0
   %some = sub i64 %last, %first
   %fewer = call i64 @llvm.umin.i64(i64 %left, i64 %some)
@@ -80,7 +67,7 @@ group:
   %inside = icmp ult i64 %g, %end.row
   br i1 %inside, label %begin, label %row.end
 begin:
-{_store("g", Context.GROUP, "%g")}  %d = sub i64 %g, %first
+{put("g", Context.GROUP, "%g")}  %d = sub i64 %g, %first
   %x = add i64 %x0, %d
   %x32 = trunc i64 %x to i32
   br label %thread
@@ -90,7 +77,7 @@ thread:
   %total = phi i64 [ %total.group, %begin ], [ %total.next, %on ]
   %id = getelementptr i32, ptr %payload, i64 1
   store i32 %x32, ptr %id, align 4
-{_store("t", Context.THREAD, "%t")}{TRY}  %total.next = add i64 %total, %ran
+{put("t", Context.THREAD, "%t")}{TRY}  %total.next = add i64 %total, %ran
   %payload.next = getelementptr i8, ptr %payload, i64 %payload.size
   %t.next = add i64 %t, 1
   %more = icmp ult i64 %t.next, %to
@@ -99,8 +86,8 @@ group.end:
   %g.next = add i64 %g, 1
   br label %group
 fault:
-{_store("fault.group", Context.FAULT_GROUP, "%g")}{
-    _store("fault.thread", Context.FAULT_THREAD, "%t")
+{put("fault.group", Context.FAULT_GROUP, "%g")}{
+    put("fault.thread", Context.FAULT_THREAD, "%t")
 }  %was.stop = atomicrmw umin ptr %stop, i64 %g monotonic, align 8
   br label %row.end
 row.end:

@@ -26,47 +26,19 @@ from eumu.exec.jit.layout import (
 from eumu.exec.jit.settle import settle
 from eumu.exec.jit.straight import TRY, missed_before
 from eumu.exec.jit.streaming import FENCE
+from eumu.exec.jit.words import get, put
 from eumu.exec.named import MOST
-
-
-def _ctx(name: str, word: int) -> str:
-    return (
-        f"  %{name}.p = getelementptr i64, ptr %ctx, i64 {int(word)}\n"
-        f"  %{name} = load i64, ptr %{name}.p\n"
-    )
-
-
-def _put(name: str, word: int, value: str) -> str:
-    return (
-        f"  %{name}.q = getelementptr i64, ptr %ctx, i64 {int(word)}\n"
-        f"  store i64 {value}, ptr %{name}.q\n"
-    )
-
-
-def _rec(name: str, word: int) -> str:
-    return (
-        f"  %{name}.p = getelementptr i64, ptr %r, i64 {int(word)}\n"
-        f"  %{name} = load i64, ptr %{name}.p\n"
-    )
-
-
-def _rec_put(name: str, word: int, value: str) -> str:
-    return (
-        f"  %{name}.q = getelementptr i64, ptr %r, i64 {int(word)}\n"
-        f"  store i64 {value}, ptr %{name}.q\n"
-    )
-
 
 _RECORD = f"""
 define internal ptr @record.of(ptr %ctx, i64 %t) alwaysinline {{
-{_ctx("all", Context.RECORDS)}{_ctx("size", Context.RECORD_SIZE)}  %d = mul i64 %t, %size
+{get("all", Context.RECORDS)}{get("size", Context.RECORD_SIZE)}  %d = mul i64 %t, %size
   %i = add i64 %all, %d
   %r = inttoptr i64 %i to ptr
   ret ptr %r
 }}
 
 define internal ptr @payload.of(ptr %ctx, i64 %t) alwaysinline {{
-{_ctx("all", Context.PAYLOADS)}{_ctx("size", Context.PAYLOAD_SIZE)}  %d = mul i64 %t, %size
+{get("all", Context.PAYLOADS)}{get("size", Context.PAYLOAD_SIZE)}  %d = mul i64 %t, %size
   %i = add i64 %all, %d
   %r = inttoptr i64 %i to ptr
   ret ptr %r
@@ -74,17 +46,17 @@ define internal ptr @payload.of(ptr %ctx, i64 %t) alwaysinline {{
 """
 
 _SCRATCH = f"""
-{_ctx("scratch", Context.SCRATCH_ALL)}{_ctx("scratch.size", Context.SCRATCH_ROOM)}  %scratch.d = mul i64 %t, %scratch.size
+{get("scratch", Context.SCRATCH_ALL)}{get("scratch.size", Context.SCRATCH_ROOM)}  %scratch.d = mul i64 %t, %scratch.size
   %scratch.t = add i64 %scratch, %scratch.d
-{_put("now", Context.SCRATCH, "%scratch.t")}"""
+{put("now", Context.SCRATCH, "%scratch.t")}"""
 
 
-_TAIL = f"""{_ctx("tail", Context.TAIL_MASK)}  %next = add i64 %t, 1
+_TAIL = f"""{get("tail", Context.TAIL_MASK)}  %next = add i64 %t, 1
   %last = icmp eq i64 %next, %threads
   %lanes = select i1 %last, i64 %tail, i64 -1
 """
 
-_OWN_LANES = f"""{_ctx("masks.i", Context.MASKS)}  %masks = inttoptr i64 %masks.i to ptr
+_OWN_LANES = f"""{get("masks.i", Context.MASKS)}  %masks = inttoptr i64 %masks.i to ptr
   %mask.p = getelementptr i64, ptr %masks, i64 %t
   %lanes = load i64, ptr %mask.p
 """
@@ -93,7 +65,7 @@ _OWN_LANES = f"""{_ctx("masks.i", Context.MASKS)}  %masks = inttoptr i64 %masks.
 def _turn(has_scratch: bool, own_lanes: bool) -> str:
     return f"""
 define internal i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads$PARAMETERS) alwaysinline {{
-{_SCRATCH if has_scratch else ""}{_put("who", Context.THREAD, "%t")}{
+{_SCRATCH if has_scratch else ""}{put("who", Context.THREAD, "%t")}{
         _OWN_LANES if own_lanes else _TAIL
     }  %outcome = call i32 @thread(ptr %ctx, ptr %r, ptr %payload, i64 %lanes$ARGUMENTS)
   ret i32 %outcome
@@ -102,7 +74,7 @@ define internal i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads$P
 
 
 def _clear(words: Iterable[Record]) -> str:
-    return "".join(_rec_put(f"z{word.value}", word, "0") for word in words)
+    return "".join(put(f"z{word.value}", word, "0", "%r") for word in words)
 
 
 _NAMED_BYTES = 8 * NAMED_WORDS * MOST
@@ -118,10 +90,10 @@ _IDS = """  %d1 = getelementptr i32, ptr %payload, i64 1
   store i32 %y32, ptr %d6, align 4
   store i32 %z32, ptr %d7, align 4
 """
-_OWN_PAYLOADS = f"""{_ctx("rows", Context.ROWS)}{_ctx("row.size", Context.PAYLOAD_SIZE)}  %rows.size = mul i64 %row.size, %threads
+_OWN_PAYLOADS = f"""{get("rows", Context.ROWS)}{get("row.size", Context.PAYLOAD_SIZE)}  %rows.size = mul i64 %row.size, %threads
   %rows.d = mul i64 %rows.size, %g
   %rows.g = add i64 %rows, %rows.d
-{_put("rows.at", Context.PAYLOADS, "%rows.g")}"""
+{put("rows.at", Context.PAYLOADS, "%rows.g")}"""
 
 
 def _prepare(resumable: bool, has_named: bool, own_payloads: bool) -> str:
@@ -131,10 +103,10 @@ def _prepare(resumable: bool, has_named: bool, own_payloads: bool) -> str:
     return f"""
 define internal void @prepare(ptr %ctx, i64 %g, i64 %threads) {{
 entry:
-{_put("g", Context.GROUP, "%g")}{_ctx("nx", Context.GROUPS_X)}{_ctx("ny", Context.GROUPS_Y)}{
-        _ctx("slm", Context.SLM)
-    }{_ctx("slm.size", Context.SLM_ROOM)}{_ctx("all", Context.SCRATCH_ALL)}{
-        _ctx("scratch.size", Context.SCRATCH_ROOM)
+{put("g", Context.GROUP, "%g")}{get("nx", Context.GROUPS_X)}{get("ny", Context.GROUPS_Y)}{
+        get("slm", Context.SLM)
+    }{get("slm.size", Context.SLM_ROOM)}{get("all", Context.SCRATCH_ALL)}{
+        get("scratch.size", Context.SCRATCH_ROOM)
     }  %x = urem i64 %g, %nx
   %row = udiv i64 %g, %nx
   %y = urem i64 %row, %ny
@@ -150,8 +122,8 @@ entry:
 {_CLOSE if has_named else ""}{
         _OWN_PAYLOADS if own_payloads else ""
     }  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
-{_ctx("payload.size", Context.PAYLOAD_SIZE)}  %records = call ptr @record.of(ptr %ctx, i64 0)
-{_ctx("record.size", Context.RECORD_SIZE)}  br label %thread
+{get("payload.size", Context.PAYLOAD_SIZE)}  %records = call ptr @record.of(ptr %ctx, i64 0)
+{get("record.size", Context.RECORD_SIZE)}  br label %thread
 thread:
   %t = phi i64 [ 0, %entry ], [ %t.next, %thread ]
   %payload = phi ptr [ %payloads, %entry ], [ %payload.next, %thread ]
@@ -171,30 +143,30 @@ end:
 
 _COUNT = f"""
 define internal void @count(ptr %ctx, ptr %r) alwaysinline {{
-{_rec("ran", Record.COUNT)}{_ctx("sum", Context.INSTRUCTIONS)}  %total = add i64 %sum, %ran
+{get("ran", Record.COUNT, "%r")}{get("sum", Context.INSTRUCTIONS)}  %total = add i64 %sum, %ran
   store i64 %total, ptr %sum.p
   ret void
 }}
 """
 
-_PLAIN = f"""{_rec_put("zero", Record.COUNT, "0")}{_rec_put("flat", Record.DEPTH, "0")}  %outcome = call i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads$ARGUMENTS)
+_PLAIN = f"""{put("zero", Record.COUNT, "0", "%r")}{put("flat", Record.DEPTH, "0", "%r")}  %outcome = call i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads$ARGUMENTS)
   %bad = icmp eq i32 %outcome, {int(Outcome.FAULT)}
   br i1 %bad, label %fault, label %on
 on:
-{_rec("ran", Record.COUNT)}"""
+{get("ran", Record.COUNT, "%r")}"""
 
 
 def _once(small_record: bool, straight: bool, has_scratch: bool) -> str:
     """Run each thread to its end."""
     record = f"alloca [{int(Record.FRAMES)} x i64]"
     kept = record if small_record else "call ptr @record.of(ptr %ctx, i64 0)"
-    place = _put("who", Context.THREAD, "%t") + (_SCRATCH if has_scratch else "")
+    place = put("who", Context.THREAD, "%t") + (_SCRATCH if has_scratch else "")
     return f"""
 define internal i32 @group(ptr %ctx, i64 %threads$PARAMETERS) alwaysinline #0 {{
 entry:
   %r = {kept}
-{missed_before("1", "%threads") if straight else ""}{_rec_put("pc", Record.PC, "0")}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
-{_ctx("payload.size", Context.PAYLOAD_SIZE)}{_ctx("sum", Context.INSTRUCTIONS)}  br label %thread
+{missed_before("1", "%threads") if straight else ""}{put("pc", Record.PC, "0", "%r")}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
+{get("payload.size", Context.PAYLOAD_SIZE)}{get("sum", Context.INSTRUCTIONS)}  br label %thread
 thread:
   %t = phi i64 [ 0, %entry ], [ %t.next, %on ]
   %payload = phi ptr [ %payloads, %entry ], [ %payload.next, %on ]
@@ -226,7 +198,7 @@ loop:
   br i1 %more, label %thread, label %turn.end
 thread:
   %r = call ptr @record.of(ptr %ctx, i64 %t)
-{_rec("state", Record.STATE)}  %ready = icmp eq i64 %state, {int(ThreadState.READY)}
+{get("state", Record.STATE, "%r")}  %ready = icmp eq i64 %state, {int(ThreadState.READY)}
   br i1 %ready, label %go, label %on
 go:
   %payload = call ptr @payload.of(ptr %ctx, i64 %t)
@@ -237,10 +209,10 @@ go:
     i32 {int(Outcome.YIELD)}, label %yielded
   ]
 ended:
-{_rec_put("end", Record.STATE, str(int(ThreadState.DONE)))}  call void @count(ptr %ctx, ptr %r)
+{put("end", Record.STATE, str(int(ThreadState.DONE)), "%r")}  call void @count(ptr %ctx, ptr %r)
   br label %on
 blocked:
-{_rec_put("block", Record.STATE, str(int(ThreadState.BLOCKED)))}  br label %on
+{put("block", Record.STATE, str(int(ThreadState.BLOCKED)), "%r")}  br label %on
 yielded:
   br label %on
 on:
@@ -267,8 +239,8 @@ _ROUNDS = f"""
 define internal i32 @group(ptr %ctx, i64 %threads$PARAMETERS) alwaysinline #0 {{
 entry:
   %record = call ptr @record.of(ptr %ctx, i64 0)
-{_ctx("size", Context.RECORD_SIZE)}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
-{_ctx("payload.size", Context.PAYLOAD_SIZE)}  br label %round
+{get("size", Context.RECORD_SIZE)}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
+{get("payload.size", Context.PAYLOAD_SIZE)}  br label %round
 round:
   br label %thread
 thread:
@@ -284,11 +256,11 @@ thread:
     i32 {int(Outcome.BARRIER)}, label %met
   ]
 end:
-{_rec_put("end", Record.STATE, str(int(ThreadState.DONE)))}  call void @count(ptr %ctx, ptr %r)
+{put("end", Record.STATE, str(int(ThreadState.DONE)), "%r")}  call void @count(ptr %ctx, ptr %r)
   %ended.more = add i64 %ended, 1
   br label %on
 met:
-{_rec_put("met", Record.STATE, str(int(ThreadState.BLOCKED)))}{_rec("site", Record.PLACE)}  %known = icmp ne i64 %place, -1
+{put("met", Record.STATE, str(int(ThreadState.BLOCKED)), "%r")}{get("site", Record.PLACE, "%r")}  %known = icmp ne i64 %place, -1
   %differs = icmp ne i64 %place, %site
   %clash = and i1 %known, %differs
   %mixed.more = or i1 %mixed, %clash
@@ -312,7 +284,7 @@ some.ended:
   br i1 %all, label %done, label %bad
 bad:
   %kind = select i1 %none, i64 {int(FaultKind.PLACES)}, i64 {int(FaultKind.ENDED)}
-{_put("kind", Context.FAULT, "%kind")}  br label %fault
+{put("kind", Context.FAULT, "%kind")}  br label %fault
 fault:
   ret i32 1
 done:
@@ -330,16 +302,16 @@ on:
 fault:
   %who.p = getelementptr i64, ptr %ctx, i64 {int(Context.THREAD)}
   %who = load i64, ptr %who.p
-{_put("fault.thread", Context.FAULT_THREAD, "%who")}{_put("fault.group", Context.FAULT_GROUP, "%g")}  atomicrmw umin ptr %stop, i64 %g monotonic, align 8
+{put("fault.thread", Context.FAULT_THREAD, "%who")}{put("fault.group", Context.FAULT_GROUP, "%g")}  atomicrmw umin ptr %stop, i64 %g monotonic, align 8
 """
 
 _RUN = f"""
 define i32 @run(ptr %ctx, i64 %groups) #0 {{
 entry:
 $PROLOGUE
-{_ctx("threads", Context.THREADS)}{_ctx("stop.i", Context.STOP)}  %stop = inttoptr i64 %stop.i to ptr
-{_ctx("next.i", Context.NEXT)}  %next = inttoptr i64 %next.i to ptr
-{_ctx("chunk", Context.CHUNK)}  br label %take
+{get("threads", Context.THREADS)}{get("stop.i", Context.STOP)}  %stop = inttoptr i64 %stop.i to ptr
+{get("next.i", Context.NEXT)}  %next = inttoptr i64 %next.i to ptr
+{get("chunk", Context.CHUNK)}  br label %take
 take:
   %first = atomicrmw add ptr %next, i64 %chunk monotonic, align 8
   %some = icmp ult i64 %first, %groups

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eumu.exec.jit.layout import NAMED_WORDS, Context, FaultKind, NamedRow, Record
+from eumu.exec.jit.words import get
 from eumu.exec.named import CONSUMER, MOST, PAIRS, PRODUCER
 from eumu.ir import Function, Terminator
 
@@ -27,10 +28,6 @@ def _at(name: str, base: str, word: str | int) -> str:
     return f"  %{name} = getelementptr i64, ptr {base}, i64 {word}\n"
 
 
-def _word(name: str, base: str, word: int) -> str:
-    return _at(f"{name}.p", base, int(word)) + f"  %{name} = load i64, ptr %{name}.p\n"
-
-
 _SIGNAL = f"""
 define internal i64 @named.signal(ptr %ctx, i64 %b, i64 %role, i64 %producers, i64 %consumers) noinline {{
 entry:
@@ -46,7 +43,7 @@ known:
 fine:
   %first = mul i64 %b, {NAMED_WORDS}
   %place = add i64 %first, {int(Context.NAMED)}
-{_at("row", "%ctx", "%place")}{_word("open", "%row", NamedRow.OPEN)}{_word("p", "%row", NamedRow.PRODUCERS)}{_word("c", "%row", NamedRow.CONSUMERS)}{_word("np", "%row", NamedRow.COME_PRODUCERS)}{_word("nc", "%row", NamedRow.COME_CONSUMERS)}  %is.open = icmp ne i64 %open, 0
+{_at("row", "%ctx", "%place")}{get("open", NamedRow.OPEN, "%row")}{get("p", NamedRow.PRODUCERS, "%row")}{get("c", NamedRow.CONSUMERS, "%row")}{get("np", NamedRow.COME_PRODUCERS, "%row")}{get("nc", NamedRow.COME_CONSUMERS, "%row")}  %is.open = icmp ne i64 %open, 0
   br i1 %is.open, label %compare, label %begin
 begin:
   store i64 1, ptr %open.p
@@ -69,8 +66,8 @@ come:
   %nc.new = add i64 %nc.old, %one.c
   store i64 %np.new, ptr %np.p
   store i64 %nc.new, ptr %nc.p
-{_word("who", "%ctx", Context.THREAD)}  %rec = call ptr @record.of(ptr %ctx, i64 %who)
-{_word("came.p", "%rec", Record.CAME_PRODUCER)}{_word("came.c", "%rec", Record.CAME_CONSUMER)}  %bit.p = shl i64 %one.p, %b
+{get("who", Context.THREAD, "%ctx")}  %rec = call ptr @record.of(ptr %ctx, i64 %who)
+{get("came.p", Record.CAME_PRODUCER, "%rec")}{get("came.c", Record.CAME_CONSUMER, "%rec")}  %bit.p = shl i64 %one.p, %b
   %bit.c = shl i64 %one.c, %b
   %came.p.new = or i64 %came.p, %bit.p
   %came.c.new = or i64 %came.c, %bit.c
@@ -89,11 +86,11 @@ opens:
   store i64 0, ptr %open.p
   %bit = shl i64 1, %b
   %others = xor i64 %bit, -1
-{_word("threads", "%ctx", Context.THREADS)}  br label %tell
+{get("threads", Context.THREADS, "%ctx")}  br label %tell
 tell:
   %t = phi i64 [ 0, %opens ], [ %t.next, %tell ]
   %r = call ptr @record.of(ptr %ctx, i64 %t)
-{_word("was.p", "%r", Record.CAME_PRODUCER)}{_word("was.c", "%r", Record.CAME_CONSUMER)}{_word("notices", "%r", Record.NOTICES)}  %notice = and i64 %was.c, %bit
+{get("was.p", Record.CAME_PRODUCER, "%r")}{get("was.c", Record.CAME_CONSUMER, "%r")}{get("notices", Record.NOTICES, "%r")}  %notice = and i64 %was.c, %bit
   %notices.new = or i64 %notices, %notice
   %left.p = and i64 %was.p, %others
   %left.c = and i64 %was.c, %others

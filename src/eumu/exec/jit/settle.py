@@ -9,22 +9,8 @@ fault.
 from __future__ import annotations
 
 from eumu.exec.jit.layout import Context, FaultKind, Record, ThreadState
+from eumu.exec.jit.words import get, put
 from eumu.exec.named import PAIRS
-
-
-def _put(name: str, word: int, value: str) -> str:
-    return (
-        f"  %{name}.q = getelementptr i64, ptr %ctx, i64 {int(word)}\n"
-        f"  store i64 {value}, ptr %{name}.q\n"
-    )
-
-
-def _rec(name: str, word: int) -> str:
-    return (
-        f"  %{name}.p = getelementptr i64, ptr %r, i64 {int(word)}\n"
-        f"  %{name} = load i64, ptr %{name}.p\n"
-    )
-
 
 _TEXT = f"""
 define internal i32 @settle(ptr %ctx, i64 %threads, i64 %running) {{
@@ -36,7 +22,7 @@ look:
   %least.done = phi i64 [ -1, %entry ], [ %least.done.next, %look ]
   %done = phi i64 [ 0, %entry ], [ %done.next, %look ]
   %r = call ptr @record.of(ptr %ctx, i64 %t)
-{_rec("state", Record.STATE)}{_rec("arrived", Record.ARRIVED)}  %is.done = icmp eq i64 %state, {int(ThreadState.DONE)}
+{get("state", Record.STATE, "%r")}{get("arrived", Record.ARRIVED, "%r")}  %is.done = icmp eq i64 %state, {int(ThreadState.DONE)}
   %least.next = call i64 @llvm.umin.i64(i64 %least, i64 %arrived)
   %ended = select i1 %is.done, i64 %arrived, i64 -1
   %least.done.next = call i64 @llvm.umin.i64(i64 %least.done, i64 %ended)
@@ -128,7 +114,7 @@ bad.deadlock:
   br label %bad
 bad:
   %kind = phi i64 [ {int(FaultKind.PLACES)}, %bad.places ], [ {int(FaultKind.ENDED)}, %bad.ended ], [ {int(FaultKind.DEADLOCK)}, %bad.deadlock ]
-{_put("kind", Context.FAULT, "%kind")}  ret i32 2
+{put("kind", Context.FAULT, "%kind")}  ret i32 2
 }}
 """
 

@@ -11,22 +11,14 @@ from __future__ import annotations
 
 from eumu.addresses import BTI_SLM, SCRATCH_STATE
 from eumu.exec.jit.layout import LINE, LOCAL, WORDS, Context, FaultKind, Site
+from eumu.exec.jit.words import get
 from eumu.ir import Space
-
-
-def _word(name: str, base: str, word: int) -> str:
-    return f"  %{name}.p = getelementptr i64, ptr {base}, i64 {int(word)}\n"
-
-
-def _get(name: str, base: str, word: int) -> str:
-    return _word(name, base, word) + f"  %{name} = load i64, ptr %{name}.p\n"
-
 
 EXTENT = f"""
 define internal {{ i64, i64 }} @extent(ptr %ctx, i64 %a) noinline {{
 entry:
-{_get("n", "%ctx", Context.EXTENTS)}{_get("s", "%ctx", Context.STARTS)}{
-    _get("e", "%ctx", Context.ENDS)
+{get("n", Context.EXTENTS)}{get("s", Context.STARTS)}{
+    get("e", Context.ENDS)
 }  %starts = inttoptr i64 %s to ptr
   %ends = inttoptr i64 %e to ptr
   br label %loop
@@ -78,11 +70,11 @@ def _set(base: str, word: int, value: str) -> str:
 
 LOCATE_FLAT = f"""
 define internal ptr @locate.flat{_SIGNATURE} noinline {{
-{_get("arena", "%ctx", Context.ARENA)}{_get("base", "%ctx", Context.BASE)}  %d = sub i64 %a, %base
+{get("arena", Context.ARENA)}{get("base", Context.BASE)}  %d = sub i64 %a, %base
   %h = add i64 %arena, %d
   %pointer = inttoptr i64 %h to ptr
-{_get("start", "%site", Site.LANE_START)}{
-    _get("span", "%site", Site.LANE_SPAN)
+{get("start", Site.LANE_START, "%site")}{
+    get("span", Site.LANE_SPAN, "%site")
 }  %t = sub i64 %a, %start
   %hit = icmp ult i64 %t, %span
   br i1 %hit, label %yes, label %search
@@ -104,8 +96,8 @@ learn:
   %whole = select i1 %large, i64 %rest, i64 0
 {_set("%site", Site.LANE_START, "%from")}{_set("%site", Site.LANE_SPAN, "%lane")}{
     _set("%site", Site.WHOLE_START, "%from")
-}{_set("%site", Site.WHOLE_SPAN, "%whole")}{_get("big", "%ctx", Context.LARGE)}{
-    _get("read", "%ctx", Context.READ)
+}{_set("%site", Site.WHOLE_SPAN, "%whole")}{get("big", Context.LARGE)}{
+    get("read", Context.READ)
 }  %is.big = icmp uge i64 %size, %big
   %hash = mul i64 %from, {_GOLDEN}
   %number = lshr i64 %hash, 58
@@ -132,7 +124,7 @@ def _locate_small(space: Space) -> str:
     base, size = WORDS[memory]
     return f"""
 define internal ptr @locate.{space.value}{_SIGNATURE} alwaysinline {{
-{_get("base", "%ctx", base)}{_get("size", "%ctx", size)}  %end = add i64 %a, %n
+{get("base", base)}{get("size", size)}  %end = add i64 %a, %n
   %good = icmp ule i64 %end, %size
   %from = add i64 %base, {"%size" if is_shadow else "0"}
   %h = add i64 %from, %a
@@ -146,8 +138,8 @@ define internal ptr @locate.{space.value}{_SIGNATURE} alwaysinline {{
 LOCATE_SURFACE = f"""
 define internal ptr @locate.surface{_SIGNATURE} noinline {{
 entry:
-{_get("key", "%site", Site.SURFACE)}{_get("known", "%site", Site.SURFACE_ADDRESS)}{
-    _get("span", "%site", Site.LANE_SPAN)
+{get("key", Site.SURFACE, "%site")}{get("known", Site.SURFACE_ADDRESS, "%site")}{
+    get("span", Site.LANE_SPAN, "%site")
 }  %wanted = add i64 %surface, 1
   %same = icmp eq i64 %key, %wanted
   %inside = icmp ult i64 %a, %span
@@ -158,8 +150,8 @@ cached:
   %pointer = inttoptr i64 %h to ptr
   ret ptr %pointer
 prepare:
-{_get("rows", "%ctx", Context.SURFACES)}{_get("count", "%ctx", Context.SURFACE_COUNT)}{
-    _get("arena", "%ctx", Context.ARENA)
+{get("rows", Context.SURFACES)}{get("count", Context.SURFACE_COUNT)}{
+    get("arena", Context.ARENA)
 }  %table = inttoptr i64 %rows to ptr
   br label %loop
 loop:
@@ -173,9 +165,7 @@ step:
   %this = icmp eq i64 %index, %surface
   br i1 %this, label %found, label %loop
 found:
-{_get("place", "%row", 1)}{_get("size", "%row", 2)}{
-    _get("strict", "%row", 3)
-}  %end = add i64 %a, %n
+{get("place", 1, "%row")}{get("size", 2, "%row")}{get("strict", 3, "%row")}  %end = add i64 %a, %n
   %good = icmp ule i64 %end, %size
   br i1 %good, label %learn, label %outside
 learn:
