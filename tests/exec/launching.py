@@ -40,7 +40,9 @@ class Host:
         for array in self.arrays:
             self.addresses.append(self.base + place)
             place += -(-array.nbytes // 256) * 256 + 256
-        self.arena = np.full(place, UNTOUCHED, np.uint8)
+        raw = np.full(place + 64, UNTOUCHED, np.uint8)
+        first = -raw.ctypes.data % 64  # as device memory, which starts at a page
+        self.arena = raw[first : first + place]
         for address, array in zip(self.addresses, self.arrays, strict=True):
             start = address - self.base
             self.arena[start : start + array.nbytes] = np.frombuffer(array.tobytes(), np.uint8)

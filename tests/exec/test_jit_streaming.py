@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
+from eumu.exec.jit import Jit, streaming, target
 from eumu.exec.jit import launch as launching
-from eumu.exec.jit import streaming, target
 from eumu.exec.jit.engine import specialise
 from eumu.exec.jit.module import build
 from eumu.ir.passes import fold_modes
@@ -75,6 +75,24 @@ def test_the_code_has_them_on_every_processor(features: str) -> None:
     text = code(shifted(UD, 0), features)
     assert re.search(r"movnt", text)
     assert re.search(r"movnt(.*\n)*.*(mfence|lock)", text)  # a locked instruction waits, too
+
+
+@pytest.mark.parametrize(
+    ("cpu", "features"), [("x86-64", ""), ("haswell", "+avx2,+avx,+f16c,+fma")]
+)
+@pytest.mark.parametrize("type", [UB, UD, DF], ids=str)
+def test_results_with_smaller_vectors(type: Type, cpu: str, features: str) -> None:
+    if cpu == "haswell" and not target.host().has("avx2"):
+        pytest.skip("this host has no AVX2")
+    if not target.host().triple.startswith("x86_64"):
+        pytest.skip("this host is no x86-64")
+    processor = target.Processor(target.host().triple, cpu, features)
+    dtype = np.dtype(f"{'f' if type is DF else 'u'}{type.size}")
+    x = (np.arange(WIDTH * GROUPS) % 100).astype(dtype)
+    function = fold_modes(shifted(type, 0).function)
+    host = Host([x, np.zeros_like(x)])
+    Jit(processor=processor).run(grid_of(function, host, GROUPS, WIDTH), host)
+    np.testing.assert_array_equal(host.read(1), 2 * x)
 
 
 def test_what_others_wait_for_is_stored_in_order() -> None:
