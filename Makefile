@@ -30,7 +30,7 @@ check: $(VENV)/.package-dev
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" $(FAST)
 
 bench: $(VENV)/.package-bench
-	$(BIN)/python bench/run.py --json bench/results.json --markdown bench/RESULTS.md
+	$(BIN)/python bench/run.py --json bench/results.json --markdown bench/RESULTS.md --readme README.md
 
 env: $(VENV)/.package-dev
 

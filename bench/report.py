@@ -102,6 +102,37 @@ def table(results: list[Result], host: dict[str, Any] | None) -> str:
     return "\n".join([*lines, f"| {' | '.join(cells)} |"])
 
 
+_MARKS = "<!-- written by make bench -->", "<!-- until here -->"
+
+
+def into_readme(text: str, run: dict[str, Any]) -> str:
+    """A README with the table between its two marks made anew."""
+    before, rest = text.split(_MARKS[0])
+    _, after = rest.split(_MARKS[1])
+    body = "\n".join(_short_table(run))
+    return f"{before}{_MARKS[0]}\n{body}\n{_MARKS[1]}{after}"
+
+
+def _short_table(run: dict[str, Any]) -> list[str]:
+    """Our CPU time for each item, and that of others in multiples of it."""
+    results, host = run["results"], run["host"]
+    lines = [
+        f"{run['date']}, {host['cpu']} ({host['llvm_cpu']}), {host['cores']} cores, memory checks"
+        f" on; `{run['command']}` repeats it. CPU time, and that of others in multiples of it:",
+        "",
+        "| kernel | eumu, ms | PoCL | Intel | Oclgrind |",
+        "|---|---|---|---|---|",
+    ]
+    rivals = (*RIVALS, "oclgrind")
+    for r in results:
+        cpu = seconds(r, "eumu-jit")
+        cells = [r["item"], _cell(cpu and cpu * 1e3), *(_cell(ratio(r, name)) for name in rivals)]
+        lines.append(f"| {' | '.join(cells)} |")
+    means = summary(results)["means"]
+    last = ["**geometric mean**", "", *(f"**{_cell(means[name])}**" for name in rivals)]
+    return [*lines, f"| {' | '.join(last)} |"]
+
+
 def host_lines(host: dict[str, Any]) -> list[str]:
     rates = ", ".join(
         f"{int(size) >> 20} MiB: {rate / 1e9:.0f}" for size, rate in host["bandwidth"].items()

@@ -1,7 +1,7 @@
 """Speed of the engines against the CPU's own OpenCL runtimes, in one run, interleaved.
 
     python bench/run.py [--only NAME ...] [--engines jit pocl ...] [--rounds N] [--no-figures]
-                        [--json FILE] [--markdown FILE]
+                        [--json FILE] [--markdown FILE] [--readme README.md]
 
 Every engine runs an item once to warm up (that compiles it), and that result is compared with
 NumPy's; then the engines take turns, and the least CPU time (of all threads) and the least wall
@@ -86,6 +86,7 @@ def main() -> None:
     parser.add_argument("--no-figures", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--readme", type=Path, help="a file with marks around a short table")
     options = parser.parse_args()
     drivers = find_drivers()
     with drivers, tempfile.TemporaryDirectory() as cache:
@@ -113,6 +114,8 @@ def main() -> None:
         options.json.write_text(json.dumps(run, indent=1) + "\n")
     if options.markdown:
         options.markdown.write_text(text_of(run))
+    if options.readme:
+        options.readme.write_text(report.into_readme(options.readme.read_text(), run))
 
 
 if __name__ == "__main__":
