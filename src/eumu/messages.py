@@ -17,6 +17,7 @@ __all__ = [
     "UNDESCRIBED",
     "BlockRead",
     "BlockWrite",
+    "CounterAddress",
     "FlushStateCaches",
     "MotionEstimation",
     "Sample8x8",
@@ -193,6 +194,11 @@ class TypedStatus:
     """Arguments: surface, coordinates.  Results: one `ud`, a bit for each lane that is resident."""
 
     coordinates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CounterAddress:
+    """Argument: surface.  Result: one `uq`, where its append counter is; 0 if no lane asks."""
 
 
 @dataclass(frozen=True, slots=True)

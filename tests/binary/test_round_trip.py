@@ -48,7 +48,7 @@ def check(module: Module, grf_bytes: int = 32) -> Module:
     return found
 
 
-TEXT_ONLY = {"lsc_typed_blocks"}  # with instructions that have no public binary form
+TEXT_ONLY = {"lsc_typed_blocks", "lsc_counters"}  # which have no public binary form
 # A few for every run; all of them in the full one.
 QUICK = ("saxpy", "sgemm", "atomics", "switch_case", "print_values")
 PROGRAMS = [

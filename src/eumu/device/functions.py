@@ -38,6 +38,7 @@ from eumu.exec.host import Places, Refusal, Shortcut
 from eumu.messages import (
     BlockRead,
     BlockWrite,
+    CounterAddress,
     FlushStateCaches,
     MotionEstimation,
     Sample8x8,
@@ -130,8 +131,8 @@ class SharedFunctions:
         """Compiled code for requests of the same states, for the fast engine."""
         if not compiled.can_answer(record):
             return None
-        is_block = isinstance(record, (BlockRead, BlockWrite))
-        if not is_block and len({x.shape[1] for x in arguments[_states_of(record) :]}) != 1:
+        is_free = isinstance(record, (BlockRead, BlockWrite, CounterAddress))
+        if not is_free and len({x.shape[1] for x in arguments[_states_of(record) :]}) != 1:
             return None
         try:
             found = compiled.shortcut(self._known(record, arguments, places))
@@ -163,7 +164,9 @@ class SharedFunctions:
             bindless = surface >= SURFACE_STATE_BASE
             sampler = self._sampler(key[1], header, bindless_surface=bindless)
             border = self._border(sampler, texture.surface)
-        lanes = record.simd if isinstance(record, SamplerMessage) else arguments[1].shape[1]
+        beside = arguments[_states_of(record) :]
+        lanes = beside[0].shape[1] if beside else 1
+        lanes = record.simd if isinstance(record, SamplerMessage) else lanes
         states = texture, address, header or Header(), sampler, border
         return compiled.Known(record, lanes, places, tuple(key), tuple(key_at), *states)
 
@@ -225,6 +228,10 @@ class SharedFunctions:
         bits = 1 << np.arange(part.mask.shape[1], dtype=np.uint64)
         resident = part.mask if not texture.surface.is_null else np.zeros_like(part.mask)
         return [(resident * bits).sum(1).astype(np.uint32)[:, None]]
+
+    def _counter_address(self, record: CounterAddress, part: Part) -> list[Lanes]:
+        address = self._texture(part.scalar(0)).surface.counter if part.mask.any() else 0
+        return [np.full((len(part.rows), 1), address, np.uint64)]
 
     def _state_info(self, record: StateInfo, part: Part) -> list[Lanes]:
         raise Unsupported("what lsc_read_state_info returns: no public description has its layout")
@@ -351,6 +358,7 @@ _ANSWERS: Final[dict[type, Callable[[SharedFunctions, Any, Part], list[Lanes]]]]
     TypedWrite: SharedFunctions._typed_write,
     TypedAtomic: SharedFunctions._typed_atomic,
     TypedStatus: SharedFunctions._typed_status,
+    CounterAddress: SharedFunctions._counter_address,
     StateInfo: SharedFunctions._state_info,
     BlockRead: SharedFunctions._block_read,
     BlockWrite: SharedFunctions._block_write,

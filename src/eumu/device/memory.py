@@ -91,16 +91,17 @@ class Memory:
 
     # ---- allocation
 
-    def allocate(self, size: int, name: str, *, spread: bool = False) -> Allocation:
+    def allocate(self, size: int, name: str, *, spread: bool = False, align: int = 1) -> Allocation:
         """Reserve `size` bytes; they read as zero.  A size of 0 is legal and has no byte.
 
         What is large starts at a page of 4 KiB, with `spread` at one of 16 places in a page: a
         kernel reads the same element of several arrays, which would fall into one set of the
-        processor's caches, and loads would wait for stores to other arrays.
+        processor's caches, and loads would wait for stores to other arrays.  Without it, the start
+        is a multiple of `align`, a power of two.
         """
         if size < 0:
             raise LaunchError(f"{name}: a negative size ({size} bytes) cannot be allocated")
-        align = _PAGE if size >= _PAGE else _ALIGN
+        align = max(align, _PAGE if size >= _PAGE else _ALIGN)
         red = min(max(_MIN_RED_ZONE, size // 16), _MAX_RED_ZONE)
         shift = 0
         if spread and size >= _PAGE:

@@ -55,17 +55,18 @@ class Array:
         *,
         is_named: bool = True,
         spread: bool = False,
+        align: int = 1,
     ) -> Array:
         """A new array of zeros; without `is_named` a launch may call it otherwise.
 
-        `spread`: see `Memory.allocate`.
+        `spread`, `align`: see `Memory.allocate`.
         """
         if dtype.hasobject:
             raise ArgumentError(f"an array of {dtype} holds Python objects, which no kernel reads")
         if any(n < 0 for n in shape):
             raise LaunchError(f"an array cannot have the shape {shape}")
         nbytes = prod(shape) * dtype.itemsize
-        allocation = device.memory.allocate(nbytes, name, spread=spread)
+        allocation = device.memory.allocate(nbytes, name, spread=spread, align=align)
         owner = _Owner(device.memory, allocation, is_named=is_named)
         return cls(device, owner, shape, dtype)
 

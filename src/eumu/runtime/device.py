@@ -255,6 +255,7 @@ class Device:
         tiling: str = "linear",
         samples: int = 1,
         swizzle: str = "RGBA",
+        counter: Array | int | None = None,
         name: str = "",
     ) -> Image:
         """An image: a copy of `data`, or zeros if `data` is a shape.
@@ -263,7 +264,8 @@ class Device:
         format has several of one size.  Elements have the type that the format stores, or are
         floats that it converts.  `layers` says that the first axis are the layers of an array,
         `kind` "cube" that it are the faces; `levels` is the number of mip levels, or the data of
-        those below the first.  `tiling` is "linear", "x" or "y".
+        those below the first.  `tiling` is "linear", "x" or "y".  `counter` gives the surface
+        an append counter that starts with a number, or the one of another image (its `counter`).
 
         >>> Device("skl").image(np.zeros((4, 8, 4), np.uint8), format="RGBA8_UNORM").shape()
         (4, 8, 4)
@@ -282,6 +284,7 @@ class Device:
             swizzle=swizzle,
             name=label,
             is_named=bool(name),
+            counter=counter,
         )
 
     def sampler(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eumu.device.state.surface import SurfaceState
+from eumu.device.state.surface import AuxiliaryMode, SurfaceState
 from eumu.device.surfaces import texels
 from eumu.device.surfaces.codes import SurfaceFormat
 from eumu.device.surfaces.formats import Encoding, TexelFormat, texel_format
@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Image", "make_image"]
 
+_COUNTER_ALIGN: Final = 4096
+
 
 class Image:
     """An image in device memory, and the state that describes it; made by :meth:`Device.image`.
 
-    The state is `state`, its bytes lie in device memory at `slot.address`.
+    The state is `state`, its bytes lie in device memory at `slot.address`.  `counter` is the append
+    counter, one `uint32`, or None.
     """
 
     def __init__(
@@ -41,13 +44,15 @@ class Image:
         is_array: bool,
         name: str,
         is_named: bool,
+        counter: Array | int | None = None,
     ) -> None:
         self.device, self.kind, self.is_array = device, kind, is_array
         # The address of the memory is known when its size is, which needs the state.
         size = Surface.of(state).size
         memory = Array.allocate(device, (size,), np.dtype(np.uint8), name, is_named=is_named)
         self._memory = memory
-        self.state = replace(state, surface_base_address=memory.address)
+        self.counter = None if counter is None else _counter(device, counter, name)
+        self.state = _counting(replace(state, surface_base_address=memory.address), self.counter)
         self.slot = device.heaps.surfaces.take(SurfaceState.size())
         self.slot.write(self.state.encode())
 
@@ -200,6 +205,38 @@ class Image:
         self._memory.free()
 
 
+def _counter(device: Device, given: Array | int, name: str) -> Array:
+    """The memory of an append counter: an array, or a new one with a number.
+
+    A state has no place for the low twelve bits of its address.
+    """
+    if not isinstance(given, Array):
+        if not 0 <= given < 1 << 32:
+            raise ArgumentError(f"counter={given}: an append counter has 32 bits, unsigned")
+        made = Array.allocate(
+            device, (1,), np.dtype(np.uint32), f"the counter of {name}", align=_COUNTER_ALIGN
+        )
+        made.fill(given)
+        return made
+    if given.device is not device or given.address % _COUNTER_ALIGN:
+        raise ArgumentError(
+            f"{given.name} at {given.address:#x} is no append counter: one lies on the image's"
+            f" device at a multiple of {_COUNTER_ALIGN}, as image.counter does"
+        )
+    return given
+
+
+def _counting(state: SurfaceState, counter: Array | None) -> SurfaceState:
+    """The state of a surface with this counter."""
+    if counter is None:
+        return state
+    return replace(
+        state,
+        auxiliary_surface_mode=AuxiliaryMode.AUX_APPEND,
+        auxiliary_surface_base_address=counter.address,
+    )
+
+
 def make_image(
     device: Device,
     data: ArrayLike | tuple[int, ...],
@@ -213,6 +250,7 @@ def make_image(
     swizzle: str = "RGBA",
     name: str = "",
     is_named: bool = True,
+    counter: Array | int | None = None,
     make: Callable[..., Image] = Image,
 ) -> Image:
     """:meth:`Device.image`."""
@@ -248,7 +286,8 @@ def make_image(
     count = levels if isinstance(levels, int) else 1 + len(levels)
     state = state_of(texel, found, shape, layers, count, tiling, samples, swizzle)
     is_array = layers is not None
-    image = make(device, state, found, is_array=is_array, name=name, is_named=is_named)
+    more = {"is_array": is_array, "name": name, "is_named": is_named, "counter": counter}
+    image = make(device, state, found, **more)
     for level, part in enumerate(depths):
         if part is not None:
             image.write(part, level)

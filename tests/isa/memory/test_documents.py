@@ -15,6 +15,7 @@ PRELUDE = """.version 4.1
 .decl V42 v_type=G type=uq num_elts=64 align=GRF
 .decl V43 v_type=G type=ud num_elts=256 align=GRF
 .decl T6 v_type=T num_elts=1
+.decl P1 v_type=P num_elts=16
 """
 
 # As written -> as printed (None: the same).
@@ -53,6 +54,7 @@ FORMS: dict[str, str | None] = {
     "lsc_apndctr_atomic_sub.ugm.uc.uc (M1, 32) V43:d32 bss(V40(0,0)) V40:d32": (
         "lsc_apndctr_atomic_sub.ugm.uc.uc (M1, 32)  V43:d32  bss(V40)  V40:d32"
     ),
+    "(P1) lsc_apndctr_atomic_sub.ugm.uc.wb (M1, 16)  %null:d32  ss(V40(0,1))  V40.64:d32": None,
     "dword_atomic.imin (M1, 8) T6 V40.0 V40.0 %null.0 V43.0": (
         "dword_atomic.minsint (M1, 8) T6 V40.0 V40.0 %null.0 V43.0"
     ),

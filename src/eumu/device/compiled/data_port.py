@@ -6,16 +6,18 @@ from typing import Any
 
 from eumu.device.compiled.atomics import Atomic, changing
 from eumu.device.compiled.blocks import Block, moving
+from eumu.device.compiled.frame import begin, finish
 from eumu.device.compiled.known import Known, chosen, made, record_of, texels_of
 from eumu.device.compiled.loads import Access, loading, storing
 from eumu.device.compiled.samples import ONE, ZERO
 from eumu.device.compiled.texels import can_keep, can_read, can_write
+from eumu.device.compiled.writer import Module
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.formats import Encoding, Numbers
 from eumu.exec.host import Shortcut
 from eumu.messages import BlockWrite
 
-__all__ = ["block_message", "typed_atomic", "typed_read", "typed_write"]
+__all__ = ["block_message", "counter_address", "typed_atomic", "typed_read", "typed_write"]
 
 
 def _access(known: Known, **more: Any) -> Access:
@@ -78,6 +80,19 @@ def typed_atomic(known: Known) -> Shortcut | None:
     access = _access(known, data=tuple(range(first, first + message.operands)))
     atomic = Atomic(access, message.operation, message.kind, message.bits)
     return made(known, record_of(known), changing, atomic)
+
+
+def counter_address(known: Known) -> Shortcut:
+    record = record_of(known)
+    record["counter"] = known.surface.counter
+    return made(known, record, _finding, width=1)
+
+
+def _finding(width: int) -> str:
+    """LLVM text that answers with the record's `counter`."""
+    b = begin(Module(width))
+    b.store("i64", b.field("counter"), b.at("%data", b.field("result")))
+    return finish(b)
 
 
 # ---- blocks

@@ -48,6 +48,7 @@ RECORD: Final = np.dtype(
         ("chrominance", "<i4", 2),  # left and row of a planar surface's second plane
         ("table", "<u8", 3),  # of sRGB channels, by size
         ("extent", "<i4", 2),  # of a block's plane: bytes and rows
+        ("counter", "<u8"),  # device address of the append counter
     ],
     align=True,
 )

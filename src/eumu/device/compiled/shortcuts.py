@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-from eumu.device.compiled.data_port import block_message, typed_atomic, typed_read, typed_write
+from eumu.device.compiled.data_port import (
+    block_message,
+    counter_address,
+    typed_atomic,
+    typed_read,
+    typed_write,
+)
 from eumu.device.compiled.known import Known
 from eumu.device.compiled.record import MAX_SIZE
 from eumu.device.compiled.sampler_messages import sampler_message
@@ -18,6 +24,7 @@ from eumu.exec.host import Shortcut
 from eumu.messages import (
     BlockRead,
     BlockWrite,
+    CounterAddress,
     SamplerMessage,
     TypedAtomic,
     TypedRead,
@@ -27,6 +34,7 @@ from eumu.messages import (
 __all__ = ["Known", "can_answer", "disable", "shortcut"]
 
 _MOST: Final = 512
+_PLAIN: Final = (AuxiliaryMode.AUX_NONE, AuxiliaryMode.AUX_APPEND)  # texels are as without it
 _MADE: dict[tuple[Any, ...], Shortcut | None] = {}  # of messages and their states
 
 
@@ -65,7 +73,7 @@ def _shortcut(known: Known) -> Shortcut | None:
     if is_odd or surface.is_null or surface.size > MAX_SIZE or surface.samples > 1:
         return None
     pairs = surface.is_buffer and surface.format.block != (1, 1)
-    if pairs or surface.state.auxiliary_surface_mode is not AuxiliaryMode.AUX_NONE:
+    if pairs or surface.state.auxiliary_surface_mode not in _PLAIN:
         return None
     if surface.state.tile_mode is TileMode.WMAJOR or surface.state.vertical_line_stride:
         return None
@@ -81,4 +89,5 @@ _MAKERS: Final[dict[type, Callable[[Known], Shortcut | None]]] = {
     TypedAtomic: typed_atomic,
     BlockRead: block_message,
     BlockWrite: block_message,
+    CounterAddress: counter_address,
 }

@@ -132,6 +132,18 @@ class Surface:
         return self.samples > 1 and self.state.auxiliary_surface_mode is AuxiliaryMode.AUX_CCS_D
 
     @property
+    def counter(self) -> int:
+        """The device address of the append counter; StateError if the surface has none."""
+        mode = self.state.auxiliary_surface_mode
+        if self.is_null:
+            raise self.state.error("surface_type", "is NULL; there is no append counter")
+        if mode is not AuxiliaryMode.AUX_APPEND:
+            raise self.state.error(
+                "auxiliary_surface_mode", f"is {mode.name}; an append counter needs AUX_APPEND"
+            )
+        return self.state.auxiliary_surface_base_address
+
+    @property
     def first_slice(self) -> int:
         """Where the slices that can be reached begin."""
         return (
@@ -269,9 +281,9 @@ def _check_modelled(surface: Surface) -> None:
         raise Unsupported(f"Tiled Resource Mode {state.tiled_resource_mode.name}")
     if state.memory_compression_enable:
         raise Unsupported("surfaces with Memory Compression Enable")
-    if state.auxiliary_surface_mode is not AuxiliaryMode.AUX_NONE and not surface.is_compressed:
-        name = state.auxiliary_surface_mode.name
-        raise Unsupported(f"surfaces with Auxiliary Surface Mode {name}")
+    mode = state.auxiliary_surface_mode
+    if mode not in (AuxiliaryMode.AUX_NONE, AuxiliaryMode.AUX_APPEND) and not surface.is_compressed:
+        raise Unsupported(f"surfaces with Auxiliary Surface Mode {mode.name}")
     if state.quilt_width or state.quilt_height:
         raise Unsupported("quilted surfaces")
     if state.render_target_and_sample_unorm_rotation:

@@ -44,7 +44,10 @@ from eumu.isa.visa.registry import opcode
 from eumu.isa.visa.surface import ATOMICS as LEGACY_ATOMICS
 from eumu.messages import BlockRead, BlockWrite
 
-INFO = Fidelity("unsupported", "no public page says what lsc_read_state_info returns")
+INFO = Fidelity(
+    "unsupported",
+    "of its 16 dwords no public page says what they are but for two, the surface's type and format",
+)
 
 # Fields of interleaved surfaces by mode; `modified` is a hint.
 FIELDS = {

@@ -1,7 +1,8 @@
 """LSC messages on what belongs to a surface beside its bytes: append counters, compression.
 
-A counter lives at the auxiliary address of a surface state: Intel's front end of these platforms
-has the words for it and no grammar.  The compression control is described nowhere.
+A counter lies at the auxiliary address of a surface state whose auxiliary mode says so.  The page
+leaves its size to the message; it is a dword here, as later releases of Intel's finalizer take
+nothing else.  The front end of these platforms has the words and no grammar.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from eumu.isa.kinds.lsc import (
     Caching,
     CachingKind,
     DataRows,
+    DataShape,
     LscAddressKind,
     LscDataKind,
     LscExecKind,
@@ -25,12 +27,15 @@ from eumu.isa.kinds.lsc import (
 from eumu.isa.kinds.lsc_typed import SurfaceModel, SurfaceModelKind
 from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.spec import Fidelity
-from eumu.isa.visa.lsc import HEAD, NULL
-from eumu.isa.visa.memory import LSC_PLATFORMS
+from eumu.isa.visa import typemaps as maps
+from eumu.isa.visa.lsc import HEAD, NULL, swap_data
+from eumu.isa.visa.memory import FLAT, LSC_PLATFORMS, Atomic
 from eumu.isa.visa.registry import opcode
+from eumu.isa.visa.texels import model_index
+from eumu.messages import CounterAddress
+from eumu.types import UQ
 
-COUNTERS = "append counters are newer than these platforms' front end; no surface here has one"
-COMPRESSION = "no document says what it does; memory here is never compressed"
+COMPRESSION = "its text does not say whether it clears or uncompresses, nor pages or sectors"
 
 Exec = Annotated[ExecSize, LscExecKind()]
 Sfid = Annotated[str, ChoiceKind("shared function", *SFIDS, numbers=SFID_CODES)]
@@ -40,51 +45,52 @@ Data = Annotated[DataRows, LscDataKind()]
 Address = Annotated[Addresses, LscAddressKind()]
 State = Annotated[SurfaceModel, SurfaceModelKind()]
 
+DWORDS = DataShape("d32")
 
-@opcode(
-    0x89,
-    "{pred}lsc_apndctr_atomic_add.{sfid}{caching} {exec}  {data}  {surface}  {src}",
-    sub=0x28,
-    page="LSC_UNTYPED",
-    platforms=LSC_PLATFORMS,
-    layout="none",
-    fidelity=Fidelity("unsupported", COUNTERS),
-)
-def lsc_apndctr_atomic_add(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    sfid: Sfid,
-    caching: AtomicCaching,
-    data: Data,
-    surface: State,
-    src: Data,
+
+def _count(
+    b: Meaning, operation: str, sfid: str, data: DataRows, state: SurfaceModel, src: DataRows
 ) -> None:
-    """data[i] = the surface's counter, then counter += src[i]."""
-    raise Unsupported(COUNTERS)
+    """Lane after lane: what it finds in the counter, and its own number added or subtracted."""
+    if sfid != "ugm":
+        raise Unsupported(f"an append counter in .{sfid}; those of surfaces are in .ugm")
+    if {data.shape, src.shape} != {DWORDS}:
+        raise Unsupported(f"an append counter of {data.shape}, {src.shape}; it is a dword, d32")
+    surface = model_index(b, state.model, state.surface)
+    record = CounterAddress()
+    (address,) = b.emit("message", (b.mask, surface), [(UQ, 1)], record=record)
+    places = b.splat(address, b.width)
+    swap_data(b, Atomic(operation), FLAT, places, data, (src.rows, src.rows))
 
 
-@opcode(
-    0x89,
-    "{pred}lsc_apndctr_atomic_sub.{sfid}{caching} {exec}  {data}  {surface}  {src}",
-    sub=0x29,
-    page="LSC_UNTYPED",
-    platforms=LSC_PLATFORMS,
-    layout="none",
-    fidelity=Fidelity("unsupported", COUNTERS),
-)
-def lsc_apndctr_atomic_sub(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    sfid: Sfid,
-    caching: AtomicCaching,
-    data: Data,
-    surface: State,
-    src: Data,
-) -> None:
-    """data[i] = the surface's counter, then counter -= src[i]."""
-    raise Unsupported(COUNTERS)
+def _declare(sub: int, name: str, sign: str) -> None:
+    @opcode(
+        0x89,
+        f"{{pred}}lsc_apndctr_atomic_{name}.{{sfid}}{{caching}} {{exec}}"
+        "  {data}  {surface}  {src}",
+        sub=sub,
+        page="LSC_UNTYPED",
+        limits=maps.LSC,
+        front_end=maps.OF_ANY_SIZE,
+        platforms=LSC_PLATFORMS,
+        layout="none",
+        doc=f"data[i] = the surface's append counter, then counter {sign}= src[i].",
+    )
+    def lsc_apndctr_atomic(
+        b: Meaning,
+        exec: Exec,
+        pred: Pred,
+        sfid: Sfid,
+        caching: AtomicCaching,
+        data: Data,
+        surface: State,
+        src: Data,
+    ) -> None:
+        _count(b, name, sfid, data, surface, src)
+
+
+_declare(0x28, "add", "+")
+_declare(0x29, "sub", "-")
 
 
 @opcode(
