@@ -12,6 +12,7 @@ from typing import Any, Final
 from eumu.isa.kinds.lsc import (
     Caching,
     CachingKind,
+    DataShape,
     LscAddress,
     LscAddressKind,
     LscData,
@@ -59,6 +60,11 @@ def _has_data(opcode: Opcode) -> bool:
 
 def _is_atomic(opcode: Opcode) -> bool:
     return access(opcode) == "atomic" and _has_data(opcode) and bool(opcode.field("src2"))
+
+
+def _is_counter(opcode: Opcode) -> bool:
+    """An append counter's operation: an atomic one without an address."""
+    return access(opcode) == "atomic" and _has_data(opcode) and not opcode.field("src2")
 
 
 # ---- data
@@ -203,6 +209,25 @@ def lsc_atomic_source(use: Use) -> Iterator[Finding]:
             yield Finding(f"{name} of {use.opcode} must be %null", name)
         elif not given and number <= wanted:
             yield Finding(f"{use.opcode} needs {name}", name)
+
+
+@rule(
+    "lsc-counter",
+    "An append counter is a dword that belongs to a surface in global memory.",
+    on=On.INSTRUCTION,
+    page=PAGE,
+    by=By.DOCUMENTS,
+    applies=_is_counter,
+)
+def lsc_counter(use: Use) -> Iterator[Finding]:
+    if _sfid(use) != "ugm":
+        yield Finding(f"{use.opcode} in .{_sfid(use)}; .ugm is allowed", "sfid")
+    for name in ("data", "src"):
+        shape = use.operand(name).shape
+        if shape != DataShape("d32"):
+            yield Finding(f"{shape}; an append counter is d32", name)
+    if use.operand("src").register.variable is None:
+        yield Finding(f"{use.opcode} needs src", "src")
 
 
 # ---- addresses
