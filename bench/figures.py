@@ -130,7 +130,7 @@ def launching(rounds: int = 3000) -> dict[str, float]:
     return {"wall": statistics.median(walls), "cpu": statistics.median(cpus)}
 
 
-def scaling(rounds: int = 5, seconds: float = 0.7) -> dict[str, float]:
+def scaling(rounds: int = 5, seconds: float = 1.0) -> dict[str, float]:
     """Runs a wall second of a compute-bound kernel: one core, two cores, two processes."""
     best = {"one": 0.0, "two_cores": 0.0, "two_processes": 0.0}
     ratios = []

@@ -14,7 +14,7 @@ from foundation import nbody
 
 
 def main(seconds: float) -> None:
-    item = nbody(8192)
+    item = nbody(16384)
     run, _ = Emulator("jit").prepare(item, item.data(np.random.default_rng(1)))
     for _ in range(3):
         run()
