@@ -2,6 +2,6 @@
 
 import sys
 
-from eumu.cli import main
+from eumu.cli import entry
 
-sys.exit(main())
+sys.exit(entry())

@@ -280,6 +280,20 @@ def test_help_loads_neither_numpy_nor_the_runtime() -> None:
     assert "exit status" in done.stdout
 
 
+@pytest.mark.parametrize(("words", "status"), [(["isa"], 0), (["fmt", "no such file"], 2)])
+def test_a_process_ends_without_looking_for_garbage(words: list[str], status: int) -> None:
+    code = (
+        "import gc, sys; from eumu.cli import entry; before = gc.get_threshold()[0]\n"
+        f"sys.argv[1:] = {words}; status = entry()\n"
+        "print(status, gc.get_freeze_count() > 1000, gc.get_threshold()[0] > 10 * before,"
+        " file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=_environment()
+    )
+    assert done.stderr.splitlines()[-1] == f"{status} True True"
+
+
 def test_text_commands_do_without_numpy() -> None:
     code = (
         "import sys, eumu.cli.fmt, eumu.cli.explain\n"

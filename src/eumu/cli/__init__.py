@@ -4,6 +4,6 @@ Only the parser of the command line is loaded at once; a command loads what it n
 so that `eumu --help` does not wait for NumPy and LLVM.
 """
 
-from eumu.cli.main import main
+from eumu.cli.main import entry, main
 
-__all__ = ["main"]
+__all__ = ["entry", "main"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,7 @@ from eumu.errors import (
     UnknownDevice,
 )
 
-__all__ = ["main"]
+__all__ = ["entry", "main"]
 
 _EPILOG: Final = """\
 examples:
@@ -58,6 +59,7 @@ example:
       --arg x=arange:float32:1024 --arg y=zeros:float32:1024 --arg a=2.5 --save y=y.npy"""
 
 
+_GARBAGE: Final = 100_000  # objects more than before
 _BUILD_OPTIONS: Final = "--build-options"
 _COMPARE_EPILOG: Final = """\
 An ELF file for apl or skl has both levels. OpenCL C is compiled for apl (or --device) with and
@@ -68,6 +70,19 @@ vISA of the first: arrays, images, the program's variables, what is printed, and
 example:
   eumu compare tests/kernels/bin/apl/saxpy.bin --global 64 --arg x=arange:float32:64 \\
       --arg y=ones:float32:64 --arg a=2.5"""
+
+
+def entry() -> int:
+    """`main` as a process of its own.
+
+    Nearly all that a command makes lives to its end: garbage is looked for seldom, and not in what
+    is left then, which would take a quarter of a short command's time.
+    """
+    gc.set_threshold(_GARBAGE)
+    try:
+        return main()
+    finally:
+        gc.freeze()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
