@@ -106,7 +106,9 @@ class Site(IntEnum):
     LANE_SPAN = 3  # for the access of one lane
     SURFACE = 4  # the surface index that the spans are for, plus one
     SURFACE_ADDRESS = 5  # host address of its first byte
-    CACHED = 6  # the bits that an address must not have for a store past the caches
+    # The bits that an address must not have for a store past the caches.  It is set with the
+    # spans, without which no access is in line.
+    CACHED = 6
 
 
 SITE_WORDS = 7

@@ -254,21 +254,10 @@ def _entry(e: Emitter) -> list[str]:
     ]
 
 
-def _assemble(
-    k: Kernel, resume: Resume, ends: Ends, special: Special, quick: Kernel | None
-) -> Module:
-    e = k.e
+def _resuming(resume: Resume) -> list[str]:
+    """The fuel and what was counted before; on to where the thread stopped, or to its start."""
     table = " ".join(f"i64 {n}, label %resume{n}" for n in range(1, resume.count + 1))
-    resumable = bool(resume.saves)
-    inline = quick is None and (resumable or not _has_loop(k.function))
-    prologue = [*_SHARED, *e.prologue, *(straight.PROLOGUE if quick else ())]
-    in_bands = quick is not None and quick.streams and _alone(special)
-    shared = {"%flat": "ptr", **e.shared} if inline or quick else {}
-    if quick:
-        shared["%misses"] = "ptr"
-    entry = [
-        *([] if shared else prologue),
-        *_entry(e),
+    return [
         f"  %fuel.p = getelementptr i64, ptr %ctx, i64 {int(Context.FUEL)}",
         "  %fuel.v = load i64, ptr %fuel.p",
         "  store i64 %fuel.v, ptr %fuel",
@@ -280,6 +269,20 @@ def _assemble(
         "  %pc = load i64, ptr %rec",
         f"  switch i64 %pc, label %start [ {table} ]",
     ]
+
+
+def _assemble(
+    k: Kernel, resume: Resume, ends: Ends, special: Special, quick: Kernel | None
+) -> Module:
+    e = k.e
+    resumable = bool(resume.saves)
+    inline = quick is None and (resumable or not _has_loop(k.function))
+    prologue = [*_SHARED, *e.prologue, *(straight.PROLOGUE if quick else ())]
+    in_bands = quick is not None and quick.streams and _alone(special)
+    shared = {"%flat": "ptr", **e.shared} if inline or quick else {}
+    if quick:
+        shared["%misses"] = "ptr"
+    entry = [*([] if shared else prologue), *_entry(e), *_resuming(resume)]
     thread = "ptr noalias %ctx, ptr noalias %rec, ptr %payload, i64 %lanes" + parameters(shared)
     parts = [
         *sorted({*e.declarations.values(), _MEMSET, _UMIN, _LESS}),
