@@ -107,6 +107,8 @@ _MARKS = "<!-- written by make bench -->", "<!-- until here -->"
 
 def into_readme(text: str, run: dict[str, Any]) -> str:
     """A README with the table between its two marks made anew."""
+    if [text.count(mark) for mark in _MARKS] != [1, 1]:
+        raise SystemExit(f"the README has no {' … '.join(_MARKS)} for the table")
     before, rest = text.split(_MARKS[0])
     _, after = rest.split(_MARKS[1])
     body = "\n".join(_short_table(run))
