@@ -2,7 +2,8 @@
 
 A *pattern* says that lanes fall into equal groups and that lane k of a group is the group's scalar
 plus a constant, ``offsets[k]``, with ``offsets[0] == 0``.  Work-item ids and the addresses made of
-them have one, so that a load becomes one scalar check and a vector load.
+them have one, so that a load becomes one scalar check and a vector load.  Offsets count bits as
+integers, whatever the type: registers are read in other types than they are written in.
 """
 
 from __future__ import annotations
@@ -11,7 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from eumu.exec.jit.emit import Emitter, scalar_type, signed, vector_literal, vector_of
+from eumu.exec.jit.emit import (
+    Emitter,
+    int_type,
+    lane_type,
+    scalar_type,
+    signed,
+    vector_literal,
+    vector_of,
+)
 from eumu.types import Type
 
 MAX_GROUPS = 4
@@ -23,8 +32,8 @@ class Shape:
     """The static part of a pattern: number of groups, and each lane's offset in its group.
 
     `active` restricts the pattern to the lanes that execute in the current block; `certain` is
-    False if it depends on a run-time condition; `bound`: every lane is in 0 … bound; `constant`:
-    the bits of every lane, where they are known and the same.
+    False if it depends on a run-time condition; `bound`: every lane is in 0 … bound, below half of
+    what its bits can say; `constant`: the bits of every lane, where they are known and the same.
     """
 
     groups: int
@@ -157,6 +166,15 @@ def merged(shapes: Sequence[Shape], offsets: tuple[int, ...], bound: int | None)
     )
 
 
+def moved(e: Emitter, type: Type, head: str, distance: int) -> str:
+    """Emit the lane that is `distance` beyond a scalar of a pattern."""
+    if not distance:
+        return head
+    kind, bits = scalar_type(type), int_type(type, 1)
+    whole = e.bitcast(head, kind, bits)
+    return e.bitcast(e.op(f"add {bits} {whole}, {distance}"), bits, kind)
+
+
 def vector_of_pattern(e: Emitter, type: Type, pattern: Pattern) -> str:
     """Emit the vector of a pattern."""
     scalar, shape = scalar_type(type), pattern.shape
@@ -173,5 +191,7 @@ def vector_of_pattern(e: Emitter, type: Type, pattern: Pattern) -> str:
         base = e.shuffle(base, scalar, width, [k // size for k in range(width)])
     if shape.uniform:
         return base
-    offsets = vector_literal(scalar, [str(o) for o in shape.spread])
-    return e.op(f"add {vector_of(scalar, width)} {base}, {offsets}")
+    vector, bits = lane_type(type, width), int_type(type, width)
+    offsets = vector_literal(int_type(type, 1), [str(o) for o in shape.spread])
+    total = e.op(f"add {bits} {e.bitcast(base, vector, bits)}, {offsets}")
+    return e.bitcast(total, bits, vector)

@@ -14,7 +14,7 @@ from eumu.exec.jit.lanes import MAX_GROUPS, Shape, merged, shape_of_constants, s
 from eumu.exec.jit.masks import constant_mask, mask, packed, write_flag
 from eumu.exec.jit.slots import SCALAR, Facts, Known, Slot, State, find, kill, slice_shape
 from eumu.ir import Op
-from eumu.types import BOOL
+from eumu.types import BOOL, Type
 
 
 def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) -> Known:
@@ -162,6 +162,9 @@ def _shape(op: Op, args: Sequence[Known], state: State) -> Shape | None:
         return None
     if name in ("shuffle", "concat"):
         return _moved(op, known)
+    if name == "bitcast":
+        same = op.args[0].type.size == result.type.size
+        return known[0] if same else None
     linear = _linear(op, args, known)
     return linear if linear is not None else _per_group(op, known)
 
@@ -216,7 +219,7 @@ def _linear(op: Op, args: Sequence[Known], shapes: Sequence[Shape]) -> Shape | N
     split_shapes = common(shapes, max(s.groups for s in shapes))
     if split_shapes is None:
         return None
-    first, limit = split_shapes[0], type.maximum
+    first, limit = split_shapes[0], _most(type)
     bounds = [s.bound for s in split_shapes]
     factor = _factor(op, args)
     if op.name in ("add", "sub"):
@@ -235,9 +238,14 @@ def _linear(op: Op, args: Sequence[Known], shapes: Sequence[Shape]) -> Shape | N
         return merged(split_shapes, scaled, top if top is not None and top <= limit else None)
     if op.name == "and":
         return _kept(op, args, split_shapes)
-    if op.name in ("convert", "bitcast"):
+    if op.name == "convert":
         return _converted(op, first)
     return None
+
+
+def _most(type: Type) -> int:
+    """The highest bound of lanes: distances of such lanes are signed numbers of the type's size."""
+    return (1 << (type.bits - 1)) - 1
 
 
 def low_ones(mask: int) -> int:
@@ -289,9 +297,7 @@ def _factor(op: Op, args: Sequence[Known]) -> tuple[int, int] | None:
 
 def _converted(op: Op, shape: Shape) -> Shape | None:
     source, target = op.args[0].type, op.result.type
-    if op.name == "bitcast":
-        return shape if source.size == target.size else None
-    fits = shape.bound is not None and shape.bound <= target.maximum
+    fits = shape.bound is not None and shape.bound <= _most(target)
     if op.attrs["saturate"] and not fits:
         return None
     offsets = tuple(signed(o, target.bits) for o in shape.offsets)
@@ -302,9 +308,6 @@ def _converted(op: Op, shape: Shape) -> Shape | None:
 
 def _per_group(op: Op, shapes: Sequence[Shape]) -> Shape | None:
     """Any lane-wise operation on values that are uniform in each group."""
-    if op.name == "bitcast":
-        source, target = op.args[0].type, op.result.type
-        return shapes[0] if shapes[0].uniform and source.size == target.size else None
     groups = max(s.groups for s in shapes)
     while groups <= MAX_GROUPS and op.result.width % groups == 0:
         parts = common(shapes, groups)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from eumu.exec.jit.elementwise import emitter_of
 from eumu.exec.jit.emit import Emitter, scalar_type, signed
-from eumu.exec.jit.lanes import Lanes, Pattern, Shape, split
+from eumu.exec.jit.lanes import Lanes, Pattern, Shape, moved, split
 from eumu.exec.jit.patterns import masked
 from eumu.exec.jit.slots import Known
 from eumu.ir import Op
@@ -44,13 +44,8 @@ def heads_of(e: Emitter, lanes: Lanes, groups: int) -> list[str]:
     assert lanes.pattern is not None
     found = split(lanes.pattern.shape, groups)
     assert found is not None
-    scalar = scalar_type(lanes.type)
-    return [
-        e.op(f"add {scalar} {lanes.pattern.scalars[old]}, {distance}")
-        if distance
-        else lanes.pattern.scalars[old]
-        for old, distance in found[1]
-    ]
+    scalars = lanes.pattern.scalars
+    return [moved(e, lanes.type, scalars[old], distance) for old, distance in found[1]]
 
 
 def _all_sure(e: Emitter, args: list[Lanes]) -> str:
@@ -107,11 +102,9 @@ def _fits(
 def _shuffled(e: Emitter, op: Op, shape: Shape, x: Lanes) -> Pattern:
     assert x.pattern is not None
     lanes, old = op.attrs["lanes"], x.pattern.shape
-    size, scalar = len(old.offsets), scalar_type(x.type)
-    step = len(lanes) // shape.groups
+    size, step = len(old.offsets), len(lanes) // shape.groups
     heads = []
     for g in range(shape.groups):
         group, lane = divmod(lanes[g * step], size)
-        head, distance = x.pattern.scalars[group], old.offsets[lane]
-        heads.append(e.op(f"add {scalar} {head}, {distance}") if distance else head)
+        heads.append(moved(e, x.type, x.pattern.scalars[group], old.offsets[lane]))
     return Pattern(shape, tuple(heads), x.pattern.sure)
