@@ -11,6 +11,7 @@ import pytest
 
 import eumu
 from eumu import zebin
+from eumu.device.chip import HostClock
 from eumu.device.commands import (
     Command,
     CommandError,
@@ -248,3 +249,59 @@ def test_damaged_code_gives_errors_only() -> None:
 def test_other_platforms() -> None:
     with pytest.raises(LaunchError, match="Gen9"):
         CommandQueue(eumu.Device("pvc"))
+
+
+@pytest.mark.parametrize("engine", ["interp", "jit"])
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("count", [0, 3])
+def test_an_indirect_walker_runs_the_groups_of_the_registers(
+    engine: str, native: bool, count: int
+) -> None:
+    """A number in memory, loaded into the dispatch registers, with times before and behind."""
+    driver = Driver("apl", engine)
+    _, y, submit = saxpy(driver)
+    launch = submit()
+    batch = launch.batch
+    if native:
+        batch = with_native_code(launch, driver, native_code("saxpy", "saxpy", "apl"))
+    numbers = driver.device.array(np.array([count, 1, 1], np.uint32))
+    times = driver.device.array(np.zeros(2, np.uint64))
+    changed: list[Command | Packet] = [
+        mi.MiLoadRegisterMem(
+            register_address=0x2500 + 4 * k, memory_address=numbers.address + 4 * k
+        )
+        for k in range(3)
+    ]
+    for placed in packets(driver.queue._bus.read(batch, launch.size, "a test")):
+        command = placed.packet.command
+        if isinstance(command, gpgpu.GpgpuWalker):
+            command = replace(
+                command, indirect_parameter_enable=True, thread_group_id_x_dimension=99
+            )
+            changed += [timestamp(times.address), command, timestamp(times.address + 8)]
+        else:
+            changed.append(command)
+    report = driver.queue.submit(driver.place(encode(changed), "a batch"))
+    assert report.groups == count
+    assert (y.numpy() == 1 + 2 * np.arange(256) * (np.arange(256) < 64 * count)).all()
+    before, behind = (int(t) for t in times.numpy())
+    assert behind - before == report.instructions + 2
+
+
+def timestamp(address: int) -> render.PipeControl:
+    return render.PipeControl(
+        command_streamer_stall_enable=True,
+        post_sync_operation=render.PostSyncOperation.WRITE_TIMESTAMP,
+        address=address,
+    )
+
+
+def test_a_device_can_read_the_hosts_clock() -> None:
+    driver = Driver("apl")
+    frequency = driver.device.part.timestamp_hz
+    assert frequency == 19_200_000
+    driver.device.clock = HostClock(frequency)
+    times = driver.device.array(np.zeros(2, np.uint64))
+    driver.queue.submit(driver.batch(timestamp(times.address), timestamp(times.address + 8)))
+    before, behind = times.numpy()
+    assert 0 < before <= behind < 1 << 36

@@ -113,6 +113,7 @@ class CommandQueue:
         """Go on where the last batch stopped."""
         seen = len(self._streamer.findings)
         report = self._report = BatchReport(Stop.END)
+        self._streamer.clock = self.device.clock
         report.stop = self._streamer.run()
         report.findings = list(self._streamer.findings[seen:])
         if report.stop is Stop.END and self._group:
@@ -172,9 +173,11 @@ class CommandQueue:
             yield from self._media_group(job, is_again=is_again)
         elif isinstance(job, MediaJob):
             yield from self._media(job)
+        elif not job.groups:
+            return
         elif known_kernel(self.device, job.kernel) is not None:
             yield grid_of_walker(self.device, self._bus, job)
-        elif job.groups:
+        else:
             yield self._walker(job)
 
     def _walker(self, job: WalkerJob) -> Grid:

@@ -63,7 +63,8 @@ class Device:
     and lists them in `Report.findings`.  `sink` gets what kernels print (standard output by
     default).  `progress` is called during a launch with the groups that are done and all groups,
     from any thread.  `part` is the product ("bxt-2x6", …), by default the platform's largest;
-    `pools` is the map of its thread pools (MEDIA_POOL_STATE), None for legacy mode.
+    `pools` is the map of its thread pools (MEDIA_POOL_STATE), None for legacy mode.  The attribute
+    `clock` is what timestamp registers read: counted instructions, or a `chip.HostClock`.
 
     >>> dev = Device("pvc", engine="interp")
     >>> dev.array([1.0, 2.0]).numpy()
@@ -86,6 +87,7 @@ class Device:
         self.platform = platform(name)
         self.part = chip.part(part or self.platform)
         self.pools = pools
+        self.clock: chip.Clock = chip.InstructionClock()
         self.check = check
         self.strict_bounds = strict_bounds
         self.memory = Memory(memory_bytes, sink)
@@ -370,7 +372,9 @@ class Device:
         stop = self._stop(grid)
         self._flights.append(stop)
         try:
-            return self._run(grid, snapshot, stop)
+            stats, engine = self._run(grid, snapshot, stop)
+            self.clock.count(stats.instructions)
+            return stats, engine
         finally:
             self._flights.remove(stop)
 

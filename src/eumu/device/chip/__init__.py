@@ -1,5 +1,6 @@
 """The machine around the threads: which units a part has, where groups go, what caches hold."""
 
+from eumu.device.chip.clock import Clock, HostClock, InstructionClock
 from eumu.device.chip.context_image import ContextImage
 from eumu.device.chip.gateway import Barrier, Gateway, Gateways, Kind
 from eumu.device.chip.l3 import Allocation, allocation, allocations, control_register
@@ -12,10 +13,13 @@ __all__ = [
     "L3",
     "Allocation",
     "Barrier",
+    "Clock",
     "Conflicts",
     "ContextImage",
     "Gateway",
     "Gateways",
+    "HostClock",
+    "InstructionClock",
     "Kind",
     "Occupancy",
     "Part",

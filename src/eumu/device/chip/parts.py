@@ -6,7 +6,7 @@ Unit counts are public product data; the names are those of the PRM chapter "Thr
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from eumu.errors import LaunchError
 from eumu.platforms import Platform
@@ -28,7 +28,8 @@ class Part:
 
     `l3_banks` is 1 for a part with the one large bank of 320 KB, else banks have 192 KB.
     `has_pools` says that MEDIA_POOL_STATE exists; `image_bound` is the most bytes that the context
-    image may take, where that is documented.
+    image may take, where that is documented.  `timestamp_hz` is the frequency of the timestamp
+    registers, None where it is not public.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Part:
     fused_off: frozenset[int] = frozenset()
     has_pools: bool = False
     image_bound: int | None = None
+    timestamp_hz: int | None = None
 
     @property
     def enabled(self) -> tuple[int, ...]:
@@ -71,12 +73,17 @@ class Part:
         return replace(self, fused_off=frozenset(gone))
 
 
+_BROXTON: Final[dict[str, Any]] = {
+    "has_pools": True,
+    "image_bound": 2 << 20,
+    "timestamp_hz": 19_200_000,
+}
 PARTS: Final = {
     p.name: p
     for p in (
-        Part("bxt-3x6", 3, 6, 6, l3_banks=2, slm_banks=2, has_pools=True, image_bound=2 << 20),
-        Part("bxt-2x6", 2, 6, 6, l3_banks=1, slm_banks=1, has_pools=True, image_bound=2 << 20),
-        Part("skl-gt2", 3, 8, 7, l3_banks=4, slm_banks=3),
+        Part("bxt-3x6", 3, 6, 6, l3_banks=2, slm_banks=2, **_BROXTON),
+        Part("bxt-2x6", 2, 6, 6, l3_banks=1, slm_banks=1, **_BROXTON),
+        Part("skl-gt2", 3, 8, 7, l3_banks=4, slm_banks=3, timestamp_hz=12_000_000),
     )
 }
 # The largest part of a platform; a platform without a row has one made of its record.

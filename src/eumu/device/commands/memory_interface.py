@@ -7,17 +7,20 @@ import struct
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from eumu.device.chip.clock import TIMESTAMP_BITS, Clock, InstructionClock
 from eumu.device.chip.l3 import L3CNTLREG, L3Control
 from eumu.device.commands import gpgpu, mi, render
 from eumu.device.commands.batch import Placed
 from eumu.device.commands.bus import Bus
 from eumu.device.commands.packet import CommandError
 from eumu.device.commands.registers import (
+    CONTEXT_TIMESTAMP,
     CS_GPR,
     PREDICATE_DATA,
     PREDICATE_RESULT,
     PREDICATE_SRC0,
     PREDICATE_SRC1,
+    TIMESTAMP,
     Registers,
     atomic,
     atomic_size,
@@ -38,29 +41,56 @@ _COMPARE: Final[dict[int, Callable[[int, int], bool]]] = {
 _M32: Final = (1 << 32) - 1
 
 
-class _HasRegisters(Protocol):
+_CLOCKS: Final = {TIMESTAMP, TIMESTAMP + 4, CONTEXT_TIMESTAMP}
+
+
+class _Context(Protocol):
     registers: Registers
     l3: L3Control
+    ran: int
 
 
 class MemoryInterface:
     """Runs the commands that touch only registers and memory."""
 
     def __init__(
-        self, bus: Bus, context: _HasRegisters, invalidate: Callable[[], object] | None = None
+        self, bus: Bus, context: _Context, invalidate: Callable[[], object] | None = None
     ) -> None:
         """`invalidate` is called when the state caches are to forget what they have."""
         self.bus, self.context, self._invalidate = bus, context, invalidate
+        self.clock: Clock = InstructionClock()
         self.interrupts = 0
+        self._began: int | None = None
 
     @property
     def _registers(self) -> Registers:
         return self.context.registers
 
+    def begin(self) -> None:
+        """The context runs from now on."""
+        self._began = self.clock.now
+
+    def end(self) -> None:
+        """The context does not run any more."""
+        self.context.ran, self._began = self._ran(), None
+
+    def _ran(self) -> int:
+        """Ticks that the context has run."""
+        now = self.clock.now if self._began is not None else 0
+        return self.context.ran + (now - (self._began or 0)) % (1 << TIMESTAMP_BITS)
+
+    def _read(self, offset: int) -> int:
+        """A register as commands see it."""
+        if offset == CONTEXT_TIMESTAMP:
+            return self._ran() & _M32
+        if offset in _CLOCKS:
+            return self.clock.now >> 8 * (offset - TIMESTAMP) & _M32
+        return self._registers.read(offset)
+
     def is_signalled(self, command: mi.MiSemaphoreWait) -> bool:
         """Whether the memory (SAD) compares with the command's data (SDD) as asked for."""
         if command.register_poll_mode:
-            value = self._registers.read(command.semaphore_address & _M32)
+            value = self._read(command.semaphore_address & _M32)
         else:
             value = self._dword(command.semaphore_address, "MI_SEMAPHORE_WAIT")
         return _COMPARE[int(command.compare_operation)](value, command.semaphore_data_dword)
@@ -90,11 +120,11 @@ class MemoryInterface:
                 value = self._dword(command.memory_address, "MI_LOAD_REGISTER_MEM")
                 self._set(command.register_address, value)
             case mi.MiLoadRegisterReg():
-                value = registers.read(command.source_register_address)
+                value = self._read(command.source_register_address)
                 self._set(command.destination_register_address, value)
             case mi.MiStoreRegisterMem():
                 if not command.predicate_enable or registers.read(PREDICATE_RESULT):
-                    value = registers.read(command.register_address)
+                    value = self._read(command.register_address)
                     self._write(command.memory_address, value, 4, "MI_STORE_REGISTER_MEM")
             case mi.MiCopyMemMem():
                 data = self.bus.read(command.source_memory_address, 4, "MI_COPY_MEM_MEM")
@@ -150,6 +180,8 @@ class MemoryInterface:
 
     def _set(self, offset: int, value: int) -> None:
         """Write a register, with what that does."""
+        if offset in _CLOCKS:
+            raise CommandError(f"register {offset:#x} is a clock: it is only read", "Register")
         self._registers.write(offset, value)
         if offset == L3CNTLREG:
             try:
@@ -208,9 +240,11 @@ class MemoryInterface:
         operation = command.post_sync_operation
         if operation is render.PostSyncOperation.WRITE_IMMEDIATE_DATA:
             self._write(command.address, command.immediate_data, 8, "PIPE_CONTROL")
+        elif operation is render.PostSyncOperation.WRITE_TIMESTAMP:
+            self._write(command.address, self.clock.now, 8, "PIPE_CONTROL")
         elif operation is not render.PostSyncOperation.NO_WRITE:
             raise CommandError(
-                f"PIPE_CONTROL with post-sync operation {operation.name}: there are no clocks and"
-                " no depth counts",
+                f"PIPE_CONTROL with post-sync operation {operation.name}: there are no depth"
+                " counts, since no pixels are drawn",
                 "Post Sync Operation",
             )

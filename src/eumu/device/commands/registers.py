@@ -12,14 +12,27 @@ from typing import Final
 
 from eumu.device.commands.packet import CommandError
 
-__all__ = ["CS_GPR", "PREDICATE_RESULT", "Registers", "atomic", "run_math"]
+__all__ = [
+    "CONTEXT_TIMESTAMP",
+    "CS_GPR",
+    "DISPATCH_DIMENSIONS",
+    "PREDICATE_RESULT",
+    "PREDICATE_RESULT_1",
+    "TIMESTAMP",
+    "Registers",
+    "atomic",
+    "run_math",
+]
 
 CS_GPR: Final = 0x2600
 PREDICATE_SRC0: Final = 0x2400
 PREDICATE_SRC1: Final = 0x2408
 PREDICATE_DATA: Final = 0x2410
 PREDICATE_RESULT: Final = 0x2418
-TIMESTAMP: Final = 0x2358
+PREDICATE_RESULT_1: Final = 0x241C  # of MI_BATCH_BUFFER_START
+TIMESTAMP: Final = 0x2358  # 36 bits, of the device
+CONTEXT_TIMESTAMP: Final = 0x23A8  # 32 bits, of the time that this context ran
+DISPATCH_DIMENSIONS: Final = 0x2500, 0x2504, 0x2508  # groups of an indirect walker
 _END: Final = 0x200000  # bytes of the register space that commands reach
 _M32: Final = (1 << 32) - 1
 _M64: Final = (1 << 64) - 1

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
 
+from eumu.device.chip.clock import Clock
 from eumu.device.chip.l3 import L3Control
 from eumu.device.commands import gpgpu, media, mi, render
 from eumu.device.commands.batch import Placed, decode, dwords_of
@@ -19,7 +20,7 @@ from eumu.device.commands.bus import Bus
 from eumu.device.commands.jobs import Bases, MediaJob, WalkerJob
 from eumu.device.commands.memory_interface import MemoryInterface
 from eumu.device.commands.packet import Command, CommandError
-from eumu.device.commands.registers import Registers
+from eumu.device.commands.registers import PREDICATE_RESULT, PREDICATE_RESULT_1, Registers
 from eumu.device.commands.rules import Watch
 from eumu.device.commands.walker import media_job, walker_job
 from eumu.errors import Severity
@@ -44,7 +45,7 @@ class Stop(Enum):
 class Context:
     """All that outlives a command: state pointers, what is loaded, where the batch goes on.
 
-    `returns` are the places after second-level batch starts.
+    `returns` are the places after second-level batch starts, `ran` the ticks that it has run.
     """
 
     at: int | None = None
@@ -60,6 +61,7 @@ class Context:
     arbitration: bool = True
     registers: Registers = field(default_factory=Registers)
     l3: L3Control = field(default_factory=lambda: L3Control(banks=2))
+    ran: int = 0
 
 
 class Streamer:
@@ -78,6 +80,15 @@ class Streamer:
         self._memory = MemoryInterface(bus, self.context, invalidate)
 
     @property
+    def clock(self) -> Clock:
+        """What the timestamp registers read."""
+        return self._memory.clock
+
+    @clock.setter
+    def clock(self, clock: Clock) -> None:
+        self._memory.clock = clock
+
+    @property
     def findings(self) -> list[Any]:
         return self.watch.found
 
@@ -90,6 +101,13 @@ class Streamer:
     def run(self) -> Stop:
         """Go on where the batch stopped."""
         self._memory.context = self.context
+        self._memory.begin()
+        try:
+            return self._run()
+        finally:
+            self._memory.end()
+
+    def _run(self) -> Stop:
         for _ in range(_FUEL):
             if self.context.at is None:
                 return Stop.END
@@ -117,6 +135,7 @@ class Streamer:
             return Stop.SEMAPHORE
         following = placed.at + placed.packet.size
         context.at = following
+        self._memory.clock.count(1)
         match command:
             case mi.MiBatchBufferEnd():
                 context.at = context.returns.pop() if context.returns else None
@@ -155,6 +174,8 @@ class Streamer:
 
     def _jump(self, command: mi.MiBatchBufferStart, following: int) -> None:
         context = self.context
+        if command.predication_enable and not context.registers.read(PREDICATE_RESULT_1) & 1:
+            return
         is_second = (
             command.second_level_batch_buffer is mi.SecondLevelBatchBuffer.SECOND_LEVEL_BATCH
         )
@@ -170,7 +191,11 @@ class Streamer:
 
     def _threads(self, placed: Placed) -> Stop | None:
         context, command = self.context, placed.packet.command
-        make = walker_job if isinstance(command, gpgpu.GpgpuWalker) else media_job
+        make = media_job
+        if isinstance(command, gpgpu.GpgpuWalker):
+            if command.predicate_enable and not context.registers.read(PREDICATE_RESULT) & 1:
+                return None
+            make = walker_job
         job = make(self.bus, context, placed)
         if job.descriptor.shared_local_memory_size and context.l3.is_programmed:
             self._check_slm(placed)

@@ -16,6 +16,7 @@ from eumu.device.commands.gpgpu import InterfaceDescriptorData, MediaVfeState
 from eumu.device.commands.jobs import GRF, Bases, MediaJob, MediaThread, WalkerJob
 from eumu.device.commands.media_walker import Deltas, dependencies, positions
 from eumu.device.commands.packet import CommandError
+from eumu.device.commands.registers import DISPATCH_DIMENSIONS, Registers
 from eumu.device.state.fields import StateError
 
 __all__ = ["media_job", "walker_job"]
@@ -32,6 +33,7 @@ class _State(Protocol):
     curbe: bytes
     descriptors: bytes
     pool_map: int | None
+    registers: Registers
 
 
 def _wrong(placed: Placed, what: str, field: str = "order") -> CommandError:
@@ -71,8 +73,6 @@ def walker_job(bus: Bus, state: _State, placed: Placed) -> WalkerJob:
     """The job of a GPGPU_WALKER."""
     command = placed.packet.command
     assert isinstance(command, gpgpu.GpgpuWalker)
-    if command.indirect_parameter_enable or command.predicate_enable:
-        raise _wrong(placed, "indirect and predicated walkers are not modelled", "header")
     descriptor = _descriptor(state, placed, command.interface_descriptor_offset)
     counters = (
         command.thread_width_counter_maximum + 1,
@@ -98,11 +98,7 @@ def walker_job(bus: Bus, state: _State, placed: Placed) -> WalkerJob:
             command.thread_group_id_starting_y,
             command.thread_group_id_starting_resume_z,
         ),
-        last=(
-            command.thread_group_id_x_dimension,
-            command.thread_group_id_y_dimension,
-            command.thread_group_id_z_dimension,
-        ),
+        last=_dimensions(state, command),
         counters=counters,
         right_mask=command.right_execution_mask,
         bottom_mask=command.bottom_execution_mask,
@@ -110,6 +106,18 @@ def walker_job(bus: Bus, state: _State, placed: Placed) -> WalkerJob:
         per_thread=pieces,
         scratch=_scratch(state),
         pool_map=state.pool_map,
+    )
+
+
+def _dimensions(state: _State, command: gpgpu.GpgpuWalker) -> tuple[int, int, int]:
+    """Where the group ids end: the command's numbers, or those of the dispatch registers."""
+    if command.indirect_parameter_enable:
+        x, y, z = (state.registers.read(offset) for offset in DISPATCH_DIMENSIONS)
+        return x, y, z
+    return (
+        command.thread_group_id_x_dimension,
+        command.thread_group_id_y_dimension,
+        command.thread_group_id_z_dimension,
     )
 
 
