@@ -1,5 +1,5 @@
 """The device around the engines: its memory, as :class:`eumu.exec.host.Host` asks for it."""
 
-from eumu.device.memory import Allocation, Memory
+from eumu.device.memory import Allocation, Claim, Memory
 
-__all__ = ["Allocation", "Memory"]
+__all__ = ["Allocation", "Claim", "Memory"]

@@ -1,8 +1,8 @@
-"""Device memory: one reserved arena, an allocator that leaves room for mistakes, and its words.
+"""Device memory: one reserved arena, and words for its addresses.
 
 The arena is reserved, not used: a page costs host memory when it is first written.  Around every
 allocation lies a red zone that belongs to nobody, so that an overrun is seen and not silently read
-from a neighbour.  Freed memory is used again as late as possible.
+from a neighbour.  Freed memory is used again as late as possible (`eumu.device.allocator`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,8 @@ from __future__ import annotations
 import contextlib
 import mmap
 import sys
-from bisect import bisect_left, bisect_right, insort
-from collections import deque
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -26,38 +23,17 @@ from eumu.addresses import (
     GENERIC_PRIVATE,
     GENERIC_TAG_SHIFT,
 )
+from eumu.device.allocator import PAGE, Allocation, Allocator, Claim
 from eumu.errors import LaunchError, OutOfMemory
 from eumu.exec.host import Answer, ShortcutMaker
 from eumu.exec.observe import Observer
 
-__all__ = ["DEFAULT_BYTES", "Allocation", "Memory"]
+__all__ = ["DEFAULT_BYTES", "Allocation", "Claim", "Memory"]
 
 DEFAULT_BYTES: Final = 4 << 30
 _SMALLEST: Final = 64 << 20  # what is tried last when the default cannot be reserved
-_PAGE: Final = 4096
 _LARGE: Final = 2 << 20  # an allocation for which pages of 2 MiB are worth it
-_ALIGN: Final = 256  # of small allocations; at least the widest block access
-_STEP: Final = 5 * _ALIGN  # from one place in a page to the next
-_MIN_RED_ZONE: Final = 256
-_MAX_RED_ZONE: Final = 1 << 20
 _TAIL: Final = 64 << 10  # readable bytes after the last allocation that can ever be
-_REMEMBERED: Final = 256  # freed allocations that fault reports still know
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Allocation:
-    """`size` bytes at device address `start`, called `name` in messages."""
-
-    start: int
-    size: int
-    name: str
-
-    @property
-    def end(self) -> int:
-        return self.start + self.size
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.size} bytes at {self.start:#x})"
 
 
 class Memory:
@@ -80,18 +56,23 @@ class Memory:
         self.shortcut: ShortcutMaker | None = None
         self.observer: Observer | None = None
         # The first page stays free, so that address 0 of a32 accesses is never an allocation.
-        self._free: list[tuple[int, int]] = [(_PAGE, self.size)]
-        self._spread = 0  # where in its page the latest allocation that is spread starts
-        self._cursor = 0  # where the search for free memory goes on
-        self._live: dict[int, Allocation] = {}
-        self._blocks: dict[int, tuple[int, int]] = {}  # start -> arena offsets with red zones
-        self._starts: list[int] = []
-        self._freed: deque[Allocation] = deque(maxlen=_REMEMBERED)
-        self._extents: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None = None
+        self._allocator = Allocator(self.size, self.base, PAGE, self._clear)
 
     # ---- allocation
 
-    def allocate(self, size: int, name: str, *, spread: bool = False, align: int = 1) -> Allocation:
+    def claim(self, owner: object) -> Claim:
+        """A claim for `allocate`: what it gets is given back when `owner` is gone."""
+        return self._allocator.claim(owner)
+
+    def allocate(
+        self,
+        size: int,
+        name: str,
+        *,
+        spread: bool = False,
+        align: int = 1,
+        claim: Claim | None = None,
+    ) -> Allocation:
         """Reserve `size` bytes; they read as zero.  A size of 0 is legal and has no byte.
 
         What is large starts at a page of 4 KiB, with `spread` at one of 16 places in a page: a
@@ -101,69 +82,54 @@ class Memory:
         """
         if size < 0:
             raise LaunchError(f"{name}: a negative size ({size} bytes) cannot be allocated")
-        align = max(align, _PAGE if size >= _PAGE else _ALIGN)
-        red = min(max(_MIN_RED_ZONE, size // 16), _MAX_RED_ZONE)
-        shift = 0
-        if spread and size >= _PAGE:
-            self._spread = (self._spread + _STEP) % _PAGE
-            shift = self._spread
-        block = self._take(size + 2 * red + align + shift)
-        if block is None:
+        made = self._allocator.allocate(size, name, spread=spread, align=align, claim=claim)
+        if made is None:
             raise OutOfMemory(self._out_of_memory(size, name))
-        offset = (block[0] + red + align - 1) // align * align + shift
-        allocation = Allocation(self.base + offset, size, name)
-        self._live[allocation.start] = allocation
-        self._blocks[allocation.start] = block
-        insort(self._starts, allocation.start)
-        self._extents = None
         if size >= _LARGE:
-            self._ask_for_large_pages(offset, offset + size)
-        return allocation
+            self._ask_for_large_pages(made.start - self.base, made.end - self.base)
+        return made
 
     def _ask_for_large_pages(self, start: int, end: int) -> None:
         """Let the system use pages of 2 MiB: rows of matrices need fewer translations."""
         if self._map is not None and hasattr(mmap, "MADV_HUGEPAGE"):
             with contextlib.suppress(OSError):  # a system without them
-                self._map.madvise(mmap.MADV_HUGEPAGE, start // _PAGE * _PAGE, end - start)
+                self._map.madvise(mmap.MADV_HUGEPAGE, start // PAGE * PAGE, end - start)
 
-    def allocate_at(self, start: int, size: int, name: str) -> Allocation:
+    def allocate_at(
+        self, start: int, size: int, name: str, claim: Claim | None = None
+    ) -> Allocation:
         """Reserve `size` bytes at a device address; LaunchError if they are not free."""
-        first = start - self.base
-        block = first, first + max(size, 1)
-        for k, (low, high) in enumerate(self._free):
-            if low <= block[0] and block[1] <= high:
-                rest = [(low, block[0]), (block[1], high)]
-                self._free[k : k + 1] = [(s, e) for s, e in rest if s < e]
-                allocation = Allocation(start, size, name)
-                self._live[start], self._blocks[start] = allocation, block
-                insort(self._starts, start)
-                self._extents = None
-                return allocation
-        raise LaunchError(f"{name}: {size} bytes at {start:#x} are not free")
+        made = None if size < 0 else self._allocator.allocate_at(start, size, name, claim)
+        if made is None:
+            raise LaunchError(f"{name}: {size} bytes at {start:#x} are not free")
+        return made
+
+    def adopt(self, allocation: Allocation, claim: Claim) -> None:
+        """Give back an allocation without an owner when that of the claim is gone."""
+        self._allocator.adopt(allocation, claim)
 
     def free(self, start: int) -> None:
         """Give the allocation at `start` back; its address is not used again soon."""
-        allocation = self._live.pop(start, None)
-        if allocation is None:
+        if not self._allocator.free(start):
             raise LaunchError(f"no allocation starts at {start:#x} (freed twice?)")
-        self._starts.remove(start)
-        self._freed.append(allocation)
-        self._extents = None
-        block = self._blocks.pop(start)
-        self._clear(*block)
-        self._release(*block)
+
+    def release(self, claim: Claim) -> None:
+        """Give the allocation of a claim back, unless that was done."""
+        self._allocator.release(claim)
+
+    def settle(self) -> None:
+        """Free what belonged to objects that are gone; everything else here does that, too."""
+        self._allocator.settle()
 
     def answering(self, answer: Answer, shortcut: ShortcutMaker | None = None) -> Memory:
-        """The same memory as a host that answers messages; it must not allocate."""
+        """The same memory as a host that answers messages."""
         host = copy(self)
         host.message, host.shortcut = answer, shortcut
         return host
 
     def rename(self, allocation: Allocation, name: str) -> Allocation:
         """The same memory under another name in messages."""
-        renamed = replace(allocation, name=name)
-        self._live[allocation.start] = renamed
-        return renamed
+        return self._allocator.rename(allocation, name)
 
     def view(self, allocation: Allocation) -> NDArray[np.uint8]:
         """The bytes of an allocation; a view, shape (size,)."""
@@ -173,46 +139,27 @@ class Memory:
     @property
     def live(self) -> tuple[Allocation, ...]:
         """All allocations, by address."""
-        return tuple(self._live[s] for s in self._starts)
+        return self._allocator.live
 
-    def _take(self, need: int) -> tuple[int, int] | None:
-        """Cut `need` bytes from the free memory at or after the cursor, or else before it."""
-        for low in (self._cursor, 0):
-            for k, (start, end) in enumerate(self._free):
-                begin = max(start, low)
-                if end - begin >= need:
-                    rest = [(start, begin), (begin + need, end)]
-                    self._free[k : k + 1] = [(s, e) for s, e in rest if s < e]
-                    self._cursor = begin + need
-                    return begin, begin + need
-        return None
-
-    def _release(self, start: int, end: int) -> None:
-        """Put a block on the free list and join it with its neighbours."""
-        k = bisect_left(self._free, (start, end))
-        if k < len(self._free) and self._free[k][0] == end:
-            end = self._free.pop(k)[1]
-        if k > 0 and self._free[k - 1][1] == start:
-            k -= 1
-            start = self._free.pop(k)[0]
-        self._free.insert(k, (start, end))
-
-    def _clear(self, start: int, end: int) -> None:
-        """Zero arena offsets start … end; whole pages go back to the system where it can."""
-        first, last = -(-start // _PAGE) * _PAGE, end // _PAGE * _PAGE
+    def _clear(self, block: tuple[int, int], idle: tuple[int, int]) -> None:
+        """Zero the arena offsets of a block; whole pages that lie idle go back to the system."""
+        start, end = block
+        first = max(start // PAGE, -(-idle[0] // PAGE)) * PAGE
+        last = min(-(-end // PAGE), idle[1] // PAGE) * PAGE
         if first < last and self._map is not None and hasattr(mmap, "MADV_DONTNEED"):
             with contextlib.suppress(OSError):
                 self._map.madvise(mmap.MADV_DONTNEED, first, last - first)
-                self.arena[start:first] = 0
-                self.arena[last:end] = 0
+                self.arena[start : max(start, first)] = 0
+                self.arena[min(last, end) : end] = 0
                 return
         self.arena[start:end] = 0
 
     def _out_of_memory(self, size: int, name: str) -> str:
-        used = sum(a.size for a in self._live.values())
+        live = self.live
+        used = sum(a.size for a in live)
         return (
             f"{name}: no room for {size} bytes; the device has {self.size} bytes, "
-            f"{used} of them in {len(self._live)} allocations\n"
+            f"{used} of them in {len(live)} allocations\n"
             "  a larger device: Device(..., memory_bytes=...)"
         )
 
@@ -220,13 +167,7 @@ class Memory:
 
     def extents(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """Starts and ends of all allocations, sorted."""
-        if self._extents is None:
-            live = [a for a in self.live if a.size]
-            self._extents = (
-                np.array([a.start for a in live], np.uint64),
-                np.array([a.end for a in live], np.uint64),
-            )
-        return self._extents
+        return self._allocator.extents()
 
     def printed(self, text: str) -> None:
         self.sink(text)
@@ -238,7 +179,7 @@ class Memory:
         'the null pointer plus 4'
         """
         address &= (1 << 64) - 1
-        if address < _PAGE:
+        if address < PAGE:
             return f"the null pointer plus {address}" if address else "the null pointer"
         tag = address >> GENERIC_TAG_SHIFT
         if tag in (GENERIC_LOCAL, GENERIC_PRIVATE):
@@ -251,12 +192,10 @@ class Memory:
 
     def _near(self, address: int) -> str:
         """Words for an address inside the arena."""
-        k = bisect_right(self._starts, address)
-        below = self._live[self._starts[k - 1]] if k else None
-        above = self._live[self._starts[k]] if k < len(self._starts) else None
+        below, above = self._allocator.around(address)
         if below and address < below.end:
             return f"byte {address - below.start} of {below}"
-        for old in reversed(self._freed):
+        for old in self._allocator.freed:
             if old.start <= address < old.end:
                 return f"byte {address - old.start} of {old}, which has been freed"
         after = address - below.end if below else sys.maxsize
@@ -270,8 +209,7 @@ class Memory:
 
     def string(self, address: int) -> bytes | None:
         """The zero-terminated string at an address, or None where no allocation holds it."""
-        k = bisect_right(self._starts, address)
-        owner = self._live[self._starts[k - 1]] if k else None
+        owner, _ = self._allocator.around(address)
         if owner is None or address >= owner.end:
             return None
         raw = self.view(owner)[address - owner.start :].tobytes()
@@ -289,12 +227,12 @@ def _count(n: int) -> str:
 
 def _reserve(size: int | None) -> tuple[mmap.mmap | None, NDArray[np.uint8]]:
     """An arena of `size` bytes and a tail; without a size the default, or less if need be."""
-    if size is not None and size < 2 * _PAGE:
-        raise LaunchError(f"a device needs at least {2 * _PAGE} bytes of memory, not {size}")
+    if size is not None and size < 2 * PAGE:
+        raise LaunchError(f"a device needs at least {2 * PAGE} bytes of memory, not {size}")
     wanted = DEFAULT_BYTES if size is None else size
     while True:
         try:
-            return _map(-(-wanted // _PAGE) * _PAGE + _TAIL)
+            return _map(-(-wanted // PAGE) * PAGE + _TAIL)
         except (OSError, OverflowError, MemoryError) as error:
             if size is not None or wanted <= _SMALLEST:
                 raise OutOfMemory(

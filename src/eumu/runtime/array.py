@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from eumu.runtime.device import Device
 
 __all__ = ["Array", "Local"]
+
+_PROMPT: Final = 1 << 20  # bytes of an array whose memory should not wait to be given back
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +67,15 @@ class Array:
         if any(n < 0 for n in shape):
             raise LaunchError(f"an array cannot have the shape {shape}")
         nbytes = prod(shape) * dtype.itemsize
-        allocation = device.memory.allocate(nbytes, name, spread=spread, align=align)
-        owner = _Owner(device.memory, allocation, is_named=is_named)
+        owner = _Owner(device.memory, is_named=is_named)
+        owner.allocate(nbytes, name, spread=spread, align=align)
         return cls(device, owner, shape, dtype)
 
     @classmethod
     def of_allocation(cls, device: Device, allocation: Allocation) -> Array:
         """The bytes of an allocation that nobody owns yet; it is freed with the array."""
-        owner = _Owner(device.memory, allocation)
+        owner = _Owner(device.memory)
+        owner.adopt(allocation)
         return cls(device, owner, (allocation.size,), np.dtype(np.uint8))
 
     @property
@@ -163,17 +165,26 @@ class Array:
 
 
 class _Owner:
-    """Holds an allocation for an array and its views."""
+    """Holds an allocation for an array and its views; `allocate` or `adopt` comes first."""
 
-    def __init__(self, memory: Memory, allocation: Allocation, *, is_named: bool = True) -> None:
+    allocation: Allocation
+
+    def __init__(self, memory: Memory, *, is_named: bool = True) -> None:
         self.memory = memory
         self.is_named = is_named
-        self.allocation = allocation
-        self._finalizer = weakref.finalize(self, memory.free, self.allocation.start)
+        self.freed = False
+        self._claim = memory.claim(self)
 
-    @property
-    def freed(self) -> bool:
-        return not self._finalizer.alive
+    def allocate(self, size: int, name: str, *, spread: bool, align: int) -> None:
+        if size >= _PROMPT:
+            self._last = _Last(self.memory)
+        self.allocation = self.memory.allocate(
+            size, name, spread=spread, align=align, claim=self._claim
+        )
+
+    def adopt(self, allocation: Allocation) -> None:
+        self.memory.adopt(allocation, self._claim)
+        self.allocation = allocation
 
     def live(self) -> Allocation:
         if self.freed:
@@ -189,4 +200,16 @@ class _Owner:
 
     def free(self) -> None:
         self.live()
-        self._finalizer()
+        self.freed = True
+        self.memory.release(self._claim)
+
+
+class _Last:
+    """What goes last of an owner: then its memory is given back at once, and not when the next
+    allocation is made."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    def __del__(self) -> None:
+        self.memory.settle()
