@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 
 from eumu.errors import Diagnostic, Span
@@ -69,6 +69,14 @@ class Draft:
         where = f" in line {previous.span.line}" if previous.span else ""
         return f"'{variable.name}' is already declared{where}"
 
+    def twin(self, variable: Declared) -> Declared | None:
+        """The same declaration in this kernel, outside braces.
+
+        The compiler's text has the variables of inline assembly without the braces around them.
+        """
+        found = None if self.scopes else self.names.scope.find(variable.name)
+        return found if found is not None and _are_alike(found, variable) else None
+
     def open_scope(self, span: Span) -> ScopeMark:
         self.scopes.append(span)
         self.names.scope = Scope(self.names.scope)
@@ -114,3 +122,9 @@ class Draft:
 def label_fields(opcode: Opcode) -> tuple[int, ...]:
     """Which operands of an instruction are a label or several."""
     return tuple(f.index for f in opcode.fields if isinstance(f.kind, LabelKind))
+
+
+def _are_alike(a: Declared, b: Declared) -> bool:
+    """Whether two declarations say the same of a variable."""
+    said = [f.name for f in fields(a) if f.compare and f.name != "span"]
+    return type(a) is type(b) and all(getattr(a, name) == getattr(b, name) for name in said)

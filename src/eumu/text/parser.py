@@ -319,12 +319,21 @@ class Parser:
         draft = self._draft or self._kernel_needed(cursor, cursor.pos)
         start = cursor.skip()
         declared = self._read_declaration(cursor, draft.names)
+        if (twin := draft.twin(declared)) is not None:
+            self._note_twin(twin, cursor.span(start))
+            return twin
         shadows = draft.names.find(declared.name)
         if wrong := draft.declare(declared):
             cursor.fail(wrong, start=start, code="redeclared")
         if shadows is not None:
             self._instructions.forget()
         return declared
+
+    def _note_twin(self, twin: Declared, span: Span) -> None:
+        where = f" in line {twin.span.line}" if twin.span else ""
+        message = f"'{twin.name}' is declared in the same way{where}: one variable is read as both"
+        why = "the compiler leaves out the braces that inline assembly had around its variables"
+        self.found.append(Diagnostic("redeclared", message, span, Severity.NOTE, (why,)))
 
     def _read_declaration(self, cursor: Cursor, names: Names) -> Declared:
         return parse_declaration(cursor, names)
