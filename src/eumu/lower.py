@@ -19,6 +19,7 @@ from eumu.isa.kinds.variables import R0_ALIASES, THREAD_SPACE, Declared, Variabl
 from eumu.platforms import Platform
 from eumu.program import Inst, Kernel, LabelMark
 from eumu.program.numbers import misfits
+from eumu.program.predicates import missing
 from eumu.types import BOOL, TYPES, UD
 
 # Register-space addresses start here, and roots are this far apart, so that the address of one
@@ -253,6 +254,8 @@ class _Lowering(Meaning):
             legal = ", ".join(f":{t}" for t in TYPES.values() if t in allowed)
             what = f"{name} of {inst.opcode} is :{found}; it may be {legal}"
             self._report("types", what, inst.span, inst.opcode.page)
+        for what in missing(inst):
+            self._report("predicate-size", what, inst.span, "5 Operands")
         if len(self.diagnostics) > before:
             return
         try:

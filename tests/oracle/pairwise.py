@@ -131,9 +131,11 @@ class Case:
             return [True] * self.size
         form = self.guard.strip("()")
         name, _, combine = form.lstrip("!").partition(".")
-        bits = [bool(PREDICATE_BITS[name] >> (self.first + k) & 1) for k in range(self.size)]
-        if combine:
+        bits = [bool(PREDICATE_BITS[name] >> k & 1) for k in range(SIMD)]
+        if combine:  # of all bits, also of those that are no lanes of the instruction
             bits = [any(bits) if combine == "any" else all(bits)] * self.size
+        else:
+            bits = bits[self.first : self.first + self.size]
         return [not b for b in bits] if form.startswith("!") else bits
 
     def lane(self, source: Source, k: int) -> tuple[Type, int]:

@@ -15,6 +15,7 @@ from eumu.isa.kinds.vector import DestinationKind, SourceKind
 from eumu.isa.limits import EVERY_PLATFORM, By
 from eumu.isa.spec import Field, Opcode
 from eumu.platforms import PLATFORMS
+from eumu.program.predicates import bits_of, shortage
 from eumu.verify.rules import Finding, On, listed, rule
 from eumu.verify.subject import Use
 
@@ -152,10 +153,11 @@ def _is_whole(use: Use) -> bool:
 
 
 def _bits(use: Use, field: Field, name: str, count: int) -> Iterator[Finding]:
-    if use.exec is not None and use.exec.offset + use.exec.size > count:
-        first, last = use.exec.offset, use.exec.offset + use.exec.size - 1
-        bits = f"bit {first}" if first == last else f"bits {first} to {last}"
-        yield Finding(f"'{name}' has {count} bits; the instruction needs {bits}", field.name)
+    if use.exec is None:
+        return
+    needed = bits_of(use.opcode, use.exec)
+    if needed[-1] >= count:
+        yield Finding(shortage(name, count, needed), field.name)
 
 
 def _selects(opcode: Opcode) -> bool:

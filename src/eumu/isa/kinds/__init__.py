@@ -8,6 +8,7 @@ from typing import Annotated
 
 from eumu.ir import Value
 from eumu.isa.kinds.control import (
+    BranchConditionKind,
     ChoiceKind,
     ConditionKind,
     ExecKind,
@@ -26,6 +27,7 @@ from eumu.isa.kinds.vector import DestinationKind, SourceKind
 Exec = Annotated[ExecSize, ExecKind()]
 Pred = Annotated[Value | None, PredicateKind()]
 Cond = Annotated[Value | None, ConditionKind()]
+BranchCond = Annotated[Value | None, BranchConditionKind()]
 Dst = Annotated[Place, DestinationKind()]
 Src = Annotated[Value, SourceKind()]
 Scalar = Annotated[Value, SourceKind(scalar=True)]
@@ -38,6 +40,7 @@ RelOp = Annotated[str, ChoiceKind("comparison", "eq", "ne", "gt", "ge", "lt", "l
 Table = Annotated[int, HexByteKind()]
 
 __all__ = [
+    "BranchCond",
     "ChoiceKind",
     "Cond",
     "Dst",

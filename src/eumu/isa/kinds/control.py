@@ -129,30 +129,47 @@ class PredicateKind(Kind):
     def bind(self, operand: Predicate | None, builder: Meaning) -> Value | None:
         if operand is None:
             return None
-        mask = predicate_mask(operand, builder, builder.exec.offset, builder.width)
+        mask = predicate_mask(operand, builder, self.first_bit(builder), builder.width)
         if not self.condition:
             builder.predicate(mask)
         return mask
 
+    def first_bit(self, builder: Meaning) -> int:
+        """The bit of the predicate that is the instruction's first lane."""
+        return builder.exec.offset
+
 
 def predicate_mask(operand: Predicate, builder: Meaning, offset: int, width: int) -> Value:
-    """The predicate's lanes from `offset`: combine first, then invert."""
+    """The predicate's lanes from bit `offset`: combine first, then invert.
+
+    `any` and `all` look at every bit of the variable, also at those that are no lanes of the
+    instruction: Intel's finalizer makes `any16h` of a predicate of 16 for any execution size.
+    """
     root, _ = builder.root(operand.variable)
-    mask = builder.read_flag(root, offset, width)
     if operand.combine:
-        one = builder.any(mask) if operand.combine == "any" else builder.all(mask)
+        every = builder.read_flag(root, 0, operand.variable.count)
+        one = builder.any(every) if operand.combine == "any" else builder.all(every)
         mask = builder.splat(one, width)
+    else:
+        mask = builder.read_flag(root, offset, width)
     return builder.not_(mask) if operand.invert else mask
 
 
 class ConditionKind(PredicateKind):
-    """The predicate of `goto`, `jmp`, `call`, `ret`, `sel`."""
+    """The predicate of `sel`."""
 
     manual = "nothing, or the lanes that it is true for: (P1), (!P1), (P1.any), (P1.all)"
     example = "(P1) "
 
     def __init__(self) -> None:
         super().__init__(condition=True)
+
+
+class BranchConditionKind(ConditionKind):
+    """The predicate of `goto`, `jmp`, calls and returns; a single lane is always the first bit."""
+
+    def first_bit(self, builder: Meaning) -> int:
+        return builder.exec.offset if builder.width > 1 else 0
 
 
 class LabelKind(Kind):

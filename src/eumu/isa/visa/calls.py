@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from eumu.ir import Value
-from eumu.isa.kinds import Cond, Dst, Exec, Meaning, Name, Scalar
+from eumu.isa.kinds import BranchCond, Dst, Exec, Meaning, Name, Scalar
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.control import StringKind
 from eumu.isa.kinds.cursor import Cursor
@@ -67,7 +67,12 @@ Registers = Annotated[int, RegisterCountKind()]
     flow=True,
 )
 def fcall(
-    b: Meaning, exec: Exec, cond: Cond, function: Callee, arguments: Registers, results: Registers
+    b: Meaning,
+    exec: Exec,
+    cond: BranchCond,
+    function: Callee,
+    arguments: Registers,
+    results: Registers,
 ) -> None:
     """The active lanes where cond holds run a function; the others wait after the call."""
     lanes, offset = every_lane(b, cond)
@@ -81,7 +86,12 @@ def fcall(
     flow=True,
 )
 def ifcall(
-    b: Meaning, exec: Exec, cond: Cond, address: Scalar, arguments: Registers, results: Registers
+    b: Meaning,
+    exec: Exec,
+    cond: BranchCond,
+    address: Scalar,
+    arguments: Registers,
+    results: Registers,
 ) -> None:
     """As fcall, of the function at an address that `faddr` gave; its low 32 bits are enough."""
     lanes, offset = every_lane(b, cond)
@@ -94,7 +104,7 @@ def _low_dword(b: Meaning, address: Value) -> Value:
 
 
 @opcode(0x68, "{cond}fret {exec}", page="FRET", flow=True)
-def fret(b: Meaning, exec: Exec, cond: Cond) -> None:
+def fret(b: Meaning, exec: Exec, cond: BranchCond) -> None:
     """The active lanes where cond holds leave the function."""
     lanes, offset = every_lane(b, cond)
     b.transfer("ret", (lanes,), offset=offset)

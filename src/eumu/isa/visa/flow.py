@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from eumu.ir import Value
-from eumu.isa.kinds import Cond, Exec, Label, Meaning, Scalar
+from eumu.isa.kinds import BranchCond, Exec, Label, Meaning, Scalar
 from eumu.isa.kinds.control import LabelsKind, VariableKind
 from eumu.isa.kinds.variables import Declared
 from eumu.isa.visa import typemaps as maps
@@ -42,7 +42,7 @@ def every_lane(b: Meaning, cond: Value | None) -> tuple[Value, int]:
     limits=maps.SCALAR,
     front_end=maps.OF_ANY_SIZE,
 )
-def jmp(b: Meaning, exec: Exec, cond: Cond, target: Label) -> None:
+def jmp(b: Meaning, exec: Exec, cond: BranchCond, target: Label) -> None:
     """All active lanes go to target, if the predicate's first bit says so."""
     if cond is None:
         b.terminate("jump", (), (target,))
@@ -51,7 +51,7 @@ def jmp(b: Meaning, exec: Exec, cond: Cond, target: Label) -> None:
 
 
 @opcode(0x6C, "{cond}goto {exec} {target}", page="GOTO", flow=True)
-def goto(b: Meaning, exec: Exec, cond: Cond, target: Label) -> None:
+def goto(b: Meaning, exec: Exec, cond: BranchCond, target: Label) -> None:
     """Lanes where cond holds wait at target; the lowest waiting block runs next."""
     if b.width == 1:
         jmp(b, exec, cond, target)
@@ -62,14 +62,14 @@ def goto(b: Meaning, exec: Exec, cond: Cond, target: Label) -> None:
 
 
 @opcode(0x33, "{cond}call {exec} {target}", page="CALL", flow=True)
-def call(b: Meaning, exec: Exec, cond: Cond, target: Label) -> None:
+def call(b: Meaning, exec: Exec, cond: BranchCond, target: Label) -> None:
     """The active lanes where cond holds run the subroutine; the others wait after the call."""
     lanes, offset = every_lane(b, cond)
     b.transfer("call", (lanes,), target, offset=offset, saves=())
 
 
 @opcode(0x34, "{cond}ret {exec}", page="RET", flow=True)
-def ret(b: Meaning, exec: Exec, cond: Cond) -> None:
+def ret(b: Meaning, exec: Exec, cond: BranchCond) -> None:
     """The active lanes where cond holds leave the subroutine, or end in the kernel itself."""
     lanes, offset = every_lane(b, cond)
     b.transfer("ret", (lanes,), offset=offset)
