@@ -191,12 +191,13 @@ class Streamer:
 
     def _threads(self, placed: Placed) -> Stop | None:
         context, command = self.context, placed.packet.command
-        make = media_job
+        job: WalkerJob | MediaJob
         if isinstance(command, gpgpu.GpgpuWalker):
             if command.predicate_enable and not context.registers.read(PREDICATE_RESULT) & 1:
                 return None
-            make = walker_job
-        job = make(self.bus, context, placed)
+            job = walker_job(self.bus, context, placed)
+        else:
+            job = media_job(self.bus, context, placed)
         if job.descriptor.shared_local_memory_size and context.l3.is_programmed:
             self._check_slm(placed)
         seen = len(self.watch.found)
