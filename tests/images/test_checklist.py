@@ -292,8 +292,15 @@ class Scaler:
         m0 = np.frombuffer(header.encode(), np.uint32)
         payload = np.zeros((1, 8), np.float32)
         payload[0, 2:6] = 0.5 / 20, 0.5 / 6, 1 / 20, 1 / 6
-        functions = SharedFunctions(self.device.memory, tables.pointers, self.device.heaps.caches)
-        numbers = ([[1]], [[tables.sampler_numbers[2]]])
+        number = tables.sampler_numbers[2]
+        return self.ask(tables.pointers, m0, payload, (1, number), registers)
+
+    def ask(
+        self, pointers: Any, m0: Any, payload: Any, places: tuple[int, int], registers: int
+    ) -> np.ndarray[Any, Any]:
+        """The response to a message with a surface's and a sampler's index."""
+        functions = SharedFunctions(self.device.memory, pointers, self.device.heaps.caches)
+        numbers = ([[places[0]]], [[places[1]]])
         arguments = [np.array(n, np.uint32) for n in numbers]
         arguments += [m0[None, :], payload.view(np.uint32)]
         found = functions.message(
@@ -309,6 +316,21 @@ class Scaler:
 @pytest.fixture
 def scaler() -> Scaler:
     return Scaler()
+
+
+def test_s6_states_of_the_media_sampler_are_bindless_too(scaler: Scaler) -> None:
+    heaps = scaler.device.heaps
+    slot = heaps.surfaces.take(scaler.state.size)
+    slot.write(scaler.state.state.encode()[: scaler.state.size])
+    m0 = np.frombuffer(Header(sampler_state_pointer=slot.offset).encode(), np.uint32)
+    payload = np.zeros((1, 8), np.float32)
+    payload[0, 2:6] = 0.5 / 20, 0.5 / 6, 1 / 20, 1 / 6
+    surface = SURFACE_STATE_BASE + scaler.picture.slot.offset
+    plain = scaler.send({}, registers=16)
+    pointers = replace(heaps.pointers(0, 0, None), bindless_samplers=True)
+    assert (scaler.ask(pointers, m0, payload, (surface, 5), 16) == plain).all()
+    with pytest.raises(Refusal, match="a bindless sampler needs a bindless surface"):
+        scaler.ask(pointers, m0, payload, (1, 5), 16)
 
 
 def test_h1_sample_8x8_writes_memory_itself(scaler: Scaler) -> None:

@@ -215,6 +215,25 @@ def test_images_and_samplers_via_commands() -> None:
     assert grid.state is not None and grid.state.binding_table % 32 == 0
 
 
+def test_chroma_keys_and_modes_are_in_the_batch() -> None:
+    """What says how images are read comes from the bytes, not from the device of now."""
+    dev = eumu.Device("skl")
+    image, copy = dev.image(np.zeros((4, 4, 4), np.uint8)), dev.image((4, 4, 4))
+    dev.chroma_key(2, 1, 0xFF)
+    dev.bindless_samplers = True
+    kernel = eumu.load(elf("plain", "skl"))["copy2"]
+    with kernel.submit(dev, (4, 4), args=[image, copy]) as launch:
+        state = launch.grid().state
+        assert state is not None and state.bindless_samplers
+        assert state.chroma_keys == ((0, 0), (0, 0), (1, 0xFF), (0, 0))
+        place = next(p for p in packets(launch.bytes) if p.title == "3DSTATE_CHROMA_KEY")
+        key = Packet(replace(place.packet.command, chromakey_high_value=7)).encode()  # type: ignore[type-var, call-arg]
+        at = launch.batch + place.at - dev.memory.base
+        dev.memory.arena[at : at + len(key)] = memoryview(key)
+        state = launch.grid().state
+        assert state is not None and state.chroma_keys[2] == (1, 7)
+
+
 def test_other_platforms_have_no_such_commands() -> None:
     dev = eumu.Device("pvc")
     array = dev.array(np.zeros(64, np.float32))

@@ -3,6 +3,8 @@
 States are reached as on hardware: a surface by its binding-table index, through the table at
 Surface State Base + Binding Table Pointer; a sampler by its index in the table at Dynamic State
 Base + Sampler State Pointer; both, bindless, by their offset from Bindless Surface State Base.
+The Sampler State Pointer of a message header leads there if a bit of GT_MODE says so: then it is
+that of one state, and the index does not count.
 """
 
 from __future__ import annotations
@@ -254,6 +256,7 @@ class SharedFunctions:
             self._memory,
             self._caches.media,
             self._state.dynamic_state_base,
+            self._state.bindless_surface_state_base if self._state.bindless_samplers else None,
             self._surface_address,
             self._bytes,
             self._texture,
@@ -307,14 +310,16 @@ class SharedFunctions:
     ) -> SamplerState:
         state = self._state
         pointer = state.sampler_table if header is None else header.sampler_state_pointer
-        if index >= SURFACE_STATE_BASE:
+        is_selected = state.bindless_samplers and header is not None
+        if is_selected or index >= SURFACE_STATE_BASE:
             if not bindless_surface:
                 raise StateError(
                     "a bindless sampler needs a bindless surface; this one is from the"
                     " binding table",
                     "Sampler State Pointer",
                 )
-            address = state.bindless_surface_state_base + index - SURFACE_STATE_BASE
+            offset = index - SURFACE_STATE_BASE if index >= SURFACE_STATE_BASE else pointer
+            address = state.bindless_surface_state_base + offset
         elif index >= _SAMPLERS:
             raise StateError(
                 f"sampler index {index} is outside a table of {_SAMPLERS}", "Sampler Index"

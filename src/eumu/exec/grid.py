@@ -44,7 +44,8 @@ class StatePointers:
     """Where a launch finds the states of surfaces and samplers: base addresses and offsets.
 
     The binding table is at `surface_state_base + binding_table`, the table of samplers at
-    `dynamic_state_base + sampler_table`.  `chroma_keys` are low and high values of colours.
+    `dynamic_state_base + sampler_table`.  `chroma_keys` are low and high values of colours.  With
+    `bindless_samplers` the Sampler State Pointer of a message header counts from the bindless base.
     `owner` keeps the tables alive.
     """
 
@@ -54,6 +55,7 @@ class StatePointers:
     binding_table: int = 0
     sampler_table: int = 0
     chroma_keys: tuple[tuple[int, int], ...] = ((0, 0),) * 4
+    bindless_samplers: bool = False
     owner: object = field(default=None, compare=False, repr=False)
 
 

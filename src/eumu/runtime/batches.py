@@ -335,6 +335,7 @@ def _pointers(job: WalkerJob | MediaJob) -> StatePointers:
         job.descriptor.binding_table_pointer,
         job.descriptor.sampler_state_pointer,
         job.bases.chroma_keys,
+        job.bases.bindless_samplers,
     )
 
 

@@ -340,6 +340,19 @@ class Device:
         keys[index] = low, high
         self.heaps.chroma_keys = tuple(keys)
 
+    @property
+    def bindless_samplers(self) -> bool:
+        """Bindless Surface Base Address Select of GT_MODE, for launches from now on.
+
+        With it, the Sampler State Pointer in a message header is the offset of one SAMPLER_STATE
+        from Bindless Surface State Base; without, of a table from Dynamic State Base.
+        """
+        return self.heaps.bindless_samplers
+
+    @bindless_samplers.setter
+    def bindless_samplers(self, is_set: bool) -> None:
+        self.heaps.bindless_samplers = is_set
+
     def invalidate_states(self) -> None:
         """Make the sampler forget cached states: for whoever changes their bytes in memory."""
         if "heaps" in self.__dict__:

@@ -109,6 +109,7 @@ class StateHeaps:
         for index in (SCRATCH_STATE, URB_SURFACE):
             self.surfaces.skip(index - SURFACE_STATE_BASE)
         self.chroma_keys: tuple[tuple[int, int], ...] = ((0, 0),) * 4
+        self.bindless_samplers = False
         self.dynamic = Heap(dynamic, 0, _HEAP_BYTES, self.caches)
 
     def pointers(self, binding_table: int, sampler_table: int, owner: object) -> StatePointers:
@@ -119,6 +120,7 @@ class StateHeaps:
             binding_table=binding_table,
             sampler_table=sampler_table,
             chroma_keys=self.chroma_keys,
+            bindless_samplers=self.bindless_samplers,
             owner=owner,
         )
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.device.commands import (
+    Command,
     CommandError,
     MediaJob,
     MemoryBus,
@@ -28,6 +29,7 @@ from eumu.device.commands import (
     mi,
     render,
 )
+from eumu.device.commands.registers import BINDLESS_BASE_SELECT, GT_MODE
 from eumu.device.dispatch import Needs
 from eumu.device.memory import Allocation
 from eumu.device.state.fields import StateError
@@ -219,6 +221,7 @@ class _Writer:
         bindless = state.bindless_surface_state_base if state is not None else None
         batch = [
             *_pools(self.grid.pool_map),
+            *_modes(state),
             render.PipelineSelect(mask_bits=3, pipeline_selection=render.PipelineSelection.GPGPU),
             render.StateBaseAddress(
                 **_base("surface_state", surface_base),
@@ -277,6 +280,24 @@ def _pools(pool_map: int | None) -> list[gpgpu.MediaPoolState]:
     if pool_map is None:
         return []
     return [gpgpu.MediaPoolState(pool_enable=True, pool_map=pool_map)]
+
+
+def _modes(state: StatePointers | None) -> list[Command]:
+    """What else says how images are read."""
+    if state is None:
+        return []
+    selected = BINDLESS_BASE_SELECT * state.bindless_samplers
+    mode = mi.MiLoadRegisterImm(
+        register_offset=GT_MODE, data_dword=BINDLESS_BASE_SELECT << 16 | selected
+    )
+    keys = [
+        render.ChromaKey(
+            chromakey_table_index=k, chromakey_low_value=low, chromakey_high_value=high
+        )
+        for k, (low, high) in enumerate(state.chroma_keys)
+        if low or high
+    ]
+    return [mode, *keys]
 
 
 def _base(name: str, address: int | None) -> dict[str, Any]:
@@ -341,6 +362,8 @@ def _pointers(job: WalkerJob, pattern: Grid) -> StatePointers | None:
         bindless_surface_state_base=job.bases.bindless,
         binding_table=job.descriptor.binding_table_pointer,
         sampler_table=job.descriptor.sampler_state_pointer,
+        chroma_keys=job.bases.chroma_keys,
+        bindless_samplers=job.bases.bindless_samplers,
     )
 
 

@@ -14,7 +14,10 @@ Dim3 = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Bases:
-    """STATE_BASE_ADDRESS as it stands, byte addresses; and the table of 3DSTATE_CHROMA_KEY."""
+    """STATE_BASE_ADDRESS as it stands, byte addresses; and the table of 3DSTATE_CHROMA_KEY.
+
+    `bindless_samplers` is Bindless Surface Base Address Select of GT_MODE.
+    """
 
     general: int = 0
     surface: int = 0
@@ -23,6 +26,7 @@ class Bases:
     instruction: int = 0
     bindless: int = 0
     chroma_keys: tuple[tuple[int, int], ...] = ((0, 0),) * 4
+    bindless_samplers: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from eumu.device.commands.packet import CommandError
 from eumu.device.commands.registers import (
     CONTEXT_TIMESTAMP,
     CS_GPR,
+    MASKED,
     PREDICATE_DATA,
     PREDICATE_RESULT,
     PREDICATE_SRC0,
@@ -182,6 +183,8 @@ class MemoryInterface:
         """Write a register, with what that does."""
         if offset in _CLOCKS:
             raise CommandError(f"register {offset:#x} is a clock: it is only read", "Register")
+        if offset in MASKED:
+            value = self._registers.read(offset) & ~(value >> 16) | value & value >> 16
         self._registers.write(offset, value)
         if offset == L3CNTLREG:
             try:

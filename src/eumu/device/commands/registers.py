@@ -13,9 +13,12 @@ from typing import Final
 from eumu.device.commands.packet import CommandError
 
 __all__ = [
+    "BINDLESS_BASE_SELECT",
     "CONTEXT_TIMESTAMP",
     "CS_GPR",
     "DISPATCH_DIMENSIONS",
+    "GT_MODE",
+    "MASKED",
     "PREDICATE_RESULT",
     "PREDICATE_RESULT_1",
     "TIMESTAMP",
@@ -32,6 +35,12 @@ PREDICATE_RESULT: Final = 0x2418
 PREDICATE_RESULT_1: Final = 0x241C  # of MI_BATCH_BUFFER_START
 TIMESTAMP: Final = 0x2358  # 36 bits, of the device
 CONTEXT_TIMESTAMP: Final = 0x23A8  # 32 bits, of the time that this context ran
+GT_MODE: Final = 0x7008
+# Bindless Surface Base Address Select: the PRM names the bit of GT_MODE, and no public document
+# says which it is; this one has no other meaning in Mesa's or Linux's descriptions of Gen9.
+BINDLESS_BASE_SELECT: Final = 1 << 13
+# Bits 31:16 of what is written to these say which of bits 15:0 are.
+MASKED: Final = frozenset({0x2580, 0x7000, 0x7004, GT_MODE, 0x731C})
 DISPATCH_DIMENSIONS: Final = 0x2500, 0x2504, 0x2508  # groups of an indirect walker
 _END: Final = 0x200000  # bytes of the register space that commands reach
 _M32: Final = (1 << 32) - 1

@@ -7,6 +7,7 @@ threads get the CURBE, then the inline or indirect data.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 from eumu.device.commands import gpgpu, media
@@ -16,7 +17,12 @@ from eumu.device.commands.gpgpu import InterfaceDescriptorData, MediaVfeState
 from eumu.device.commands.jobs import GRF, Bases, MediaJob, MediaThread, WalkerJob
 from eumu.device.commands.media_walker import Deltas, dependencies, positions
 from eumu.device.commands.packet import CommandError
-from eumu.device.commands.registers import DISPATCH_DIMENSIONS, Registers
+from eumu.device.commands.registers import (
+    BINDLESS_BASE_SELECT,
+    DISPATCH_DIMENSIONS,
+    GT_MODE,
+    Registers,
+)
 from eumu.device.state.fields import StateError
 
 __all__ = ["media_job", "walker_job"]
@@ -69,6 +75,11 @@ def _scratch(state: _State) -> tuple[int, int]:
     return base, 1024 << vfe.per_thread_scratch_space
 
 
+def _bases(state: _State) -> Bases:
+    selected = bool(state.registers.read(GT_MODE) & BINDLESS_BASE_SELECT)
+    return replace(state.bases, bindless_samplers=selected)
+
+
 def walker_job(bus: Bus, state: _State, placed: Placed) -> WalkerJob:
     """The job of a GPGPU_WALKER."""
     command = placed.packet.command
@@ -91,7 +102,7 @@ def walker_job(bus: Bus, state: _State, placed: Placed) -> WalkerJob:
     return WalkerJob(
         kernel=state.bases.instruction + descriptor.kernel_start_pointer,
         descriptor=descriptor,
-        bases=state.bases,
+        bases=_bases(state),
         simd=8 << command.simd_size,
         first=(
             command.thread_group_id_starting_x,
@@ -184,7 +195,7 @@ def media_job(bus: Bus, state: _State, placed: Placed) -> MediaJob:
         placed.title,
         kernel,
         descriptor,
-        state.bases,
+        _bases(state),
         threads,
         after,
         _scratch(state),

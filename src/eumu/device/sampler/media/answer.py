@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.addresses import SURFACE_STATE_BASE
 from eumu.device.sampler.header import Header, OutputFormat
 from eumu.device.sampler.media.payload import Function, Payload
 from eumu.device.sampler.media.unit import Kernel, Request, execute, needs
@@ -44,11 +45,15 @@ class MediaCaches:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a message can get at: states by their index or address, and memory."""
+    """What a message can get at: states by their index or address, and memory.
+
+    With `bindless_base` sampler states are bindless.
+    """
 
     memory: Arena
     caches: MediaCaches
     dynamic_state_base: int
+    bindless_base: int | None
     surface_address: Callable[[int], int]
     state_bytes: Callable[[int, type[State | Table], int], bytes]
     texture: Callable[[int], Texture]
@@ -63,7 +68,8 @@ def answer(record: Sample8x8, arguments: Sequence[Lanes], reach: Reach) -> list[
         pairs = np.ascontiguousarray(arguments[4]).view(np.int16).astype(np.int64)
         offsets = pairs.reshape(len(pairs), -1, 2)
     texture = _texture(int(arguments[0][0, 0]), reach)
-    kernel = _kernel(int(arguments[1][0, 0]), header, payload, reach)
+    places = int(arguments[0][0, 0]), int(arguments[1][0, 0])
+    kernel = _kernel(places, header, payload, reach)
     is_direct = not record.registers
     found = execute(Request(header, payload, texture, kernel, offsets, is_direct))
     if is_direct:
@@ -109,8 +115,12 @@ def _texture(index: int, reach: Reach) -> MediaTexture:
     return MediaTexture(surface, reach.memory)
 
 
-def _kernel(index: int, header: Header, payload: Payload, reach: Reach) -> Kernel | None:
-    """The kernel or the tables that a function uses; the index counts in units of the function."""
+def _kernel(
+    places: tuple[int, int], header: Header, payload: Payload, reach: Reach
+) -> Kernel | None:
+    """The kernel or the tables that a function uses: the second of the places is the index of the
+    sampler in units of the function, the first is the surface."""
+    surface, index = places
     is_large = payload.function is Function.CONVOLVE and bool(payload.mode & 1)
     wanted = needs(payload.function, is_large=is_large)
     if wanted is None:
@@ -121,5 +131,12 @@ def _kernel(index: int, header: Header, payload: Payload, reach: Reach) -> Kerne
             f"sampler index {index} is outside a table of {_SAMPLERS}", "Sampler Index"
         )
     address = reach.dynamic_state_base + header.sampler_state_pointer + unit * index
+    if reach.bindless_base is not None:
+        if surface < SURFACE_STATE_BASE:
+            raise StateError(
+                "a bindless sampler needs a bindless surface; this one is from the binding table",
+                "Sampler State Pointer",
+            )
+        address = reach.bindless_base + header.sampler_state_pointer
     data = reach.state_bytes(address, kind, size).ljust(kind.size(), b"\0")
     return reach.caches.kernels.get(address, data, kind.decode)
