@@ -11,7 +11,7 @@ import pytest
 
 from eumu import zebin
 from eumu.errors import BuildError, ToolMissing, UnknownDevice
-from eumu.zebin import ocloc
+from eumu.zebin import compilers, ocloc
 
 DATA = Path(__file__).with_name("data")
 ADD = (DATA / "add.cl").read_text()
@@ -112,6 +112,80 @@ def test_what_is_refused_before(tools: Path, source: str, options: str, says: st
     pretend(tools, "exit 1")
     with pytest.raises(BuildError, match=says):
         zebin.compile(source, "pvc", options)
+
+
+HELP = 'echo "  -device <t>  Target. <device_type> can be: {names}, version"'
+
+
+def compiler(directory: Path, name: str, devices: str, version: str) -> Path:
+    """A script that answers what a compiler is asked, and writes which one built."""
+    path = directory / name
+    path.write_text(
+        f"""#!/bin/sh
+        case "$1 $2" in
+        "compile --help") {HELP.format(names=devices)};;
+        "query OCL_DRIVER_VERSION") printf '{version} \\0' >OCL_DRIVER_VERSION;;
+        *) echo "error: built by {name}"; exit 1;;
+        esac
+        """
+    )
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(("device", "by"), [("skl", "old"), ("b580", "new"), ("pvc", "new")])
+def test_the_first_compiler_that_knows_the_device(
+    tools: Path, monkeypatch: pytest.MonkeyPatch, device: str, by: str
+) -> None:
+    new = compiler(tools, "new", "tgl, pvc-xt-a0, pvc, bmg-g21, bmg", "26.27")
+    old = compiler(tools, "old", "skl, kbl, pvc-sdv, pvc", "22.43")
+    monkeypatch.setenv("EUMU_OCLOC", f"{new}:{old}")
+    with pytest.raises(BuildError, match=f"built by {by}"):
+        zebin.compile(ADD, device)
+
+
+def test_no_compiler_knows_the_device(tools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new = compiler(tools, "new", "tgl, pvc", "26.27")
+    compiler(tools, "old", "skl", "22.43")
+    monkeypatch.setenv("EUMU_OCLOC", f"{new}:old")  # a name is looked for on the path
+    with pytest.raises(ToolMissing) as caught:
+        zebin.compile(ADD, "bmg")
+    assert "no ocloc that is installed compiles for bmg (Battlemage" in str(caught.value)
+    assert f"{new} (26.27) knows tgllp, pvc\n" in str(caught.value)
+    assert "old (22.43) knows skl\n" in str(caught.value)
+    assert "EUMU_OCLOC=" in str(caught.value)
+
+
+def test_the_only_compiler_says_that_it_does_not_know_the_device(tools: Path) -> None:
+    pretend(tools, 'echo "Could not determine device target: bmg."; exit 1')
+    with pytest.raises(ToolMissing, match="no ocloc that is installed compiles for bmg"):
+        zebin.compile(ADD, "bmg")
+
+
+def test_the_list_names_programs(tools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EUMU_OCLOC", "/nowhere/ocloc")
+    with pytest.raises(ToolMissing, match=r"EUMU_OCLOC names /nowhere/ocloc, which is no program"):
+        zebin.compile(ADD, "pvc")
+
+
+def test_compilers_on_the_path(tools: Path) -> None:
+    """The plain name first, then those with a version, the newest first."""
+    for name in ("ocloc-24.9", "ocloc-26.27.1", "ocloc", "ocloc-doc"):
+        compiler(tools, name, "pvc", "1")
+    found = [Path(c.path).name for c in compilers.installed()]
+    assert found == ["ocloc", "ocloc-26.27.1", "ocloc-24.9"]
+    assert {str(p) for c in compilers.installed() for p in c.devices} == {"pvc"}
+
+
+@pytest.mark.parametrize("name", ["program", "program.bin"])
+def test_the_program_has_either_name(tools: Path, name: str) -> None:
+    (tools / "out.elf").write_bytes(b"\x7fELF rest")
+    pretend(tools, f"mkdir out && cat {tools}/out.elf >out/{name} && echo ir >out/program.spv")
+    (tools / "mkdir").symlink_to("/bin/mkdir")
+    (tools / "cat").symlink_to("/bin/cat")
+    built = zebin.compile(ADD, "pvc")
+    assert built.elf == b"\x7fELF rest"
+    assert built.compiler is not None and built.compiler.path == str(tools / "ocloc")
 
 
 def test_an_unknown_device(tools: Path) -> None:

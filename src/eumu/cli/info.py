@@ -1,4 +1,4 @@
-"""`eumu info`: a program's kernels and what they need."""
+"""`eumu info`: a program's kernels and what they need; the compilers that are there."""
 
 from __future__ import annotations
 
@@ -9,21 +9,31 @@ from collections.abc import Iterator
 import eumu
 from eumu import binary
 from eumu.cli.run import _load
-from eumu.cli.status import FINE
+from eumu.cli.status import FINE, UsageError
 from eumu.cli.terminal import Paint
+from eumu.platforms import PLATFORMS
 from eumu.runtime.payload import private_bytes, scratch_bytes
+from eumu.zebin import compilers
 
 __all__ = ["command"]
 
 
 def command(options: argparse.Namespace) -> int:
-    """Print the program."""
+    """Print the program, the compilers, or both."""
+    if options.compilers:
+        _list_compilers()
+        if options.program is None:
+            return FINE
+    if options.program is None:
+        raise UsageError("give a program, or --compilers")
     program = _load(options)
     paint = Paint.for_stream(sys.stdout)
     made_for = program.platform
     print(
         f"{program.name}: " + (f"for {made_for} ({made_for.title})" if made_for else _form(program))
     )
+    if program.made_by:
+        print(f"made by {program.made_by}")
     for kernel in program.kernels:
         arguments = ", ".join(map(str, kernel.args))
         print(f"\nkernel {paint.bold(kernel.name)}({arguments})")
@@ -32,6 +42,25 @@ def command(options: argparse.Namespace) -> int:
     for section in program.elf.data if program.elf else ():
         print(f"\n{section.name}: {section.size} bytes of variables")
     return FINE
+
+
+def _list_compilers() -> None:
+    """Each compiler with the devices it knows; the first that knows a device is taken."""
+    found = compilers.installed()
+    taken: set[str] = set()
+    for compiler in found:
+        names = [p.name for p in compiler.devices]
+        print(f"ocloc {compiler.version or 'of an unknown version'}: {compiler.path}")
+        print(f"  compiles for {', '.join(names) or 'no device that eumu knows'}")
+        rest = [name for name in names if name not in taken]
+        if taken and rest != names:
+            print(f"  is taken for {', '.join(rest) or 'none: others come before it'}")
+        taken.update(names)
+    if not found:
+        print("no ocloc, Intel's offline compiler, is installed")
+    if missing := [p.name for p in PLATFORMS.values() if p.name not in taken]:
+        print(f"none compiles for {', '.join(missing)}")
+        print(f"  {compilers.HOW_TO_GET}")
 
 
 def _form(program: eumu.Program) -> str:

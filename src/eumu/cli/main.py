@@ -181,9 +181,10 @@ def _command(
     )
 
 
-def _add_program(parser: argparse.ArgumentParser) -> None:
+def _add_program(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
     parser.add_argument(
         "program",
+        nargs=nargs,
         help="the compiler's ELF, vISA text (.visaasm) or object file (.isa), OpenCL C (.cl),"
         " SPIR-V (.spv)",
     )
@@ -256,7 +257,10 @@ def _add_compare(commands: _Commands[argparse.ArgumentParser]) -> None:
 
 def _add_info(commands: _Commands[argparse.ArgumentParser]) -> None:
     info = _command(commands, "info", "list a program's kernels and what they need")
-    _add_program(info)
+    _add_program(info, nargs="?")
+    info.add_argument(
+        "--compilers", action="store_true", help="which ocloc there are, and what they compile for"
+    )
 
 
 def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:

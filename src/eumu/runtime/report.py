@@ -17,7 +17,7 @@ class Report:
     `threads` are hardware threads (SIMD lanes are not counted); `printf` is what the kernel
     printed.  `seconds` is the time of the run itself.  `findings` are the mistakes that a checked
     run saw (``Device(check=True)``), in the order of the instructions.  `preempted` says that the
-    launch was stopped: `Device.resume` goes on with it.
+    launch was stopped: `Device.resume` goes on with it.  `made_by` is the compiler of the program.
     """
 
     kernel: str
@@ -29,6 +29,7 @@ class Report:
     printf: str = ""
     findings: tuple[Finding, ...] = ()
     preempted: bool = False
+    made_by: str = ""
 
     def __str__(self) -> str:
         return (

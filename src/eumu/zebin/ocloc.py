@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import struct
 import subprocess
@@ -20,11 +19,11 @@ from typing import Final
 
 from eumu import platforms
 from eumu.errors import BuildError, Diagnostic, Severity, Source, ToolMissing
-from eumu.zebin import container, log
+from eumu.zebin import compilers, container, log
+from eumu.zebin.compilers import find
 
 __all__ = ["Built", "compile", "find", "inline_assembly"]
 
-INSTALL: Final = "sudo apt install intel-opencl-icd"
 LARGEST_SOURCE: Final = 64 << 20
 _LARGEST_LOG: Final = 1 << 20
 
@@ -46,13 +45,17 @@ _KERNEL_NAME: Final = re.compile(r"^//\.kernel (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a build gave: `native` is the assembly text of each kernel, if it was asked for."""
+    """What a build gave, and by which compiler.
+
+    `native` is the assembly text of each kernel, if it was asked for.
+    """
 
     elf: bytes = field(repr=False)
     log: str = field(repr=False)
     warnings: tuple[Diagnostic, ...]
     command: tuple[str, ...]
     native: Mapping[str, str] = field(default_factory=dict, repr=False)
+    compiler: compilers.Compiler | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +66,6 @@ class _Run:
     elf: bytes | None
     native: Mapping[str, str]
     inline: tuple[str, ...]
-
-
-def find() -> str:
-    """The path of ocloc; ToolMissing says how to install it."""
-    path = shutil.which("ocloc")
-    if path is None:
-        raise ToolMissing(
-            "ocloc, Intel's offline compiler, is not installed; it is needed to build OpenCL C "
-            f"and SPIR-V\n  install it with: {INSTALL}"
-        )
-    return path
 
 
 def compile(
@@ -97,11 +89,12 @@ def compile(
     the compiler's findings with their places, its `__notes__` the whole log; warnings of a build
     that succeeds are in the result.
     """
-    tool = find()
+    target = platforms.platform(device)
+    compiler = compilers.choose(target)
     data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else bytes(source)
     _check(data, options, internal_options, name)
     text = "" if container.is_spirv(data) else data.decode("utf-8", "replace")
-    build = _Build(tool, data, platforms.platform(device).ocloc, native, timeout, simd_width)
+    build = _Build(compiler, data, target, native, timeout, simd_width)
     options = _options(options, name, directory, optimize)
     run = build.run(options, internal_options)
     found = log.diagnostics(run.log, Source(name, text), run.visa_errors)
@@ -110,9 +103,10 @@ def compile(
         run = build.run(options, internal_options)
         found = log.diagnostics(run.log, Source(name, text), run.visa_errors)
     if run.elf is None:
-        raise _failure(run, found, name)
+        raise _failure(build, run, found, name)
     warnings = tuple(d for d in found if d.severity is Severity.WARNING)
-    return Built(run.elf, run.log, warnings, build.command(options, internal_options), run.native)
+    command = build.command(options, internal_options)
+    return Built(run.elf, run.log, warnings, command, run.native, compiler)
 
 
 def inline_assembly(
@@ -127,7 +121,8 @@ def inline_assembly(
     """The vISA text of the kernels with inline assembly, also where the compiler refuses it."""
     data = source.encode("utf-8", "surrogatepass")
     _check(data, options, "", name)
-    build = _Build(find(), data, platforms.platform(device).ocloc, True, timeout)
+    target = platforms.platform(device)
+    build = _Build(compilers.choose(target), data, target, True, timeout)
     return build.run(_options(options, name, directory, True), "").inline
 
 
@@ -157,9 +152,9 @@ def _check_spirv(data: bytes, name: str) -> None:
 class _Build:
     """One source for one device; each run has a directory of its own."""
 
-    tool: str
+    compiler: compilers.Compiler
     data: bytes
-    device: str
+    device: platforms.Platform
     native: bool
     timeout: float
     simd_width: int | None = None
@@ -168,9 +163,9 @@ class _Build:
         spirv = container.is_spirv(self.data)
         format_name, format_value, internal, visa = container.FORMAT_OPTIONS
         return (
-            *(self.tool, "compile", "-file", "source.spv" if spirv else "source.cl"),
+            *(self.compiler.path, "compile", "-file", "source.spv" if spirv else "source.cl"),
             *(("-spirv_input",) if spirv else ()),
-            *("-device", self.device, "-output", "program", "-output_no_suffix"),
+            *("-device", self.device.ocloc, "-output", "program", "-output_no_suffix"),
             *("-out_dir", "out", format_name, format_value),
             *(("-options", options) if options else ()),
             *(internal, f"{visa} {internal_options}".strip()),
@@ -182,13 +177,12 @@ class _Build:
             directory = Path(name)
             (directory / command[3]).write_bytes(self.data)
             status, text = self._call(command, directory)
-            output = directory / "out" / "program"
             errors = directory / "kernel.errors.txt"
             return _Run(
                 status,
                 text,
                 errors.read_text("utf-8", "replace") if errors.is_file() else "",
-                output.read_bytes() if status == 0 and output.is_file() else None,
+                _program(directory / "out") if status == 0 else None,
                 _assembly(directory / "native") if self.native else {},
                 tuple(
                     path.read_text("utf-8", "replace")
@@ -217,7 +211,7 @@ class _Build:
         except subprocess.TimeoutExpired:
             raise BuildError(f"ocloc did not finish within {self.timeout:g} s") from None
         except OSError as error:
-            raise ToolMissing(f"{self.tool} cannot be started: {error.strerror}") from None
+            raise ToolMissing(f"{self.compiler.path} cannot be started: {error.strerror}") from None
         return done.returncode, done.stdout[:_LARGEST_LOG].decode("utf-8", "replace")
 
 
@@ -243,6 +237,15 @@ def _options(
     return " ".join(filter(None, parts))
 
 
+def _program(directory: Path) -> bytes | None:
+    """The ELF that a build left: `program`, or `program.bin` from newer compilers."""
+    for path in sorted(directory.glob("program*")):
+        data = path.read_bytes() if path.is_file() else b""
+        if container.is_elf(data):
+            return data
+    return None
+
+
 def _assembly(directory: Path) -> dict[str, str]:
     found = {}
     for path in sorted(directory.glob("*.asm")):
@@ -261,11 +264,15 @@ def _only_header_fails(found: tuple[Diagnostic, ...]) -> bool:
     )
 
 
-def _failure(run: _Run, found: tuple[Diagnostic, ...], name: str) -> BuildError | ToolMissing:
+def _failure(
+    build: _Build, run: _Run, found: tuple[Diagnostic, ...], name: str
+) -> BuildError | ToolMissing:
     if "library has failed" in run.log:
         return ToolMissing(
-            f"ocloc is there, but not its compiler libraries\n  {INSTALL}\n{run.log}"
+            f"ocloc is there, but not its compiler libraries\n  {compilers.INSTALL}\n{run.log}"
         )
+    if "Could not determine device target" in run.log:
+        return compilers.unknown_device(build.device, (build.compiler,))
     if any(d.severity is Severity.ERROR for d in found):
         error = BuildError.of(found)
     elif run.status < 0:
