@@ -104,7 +104,7 @@ class _Lowering(Meaning):
         return Procedure(first, self.next_block(), tuple(self._own))
 
     def _thread_numbers(self) -> None:
-        """%hw_id and %sr0 start as the number of the hardware thread.
+        """%hw_id and %sr0 start as the number of the hardware thread, %msg0 as its subslice's.
 
         Kernels find their part of private memory by it; %sr0 has gaps in the number.
         """
@@ -114,10 +114,23 @@ class _Lowering(Meaning):
             root = self.function.roots.get(name)
             if root is not None:
                 number = self.special("hardware_thread", UD)
+                if gaps and self.platform.sr0_thread_bits:
+                    number = self._by_units(number)
                 for bit, count in gaps:
                     number = self._spread(number, bit, count)
                 self.write_root(root, Region.scalar(0), number, self.const(BOOL, 1))
+        if (root := self.function.roots.get("%msg0")) is not None:
+            threads = self.platform.eus_per_subslice * self.platform.threads_per_eu
+            number = self.div(self.special("hardware_thread", UD), self.const(UD, threads))
+            self.write_root(root, Region.scalar(0), number, self.const(BOOL, 1))
         first.ops[:0] = self.block.ops
+
+    def _by_units(self, number: Value) -> Value:
+        """The execution unit's number above the bits of its thread's."""
+        threads = self.const(UD, self.platform.threads_per_eu)
+        unit = self.div(number, threads)
+        place = self.sub(number, self.mul(unit, threads))
+        return self.or_(self.shl(unit, self.const(UD, self.platform.sr0_thread_bits)), place)
 
     def _thread_place(self) -> None:
         """A launch gives group ids; a thread of the media pipeline has x and y in dword 1 of r0."""

@@ -7,6 +7,7 @@ tell parts of one platform apart except by what it asks the machine about itself
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,7 +24,8 @@ class Platform:
     `max_slm_bytes` per thread group.  `ocloc` is the compiler's name of the device, `visa` the
     name that Intel's vISA tools use; `product_families` are the numbers in a compiled ELF.
     `scratch_is_surface` says that r0.5 names the thread's scratch space by a surface state, not by
-    a byte offset.  `sr0_gaps` are (bit, count): where the thread number in %sr0 has unused bits.
+    a byte offset.  `sr0_gaps` are (bit, count): where the thread number in %sr0 has unused bits,
+    `sr0_thread_bits` how many bits the thread of an EU has there; 0 is a plain number with gaps.
     `numbers_threads` says that bits 7:0 of r0.2 are the number of a thread in its group.
     `least_thread_data` is the number of bytes between r0 and the data of all threads at least, also
     where a kernel takes no local ids.
@@ -49,6 +51,7 @@ class Platform:
     has_systolic: bool = False
     scratch_is_surface: bool = False
     sr0_gaps: tuple[tuple[int, int], ...] = ()
+    sr0_thread_bits: int = 0
     numbers_threads: bool = False
     least_thread_data: int = 0
 
@@ -62,6 +65,9 @@ class Platform:
 
     def sr0(self, thread: int) -> int:
         """The thread number as %sr0 shows it; `thread` is below `hardware_threads`."""
+        if self.sr0_thread_bits:
+            eu, place = divmod(thread, self.threads_per_eu)
+            thread = eu << self.sr0_thread_bits | place
         for bit, count in self.sr0_gaps:
             low = thread & ((1 << bit) - 1)
             thread = low | (thread >> bit << bit + count)
@@ -191,6 +197,23 @@ _ALL = (
         sr0_gaps=((3, 1), (6, 1)),
     ),
     Platform(
+        *("arl", "Arrow Lake H", "xe-lpg+"),
+        numbers_threads=True,
+        grf_bytes=32,
+        subslices=8,
+        eus_per_subslice=16,
+        threads_per_eu=8,
+        max_slm_bytes=64 * _KB,
+        ocloc="arl-h",
+        visa="ARL",
+        product_families=(0x4F9,),
+        has_lsc=True,
+        has_int64=False,
+        has_systolic=True,
+        scratch_is_surface=True,
+        sr0_gaps=((3, 1), (6, 1)),
+    ),
+    Platform(
         *("pvc", "Ponte Vecchio", "xe-hpc"),
         numbers_threads=True,
         grf_bytes=64,
@@ -207,28 +230,100 @@ _ALL = (
         scratch_is_surface=True,
         sr0_gaps=((3, 1), (6, 2)),
     ),
+    Platform(
+        *("bmg", "Battlemage / Arc B", "xe2-hpg"),
+        numbers_threads=True,
+        grf_bytes=64,
+        subslices=20,
+        eus_per_subslice=8,
+        threads_per_eu=8,
+        max_slm_bytes=128 * _KB,
+        ocloc="bmg",
+        visa="XE2",
+        product_families=(0x4FA,),
+        has_lsc=True,
+        has_systolic=True,
+        scratch_is_surface=True,
+        sr0_gaps=((3, 1), (6, 2)),
+    ),
+    Platform(
+        *("lnl", "Lunar Lake", "xe2-lpg"),
+        numbers_threads=True,
+        grf_bytes=64,
+        subslices=8,
+        eus_per_subslice=8,
+        threads_per_eu=8,
+        max_slm_bytes=128 * _KB,
+        ocloc="lnl-m",
+        visa="XE2",
+        product_families=(0x4FB,),
+        has_lsc=True,
+        has_systolic=True,
+        scratch_is_surface=True,
+        sr0_gaps=((3, 1), (6, 2)),
+    ),
+    Platform(
+        *("ptl", "Panther Lake", "xe3-lpg"),
+        numbers_threads=True,
+        grf_bytes=64,
+        subslices=12,
+        eus_per_subslice=8,
+        threads_per_eu=10,
+        max_slm_bytes=128 * _KB,
+        ocloc="ptl",
+        visa="XE3",
+        product_families=(0x514,),
+        has_lsc=True,
+        has_systolic=True,
+        scratch_is_surface=True,
+        sr0_gaps=((3, 1), (6, 2)),
+    ),
+    Platform(
+        *("nvl", "Nova Lake S", "xe3-lpg"),
+        numbers_threads=True,
+        grf_bytes=64,
+        subslices=12,
+        eus_per_subslice=8,
+        threads_per_eu=10,
+        max_slm_bytes=128 * _KB,
+        ocloc="nvl-s",
+        visa="XE3",
+        product_families=(0x53C,),
+        has_lsc=True,
+        has_systolic=True,
+        scratch_is_surface=True,
+        sr0_gaps=((3, 1), (6, 2)),
+    ),
 )
 
 PLATFORMS: Final[dict[str, Platform]] = {p.name: p for p in _ALL}
 
-# Other names, lower case, '-' written as '_'.
-ALIASES: Final[dict[str, str]] = {
-    **dict.fromkeys(("gen8", "broadwell", "chv"), "bdw"),
-    **dict.fromkeys(("gen9", "skylake", "kbl", "cfl", "whl", "aml", "cml"), "skl"),
-    **dict.fromkeys(("apl", "broxton", "glk"), "bxt"),
-    **dict.fromkeys(("gen11", "icl", "ehl", "jsl", "lkf"), "icllp"),
-    **dict.fromkeys(("gen12lp", "tgl", "rkl", "adl_s", "adl_p", "adl_n", "dg1", "xe_lp"), "tgllp"),
-    **dict.fromkeys(("xe_hp_sdv", "xehp_sdv", "xe_hp"), "xehp"),
-    **dict.fromkeys(
-        (
-            *("acm_g10", "acm_g11", "acm_g12", "dg2_g10", "dg2_g11", "dg2_g12"),
-            *("ats_m75", "ats_m150", "arc", "xe_hpg"),
-        ),
-        "dg2",
-    ),
-    **dict.fromkeys(("xe_lpg", "meteorlake"), "mtl"),
-    **dict.fromkeys(("pvc_sdv", "pvcxt", "xe_hpc"), "pvc"),
+# Other names, lower case, '-' and ' ' written as '_': the compiler's, and what people call the
+# cards and processors that have one of these GPUs.
+_OTHER_NAMES: Final = {
+    "bdw": "gen8 broadwell chv",
+    "skl": "gen9 skylake kbl cfl whl aml cml kabylake coffeelake cometlake",
+    "bxt": "apl broxton glk apollolake geminilake",
+    "icllp": "gen11 icl ehl jsl lkf icelake",
+    "tgllp": "gen12lp tgl rkl adl_s adl_p adl_n rpl_s rpl_p dg1 xe_lp adl rpl iris_xe tigerlake"
+    " rocketlake alderlake raptorlake iris_xe_max",
+    "xehp": "xe_hp_sdv xehp_sdv xe_hp",
+    "dg2": "acm_g10 acm_g11 acm_g12 dg2_g10 dg2_g11 dg2_g12 ats_m75 ats_m150 arc xe_hpg alchemist"
+    " a310 a350m a370m a380 a550m a580 a730m a750 a770 a770m flex140 flex170",
+    "mtl": "xe_lpg meteorlake mtl_u mtl_h mtl_s mtl_m mtl_p arl_s arl_u",
+    "arl": "arl_h xe_lpgplus arrowlake",
+    "pvc": "pvc_sdv pvcxt xe_hpc pvc_vg max1100 max1550",
+    "bmg": "bmg_g21 bmg_g31 battlemage xe2_hpg xe2 b50 b60 b65 b70 b570 b580",
+    "lnl": "lnl_m lunarlake xe2_lpg",
+    "ptl": "ptl_h ptl_u wcl pantherlake wildcatlake xe3_lpg xe3 b370 b390",
+    "nvl": "nvl_s nvl_hx nvl_ul nvl_u nvl_h novalake",
 }
+ALIASES: Final[dict[str, str]] = {
+    name: platform for platform, names in _OTHER_NAMES.items() for name in names.split()
+}
+# What a name may begin with without meaning anything else: "Arc A770", "intel iris-xe".
+_PREFIXES: Final = ("intel_", "data_center_gpu_", "arc_", "arc", "gpu_max_", "max_", "flex_")
+_NEAREST: Final = 5
 
 
 def platform(name: str | Platform) -> Platform:
@@ -239,21 +334,37 @@ def platform(name: str | Platform) -> Platform:
     """
     if isinstance(name, Platform):
         return name
-    key = name.strip().lower().replace("-", "_")
-    found = PLATFORMS.get(ALIASES.get(key, key))
+    key = name.strip().lower().replace("-", "_").replace(" ", "_")
+    found = next((PLATFORMS[n] for n in map(_plain, _spellings(key)) if n in PLATFORMS), None)
     if found is None:
         raise UnknownDevice(_unknown(name, key))
     return found
 
 
+def _plain(key: str) -> str:
+    return ALIASES.get(key, key)
+
+
+def _spellings(key: str) -> Iterator[str]:
+    """A name, and what is left of it without the maker and the brand."""
+    yield key
+    for prefix in _PREFIXES:
+        if key.startswith(prefix):
+            rest = key.removeprefix(prefix)
+            yield from _spellings(rest)
+            if prefix.endswith("_"):
+                yield prefix.split("_")[-2] + rest  # "max_1100" is max1100, "flex_170" flex170
+    yield key.replace("_", "")
+
+
 def _unknown(name: str, key: str) -> str:
-    close = difflib.get_close_matches(key, [*PLATFORMS, *ALIASES], n=1)
-    guess = f"; did you mean {close[0]!r}?" if close else ""
-    return (
-        f"unknown device {name!r}{guess}\n"
-        f"  devices: {', '.join(PLATFORMS)}\n"
-        f"  other names: {', '.join(f'{a} = {p}' for a, p in sorted(ALIASES.items()))}"
-    )
+    """The nearest names; of a name that is like none, every platform."""
+    close = difflib.get_close_matches(key, [*PLATFORMS, *ALIASES], n=_NEAREST, cutoff=0.5)
+    nearest = ", ".join(n if _plain(n) == n else f"{n} (= {_plain(n)})" for n in close)
+    if close:
+        return f"unknown device {name!r}; the nearest names are {nearest}"
+    listed = ", ".join(f"{p.name} ({p.title})" for p in _ALL)
+    return f"unknown device {name!r}; there are {listed}, and other names of these"
 
 
 def of_product_family(number: int) -> Platform | None:

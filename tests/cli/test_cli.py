@@ -90,7 +90,7 @@ def test_values_that_cannot_be_used(capsys: Captured, value: str, message: str) 
         ([*SAXPY, "--arg", "2=1"], "argument a is given by name and by number"),
         ([*SAXPY, "--kernel", "saxpi"], "no kernel 'saxpi'; did you mean 'saxpy'"),
         ([*SAXPY, "--device", "skl"], "is a program for pvc, the device is skl"),
-        ([*SAXPY, "--device", "slk"], "unknown device 'slk'; did you mean 'skl'?"),
+        ([*SAXPY, "--device", "slk"], "unknown device 'slk'; the nearest names are skl"),
         ([*SAXPY, "--local", "48"], "does not divide into groups of 48"),
         ([*SAXPY, "--global", "1,1,1,1"], "--global '1,1,1,1' has more than three dimensions"),
         ([*SAXPY, "--fuel", "many"], "--fuel 'many' is not an integer"),

@@ -19,6 +19,8 @@ Saturation = Literal["yes", "float", "no"]
 
 EVERY_PLATFORM = frozenset(PLATFORMS)
 SIZES = frozenset((1, 2, 4, 8, 16, 32))
+# Those whose registers have 64 bytes.
+WIDE = frozenset(p.name for p in PLATFORMS.values() if p.grf_bytes == 64)
 
 # Classes of operands by letter: general, indirect, immediate, predicate, address, &variable, state.
 SOURCE = "gri"
@@ -90,9 +92,9 @@ def fields(by: By = By.BOTH, **types: Iterable[Type]) -> tuple[TypeRow, ...]:
     return (TypeRow(frozenset(), frozenset(), own, by=by),)
 
 
-def sizes(*default: int, **platforms: Iterable[int]) -> Mapping[str, frozenset[int]]:
-    """Execution sizes, and those of platforms where they differ (key '' is the rest)."""
-    own = {name: frozenset(found) for name, found in platforms.items()}
+def sizes(*default: int, wide: Iterable[int] = ()) -> Mapping[str, frozenset[int]]:
+    """Execution sizes, and `wide` ones where registers have 64 bytes (key '' is the rest)."""
+    own = dict.fromkeys(sorted(WIDE), frozenset(wide)) if wide else {}
     return {"": frozenset(default), **own}
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from eumu.isa.kinds.matrix import MatrixPlaceKind, MatrixShape, MatrixShapeKind, Precision
 from eumu.isa.kinds.operands import General, Raw
-from eumu.isa.limits import By
+from eumu.isa.limits import By, since
 from eumu.isa.spec import Field, Opcode
 from eumu.types import BF, HF, TYPES, UD, D, F, Type
 from eumu.verify.operands import type_rows
@@ -27,7 +27,7 @@ _SUMS: Final[dict[str, tuple[Type, ...]]] = {
     "hf8": (F,),
 }
 _FLOATS_OF_8_BITS: Final = ("bf8", "hf8")
-_LATER: Final = dict.fromkeys(("tf32", *_FLOATS_OF_8_BITS), "pvc")
+_LATER: Final = dict.fromkeys(("tf32", *_FLOATS_OF_8_BITS), since("pvc"))
 
 
 def is_matrix(opcode: Opcode) -> bool:
@@ -92,10 +92,10 @@ def _go_together(b: Precision, a: Precision) -> bool:
 def matrix_platform(use: Use) -> Iterator[Finding]:
     shape: MatrixShape = use.operand("shape")
     here = use.subject.platform.name
-    only = _LATER.get(shape.b.name, here)
-    if here != only:
+    only = _LATER.get(shape.b.name)
+    if only is not None and here not in only:
         name = f"{use.opcode} with {shape.b.name}"
-        yield Finding(f"{name} is not there on {here}; it is on {only}", "shape")
+        yield Finding(f"{name} is not there on {here}; it is since pvc", "shape")
 
 
 @rule(

@@ -332,8 +332,8 @@ _PAUSE: Final = 16  # its byte in %tsc
 )
 def pause_counter(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
     looked_at = not use.subject.parity or use.opcode.mnemonic == "mov"
-    if use.subject.platform.name == "pvc" and looked_at and _pauses(operand):
-        yield Finding("the pause counter is not there on pvc", field.name)
+    if use.subject.platform.name in since("pvc") and looked_at and _pauses(operand):
+        yield Finding(f"the pause counter is not there on {use.subject.platform}", field.name)
 
 
 @rule(

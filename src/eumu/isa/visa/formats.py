@@ -9,13 +9,13 @@ from __future__ import annotations
 from eumu.errors import Unsupported
 from eumu.ir import Rounding, Value
 from eumu.isa.kinds import Dst, Exec, Meaning, Src
-from eumu.isa.limits import Limits, row
+from eumu.isa.limits import Limits, row, since
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa.registry import opcode
 from eumu.types import HF, UB, UD, UQ, UW, F, Type
 
 RNE = Rounding.RNE
-PVC = ("pvc",)
+PVC = since("pvc")
 FCVT_TYPES = row((UB,), (HF,)) + row((HF,), (UB,)) + row((UD,), (F,)) + row((F,), (UD,))
 SRND_TYPES = row((HF,), (F,)) + row((UB,), (HF,))
 REGISTERS = Limits(

@@ -12,7 +12,7 @@ from eumu.errors import Unsupported
 from eumu.ir import Region, Rounding, Value
 from eumu.isa.kinds import Exec, Meaning, RawDst, RawSrc, Rows
 from eumu.isa.kinds.matrix import HF8, MatrixPlaceKind, MatrixShape, MatrixShapeKind, Precision
-from eumu.isa.limits import Limits, row, sizes
+from eumu.isa.limits import Limits, row, since, sizes
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa.registry import opcode
 from eumu.platforms import PLATFORMS
@@ -23,11 +23,11 @@ Place = Annotated[Rows, MatrixPlaceKind()]
 
 RNE = Rounding.RNE
 SYSTOLIC = frozenset(p.name for p in PLATFORMS.values() if p.has_systolic)
-FUSED = ("xehp", "dg2")  # two threads run there as one
+FUSED = ("xehp", "dg2", "arl")  # two threads run there as one
 _MOST = 8  # registers of src2
-MATRIX_LIMITS = Limits(saturation="no", sizes=sizes(8, pvc=(16,)))
+MATRIX_LIMITS = Limits(saturation="no", sizes=sizes(8, wide=(16,)))
 MATRIX_TYPES = row((D, UD, F), src0=(D, UD, F), src1=(D, UD), src2=(D, UD)) + row(
-    (HF, BF), src0=(HF, BF, F), src1=(D, UD), src2=(D, UD), only=("pvc",)
+    (HF, BF), src0=(HF, BF, F), src1=(D, UD), src2=(D, UD), only=since("pvc")
 )
 FIDELITY = Fidelity(
     "approximate",

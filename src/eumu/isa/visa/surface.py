@@ -220,7 +220,7 @@ def scatter(
     types=maps.QUAD_DATA,
     limits=maps.UP_TO_SIXTEEN,
     front_end=maps.OF_ANY_SIZE,
-    platforms=("xehp", "dg2", "pvc"),
+    platforms=maps.QUADS,
 )
 def qw_gather(
     b: Meaning,
@@ -244,7 +244,7 @@ def qw_gather(
     types=maps.QUAD_DATA,
     limits=maps.UP_TO_SIXTEEN,
     front_end=maps.OF_ANY_SIZE,
-    platforms=("xehp", "dg2", "pvc"),
+    platforms=maps.QUADS,
 )
 def qw_scatter(
     b: Meaning,

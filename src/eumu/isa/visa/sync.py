@@ -13,12 +13,13 @@ from eumu.isa.kinds import Meaning, Scalar
 from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.vector import SourceKind
+from eumu.isa.limits import since
 from eumu.isa.spec import Kind, Names
 from eumu.isa.visa.registry import opcode
 from eumu.messages import FlushStateCaches
 from eumu.types import BOOL, UD
 
-NAMED = ("pvc",)
+NAMED = since("pvc")
 
 # What a thread is to a named barrier (page "NBARRIER").
 BOTH, PRODUCER, CONSUMER = 0, 1, 2

@@ -28,13 +28,14 @@ EMITTED = By.COMPILER
 INT64 = frozenset(p.name for p in PLATFORMS.values() if p.has_int64)
 DOUBLE = frozenset(p.name for p in PLATFORMS.values() if p.has_double)
 # Those with the steps of correctly rounded division and square root (measured).
-IEEE_STEPS = EVERY_PLATFORM - {"icllp", "tgllp", "dg2", "mtl"}
+IEEE_STEPS = EVERY_PLATFORM - {"icllp", "tgllp", "dg2", "mtl", "arl"}
 BFLOAT = since("xehp") - {"mtl"}
 XEHP = since("xehp")
+QUADS = since("xehp") - {"mtl"}
 ROTATES = since("icllp")
 LEGACY_FLOAT = before("icllp")
 # Pairs of EUs share their control flow (measured): no jump through a table.
-UNFUSED = EVERY_PLATFORM - {"tgllp", "xehp", "dg2", "mtl"}
+UNFUSED = EVERY_PLATFORM - {"tgllp", "xehp", "dg2", "mtl", "arl"}
 
 # ---- types
 
@@ -165,14 +166,14 @@ OWORDS = Limits(aligned=OWORD)
 PLANES = Limits(sizes=sizes(8, 16), aligned={"src0": 16, "src1": 32})
 BITS_OF_ANY_SIZE = FrontEnd(modifiers="logic", sizes=sizes(*SIZES))
 FIELDS = Limits(modifiers="none", saturation="no", sizes=sizes(1, 4, 8, 16, 32), aligned=OWORD)
-MADW_SIZES = sizes(1, 2, 4, 8, pvc=(1, 2, 4, 8, 16))
+MADW_SIZES = sizes(1, 2, 4, 8, wide=(1, 2, 4, 8, 16))
 UP_TO_SIXTEEN = Limits(sizes=sizes(1, 2, 4, 8, 16))
 UP_TO_EIGHT = Limits(sizes=sizes(1, 2, 4, 8))
 EIGHT_OR_SIXTEEN = Limits(sizes=sizes(8, 16))
 SCALAR = Limits(sizes=sizes(1))
 # LSC messages have as many lanes as fit a register of dwords, twice; those on images half as many.
-LSC = Limits(sizes=sizes(1, 2, 4, 8, 16, pvc=SIZES))
-LSC_TEXELS = Limits(sizes=sizes(1, 2, 4, 8, pvc=(1, 2, 4, 8, 16)))
+LSC = Limits(sizes=sizes(1, 2, 4, 8, 16, wide=SIZES))
+LSC_TEXELS = Limits(sizes=sizes(1, 2, 4, 8, wide=(1, 2, 4, 8, 16)))
 
 # ---- messages: what their registers hold
 
@@ -188,8 +189,8 @@ TEXELS = fields(DOCUMENTED, u=(UD,), v=(UD,), r=(UD,), lod=(UD,), dst=_DATA, src
 
 SLM_BLOCKS = Limits(slm=since("icllp"))
 NO_SLM = Limits(slm=frozenset())
-IMAGES = Limits(sizes=sizes(8, pvc=(8, 16)), slm=frozenset(), texels=True)
-IMAGE_ATOMICS = Limits(sizes=sizes(8, pvc=(8, 16)), slm=frozenset())
+IMAGES = Limits(sizes=sizes(8, wide=(8, 16)), slm=frozenset(), texels=True)
+IMAGE_ATOMICS = Limits(sizes=sizes(8, wide=(8, 16)), slm=frozenset())
 IMAGE_ATOMICS_READ = FrontEnd(sizes=sizes(*SIZES), slm=EVERY_PLATFORM, emitted=frozenset({1}))
 
 # ---- messages to the sampler
