@@ -27,8 +27,8 @@ SURFACE_STATE_BASE: Final = 0x1_0000
 # low six bits, as extended message descriptors do.
 BINDLESS_SHIFT: Final = 6
 
-# The surface state that stands for the thread's own scratch space.  Kernels find it in r0.5,
-# shifted left by 4 (bits 3:0 of r0.5 are not part of it).
+# The surface that stands for the thread's own scratch space.  Kernels find the offset of its state
+# in r0.5, shifted left by 4 (bits 3:0 of r0.5 are not part of it).
 SCRATCH_STATE: Final = 0x2_0000
 
 # The surface that stands for the URB, rows of 16 bytes that all threads share.

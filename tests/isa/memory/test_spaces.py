@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eumu.addresses import SCRATCH_STATE
+from eumu.addresses import SCRATCH_STATE, SURFACE_STATE_BASE
 from eumu.errors import BuildError, Fault, Unsupported
 from eumu.exec.grid import BufferSurface
 from isa.memory.machine import BASE, Bytes, Thread, noise
@@ -73,7 +73,7 @@ def test_what_is_stored_is_found(name: str) -> None:
     t.registers = {
         "A": steps(),
         "W": words.view(np.uint8),
-        "S": dwords(SCRATCH_STATE),
+        "S": dwords(SCRATCH_STATE - SURFACE_STATE_BASE),
         "X": noise(2, 128),
         "D": noise(3, 128),
     }
@@ -98,7 +98,7 @@ SURFACES = {
 
 @pytest.mark.parametrize("name", SURFACES)
 def test_surfaces_by_index(name: str) -> None:
-    t = thread(s9=BufferSurface(BASE + 0x100, 0x80), s65600=BufferSurface(BASE + 0x200, 0x80))
+    t = thread(s9=BufferSurface(BASE + 0x100, 0x80), s131136=BufferSurface(BASE + 0x200, 0x80))
     t.registers = {"A": steps(), "N": dwords(7, 9, 65600), "D": noise(3, 128)}
     _, after = t.run(*[text for text in SURFACES[name] if text])
     start = 0x200 if "ss(" in SURFACES[name][1] else 0x100

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eumu.ir import Value
-from eumu.isa.kinds.bytes import Packer, Unpacker
+from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
 from eumu.isa.kinds.control import ExecKind
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, pack_source, unpack_raw
@@ -34,7 +34,7 @@ from eumu.isa.kinds.raw import RawKind
 from eumu.isa.kinds.variables import Variable
 from eumu.isa.kinds.vector import SourceKind, variable
 from eumu.isa.spec import Kind, Names
-from eumu.types import UD
+from eumu.types import UD, UQ
 
 SFIDS = ("ugm", "ugml", "slm")
 SFID_CODES = (0, 1, 3)  # 2 is tgm
@@ -69,22 +69,47 @@ class LscExecKind(ExecKind):
 # ---- caching
 
 _CACHE = re.compile(r"\.(df|uc|ca|wb|wt|st|ri|cc)\b")
+_CACHED, _BACK = ("uc", "ca"), ("uc", "wb")
 
-# The pairs (L1, L3) that each class of message may ask for, as Intel's front end has them.
+# The pairs (L1, L3) that each class of message may ask for, as Intel's front end has them; those
+# with `cc` (cached for constants) and `ri.ri` since Xe2.
 CACHE_PAIRS: dict[str, frozenset[str]] = {
-    "load": frozenset({"df.df", "uc.uc", "uc.ca", "ca.uc", "ca.ca", "st.uc", "st.ca", "ri.ca"}),
+    "load": frozenset(
+        {"df.df", "uc.uc", "uc.ca", "ca.uc", "ca.ca", "st.uc", "st.ca", "ri.ca"}
+        | {"ri.ri", "uc.cc", "ca.cc"}
+    ),
     "store": frozenset({"df.df", "uc.uc", "uc.wb", "wb.wb", "wt.uc", "wt.wb", "st.uc", "st.wb"}),
     "atomic": frozenset({"df.df", "uc.uc", "uc.wb"}),
     "typed message": frozenset({"df.df"}),
+}
+# The same with a cache between them, (L1, L2, L3): Xe3p.
+CACHE_TRIPLES: dict[str, frozenset[str]] = {
+    "load": frozenset(
+        {"uc.uc.uc", "ri.ri.ri"}
+        | {f"{l1}.{l2}.{l3}" for l1 in ("uc", "ca", "st") for l2 in _CACHED for l3 in _CACHED}
+    ),
+    "store": frozenset(
+        {f"{l1}.{l2}.{l3}" for l1 in ("uc", "wt", "st", "wb") for l2 in _BACK for l3 in _BACK}
+        - {"st.wb.wb", "wb.wb.wb"}
+    ),
+    "atomic": frozenset({"uc.uc.uc", "uc.uc.wb", "uc.wb.uc"}),
+    "typed message": frozenset(),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Caching:
-    """What the first-level and the last-level cache do; `df` is the default of the state."""
+    """What the first-level and the last-level cache do; `df` is the default of the state.
+
+    `l2` is "" where two caches are told only.
+    """
 
     l1: str = "df"
     l3: str = "df"
+    l2: str = ""
+
+    def __str__(self) -> str:
+        return ".".join(filter(None, (self.l1, self.l2, self.l3)))
 
 
 class CachingKind(Kind):
@@ -92,36 +117,43 @@ class CachingKind(Kind):
 
     def __init__(self, access: str) -> None:
         self.access = access
-        self.words = tuple(sorted(CACHE_PAIRS[access]))
-        pairs = " ".join(f".{pair}" for pair in self.words)
+        self.words = tuple(sorted(CACHE_PAIRS[access] | CACHE_TRIPLES[access]))
+        pairs = " ".join(f".{pair}" for pair in sorted(CACHE_PAIRS[access]))
         self.manual = f"nothing, or what the L1 and L3 caches do: {pairs}"
+        if CACHE_TRIPLES[access]:
+            self.manual += "; on Xe3p also L1, L2 and L3, as in .uc.uc.uc"
 
     def parse(self, cursor: Cursor, names: Names) -> Caching:
         start = cursor.pos
-        first = cursor.adjacent(_CACHE)
-        second = cursor.adjacent(_CACHE) if first else None
-        l1, l3 = (m.group(1).replace("cc", "ri") if m else "df" for m in (first, second))
-        if f"{l1}.{l3}" not in CACHE_PAIRS[self.access]:
+        levels: list[str] = []
+        while len(levels) < 3 and (found := cursor.adjacent(_CACHE)):
+            levels.append(found.group(1))
+        if len(levels) < 3:
+            levels += ["df"] * (2 - len(levels))
+        asked = ".".join(levels)
+        if asked not in self.words:
             legal = ", ".join(sorted(CACHE_PAIRS[self.access]))
             cursor.fail(
-                f"caching '{l1}.{l3}' is not known to a {self.access}; legal are {legal}",
+                f"caching '{asked}' is not known to a {self.access}; legal are {legal}",
                 start=start,
                 code="caching",
             )
-        return Caching(l1, l3)
+        return Caching(levels[0], levels[-1], levels[1] if len(levels) == 3 else "")
 
     def print(self, operand: Caching) -> str:
-        return "" if operand == Caching() else f".{operand.l1}.{operand.l3}"
+        return "" if operand == Caching() else f".{operand}"
 
     def pack(self, operand: Caching, out: Packer) -> None:
+        if operand.l2:
+            raise EncodeError(f"caching '{operand}': the object file has two levels")
         out.code(CACHE, operand.l1, "caching")
         out.code(CACHE, operand.l3, "caching")
 
     def unpack(self, source: Unpacker) -> Caching:
         at = source.pos
         found = Caching(source.code(CACHE, "caching"), source.code(CACHE, "caching"))
-        if f"{found.l1}.{found.l3}" not in CACHE_PAIRS[self.access]:
-            source.fail(f"caching '{found.l1}.{found.l3}' is not known to a {self.access}", at)
+        if str(found) not in CACHE_PAIRS[self.access]:
+            source.fail(f"caching '{found}' is not known to a {self.access}", at)
         return found
 
 
@@ -286,8 +318,8 @@ SCALAR = ScalarKind()
 class LscAddress:
     """`ss(S)[scale*V+offset]:a32`: one address per lane, or with `strided` a base and a pitch.
 
-    `surface` goes with the models bti, ss and bss.  `size` is in bits, `offset` and `pitch` count
-    bytes; a strided access without a pitch is packed.
+    `surface` goes with the models bti, ss and bss; of flat it is a base (Xe3p).  `size` is in
+    bits, `offset` and `pitch` count bytes; a strided access without a pitch is packed.
     """
 
     model: str
@@ -399,7 +431,7 @@ class LscAddressKind(Kind):
     def bind(self, operand: LscAddress, builder: Meaning) -> Addresses:
         return Addresses(
             operand.model,
-            None if operand.surface is None else SCALAR.bind(operand.surface, builder),
+            _surface(operand, builder),
             self._register.bind(operand.base, builder),
             operand.size,
             operand.offset,
@@ -408,11 +440,19 @@ class LscAddressKind(Kind):
         )
 
 
+def _surface(operand: LscAddress, builder: Meaning) -> Value | None:
+    """The surface as ud, of flat addresses the base that is added to each, as uq."""
+    if operand.surface is None:
+        return None
+    value = SCALAR.bind(operand.surface, builder)
+    return builder.convert(value, UQ if operand.model == "flat" else UD)
+
+
 def parse_model(cursor: Cursor, names: Names) -> tuple[str, General | Immediate | None]:
-    """`flat`, `arg`, `bti(0x4)`, `ss(V)`, `bss(V(0,1))`; left out, it is flat."""
+    """`flat`, `arg`, `bti(0x4)`, `ss(V)`, `bss(V(0,1))`, `flat(V)`; left out, it is flat."""
     found = cursor.match(_MODEL)
     model = found.group(1) if found else "flat"
-    if model in ("flat", "arg"):
+    if model == "arg" or (model == "flat" and not cursor.ahead("(")):
         return model, None
     cursor.expect("(", f"and the surface of {model}")
     surface = SCALAR.parse(cursor, names)

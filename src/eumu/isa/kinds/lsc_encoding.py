@@ -16,7 +16,7 @@ from eumu.types import UD
 if TYPE_CHECKING:
     from eumu.isa.kinds.lsc import DataShape
 
-CACHE = ("df", "uc", "ca", "wb", "wt", "st", "ri")
+CACHE = ("df", "uc", "ca", "wb", "wt", "st", "ri", "cc")
 MODELS = (None, "flat", "bss", "ss", "bti", "arg")
 ADDRESS_BITS = (None, 16, 32, 64)
 SIZES = (None, "d8", "d16", "d32", "d64", "d8c32", "d16c32", "d16c32h")
@@ -46,7 +46,7 @@ def pack_surface(operand: General | Immediate | None, out: Packer) -> None:
 def unpack_surface(source: Unpacker, model: str) -> General | Immediate | None:
     at = source.pos
     found = unpack_scalar(source)
-    if model not in ("flat", "arg"):
+    if model not in ("flat", "arg") or (model == "flat" and isinstance(found, General)):
         return found
     if found != _NO_SURFACE:
         source.fail(f"an address of the model {model} has a surface", at)

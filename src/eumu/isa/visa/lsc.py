@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from eumu.addresses import SURFACE_STATE_BASE
 from eumu.errors import Unsupported
 from eumu.ir import Space, Value
 from eumu.isa.kinds import Meaning, Pred, Rows
@@ -83,17 +84,21 @@ ELEMENTS: dict[str, Element] = {
 }
 
 
-def target_of(sfid: str, address: Addresses) -> Target:
+def target_of(b: Meaning, sfid: str, address: Addresses) -> Target:
     """The space that a shared function and an address model name together."""
     if sfid == "slm":
+        if address.surface is not None:
+            raise Unsupported("shared local memory at addresses with a base")
         if address.model != "flat" or address.size == 64:
             raise Unsupported(f"shared local memory at {address.model} a{address.size} addresses")
         return SLM
     if address.model == "arg":
         raise Unsupported("address model arg, which compilers replace before they make code")
-    if address.surface is None:
+    if address.surface is None or address.model == "flat":
         return FLAT
-    return Target(Space.SURFACE, address.surface)
+    if address.model == "bti":
+        return Target(Space.SURFACE, address.surface)
+    return Target(Space.SURFACE, b.add(address.surface, b.const(UD, SURFACE_STATE_BASE)))
 
 
 def _scaled(b: Meaning, address: Addresses, lanes: Value) -> Value:
@@ -103,6 +108,10 @@ def _scaled(b: Meaning, address: Addresses, lanes: Value) -> Value:
         lanes = b.mul(lanes, b.const(lanes.type, address.scale, lanes.width))
     if address.offset:
         lanes = b.add(lanes, b.const(lanes.type, address.offset, lanes.width))
+    if address.model == "flat" and address.surface is not None:
+        if address.size != 64:
+            raise Unsupported(f"a{address.size} addresses with a base, whose sign nothing tells")
+        lanes = b.add(lanes, b.splat(address.surface, lanes.width))
     return lanes
 
 
@@ -113,13 +122,13 @@ def _read(b: Meaning, address: Addresses, width: int) -> Value:
 
 def access_places(b: Meaning, sfid: str, address: Addresses) -> tuple[Target, Value]:
     """Where each lane's access goes."""
-    target = target_of(sfid, address)
+    target = target_of(b, sfid, address)
     return target, target.offsets(b, _scaled(b, address, _read(b, address, b.width)))
 
 
 def _strided(b: Meaning, sfid: str, address: Addresses, shape: DataShape) -> tuple[Target, Value]:
     """Lane n at base + n * pitch."""
-    target = target_of(sfid, address)
+    target = target_of(b, sfid, address)
     base = b.splat(_scaled(b, address, _read(b, address, 1)), b.width)
     if address.pitch is None:
         steps = b.iota(base.type, b.width, ELEMENTS[shape.size].memory.size * shape.elements)
