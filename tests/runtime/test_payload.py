@@ -14,11 +14,22 @@ import pytest
 
 import eumu
 from eumu import zebin
-from eumu.addresses import SCRATCH_STATE
+from eumu.addresses import SCRATCH_STATE, SURFACE_STATE_BASE
 from eumu.errors import ArgumentError, LaunchError, Unsupported
+from eumu.exec.grid import Grid
+from eumu.exec.state import thread_payloads
+from eumu.ir import Function
 from eumu.platforms import platform
+from eumu.runtime.image_arguments import image_tables
 from eumu.runtime.ndrange import Range
-from eumu.runtime.payload import Addresses, Bound, bind, private_bytes, scratch_bytes
+from eumu.runtime.payload import (
+    Addresses,
+    Bound,
+    bind,
+    payload_bytes,
+    private_bytes,
+    scratch_bytes,
+)
 from eumu.runtime.signature import parameters
 from eumu.zebin.ze_info import (
     ArgInfo,
@@ -78,7 +89,7 @@ def test_stateless_pointers_on_pvc() -> None:
     assert found.payload.local_id_offset == 64
     assert found.payload.local_id_pitch == 64
     assert len(found.payload.r0) == 16
-    assert found.payload.r0[5] >> 4 == SCRATCH_STATE
+    assert (found.payload.r0[5] >> 4) + SURFACE_STATE_BASE == SCRATCH_STATE
     assert (found.surfaces[1].address, found.surfaces[1].size) == (y.address, 64)
 
 
@@ -309,3 +320,72 @@ def test_a_value_is_no_array() -> None:
 def test_platform_facts_used_here() -> None:
     assert not platform("skl").scratch_is_surface
     assert platform("pvc").scratch_is_surface
+
+
+def _newer(inline: int, ids: int, *arguments: PayloadArgument) -> KernelInfo:
+    """A kernel of a compiler that leaves out rows of local ids and passes some data inline."""
+    return KernelInfo(
+        "k",
+        ExecutionEnv(simd_size=32, grf_count=128, inline_data_payload_size=inline),
+        payload_arguments=arguments,
+        per_thread_payload_arguments=(PerThreadPayloadArgument("local_id", 0, ids),),
+        args_info=(ArgInfo(0, "__global", type_name="float*;8", name="x"),),
+    )
+
+
+SIZES_AND_POINTER = (
+    PayloadArgument("global_id_offset", 0, 12),
+    PayloadArgument("enqueued_local_size", 12, 12),
+    PayloadArgument("arg_bypointer", 24, 8, 0, "stateless", "global"),
+    PayloadArgument("group_count", 32, 12),
+)
+
+
+@pytest.mark.parametrize(("name", "pitch", "behind"), [("bmg", 64, 64), ("dg2", 64, 32)])
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_inline_data_has_registers_of_its_own(
+    name: str, pitch: int, behind: int, rows: int
+) -> None:
+    """32 bytes come with the thread; where registers have 64, the rest begins in the next one."""
+    dev = eumu.Device(name)
+    x = dev.array(8, np.float32)
+    info = _newer(32, rows * pitch, *SIZES_AND_POINTER)
+    found = bound(info, dev, x)
+    start = dev.platform.grf_bytes + rows * pitch
+    assert (found.payload.cross_thread_offset, found.payload.local_id_rows) == (start, rows)
+    assert at(found, start, "6I") == (0, 0, 0, 32, 2, 1)
+    assert at(found, start + 24, "Q") == (x.address,)
+    assert at(found, start + behind, "3I") == (4, 2, 2)
+    assert payload_bytes(info, dev.platform) == found.payload.size
+
+
+def test_only_the_rows_of_local_ids_that_there_are() -> None:
+    """Two rows, x and y, and right behind them the data of all threads."""
+    dev = eumu.Device("bmg")
+    info = _newer(0, 128, *SIZES_AND_POINTER)
+    payload = bound(info, dev, dev.array(8, np.float32)).payload
+    grid = Grid(Function("k", 32, 64), (1, 1, 1), (16, 2, 1), payload)
+    (row,) = thread_payloads(grid, 0, 1)
+    ids = row[64:192].view(np.uint16).reshape(2, 64 // 2)
+    assert (ids == [np.arange(32) % 16, np.arange(32) // 16]).all()
+    assert list(row[192:216].view(np.uint32)) == [0, 0, 0, 32, 2, 1]
+
+
+@pytest.mark.parametrize("size", [32, 96, 256])
+def test_other_sizes_of_local_ids_are_refused(size: int) -> None:
+    dev = eumu.Device("bmg")
+    with pytest.raises(Unsupported, match="one to three rows of 64 are modelled"):
+        bound(_newer(0, size, *SIZES_AND_POINTER), dev, dev.array(8, np.float32))
+
+
+def test_a_bindless_buffer_on_lsc_is_the_offset_of_its_state() -> None:
+    dev = eumu.Device("dg2")
+    x = dev.array(8, np.float32)
+    argument = PayloadArgument("arg_bypointer", 0, 4, 0, "bindless", "global")
+    info = _newer(0, 64, argument)
+    tables = image_tables(dev, info, [x])
+    range = Range.of(32, 32, 0, platform=dev.platform, simd_width=32, required=None)
+    found = bind(info, parameters(info), [x], range, dev.platform, Addresses(), tables=tables)
+    (handle,) = struct.unpack_from("<I", found.payload.cross_thread)
+    surface = found.surfaces[SURFACE_STATE_BASE + handle]
+    assert (surface.address, surface.size) == (x.address, 32)

@@ -215,7 +215,7 @@ def test_relocations_of_code() -> None:
         ),
         ((*GOOD[:2], Part(".ze_info", INFO, b"\xff")), "section '.ze_info' at offset"),
         ((GOOD[0], Part(".visaasm", VISA, b"\xc3("), GOOD[2]), "byte 0x0 is not UTF-8"),
-        ((*GOOD, TABLE, patches((0, 7, 1))), "relocation type 7; 0 … 4 are known"),
+        ((*GOOD, TABLE, patches((0, 8, 1))), "relocation type 8; 0 … 7 are known"),
         ((*GOOD, TABLE, patches((9, 1, 1))), "it patches byte 0x9 of '.text.a', past its end"),
         ((*GOOD, TABLE, patches((0, 1, 5))), "symbol 5 is not in the symbol table"),
         ((*GOOD, TABLE, patches((0, 1, 1), info=99)), "it patches section 99"),

@@ -3,7 +3,7 @@
 The thread payload is a byte string that the function's inputs are copied from::
 
     0          r0 header           grf bytes
-    grf        local ids           three rows of uw[simd], `local_id_pitch` bytes each; or none
+    grf        local ids           rows of uw[simd], `local_id_pitch` bytes each; or none
     ...        cross-thread data   the same for every thread of the grid
 
 See the vISA page "Kernel inputs" and the PRM chapter on thread payloads.
@@ -65,8 +65,9 @@ class Payload:
 
     `r0` has the constant dwords of the header; the engine sets dword 1, 6, 7 to the group id
     x, y, z, and bits 7:0 of dword 2 to the number of the thread in its group if `numbers_threads`.
-    `local_id_offset` is None when the kernel takes no local ids.  With `rows` the payload of each
-    thread of the grid is given as it is, header and all.
+    `local_id_offset` is None when the kernel takes no local ids; `local_id_rows` are the dimensions
+    that there are, x first, as newer platforms leave out those that a kernel does not use.  With
+    `rows` the payload of each thread of the grid is given as it is, header and all.
     """
 
     r0: tuple[int, ...]
@@ -76,13 +77,14 @@ class Payload:
     cross_thread: bytes = field(repr=False)
     numbers_threads: bool = False
     rows: tuple[bytes, ...] | None = field(default=None, repr=False)
+    local_id_rows: int = 3
 
     @property
     def size(self) -> int:
         end = self.cross_thread_offset + len(self.cross_thread)
         if self.local_id_offset is None:
             return end
-        return max(end, self.local_id_offset + 3 * self.local_id_pitch)
+        return max(end, self.local_id_offset + self.local_id_rows * self.local_id_pitch)
 
     def constants_first(self) -> Payload:
         """The other order that is documented: the data of all threads before the local ids.

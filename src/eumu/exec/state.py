@@ -155,12 +155,16 @@ def thread_payloads(grid: Grid, first_group: int, groups: int) -> NDArray[np.uin
 
 
 def local_ids(grid: Grid) -> tuple[NDArray[np.uint16], ...]:
-    """x, y and z of every lane's work item, uint16[threads_per_group, width]; 0 if it has none."""
+    """x, y and z of every lane's work item, uint16[threads_per_group, width]; 0 if it has none.
+
+    As many of them as the payload has rows.
+    """
     lx, ly, _ = grid.local_size
     exists = existing_lanes(grid)
     item = np.arange(exists.size).reshape(exists.shape)
     parts = (item % lx, item // lx % ly, item // (lx * ly))
-    return tuple(np.where(exists, part, 0).astype(np.uint16) for part in parts)
+    rows = grid.payload.local_id_rows
+    return tuple(np.where(exists, part, 0).astype(np.uint16) for part in parts[:rows])
 
 
 def _line(size: int) -> int:

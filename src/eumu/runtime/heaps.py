@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -129,13 +130,22 @@ def _allocate(device: Device, name: str) -> Array:
     return Array.allocate(device, (_HEAP_BYTES,), np.dtype(np.uint8), name)
 
 
+@dataclass(frozen=True, slots=True)
+class BindlessBuffer:
+    """A buffer and its state in the bindless heap."""
+
+    state: Slot
+    array: Array
+
+
 class Tables:
     """The binding table and the table of samplers of one launch.
 
     `surfaces` are slots of surface states by binding-table index, `samplers` states and border
     colours by their index, `media` states of the media sampler by the number of their argument.
     `sampler_numbers` are the indices that these get: the first that do not overlap others.
-    `bindless` are states that arguments, by their number, name by a handle.
+    `bindless` are buffers that the kernel names by a handle: arguments by their number, the
+    program's variables by their section.
     """
 
     def __init__(
@@ -145,7 +155,7 @@ class Tables:
         samplers: dict[int, tuple[SamplerState, BorderColor]],
         keep: Sequence[object] = (),
         media: Mapping[int, MediaSampler] = MappingProxyType({}),
-        bindless: Mapping[int, Slot] = MappingProxyType({}),
+        bindless: Mapping[int | str, BindlessBuffer] = MappingProxyType({}),
     ) -> None:
         self.bindless = bindless
         self._keep = [*surfaces.values(), *keep]

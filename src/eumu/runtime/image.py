@@ -25,6 +25,10 @@ class Image:
             data = np.frombuffer(section.relocated(self._address), np.uint8)
             self._sections[section.name].memory[: len(data)] = data
 
+    def section(self, name: str) -> Array | None:
+        """The memory of a section, None if the program has none of that name."""
+        return self._sections.get(name)
+
     def base(self, section: str) -> int:
         """The address of a section, 0 if the program has none of that name."""
         found = self._sections.get(section)

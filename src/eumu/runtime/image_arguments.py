@@ -11,7 +11,8 @@ from eumu.device.state.surface import SurfaceState
 from eumu.device.surfaces.formats import Numbers, TexelFormat
 from eumu.errors import Unsupported
 from eumu.runtime.array import Array
-from eumu.runtime.heaps import Slot, Tables, buffer_state, needs_tables
+from eumu.runtime.heaps import BindlessBuffer, Slot, Tables, buffer_state, needs_tables
+from eumu.runtime.image import Image as Variables
 from eumu.runtime.images import Image
 from eumu.runtime.media import MediaSampler
 from eumu.runtime.parameters import Parameter, Passing
@@ -21,7 +22,14 @@ from eumu.zebin.ze_info import InlineSampler, KernelInfo, PayloadArgument
 if TYPE_CHECKING:
     from eumu.runtime.device import Device
 
-__all__ = ["IMAGE_FACTS", "check_image_argument", "entries", "image_fact", "image_tables"]
+__all__ = [
+    "IMAGE_FACTS",
+    "SECTIONS",
+    "check_image_argument",
+    "entries",
+    "image_fact",
+    "image_tables",
+]
 
 # Image types of OpenCL C and `.ze_info`, and what an image must be for them.
 _TYPES: Final[dict[str, tuple[str, bool]]] = {
@@ -65,6 +73,9 @@ def check_image_argument(parameter: Parameter, value: Any) -> None:
 
 # ---- tables
 
+# Implicit arguments that name the program's variables, and where these lie.
+SECTIONS: Final = {"const_base": ".data.const", "global_base": ".data.global"}
+
 
 def entries(info: KernelInfo, values: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
     """The binding table: the entry, argument index and value of each row.
@@ -85,8 +96,13 @@ def _each(values: Iterable[Any]) -> Iterator[Any]:
         yield from value if isinstance(value, tuple) else (value,)
 
 
-def image_tables(device: Device, info: KernelInfo, values: Sequence[Any]) -> Tables | None:
-    """The tables of a launch; None for a kernel that uses neither images nor samplers."""
+def image_tables(
+    device: Device, info: KernelInfo, values: Sequence[Any], variables: Variables | None = None
+) -> Tables | None:
+    """The tables of a launch; None for a kernel that uses neither images nor samplers.
+
+    `variables` are those of the program, which may have a surface, too.
+    """
     images = [v for v in _each(values) if isinstance(v, Image)]
     if not needs_tables(info) and not images:
         return None
@@ -110,11 +126,17 @@ def image_tables(device: Device, info: KernelInfo, values: Sequence[Any]) -> Tab
                 samplers[argument.sampler_index] = sampler.state, sampler.border
             elif isinstance(sampler, MediaSampler):
                 media[argument.sampler_index] = sampler
-    bindless = {
-        argument.arg_index: _buffer(device, values[argument.arg_index])
-        for argument in info.payload_arguments
-        if argument.addrmode == "bindless" and isinstance(values[argument.arg_index], Array)
-    }
+    bindless: dict[int | str, BindlessBuffer] = {}
+    for argument in info.payload_arguments:
+        if argument.addrmode == "bindless":
+            name = SECTIONS.get(argument.arg_type)
+            key = name or argument.arg_index
+            if name is not None:
+                array = variables.section(name) if variables else None
+            else:
+                array = values[argument.arg_index] if argument.arg_index >= 0 else None
+            if isinstance(array, Array) and key not in bindless:
+                bindless[key] = BindlessBuffer(_buffer(device, array), array)
     return Tables(heaps, surfaces, samplers, images, media, bindless)
 
 

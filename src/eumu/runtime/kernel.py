@@ -52,6 +52,7 @@ class _Owner(Protocol):
 
     name: str
     platform: Platform | None
+    made_by: str
 
     def image(self, device: Device) -> Image | None: ...
 
@@ -260,7 +261,7 @@ class Kernel:
         find = self._checked if device.check else self.function
         function = find(target, level)
         image = self.program.image(device)
-        tables = image_tables(device, self.info, values)
+        tables = image_tables(device, self.info, values, image)
         bound = bind(
             self.info,
             self.args,
@@ -352,6 +353,7 @@ class Kernel:
             seconds,
             text,
             stats.findings,
+            made_by=self.program.made_by,
         )
 
     # ---- checks

@@ -15,8 +15,14 @@ from eumu.errors import LaunchError, Unsupported
 from eumu.exec.grid import BufferSurface, Payload
 from eumu.platforms import Platform
 from eumu.runtime.array import Array, Local
-from eumu.runtime.heaps import Slot, Tables
-from eumu.runtime.image_arguments import IMAGE_FACTS, check_image_argument, entries, image_fact
+from eumu.runtime.heaps import BindlessBuffer, Tables
+from eumu.runtime.image_arguments import (
+    IMAGE_FACTS,
+    SECTIONS,
+    check_image_argument,
+    entries,
+    image_fact,
+)
 from eumu.runtime.images import Image
 from eumu.runtime.ndrange import Range
 from eumu.runtime.parameters import Parameter, Passing, element_type
@@ -89,6 +95,7 @@ def bind(
     """
     binder = _Binder(info, parameters, args, range, addresses, platform, tables)
     binder.fill()
+    cross_thread = _with_inline_register(bytes(binder.cross_thread), info, platform)
     if binder.slm_bytes > platform.max_slm_bytes:
         raise LaunchError(
             f"kernel {info.name} needs {binder.slm_bytes} bytes of local memory for each group"
@@ -96,17 +103,19 @@ def bind(
             f" {platform} has {platform.max_slm_bytes}"
         )
     grf = platform.grf_bytes
-    per_thread, pitch = _local_ids(info, grf)
+    per_thread, pitch, id_rows = _local_ids(info, grf)
     start = grf + per_thread
-    end = max(len(binder.cross_thread), reach - start)
-    binder.cross_thread.extend(bytes(-(-end // grf) * grf - len(binder.cross_thread)))
+    end = max(len(cross_thread), reach - start)
+    cross_thread += bytes(-(-end // grf) * grf - len(cross_thread))
     r0 = [0] * (grf // 4)
-    r0[5] = SCRATCH_STATE << 4 if platform.scratch_is_surface else 0
+    if platform.scratch_is_surface:
+        r0[5] = SCRATCH_STATE - SURFACE_STATE_BASE << 4  # the offset of the state
     if tables is not None:
         r0[3], r0[4] = tables.pointers.sampler_table, tables.pointers.binding_table
     payload = Payload(
-        *(tuple(r0), grf if pitch else None, pitch, start, bytes(binder.cross_thread)),
+        *(tuple(r0), grf if pitch else None, pitch, start, cross_thread),
         numbers_threads=platform.numbers_threads,
+        local_id_rows=id_rows,
     )
     return Bound(payload, binder.surfaces(strict), binder.slm_bytes)
 
@@ -116,7 +125,22 @@ def payload_bytes(info: KernelInfo, platform: Platform) -> int:
     grf = platform.grf_bytes
     start = grf + _local_ids(info, grf)[0]
     end = start + max((s.offset + s.size for s in info.payload_arguments), default=0)
-    return -(-end // grf) * grf
+    return -(-(end + _inline_gap(info, platform, end - start)) // grf) * grf
+
+
+def _inline_gap(info: KernelInfo, platform: Platform, size: int) -> int:
+    """Unused bytes behind the part of the data that comes with the thread (the inline data).
+
+    That part has registers of its own; where it does not fill them, the rest begins in the next.
+    """
+    inline = info.execution_env.inline_data_payload_size
+    return -inline % platform.grf_bytes if size > inline else 0
+
+
+def _with_inline_register(data: bytes, info: KernelInfo, platform: Platform) -> bytes:
+    """The data of all threads as registers have it."""
+    inline = info.execution_env.inline_data_payload_size
+    return data[:inline] + bytes(_inline_gap(info, platform, len(data))) + data[inline:]
 
 
 _UNUSED: Final = "unused"
@@ -128,25 +152,26 @@ def no_local_ids(size: int) -> PerThreadPayloadArgument:
     return PerThreadPayloadArgument(_UNUSED, 0, size)
 
 
-def _local_ids(info: KernelInfo, grf: int) -> tuple[int, int]:
-    """Bytes of local ids for a thread, and the distance of its rows."""
+def _local_ids(info: KernelInfo, grf: int) -> tuple[int, int, int]:
+    """Bytes of local ids for a thread, the distance of their rows, and how many rows there are."""
     rows = info.per_thread_payload_arguments
     if rows and rows[0].arg_type == _UNUSED:
-        return rows[0].size, 0
+        return rows[0].size, 0, 0
     for row in rows:
         if row.arg_type != "local_id":
             meaning = ARG_TYPES.get(row.arg_type, "not known to eumu")
             raise Unsupported(f"kernel {info.name} takes {row.arg_type} ({meaning})")
     if not rows:
-        return 0, 0
+        return 0, 0, 0
     lanes = info.execution_env.simd_size
     pitch = -(-lanes * 2 // grf) * grf
-    if rows[0].size != 3 * pitch:
+    count, rest = divmod(rows[0].size, pitch)
+    if rest or not 1 <= count <= 3:
         raise Unsupported(
             f"kernel {info.name} takes {rows[0].size} bytes of local ids for a thread;"
-            f" three rows of {pitch} are modelled"
+            f" one to three rows of {pitch} are modelled"
         )
-    return rows[0].size, pitch
+    return rows[0].size, pitch, count
 
 
 @dataclass(slots=True)
@@ -195,6 +220,8 @@ class _Binder:
                 check_image_argument(parameter, value)
 
     def _slot(self, slot: PayloadArgument) -> bytes:
+        if slot.addrmode == "bindless" and slot.arg_type in SECTIONS:
+            return self._buffer_handle(SECTIONS[slot.arg_type])
         implicit = _IMPLICIT.get(slot.arg_type)
         if implicit is not None:
             return implicit(self)
@@ -231,15 +258,18 @@ class _Binder:
                 return self._slm(slot)
             case "bindless" if slot.addrspace == "image":
                 return self._handle(self.args[slot.arg_index].slot.offset)
-            case "bindless" if slot.addrspace in _BUFFERS and not self.platform.has_lsc:
-                state = self._bindless().get(slot.arg_index)
-                return bytes(8) if state is None else self._handle(state.offset)
+            case "bindless" if slot.addrspace in _BUFFERS:
+                return self._buffer_handle(slot.arg_index)
         raise Unsupported(
             f"kernel {self.info.name}: argument {slot.arg_index} is passed as"
             f" a {slot.addrmode} {slot.addrspace} pointer"
         )
 
-    def _bindless(self) -> Mapping[int, Slot]:
+    def _buffer_handle(self, key: int | str) -> bytes:
+        buffer = self._bindless().get(key)
+        return bytes(8) if buffer is None else self._handle(buffer.state.offset)
+
+    def _bindless(self) -> Mapping[int | str, BindlessBuffer]:
         return {} if self.tables is None else self.tables.bindless
 
     def _handle(self, offset: int) -> bytes:
@@ -274,9 +304,9 @@ class _Binder:
         for entry, index, _ in entries(self.info, self.args):
             if self._address(index):
                 table[entry] = BufferSurface(self._address(index), self._size(index), strict)
-        for index, state in self._bindless().items():
-            surface = BufferSurface(self._address(index), self._size(index), strict)
-            table[SURFACE_STATE_BASE + state.offset] = surface
+        for buffer in self._bindless().values():
+            surface = BufferSurface(buffer.array.address, buffer.array.nbytes, strict)
+            table[SURFACE_STATE_BASE + buffer.state.offset] = surface
         return table
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -31,7 +32,7 @@ class Program(Mapping[str, Kernel]):
 
     `platform` is the device that the program is made for, None if vISA text was loaded without
     saying; `elf` is what was read, None for vISA text; `module` is what was read of an object file;
-    `warnings` are the compiler's.
+    `warnings` are the compiler's; `made_by` says which compiler made it, as far as that is known.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Program(Mapping[str, Kernel]):
         self.elf = elf
         self.module: Module | None = None
         self.warnings: tuple[Diagnostic, ...] = ()
+        self.made_by = elf.made_by if elf else ""
         self._kernels: dict[str, Kernel] = {}
 
     @property
@@ -164,6 +166,8 @@ def _compile(
     built = ocloc.compile(source, target, options, name=name, directory=directory)
     program = _from_elf(built.elf, name, target)
     program.warnings = built.warnings
+    if built.compiler is not None and built.compiler.version:
+        program.made_by = f"ocloc {built.compiler.version} ({program.made_by})"
     return program
 
 
@@ -205,7 +209,8 @@ def _translator(
     program: str, kernel: zebin.Kernel, functions: Sequence[zebin.Function]
 ) -> Callable[[Platform], Function]:
     def translate(target: Platform) -> Function:
-        _check_defined(program, kernel)
+        texts = (kernel.visaasm, *(f.visaasm for f in functions))
+        _check_defined(program, kernel, texts)
         callees = [_code(program, f.name, f.visaasm, is_function=True) for f in functions]
         code = _code(program, kernel.name, kernel.visaasm, is_function=False)
         return _lowered(code, target, callees)
@@ -248,14 +253,24 @@ def _code(program: str, name: str, visaasm: str, *, is_function: bool) -> Code:
     return replace(code, name=name)
 
 
-def _check_defined(program: str, kernel: zebin.Kernel) -> None:
-    """The compiler builds a call to nothing without a word."""
+def _check_defined(program: str, kernel: zebin.Kernel, texts: Sequence[str] | None = None) -> None:
+    """The compiler builds a call to nothing without a word.
+
+    With `texts`, only names that vISA text mentions count: drivers put numbers of their own into
+    native code, under names that nothing defines.
+    """
     names = sorted({r.symbol.name for r in kernel.relocations if not r.symbol.is_defined})
+    if texts is not None:
+        names = [name for name in names if any(_mentions(text, name) for text in texts)]
     if names:
         raise BuildError(
             f"{program}: kernel {kernel.name} uses {', '.join(map(repr, names))}, defined nowhere:"
             " a function without a body, or a builtin that the compiler's library lacks"
         )
+
+
+def _mentions(text: str, name: str) -> bool:
+    return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text) is not None
 
 
 def _from_text(

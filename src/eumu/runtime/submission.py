@@ -204,7 +204,7 @@ class _Writer:
         if payload.local_id_offset is None:
             pieces = [b""] * len(rows)
         else:
-            size = 3 * payload.local_id_pitch
+            size = payload.local_id_rows * payload.local_id_pitch
             own = rows[:, payload.local_id_offset : payload.local_id_offset + size]
             pieces = [row.tobytes() for row in own]
         cross = payload.cross_thread

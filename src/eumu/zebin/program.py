@@ -24,6 +24,7 @@ How names become addresses, as measured on the compiler's output for bdw … pvc
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -62,9 +63,12 @@ class RelocationType(IntEnum):
     ADDRESS_32 = 2  # the low half, or a whole 32-bit address
     ADDRESS_32_HIGH = 3
     PER_THREAD_PAYLOAD_OFFSET_32 = 4  # where the local ids lie in the payload
+    GLOBAL_IMMEDIATE_32 = 5  # a number that the driver knows
+    SEND = 6  # a send instruction, whose binding table index may be changed
+    ADDRESS_16 = 7  # 16 bits of an address, or a number
 
 
-_WIDTHS: Final = {1: 8, 2: 4, 3: 4, 4: 4}
+_WIDTHS: Final = {1: 8, 2: 4, 3: 4, 4: 4, 5: 4, 7: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +183,9 @@ class Target:
     visa_abi: int | None = None
 
 
+_VISA_VERSION: Final = re.compile(r"^\.version\s+(\d+\.\d+)\s*$", re.MULTILINE)
+
+
 @dataclass(frozen=True, slots=True)
 class Zebin:
     """A compiled program; `data` in file order, `spirv` empty if the compiler left it out."""
@@ -207,6 +214,17 @@ class Zebin:
     def functions_of(self, kernel: str) -> tuple[Function, ...]:
         """The functions that the code of a kernel may reach."""
         return tuple(f for f in self.functions if f.owner in ("", kernel))
+
+    @property
+    def made_by(self) -> str:
+        """What the file says of the compiler: who, and the versions of its format and its vISA."""
+        versions = {m[1] for k in self.kernels if (m := _VISA_VERSION.search(k.visaasm))}
+        parts = [self.target.generator]
+        if self.target.zebin_version:
+            parts.append(f"zebin {self.target.zebin_version}")
+        if versions:
+            parts.append(f"vISA {' and '.join(sorted(versions))}")
+        return ", ".join(filter(None, parts))
 
     @property
     def undefined(self) -> tuple[str, ...]:

@@ -136,7 +136,7 @@ class _Reading:
         try:
             kind = RelocationType(entry.type)
         except ValueError:
-            raise self.file.fail(table, f"relocation type {entry.type}; 0 … 4 are known") from None
+            raise self.file.fail(table, f"relocation type {entry.type}; 0 … 7 are known") from None
         row = Relocation(entry.offset, kind, self.symbols[entry.symbol], entry.addend or 0)
         if entry.offset + row.width > len(patched.data):
             raise self.file.fail(

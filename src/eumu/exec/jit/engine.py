@@ -147,7 +147,7 @@ class Jit:
             *(id(grid.function), grid.local_size, grid.slm_bytes, grid.scratch_bytes),
             *(payload.local_id_offset, payload.local_id_pitch),
             *(payload.cross_thread_offset, payload.size, payload.r0, payload.numbers_threads),
-            *(payload.rows is not None, grid.masks),
+            *(payload.rows is not None, payload.local_id_rows, grid.masks),
         )
         with self._lock:
             ready = self._ready.get(key)
