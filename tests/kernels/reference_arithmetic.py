@@ -120,7 +120,8 @@ def _as_compiled(
 ) -> int:
     """What the compiler's code (IGC 1.0.12504) gives: its 64-bit saturation has three mistakes.
 
-    IGC 2.40, the `newest` that was tried, has the last two.
+    IGC 2.40, the `newest` that was tried, has the last two, and one of its own: `sub_sat(long)`
+    looks for overflow of positive numbers only, and zero minus the lowest number overflows, too.
 
     `add_sat(long)` looks for a positive sum to see underflow, and the lowest number twice sums to
     zero; `rhadd(ulong)` looks for a sum below an operand, and with both at the maximum it is equal;
@@ -132,6 +133,8 @@ def _as_compiled(
     product = x * y
     if name == "add_sat" and w.low < 0 and x == y == w.low and not newest:
         return w.high
+    if name == "sub_sat" and w.low < 0 and x == 0 and y == w.low and newest:
+        return w.low
     if name == "rhadd" and w.low == 0 and x == y == w.high:
         return w.high >> 1
     if name == "mad_sat" and w.low < 0:
