@@ -21,6 +21,7 @@ demo: $(VENV)/.package
 		--arg x=arange:float32:1024 --arg y=zeros:float32:1024 --arg a=2.5
 
 test: $(VENV)/.package-test $(VENV)/.debian-tools
+	@.ci/newest-ocloc $(VENV)/newest-ocloc
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(VENV)/.package-dev

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from native_launches import natively
 
 # Tool -> the Debian package that has it.
+NEWEST_OCLOC = Path(sys.prefix, "newest-ocloc", "ocloc")
 TOOLS = {"ocloc": "intel-opencl-icd", "GenX_IR": "libigc-tools", "iga64": "libigc-tools"}
 
 
@@ -32,7 +35,11 @@ def pytest_report_header() -> list[str]:
     """One line on the oracles of this run."""
     found = [tool for tool in TOOLS if shutil.which(tool)]
     missing = [f"{tool} ({package})" for tool, package in TOOLS.items() if tool not in found]
-    return [f"oracles: {', '.join(found) or 'none'}; missing: {', '.join(missing) or 'none'}"]
+    newest = NEWEST_OCLOC if NEWEST_OCLOC.exists() else "none; .ci/newest-ocloc unpacks it"
+    return [
+        f"oracles: {', '.join(found) or 'none'}; missing: {', '.join(missing) or 'none'}",
+        f"newest ocloc: {newest}",
+    ]
 
 
 def _require(tool: str) -> str:
@@ -46,6 +53,14 @@ def _require(tool: str) -> str:
 def ocloc() -> str:
     """The path of Intel's offline compiler."""
     return _require("ocloc")
+
+
+@pytest.fixture(scope="session")
+def newest_ocloc() -> str:
+    """The path of the newest offline compiler that Debian has."""
+    if not NEWEST_OCLOC.exists():
+        pytest.skip("the newest ocloc is not unpacked (.ci/newest-ocloc .venv/newest-ocloc)")
+    return str(NEWEST_OCLOC)
 
 
 @pytest.fixture(scope="session")

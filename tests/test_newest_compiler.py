@@ -1,0 +1,196 @@
+"""Kernels by the newest compiler that Debian has, for GPUs that people own today.
+
+`tests/kernels/newest.py` runs all of them on all devices; here are those of the fast loop, and what
+only this compiler makes: two-dimensional blocks, products of matrices, barriers in two halves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eumu
+from eumu import zebin
+from eumu.errors import Severity
+from eumu.platforms import platform
+from eumu.text import parse, print_module
+from kernels import feature_references, newest, references
+from kernels.case import Case
+from test_kernels import FAST
+
+ENGINES = ("interp", "jit")
+DEVICES = ("dg2", "bmg")
+XE2 = ("bmg", "lnl")
+SOURCES = Path(__file__).with_name("kernels") / "newest_features"
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def _newest(newest_ocloc: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Only this compiler."""
+    monkeypatch.setenv("EUMU_OCLOC", newest_ocloc)
+    yield
+
+
+@cache
+def _program(name: str, device: str) -> eumu.Program:
+    return eumu.build(SOURCES / f"{name}.cl", device, "-cl-std=CL3.0")
+
+
+CASES = [c for c in references.CASES if c.id in FAST]
+BARRIERS = [c for c in feature_references.CASES if "barrier" in c.program]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_kernel(case: Case, device: str, engine: str) -> None:
+    assert not newest.run(case, device, engine, newest=True)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("device", XE2)
+@pytest.mark.parametrize("case", BARRIERS, ids=lambda case: case.id)
+def test_barriers(case: Case, device: str, engine: str) -> None:
+    """Named ones, and those in two halves."""
+    assert not newest.run(case, device, engine, newest=True)
+
+
+@pytest.mark.parametrize("device", ("pvc", *newest.DEVICES[1:]))
+def test_what_it_writes_reads_prints_and_checks_clean(device: str) -> None:
+    """Text that prints the same again, with no error; and the file says who made it."""
+    program = eumu.load(newest.build("reduce", device))
+    assert program.elf is not None
+    assert program.made_by.startswith("IGC, zebin 1.")
+    assert "vISA 4.2" in program.made_by
+    grf = platform(device).grf_bytes
+    for kernel in program.elf.kernels:
+        printed = print_module(parse(kernel.visaasm, kernel.name, grf))
+        assert print_module(parse(printed, kernel.name, grf)) == printed
+    found = eumu.check(newest.build("reduce", device), device)
+    assert [d for d in found if d.severity is Severity.ERROR] == []
+
+
+def test_what_built_it_is_said() -> None:
+    program = eumu.build("kernel void k(global int* a) { *a = 1; }", "bmg")
+    assert program.made_by.startswith("ocloc 2")
+    dev = eumu.Device("bmg")
+    report = program["k"].launch(dev, 1, 1, [dev.array(1, np.int32)])
+    assert report.made_by == program.made_by
+
+
+def test_it_says_which_devices_it_does_not_know(newest_ocloc: str) -> None:
+    with pytest.raises(eumu.EumuError, match="no ocloc that is installed compiles for skl"):
+        zebin.compile("kernel void k() {}", "skl")
+
+
+# ---- two-dimensional blocks
+
+WIDTH, HEIGHT, PITCH = 128, 40, 256  # bytes, rows, bytes
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("device", XE2)
+@pytest.mark.parametrize("corner", [(4, 3), (20, 36), (-3, -2)])
+def test_blocks_are_read(device: str, engine: str, corner: tuple[int, int]) -> None:
+    """What lies outside the surface reads as zero."""
+    x, y = corner
+    dev = eumu.Device(device, engine=engine)
+    memory = np.random.default_rng(1).integers(0, 256, (HEIGHT, PITCH)).astype(np.uint8)
+    source, out = dev.array(memory), dev.array(640, np.uint32)
+    sizes = map(np.int32, (WIDTH, HEIGHT, PITCH, x, y))
+    _program("blocks", device)["read_blocks"].launch(dev, 16, 16, [source, out, *sizes])
+    got = out.numpy()
+    assert (got[:128].reshape(8, 16) == _window(memory, np.uint32, x, y, 16, 8)).all()
+    halves = _window(memory, np.uint16, x, y, 16, 16).astype(np.uint32)
+    transformed = halves[0::2] | halves[1::2] << 16
+    assert (got[128:256].reshape(8, 16) == transformed).all()
+    assert (got[256:384].reshape(8, 16) == _window(memory, np.uint32, x, y, 8, 16).T).all()
+    both = _window(memory, np.uint16, x, y, 32, 8).reshape(8, 2, 16).transpose(1, 0, 2)
+    assert (got[384:].reshape(2, 8, 16) == both).all()
+
+
+def _window(
+    memory: np.ndarray[Any, Any], dtype: type, x: int, y: int, width: int, height: int
+) -> np.ndarray[Any, Any]:
+    """Elements from (x, y) on, zero where the surface has none."""
+    inside = memory[:, :WIDTH].copy().view(dtype)
+    border = 64
+    padded = np.pad(inside, border)
+    return padded[y + border : y + border + height, x + border : x + border + width]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("device", XE2)
+def test_blocks_are_written(device: str, engine: str) -> None:
+    """Only what lies inside the surface changes."""
+    dev = eumu.Device(device, engine=engine)
+    out = dev.array(np.zeros((HEIGHT, PITCH), np.uint8))
+    sizes = map(np.int32, (WIDTH, HEIGHT, PITCH, 20, 36))
+    _program("blocks", device)["write_block"].launch(dev, 16, 16, [out, *sizes])
+    want = np.zeros((HEIGHT, PITCH // 4), np.uint32)
+    want[36:, 20:32] = (100 * np.arange(4)[:, None] + np.arange(16) + 1)[:, :12]
+    assert (out.numpy().reshape(HEIGHT, PITCH).view(np.uint32) == want).all()
+
+
+# ---- products of matrices
+
+
+def _bf16(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return (x.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+
+
+def _factors(name: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], Any]:
+    """A [8, K] and B [K, 16] in numbers, and how an element lies in memory."""
+    rng = np.random.default_rng(2)
+    depth = int(name.rpartition("_k")[2])
+    if name[0] in "iu":
+        low, high = (-128, 128) if name[0] == "i" else (0, 256)
+        a, b = (rng.integers(low, high, shape) for shape in ((8, depth), (depth, 16)))
+        return a, b, lambda x: x.astype(np.uint8)
+    # Numbers with few bits, so that every format has them.
+    a, b = (rng.integers(-64, 64, shape) / 16.0 for shape in ((8, depth), (depth, 16)))
+    stored = {"f16": lambda x: x.astype(np.float16), "bf16": _bf16}
+    return a, b, stored.get(name.split("_")[0], lambda x: x.astype(np.float32))
+
+
+def _tile(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Rows of A as lanes have them: each lane a part of every row."""
+    rows, depth = a.shape
+    if depth * a.itemsize == 32:  # 16 lanes of two bytes
+        return np.ascontiguousarray(a.view(np.uint16).reshape(rows, 16).T)
+    raise AssertionError(depth)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("device", XE2)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "f16_f16_matrix_mad_k16",
+        "bf16_bf16_matrix_mad_k16",
+        "i8_i8_matrix_mad_k32",
+        "u8_u8_matrix_mad_k32",
+        "tf32_tf32_matrix_mad_k8",
+    ],
+)
+def test_products(device: str, engine: str, name: str) -> None:
+    a, b, stored = _factors(name)
+    dev = eumu.Device(device, engine=engine)
+    exact = np.int32 if name[0] in "iu" else np.float32
+    c = np.random.default_rng(3).integers(-9, 9, (8, 16)).astype(exact)
+    if name.startswith("tf32"):  # two rows of eight dwords fill the sixteen lanes
+        left = np.ascontiguousarray(stored(a).reshape(4, 16).T)
+    else:
+        left = _tile(np.ascontiguousarray(stored(a)))
+    right = np.ascontiguousarray(stored(b).T).view(np.int32)  # a lane has its column
+    sums = dev.array(np.ascontiguousarray(c.T))
+    left_bits = left.view(np.float32 if name.startswith("tf32") else np.uint16)
+    args = [dev.array(left_bits), dev.array(right.view(np.uint32)), sums]
+    _program("matrices", device)[name].launch(dev, 16, 16, args)
+    assert (c + (a @ b).astype(exact) == sums.numpy().reshape(16, 8).T).all()
