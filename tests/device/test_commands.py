@@ -59,7 +59,7 @@ def test_a_batch_of_all() -> None:
         (render.ChromaKey(), 0x79040002),
         (mi.MiStoreDataImm(), 0x10000002),
         (mi.MiSemaphoreWait(), 0x0E008002),
-        (mi.MiBatchBufferStart(), 0x18800001),
+        (mi.MiBatchBufferStart(), 0x18800101),
     ],
     ids=lambda v: v.TITLE if isinstance(v, Command) else "",
 )

@@ -39,6 +39,7 @@ from eumu.device.commands import (
 from eumu.device.context import Residents, context_bytes, load, save
 from eumu.device.dispatch import Needs
 from eumu.device.profile import Profile
+from eumu.device.state.fields import title
 from eumu.exec.snapshot import Snapshot
 from eumu.isa.messages.descriptor import describe
 from eumu.runtime.urb import ROWS
@@ -129,12 +130,16 @@ def test_m4_media_object_prt() -> None:
     packet = Packet(command, data)
     assert len(packet.encode()) == 64 and decode(packet.encode()).packet == packet
     start = [OFF, MEDIA, BASES, INVALIDATE, VFE, LOAD]
+    for field in ("children_present", "prt_fence_needed", "prt_fence_type"):
+        alone = Packet(media.MediaObjectPrt(**{field: getattr(command, field)}), data)
+        with pytest.raises(CommandError, match=f"{title(field)} .*which is not modelled"):
+            media_machine().run(*start, alone)
     machine = media_machine()
-    machine.run(*start, packet)
+    machine.run(*start, Packet(media.MediaObjectPrt(), data))
     (job,) = machine.jobs
     assert [(t.x, t.y, t.data, t.group) for t in job.threads] == [(0, 0, data, None)]
     with pytest.raises(CommandError, match=r"MEDIA_OBJECT_PRT.*11 dwords of inline data.*12"):
-        media_machine().run(*start, Packet(command, data[:44]))
+        media_machine().run(*start, Packet(media.MediaObjectPrt(), data[:44]))
 
 
 # ---- L3, URB and shared local memory

@@ -45,7 +45,9 @@ BASES = render.StateBaseAddress(
 )
 INVALIDATE = render.PipeControl(state_cache_invalidation_enable=True)
 STALL = render.PipeControl(command_streamer_stall_enable=True)
-VFE = gpgpu.MediaVfeState(maximum_number_of_threads=100, curbe_allocation_size=8)
+VFE = gpgpu.MediaVfeState(
+    maximum_number_of_threads=100, curbe_allocation_size=8, urb_entry_allocation_size=2
+)
 CURBE = gpgpu.MediaCurbeLoad(curbe_total_data_length=128, curbe_data_start_address=0x400)
 LOAD = gpgpu.MediaInterfaceDescriptorLoad(interface_descriptor_total_length=64)
 FLUSH = gpgpu.MediaStateFlush()
@@ -196,7 +198,9 @@ def test_s8_a_new_base_needs_an_invalidation() -> None:
     assert machine.codes == ["base-not-invalidated"]
 
 
-BARRIER_OBJECT = Packet(media.MediaObject(interface_descriptor_offset=1), bytes(4))
+BARRIER_OBJECT = Packet(
+    media.MediaObjectGrpid(interface_descriptor_offset=1, end_of_thread_group=True), bytes(4)
+)
 
 
 def media_machine(**fields: Any) -> Machine:
@@ -346,6 +350,7 @@ def test_m6_wavefronts_respect_dependencies(slope: int, width: int, height: int)
 def test_m6_the_scoreboard_says_what_is_waited_for() -> None:
     vfe = gpgpu.MediaVfeState(
         maximum_number_of_threads=100,
+        urb_entry_allocation_size=2,
         scoreboard_enable=True,
         scoreboard_mask=0b111,
         **{"scoreboard_0_delta_x": -1, "scoreboard_1_delta_y": -1, "scoreboard_2_delta_x": 1},

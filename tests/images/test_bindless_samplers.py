@@ -205,6 +205,7 @@ def test_native_code_in_a_batch_follows_the_register(
             dynamic_state_base_address_modify_enable=True,
             bindless_surface_state_base_address=heaps.surfaces.base,
             bindless_surface_state_base_address_modify_enable=True,
+            bindless_surface_state_size=0xFFFF,
             instruction_base_address=place(native.encode(native.parse(NATIVE)), "code"),
             instruction_base_address_modify_enable=True,
         ),

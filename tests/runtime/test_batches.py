@@ -154,7 +154,11 @@ def media_start(driver: Driver, group: int = 64) -> tuple[Any, list[Command]]:
             instruction_base_address_modify_enable=True,
         ),
         render.PipeControl(state_cache_invalidation_enable=True),
-        gpgpu.MediaVfeState(maximum_number_of_threads=10, curbe_allocation_size=len(row) // 32),
+        gpgpu.MediaVfeState(
+            maximum_number_of_threads=10,
+            urb_entry_allocation_size=2,
+            curbe_allocation_size=len(row) // 32,
+        ),
         gpgpu.MediaCurbeLoad(curbe_total_data_length=len(row), curbe_data_start_address=64),
         gpgpu.MediaInterfaceDescriptorLoad(interface_descriptor_total_length=32),
     ]

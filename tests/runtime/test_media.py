@@ -27,7 +27,7 @@ from eumu.device.commands import (
 )
 from eumu.device.commands.jobs import Bases, MediaJob
 from eumu.device.commands.media_walker import Deltas, dependencies
-from eumu.errors import LaunchError, Unsupported
+from eumu.errors import LaunchError
 from eumu.exec.state import thread_payloads
 from runtime.test_batches import Driver, native_code
 
@@ -77,7 +77,12 @@ class Pipeline:
             render.PipelineSelect(mask_bits=3, pipeline_selection=render.PipelineSelection.MEDIA),
             render.StateBaseAddress(**bases),
             render.PipeControl(state_cache_invalidation_enable=True),
-            gpgpu.MediaVfeState(curbe_allocation_size=len(row) // 32, **vfe),
+            gpgpu.MediaVfeState(
+                maximum_number_of_threads=107,
+                urb_entry_allocation_size=256,
+                curbe_allocation_size=len(row) // 32,
+                **vfe,
+            ),
             *([curbe] if row else []),
             gpgpu.MediaInterfaceDescriptorLoad(interface_descriptor_total_length=32),
         ]
@@ -204,6 +209,7 @@ def test_threads_of_a_group_meet_and_share_memory(engine: str) -> None:
         in_curbe=False,
         vfe={},
         barrier_enable=True,
+        number_of_threads_in_gpgpu_thread_group=len(pipeline.rows),
         shared_local_memory_size=gpgpu.SharedLocalMemorySize.SLM_1K,
     )
     groups = [packet for number in (0, 2) for packet in group_of(pipeline, number)]
@@ -229,6 +235,15 @@ def test_groups_that_do_not_end() -> None:
     many = [p for _ in range(20) for p in open_group] + group_of(pipeline, 0)
     with pytest.raises(LaunchError, match="no subslice of bxt-3x6 can hold"):
         queue.submit(batch(*start, *many))
-    with pytest.raises(Unsupported, match="only MEDIA_OBJECT_GRPID says who meets"):
+    with pytest.raises(CommandError, match=r"has 4 threads; with a barrier as many as .*: 5"):
+        uneven = pipeline.start(
+            in_curbe=False,
+            vfe={},
+            barrier_enable=True,
+            number_of_threads_in_gpgpu_thread_group=5,
+        )
+        queue.submit(batch(*uneven, *group_of(pipeline, 0)))
+    with pytest.raises(CommandError, match="no group, and the descriptor sets Barrier Enable"):
         barrier = pipeline.start(in_curbe=True, vfe={}, barrier_enable=True)
-        queue.submit(batch(*barrier, media.MediaObject()))
+        stall = render.PipeControl(command_streamer_stall_enable=True)
+        queue.submit(batch(stall, *barrier, media.MediaObject()))

@@ -107,9 +107,16 @@ class _Room:
 
 
 @lru_cache(maxsize=256)
-def capacity(part: Part, needs: Needs, pool_map: int | None = None) -> tuple[Occupancy, ...]:
-    """How many groups each subslice or pool holds; LaunchError for a group that none can hold."""
+def capacity(
+    part: Part, needs: Needs, pool_map: int | None = None, *, is_global: bool = False
+) -> tuple[Occupancy, ...]:
+    """How many groups each subslice or pool holds; LaunchError for a group that none can hold.
+
+    Groups with a global barrier may be spread over all subslices, unless they share memory.
+    """
     found = pools(part, pool_map)
+    if is_global and not needs.slm_bytes:
+        found = (Pool(0, part.units, part.threads_per_eu),)
     held = tuple(
         occupancy(
             pool,

@@ -295,6 +295,13 @@ class SharedFunctions:
                     f"a bindless surface state at offset {offset:#x}, no multiple of 64",
                     "Surface State Offset",
                 )
+            most = state.bindless_surfaces
+            if most is not None and offset // 64 >= most:
+                raise StateError(
+                    f"a bindless surface state at offset {offset:#x}; Bindless Surface State Size"
+                    f" ends them at {64 * most:#x}",
+                    "Bindless Surface State Size",
+                )
             return state.bindless_surface_state_base + offset
         if index >= BTI_BINDLESS:
             raise StateError(

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from eumu.device.chip import Occupancy
+from eumu.device.chip import Occupancy, Part
 from eumu.device.commands import (
     CommandError,
     MediaJob,
@@ -23,17 +23,21 @@ from eumu.device.commands import (
     Stop,
     Streamer,
     WalkerJob,
+    media,
 )
+from eumu.device.commands.gpgpu import SliceDisable
 from eumu.device.commands.jobs import Bases
+from eumu.device.commands.media_walker import Deltas, dependencies
 from eumu.device.dispatch import Needs, capacity
 from eumu.device.memory import Memory
 from eumu.device.state.fields import StateError
 from eumu.device.state.sampler import BindingTableState
 from eumu.device.state.surface import SurfaceState, SurfaceType
-from eumu.errors import Diagnostic, LaunchError, Unsupported
+from eumu.errors import Diagnostic, LaunchError, Severity, Unsupported
 from eumu.exec.grid import BufferSurface, Grid, Payload, StatePointers
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
+from eumu.isa.messages.gateway import GATEWAY
 from eumu.runtime.device import DEFAULT_FUEL, Device
 from eumu.runtime.heaps import buffer_size
 from eumu.runtime.preemption import Suspended, residents_of
@@ -53,7 +57,8 @@ class BatchReport:
     """What a batch did: why it stopped, what the rules found, and the runs of its commands.
 
     `occupancy` has, for each of `commands`, how many groups each subslice or pool could hold;
-    `waves` the threads of the media pipeline, those that ran at once together.
+    `waves` the threads of the media pipeline, those that ran at once together; `interrupts` counts
+    the commands that notified the host.
     """
 
     stop: Stop
@@ -65,6 +70,7 @@ class BatchReport:
     occupancy: list[tuple[Occupancy, ...]] = field(default_factory=list)
     waves: list[tuple[MediaThread, ...]] = field(default_factory=list)
     engines: set[str] = field(default_factory=set)
+    interrupts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +117,11 @@ class CommandQueue:
 
     def resume(self) -> BatchReport:
         """Go on where the last batch stopped."""
-        seen = len(self._streamer.findings)
+        seen, interrupts = len(self._streamer.findings), self._streamer.interrupts
         report = self._report = BatchReport(Stop.END)
         self._streamer.clock = self.device.clock
         report.stop = self._streamer.run()
+        report.interrupts = self._streamer.interrupts - interrupts
         report.findings = list(self._streamer.findings[seen:])
         if report.stop is Stop.END and self._group:
             raise self._open_group("the batch ends")
@@ -143,7 +150,13 @@ class CommandQueue:
         held: tuple[Occupancy, ...] = ()
         resumed, self._held = self._held, None
         for number, grid in enumerate(self._grids(job, is_again=resumed is not None)):
-            held = capacity(self.device.part, Needs.of(grid), grid.pool_map)
+            held = capacity(
+                _part(self.device.part, job),
+                Needs.of(grid),
+                grid.pool_map,
+                is_global=job.descriptor.global_barrier_enable,
+            )
+            self._note_counts(job, grid)
             if resumed is not None and number < resumed.number:
                 continue
             snapshot = None
@@ -162,6 +175,18 @@ class CommandQueue:
         self._report.occupancy.append(held)
         return True
 
+    def _note_counts(self, job: WalkerJob | MediaJob, grid: Grid) -> None:
+        """Barriers that span subslices take no counts from messages."""
+        spans = job.descriptor.global_barrier_enable or grid.pool_map is not None
+        if spans and GATEWAY in grid.function.roots:
+            text = (
+                f"{grid.function.name}: its barrier messages may give a count, which barriers that"
+                " span subslices must not have (Barrier Count Enable)"
+            )
+            self._streamer.findings.append(
+                Diagnostic("barrier-count", text, None, Severity.WARNING, spec="Message Payload")
+            )
+
     def _save(self, grid: Grid, snapshot: Snapshot) -> Suspended:
         """Write the state of a stopped walker where GPGPU_CSR_BASE_ADDRESS says."""
         residents = residents_of(self.device.part, grid) if snapshot.groups else None
@@ -169,7 +194,7 @@ class CommandQueue:
         return Suspended.of(self.device.memory, None, grid, residents, snapshot, at)
 
     def _grids(self, job: WalkerJob | MediaJob, *, is_again: bool) -> Iterator[Grid]:
-        if isinstance(job, MediaJob) and job.threads[0].group is not None:
+        if isinstance(job, MediaJob) and job.command == media.MediaObjectGrpid.TITLE:
             yield from self._media_group(job, is_again=is_again)
         elif isinstance(job, MediaJob):
             yield from self._media(job)
@@ -210,15 +235,14 @@ class CommandQueue:
 
     def _media(self, job: MediaJob) -> Iterator[Grid]:
         """A grid for each wave, so that each thread comes behind those that it waits for."""
-        if job.descriptor.barrier_enable or job.descriptor.global_barrier_enable:
-            raise Unsupported(
-                f"{job.command} with barriers: only MEDIA_OBJECT_GRPID says who meets there"
-            )
         for wave in job.waves():
             rows = [_media_row(thread, job) for thread in wave]
             self._report.waves.append(wave)
             function = self._function(job.kernel, _MEDIA_SIMD, len(rows[0]))
-            yield self._grid(job, function, rows, (len(rows), 1, 1))
+            size = sum(t.group is None or t.group == wave[0].group for t in wave)
+            if wave[0].group is None:
+                size = 1
+            yield self._grid(job, function, rows, (len(rows) // size, 1, 1), size)
 
     def _media_group(self, job: MediaJob, *, is_again: bool) -> Iterator[Grid]:
         """One grid of a whole thread group with its last thread, none before."""
@@ -236,10 +260,27 @@ class CommandQueue:
             > 1
         ):
             raise self._open_group("threads with another kernel, descriptor or payload come")
+        self._check_group(job, wave)
         self._report.waves.append(wave)
         function = self._function(job.kernel, _MEDIA_SIMD, len(rows[0]))
         yield self._grid(job, function, rows, (1, 1, 1), len(rows))
-        self._group = []
+
+    def _check_group(self, job: MediaJob, wave: tuple[MediaThread, ...]) -> None:
+        """Its threads run at once: none may wait for another, and barriers count them."""
+        places = [(thread.x, thread.y, thread.color) for thread in wave]
+        pairs = {pair for member in self._group for pair in member.waits}
+        number = job.descriptor.number_of_threads_in_gpgpu_thread_group
+        self._group, members = [], self._group
+        if any(dependencies(places, Deltas(tuple(pairs)))):
+            raise Unsupported(
+                f"{job.command}: Use Scoreboard makes a thread wait for one of its own thread group"
+            )
+        if job.descriptor.barrier_enable and number != len(members):
+            raise CommandError(
+                f"{job.command}: thread group {wave[0].group} has {len(members)} threads; with a"
+                f" barrier as many as the interface descriptor says: {number}",
+                "Number of Threads in GPGPU Thread Group",
+            )
 
     def _open_group(self, event: str) -> CommandError:
         number, self._group = self._group[0].threads[0].group, []
@@ -286,6 +327,27 @@ class CommandQueue:
             program = native.decode(code, self.device.platform, f"code_{address:x}")
             self._functions[key] = lower(program, simd, payload)
         return self._functions[key]
+
+
+def _part(part: Part, job: WalkerJob | MediaJob) -> Part:
+    """The subslices that a job may use; CommandError where it asks for one that is not there."""
+    if isinstance(job, MediaJob) and job.destination is not None:
+        slice, subslice = job.destination
+        if slice:
+            raise CommandError(
+                f"{job.command}: Slice Destination Select is {slice}; {part.name} has slice 0",
+                "Slice Destination Select",
+            )
+        if subslice not in part.enabled:
+            raise CommandError(
+                f"{job.command}: Subslice Destination Select is {int(subslice)}; {part.name} has"
+                f" {', '.join(map(str, part.enabled))}",
+                "Subslice Destination Select",
+            )
+        return part.without(*(s for s in part.enabled if s != subslice))
+    if job.slices is SliceDisable.ONLY_SLICE_0_SUBSLICE_0_ENABLED:
+        return part.without(*part.enabled[1:])
+    return part  # one slice is all that a part here has
 
 
 def _code(memory: Memory, bus: MemoryBus, address: int) -> bytes:
@@ -336,6 +398,7 @@ def _pointers(job: WalkerJob | MediaJob) -> StatePointers:
         job.descriptor.sampler_state_pointer,
         job.bases.chroma_keys,
         job.bases.bindless_samplers,
+        job.bases.bindless_surfaces,
     )
 
 

@@ -29,11 +29,20 @@ if TYPE_CHECKING:
     from eumu.runtime.device import Device
     from eumu.runtime.media import MediaSampler
 
-__all__ = ["Heap", "Slot", "StateHeaps", "Tables", "buffer_size", "buffer_state", "needs_tables"]
+__all__ = [
+    "HEAP_BYTES",
+    "Heap",
+    "Slot",
+    "StateHeaps",
+    "Tables",
+    "buffer_size",
+    "buffer_state",
+    "needs_tables",
+]
 
 _TABLES: Final = 64 << 10  # where binding tables end
 _UNIT: Final = 64
-_HEAP_BYTES: Final = 1 << 20
+HEAP_BYTES: Final = 1 << 20
 _SAMPLERS: Final = 16  # of a table
 
 
@@ -106,12 +115,12 @@ class StateHeaps:
         surfaces = _allocate(device, "the surface state heap")
         dynamic = _allocate(device, "the dynamic state heap")
         self.tables = Heap(surfaces, 0, _TABLES, self.caches)
-        self.surfaces = Heap(surfaces, _TABLES, _HEAP_BYTES, self.caches)
+        self.surfaces = Heap(surfaces, _TABLES, HEAP_BYTES, self.caches)
         for index in (SCRATCH_STATE, URB_SURFACE):
             self.surfaces.skip(index - SURFACE_STATE_BASE)
         self.chroma_keys: tuple[tuple[int, int], ...] = ((0, 0),) * 4
         self.bindless_samplers = False
-        self.dynamic = Heap(dynamic, 0, _HEAP_BYTES, self.caches)
+        self.dynamic = Heap(dynamic, 0, HEAP_BYTES, self.caches)
 
     def pointers(self, binding_table: int, sampler_table: int, owner: object) -> StatePointers:
         return StatePointers(
@@ -127,7 +136,7 @@ class StateHeaps:
 
 
 def _allocate(device: Device, name: str) -> Array:
-    return Array.allocate(device, (_HEAP_BYTES,), np.dtype(np.uint8), name)
+    return Array.allocate(device, (HEAP_BYTES,), np.dtype(np.uint8), name)
 
 
 @dataclass(frozen=True, slots=True)

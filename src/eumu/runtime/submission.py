@@ -39,13 +39,14 @@ from eumu.errors import Diagnostic, LaunchError, Unsupported
 from eumu.exec.grid import BufferSurface, Grid, StatePointers
 from eumu.exec.state import existing_lanes, thread_payloads
 from eumu.runtime.device import Device
-from eumu.runtime.heaps import buffer_size, buffer_state
+from eumu.runtime.heaps import HEAP_BYTES, buffer_size, buffer_state
 
 __all__ = ["Submission", "grid_of_walker", "grids_of", "known_kernel"]
 
 _GRF: Final = 32
 _MOST_THREADS: Final = 64  # of a group: the width counter of GPGPU_WALKER
 _MOST_SURFACES: Final = 240
+_BINDLESS: Final = HEAP_BYTES // 64  # states that the heap has room for
 _SIMD: Final = {8: gpgpu.SimdSize.SIMD8, 16: gpgpu.SimdSize.SIMD16, 32: gpgpu.SimdSize.SIMD32}
 
 # The kernels whose code lies in a device's memory, by address: a grid of each as a pattern.
@@ -228,6 +229,7 @@ class _Writer:
                 **_base("dynamic_state", dynamic_base),
                 **_base("instruction", kernel),
                 **_base("bindless_surface_state", bindless),
+                bindless_surface_state_size=_BINDLESS - 1,
             ),
             render.PipeControl(
                 command_streamer_stall_enable=True, state_cache_invalidation_enable=True
@@ -364,6 +366,7 @@ def _pointers(job: WalkerJob, pattern: Grid) -> StatePointers | None:
         sampler_table=job.descriptor.sampler_state_pointer,
         chroma_keys=job.bases.chroma_keys,
         bindless_samplers=job.bases.bindless_samplers,
+        bindless_surfaces=job.bases.bindless_surfaces,
     )
 
 

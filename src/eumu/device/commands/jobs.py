@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
-from eumu.device.commands.gpgpu import InterfaceDescriptorData
+from eumu.device.commands.gpgpu import InterfaceDescriptorData, SliceDisable
+from eumu.device.commands.packet import CommandError
 
 __all__ = ["Bases", "MediaJob", "MediaThread", "WalkerJob"]
 
 GRF = 32  # bytes
 Dim3 = tuple[int, int, int]
+_BUFFERS: Final = {
+    "general": "General State Buffer Size",
+    "dynamic": "Dynamic State Buffer Size",
+    "indirect": "Indirect Object Buffer Size",
+    "instruction": "Instruction Buffer Size",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Bases:
     """STATE_BASE_ADDRESS as it stands, byte addresses; and the table of 3DSTATE_CHROMA_KEY.
 
-    `bindless_samplers` is Bindless Surface Base Address Select of GT_MODE.
+    The sizes are what may be reached from a base, None without a limit; `bindless_surfaces` counts
+    states.  `bindless_samplers` is Bindless Surface Base Address Select of GT_MODE.
     """
 
     general: int = 0
@@ -27,6 +36,22 @@ class Bases:
     bindless: int = 0
     chroma_keys: tuple[tuple[int, int], ...] = ((0, 0),) * 4
     bindless_samplers: bool = False
+    general_size: int | None = None
+    dynamic_size: int | None = None
+    indirect_size: int | None = None
+    instruction_size: int | None = None
+    bindless_surfaces: int | None = None
+
+    def reach(self, base: str, offset: int, size: int, what: str) -> int:
+        """The address of so many bytes at an offset from a base; CommandError behind its buffer."""
+        limit: int | None = getattr(self, f"{base}_size")
+        if limit is not None and offset + size > limit:
+            name = _BUFFERS[base]
+            raise CommandError(
+                f"{what} reaches {size} bytes at {offset:#x}; {name} is {limit:#x}", name
+            )
+        address: int = getattr(self, base)
+        return address + offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +78,7 @@ class WalkerJob:
     per_thread: tuple[bytes, ...] = field(repr=False)
     scratch: tuple[int, int] = (0, 0)
     pool_map: int | None = None
+    slices: SliceDisable = SliceDisable.ALL_SUBSLICES_ENABLED
 
     @property
     def threads(self) -> int:
@@ -107,7 +133,9 @@ class MediaThread:
 class MediaJob:
     """A MEDIA_OBJECT command; `after` lists for each thread the indices that it waits for.
 
-    `ends_group` is End of Thread Group of MEDIA_OBJECT_GRPID.
+    `ends_group` is End of Thread Group of MEDIA_OBJECT_GRPID, `waits` where the threads are that
+    the scoreboard makes its thread wait for.  `destination` is the slice and the subslice that
+    Force Destination asks for, `slices` is Slice Disable of MEDIA_VFE_STATE.
     """
 
     command: str
@@ -119,14 +147,35 @@ class MediaJob:
     scratch: tuple[int, int] = (0, 0)
     pool_map: int | None = None
     ends_group: bool = False
+    waits: tuple[tuple[int, int], ...] = ()
+    destination: tuple[int, int] | None = None
+    slices: SliceDisable = SliceDisable.ALL_SUBSLICES_ENABLED
 
     def waves(self) -> tuple[tuple[MediaThread, ...], ...]:
         """Threads in the order in which they can run: none waits for one of its own wave, or of a
-        later one."""
+        later one.  A group runs as a whole, and the groups of a wave have the same size.
+
+        CommandError for threads that wait for one of their own group.
+        """
+        units: list[list[int]] = []
+        home: list[int] = []  # of each thread, its place in `units`
+        for index, thread in enumerate(self.threads):
+            same = index and thread.group is not None
+            if not (same and thread.group == self.threads[index - 1].group):
+                units.append([])
+            units[-1].append(index)
+            home.append(len(units) - 1)
         levels: list[int] = []
-        for waited in self.after:
+        for number, unit in enumerate(units):
+            waited = {home[k] for index in unit for k in self.after[index]}
+            if number in waited:
+                raise CommandError(
+                    f"{self.command}: Use Scoreboard makes a thread wait for one of its own thread"
+                    " group, whose threads run at once",
+                    "Use Scoreboard",
+                )
             levels.append(1 + max((levels[k] for k in waited), default=-1))
-        found: list[list[MediaThread]] = [[] for _ in range(max(levels, default=-1) + 1)]
-        for thread, level in zip(self.threads, levels, strict=True):
-            found[level].append(thread)
-        return tuple(map(tuple, found))
+        found: dict[tuple[int, int], list[MediaThread]] = {}
+        for unit, level in zip(units, levels, strict=True):
+            found.setdefault((level, len(unit)), []).extend(self.threads[k] for k in unit)
+        return tuple(tuple(found[key]) for key in sorted(found))

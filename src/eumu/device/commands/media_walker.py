@@ -14,6 +14,10 @@ and their kin) are those of Intel's public media driver for VA-API, and the test
   steps back in and goes on from there: that turns the corner of a wavefront.  Steps that lead past
   the inside end it: a wavefront of 26 degrees over a single column has one row.
 * Each position starts a thread for every color, Color Count Minus One + 1 of them.
+* Group ID Loop Select says which loops are inside a thread group: a complete iteration of them is
+  one group, with barriers and shared local memory of its own (Intel's public header of Gen9
+  commands in the media driver).  It makes the group's number by joining the counts of the outer
+  loops, in widths that it does not give; here groups are counted in the order of their start.
 """
 
 from __future__ import annotations
@@ -23,14 +27,23 @@ from dataclasses import dataclass
 from itertools import islice
 
 from eumu.device.commands.gpgpu import MediaVfeState
-from eumu.device.commands.media import MediaObjectWalker
+from eumu.device.commands.media import GroupIdLoopSelect, MediaObjectWalker
 from eumu.device.commands.packet import CommandError
 
-__all__ = ["Deltas", "dependencies", "positions"]
+__all__ = ["Deltas", "dependencies", "positions", "walk"]
 
 Place = tuple[int, int, int]  # x, y, color
 Pair = tuple[int, int]
 _MOST = 1 << 20  # threads of one command
+# How many loops from the outermost on are outside a group.
+_OUTSIDE = {
+    GroupIdLoopSelect.NO_GROUPS: 0,
+    GroupIdLoopSelect.COLOR_GROUPS: 5,
+    GroupIdLoopSelect.INNERLOCAL_GROUPS: 4,
+    GroupIdLoopSelect.MIDLOCAL_GROUPS: 3,
+    GroupIdLoopSelect.OUTERLOCAL_GROUPS: 2,
+    GroupIdLoopSelect.INNERGLOBAL_GROUPS: 1,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +76,29 @@ def dependencies(places: Sequence[Place], deltas: Deltas) -> tuple[tuple[int, ..
 
 def positions(command: MediaObjectWalker) -> Iterator[Place]:
     """Coordinates and color of each thread, in dispatch order."""
-    count = 0
-    for origin, size in _blocks(command):
-        for place in _local(command, size):
+    return (place for place, _ in walk(command))
+
+
+def walk(command: MediaObjectWalker) -> Iterator[tuple[Place, int | None]]:
+    """Coordinates and color of each thread in dispatch order; its group, or None without groups."""
+    count, outside = 0, _OUTSIDE[command.group_id_loop_select]
+    numbers: dict[tuple[int, ...], int] = {}
+    for origin, size, around in _blocks(command):
+        for place, inside in _local(command, size):
+            group = None
+            if outside:
+                group = numbers.setdefault((*around, *inside)[:outside], len(numbers))
             for color in range(command.color_count_minus_one + 1):
                 count += 1
                 if count > _MOST:
                     raise CommandError(
                         f"MEDIA_OBJECT_WALKER starts more than {_MOST} threads", "loops"
                     )
-                yield *_sum(origin, place), color
+                yield (*_sum(origin, place), color), group
 
 
-def _blocks(command: MediaObjectWalker) -> Iterator[tuple[Pair, Pair]]:
-    """Origin and size of each block."""
+def _blocks(command: MediaObjectWalker) -> Iterator[tuple[Pair, Pair, Pair]]:
+    """Origin and size of each block, and the counts of the outer and the inner global loop."""
     block = command.block_resolution_x, command.block_resolution_y
     whole = command.global_resolution_x, command.global_resolution_y
     low = 1 - block[0], 1 - block[1]  # where a block just meets the whole
@@ -86,15 +108,15 @@ def _blocks(command: MediaObjectWalker) -> Iterator[tuple[Pair, Pair]]:
         command.global_loop_exec_count + 1,
         (command.global_inner_loop_unit_x, command.global_inner_loop_unit_y),
     )
-    for start in outer.places(low, whole):
-        for x, y in _line(start, outer.inner, low, whole):
+    for first, start in enumerate(outer.places(low, whole)):
+        for second, (x, y) in enumerate(_line(start, outer.inner, low, whole)):
             width = min(x + block[0], whole[0]) - max(x, 0)
             height = min(y + block[1], whole[1]) - max(y, 0)
-            yield (max(x, 0), max(y, 0)), (width, height)
+            yield (max(x, 0), max(y, 0)), (width, height), (first, second)
 
 
-def _local(command: MediaObjectWalker, size: Pair) -> Iterator[Pair]:
-    """Coordinates inside one block."""
+def _local(command: MediaObjectWalker, size: Pair) -> Iterator[tuple[Pair, Place]]:
+    """Coordinates inside one block, and the counts of the three local loops."""
     outer = _Loop(
         (command.local_start_x, command.local_start_y),
         (command.local_outer_loop_stride_x, command.local_outer_loop_stride_y),
@@ -102,10 +124,11 @@ def _local(command: MediaObjectWalker, size: Pair) -> Iterator[Pair]:
         (command.local_inner_loop_unit_x, command.local_inner_loop_unit_y),
     )
     middle = command.mid_loop_unit_x, command.local_mid_loop_unit_y
-    for start in outer.places((0, 0), size):
+    for first, start in enumerate(outer.places((0, 0), size)):
         steps = _line(start, middle, (0, 0), size, repeats=True)
-        for place in islice(steps, command.middle_loop_extra_steps + 1):
-            yield from _line(place, outer.inner, (0, 0), size)
+        for second, place in enumerate(islice(steps, command.middle_loop_extra_steps + 1)):
+            for third, found in enumerate(_line(place, outer.inner, (0, 0), size)):
+                yield found, (first, second, third)
 
 
 @dataclass(frozen=True, slots=True)

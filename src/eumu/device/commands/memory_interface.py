@@ -17,6 +17,7 @@ from eumu.device.commands.registers import (
     CONTEXT_TIMESTAMP,
     CS_GPR,
     MASKED,
+    NOP_ID,
     PREDICATE_DATA,
     PREDICATE_RESULT,
     PREDICATE_SRC0,
@@ -39,7 +40,9 @@ _COMPARE: Final[dict[int, Callable[[int, int], bool]]] = {
     4: operator.eq,
     5: operator.ne,
 }
+_DATA_SIZES: Final = {4: mi.DataSize.DWORD, 8: mi.DataSize.QWORD, 16: mi.DataSize.OCTWORD}
 _M32: Final = (1 << 32) - 1
+_REGISTERS: Final = 0x7F_FFFC  # bits of a register's offset
 
 
 _CLOCKS: Final = {TIMESTAMP, TIMESTAMP + 4, CONTEXT_TIMESTAMP}
@@ -49,6 +52,9 @@ class _Context(Protocol):
     registers: Registers
     l3: L3Control
     ran: int
+    vfe: gpgpu.MediaVfeState | None
+    curbe: bytes
+    descriptors: bytes
 
 
 class MemoryInterface:
@@ -107,7 +113,10 @@ class MemoryInterface:
     def run(self, placed: Placed) -> None:
         command, inline, registers = placed.packet.command, placed.packet.inline, self._registers
         match command:
-            case mi.MiNoop() | mi.MiArbCheck() | gpgpu.MediaStateFlush() | mi.MiWaitForEvent():
+            case mi.MiNoop():
+                if command.identification_number_register_write_enable:
+                    registers.write(NOP_ID, command.identification_number)
+            case mi.MiArbCheck() | gpgpu.MediaStateFlush() | mi.MiWaitForEvent():
                 pass  # work is done in order: there is nothing to wait for
             case mi.MiSemaphoreWait() | mi.MiSemaphoreSignal():
                 pass  # a wait that got here is signalled; there is no other engine to signal
@@ -137,12 +146,27 @@ class MemoryInterface:
             case mi.MiPredicate():
                 self._predicate(command)
             case mi.MiFlushDw():
-                if command.post_sync_operation == 1:
-                    self._write(command.address, command.immediate_data, 8, "MI_FLUSH_DW")
+                self._flush(command, placed)
             case render.PipeControl():
                 self._pipe_control(command)
             case _:
                 raise CommandError(f"{placed.title} at {placed.at:#x} is not modelled", "header")
+
+    def _flush(self, command: mi.MiFlushDw, placed: Placed) -> None:
+        self.interrupts += command.notify_enable
+        match command.post_sync_operation:
+            case 0:
+                return
+            case 1:
+                value = command.immediate_data
+            case 3:
+                value = self.clock.now
+            case _:
+                raise CommandError(
+                    f"MI_FLUSH_DW at {placed.at:#x}: post-sync operation 2 is reserved",
+                    "Post Sync Operation",
+                )
+        self._write(command.address, value, 8, "MI_FLUSH_DW")
 
     def _dword(self, address: int, what: str) -> int:
         return int.from_bytes(self.bus.read(address, 4, what), "little")
@@ -194,6 +218,12 @@ class MemoryInterface:
 
     def _atomic(self, command: mi.MiAtomic, inline: bytes, placed: Placed) -> None:
         opcode, size = command.atomic_opcode, atomic_size(command.atomic_opcode)
+        if command.data_size != _DATA_SIZES[size]:
+            raise CommandError(
+                f"MI_ATOMIC at {placed.at:#x}: Data Size is {command.data_size.name}; opcode"
+                f" {opcode:#x} has {size} bytes",
+                "Data Size",
+            )
         if len(inline) not in (0, 32) or bool(inline) != command.inline_data:
             raise CommandError(
                 f"MI_ATOMIC at {placed.at:#x}: with inline data there are eight dwords of it",
@@ -240,6 +270,12 @@ class MemoryInterface:
             self.context.l3.dirty = False
         if command.state_cache_invalidation_enable and self._invalidate is not None:
             self._invalidate()
+        self.interrupts += command.notify_enable
+        if command.generic_media_state_clear:
+            self.context.vfe, self.context.curbe, self.context.descriptors = None, b"", b""
+        if command.lri_post_sync_operation:
+            self._set(command.address & _REGISTERS, command.immediate_data & _M32)
+            return
         operation = command.post_sync_operation
         if operation is render.PostSyncOperation.WRITE_IMMEDIATE_DATA:
             self._write(command.address, command.immediate_data, 8, "PIPE_CONTROL")

@@ -183,7 +183,7 @@ class MiBatchBufferStart(Command):
     predication_enable: Annotated[bool, bits(0, 15)] = False
     resource_streamer_enable: Annotated[bool, bits(0, 10)] = False
     address_space_indicator: Annotated[AddressSpaceIndicator, bits(0, 8)] = (
-        AddressSpaceIndicator.GGTT
+        AddressSpaceIndicator.PPGTT
     )
     batch_buffer_start_address: Annotated[int, bits(1, 31, 2, last=2, address=True)] = 0
 

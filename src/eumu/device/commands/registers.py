@@ -19,6 +19,7 @@ __all__ = [
     "DISPATCH_DIMENSIONS",
     "GT_MODE",
     "MASKED",
+    "NOP_ID",
     "PREDICATE_RESULT",
     "PREDICATE_RESULT_1",
     "TIMESTAMP",
@@ -35,6 +36,7 @@ PREDICATE_RESULT: Final = 0x2418
 PREDICATE_RESULT_1: Final = 0x241C  # of MI_BATCH_BUFFER_START
 TIMESTAMP: Final = 0x2358  # 36 bits, of the device
 CONTEXT_TIMESTAMP: Final = 0x23A8  # 32 bits, of the time that this context ran
+NOP_ID: Final = 0x2094  # what MI_NOOP leaves
 GT_MODE: Final = 0x7008
 # Bindless Surface Base Address Select: the PRM names the bit of GT_MODE, and no public document
 # says which it is; this one has no other meaning in Mesa's or Linux's descriptions of Gen9.

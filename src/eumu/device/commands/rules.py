@@ -14,6 +14,7 @@ from eumu.device.chip.gateway import Kind, clash
 from eumu.device.commands import gpgpu, media, mi, render
 from eumu.device.commands.batch import Placed
 from eumu.device.commands.packet import Command
+from eumu.device.commands.unheeded import noted, refused
 from eumu.errors import Diagnostic, Severity
 
 __all__ = ["RULES", "Rule", "Watch", "check"]
@@ -21,7 +22,7 @@ __all__ = ["RULES", "Rule", "Watch", "check"]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`page` is the title of the chapter that has it."""
+    """`page` is the title of the chapter that has it; without a text each place has its own."""
 
     severity: Severity
     text: str
@@ -62,8 +63,10 @@ RULES: Final = {
         "MEDIA_OBJECT commands cannot be preempted; MI_ARB_ON_OFF should switch arbitration off",
         "GPGPU Context Switch",
     ),
-    "wait-for-event": Rule(
-        _N, "there is no display: MI_WAIT_FOR_EVENT does not wait", "MI_WAIT_FOR_EVENT"
+    "no-effect": Rule(_N, "", "Command Reference"),
+    "not-modelled": Rule(_E, "", "Command Reference"),
+    "register-without-effect": Rule(
+        _N, "nothing here depends on the register", "Command Reference"
     ),
 }
 
@@ -90,6 +93,10 @@ class Watch:
     def before(self, placed: Placed, *, arbitration: bool) -> None:
         """A command that is about to run."""
         command = placed.packet.command
+        if (error := refused(command)) is not None:
+            self._report("not-modelled", placed, str(error))
+        if text := noted(command):
+            self._report("no-effect", placed, text)
         match command:
             case gpgpu.MediaCurbeLoad() if self.reading_curbe:
                 self._report("curbe-reload", placed)
@@ -97,8 +104,6 @@ class Watch:
                 self._report("vfe-after-barrier", placed)
             case gpgpu.MediaPoolState() if self.busy:
                 self._report("pool-while-busy", placed)
-            case mi.MiWaitForEvent():
-                self._report("wait-for-event", placed)
         if isinstance(command, _THREADS) and self.old_state:
             self._report("base-not-invalidated", placed)
             self.old_state = False
@@ -138,9 +143,9 @@ class Watch:
                     or command.dynamic_state_base_address_modify_enable
                 )
 
-    def _report(self, code: str, placed: Placed) -> None:
+    def _report(self, code: str, placed: Placed, text: str = "") -> None:
         rule = RULES[code]
-        message = f"{placed.title} at {placed.at:#x}: {rule.text}"
+        message = f"{placed.title} at {placed.at:#x}: {text or rule.text}"
         self.found.append(Diagnostic(code, message, None, rule.severity, spec=rule.page))
 
 

@@ -30,6 +30,7 @@ __all__ = ["Context", "Stop", "Streamer"]
 # A dispatcher runs a job; False: it was preempted, the same command runs again later.
 Dispatch = Callable[[WalkerJob | MediaJob], bool]
 
+_PAGE: Final = 12  # bits of a byte's place in a page
 _FUEL: Final = 1 << 16  # commands of one run
 
 
@@ -87,6 +88,11 @@ class Streamer:
     @clock.setter
     def clock(self, clock: Clock) -> None:
         self._memory.clock = clock
+
+    @property
+    def interrupts(self) -> int:
+        """How many commands have notified the host."""
+        return self._memory.interrupts
 
     @property
     def findings(self) -> list[Any]:
@@ -262,7 +268,8 @@ class Streamer:
                 f"MEDIA_CURBE_LOAD at {placed.at:#x}: {at:#x} is not a multiple of 64",
                 "CURBE Data Start Address",
             )
-        return self.bus.read(self.context.bases.dynamic + at, size, "MEDIA_CURBE_LOAD")
+        source = self.context.bases.reach("dynamic", at, size, placed.title)
+        return self.bus.read(source, size, "MEDIA_CURBE_LOAD")
 
     def _load_descriptors(
         self, command: gpgpu.MediaInterfaceDescriptorLoad, placed: Placed
@@ -275,7 +282,7 @@ class Streamer:
                 " descriptors have 32 bytes and start on a multiple of 64",
                 "Interface Descriptor Total Length",
             )
-        source = self.context.bases.dynamic + at
+        source = self.context.bases.reach("dynamic", at, size, placed.title)
         return self.bus.read(source, size, "MEDIA_INTERFACE_DESCRIPTOR_LOAD")
 
 
@@ -303,4 +310,14 @@ def _rebase(bases: Bases, command: render.StateBaseAddress) -> Bases:
         for name, (is_set, prefix) in new.items()
         if is_set
     }
+    if changed.keys() & {"bindless"}:
+        changed["bindless_surfaces"] = command.bindless_surface_state_size + 1
+    for name, prefix in (
+        ("general_size", "general_state"),
+        ("dynamic_size", "dynamic_state"),
+        ("indirect_size", "indirect_object"),
+        ("instruction_size", "instruction"),
+    ):
+        if getattr(command, f"{prefix}_buffer_size_modify_enable"):
+            changed[name] = getattr(command, f"{prefix}_buffer_size") << _PAGE
     return replace(bases, **changed)

@@ -7,15 +7,22 @@ threads get the CURBE, then the inline or indirect data.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from eumu.device.commands import gpgpu, media
 from eumu.device.commands.batch import Placed
 from eumu.device.commands.bus import Bus
-from eumu.device.commands.gpgpu import InterfaceDescriptorData, MediaVfeState
+from eumu.device.commands.gpgpu import (
+    InterfaceDescriptorData,
+    MediaVfeState,
+    ScoreboardType,
+    SliceDisable,
+)
 from eumu.device.commands.jobs import GRF, Bases, MediaJob, MediaThread, WalkerJob
-from eumu.device.commands.media_walker import Deltas, dependencies, positions
+from eumu.device.commands.media_walker import Deltas, dependencies, walk
 from eumu.device.commands.packet import CommandError
 from eumu.device.commands.registers import (
     BINDLESS_BASE_SELECT,
@@ -23,6 +30,7 @@ from eumu.device.commands.registers import (
     GT_MODE,
     Registers,
 )
+from eumu.device.commands.unheeded import refused
 from eumu.device.state.fields import StateError
 
 __all__ = ["media_job", "walker_job"]
@@ -61,9 +69,12 @@ def _descriptor(state: _State, placed: Placed, index: int) -> InterfaceDescripto
             "Interface Descriptor Offset",
         )
     try:
-        return InterfaceDescriptorData.decode(data)
+        found = InterfaceDescriptorData.decode(data)
+        if (unknown := refused(found)) is not None:
+            raise unknown
     except StateError as error:
         raise _wrong(placed, f"descriptor {index}: {error}", error.field) from None
+    return found
 
 
 def _scratch(state: _State) -> tuple[int, int]:
@@ -71,8 +82,24 @@ def _scratch(state: _State) -> tuple[int, int]:
     vfe = state.vfe
     if vfe is None or not vfe.scratch_space_base_pointer:
         return 0, 0
-    base = state.bases.general + vfe.scratch_space_base_pointer
-    return base, 1024 << vfe.per_thread_scratch_space
+    size = 1024 << vfe.per_thread_scratch_space
+    base = state.bases.reach("general", vfe.scratch_space_base_pointer, size, "MEDIA_VFE_STATE")
+    return base, size
+
+
+def _kernel(state: _State, placed: Placed, descriptor: InterfaceDescriptorData) -> int:
+    return state.bases.reach("instruction", descriptor.kernel_start_pointer, 16, placed.title)
+
+
+def _check_threads(state: _State, placed: Placed, threads: int) -> None:
+    """As many threads as a group has must fit at once."""
+    most = state.vfe.maximum_number_of_threads + 1 if state.vfe else 0
+    if threads > most:
+        raise _wrong(
+            placed,
+            f"a group of {threads} threads; MEDIA_VFE_STATE lets {most} run at once",
+            "Maximum Number of Threads",
+        )
 
 
 def _bases(state: _State) -> Bases:
@@ -98,9 +125,10 @@ def walker_job(bus: Bus, state: _State, placed: Placed) -> WalkerJob:
             f" {descriptor.number_of_threads_in_gpgpu_thread_group}",
             "Thread Width Counter Maximum",
         )
+    _check_threads(state, placed, threads)
     cross, pieces = _constants(bus, state, placed, command, descriptor, threads)
     return WalkerJob(
-        kernel=state.bases.instruction + descriptor.kernel_start_pointer,
+        kernel=_kernel(state, placed, descriptor),
         descriptor=descriptor,
         bases=_bases(state),
         simd=8 << command.simd_size,
@@ -117,6 +145,7 @@ def walker_job(bus: Bus, state: _State, placed: Placed) -> WalkerJob:
         per_thread=pieces,
         scratch=_scratch(state),
         pool_map=state.pool_map,
+        slices=state.vfe.slice_disable if state.vfe else SliceDisable.ALL_SUBSLICES_ENABLED,
     )
 
 
@@ -145,7 +174,8 @@ def _constants(
     piece = GRF * descriptor.constant_urb_entry_read_length
     need = cross + piece * threads
     if command.indirect_data_length:
-        start = state.bases.indirect + command.indirect_data_start_address
+        offset, size = command.indirect_data_start_address, command.indirect_data_length
+        start = state.bases.reach("indirect", offset, size, placed.title)
         data = bus.read(start, command.indirect_data_length, "GPGPU_WALKER")
     else:
         data = state.curbe[GRF * descriptor.constant_urb_entry_read_offset :]
@@ -161,47 +191,111 @@ def _constants(
     return data[:cross], pieces
 
 
+_Media = media.MediaObject | media.MediaObjectGrpid | media.MediaObjectPrt | media.MediaObjectWalker
+
+
 def media_job(bus: Bus, state: _State, placed: Placed) -> MediaJob:
     """The job of one of the MEDIA_OBJECT commands."""
     command = placed.packet.command
-    assert isinstance(
-        command,
-        media.MediaObject | media.MediaObjectGrpid | media.MediaObjectPrt | media.MediaObjectWalker,
-    )
+    assert isinstance(command, _Media)
     descriptor = _descriptor(state, placed, command.interface_descriptor_offset)
     curbe = _media_curbe(state, placed, descriptor)
     data = _media_data(bus, state, placed)
+    room = GRF * state.vfe.urb_entry_allocation_size if state.vfe else 0
+    if len(data) > room:
+        raise _wrong(
+            placed,
+            f"{len(data)} bytes of inline and indirect data; a URB entry that MEDIA_VFE_STATE"
+            f" allocates has {room}",
+            "URB Entry Allocation Size",
+        )
     if not curbe and not data:
         raise _wrong(placed, "threads need a payload: CURBE, inline or indirect data", "payload")
-    group = command.group_id if isinstance(command, media.MediaObjectGrpid) else None
-    if isinstance(command, media.MediaObjectWalker):
-        places = list(positions(command))
-    elif isinstance(command, media.MediaObjectPrt):
-        places = [(0, 0, 0)]
-    else:
-        places = [(command.scoreboard_x, command.scoreboard_y, command.scoreboard_color)]
-    threads = tuple(MediaThread(x, y, color, curbe + data, group) for x, y, color in places)
-    after: tuple[tuple[int, ...], ...] = ((),) * len(threads)
-    if not isinstance(command, media.MediaObjectPrt) and command.use_scoreboard and state.vfe:
-        if not state.vfe.scoreboard_enable:
-            raise _wrong(
-                placed, "Use Scoreboard is set, MEDIA_VFE_STATE has it disabled", "Use Scoreboard"
-            )
-        deltas = Deltas.of(state.vfe, command.scoreboard_mask)
-        after = dependencies(places, deltas)
-    kernel = state.bases.instruction + descriptor.kernel_start_pointer
-    ends = isinstance(command, media.MediaObjectGrpid) and command.end_of_thread_group
+    walked = _walked(command)
+    threads = tuple(MediaThread(*place, curbe + data, group) for place, group in walked)
+    deltas = _deltas(state, placed, command)
+    _check_groups(placed, descriptor, threads)
+    sizes = Counter(t.group for t in threads if t.group is not None)
+    _check_threads(state, placed, max(sizes.values(), default=1))
     return MediaJob(
         placed.title,
-        kernel,
+        _kernel(state, placed, descriptor),
         descriptor,
         _bases(state),
         threads,
-        after,
+        dependencies([place for place, _ in walked], deltas),
         _scratch(state),
         state.pool_map,
-        ends,
+        isinstance(command, media.MediaObjectGrpid) and command.end_of_thread_group,
+        deltas.pairs,
+        _destination(command),
+        state.vfe.slice_disable if state.vfe else SliceDisable.ALL_SUBSLICES_ENABLED,
     )
+
+
+def _walked(command: _Media) -> list[tuple[tuple[int, int, int], int | None]]:
+    """Coordinates, color and group of each thread."""
+    if isinstance(command, media.MediaObjectWalker):
+        return list(walk(command))
+    if isinstance(command, media.MediaObjectPrt):
+        return [((0, 0, 0), None)]
+    group = command.group_id if isinstance(command, media.MediaObjectGrpid) else None
+    return [((command.scoreboard_x, command.scoreboard_y, command.scoreboard_color), group)]
+
+
+def _deltas(state: _State, placed: Placed, command: _Media) -> Deltas:
+    """Where the threads are that the scoreboard makes a thread wait for."""
+    if isinstance(command, media.MediaObjectPrt) or not command.use_scoreboard or not state.vfe:
+        return Deltas(())
+    if not state.vfe.scoreboard_enable:
+        raise _wrong(
+            placed, "Use Scoreboard is set, MEDIA_VFE_STATE has it disabled", "Use Scoreboard"
+        )
+    if state.vfe.scoreboard_type is not ScoreboardType.STALLING:
+        raise _wrong(
+            placed,
+            "the scoreboard of MEDIA_VFE_STATE is non-stalling: threads would start at once and"
+            " wait by their dependency register, which is not modelled",
+            "Scoreboard Type",
+        )
+    return Deltas.of(state.vfe, command.scoreboard_mask)
+
+
+def _check_groups(
+    placed: Placed, descriptor: InterfaceDescriptorData, threads: Sequence[MediaThread]
+) -> None:
+    """Only groups have barriers and shared local memory."""
+    if any(t.group is None for t in threads):
+        wanted = {
+            "Barrier Enable": descriptor.barrier_enable,
+            "Global Barrier Enable": descriptor.global_barrier_enable,
+            "Shared Local Memory Size": bool(descriptor.shared_local_memory_size),
+        }
+        for field in (name for name, is_set in wanted.items() if is_set):
+            raise _wrong(
+                placed, f"its threads have no group, and the descriptor sets {field}", field
+            )
+    sizes = Counter(t.group for t in threads)
+    number = descriptor.number_of_threads_in_gpgpu_thread_group
+    is_whole = isinstance(placed.packet.command, media.MediaObjectWalker)
+    if descriptor.barrier_enable and is_whole and set(sizes.values()) - {number}:
+        raise _wrong(
+            placed,
+            f"groups of {', '.join(map(str, sorted(set(sizes.values()))))} threads; with barriers"
+            f" all have as many as the interface descriptor says: {number}",
+            "Number of Threads in GPGPU Thread Group",
+        )
+
+
+def _destination(command: _Media) -> tuple[int, int] | None:
+    """The slice and the subslice where a thread must run."""
+    if isinstance(command, media.MediaObject) and command.force_destination:
+        high = command.slice_destination_select_msbs << 2
+        return high | command.slice_destination_select, command.subslice_destination_select
+    if isinstance(command, media.MediaObjectGrpid) and command.force_destination:
+        high = command.slice_destination_select_msb << 2
+        return high | command.slice_destination_select, command.subslice_destination_select
+    return None
 
 
 def _media_curbe(state: _State, placed: Placed, descriptor: InterfaceDescriptorData) -> bytes:
@@ -230,5 +324,5 @@ def _media_data(bus: Bus, state: _State, placed: Placed) -> bytes:
         return inline
     if isinstance(command, media.MediaObjectWalker):
         raise _wrong(placed, "it takes no indirect data", "Indirect Data Length")
-    start = state.bases.indirect + command.indirect_data_start_address
+    start = state.bases.reach("indirect", command.indirect_data_start_address, length, placed.title)
     return inline + bus.read(start, length, placed.title)

@@ -25,7 +25,7 @@ BARRIER: Final = 4
 _OWN: Final = 0x8F00_0000
 _COUNTS: Final = 1 << 15
 # Bytes: the barrier that the thread came to last, then for each barrier the count that it was told.
-_STATE: Final = "gateway"
+GATEWAY: Final = "gateway"
 _STATE_BYTES: Final = 4 * 33
 
 
@@ -48,7 +48,7 @@ def barrier(b: Meaning, request: Request) -> None:
 
 def wait(b: Meaning) -> None:
     """The thread waits for the barrier that it came to last."""
-    state = b.function.roots.get(_STATE)
+    state = b.function.roots.get(GATEWAY)
     if state is None:
         b.transfer("barrier", (), kind="wait")
         return
@@ -72,9 +72,9 @@ def _is_own(b: Meaning, request: Request) -> bool:
 
 def _barrier_and_count(b: Meaning, word: Value) -> tuple[Value, Value]:
     """The number of the barrier, and how many threads it is for; both are noted."""
-    state = b.function.roots.get(_STATE)
+    state = b.function.roots.get(GATEWAY)
     if state is None:
-        state = b.function.roots[_STATE] = Root(_STATE, RootKind.ARF, _STATE_BYTES)
+        state = b.function.roots[GATEWAY] = Root(GATEWAY, RootKind.ARF, _STATE_BYTES)
 
     def bits(low: int, mask: int) -> Value:
         return b.and_(b.shr(word, b.const(UD, low)), b.const(UD, mask))
