@@ -55,7 +55,9 @@ def places(k: Kernel, access: Access) -> Places:
         distance, base = addresses, f"%{memory.value}"
         if is_shadow:
             base = e.op(f"getelementptr i8, ptr {base}, i64 {size}")
-        wide = e.op(f"sext {kind} {addresses} to {vector_of('i64', width)}")
+        # Processors take signed offsets of 32 bits as they are; larger memory has larger ones.
+        extend = "sext" if size < 1 << (access.address.type.bits - 1) else "zext"
+        wide = e.op(f"{extend} {kind} {addresses} to {vector_of('i64', width)}")
     else:
         site = k.site_pointer(access.site)
         start, limit = (

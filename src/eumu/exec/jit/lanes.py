@@ -119,6 +119,17 @@ class Lanes:
         return self.make(True)
 
 
+def near(shape: Shape | None, bits: int) -> Shape | None:
+    """The shape unless two lanes of a group are half of all numbers of `bits` bits apart.
+
+    So the distance of any two lanes is a signed number of the type, and the bytes from the first to
+    the last of them can be counted: what is farther apart is no pattern that an access could use.
+    """
+    if shape is None or max(shape.offsets) - min(shape.offsets) < 1 << max(0, bits - 1):
+        return shape
+    return None
+
+
 @lru_cache(maxsize=1 << 12)
 def shape_of_constants(values: tuple[int, ...], bits: int) -> tuple[Shape, tuple[int, ...]] | None:
     """The shape of known lanes and the first value of each group; None for an irregular vector."""
@@ -135,7 +146,8 @@ def shape_of_constants(values: tuple[int, ...], bits: int) -> tuple[Shape, tuple
         ):
             top = max(values)
             bound = top if bits and top < 1 << (bits - 1) else None
-            return Shape(groups, offsets, bound=bound), heads
+            found = near(Shape(groups, offsets, bound=bound), bits)
+            return (found, heads) if found is not None else None
         groups *= 2
     return None
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from eumu.exec.jit.emit import signed
-from eumu.exec.jit.lanes import MAX_GROUPS, Shape, merged, shape_of_constants, split
+from eumu.exec.jit.lanes import MAX_GROUPS, Shape, merged, near, shape_of_constants, split
 from eumu.exec.jit.masks import constant_mask, mask, packed, write_flag
 from eumu.exec.jit.slots import SCALAR, Facts, Known, Slot, State, find, kill, slice_shape
 from eumu.ir import Op
@@ -49,7 +49,7 @@ def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) 
         return Known(SCALAR)
     if op.name == "load":
         return Known(_loaded(args))
-    return Known(_shape(op, args, state))
+    return Known(near(_shape(op, args, state), result.type.bits))
 
 
 def _loaded(args: Sequence[Known]) -> Shape | None:
@@ -301,7 +301,10 @@ def _converted(op: Op, shape: Shape) -> Shape | None:
     if op.attrs["saturate"] and not fits:
         return None
     offsets = tuple(signed(o, target.bits) for o in shape.offsets)
-    widens = target.bits > source.bits and not shape.uniform and shape.bound is None
+    # Lanes in the lower half of the type are as far from each other as their offsets say; others
+    # may be farther, and offsets that have wrapped are no longer theirs in a wider type.
+    low_half = shape.bound is not None and shape.bound < 1 << (source.bits - 1)
+    widens = target.bits > source.bits and not shape.uniform and not low_half
     certain = shape.certain and not widens
     return replace(shape, offsets=offsets, certain=certain, bound=shape.bound if fits else None)
 

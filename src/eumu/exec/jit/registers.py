@@ -89,7 +89,7 @@ def accesses(function: Function) -> Iterator[tuple[Root, tuple[int, ...], int]]:
     """Root, byte offsets and element size of every direct access."""
     for block in function.blocks:
         for op in block.ops:
-            if op.name == "read":
+            if op.name in ("read", "partner"):
                 value = op.results[0]
             elif op.name == "write":
                 value = op.args[0]
@@ -110,12 +110,12 @@ def cut(function: Function, record_offset: int) -> Registers:
     ranges: dict[str, list[tuple[int, int, int]]] = {}
     roots: dict[str, Root] = {}
     for root, offsets, size in accesses(function):
-        if root.name in registers.memory:
-            continue
-        roots[root.name] = root
         low, high = min(offsets), max(offsets) + size
         if low < 0 or high > root.size:
             raise InternalError(f"access to bytes {low}..{high} of root {root.name}")
+        if root.name in registers.memory:
+            continue
+        roots[root.name] = root
         unit = size
         for offset in offsets:
             unit = gcd(unit, offset - low)

@@ -12,6 +12,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from eumu.errors import InternalError
+from eumu.exec.jit.constants import refuse_wide
 from eumu.exec.jit.kernel import Target
 
 _LOCK = threading.Lock()
@@ -97,6 +98,7 @@ def attributes(processor: Processor) -> str:
 def optimised(text: str, processor: Processor) -> Any:
     """The LLVM module of a text, after the pass pipeline."""
     machine = _machine(processor)
+    refuse_wide(text)
     try:
         module = llvm.parse_assembly(text + attributes(processor))
         module.verify()

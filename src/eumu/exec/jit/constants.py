@@ -1,0 +1,48 @@
+"""No constant of compiled code is another number than the one that was written.
+
+LLVM's reader takes ``i64 18446744073709551616`` for 0 and says nothing.  An address or a limit that
+has grown beyond its type would be a check that lets everything pass, so every module is looked at
+before LLVM gets it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from eumu.errors import InternalError
+
+__all__ = ["refuse_wide"]
+
+# A literal right behind its type, as the second operand, or as the first value of a phi node.
+_SECOND: Final = (
+    r"(?:add|sub|mul|[us]div|[us]rem|and|or|xor|shl|[la]shr|icmp [a-z]+)(?: nuw| nsw| exact)*"
+)
+_LITERAL: Final = re.compile(
+    rf"\bi(\d+) (-?\d+)\b|\b{_SECOND} i(\d+) [^\s,]+, (-?\d+)\b|\bphi i(\d+) \[ (-?\d+),"
+)
+# Most literals are short enough for every type but the small ones.
+_SHORT: Final = re.compile(
+    rf"\bi(?:[1-9]|1\d|2\d|3[01]) -?\d+\b|-?\d{{9,}}|\b{_SECOND} i(?:[1-9]|1\d|2\d|3[01]) "
+    r"|\bphi i(?:[1-9]|1\d|2\d|3[01]) "
+)
+
+
+def refuse_wide(text: str) -> None:
+    """InternalError if an integer constant of LLVM text does not fit its type, signed or not.
+
+    >>> refuse_wide("store i64 18446744073709551615, ptr %p")
+    >>> refuse_wide("%x = add i64 %y, 18446744073709551616")
+    Traceback (most recent call last):
+    eumu.errors.InternalError: the fast engine made a constant of 65 bits for i64: ...
+    """
+    for line in text.splitlines():
+        if not _SHORT.search(line):
+            continue
+        for match in _LITERAL.finditer(line):
+            size, value = (int(part) for part in match.groups() if part is not None)
+            if not -1 << (size - 1) <= value < 1 << size:
+                raise InternalError(
+                    f"the fast engine made a constant of {value.bit_length()} bits for i{size}:"
+                    f" {line.strip()}"
+                )
