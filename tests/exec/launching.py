@@ -203,7 +203,8 @@ def grid_of(
     count = groups if isinstance(groups, tuple) else (groups, 1, 1)
     size = local if isinstance(local, tuple) else (local, 1, 1)
     pointers = np.array(host.addresses, np.uint64).tobytes()
-    payload = Payload((0,) * 16, 64, 64, 256, pointers)
+    reach = max((i.payload_offset + i.size for i in function.inputs), default=0) - 256
+    payload = Payload((0,) * 16, 64, 64, 256, pointers.ljust(reach, b"\0"))
     return Grid(function, count, size, payload, **more)
 
 

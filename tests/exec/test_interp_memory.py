@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eumu import addresses
-from eumu.errors import Fault, LaunchError
+from eumu.errors import Fault
 from eumu.exec.interp import Interpreter
 from eumu.ir import Space, Value
 from eumu.types import BOOL, DF, HF, UB, UD, UQ, UW, D, F, Q, Type, W
@@ -210,8 +210,8 @@ def test_surface_indices_may_differ_between_threads() -> None:
     assert [host.read(n).tolist() for n in range(3)] == np.arange(48).reshape(3, 16).tolist()
 
 
-def test_a_surface_outside_device_memory_cannot_be_launched() -> None:
-    with pytest.raises(LaunchError, match="surface 3"):
+def test_a_surface_outside_device_memory_cannot_be_reached() -> None:
+    with pytest.raises(Fault, match="in memory of surface 3: 0 of 64 bytes"):
         launch(surface_kernel(), surfaces={3: BufferSurface(0x1000, 64)})
 
 

@@ -236,7 +236,7 @@ def test_damaged_code_gives_errors_only() -> None:
     ended = 0
     for _ in range(25):
         driver = Driver("apl", "interp")  # what to compile differs every time
-        _, start = media_start(driver, group=32)
+        kept, start = media_start(driver, group=32)
         damaged = bytearray(code)
         for _ in range(2):
             damaged[rng.integers(len(code))] ^= 1 << int(rng.integers(8))
@@ -247,6 +247,7 @@ def test_damaged_code_gives_errors_only() -> None:
             ended += 1
         except EumuError as error:
             assert str(error)
+        assert not kept.is_freed
     assert ended
 
 

@@ -35,6 +35,7 @@ from eumu.device.surfaces.texels import missing
 from eumu.device.surfaces.texture import Texture
 from eumu.device.vme import unit as vme
 from eumu.errors import InternalError, Unsupported
+from eumu.exec.gate import in_extents
 from eumu.exec.grid import StatePointers
 from eumu.exec.host import Places, Refusal, Shortcut
 from eumu.messages import (
@@ -351,9 +352,7 @@ class SharedFunctions:
     def _bytes(self, address: int, kind: type[State | Table], size: int = 0) -> bytes:
         """The bytes of a state object, or the first `size` of them."""
         size = size or kind.size()
-        starts, ends = self._memory.extents()
-        k = int(np.searchsorted(starts, np.uint64(address), "right")) - 1
-        if k < 0 or address + size > int(ends[k]):
+        if not in_extents(self._memory.extents(), address, size):
             raise StateError(
                 f"{kind.TITLE} at {address:#x} is outside every allocation"
                 f" ({self._memory.describe(address)})",

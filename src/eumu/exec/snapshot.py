@@ -102,7 +102,8 @@ def unpack(data: NDArray[np.uint8], arrays: dict[str, NDArray[Any]]) -> None:
         target = arrays[name]
         size = target[:1].nbytes
         piece = np.ascontiguousarray(data[:, at : at + size])
-        target[: len(data)] = piece.view(target.dtype).reshape(len(data), *target.shape[1:])
+        values = piece != 0 if target.dtype == bool else piece.view(target.dtype)
+        target[: len(data)] = values.reshape(len(data), *target.shape[1:])
         at += size
     if at != data.shape[1]:
         raise ValueError(f"{data.shape[1]} bytes a thread; this function has {at}")

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
+
 from eumu.device.chip import Occupancy, Part
 from eumu.device.commands import (
     CommandError,
@@ -34,6 +36,7 @@ from eumu.device.state.fields import StateError
 from eumu.device.state.sampler import BindingTableState
 from eumu.device.state.surface import SurfaceState, SurfaceType
 from eumu.errors import Diagnostic, LaunchError, Severity, Unsupported
+from eumu.exec.gate import in_extents
 from eumu.exec.grid import BufferSurface, Grid, Payload, StatePointers
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
@@ -353,13 +356,13 @@ def _part(part: Part, job: WalkerJob | MediaJob) -> Part:
 def _code(memory: Memory, bus: MemoryBus, address: int) -> bytes:
     """Bytes from an address on to the end of the allocation, without the zeros at its end."""
     starts, ends = memory.extents()
-    k = int(starts.searchsorted(address, side="right")) - 1
-    if k < 0 or address >= int(ends[k]):
+    if not in_extents((starts, ends), address, 1):
         raise CommandError(
             f"the Kernel Start Pointer leads to {address:#x}: {memory.describe(address)}",
             "Kernel Start Pointer",
         )
-    size = min(int(ends[k]) - address, _MOST_CODE)
+    end = int(ends[starts.searchsorted(np.uint64(address), side="right") - 1])
+    size = min(end - address, _MOST_CODE)
     code = bus.read(address, size, "the instruction cache").rstrip(b"\0")
     if not code:
         raise CommandError(f"no code is at {address:#x}, only zeros", "Kernel Start Pointer")

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from eumu.device.commands.packet import CommandError
 from eumu.device.memory import Memory
+from eumu.exec.gate import in_extents
 
 __all__ = ["Bus", "MemoryBus"]
 
@@ -33,9 +34,7 @@ class MemoryBus:
         self._memory.arena[start : start + len(data)] = memoryview(data)
 
     def _offset(self, address: int, size: int, what: str) -> int:
-        starts, ends = self._memory.extents()
-        k = int(starts.searchsorted(address, side="right")) - 1
-        if size and (k < 0 or address + size > int(ends[k])):
+        if size and not in_extents(self._memory.extents(), address, size):
             where = self._memory.describe(address)
             raise CommandError(f"{what} {size} bytes at {address:#x}: {where}", "address")
         return address - self._memory.base

@@ -15,6 +15,7 @@ from eumu.device.surfaces import texels
 from eumu.device.surfaces.formats import Encoding
 from eumu.device.surfaces.mcs import control_addresses, control_size
 from eumu.device.surfaces.surface import Surface
+from eumu.exec.gate import in_extents
 
 __all__ = ["Arena", "Texture", "bits_of"]
 
@@ -105,7 +106,6 @@ def bits_of(values: Lanes) -> NDArray[np.uint32]:
 
 
 def _check_memory(surface: Surface, memory: Arena) -> None:
-    starts, ends = memory.extents()
     if surface.format.encoding is Encoding.OTHER:
         return
     places = [("surface_base_address", surface.base, surface.size)]
@@ -113,8 +113,7 @@ def _check_memory(surface: Surface, memory: Arena) -> None:
         control = surface.state.auxiliary_surface_base_address
         places.append(("auxiliary_surface_base_address", control, control_size(surface)))
     for field, base, size in places:
-        k = int(np.searchsorted(starts, np.uint64(base), "right")) - 1
-        if k < 0 or base + size > int(ends[k]):
+        if not in_extents(memory.extents(), base, size):
             raise surface.state.error(
                 field, f"is {base:#x}; its {size} bytes are not in one allocation"
             )

@@ -9,6 +9,7 @@ import numpy as np
 
 from eumu.errors import Fault
 from eumu.exec.findings import merged
+from eumu.exec.gate import admit, check_snapshot
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Host
 from eumu.exec.interp.machine import Machine
@@ -39,13 +40,16 @@ class Interpreter:
         wrong, `Preempted` where `stop` stops it.
         """
         stop = stop or Preemption()
+        admitted = admit(grid, host)
+        if snapshot is not None:
+            check_snapshot(grid, snapshot)
         if grid.groups == 0:
             return RunStats(0, 0, 0)
         if host.observer is not None:
             host.observer.start(grid)
         batch = self._batch(grid, stop)
         with np.errstate(all="ignore"):
-            machine = Machine(grid, host, max(batch, snapshot.groups if snapshot else 0), stop)
+            machine = Machine(admitted, max(batch, snapshot.groups if snapshot else 0), stop)
             notebook, known = machine.site.notebook, snapshot.findings if snapshot else ()
             try:
                 first = self._resume(machine, snapshot) if snapshot else 0

@@ -6,8 +6,7 @@ import numpy as np
 
 from eumu.errors import InternalError
 from eumu.exec import words
-from eumu.exec.grid import Grid
-from eumu.exec.host import Host
+from eumu.exec.gate import Admitted
 from eumu.exec.interp.compile import compile_block
 from eumu.exec.interp.fairness import Threads
 from eumu.exec.interp.flow import Flow
@@ -22,11 +21,12 @@ from eumu.exec.state import BLOCKED, DONE, ThreadState
 class Machine:
     """Room for `groups` groups of a grid, and its function compiled for that room."""
 
-    def __init__(self, grid: Grid, host: Host, groups: int, stop: Preemption) -> None:
-        self.grid, self.stop = grid, stop
+    def __init__(self, admitted: Admitted, groups: int, stop: Preemption) -> None:
+        self.grid, self.stop = admitted.grid, stop
+        grid = self.grid
         self.before = 0  # instructions that groups before these have run
         self.state = ThreadState.allocate(grid, groups)
-        self.site = Site(grid, host, self.state)
+        self.site = Site(admitted, self.state)
         memory = Memory(self.site)
         self.flow = Flow(self.site)
         self.blocks = [compile_block(block, self.site, memory) for block in grid.function.blocks]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu import addresses
-from eumu.errors import Fault, LaunchError
+from eumu.errors import Fault
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.values import ALL, Lanes, Mask, Run, full
 from eumu.ir import Op, Space
@@ -112,17 +112,14 @@ class Memory:
 
     def __init__(self, site: Site) -> None:
         self.site, self.host, self.grid = site, site.host, site.grid
-        self.starts, self.ends = (e.astype(np.uint64) for e in site.host.extents())
+        self.starts, self.ends = site.admitted.starts, site.admitted.ends
+        self.surfaces = site.admitted.surfaces
         self.spaces = {
             Space.SLM: site.state.slm.reshape(-1),
             Space.SCRATCH: site.state.scratch.reshape(-1),
             Space.SLM_WRITTEN: site.state.slm_written.reshape(-1),
             Space.SCRATCH_WRITTEN: site.state.scratch_written.reshape(-1),
         }
-        for index, bound in self.grid.surfaces.items():
-            start = bound.address - self.host.base
-            if start < 0 or start + bound.size > len(self.host.arena):
-                raise LaunchError(f"surface {index} at {bound.address:#x} is not in device memory")
 
     def resolve(self, request: Request, surface: Lanes | None) -> Iterator[Access]:
         """Where the elements lie, checked; raises `Fault` for what is not allowed."""
@@ -186,25 +183,25 @@ class Memory:
     ) -> Access:
         """Space of a group or thread; each running thread's begins at `owner` in `memory`."""
         address = request.address[lanes].astype(np.int64)
-        outside = address + request.size * request.count > limit
+        outside = (address < 0) | (address > limit - request.size * request.count)
         if outside.any():
             raise self._fault(request, lanes, outside, f"is outside the {limit} bytes of {name}")
         offset = address + request.per_thread(owner)[lanes]
         return Access(memory, _elements(offset, request), None, lanes)
 
     def _surface(self, value: int, request: Request, lanes: Any) -> Access:
-        bound = self.grid.surfaces.get(value)
+        bound = self.surfaces.get(value)
         if bound is None:
             return self._reserved(value, request, lanes)
-        self._tell(request, Space.SURFACE, lanes, bound.address)
+        self._tell(request, Space.SURFACE, lanes, self.grid.surfaces[value].address)
         offset = _elements(request.address[lanes].astype(np.int64), request)
-        valid = offset + request.size <= bound.size
-        place = offset + (bound.address - self.host.base)
+        valid = (offset >= 0) & (offset <= bound.size - request.size)
+        place = offset + bound.place
         if valid.all():
             return Access(self.host.arena, place, None, lanes)
         if bound.strict:
             outside = np.any(~valid, axis=1)
-            why = f"is outside the {bound.size} bytes of surface {value}"
+            why = f"is outside {bound.words}"
             raise self._fault(request, lanes, outside, why)
         return Access(self.host.arena, place, valid, lanes)
 

@@ -33,7 +33,7 @@ class _Inside(Site):
     """A message, which faults where the operation stands."""
 
     def __init__(self, outer: Site, op: Op, state: ThreadState, note: str) -> None:
-        super().__init__(outer.grid, outer.host, state)
+        super().__init__(outer.admitted, state)
         self.outer, self.note = outer, note
         self.offset = outer.first_lane(op)
 

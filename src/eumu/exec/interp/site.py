@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from eumu.errors import Fault, Span
 from eumu.exec import words
 from eumu.exec.findings import Notebook
-from eumu.exec.grid import Grid
-from eumu.exec.host import Host
+from eumu.exec.gate import Admitted
 from eumu.exec.interp.values import Lanes, Mask, Run
 from eumu.exec.state import ThreadState, instruction_span, instruction_text
 from eumu.ir import Block, Op, Value
@@ -22,9 +21,10 @@ _ALIASES = frozenset({"splat", "bitcast", "shuffle", "and", "or", "select", "flu
 class Site:
     """One block of one function on one machine: where its values live and its state lies."""
 
-    def __init__(self, grid: Grid, host: Host, state: ThreadState) -> None:
-        self.grid, self.host, self.state = grid, host, state
-        self.function = grid.function
+    def __init__(self, admitted: Admitted, state: ThreadState) -> None:
+        self.admitted, self.state = admitted, state
+        self.grid, self.host = admitted.grid, admitted.host
+        self.function = self.grid.function
         self.first_group = 0
         self.notebook = Notebook()
         self._slots: dict[int, int] = {}

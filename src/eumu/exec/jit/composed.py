@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.exec.grid import Grid
-from eumu.exec.host import Host
+from eumu.exec.gate import Admitted
 from eumu.exec.state import ThreadState
 from eumu.ir import Op
 
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 class Composed:
     """The messages of one launch; to be asked for one at a time."""
 
-    def __init__(self, grid: Grid, host: Host) -> None:
-        self.grid, self.host = grid, host
+    def __init__(self, admitted: Admitted) -> None:
+        self.admitted, self.grid = admitted, admitted.grid
         self._memory: dict[int, tuple[NDArray[np.uint8], NDArray[np.uint8]]] = {}
         self._sends: dict[tuple[int, int], Sends] = {}
 
@@ -67,6 +66,6 @@ class Composed:
         room = self.grid.scratch_bytes
         state.scratch = scratch[: room * threads].reshape(threads, room)
         state.slm_written = state.scratch_written = nothing
-        site = Site(self.grid, self.host, state)
+        site = Site(self.admitted, state)
         site.note_offsets(next(b for b in self.grid.function.blocks if any(o is op for o in b.ops)))
         return Sends(op, site, compile_block, is_alone=len(self._memory) == 1)

@@ -13,6 +13,7 @@ from typing import Any
 
 from eumu.errors import Finding, Unsupported
 from eumu.exec.findings import Notebook, merged
+from eumu.exec.gate import Admitted, admit, check_snapshot
 from eumu.exec.grid import Grid, Payload, RunStats
 from eumu.exec.host import Host
 from eumu.exec.jit import cache
@@ -65,6 +66,7 @@ class Jit:
         self._ready: OrderedDict[tuple[object, ...], _Ready] = OrderedDict()
         self._kernels: OrderedDict[tuple[int, Special], tuple[Function, Compiled]] = OrderedDict()
         self._grids: OrderedDict[int, tuple[Grid, _Ready]] = OrderedDict()  # of `_ready`
+        self._admissions: OrderedDict[int, Admitted] = OrderedDict()
         self._lock = threading.Lock()
 
     def run(
@@ -79,6 +81,9 @@ class Jit:
         Raises `Fault`; `Preempted` where `stop` stops it, which is between groups; `Unsupported`,
         mostly before anything has run.
         """
+        admitted = self._admitted(grid, host)
+        if snapshot is not None:
+            check_snapshot(grid, snapshot)
         groups = grid.groups
         if groups == 0:
             return RunStats(0, 0, 0)
@@ -94,8 +99,8 @@ class Jit:
         with self._lock:
             trial = ready.crew.trial(last - first, self._wanted(ready, groups))
             setup = trial.setup
-        workers = self._workers(ready, grid, setup.workers)
-        launch = Launch(ready.compiled, grid, host, symbols, setup.row)
+        workers = self._workers(ready, admitted, setup.workers)
+        launch = Launch(ready.compiled, admitted, symbols, setup.row)
         started = perf_counter()
         done = launch.run(workers, first, last, stop)
         with self._lock:
@@ -106,7 +111,7 @@ class Jit:
             findings = merged(findings, _findings(ready.compiled, grid, workers))
         if faulty:
             worker = min(faulty, key=lambda w: w.get(Context.FAULT_GROUP))
-            fault = Report(ready.compiled, grid, host, worker).of(launch.refusal(worker))
+            fault = Report(ready.compiled, admitted, worker).of(launch.refusal(worker))
             fault.findings = findings
             raise fault
         instructions = sum(w.get(Context.INSTRUCTIONS) for w in workers)
@@ -137,6 +142,16 @@ class Jit:
             self._kernels[key] = grid.function, compiled
             _bound(self._kernels)
         return compiled
+
+    def _admitted(self, grid: Grid, host: Host) -> Admitted:
+        known = self._admissions.get(id(grid))
+        if known is not None and known.still_holds(grid, host):
+            return known
+        made = admit(grid, host)
+        with self._lock:
+            self._admissions[id(grid)] = made
+            _bound(self._admissions)
+        return made
 
     def _prepared(self, grid: Grid) -> _Ready:
         known = self._grids.get(id(grid))
@@ -178,11 +193,11 @@ class Jit:
             return 1  # what is done for it is no atomic operation of the processor
         return min(ready.most, groups) if groups * ready.work > _SMALL else 1
 
-    def _workers(self, ready: _Ready, grid: Grid, wanted: int) -> list[Worker]:
+    def _workers(self, ready: _Ready, admitted: Admitted, wanted: int) -> list[Worker]:
         """Memory for workers."""
         with self._lock:
             taken = [ready.idle.pop() for _ in range(min(wanted, len(ready.idle)))]
-        return [*taken, *(Worker(ready.compiled, grid) for _ in range(wanted - len(taken)))]
+        return [*taken, *(Worker(ready.compiled, admitted) for _ in range(wanted - len(taken)))]
 
 
 def _bound(kept: OrderedDict[Any, Any]) -> None:

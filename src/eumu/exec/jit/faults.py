@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from eumu import addresses
 from eumu.errors import Fault, Span, ranges
 from eumu.exec import named, words
-from eumu.exec.grid import Grid
-from eumu.exec.host import Host, Refusal
+from eumu.exec.gate import Admitted
+from eumu.exec.host import Refusal
 from eumu.exec.jit.calls import CALL_DEPTH
 from eumu.exec.jit.kernel import Site
 from eumu.exec.jit.launch import Compiled, Worker
@@ -42,9 +42,10 @@ _VERBS = {
 class Report:
     """Reads one worker's fault."""
 
-    def __init__(self, compiled: Compiled, grid: Grid, host: Host, worker: Worker) -> None:
-        self.grid, self.host, self.worker = grid, host, worker
-        self.function: Function = grid.function
+    def __init__(self, compiled: Compiled, admitted: Admitted, worker: Worker) -> None:
+        self.admitted, self.worker = admitted, worker
+        self.grid, self.host = admitted.grid, admitted.host
+        self.function: Function = self.grid.function
         self.sites = compiled.module.sites
         self.kind = FaultKind(worker.get(Context.FAULT))
         self.module = compiled.module
@@ -124,7 +125,8 @@ class Report:
         space: Space = op.attrs["space"]
         address, size = self.worker.get(Context.FAULT_ADDRESS), _size(op)
         where = self._where(space, self.worker.get(Context.SURFACE_FAULT))
-        reason = f"{_VERBS[op.name]} of {size} bytes at {address:#x}{where}"
+        bytes = f"{size} byte{'s' * (size != 1)}"
+        reason = f"{_VERBS[op.name]} of {bytes} at {address:#x}{where}"
         notes = [self.host.describe(address)] if space is Space.FLAT else []
         return self._at(reason, site.inst, self._shifted(site, lanes), address, notes)
 
@@ -149,16 +151,16 @@ class Report:
             return slm
         if space is Space.SCRATCH:
             return scratch
-        bound = self.grid.surfaces.get(surface)
+        bound = self.admitted.surfaces.get(surface)
         if bound is not None:
-            return f" is outside the {bound.size} bytes of surface {surface}"
+            return f" is outside {bound.words}"
         if surface == addresses.BTI_SLM:
             return slm
         if surface == addresses.SCRATCH_STATE:
             return scratch
         if surface in (addresses.BTI_STATELESS, addresses.BTI_STATELESS_NON_COHERENT):
             return " is outside every allocation"
-        return f", and no surface is bound to index {surface:#x}"
+        return f" uses index {surface:#x}, to which no surface is bound"
 
     # ---- barriers
 

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.errors import Fault
+from eumu.exec.gate import Admitted
 from eumu.exec.grid import Grid
-from eumu.exec.host import Host, Refusal
+from eumu.exec.host import Refusal
 from eumu.exec.jit.layout import NO_GROUP, SITE_WORDS, Context, FaultKind
 from eumu.exec.jit.messages import MESSAGE, SEND, UNLIKELY, Messenger
 from eumu.exec.jit.module import Module
@@ -85,7 +86,8 @@ def _aligned(size: int) -> NDArray[np.uint8]:
 class Worker:
     """The memory that one worker runs groups in."""
 
-    def __init__(self, compiled: Compiled, grid: Grid) -> None:
+    def __init__(self, compiled: Compiled, admitted: Admitted) -> None:
+        grid = admitted.grid
         threads, size = grid.threads_per_group, compiled.module.record_size
         records = threads if compiled.module.resumable else 1
         copies = 1 + follows_memory(grid.function)
@@ -137,19 +139,20 @@ class Launch:
     """The tables of one launch, shared by its workers."""
 
     def __init__(
-        self, compiled: Compiled, grid: Grid, host: Host, symbols: list[int], row: int = 1
+        self, compiled: Compiled, admitted: Admitted, symbols: list[int], row: int = 1
     ) -> None:
+        grid, host = admitted.grid, admitted.host
         self.compiled, self.groups, self.row = compiled, grid.groups, row
-        self.starts, self.ends = host.extents()
+        self.starts, self.ends = admitted.starts, admitted.ends
         self.progress = host.progress
         self.messenger: Messenger | None = None
         if compiled.messages:
             sites = [compiled.module.sites[n] for n in compiled.messages]
-            self.messenger = Messenger(grid, host, dict(zip(compiled.messages, sites, strict=True)))
+            self.messenger = Messenger(admitted, dict(zip(compiled.messages, sites, strict=True)))
         surfaces = [
             word
-            for index, s in grid.surfaces.items()
-            for word in (index, s.address - host.base, s.size, int(s.strict))
+            for index, s in admitted.surfaces.items()
+            for word in (index, s.place, s.size, int(s.strict))
         ]
         # One table, as finding an array's address takes time: where to stop, the next group to
         # take, symbols, surfaces.
@@ -166,7 +169,7 @@ class Launch:
             _known_address(self.starts),
             _known_address(self.ends),
             table + 8 * (2 + len(symbols)),
-            len(grid.surfaces),
+            len(admitted.surfaces),
             table + 16,
             grid.fuel,
             *grid.group_count,

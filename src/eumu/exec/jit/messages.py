@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.errors import Fault, Unsupported
-from eumu.exec.grid import Grid
-from eumu.exec.host import Answer, Host, Places, Refusal, Shortcut, fitting
+from eumu.exec.gate import Admitted
+from eumu.exec.host import Answer, Places, Refusal, Shortcut, fitting
 from eumu.exec.jit.composed import Composed
 from eumu.exec.jit.emit import Emitter, int_type, lane_type, vector_of
 from eumu.exec.jit.kernel import LOWERINGS, Kernel, Site
@@ -130,8 +130,9 @@ class Messenger:
     What the host raises is kept for each worker, as it must not pass through compiled code.
     """
 
-    def __init__(self, grid: Grid, host: Host, sites: Mapping[int, Site]) -> None:
+    def __init__(self, admitted: Admitted, sites: Mapping[int, Site]) -> None:
         """Raises `Unsupported` if the host answers no messages."""
+        grid, host = admitted.grid, admitted.host
         self._grid = grid
         self._ops = {n: grid.function.blocks[s.block].ops[s.op] for n, s in sites.items()}
         answer: Answer | None = getattr(host, "message", None)
@@ -140,7 +141,7 @@ class Messenger:
                 name = type(op.attrs["record"]).__name__
                 span = instruction_span(grid.function, op.inst)
                 raise Unsupported(f"{name} messages", span=span)
-        self._composed = Composed(grid, host)
+        self._composed = Composed(admitted)
         self._answer = answer
         self._lock = Lock()
         self._errors: dict[int, BaseException] = {}
