@@ -11,6 +11,7 @@ from eumu.exec.jit.access import access_of
 from eumu.exec.jit.elementwise import emitter_of
 from eumu.exec.jit.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.layout import Context
 from eumu.exec.jit.memory import need_slow, slow_call
 from eumu.ir import Op, Rounding, Space, Value
 from eumu.types import Type
@@ -27,7 +28,7 @@ def _atomic(k: Kernel, op: Op) -> None:
         raise Unsupported(f"atomic operation {operation!r}")
     access = access_of(k, op, type.size, store=True)
     e, width, count = k.e, value.width, _DATA.get(operation, 1)
-    body = _body(e, operation, type, access.space in _SHARED)
+    body = _body(e, operation, type, access.space in _SHARED, access.space is Space.SURFACE)
     function = need_slow(k, access, f"atomic.{operation}.{type}", body)
     block = vector_of(int_type(type, 1), width * (count + 1))
     data, vector = k.scratchpad("data", block), lane_type(type, width)
@@ -40,8 +41,11 @@ def _atomic(k: Kernel, op: Op) -> None:
     k.plain(value, e.op(f"load {vector}, ptr {data}, align 1"))
 
 
-def _body(e: Emitter, operation: str, type: Type, shared: bool) -> str:
-    """The lane's part of the loop; row 0 of the data receives what the operation returns."""
+def _body(e: Emitter, operation: str, type: Type, shared: bool, may_miss: bool) -> str:
+    """The lane's part of the loop; row 0 of the data receives what the operation returns.
+
+    Where `may_miss`, it may be outside a lenient surface: it returns 0 then, whatever it makes.
+    """
     bits = f"i{type.bits}"
     body = Emitter(half_conversions=e.half_conversions)
     for n in range(3):
@@ -63,6 +67,10 @@ def _body(e: Emitter, operation: str, type: Type, shared: bool) -> str:
         body.do(f"%old = load {bits}, ptr %p, align 1")
         new, result = _change(body, operation, type, "%old")
         body.do(f"store {bits} {new}, ptr %p, align 1")
+    if may_miss:
+        sink = body.op(f"getelementptr i64, ptr %ctx, i64 {int(Context.SINK)}")
+        missed = body.op(f"icmp eq ptr %p, {sink}")
+        result = body.op(f"select i1 {missed}, {bits} 0, {bits} {result}")
     body.do(f"store {bits} {result}, ptr %q0, align 1")
     body.do("br label %done")
     body.label("done")

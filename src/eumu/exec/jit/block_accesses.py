@@ -29,7 +29,7 @@ def _load_block(k: Kernel, op: Op) -> None:
         quick = e.op(f"select i1 {mask}, {vector} {quick}, {vector} {zero}")
     e.do(f"br label %{join}")
     e.label(slow)
-    function = _slow(k, access, "load")
+    function = _slow(k, access, "load", value)
     block = vector_of(int_type(value.type, 1), value.width)
     data = k.scratchpad("data", block)
     e.do(f"store {block} {'0' if value.width == 1 else 'zeroinitializer'}, ptr {data}, align 8")
@@ -56,7 +56,7 @@ def _store_block(k: Kernel, op: Op) -> None:
     e.do(f"store {lane_type(data.type, data.width)} {vector}, ptr {place}, align 1")
     e.do(f"br label %{join}")
     e.label(slow)
-    function = _slow(k, access, "store")
+    function = _slow(k, access, "store", data)
     block = k.scratchpad("data", vector_of(int_type(data.type, 1), data.width))
     e.do(f"store {lane_type(data.type, data.width)} {vector}, ptr {block}, align 1")
     slow_call(k, access, function, block, access.size)
@@ -64,10 +64,11 @@ def _store_block(k: Kernel, op: Op) -> None:
     e.label(join)
 
 
-def _slow(k: Kernel, access: Access, verb: str) -> str:
+def _slow(k: Kernel, access: Access, verb: str, value: Value) -> str:
     k.e.declarations["llvm.memcpy"] = MEMCPY
     body = support.block_body(access.size, store=access.store)
-    return need_slow(k, access, f"slow.{verb}.block{access.size}", body)
+    name, element = f"slow.{verb}.block{value.type.bits}x{value.width}", value.type
+    return need_slow(k, access, name, body, element=element if value.width > 1 else None)
 
 
 LOWERINGS.update(load_block=_load_block, store_block=_store_block)

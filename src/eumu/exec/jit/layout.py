@@ -70,6 +70,7 @@ class Context(IntEnum):
 
 
 NO_GROUP = (1 << 64) - 1
+VOID_BYTES = 128  # of ZEROS, and of SINK
 
 
 class NamedRow(IntEnum):

@@ -6,6 +6,7 @@ at run time with consecutive addresses; what fits neither goes through the slow 
 
 from __future__ import annotations
 
+from eumu.errors import InternalError
 from eumu.exec.jit import irregular, support
 from eumu.exec.jit import registers as regs
 from eumu.exec.jit.access import Access, access_of, cold_vector
@@ -14,7 +15,7 @@ from eumu.exec.jit.emit import Emitter, int_type, lane_type, scalar_type, vector
 from eumu.exec.jit.gather import fast_part, lane_part
 from eumu.exec.jit.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.lanes import Lanes, Pattern, Shape
-from eumu.exec.jit.layout import Outcome
+from eumu.exec.jit.layout import VOID_BYTES, Outcome
 from eumu.exec.jit.scalars import heads_of
 from eumu.ir import Op, Space
 from eumu.types import Type
@@ -61,8 +62,17 @@ def slow_mask(k: Kernel, mask: Lanes) -> str:
     return regs.bits_of_mask(k.e, cold_vector(mask, mask), mask.width, 64)
 
 
-def need_slow(k: Kernel, access: Access, name: str, body: str, bits: int = 0) -> str:
-    """Define a slow function and what it calls, once; `bits` of an element for a fast part."""
+def need_slow(
+    k: Kernel, access: Access, name: str, body: str, bits: int = 0, element: Type | None = None
+) -> str:
+    """Define a slow function and what it calls, once; `bits` of an element for a fast part, its
+    type if there are several, so that a surface may end between two."""
+    partly = ""
+    if access.space is Space.SURFACE and element is not None:
+        count = access.size // element.size
+        partly = support.pieces(element.bits, count, store=access.store, block=not bits)
+    elif access.space is Space.SURFACE and access.size > VOID_BYTES:
+        raise InternalError(f"an access of {access.size} bytes by one lane")
     width = access.address.width
     function = f"{name}.{access.space.value}"
     if bits and width > 1:
@@ -73,6 +83,7 @@ def need_slow(k: Kernel, access: Access, name: str, body: str, bits: int = 0) ->
     spaces = [access.space]
     if access.space is Space.SURFACE:
         spaces += [Space.SLM, Space.SCRATCH]
+        e.support.setdefault("surface.row", support.SURFACE_ROW)
     for space in spaces:
         e.support.setdefault(f"locate.{space.value}", support.LOCATE[space])
     e.declarations["llvm.cttz.i64"] = "declare i64 @llvm.cttz.i64(i64, i1)"
@@ -86,7 +97,7 @@ def need_slow(k: Kernel, access: Access, name: str, body: str, bits: int = 0) ->
             part = fast_part if at_once else lane_part
             fast = part(e.declarations, access.space, bits, count, width, access.store)
         e.support[function] = support.lane_loop(
-            function, access.space, access.size, access.store, body, fast
+            function, access.space, access.size, access.store, body, fast, partly
         )
     return function
 
@@ -163,7 +174,8 @@ def _slow_load(k: Kernel, access: Access, pattern: Pattern, type: Type, count: i
     """Load lane by lane; where the elements are then: those of all lanes, element by element."""
     elements = access.address.width * count
     body = support.load_body(type.bits, count)
-    function = need_slow(k, access, f"slow.load.{type.bits}x{count}", body, type.bits)
+    name, element = f"slow.load.{type.bits}x{count}", type if count > 1 else None
+    function = need_slow(k, access, name, body, type.bits, element)
     block = vector_of(int_type(type, 1), elements)
     data = k.scratchpad("data", block)
     zero = "0" if elements == 1 else "zeroinitializer"

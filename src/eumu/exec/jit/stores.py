@@ -82,10 +82,9 @@ def _slow_store(
     k: Kernel, access: Access, type: Type, width: int, vectors: list[str], total: int
 ) -> None:
     e, count = k.e, len(vectors)
-    function = need_slow(
-        *(k, access, f"slow.store.{type.bits}x{count}", support.store_body(type.bits, count)),
-        type.bits,
-    )
+    body = support.store_body(type.bits, count)
+    name, element = f"slow.store.{type.bits}x{count}", type if count > 1 else None
+    function = need_slow(k, access, name, body, type.bits, element)
     block = k.scratchpad("data", vector_of(int_type(type, 1), width * count))
     for v, vector in enumerate(vectors):
         place = e.op(f"getelementptr i8, ptr {block}, i64 {v * width * type.size}")

@@ -10,7 +10,7 @@ lane and records a fault with all lanes that are outside.
 from __future__ import annotations
 
 from eumu.addresses import BTI_SLM, SCRATCH_STATE
-from eumu.exec.jit.layout import LINE, LOCAL, WORDS, Context, FaultKind, Site
+from eumu.exec.jit.layout import LINE, LOCAL, VOID_BYTES, WORDS, Context, FaultKind, Site
 from eumu.exec.jit.words import get
 from eumu.ir import Space
 
@@ -124,8 +124,8 @@ def _locate_small(space: Space) -> str:
     base, size = WORDS[memory]
     return f"""
 define internal ptr @locate.{space.value}{_SIGNATURE} alwaysinline {{
-{get("base", base)}{get("size", size)}  %end = add i64 %a, %n
-  %good = icmp ule i64 %end, %size
+{get("base", base)}{get("size", size)}  %room = call i64 @llvm.usub.sat.i64(i64 %size, i64 %a)
+  %good = icmp uge i64 %room, %n
   %from = add i64 %base, {"%size" if is_shadow else "0"}
   %h = add i64 %from, %a
   %pointer = inttoptr i64 %h to ptr
@@ -165,8 +165,10 @@ step:
   %this = icmp eq i64 %index, %surface
   br i1 %this, label %found, label %loop
 found:
-{get("place", 1, "%row")}{get("size", 2, "%row")}{get("strict", 3, "%row")}  %end = add i64 %a, %n
-  %good = icmp ule i64 %end, %size
+{get("place", 1, "%row")}{get("size", 2, "%row")}{
+    get("strict", 3, "%row")
+}  %room = call i64 @llvm.usub.sat.i64(i64 %size, i64 %a)
+  %good = icmp uge i64 %room, %n
   br i1 %good, label %learn, label %outside
 learn:
   %past = add i64 %size, 1
@@ -186,6 +188,7 @@ outside:
 void:
   %zeros = getelementptr i64, ptr %ctx, i64 {int(Context.ZEROS)}
   %sink = getelementptr i64, ptr %ctx, i64 {int(Context.SINK)}
+  call void @llvm.memset.p0.i64(ptr %sink, i8 0, i64 {VOID_BYTES}, i1 false)
   %r = select i1 %store, ptr %sink, ptr %zeros
   ret ptr %r
 reserved:
@@ -220,6 +223,28 @@ define internal void @record(ptr %ctx, i64 %id, i64 %lanes, i64 %address, i64 %s
 }}
 """
 
+SURFACE_ROW = f"""
+define internal ptr @surface.row(ptr %ctx, i64 %surface) noinline cold {{
+entry:
+{get("rows", Context.SURFACES)}{get("count", Context.SURFACE_COUNT)}  %table = inttoptr i64 %rows to ptr
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %step ]
+  %more = icmp ult i64 %k, %count
+  br i1 %more, label %step, label %none
+step:
+  %row = getelementptr [4 x i64], ptr %table, i64 %k
+  %index = load i64, ptr %row
+  %k.next = add i64 %k, 1
+  %this = icmp eq i64 %index, %surface
+  br i1 %this, label %found, label %loop
+found:
+  ret ptr %row
+none:
+  ret ptr null
+}}
+"""
+
 SLOW_PARAMETERS = (
     "(ptr %ctx, ptr %site, i64 %id, ptr %addresses, i64 %mask, ptr %data, i64 %width,"
     " i64 %surface, i64 %total)"
@@ -227,12 +252,19 @@ SLOW_PARAMETERS = (
 
 
 def lane_loop(
-    name: str, space: Space, size: int, store: bool, body: str, fast: str = "  br label %slow\n"
+    name: str,
+    space: Space,
+    size: int,
+    store: bool,
+    body: str,
+    fast: str = "  br label %slow\n",
+    pieces: str = "",
 ) -> str:
     """A slow function: `body` runs per lane with ``%p`` (host address) and ``%k`` (lane).
 
     The body goes on from ``good`` and ends with a branch from ``done`` to ``next``.  `fast` may do
-    the whole access and return, or branch to ``slow``.
+    the whole access and return, or branch to ``slow``.  `pieces` is the body of an access that ends
+    outside a lenient surface, from ``pieces`` to a branch to ``next``.
     """
     return f"""
 define internal i1 @{name}{SLOW_PARAMETERS} noinline #0 {{
@@ -261,9 +293,9 @@ miss:
   %where.here = select i1 %first, i64 %a, i64 %where
   br label %next
 good:
-{body}next:
-  %bad.next = phi i64 [ %bad.more, %miss ], [ %bad, %done ]
-  %where.next = phi i64 [ %where.here, %miss ], [ %where, %done ]
+{_PARTLY if pieces else ""}{body}{pieces}next:
+  %bad.next = phi i64 [ %bad.more, %miss ], [ %bad, %done ]{", [ %bad, %pieces.end ]" if pieces else ""}
+  %where.next = phi i64 [ %where.here, %miss ], [ %where, %done ]{", [ %where, %pieces.end ]" if pieces else ""}
   br label %loop
 end:
   %fault = icmp ne i64 %bad, 0
@@ -274,6 +306,50 @@ report:
 out:
   ret i1 %fault
 }}
+"""
+
+
+# Whether a lane's access has led nowhere: then some of its elements may lie inside all the same.
+_PARTLY = f"""  %zeros.p = getelementptr i64, ptr %ctx, i64 {int(Context.ZEROS)}
+  %sink.p = getelementptr i64, ptr %ctx, i64 {int(Context.SINK)}
+  %is.zeros = icmp eq ptr %p, %zeros.p
+  %is.sink = icmp eq ptr %p, %sink.p
+  %is.void = or i1 %is.zeros, %is.sink
+  br i1 %is.void, label %pieces, label %whole
+whole:
+"""
+
+
+def pieces(bits: int, count: int, *, store: bool, block: bool) -> str:
+    """Copy the elements of a lane, or of a block, one by one: each is inside a lenient surface or
+    leads nowhere."""
+    size = bits // 8
+    at = ("mul i64 %j, %width", "%k") if not block else ("mul i64 %j, 1", "0")
+    return f"""pieces:
+  %its.row = call ptr @surface.row(ptr %ctx, i64 %surface)
+{get("its.place", 1, "%its.row")}{get("its.size", 2, "%its.row")}{
+        get("its.arena", Context.ARENA)
+    }  br label %piece
+piece:
+  %j = phi i64 [ 0, %pieces ], [ %j.next, %piece ]
+  %j.bytes = mul i64 %j, {size}
+  %j.at = add i64 %a, %j.bytes
+  %j.left = call i64 @llvm.usub.sat.i64(i64 %its.size, i64 %j.at)
+  %j.held = icmp uge i64 %j.left, {size}
+  %j.place = add i64 %its.place, %j.at
+  %j.host = add i64 %its.arena, %j.place
+  %j.there = inttoptr i64 %j.host to ptr
+  %j.to = select i1 %j.held, ptr %j.there, ptr %p
+  %j.row = {at[0]}
+  %j.n = add i64 %j.row, {at[1]}
+  %j.from = getelementptr i{bits}, ptr %data, i64 %j.n
+  %j.x = load i{bits}, ptr {"%j.from" if store else "%j.to"}, align 1
+  store i{bits} %j.x, ptr {"%j.to" if store else "%j.from"}, align 1
+  %j.next = add i64 %j, 1
+  %j.more = icmp ult i64 %j.next, {count}
+  br i1 %j.more, label %piece, label %pieces.end
+pieces.end:
+  br label %next
 """
 
 
