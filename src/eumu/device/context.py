@@ -123,6 +123,11 @@ def save(residents: Residents, snapshot: Snapshot, memory: NDArray[np.uint8]) ->
 
 def load(residents: Residents, memory: NDArray[np.uint8]) -> Snapshot:
     """The snapshot that `save` wrote; LaunchError if there is none."""
+    if len(memory) < residents.image.size:
+        raise LaunchError(
+            f"a context of {residents.image.part.name} has {residents.image.size:#x} bytes;"
+            f" these are {len(memory):#x}"
+        )
     size, count = _measure(residents, memory)
     per_group = residents.needs.threads
     in_slot = min(size, THREAD_STRIDE - _HEADER)
@@ -134,12 +139,17 @@ def load(residents: Residents, memory: NDArray[np.uint8]) -> Snapshot:
         threads[row, in_slot:] = memory[behind : behind + size - in_slot]
         behind += size - in_slot
     first, groups, instructions, _, slm_size, length = _numbers(memory, behind)
-    slm = np.zeros((groups, slm_size), np.uint8)
-    for index in range(groups if residents.needs.slm_bytes else 0):
-        at = residents.slm_address(index)
-        slm[index] = memory[at : at + slm_size]
     text = behind + len(_MAGIC) + 48
-    shared = memory[text : text + length].tobytes().decode()
+    places = [residents.slm_address(k) for k in range(groups if residents.needs.slm_bytes else 0)]
+    if length > len(memory) - text or slm_size > len(memory) - max(places, default=0):
+        raise LaunchError("the context that is saved here is longer than its memory")
+    slm = np.zeros((groups, slm_size), np.uint8)
+    for index, at in enumerate(places):
+        slm[index] = memory[at : at + slm_size]
+    try:
+        shared = memory[text : text + length].tobytes().decode()
+    except UnicodeDecodeError:
+        raise LaunchError("the context that is saved here is damaged") from None
     return Snapshot(first, groups, instructions, threads, slm, shared)
 
 
@@ -151,8 +161,11 @@ def _measure(residents: Residents, memory: NDArray[np.uint8]) -> tuple[int, int]
     for count in range(1, residents.groups + 1):
         behind = residents.image.size + rest * count * residents.needs.threads
         if memory[behind : behind + len(_MAGIC)].tobytes() == _MAGIC:
+            if len(memory) < behind + len(_MAGIC) + 48:
+                break
             _, groups, _, found, *_ = _numbers(memory, behind)
-            if found == size and (groups == count or not rest):
+            some = 0 < groups <= residents.groups
+            if found == size and some and (groups == count or not rest):
                 return size, groups
     raise LaunchError("no context of this kernel is saved here")
 

@@ -24,6 +24,7 @@ from eumu.ir import Function
 from eumu.platforms import Platform, platform
 from eumu.runtime import urb
 from eumu.runtime.array import Array
+from eumu.runtime.checkpoint import read_checkpoint, write_checkpoint
 from eumu.runtime.images import Image, make_image
 from eumu.runtime.media import (
     MediaImage,
@@ -31,13 +32,7 @@ from eumu.runtime.media import (
     make_media_image,
     make_media_sampler,
 )
-from eumu.runtime.preemption import (
-    Suspended,
-    plain_name,
-    read_checkpoint,
-    residents_of,
-    write_checkpoint,
-)
+from eumu.runtime.preemption import Suspended, plain_name, residents_of
 from eumu.runtime.report import Report
 from eumu.runtime.samplers import Sampler, make_sampler
 
