@@ -321,3 +321,36 @@ def test_the_argument_is_left_alone() -> None:
     assert [len(block.ops) for block in k.function.blocks] == before
     assert roundings(k.function) == [Rounding.CR0] and roundings(folded) == [Rounding.RNE]
     assert folded.roots is k.function.roots and folded.spans is k.function.spans
+
+
+def test_what_is_saved_in_a_register_comes_back() -> None:
+    """As Intel's finalizer does around a division: lanes part, and both ways restore %cr0."""
+    k = Moded("entry", "some", "others", "end", prologue=0x10)
+    saved = k.root("saved", 8, RootKind.GRF)
+    k.b.write_root(saved, Region.scalar(4), k.b.read(k.cr0, WHOLE, UD, 1), k.true(1))
+    k.change("and_", ~0x30 & 0xFFFF_FFFF)
+    k.sum()
+    k.go("diverge", "others", "some", mask=k.b.cmp("lt", k.lane(), k.number(UD, 5)))
+    for name in ("some", "others"):
+        k.at(name)
+        k.b.write_root(k.cr0, WHOLE, k.b.read(saved, Region.scalar(4), UD, 1), k.true(1))
+        k.go("jump", "end")
+    k.at("end")
+    k.sum()
+    k.end()
+    found = roundings(fold_modes(k.function))
+    assert found == [Rounding.RNE, Rounding.RU]
+
+
+def test_a_copy_that_is_written_over_is_none() -> None:
+    k = Moded("entry", "next", prologue=0x10)
+    saved = k.root("saved", 8, RootKind.GRF)
+    k.b.write_root(saved, WHOLE, k.b.read(k.cr0, WHOLE, UD, 1), k.true(1))
+    k.b.write_root(saved, Region.scalar(2), k.lanes(UW, 7), k.true(1))
+    k.go("jump", "next")
+    k.at("next")
+    k.b.write_root(k.cr0, WHOLE, k.b.read(saved, WHOLE, UD, 1), k.true(1))
+    k.sum()
+    k.end()
+    with pytest.raises(Unsupported, match="not a known constant"):
+        fold_modes(k.function)

@@ -8,7 +8,7 @@ blocks: when lanes pass over a block where others may wait, that block runs next
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from eumu.errors import Unsupported
 from eumu.ir.function import Function, Op, Terminator
@@ -18,6 +18,25 @@ NAME = "%cr0"
 Known = int | None  # the dword, or None where it is not the same constant on every path
 
 
+Copies = dict[tuple[str, int], int]  # root and byte -> a dword that was made of %cr0
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """%cr0 at a place, and the registers that keep what it was: Intel's finalizer saves it so."""
+
+    cr0: Known = 0
+    copies: frozenset[tuple[tuple[str, int], int]] = frozenset()
+
+    def meet(self, other: State) -> State:
+        """What is known if either is there."""
+        cr0 = self.cr0 if self.cr0 == other.cr0 else None
+        return State(cr0, self.copies & other.copies)
+
+
+START = State()
+
+
 @dataclass(slots=True)
 class Tracker:
     """Follows %cr0 through the operations of a block."""
@@ -25,21 +44,51 @@ class Tracker:
     cr0: Known
     values: dict[int, int]
     every_lane: bool = False  # whether all lanes execute
+    copies: Copies = field(default_factory=dict)
+    derived: set[int] = field(default_factory=set)  # values that were made of %cr0
 
     @classmethod
-    def entering(cls, cr0: Known, every_lane: bool) -> Tracker:
-        return cls(cr0, {}, every_lane)
+    def entering(cls, state: State, every_lane: bool) -> Tracker:
+        return cls(state.cr0, {}, every_lane, dict(state.copies))
+
+    @property
+    def state(self) -> State:
+        return State(self.cr0, frozenset(self.copies.items()))
 
     def step(self, op: Op) -> None:
         """Account for one operation."""
         if op.name == "write" and op.attrs["root"].name == NAME:
             self._write(op)
             return
+        if op.name == "write":
+            self._keep(op)
+        elif op.name in _CLOBBER:
+            self.copies.clear()
         known = self._result(op)
         if known is not None:
             self.values[op.result.id] = known & _mask(op.result.type)
+            if op.name == "read" or any(x.id in self.derived for x in op.args):
+                self.derived.add(op.result.id)
+
+    def _keep(self, op: Op) -> None:
+        """A write to a register: it ends copies, or makes one."""
+        x, mask = op.args
+        root, offsets = op.attrs["root"].name, op.attrs["region"].offsets(x.width)
+        if self.copies and offsets:
+            low, high = min(offsets) - _DWORD, max(offsets) + x.type.size
+            gone = [k for k in self.copies if k[0] == root and low < k[1] < high]
+            for key in gone:
+                del self.copies[key]
+        is_one = x.width == 1 and x.type.size == _DWORD and x.id in self.derived
+        if is_one and self.values.get(mask.id):
+            self.copies[root, offsets[0]] = self.values[x.id]
 
     def _result(self, op: Op) -> Known:
+        if op.name == "read" and op.attrs["root"].name != NAME:
+            places = set(op.attrs["region"].offsets(op.result.width))
+            if len(places) != 1 or op.result.type.size != _DWORD:
+                return None
+            return self.copies.get((op.attrs["root"].name, places.pop()))
         if op.name == "const":
             lanes: set[int] = set(op.attrs["lanes"])
             return lanes.pop() if len(lanes) == 1 else None
@@ -61,6 +110,9 @@ class Tracker:
         x, mask = op.args
         value, written = self.values.get(x.id), self.values.get(mask.id)
         offsets = set(op.attrs["region"].offsets(x.width))
+        if value is not None and written and offsets == {0} and x.type.size == _DWORD:
+            self.cr0 = value  # whatever it was
+            return
         if value is None or self.cr0 is None or len(offsets) != 1:
             self.cr0 = None
             return
@@ -70,6 +122,9 @@ class Tracker:
         if written != 0:
             self.cr0 = changed if written or changed == self.cr0 else None
 
+
+_DWORD = 4
+_CLOBBER = frozenset({"write_indirect", "send"})  # what writes to registers that it does not name
 
 _EVALUATE: dict[str, Callable[..., int]] = {
     "and": lambda x, y: x & y,
@@ -90,7 +145,7 @@ def _mask(type: Type) -> int:
     return (1 << max(type.bits, 1)) - 1
 
 
-def entry_states(function: Function) -> dict[int, Known]:
+def entry_states(function: Function) -> dict[int, State]:
     """%cr0 at the start of each block that can be reached; 0 when the thread starts.
 
     Raises `Unsupported` for a subroutine that changes it.
@@ -99,23 +154,21 @@ def entry_states(function: Function) -> dict[int, Known]:
         return {}
     together = stays_together(function)
     if _prologue_only(function):
-        after = _exit(function, 0, 0, together)
-        return {0: 0, **dict.fromkeys(range(1, len(function.blocks)), after)}
+        after = State(_exit(function, 0, START, together).cr0)
+        return {0: START, **dict.fromkeys(range(1, len(function.blocks)), after)}
     edges = _edges(function)
-    states: dict[int, Known] = {0: 0}
-    exits: dict[int, Known] = {}
+    states = {0: START}
+    exits: dict[int, State] = {}
     pending = [0]
     while pending:
         block = pending.pop()
         exits[block] = _exit(function, block, states[block], together)
         for target in edges[block]:
-            if target not in states:
-                states[target] = exits[block]
-            elif states[target] is None or states[target] == exits[block]:
-                continue
-            else:
-                states[target] = None
-            pending.append(target)
+            before = states.get(target)
+            after = exits[block] if before is None else before.meet(exits[block])
+            if after != before:
+                states[target] = after
+                pending.append(target)
     _check_subroutines(function, states, exits)
     return states
 
@@ -128,12 +181,12 @@ def _prologue_only(function: Function) -> bool:
     return not any(0 in _own_targets(function, index) for index in range(count))
 
 
-def _exit(function: Function, block: int, cr0: Known, together: bool) -> Known:
-    """%cr0 at the end of a block that it enters as `cr0`."""
-    tracker = Tracker.entering(cr0, together)
+def _exit(function: Function, block: int, state: State, together: bool) -> State:
+    """What is known at the end of a block; what is called may write to any register."""
+    tracker = Tracker.entering(state, together)
     for op in function.blocks[block].ops:
         tracker.step(op)
-    return tracker.cr0
+    return State(tracker.cr0) if _callees(function.blocks[block].end) else tracker.state
 
 
 def stays_together(function: Function) -> bool:
@@ -220,7 +273,7 @@ def _parks(function: Function, blocks: set[int]) -> Iterator[int]:
 
 
 def _check_subroutines(
-    function: Function, states: dict[int, Known], exits: dict[int, Known]
+    function: Function, states: dict[int, State], exits: dict[int, State]
 ) -> None:
     """A subroutine must leave %cr0 as it found it."""
     for entry, blocks in _procedures(function).items():
@@ -231,7 +284,7 @@ def _check_subroutines(
             if (
                 end
                 and end.name == "ret"
-                and (exits[index] is None or exits[index] != states[entry])
+                and (exits[index].cr0 is None or exits[index].cr0 != states[entry].cr0)
             ):
                 spans = function.spans
                 span = spans[end.inst] if 0 <= end.inst < len(spans) else None

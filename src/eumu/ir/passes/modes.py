@@ -13,7 +13,7 @@ from dataclasses import replace
 from eumu.errors import Unsupported
 from eumu.ir.function import Block, Function, Op, Value
 from eumu.ir.ops import Rounding
-from eumu.ir.passes.cr0 import Tracker, entry_states, stays_together
+from eumu.ir.passes.cr0 import START, Tracker, entry_states, stays_together
 from eumu.types import DF, HF, F, Type
 
 KEEP_DENORMALS: dict[Type, int] = {DF: 1 << 6, F: 1 << 7, HF: 1 << 10}
@@ -42,7 +42,9 @@ def fold_modes(function: Function) -> Function:
     states, together = entry_states(function), stays_together(function)
     fresh = _first_free(function)
     blocks = [
-        _Rewriter(function, fresh, Tracker.entering(states.get(index, 0), together)).block(block)
+        _Rewriter(function, fresh, Tracker.entering(states.get(index, START), together)).block(
+            block
+        )
         for index, block in enumerate(function.blocks)
     ]
     return replace(function, blocks=blocks)
