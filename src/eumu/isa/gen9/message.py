@@ -79,6 +79,8 @@ def _registers(
     known = bits.value >> low & most if bits.covers(most << low) else None
     if isinstance(place, Register):
         room = GRF_COUNT - place.number
+        if room <= 0:
+            raise b.wrong("region", f"there is no r{place.number}; r127 is the last")
         if known is not None and known > room:
             raise b.wrong("region", f"{known} registers from r{place.number} on; r127 is the last")
         rows = Rows(b.file, place.number * GRF_BYTES, UD)
