@@ -128,12 +128,27 @@ def _at(b: Meaning, address: Value, step: int) -> Value:
     return b.add(address, b.const(address.type, step, address.width)) if step else address
 
 
+_GLOBAL_OFFSET: Final = 2  # the dword of the header that moves all slots of a scattered message
+
+
 def _addresses(
-    b: Meaning, request: Request, target: Target, slots: Slots, unit: int = 1
+    b: Meaning,
+    request: Request,
+    target: Target,
+    slots: Slots,
+    unit: int = 1,
+    *,
+    scattered: bool = False,
 ) -> tuple[Value, int]:
-    """Byte addresses of the slots, and where the data begin in the payload."""
+    """Byte addresses of the slots, and where the data begin in the payload.
+
+    The header of a `scattered` message moves all of them; it counts what the offsets count.
+    """
     type = target.type
     lanes = request.payload.read(b, request.header, type, slots.count)
+    if scattered and request.header:
+        moved = b.convert(request.header_dword(b, _GLOBAL_OFFSET), type)
+        lanes = b.add(lanes, b.splat(moved, slots.count))
     if unit > 1:
         lanes = b.mul(lanes, b.const(type, unit, lanes.width))
     return target.addresses(b, lanes), request.header + slots.pitch(b, type.size)
@@ -171,14 +186,14 @@ def _byte_scattered(b: Meaning, request: Request) -> tuple[Target, Slots, Type]:
 def byte_scattered_read(b: Meaning, request: Request) -> None:
     """One byte, word or dword for every slot, at any byte address."""
     target, slots, type = _byte_scattered(b, request)
-    address, _ = _addresses(b, request, target, slots)
+    address, _ = _addresses(b, request, target, slots, scattered=True)
     _load(b, request, target, address, slots, type, (0,))
 
 
 def byte_scattered_write(b: Meaning, request: Request) -> None:
     """The inverse."""
     target, slots, type = _byte_scattered(b, request)
-    address, data = _addresses(b, request, target, slots)
+    address, data = _addresses(b, request, target, slots, scattered=True)
     _store(b, request, target, address, slots, type, (0,), data)
 
 
@@ -192,14 +207,14 @@ def _dword_scattered(b: Meaning, request: Request) -> tuple[Target, Slots]:
 def dword_scattered_read(b: Meaning, request: Request) -> None:
     """A dword for every slot; addresses count dwords."""
     target, slots = _dword_scattered(b, request)
-    address, _ = _addresses(b, request, target, slots, unit=4)
+    address, _ = _addresses(b, request, target, slots, unit=4, scattered=True)
     _load(b, request, target, address, slots, UD, (0,))
 
 
 def dword_scattered_write(b: Meaning, request: Request) -> None:
     """The inverse."""
     target, slots = _dword_scattered(b, request)
-    address, data = _addresses(b, request, target, slots, unit=4)
+    address, data = _addresses(b, request, target, slots, unit=4, scattered=True)
     _store(b, request, target, address, slots, UD, (0,), data)
 
 
