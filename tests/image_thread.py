@@ -94,6 +94,10 @@ class DeviceHost:
         )
         assert all(self._tables.sampler_numbers[k] == k for k in media), "indices of another order"
 
+    def start(self, data: np.ndarray[Any, Any]) -> None:
+        """Set the memory from `base` on."""
+        self._results.write(data)
+
     def fill(self, buffer: Buffer, data: bytes) -> None:
         whole = np.zeros(buffer.size, np.uint8)
         whole[: len(data)] = np.frombuffer(data, np.uint8)
