@@ -96,7 +96,10 @@ class CommandQueue:
             raise LaunchError(f"{device.platform} does not have the commands of Gen9")
         self.device, self.per_thread_first = device, per_thread_first
         self._bus = MemoryBus(device.memory)
-        self._streamer = Streamer(self._bus, self._dispatch, device.invalidate_states)
+        banks = device.part.l3_banks
+        self._streamer = Streamer(
+            self._bus, self._dispatch, device.invalidate_states, l3_banks=banks
+        )
         self._functions: dict[tuple[bytes, int, int], Function] = {}
         self._report = BatchReport(Stop.END)
         self._after: int | None = None

@@ -72,10 +72,15 @@ class Streamer:
     """
 
     def __init__(
-        self, bus: Bus, dispatch: Dispatch, invalidate: Callable[[], object] | None = None
+        self,
+        bus: Bus,
+        dispatch: Dispatch,
+        invalidate: Callable[[], object] | None = None,
+        *,
+        l3_banks: int = 2,
     ) -> None:
         self.bus, self.dispatch = bus, dispatch
-        self.context = Context()
+        self.context = Context(l3=L3Control(l3_banks))
         self.watch = Watch()
         self.preempt_wanted = False
         self._memory = MemoryInterface(bus, self.context, invalidate)
