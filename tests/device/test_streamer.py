@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+import eumu
 from device.command_values import FakeBus, random_batch
-from eumu.device.chip import allocation, control_register
+from eumu.device.chip import allocation, control_register, part
 from eumu.device.chip.l3 import L3CNTLREG
 from eumu.device.commands import (
     Command,
@@ -31,6 +32,8 @@ from eumu.device.commands import (
 )
 from eumu.device.commands.media_walker import positions
 from eumu.device.commands.registers import CS_GPR
+from eumu.errors import LaunchError
+from eumu.runtime.batches import CommandQueue
 
 BATCH, DYNAMIC, DATA, CODE = 0x10000, 0x14000, 0x18000, 0x1C000
 GPGPU = render.PipelineSelect(mask_bits=3, pipeline_selection=render.PipelineSelection.GPGPU)
@@ -260,6 +263,20 @@ def test_sl2_shared_local_memory_is_enabled_when_l3_is_flushed() -> None:
 def test_sl1_threads_with_slm_need_it_enabled() -> None:
     with pytest.raises(CommandError, match="L3CNTLREG does not enable"):
         Machine().run(l3(WITHOUT_SLM), *PROLOGUE, WALKER)
+
+
+@pytest.mark.parametrize("name", ["bxt-2x6", "bxt-3x6"])
+def test_l3_rows_are_those_of_the_part(name: str) -> None:
+    """A part with one bank has rows of its own, and not those of several banks."""
+    queue = CommandQueue(eumu.Device("bxt", part=name))
+    is_single = part(name).l3_banks == 1
+    for config in (1, 2, 3):
+        row = allocation(is_single, True, config)
+        queue.context.l3.write(control_register(row))
+        assert queue.context.l3.row == row
+    other = allocation(False, True, 4) if is_single else allocation(True, True, 2)
+    with pytest.raises(LaunchError, match="not a validated configuration"):
+        queue.context.l3.write(control_register(other))
 
 
 def test_l3_only_validated_configurations() -> None:
