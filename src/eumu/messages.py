@@ -55,12 +55,15 @@ PARAMETERS: Final[dict[str, tuple[str, ...]]] = {
     "ld_mcs": ("u", "v", "r", "lod"),
     "ld2dms": ("si", "mcs", "u", "v", "r", "lod"),
     "ld2dms_w": ("si", "mcsl", "mcsh", "u", "v", "r", "lod"),
+    "ld2dss": ("si", "u", "v", "r", "lod"),
     "resinfo": ("lod",),
     "sampleinfo": (),
     "sample_unorm": ("u", "v", "deltau", "deltav"),
 }
 # Messages that use no sampler state: their coordinates are integers.
-LOADS: Final = frozenset({"ld", "ld_lz", "ld_mcs", "ld2dms", "ld2dms_w", "resinfo", "sampleinfo"})
+LOADS: Final = frozenset(
+    {"ld", "ld_lz", "ld_mcs", "ld2dms", "ld2dms_w", "ld2dss", "resinfo", "sampleinfo"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +72,9 @@ class SamplerMessage:
 
     `parameters` are how many of PARAMETERS are given.  Float parameters are `f`.  The results are
     the written channels, `ud`, of `simd` lanes (`uw` with `bits` of 16), then, if the header asks
-    for it, one `ud` of the pixel null mask.  A sampler is its index in the table, or
-    `SURFACE_STATE_BASE` plus the offset of a bindless one.
+    for it, one `ud` of the pixel null mask.  With fewer results than that, the last channels are
+    not returned; a mask must have a place, which it has not if `takes_mask` is false.  A sampler is
+    its index in the table, or `SURFACE_STATE_BASE` plus the offset of a bindless one.
 
     SIMD4x2 has two lanes and always four channels, then one `ud` with a bit for each written one.
     """
@@ -83,6 +87,7 @@ class SamplerMessage:
     bits: int = 32
     preemptible: bool = False
     is_4x2: bool = False
+    takes_mask: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:

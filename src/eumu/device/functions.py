@@ -10,7 +10,7 @@ that of one state, and the index does not count.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -93,8 +93,17 @@ class Part:
 class SharedFunctions:
     """The answers to the messages of one launch (`message` is an `eumu.exec.host.Answer`)."""
 
-    def __init__(self, memory: Memory, state: StatePointers, caches: StateCaches) -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        state: StatePointers,
+        caches: StateCaches,
+        *,
+        preemptible: bool = False,
+    ) -> None:
+        """`preemptible` launches may stop between any two instructions of a thread."""
         self._memory, self._state, self._caches = memory, state, caches
+        self._preemptible = preemptible
         self._textures: dict[int, tuple[Surface, Texture]] = {}
         self._shortcuts: list[Shortcut] = []
         self._events = Events()
@@ -186,6 +195,8 @@ class SharedFunctions:
             sampler = self._sampler(sampler_index, header, bindless_surface=is_bindless)
             border = self._border(sampler, texture.surface)
         names = record.names
+        if self._preemptible:
+            record = replace(record, preemptible=True)
         request = unit.Request(
             record,
             header or Header(),
@@ -196,12 +207,7 @@ class SharedFunctions:
             dict(zip(names, given, strict=True)),
             self._state.chroma_keys[sampler.chromakey_index],
         )
-        found = unit.execute(request)
-        if len(found) != record.results:
-            raise StateError(
-                f"the response has {len(found)} parts, the message expects {record.results}",
-                "Response Length",
-            )
+        found = _returned(record, request.header, unit.execute(request))
         if record.bits == 16 and record.operation != "sample_unorm":
             return [_narrow(x, texture.surface, record) for x in found]
         return found
@@ -434,6 +440,20 @@ def _spread(values: NDArray[np.uint32], mask: Mask) -> NDArray[np.uint32]:
     out = np.zeros(mask.shape, np.uint32)
     out[mask] = values
     return out
+
+
+def _returned(record: SamplerMessage, header: Header | None, found: list[Lanes]) -> list[Lanes]:
+    """The parts that a response has room for: its last channels may be left out, no mask."""
+    asked = header is not None and header.pixel_null_mask_enable and not record.is_4x2
+    if len(found) < record.results or (
+        asked and (len(found) > record.results or not record.takes_mask)
+    ):
+        mask = ", the last of them a register of the pixel null mask" if asked else ""
+        raise StateError(
+            f"the response has {len(found)} parts{mask}, the message expects {record.results}",
+            "Response Length",
+        )
+    return found[: record.results]
 
 
 def _narrow(x: Lanes, surface: Surface, record: SamplerMessage) -> NDArray[np.uint16]:

@@ -361,14 +361,18 @@ class Device:
             known = self._senders[id(function)] = function, sends
         return known[1]
 
-    def _host(self, grid: Grid) -> Host:
-        """Memory for a grid; with answers to messages if its function sends some."""
+    def _host(self, grid: Grid, stop: Preemption | None = None) -> Host:
+        """Memory for a grid; with answers to messages if its function sends some.
+
+        `stop` says whether the launch is to stop in the middle of its threads.
+        """
         if not self._sends(grid.function):
             return self.memory
         from eumu.device.functions import SharedFunctions
 
         state = grid.state or self.heaps.pointers(0, 0, None)
-        functions = SharedFunctions(self.memory, state, self.heaps.caches)
+        preemptible = stop is not None and stop.after is not None
+        functions = SharedFunctions(self.memory, state, self.heaps.caches, preemptible=preemptible)
         return self.memory.answering(functions.message, functions.shortcut)
 
     def run(self, grid: Grid, snapshot: Snapshot | None = None) -> tuple[RunStats, str]:
@@ -393,7 +397,7 @@ class Device:
             if snapshot is not None and snapshot.groups:
                 snapshot = self._end_residents(grid, snapshot, stop)
             try:
-                return self._get("jit").run(grid, self._host(grid), snapshot, stop), "jit"
+                return self._get("jit").run(grid, self._host(grid, stop), snapshot, stop), "jit"
             except Unsupported as reason:
                 if reason.is_late:
                     raise
@@ -408,7 +412,7 @@ class Device:
     def _interpret(self, grid: Grid, snapshot: Snapshot | None, stop: Preemption) -> RunStats:
         if self._engine == "jit" and grid.fuel == DEFAULT_FUEL["jit"]:
             grid = replace(grid, fuel=DEFAULT_FUEL["interp"])
-        return self._get("interp").run(grid, self._host(grid), snapshot, stop)
+        return self._get("interp").run(grid, self._host(grid, stop), snapshot, stop)
 
     def _end_residents(self, grid: Grid, snapshot: Snapshot, stop: Preemption) -> Snapshot:
         """Run groups that stopped in the middle to their end; what is left then has not begun."""

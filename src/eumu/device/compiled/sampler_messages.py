@@ -35,7 +35,7 @@ _SAMPLES: Final = frozenset(
 def sampler_message(known: Known) -> Shortcut | None:
     message, header = known.message, known.header
     plain = (
-        message.results == len(header.channels)
+        message.results <= len(header.channels)
         and not header.pixel_null_mask_enable
         and not header.simd_mode_extension
         and message.bits in (16, 32)
@@ -123,9 +123,9 @@ def _sample(known: Known) -> Shortcut | None:
 def _plain(known: Known) -> Sampling:
     """What code depends on, but for filters and levels."""
     message, surface, operation = known.message, known.surface, known.message.operation
-    channels = known.header.channels
+    channels = known.header.channels[: message.results]
     if operation.startswith("gather4"):
-        channels = (int(known.header.gather4_source_channel_select),) * 4
+        channels = (int(known.header.gather4_source_channel_select),) * message.results
     moved = "header" if any(known.header.offsets) else ""
     is_compared = "_c" in operation
     reds = [c.numbers for c in surface.format.channels if 0 in c.to]
@@ -214,7 +214,7 @@ def _load(known: Known) -> Shortcut | None:
     moved = any(header.offsets)
     if u < 0 or (moved and min(u, v, r) < 0):
         return None
-    results = chosen(surface, header.channels)
+    results = chosen(surface, header.channels[: message.results])
     access = Access(
         texels_of(surface, slices=slice >= 0),
         (u, y, slice, lod),
@@ -248,4 +248,5 @@ def _sizes(known: Known) -> Shortcut | None:
             row[2] = depth
         record["level"][0, k, :3] = row
     (lod,) = _arguments(known, ("lod",))
-    return made(known, record, sizing, lod, known.header.channels, known.message.bits)
+    channels = known.header.channels[: known.message.results]
+    return made(known, record, sizing, lod, channels, known.message.bits)

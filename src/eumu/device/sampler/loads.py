@@ -41,9 +41,10 @@ def texels(request: Request) -> Lanes:
     inside = (lod == known) & (x >= 0) & (x < table[:, 0]) & (y >= 0) & (y < table[:, 1])
     inside &= (slice >= 0) & (slice < last)
     clear = np.zeros(len(x), bool)
-    if "2dms" in request.message.operation:
+    operation = request.message.operation
+    if "2dms" in operation or operation == "ld2dss":
         sample = np.clip(request.integers("si"), 0, surface.samples - 1)
-        if surface.is_compressed:
+        if surface.is_compressed and operation != "ld2dss":  # which reads the samples as they lie
             control = _given_control(request)
             clear = is_clear(surface.samples, control)
             sample = slices_of(surface.samples, control, sample)

@@ -80,7 +80,7 @@ def check_request(request: Request) -> None:
 def _values(request: Request) -> NDArray[np.uint32]:
     """What the active lanes get, four channels [N, 4] as bits."""
     operation = request.message.operation
-    if operation in ("ld", "ld_lz", "ld2dms", "ld2dms_w"):
+    if operation in ("ld", "ld_lz", "ld2dms", "ld2dms_w", "ld2dss"):
         return bits_of(request.texture.selected(loads.texels(request)))
     if operation == "resinfo":
         return loads.resource(request)

@@ -225,6 +225,13 @@ _SAMPLES: Final = (
     *("sample_lz", "sample_c_lz", "ld_lz", "", "ld2dms_w", "ld_mcs", "ld2dms", "ld2dss"),
 )
 _SAMPLER: Final = {k: _Kind(name) for k, name in enumerate(_SAMPLES) if name}
+# In SIMD mode 3 numbers are those of other messages.
+_SIMD_64: Final = 3
+_WITHOUT_LANES: Final = {
+    0xB: _Kind("sample_8x8"),
+    0xC: _Kind("sample_unorm"),
+    0x1F: _Kind("cache flush"),
+}
 _SAMPLER_FIELDS: Final = (
     _HEADER,
     FieldRow("return format", 30, 30, {0: "32-bit", 1: "16-bit"}),
@@ -292,8 +299,9 @@ _SPAWNER_FIELDS: Final = (
     FieldRow("resource", 4, 4, {0: "dereference URB", 1: "do not dereference URB"}),
 )
 
+_SAMPLER_ID: Final = 2
 _FUNCTIONS: Final = {
-    2: _Function("sampler", FieldRow("message type", 16, 12), _SAMPLER, _SAMPLER_FIELDS),
+    _SAMPLER_ID: _Function("sampler", FieldRow("message type", 16, 12), _SAMPLER, _SAMPLER_FIELDS),
     3: _Function(
         "message gateway",
         FieldRow("function", 2, 0),
@@ -345,6 +353,8 @@ def describe(ex_desc: int, desc: int) -> Message:
     if function.selector is not None:
         number = function.selector.value(ex_desc, desc)
         kind = function.kinds.get(number)
+        if sfid == _SAMPLER_ID and desc >> 17 & 3 == _SIMD_64:
+            kind = _WITHOUT_LANES.get(number, kind)
         rows.append(function.selector)
         name = kind.name if kind else f"unknown message {number:#x}"
         name += " (later generations)" if kind and kind.later else ""

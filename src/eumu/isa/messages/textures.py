@@ -6,6 +6,7 @@ How many there are is what the message lengths leave.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from eumu.addresses import BTI_BINDLESS
@@ -18,6 +19,7 @@ from eumu.messages import (
     PARAMETERS,
     BlockRead,
     BlockWrite,
+    FlushStateCaches,
     Sample8x8,
     SamplerMessage,
     TypedAtomic,
@@ -29,8 +31,11 @@ from eumu.types import BOOL, UB, UD, UW, F, Type
 _COORDINATES: Final = ("u", "v", "r", "lod")
 _INTEGERS: Final = frozenset({"offu", "offv", "mcs", "mcsl", "mcsh"})
 _SLOTS: Final = 8
+_UNORM_BYTES: Final = 64  # of a channel of sample_unorm
 _SIZES: Final = 0x003F_003F  # of a block, in M0.2
-_SIMD_64, _SAMPLE_8X8 = 3, 0xB  # the SIMD mode of media messages, and the type of one
+_SIMD_64: Final = 3  # the SIMD mode of messages that have no lanes
+_SAMPLE_8X8, _SAMPLE_UNORM, _CACHE_FLUSH = 0xB, 0xC, 0x1F  # their types
+_MASK_ENABLE: Final = 1 << 23  # of the pixel null mask, in M0.2
 
 
 def surface_of(b: Meaning, request: Request) -> Value:
@@ -155,8 +160,8 @@ def media_block_write(b: Meaning, request: Request) -> None:
 
 def sampler(b: Meaning, request: Request) -> None:
     """A sampled or plain read of an image, or facts about it."""
-    if request.get("SIMD mode") == _SIMD_64 and request.get("message type") == _SAMPLE_8X8:
-        _media(b, request)
+    if request.get("SIMD mode") == _SIMD_64 and request.get("message type") in _WITHOUT_LANES:
+        _WITHOUT_LANES[request.get("message type")](b, request)
         return
     operation = request.message.name.removesuffix(", end of thread")
     if request.get("SIMD mode") == 0 and not request.get("SIMD mode [2]"):
@@ -171,23 +176,40 @@ def sampler(b: Meaning, request: Request) -> None:
     values = [_parameter(b, request, operation, names[k], k * each, slots) for k in range(count)]
     bits = 16 if request.get("return format") else 32
     pitch = slots.pitch(b, bits // 8)
-    results = request.get("response length") * REGISTER_BYTES // pitch
+    shape = _response(b, request, UW if bits == 16 else UD, slots)
     record = SamplerMessage(
         operation,
         slots.count,
         count,
         has_header=bool(request.header),
-        results=results,
+        results=len(shape),
         bits=bits,
+        takes_mask=pitch == REGISTER_BYTES or shape[-1:] == [(UD, 1)],
     )
     states = [surface_of(b, request)]
     if operation not in LOADS:
         states.append(b.const(UD, request.get("sampler index")))
     header = [_header(b, request)] if request.header else []
-    shape: list[tuple[Type, int]] = [(UW if bits == 16 else UD, slots.count)] * results
     args = (slots.mask, *states, *header, *values)
     for k, value in enumerate(b.emit("message", args, shape, record=record)):
-        request.answer(b, k * pitch, value, slots.mask)
+        one = shape[k] == (UD, 1) and slots.count > 1
+        request.answer(b, k * pitch, value, b.const(BOOL, 1) if one else slots.mask)
+
+
+def _response(b: Meaning, request: Request, type: Type, slots: Slots) -> list[tuple[Type, int]]:
+    """What the registers of the response hold: channels, and at last perhaps a pixel null mask.
+
+    The mask is one register, so a response of an odd number of registers ends with it where a
+    channel takes two.  Where channels take one, too, it is a fifth part, or what the header's bit
+    says if that is known.
+    """
+    registers, pitch = request.get("response length"), slots.pitch(b, type.size)
+    channels, rest = divmod(registers * REGISTER_BYTES, pitch)
+    bit = known_dword(b, request.payload.first, 8)
+    is_asked = bit.covers(_MASK_ENABLE) and bool(bit.value & _MASK_ENABLE)
+    if pitch == REGISTER_BYTES and channels and (channels > 4 or (request.header and is_asked)):
+        channels, rest = channels - 1, REGISTER_BYTES
+    return [(type, slots.count)] * channels + [(UD, 1)] * (rest > 0)
 
 
 # Parameters of SIMD4x2 in the order of their dwords, four in a register for each of two lanes; as
@@ -264,6 +286,35 @@ def _media(b: Meaning, request: Request) -> None:
     found = b.emit("message", args, [(UD, 8)] * registers, record=record)
     for k, value in enumerate(found):
         request.answer(b, k * REGISTER_BYTES, value, b.const(BOOL, 1, 8))
+
+
+def _unorm(b: Meaning, request: Request) -> None:
+    """sample_unorm: header and a register; 32 pixels of two bytes for each channel."""
+    if not request.header or _registers(request) != 1:
+        raise request.unsupported("sample_unorm has a header and one register")
+    count = request.get("response length") * REGISTER_BYTES // _UNORM_BYTES
+    record = SamplerMessage(
+        "sample_unorm", 32, 4, has_header=True, results=count, bits=16, takes_mask=False
+    )
+    payload = request.payload.read(b, request.header, F, 8)
+    corner = [b.slice(payload, k, 1) for k in (2, 3, 4, 5)]
+    states = surface_of(b, request), b.const(UD, request.get("sampler index"))
+    every = b.const(BOOL, 1, 32)
+    args = (every, *states, _header(b, request), *corner)
+    found = b.emit("message", args, [(UW, 32)] * count, record=record)
+    for k, value in enumerate(found):
+        request.answer(b, k * _UNORM_BYTES, value, every)
+
+
+def _flush(b: Meaning, request: Request) -> None:
+    """Cached states are forgotten; a register comes back when that is done, and says nothing."""
+    b.emit("message", (b.const(BOOL, 1),), (), record=FlushStateCaches())
+
+
+# Messages of SIMD mode 3, by type.
+_WITHOUT_LANES: Final[dict[int, Callable[[Meaning, Request], None]]] = {
+    **{_SAMPLE_8X8: _media, _SAMPLE_UNORM: _unorm, _CACHE_FLUSH: _flush},
+}
 
 
 def _header(b: Meaning, request: Request) -> Value:
