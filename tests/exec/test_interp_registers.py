@@ -10,7 +10,7 @@ import pytest
 from eumu.errors import Fault
 from eumu.ir import Region, RootKind
 from eumu.types import BOOL, UB, UD, UQ, UW, Type, W
-from exec.launching import RNE, Kernel, launch
+from exec.launching import RNE, Kernel, launch, on_both
 
 REGIONS = [
     Region.packed(0, 4),
@@ -227,22 +227,39 @@ def test_write_through_an_address() -> None:
     assert host.read(0).tolist() == [10 * n | (n << 16 if n >= 4 else 0) for n in range(16)]
 
 
-@pytest.mark.parametrize("write", [False, True])
-@pytest.mark.parametrize("distance", [-4, 65, 128, 0x10000])
-def test_an_address_outside_every_variable_is_a_fault(distance: int, write: bool) -> None:
+OUTSIDE = pytest.mark.parametrize("distance", [-4, 65, 128, 0x10000, -(1 << 31), 1 << 31])
+
+
+@OUTSIDE
+def test_a_write_outside_every_variable_is_a_fault(distance: int) -> None:
     k = Kernel()
     start = table(k)
     k.inst(3)
-    if write:
-        k.b.write_indirect(start, k.lane(), k.mask(), offset=distance, hstride=4)
-    else:
-        k.b.read_indirect(start, UD, 16, k.mask(), offset=distance, vstride=0, row=16, hstride=4)
+    k.b.write_indirect(start, k.lane(), k.mask(), offset=distance, hstride=4)
     k.end()
     with pytest.raises(Fault, match="outside every variable") as caught:
         launch(k, groups=2)
     assert caught.value.span is not None and caught.value.span.line == 4
     assert caught.value.group == (0, 0, 0)
     assert caught.value.lanes[-1] == (15 if distance != -4 else 0)
+
+
+@OUTSIDE
+def test_a_read_outside_every_variable_is_zero(distance: int) -> None:
+    """Each element by itself, and one that is half inside is outside."""
+    k = Kernel()
+    start = table(k)
+    one = k.b.read_indirect(start, UD, 16, k.mask(), offset=distance, vstride=0, row=16, hstride=4)
+    k.result(0, k.lane(), one)
+    each = k.b.add(k.b.splat(start, 16), k.mul(k.lane(), k.number(UD, 4)), RNE)
+    many = k.b.read_indirect(each, UD, 16, offset=distance, vstride=0, row=1, hstride=0)
+    k.result(1, k.lane(), many)
+    k.end()
+    host = on_both(k, [np.full(16, 7, np.uint32) for _ in range(2)])
+    data = (10 * np.arange(32, dtype="<u4")).tobytes()
+    places = [distance + 4 * n for n in range(16)]
+    want = [little(data[p : p + 4]) if 0 <= p <= len(data) - 4 else 0 for p in places]
+    assert host.read(0).tolist() == host.read(1).tolist() == want
 
 
 def test_the_largest_type_in_the_last_bytes_of_a_root() -> None:

@@ -105,8 +105,8 @@ OPS: dict[str, OpSpec] = {
         "ud [m] -> x",
         ("offset", "vstride", "row", "hstride"),
         "one register-space address per `row` elements, or one for all (then rows are `vstride`"
-        " apart); strides in bytes; elements whose mask bit is clear read as 0, one that the mask"
-        " (or no mask) covers and that is not inside one GRF root is a fault",
+        " apart); strides in bytes; elements whose mask bit is clear read as 0, as do those that"
+        " are not inside one GRF root, which are undefined",
     ),
     "write_indirect": OpSpec(
         "ud x m ->",

@@ -184,7 +184,7 @@ def read_indirect(op: Op, site: Site) -> Step:
         mask = np.array(full(ALL if m is None else v[m], run, width))
         places = full(v[a], run, lanes).astype(np.int64)[:, lane] + distance
         index, inside = space.find(places, size)
-        site.check_registers(op, run, mask & ~inside, places)
+        mask &= inside  # what lies elsewhere is undefined, and 0 here
         out = np.zeros((run.count, width * size), np.uint8)
         for k in np.unique(index[mask]):
             row, column = np.nonzero(mask & (index == k))

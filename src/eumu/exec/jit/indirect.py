@@ -49,7 +49,7 @@ def _places(k: Kernel, address: Value, lanes: list[int], distances: list[int]) -
 def _call(
     k: Kernel, op: Op, places: str, mask: str, data: str, value: Value, store: bool, first: int = 0
 ) -> None:
-    """Run the lane loop (its lane 0 is lane `first`); leave if an element is in no root."""
+    """Run the lane loop (its lane 0 is lane `first`); leave if one to write is in no root."""
     e = k.e
     e.declarations["llvm.cttz.i64"] = "declare i64 @llvm.cttz.i64(i64, i1)"
     size = value.type.size
@@ -57,7 +57,6 @@ def _call(
     e.support["register.locate"] = register_locate(roots)
     name = f"register.{'write' if store else 'read'}.{size * 8}"
     e.support[name] = register_loop(name, size, store)
-    site = k.site(op.inst, "indirect")
     bad = e.call(
         "i64",
         name,
@@ -66,6 +65,9 @@ def _call(
         ("i64", mask),
         ("ptr", data),
     )
+    if not store:
+        return  # what is in no root stays 0
+    site = k.site(op.inst, "indirect")
     none, out, on = e.op(f"icmp eq i64 {bad}, 0"), e.name("bad"), e.name("on")
     e.do(f"br i1 {none}, label %{on}, label %{out}, !prof !1")
     e.label(out)
