@@ -18,9 +18,12 @@ import eumu
 from eumu.cli import main
 from eumu.device.chip import part
 from eumu.device.chip.pools import MAP_3X6
-from eumu.device.dispatch import Needs, place
+from eumu.device.dispatch import Needs, capacity, place
 from eumu.device.profile import Profile
+from eumu.errors import LaunchError
+from eumu.platforms import platform
 from eumu.reports import page, trace
+from eumu.reports.placement import _busy, occupancy_rows, picture
 from test_kernels import _load
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -103,7 +106,7 @@ def test_the_page_in_a_browser(profile: Profile, tmp_path: Path) -> None:
     schedule = profile.schedule(part("bxt-3x6"))
     file = tmp_path / "report.html"
     probe = (
-        "<script>document.title = [document.querySelectorAll('rect').length,"
+        "<script>document.title = [document.querySelectorAll('rect:not(.edge)').length,"
         " document.querySelector('svg').getBoundingClientRect().width > 300,"
         " performance.getEntriesByType('resource').length].join(' ')</script>"
     )
@@ -127,6 +130,62 @@ def test_the_page_in_a_browser(profile: Profile, tmp_path: Path) -> None:
         "L3, DC (48 of 96 ways, 2 banks)",
     ):
         assert words in done.stdout
+
+
+def test_many_groups_are_a_few_rows_with_axes(tmp_path: Path) -> None:
+    """4,096 groups on 64 subslices: shares of their threads, and one row of occupancy."""
+    pvc = part(platform("pvc"))
+    durations = [[10 + group % 7, 12] for group in range(4096)]
+    schedule = place(pvc, Needs(2, 0, has_barrier=False), durations)
+    busy = _busy(schedule)
+    assert busy.mean() / 64 == pytest.approx(schedule.busy)  # of 64 threads each
+    assert busy.max() <= 64 + 1e-9
+    drawn = picture(schedule)
+    labels = re.findall(r"subslices? [\d\u2013]+", re.sub("<title>.*?</title>", "", drawn))
+    assert labels[0] == "subslices 0\u20132" and labels[-1] == "subslice 63" and len(labels) == 22
+    for words in (">instructions</text>", "4,096 groups", "100 % of them", ">0</text>"):
+        assert words in drawn
+    assert len(drawn) < 1 << 20
+    ((which, threads, groups, share, limit),) = occupancy_rows(schedule.occupancy)
+    assert which == "0\u201363 (each of 64)"
+    assert (threads, groups, share, limit) == ("64", "32", "100%", "threads")
+
+
+def test_few_groups_have_their_numbers(profile: Profile) -> None:
+    for pool_map, kind in ((None, "subslice"), (MAP_3X6, "pool")):
+        assert profile.grid is not None
+        needs = Needs.of(profile.grid)
+        schedule = place(part("bxt-3x6"), needs, profile.durations, pool_map)
+        drawn = picture(schedule)
+        numbers = re.findall(r'class="number"[^>]*>(\d+)<', drawn)
+        assert sorted(map(int, numbers)) == list(range(16))
+        assert f">{kind} 1</text>" in drawn and "with its number" in drawn
+        tops = [int(y) for y in re.findall(r'<rect x="[^"]*" y="(\d+)"', drawn)]
+        assert max(tops) < 26 + 5 * 108  # no group leaves its subslice
+
+
+def test_parts_without_public_tables_have_no_figures_of_caches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "r.html"
+    arguments = ["run", "tests/kernels/bin/pvc/reduce.bin", "--kernel", "reduce"]
+    arguments += ["--global", "256", "--local", "64", "--arg", "in=ones:float32:256"]
+    arguments += ["--arg", "partial=zeros:float32:4", "--arg", "scratch=local:256"]
+    assert main([*arguments, "--device", "pvc", "--report", str(file), "--l3", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "no model exists for pvc" in said and "hits" not in said
+    shown = file.read_text()
+    assert "no model exists for pvc" in shown
+    assert not re.search("L3 hits|clocks an SLM access|bank conflicts|ways", shown)
+
+
+def test_a_group_may_use_all_the_memory_of_its_subslice() -> None:
+    """That of the platform: 128 KB on pvc."""
+    pvc = part(platform("pvc"))
+    (first, *_) = capacity(pvc, Needs(2, 128 << 10, has_barrier=False))
+    assert (first.groups, first.limit) == (1, "shared local memory")
+    with pytest.raises(LaunchError, match="and 65536 bytes"):
+        capacity(part("bxt-3x6"), Needs(2, 128 << 10, has_barrier=False))
 
 
 def test_names_are_escaped(profile: Profile) -> None:

@@ -12,7 +12,7 @@ import eumu
 from eumu.cli.values import whole
 from eumu.device.chip import L3
 from eumu.device.profile import Profile
-from eumu.reports import l3_words, page, trace
+from eumu.reports import l3_words, no_model, page, trace
 
 __all__ = ["watched"]
 
@@ -21,7 +21,8 @@ __all__ = ["watched"]
 def watched(device: eumu.Device, options: argparse.Namespace) -> Iterator[None]:
     """Watch the launch inside, on the interpreter, and write what is asked for."""
     row = None if options.l3 is None else whole("--l3", options.l3)
-    profile = Profile(l3=L3(device.part.l3_banks, row))
+    has_model = device.part.has_cache_model
+    profile = Profile(l3=L3(device.part.l3_banks, row) if has_model else None)
     device.observer = profile
     try:
         yield
@@ -35,4 +36,5 @@ def watched(device: eumu.Device, options: argparse.Namespace) -> Iterator[None]:
     if options.report is not None:
         Path(options.report).write_text(page(profile, schedule))
     if options.l3 is not None and not options.quiet:
-        print(*l3_words(profile), sep="\n")
+        words = l3_words(profile) if has_model else [no_model(device.part)]
+        print(*words, sep="\n")

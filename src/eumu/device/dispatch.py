@@ -20,7 +20,6 @@ from eumu.exec.grid import Grid
 
 __all__ = ["Needs", "Placement", "Schedule", "Slot", "capacity", "place"]
 
-_SLM_BYTES = 64 << 10  # of a subslice or pool
 _BARRIERS = 16
 
 
@@ -69,6 +68,7 @@ class Schedule:
     pools: tuple[Pool, ...]
     occupancy: tuple[Occupancy, ...]
     placements: tuple[Placement, ...]
+    is_pooled: bool = False
 
     @property
     def ticks(self) -> int:
@@ -84,11 +84,11 @@ class Schedule:
 class _Room:
     """What is free in one pool."""
 
-    def __init__(self, pool: Pool, needs: Needs) -> None:
+    def __init__(self, pool: Pool, needs: Needs, slm: int) -> None:
         self.pool, self.needs = pool, needs
         slots = [Slot(u, t) for t in range(pool.threads_per_eu) for u in pool.units]
         self.free = slots[::-1]  # round robin over the units
-        self.slm, self.barriers = _SLM_BYTES, _BARRIERS
+        self.slm, self.barriers = slm, _BARRIERS
 
     def take(self) -> tuple[Slot, ...] | None:
         needs = self.needs
@@ -122,7 +122,7 @@ def capacity(
             pool,
             needs.threads,
             slm_bytes=needs.slm_bytes,
-            slm_available=_SLM_BYTES,
+            slm_available=part.slm_bytes,
             has_barrier=needs.has_barrier,
             barriers=_BARRIERS,
         )
@@ -134,7 +134,7 @@ def capacity(
         raise LaunchError(
             f"no {kind} of {part.name} can hold a group of {needs.threads} threads and"
             f" {needs.slm_bytes} bytes of shared local memory; the largest has {most} threads"
-            f" and {_SLM_BYTES} bytes"
+            f" and {part.slm_bytes} bytes"
         )
     return held
 
@@ -147,7 +147,7 @@ def place(
     LaunchError for a group that no subslice or pool can hold.
     """
     found = pools(part, pool_map)
-    rooms = [_Room(pool, needs) for pool in found]
+    rooms = [_Room(pool, needs, part.slm_bytes) for pool in found]
     held = capacity(part, needs, pool_map)
     running: list[tuple[int, int, Placement]] = []
     placements = []
@@ -161,7 +161,7 @@ def place(
         placement = Placement(group, index, slots, now, max(ends), ends)
         placements.append(placement)
         heapq.heappush(running, (placement.end, group, placement))
-    return Schedule(part, found, held, tuple(placements))
+    return Schedule(part, found, held, tuple(placements), pool_map is not None)
 
 
 def _first(rooms: Sequence[_Room]) -> tuple[int, tuple[Slot, ...]] | None:

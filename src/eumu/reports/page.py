@@ -7,13 +7,14 @@ from html import escape
 from string import Template
 from typing import Final
 
+from eumu.device.chip import Part
 from eumu.device.dispatch import Schedule
 from eumu.device.profile import Profile
+from eumu.reports.placement import occupancy_rows, picture
 
-__all__ = ["l3_words", "page"]
+__all__ = ["l3_words", "no_model", "page"]
 
 _MOST_ROWS: Final = 20  # of the instruction mix
-_MOST_BARS: Final = 4000  # threads in the picture
 
 _PAGE: Final = Template(
     """<!doctype html>
@@ -27,14 +28,16 @@ td:first-child, th:first-child { text-align: left; font-family: ui-monospace, mo
 .figure { background: #f3f5f8; border-radius: .4rem; padding: .6rem 1rem; }
 .figure b { display: block; font-size: 1.4rem; }
 .left { text-align: left; } .bar { background: #4477aa; height: .7rem; display: inline-block; }
-svg { width: 100%; background: #fafbfc; border: 1px solid #ddd; } rect { stroke: #fff; }
+svg { width: 100%; font: 12px system-ui, sans-serif; fill: #333; }
+svg line { stroke: #555; } svg .cut { stroke: #aaa; } svg .row { stroke: #fff; }
+svg rect { shape-rendering: crispEdges; } svg .edge { fill: none; stroke: #fff; }
+svg .number { font-size: 9px; text-anchor: middle; }
 .note { color: #666; }
 </style></head><body>
 <h1>$title</h1>
 <div class="figures">$figures</div>
 <h2>Where groups ran</h2>
-<p class="note">One row for each hardware thread of $part, time to the right in instructions.
-Colors are groups.</p>
+<p class="note">On $part; a tick of time is an instruction of each thread.</p>
 $placement
 <h2>Occupancy</h2>
 $occupancy
@@ -55,19 +58,10 @@ def page(profile: Profile, schedule: Schedule) -> str:
         title=escape(f"{name} on {schedule.part.name}"),
         part=escape(schedule.part.name),
         figures="".join(_figure(value, what) for value, what in _figures(profile, schedule)),
-        placement=_placement(schedule),
+        placement=picture(schedule),
         occupancy=_table(
             ("subslice or pool", "hardware threads", "groups at once", "threads used", "limit"),
-            (
-                (
-                    str(o.pool.index),
-                    str(o.pool.threads),
-                    str(o.groups),
-                    f"{o.share:.0%}",
-                    o.limit or "too large",
-                )
-                for o in schedule.occupancy
-            ),
+            occupancy_rows(schedule.occupancy),
         ),
         mix=_mix(profile),
         memory=_table(
@@ -77,7 +71,7 @@ def page(profile: Profile, schedule: Schedule) -> str:
                 for (space, kind), t in sorted(profile.traffic.items())
             ),
         ),
-        models=escape(_models(profile)),
+        models=escape(_models(profile, schedule)),
     )
 
 
@@ -86,9 +80,14 @@ def _figures(profile: Profile, schedule: Schedule) -> Iterable[tuple[str, str]]:
     yield f"{len(profile.used):,}", "threads"
     yield f"{profile.lane_utilisation:.1%}", "of lanes at work"
     yield f"{schedule.busy:.1%}", "of hardware threads busy"
-    if profile.slm.accesses:
+    is_modelled = schedule.part.has_cache_model
+    if profile.slm.accesses and is_modelled:
         yield f"{profile.slm.clocks / profile.slm.accesses:.2f}", "clocks an SLM access"
-    if profile.l3 is not None and profile.l3.hits.total() + profile.l3.misses.total():
+    if (
+        is_modelled
+        and profile.l3 is not None
+        and profile.l3.hits.total() + profile.l3.misses.total()
+    ):
         hits = profile.l3.hits.total()
         yield f"{hits / (hits + profile.l3.misses.total()):.1%}", "L3 hits"
 
@@ -117,28 +116,9 @@ def _mix(profile: Profile) -> str:
     return f"<table>{head}{rows}</table>"
 
 
-def _placement(schedule: Schedule) -> str:
-    """A row of rectangles for each hardware thread."""
-    part, height = schedule.part, 4
-    rows = {unit: k * part.threads_per_eu for k, unit in enumerate(part.units)}
-    ticks = max(1, schedule.ticks)
-    shown: list[str] = []
-    for placement in schedule.placements:
-        color = f"hsl({placement.group * 47 % 360},60%,60%)"
-        for slot, end in zip(placement.slots, placement.ends, strict=True):
-            if len(shown) >= _MOST_BARS:
-                break
-            x, width = placement.start / ticks, (end - placement.start) / ticks
-            y = (rows[slot.unit] + slot.thread) * height
-            shown.append(
-                f'<rect x="{1000 * x:.2f}" y="{y}" width="{1000 * width:.2f}" height="{height}"'
-                f' fill="{color}" stroke-width="0.3"><title>group {placement.group}</title></rect>'
-            )
-    size = f'viewBox="0 0 1000 {part.threads * height}" preserveAspectRatio="none" height="420"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(shown)}</svg>'
-
-
-def _models(profile: Profile) -> str:
+def _models(profile: Profile, schedule: Schedule) -> str:
+    if not schedule.part.has_cache_model:
+        return no_model(schedule.part)
     words = []
     if profile.slm.accesses:
         slm = profile.slm
@@ -147,6 +127,14 @@ def _models(profile: Profile) -> str:
             f" {slm.conflicts:,} of them for bank conflicts."
         )
     return " ".join([*words, *l3_words(profile)])
+
+
+def no_model(part: Part) -> str:
+    """Why there are no figures of caches."""
+    return (
+        f"L3 and banks of shared local memory: no model exists for {part.name}, as no public"
+        " document has the tables of its caches."
+    )
 
 
 def l3_words(profile: Profile) -> list[str]:

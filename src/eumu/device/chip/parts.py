@@ -29,7 +29,8 @@ class Part:
     `l3_banks` is 1 for a part with the one large bank of 320 KB, else banks have 192 KB.
     `has_pools` says that MEDIA_POOL_STATE exists; `image_bound` is the most bytes that the context
     image may take, where that is documented.  `timestamp_hz` is the frequency of the timestamp
-    registers, None where it is not public.
+    registers, None where it is not public.  `has_cache_model` says that the tables of its L3 and
+    the banks of its shared local memory are public; `slm_bytes` is that of a subslice or pool.
     """
 
     name: str
@@ -42,6 +43,8 @@ class Part:
     has_pools: bool = False
     image_bound: int | None = None
     timestamp_hz: int | None = None
+    has_cache_model: bool = True
+    slm_bytes: int = 64 << 10
 
     @property
     def enabled(self) -> tuple[int, ...]:
@@ -97,7 +100,14 @@ def part(of: str | Platform) -> Part:
         if known is not None:
             return PARTS[known]
         counts = of.subslices, of.eus_per_subslice, of.threads_per_eu
-        return Part(of.name, *counts, l3_banks=of.subslices, slm_banks=of.subslices)
+        return Part(
+            of.name,
+            *counts,
+            l3_banks=of.subslices,
+            slm_banks=of.subslices,
+            has_cache_model=False,
+            slm_bytes=of.max_slm_bytes,
+        )
     if of not in PARTS:
         raise LaunchError(f"no part is called {of!r}; there are {', '.join(PARTS)}")
     return PARTS[of]
