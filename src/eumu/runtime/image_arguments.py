@@ -10,6 +10,7 @@ from eumu.device.state.sampler import BorderColor, SamplerState
 from eumu.device.state.surface import SurfaceState
 from eumu.device.surfaces.formats import Numbers, TexelFormat
 from eumu.errors import Unsupported
+from eumu.platforms import Platform
 from eumu.runtime.array import Array
 from eumu.runtime.heaps import BindlessBuffer, Slot, Tables, buffer_state, needs_tables
 from eumu.runtime.image import Image as Variables
@@ -26,6 +27,7 @@ __all__ = [
     "IMAGE_FACTS",
     "SECTIONS",
     "check_image_argument",
+    "dropped_reads",
     "entries",
     "image_fact",
     "image_tables",
@@ -69,6 +71,21 @@ def check_image_argument(parameter: Parameter, value: Any) -> None:
     samples = value.surface.samples
     if ("msaa" in parameter.type_name) != (samples > 1) and parameter.type_name in _TYPES:
         raise parameter.error(f"the image has {samples} samples in a pixel")
+
+
+def dropped_reads(info: KernelInfo, target: Platform) -> str:
+    """What is wrong with a kernel that reads images on a device without a sampler, or ""."""
+    reads = bool(info.inline_samplers) or any(
+        slot.addrspace == "sampler"
+        or (slot.addrspace == "image" and slot.access_type != "writeonly")
+        for slot in info.payload_arguments
+    )
+    if target.has_sampler or not reads:
+        return ""
+    return (
+        f"kernel {info.name} reads images, and {target} has no sampler: Intel's compiler leaves the"
+        " reads out without a word, so what the kernel computes from them is undefined"
+    )
 
 
 # ---- tables

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -20,7 +21,7 @@ from eumu.runtime import images, printf
 from eumu.runtime.array import Array
 from eumu.runtime.device import DEFAULT_FUEL, Device
 from eumu.runtime.image import Image
-from eumu.runtime.image_arguments import image_tables
+from eumu.runtime.image_arguments import dropped_reads, image_tables
 from eumu.runtime.ndrange import Range, Size
 from eumu.runtime.parameters import Parameter
 from eumu.runtime.payload import Addresses, bind, private_bytes, scratch_bytes
@@ -226,6 +227,8 @@ class Kernel:
         if fuel is not None and fuel < 1:
             raise LaunchError(f"fuel is {fuel}; it is a number of instructions, at least 1")
         self._check_platform(device)
+        if text := dropped_reads(self.info, device.platform):
+            warnings.warn(text, RuntimeWarning, 4)
         values = self._in_order(args)
         self._check_devices(device, values)
         fuel = fuel or DEFAULT_FUEL[device.engine]

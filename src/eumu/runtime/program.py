@@ -11,7 +11,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from eumu import binary, zebin
-from eumu.errors import BuildError, Diagnostic, FormatError, LaunchError, Unsupported
+from eumu.errors import BuildError, Diagnostic, FormatError, LaunchError, Severity, Unsupported
 from eumu.ir import Function
 from eumu.platforms import Platform, of_product_family, platform
 from eumu.program import Kernel as Code
@@ -19,6 +19,7 @@ from eumu.program import Module
 from eumu.runtime import bare
 from eumu.runtime.device import Device
 from eumu.runtime.image import Image
+from eumu.runtime.image_arguments import dropped_reads
 from eumu.runtime.kernel import Kernel
 from eumu.runtime.payload import no_local_ids, payload_bytes
 from eumu.runtime.signature import parameters
@@ -32,7 +33,8 @@ class Program(Mapping[str, Kernel]):
 
     `platform` is the device that the program is made for, None if vISA text was loaded without
     saying; `elf` is what was read, None for vISA text; `module` is what was read of an object file;
-    `warnings` are the compiler's; `made_by` says which compiler made it, as far as that is known.
+    `warnings` are the compiler's, and those of kernels that read images on a device without a
+    sampler; `made_by` says which compiler made it, as far as that is known.
     """
 
     def __init__(
@@ -165,7 +167,7 @@ def _compile(
 
     built = ocloc.compile(source, target, options, name=name, directory=directory)
     program = _from_elf(built.elf, name, target)
-    program.warnings = built.warnings
+    program.warnings = (*built.warnings, *program.warnings)
     if built.compiler is not None and built.compiler.version:
         program.made_by = f"ocloc {built.compiler.version} ({program.made_by})"
     return program
@@ -194,7 +196,16 @@ def _from_elf(data: bytes, name: str, target: Platform | None) -> Program:
                 native_code=alone,
             )
         )
+    program.warnings = tuple(_dropped(program))
     return program
+
+
+def _dropped(program: Program) -> Iterator[Diagnostic]:
+    """A warning for each kernel that reads images where there is no sampler."""
+    for kernel in program.kernels:
+        text = "" if program.platform is None else dropped_reads(kernel.info, program.platform)
+        if text:
+            yield Diagnostic("no-sampler", text, None, Severity.WARNING)
 
 
 def _with_thread_data(info: KernelInfo, target: Platform | None) -> KernelInfo:

@@ -11,7 +11,8 @@ from typing import Final
 from eumu.isa.kinds.operands import General, Immediate, Indirect, Raw
 from eumu.isa.kinds.sampler import ParametersKind, SamplerOptionsKind, TexelOffsetsKind
 from eumu.isa.limits import By, since
-from eumu.isa.spec import Field
+from eumu.isa.spec import Field, Opcode
+from eumu.isa.visa import analytics, sampler, scaling
 from eumu.types import HF, UD, UW, D, F, Type
 from eumu.verify.rules import Finding, On, listed, rule
 from eumu.verify.subject import Use
@@ -19,6 +20,24 @@ from eumu.verify.subject import Use
 COARSE: Final = frozenset({"sample_3d", "sample_b", "sample_b_c", "sample_c", "lod"})
 NULL_MASK: Final = since("skl")
 NEWER: Final = since("icllp")
+_FAMILIES: Final = frozenset(m.__name__ for m in (analytics, sampler, scaling))
+
+
+def asks_sampler(opcode: Opcode) -> bool:
+    """Whether an instruction is a message to the sampler."""
+    return opcode.body.__module__ in _FAMILIES
+
+
+@rule(
+    "sampler-platform",
+    "The device has a sampler.",
+    on=On.INSTRUCTION,
+    by=By.DOCUMENTS,
+    applies=asks_sampler,
+)
+def sampler_platform(use: Use) -> Iterator[Finding]:
+    if not use.subject.platform.has_sampler:
+        yield Finding(f"{use.opcode} asks a sampler; {use.subject.platform} has none")
 
 
 @rule(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from eumu.ir import Value
 from eumu.isa.kinds import Meaning, Rows, Surface
 from eumu.isa.kinds.variables import SamplerVariable
-from eumu.isa.visa.sampling import sampler_index, sampler_pointer
+from eumu.isa.visa.sampling import needs_sampler, sampler_index, sampler_pointer
 from eumu.isa.visa.texels import surface_index
 from eumu.messages import Sample8x8
 from eumu.types import BOOL, UB, UD, F
@@ -66,6 +66,7 @@ def media_message(
     size: int = 0,
 ) -> None:
     """Send a message; `size` bytes of its response are written to `dst`."""
+    needs_sampler(b)
     zero, every = b.const(UD, 0), b.const(BOOL, 1)
     second, place, format = b.const(UD, asked.control), zero, zero
     if isinstance(dst, Target):

@@ -36,6 +36,7 @@ def sampler_message(
     options: frozenset[str] = frozenset(),
 ) -> None:
     """Send a message and write its response, a channel after the other."""
+    needs_sampler(b)
     if "cps" in options:
         raise Unsupported("sampler messages that adjust the level of detail to coarse pixels")
     bits = 16 if dst.type.size == 2 else 32
@@ -83,6 +84,12 @@ def _parameter(b: Meaning, operation: str, name: str, parameters: Parameters) ->
         half: Type = UW if is_integer else HF
         return b.convert(b.row_read(rows, 0, half, b.width), UD if is_integer else F)
     return b.row_read(rows, 0, UD if is_integer else F, b.width)
+
+
+def needs_sampler(b: Meaning) -> None:
+    """Raise where the device has none."""
+    if not b.platform.has_sampler:
+        raise Unsupported(f"messages to the sampler on {b.platform}, which has none")
 
 
 def sampler_index(b: Meaning, sampler: SamplerVariable) -> Value:
@@ -133,6 +140,7 @@ def sample_block(
     channels: Sequence[int],
 ) -> None:
     """sample_unorm: 32 pixels whatever the execution mask, two bytes each."""
+    needs_sampler(b)
     every = b.const(BOOL, 1, 32)
     header = _header(b, channels, None, 0, null_mask=False)
     record = SamplerMessage(
