@@ -65,9 +65,6 @@ RULES: Final = {
     ),
     "no-effect": Rule(_N, "", "Command Reference"),
     "not-modelled": Rule(_E, "", "Command Reference"),
-    "register-without-effect": Rule(
-        _N, "nothing here depends on the register", "Command Reference"
-    ),
 }
 
 _MEDIA: Final = (
