@@ -11,6 +11,7 @@ value, many can be collected in one run, and it is rendered with the source line
     ├── ToolMissing         an external tool such as ocloc is not installed (FileNotFoundError)
     ├── LaunchError         a launch was asked for with wrong arguments (ValueError)
     │   └── ArgumentError   … one argument has the wrong type, size or device (TypeError)
+    ├── SettingError        an environment variable has a value that it cannot have (ValueError)
     ├── OutOfMemory         the device's memory is used up (MemoryError)
     ├── Unsupported         a documented feature that eumu does not model (NotImplementedError)
     ├── Fault               a kernel did something that hardware would not survive (RuntimeError)
@@ -35,6 +36,7 @@ __all__ = [
     "InternalError",
     "LaunchError",
     "OutOfMemory",
+    "SettingError",
     "Severity",
     "Source",
     "Span",
@@ -42,6 +44,7 @@ __all__ = [
     "UnknownDevice",
     "Unsupported",
     "render",
+    "shortened",
 ]
 
 
@@ -187,6 +190,10 @@ class ArgumentError(LaunchError, TypeError):
     """A kernel argument has the wrong type, size or device."""
 
 
+class SettingError(EumuError, ValueError):
+    """An environment variable has a value that it cannot have; `eumu.settings` lists them."""
+
+
 class OutOfMemory(EumuError, MemoryError):
     """The device's memory cannot hold another allocation."""
 
@@ -256,6 +263,15 @@ class Fault(EumuError, RuntimeError):
             lines.append(f"  at {self.span}")
             lines += ["  " + line for line in _excerpt(self.span)]
         return "\n".join(lines + [f"  note: {note}" for note in self.notes])
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """A text that a message quotes, cut where it is long.
+
+    >>> shortened("9" * 5000, 10)
+    "'9999999999…' (5000 characters)"
+    """
+    return repr(text) if len(text) <= most else f"{text[:most] + '…'!r} ({len(text)} characters)"
 
 
 def ranges(numbers: Iterable[int]) -> str:

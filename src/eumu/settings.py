@@ -1,0 +1,119 @@
+"""What environment variables say: all of them, read here and nowhere else.
+
+A value is read when it is needed, so that a program may set it at any time before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from eumu.errors import SettingError, shortened
+
+__all__ = [
+    "CACHE",
+    "CACHE_DIR",
+    "CACHE_MB",
+    "PRINTF_MB",
+    "SCRATCH_MB",
+    "SETTINGS",
+    "TRACEBACK",
+    "WORKERS",
+    "Setting",
+]
+
+T = TypeVar("T")
+_YES: Final = ("on", "1", "yes", "true")
+_NO: Final = ("off", "0", "no", "false")
+_MOST_MB: Final = 1 << 40  # more than any machine has, and bytes still have 64 bits
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Generic[T]):
+    """One variable: `kind` says what its value is, `default` what holds where it is not set."""
+
+    name: str
+    kind: str
+    default: T
+    default_text: str
+    meaning: str
+    read: Callable[[str], T]
+
+    def get(self) -> T:
+        """The value; SettingError for one that is none.  Empty is as if it were not set."""
+        text = os.environ.get(self.name, "").strip()
+        if not text:
+            return self.default
+        try:
+            return self.read(text)
+        except ValueError:
+            raise SettingError(
+                f"{self.name}={shortened(text)}: it is {self.kind}; {self.meaning}"
+            ) from None
+
+
+def _switch(text: str) -> bool:
+    word = text.lower()
+    if word not in (*_YES, *_NO):
+        raise ValueError
+    return word in _YES
+
+
+def _number(least: int, most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        value = int(text)
+        if not least <= value <= most:
+            raise ValueError
+        return value
+
+    return read
+
+
+def _path(text: str) -> Path | None:
+    if "\0" in text:
+        raise ValueError
+    return Path(text)
+
+
+WORKERS: Final = Setting(
+    *("EUMU_WORKERS", "a whole number from 1 to 4096", None, "the processors of this process"),
+    "threads that run a launch on the fast engine",
+    _number(1, 4096),
+)
+CACHE: Final = Setting(
+    *("EUMU_CACHE", "on or off", True, "on"),
+    "whether compiled kernels are kept on disk",
+    _switch,
+)
+CACHE_DIR: Final = Setting(
+    *("EUMU_CACHE_DIR", "a folder", None, "`eumu` in the user's cache folder"),
+    "where they are kept",
+    _path,
+)
+CACHE_MB: Final = Setting(
+    *("EUMU_CACHE_MB", "a whole number, 0 or more", 256, "256"),
+    "MiB that they may take; those used longest ago go first",
+    _number(0, _MOST_MB),
+)
+SCRATCH_MB: Final = Setting(
+    *("EUMU_SCRATCH_MB", "a whole number, 0 or more", 1024, "1024"),
+    "MiB of scratch space and shared local memory that the groups of a launch may take at once",
+    _number(0, _MOST_MB),
+)
+PRINTF_MB: Final = Setting(
+    *("EUMU_PRINTF_MB", "a whole number, 0 or more", 16, "16"),
+    "MiB of text that a launch may print; the rest is left out, with a note",
+    _number(0, _MOST_MB),
+)
+TRACEBACK: Final = Setting(
+    *("EUMU_TRACEBACK", "on or off", False, "off"),
+    "whether commands show where in eumu an error was raised",
+    _switch,
+)
+
+SETTINGS: Final[tuple[Setting[Any], ...]] = (
+    *(WORKERS, CACHE, CACHE_DIR, CACHE_MB, SCRATCH_MB, PRINTF_MB, TRACEBACK),
+)
