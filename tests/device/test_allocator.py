@@ -11,10 +11,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.interruptions import at_every_line
 
 import eumu
 from eumu.device import Memory
+from interruptions import at_every_line
 
 MB = 1 << 20
 WHERE = ("eumu/device/allocator", "eumu/device/memory", "eumu/runtime/array")
@@ -68,7 +68,6 @@ def test_arrays_of_many_threads_are_their_own() -> None:
     assert is_whole(device.memory)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("size", [100, 5000, 3 * MB])
 def test_interrupted_anywhere_nothing_is_lost(size: int) -> None:
     device = eumu.Device("pvc", engine="interp", memory_bytes=64 * MB)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Final
 
-from eumu.errors import Finding
+from eumu.errors import Finding, LaunchError
 from eumu.ir import Function
 
 Dim3 = tuple[int, int, int]
@@ -142,6 +142,18 @@ class Grid:
         """The id of the index-th group in launch order, x fastest."""
         nx, ny, _ = self.group_count
         return index % nx, index // nx % ny, index // (nx * ny)
+
+
+def groups_that_fit(grid: Grid, most_mb: int) -> int:
+    """How many groups' local memory and scratch space `most_mb` MiB hold; LaunchError if none."""
+    each = grid.slm_bytes + grid.scratch_bytes * grid.threads_per_group
+    if each > most_mb << 20:
+        raise LaunchError(
+            f"kernel {grid.function.name}: a group of {grid.threads_per_group} threads needs"
+            f" {grid.scratch_bytes} bytes of scratch space a thread and {grid.slm_bytes} bytes of"
+            f" shared local memory, {each} in all; EUMU_SCRATCH_MB={most_mb} is the limit"
+        )
+    return (most_mb << 20) // max(1, each)
 
 
 @dataclass(frozen=True, slots=True)

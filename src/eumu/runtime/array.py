@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Array", "Local"]
 
-_PROMPT: Final = 1 << 20  # bytes of an array whose memory should not wait to be given back
+_PIECE: Final = 16 << 20  # bytes that are copied at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class Local:
 class Array:
     """An array in the memory of `device`; make one with :meth:`Device.array`.
 
-    The memory is given back when the array and its views are gone, or by :meth:`free`.
+    The memory is given back by :meth:`free`, or when the array and its views are gone and the
+    device is next asked for or rid of memory, or launches something.
     """
 
     def __init__(
@@ -118,21 +119,26 @@ class Array:
 
     def numpy(self) -> NDArray[Any]:
         """A copy of the contents."""
-        return self.memory.copy()
+        memory = self.memory
+        made = np.empty_like(memory)
+        _copy(made, memory)
+        return made
 
     def write(self, data: Any) -> None:
         """Replace the contents by those of an array of the same shape."""
         values = np.asarray(data)
         if values.shape != self.shape:
             raise ArgumentError(f"{self.name} has shape {self.shape}, the data {values.shape}")
-        try:
-            self.memory[...] = values.astype(self.dtype, casting="same_kind", copy=False)
-        except TypeError as error:
-            raise ArgumentError(f"{self.name}: {error}") from error
+        if not np.can_cast(values.dtype, self.dtype, "same_kind"):
+            raise ArgumentError(
+                f"{self.name}: Cannot cast {values.dtype} to {self.dtype}, which is of another kind"
+            )
+        _copy(self.memory, values)
 
     def fill(self, value: Any) -> None:
         """Set every element."""
-        self.memory[...] = value
+        memory = self.memory
+        _copy(memory, np.broadcast_to(np.asarray(value), memory.shape))
 
     def view(self, dtype: DTypeLike, shape: int | Sequence[int] | None = None) -> Array:
         """The same memory with another element type or shape; the size in bytes must agree."""
@@ -164,6 +170,19 @@ class Array:
         self._owner.free()
 
 
+def _copy(target: NDArray[Any], source: NDArray[Any]) -> None:
+    """target[...] = source in pieces, between which Python hears of Ctrl-C."""
+    if target.nbytes <= _PIECE or target.ndim == 0:
+        target[...] = source
+        return
+    rows = max(1, _PIECE * len(target) // target.nbytes)
+    if len(target) == 1:
+        _copy(target[0], source[0])
+        return
+    for first in range(0, len(target), rows):
+        _copy(target[first : first + rows], source[first : first + rows])
+
+
 class _Owner:
     """Holds an allocation for an array and its views; `allocate` or `adopt` comes first."""
 
@@ -176,8 +195,6 @@ class _Owner:
         self._claim = memory.claim(self)
 
     def allocate(self, size: int, name: str, *, spread: bool, align: int) -> None:
-        if size >= _PROMPT:
-            self._last = _Last(self.memory)
         self.allocation = self.memory.allocate(
             size, name, spread=spread, align=align, claim=self._claim
         )
@@ -202,14 +219,3 @@ class _Owner:
         self.live()
         self.freed = True
         self.memory.release(self._claim)
-
-
-class _Last:
-    """What goes last of an owner: then its memory is given back at once, and not when the next
-    allocation is made."""
-
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-
-    def __del__(self) -> None:
-        self.memory.settle()

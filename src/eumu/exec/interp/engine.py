@@ -10,11 +10,13 @@ import numpy as np
 from eumu.errors import Fault
 from eumu.exec.findings import merged
 from eumu.exec.gate import admit, check_snapshot
-from eumu.exec.grid import Grid, RunStats
+from eumu.exec.grid import Grid, RunStats, groups_that_fit
 from eumu.exec.host import Host
 from eumu.exec.interp.machine import Machine
 from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
 from eumu.exec.state import bytes_per_thread
+from eumu.exec.telling import tell
+from eumu.settings import SCRATCH_MB
 
 # Enough lanes that NumPy's cost per call is small; few enough that values stay in the cache.
 BATCH_LANES: Final = 16384
@@ -59,7 +61,7 @@ class Interpreter:
                     self._may_stop(stop, start, machine.before)
                     machine.before += machine.run(start, count)
                     if host.progress is not None:
-                        host.progress(start + count, grid.groups)
+                        tell(host.progress, start + count, grid.groups)
                 if last < grid.groups:
                     self._may_stop(stop, max(first, last), machine.before)
             except Fault as fault:
@@ -90,6 +92,7 @@ class Interpreter:
         per_group = grid.threads_per_group
         by_lanes = -(-self.batch_lanes // (per_group * grid.function.width))
         by_number = grid.most_threads // per_group
+        by_limit = groups_that_fit(grid, SCRATCH_MB.get())
         by_memory = BATCH_BYTES // max(1, per_group * bytes_per_thread(grid))
         resident = stop.resident or grid.groups
-        return max(1, min(by_lanes, by_number, by_memory, grid.groups, resident))
+        return max(1, min(by_lanes, by_number, by_memory, by_limit, grid.groups, resident))

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from eumu.exec.jit import named
 from eumu.exec.jit import registers as regs
+from eumu.exec.jit.attention import NO_LIMIT
 from eumu.exec.jit.calls import Calls, frames_size
 from eumu.exec.jit.kernel import Kernel
 from eumu.exec.jit.layout import FaultKind, Outcome, Record
@@ -35,7 +36,6 @@ class Ends:
         """Variables of the masks."""
         entry, word = self.e.entry, self.word
         entry += [f"  %em = alloca {word}", "  %count = alloca i64", "  %limit = alloca i64"]
-        entry.append("  %fuel = alloca i64")
         if self.calls.exist:
             entry.append(f"  %alive = alloca {word}")
             self.k.registers.variables["%alive"] = word
@@ -98,33 +98,28 @@ class Ends:
         e.do(f"br label %{empty}")
 
     def spend(self, block: int, target: int, parked: frozenset[int] = frozenset()) -> None:
-        """A back-edge: check the instruction budget."""
+        """A back-edge or a call: look up now and then, and check the instruction budget."""
         k, e = self.k, self.e
         count = e.op("load i64, ptr %count")
-        name = "%limit" if target in self.resume.headers else "%fuel"
-        limit = e.op(f"load i64, ptr {name}")
+        limit = e.op("load i64, ptr %limit")
         over, out, on = e.op(f"icmp ugt i64 {count}, {limit}"), e.name("over"), e.name("on")
         e.do(f"br i1 {over}, label %{out}, label %{on}, !prof !0")
         e.label(out)
         end = k.function.blocks[block].end
         site = k.site(end.inst if end else -1, "fuel")
-        if target in self.resume.headers:
-            others = parked - {target} if target in k.flow.rotating else frozenset()
-            self._yield(block, target, site, others)
-        else:
-            k.fault(FaultKind.FUEL, site, self.lanes(self._alive(block)))
-        e.label(on)
-
-    def _yield(self, block: int, target: int, site: int, others: frozenset[int]) -> None:
-        """Out of the slice: give other threads a turn, unless the whole budget is used up."""
-        k, e = self.k, self.e
-        count, fuel = e.op("load i64, ptr %count"), e.op("load i64, ptr %fuel")
-        over, out, rest = e.op(f"icmp ugt i64 {count}, {fuel}"), e.name("spent"), e.name("yield")
-        e.do(f"br i1 {over}, label %{out}, label %{rest}")
-        e.label(out)
-        k.fault(FaultKind.FUEL, site, self.lanes(self._alive(block)))
+        more = e.op(f"call preserve_allcc i64 @look.thread(ptr %ctx, i64 {count})")
+        bad, stop, rest = e.op(f"icmp ult i64 {more}, {NO_LIMIT}"), e.name("stop"), e.name("rest")
+        e.do(f"br i1 {bad}, label %{stop}, label %{rest}, !prof !0")
+        e.label(stop)
+        k.fault(more, site, self.lanes(self._alive(block)))
         e.label(rest)
-        self.resume.save(target, Outcome.YIELD, others)
+        if target <= block and target in self.resume.headers:
+            others = parked - {target} if target in k.flow.rotating else frozenset()
+            self.resume.save(target, Outcome.YIELD, others)
+        else:
+            e.do(f"store i64 {more}, ptr %limit")
+            e.do(f"br label %{on}")
+        e.label(on)
 
     def rotate(self, target: int, others: frozenset[int]) -> None:
         """The executing lanes wait at `target` in vain: let lanes that wait elsewhere run."""

@@ -1,8 +1,11 @@
 """Compiled kernels on disk: one file each, named by a hash of everything that the code depends on.
 
 ``EUMU_CACHE=off`` turns the cache off, ``EUMU_CACHE_DIR`` moves it (default: ``eumu`` in the user's
-cache directory), ``EUMU_CACHE_MB`` bounds it (default 256).  Files appear by renaming, so processes
-can share the directory; whatever is damaged or cannot be written is compiled again.
+cache directory), ``EUMU_CACHE_MB`` bounds it (`eumu.settings`).  Files appear by renaming, so
+processes can share the directory; whatever is damaged or cannot be written is compiled again.
+
+What lies there is run as machine code: a directory or file that others than its owner may write, or
+that belongs to somebody else, is not used.
 """
 
 from __future__ import annotations
@@ -11,11 +14,15 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
 import tempfile
+import time
+import warnings
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
+from eumu.exec.jit.apart import apart
 from eumu.exec.jit.inputs import Special
 from eumu.exec.jit.kernel import Site
 from eumu.exec.jit.launch import Compiled
@@ -23,28 +30,60 @@ from eumu.exec.jit.module import Module, build
 from eumu.exec.jit.target import Loaded, Processor, compile_object
 from eumu.ir import Function
 from eumu.ir.text import format_function
+from eumu.settings import CACHE, CACHE_DIR, CACHE_MB
 
 _MAGIC = b"eumu kernel 1\n"
 _SUFFIX = ".kernel"
+_UNFINISHED = ".part"
+_LEFT = 3600  # seconds after which a file that nobody finished is rubbish
 
 
 def directory() -> Path | None:
     """Where kernels are kept, or None if they are not."""
-    if os.environ.get("EUMU_CACHE", "").lower() in ("off", "0", "no"):
+    if not CACHE.get():
         return None
-    named = os.environ.get("EUMU_CACHE_DIR")
-    if named:
-        return Path(named)
+    named = CACHE_DIR.get()
+    if named is not None:
+        return named
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "eumu"
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "eumu"
+    except RuntimeError:  # a user without a home
+        return None
 
 
 def limit_bytes() -> int:
     """The most that the directory may hold."""
+    return CACHE_MB.get() << 20
+
+
+def _is_ours(found: os.stat_result) -> bool:
+    """Whether nobody else can have written what has this status; the superuser may."""
+    if not hasattr(os, "geteuid"):
+        return True
+    others = stat.S_IWGRP | stat.S_IWOTH
+    return found.st_uid in (os.geteuid(), 0) and not found.st_mode & others
+
+
+def is_trusted(place: Path) -> bool:
+    """Whether a directory may be used; one that is not there yet will be."""
     try:
-        return int(os.environ.get("EUMU_CACHE_MB", "256")) << 20
-    except ValueError:
-        return 256 << 20
+        found = place.stat()
+    except OSError:
+        return True
+    if not _is_ours(found):
+        _warn_of(place)
+    return _is_ours(found)
+
+
+@cache
+def _warn_of(place: Path) -> None:
+    warnings.warn(
+        f"compiled kernels are not kept: others may write to {place}"
+        f" (chmod 700, or another folder in {CACHE_DIR.name})",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 @cache
@@ -67,22 +106,29 @@ def key_of(function: Function, special: Special, processor: Processor) -> str:
 def compiled(function: Function, special: Special, processor: Processor) -> Compiled:
     """The machine code of a function, from disk if it is there."""
     place = directory()
-    if place is None:
+    if place is None or not is_trusted(place):
         module = build(function, special, processor.target)
-        return Compiled.of(module, Loaded(compile_object(module.text, processor), processor))
+        return Compiled.of(module, Loaded(_code(module, processor), processor))
     path = place / (key_of(function, special, processor) + _SUFFIX)
     found = read(path)
     if found is None:
         module = build(function, special, processor.target)
-        found = module, compile_object(module.text, processor)
+        found = module, _code(module, processor)
         write(path, *found)
     return Compiled.of(found[0], Loaded(found[1], processor))
+
+
+def _code(module: Module, processor: Processor) -> bytes:
+    return apart(partial(compile_object, module.text, processor))
 
 
 def read(path: Path) -> tuple[Module, bytes] | None:
     """A kernel file: magic, a JSON line, the object file, a hash of all that."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            if not _is_ours(os.fstat(file.fileno())):
+                return None
+            data = file.read()
         os.utime(path)
     except OSError:
         return None
@@ -109,14 +155,20 @@ def write(path: Path, module: Module, code: bytes) -> None:
     }
     body = _MAGIC + json.dumps(facts).encode() + b"\n" + code
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _prune(path.parent, len(body))
-        handle, name = tempfile.mkstemp(dir=path.parent)
+        handle, name = tempfile.mkstemp(dir=path.parent, suffix=_UNFINISHED)
+    except OSError:
+        return
+    try:
         with os.fdopen(handle, "wb") as file:
             file.write(body + hashlib.sha256(body).digest())
         os.replace(name, path)
-    except OSError:
-        return
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        if not isinstance(error, OSError):
+            raise
 
 
 def _prune(place: Path, more: int) -> None:
@@ -124,6 +176,10 @@ def _prune(place: Path, more: int) -> None:
     files = []
     with os.scandir(place) as found:
         for entry in found:
+            if entry.name.endswith(_UNFINISHED):  # of a process that was killed
+                with contextlib.suppress(OSError):
+                    if time.time() - entry.stat().st_mtime > _LEFT:
+                        os.unlink(entry.path)
             if entry.name.endswith(_SUFFIX):
                 with contextlib.suppress(OSError):  # another process removed it
                     status = entry.stat()

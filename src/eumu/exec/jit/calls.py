@@ -80,8 +80,7 @@ class Calls:
             e.do(f"br label %{labels[0]}")
         for label, callee in zip(labels, end.targets[:-1], strict=True):
             e.label(label)
-            if callee <= block:
-                ends.spend(block, callee)
+            ends.spend(block, callee)
             e.do(f"br label %b{callee}")
         if not labels:
             e.do("unreachable")

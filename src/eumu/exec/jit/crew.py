@@ -68,7 +68,8 @@ class Trial:
         try:
             self.setup = self._search.send(least)
         except StopIteration as end:
-            self.setup, self._search = end.value, None
+            # A search that was interrupted has no result.
+            self.setup, self._search = end.value or self.setup, None
 
 
 @dataclass(slots=True)

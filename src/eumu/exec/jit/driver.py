@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from eumu.exec.jit import bands
+from eumu.exec.jit.attention import look_between
 from eumu.exec.jit.layout import (
     NAMED_RECORD,
     NAMED_WORDS,
@@ -28,6 +29,8 @@ from eumu.exec.jit.straight import TRY, missed_before
 from eumu.exec.jit.streaming import FENCE
 from eumu.exec.jit.words import get, put
 from eumu.exec.named import MOST
+
+_LOOKS = 16  # turns of all threads until the driver looks up; at once if a slice was used up
 
 _RECORD = f"""
 define internal ptr @record.of(ptr %ctx, i64 %t) alwaysinline {{
@@ -190,10 +193,20 @@ define internal i32 @group(ptr %ctx, i64 %threads$PARAMETERS) alwaysinline #0 {{
 entry:
   br label %round
 round:
+  %turn = phi i64 [ 1, %entry ], [ %turn.next, %turn.end ]
+  %yields = phi i64 [ 0, %entry ], [ %running, %turn.end ]
+  %turn.next = add i64 %turn, 1
+  %since = and i64 %turn, {_LOOKS - 1}
+  %often = icmp eq i64 %since, 0
+  %long = icmp ne i64 %yields, 0
+  %due = or i1 %often, %long
+  br i1 %due, label %attend, label %begin, !prof !0
+attend:
+{look_between("turn", "begin")}begin:
   br label %loop
 loop:
-  %t = phi i64 [ 0, %round ], [ %t.next, %on ]
-  %running = phi i64 [ 0, %round ], [ %running.next, %on ]
+  %t = phi i64 [ 0, %begin ], [ %t.next, %on ]
+  %running = phi i64 [ 0, %begin ], [ %running.next, %on ]
   %more = icmp ult i64 %t, %threads
   br i1 %more, label %thread, label %turn.end
 thread:
@@ -242,14 +255,21 @@ entry:
 {get("size", Context.RECORD_SIZE)}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
 {get("payload.size", Context.PAYLOAD_SIZE)}  br label %round
 round:
+  %turn = phi i64 [ 1, %entry ], [ %turn.next, %all.met ]
+  %turn.next = add i64 %turn, 1
+  %since = and i64 %turn, {_LOOKS - 1}
+  %due = icmp eq i64 %since, 0
+  br i1 %due, label %attend, label %begin, !prof !0
+attend:
+{look_between("turn", "begin")}begin:
   br label %thread
 thread:
-  %t = phi i64 [ 0, %round ], [ %t.next, %on ]
-  %r = phi ptr [ %record, %round ], [ %r.next, %on ]
-  %payload = phi ptr [ %payloads, %round ], [ %payload.next, %on ]
-  %ended = phi i64 [ 0, %round ], [ %ended.next, %on ]
-  %place = phi i64 [ -1, %round ], [ %place.next, %on ]
-  %mixed = phi i1 [ false, %round ], [ %mixed.next, %on ]
+  %t = phi i64 [ 0, %begin ], [ %t.next, %on ]
+  %r = phi ptr [ %record, %begin ], [ %r.next, %on ]
+  %payload = phi ptr [ %payloads, %begin ], [ %payload.next, %on ]
+  %ended = phi i64 [ 0, %begin ], [ %ended.next, %on ]
+  %place = phi i64 [ -1, %begin ], [ %place.next, %on ]
+  %mixed = phi i1 [ false, %begin ], [ %mixed.next, %on ]
   %outcome = call i32 @turn(ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads$ARGUMENTS)
   switch i32 %outcome, label %fault [
     i32 {int(Outcome.END)}, label %end
@@ -327,7 +347,13 @@ loop:
 check:
   %limit = load atomic i64, ptr %stop monotonic, align 8
   %wanted = icmp ult i64 %g, %limit
-  br i1 %wanted, label %go, label %end
+  br i1 %wanted, label %counted, label %end
+counted:
+{get("done", Context.INSTRUCTIONS)}{get("look", Context.LOOK)}  %run.due = icmp uge i64 %done, %look
+  br i1 %run.due, label %attend, label %go, !prof !0
+attend:
+  %run.leave = call i1 @attend(ptr %ctx)
+  br i1 %run.leave, label %end, label %go
 go:
 $TAKE$FENCE  ret i32 1
 end:

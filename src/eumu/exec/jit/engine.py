@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from typing import Any
 from eumu.errors import Finding, Unsupported
 from eumu.exec.findings import Notebook, merged
 from eumu.exec.gate import Admitted, admit, check_snapshot
-from eumu.exec.grid import Grid, Payload, RunStats
+from eumu.exec.grid import Grid, Payload, RunStats, groups_that_fit
 from eumu.exec.host import Host
 from eumu.exec.jit import cache
 from eumu.exec.jit.bands import orders
@@ -31,6 +30,7 @@ from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
 from eumu.exec.state import local_ids
 from eumu.ir import Function, Rounding
 from eumu.ir.passes import fold_modes
+from eumu.settings import SCRATCH_MB, WORKERS
 
 _KERNELS = 256  # compiled kernels that are kept
 _SMALL = 20_000  # instructions: fewer are done before another worker has woken up
@@ -61,7 +61,7 @@ class Jit:
     name = "jit"
 
     def __init__(self, workers: int | None = None, processor: Processor | None = None) -> None:
-        self.workers = workers or int(os.environ.get("EUMU_WORKERS", "0")) or cores()
+        self.workers = workers or WORKERS.get() or cores()
         self.processor = processor or host()
         self._ready: OrderedDict[tuple[object, ...], _Ready] = OrderedDict()
         self._kernels: OrderedDict[tuple[int, Special], tuple[Function, Compiled]] = OrderedDict()
@@ -185,7 +185,8 @@ class Jit:
 
     def _most(self, grid: Grid) -> int:
         """As many workers as a kernel can use in groups of this size."""
-        return max(1, min(self.workers, grid.most_threads // grid.threads_per_group))
+        fitting = groups_that_fit(grid, SCRATCH_MB.get())
+        return max(1, min(self.workers, grid.most_threads // grid.threads_per_group, fitting))
 
     def _wanted(self, ready: _Ready, groups: int) -> int:
         """As many workers as so many groups are worth."""
@@ -264,11 +265,12 @@ _SHAPES: dict[tuple[tuple[int, int, int], int], tuple[Shape | None, ...]] = {}
 def local_id_shapes(grid: Grid) -> tuple[Shape | None, ...]:
     """Per dimension the pattern of local ids that all threads share, if they do."""
     key = (grid.local_size, grid.function.width)
-    if key not in _SHAPES:
+    found = _SHAPES.get(key)
+    if found is None:
         if len(_SHAPES) > 1024:
             _SHAPES.clear()
-        _SHAPES[key] = _find_shapes(grid)
-    return _SHAPES[key]
+        found = _SHAPES[key] = _find_shapes(grid)
+    return found
 
 
 def _find_shapes(grid: Grid) -> tuple[Shape | None, ...]:

@@ -35,6 +35,7 @@ class Target:
     gathers: bool = True  # loads of a vector of addresses are worth it
     octet_products: bool = False  # sums of four products of octets, x86's AVX512-VNNI
     embedded_rounding: bool = False  # instructions can name their rounding mode
+    is_arm: bool = False
     fenced_bytes: bool = False  # LLVM never ends on 64 bytes of arithmetic, some of them repeated
 
 

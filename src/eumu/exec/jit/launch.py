@@ -16,6 +16,7 @@ from eumu.errors import Fault
 from eumu.exec.gate import Admitted
 from eumu.exec.grid import Grid
 from eumu.exec.host import Refusal
+from eumu.exec.jit.attention import SLICE, error_of, is_main_thread, python_address
 from eumu.exec.jit.layout import NO_GROUP, SITE_WORDS, Context, FaultKind
 from eumu.exec.jit.messages import MESSAGE, SEND, UNLIKELY, Messenger
 from eumu.exec.jit.module import Module
@@ -34,6 +35,7 @@ _LARGE = large()
 
 # The words that a launch sets, in order.
 _LAUNCH_WORDS = struct.Struct(f"={Context.FAULT + 1}Q")
+_ATTENTION_WORDS = struct.Struct(f"={Context.ERROR + 3 - Context.LEAVE}Q")
 
 
 def _address(array: NDArray[Any]) -> int:
@@ -155,8 +157,10 @@ class Launch:
             for word in (index, s.place, s.size, int(s.strict))
         ]
         # One table, as finding an array's address takes time: where to stop, the next group to
-        # take, symbols, surfaces.
-        self.table = np.array([_NEVER, 0, *symbols, *surfaces], np.uint64)
+        # take, whether all workers must leave, symbols, surfaces.
+        self.table = np.array([_NEVER, 0, 0, *symbols, *surfaces], np.uint64)
+        self.host = host  # compiled code uses its arena
+        self._failure: BaseException | None = None
         self.cross_thread = np.frombuffer(grid.payload.cross_thread, np.uint8)
         rows = grid.payload.rows
         self.rows = None if rows is None else np.frombuffer(b"".join(rows), np.uint8)
@@ -168,9 +172,9 @@ class Launch:
             len(self.starts),
             _known_address(self.starts),
             _known_address(self.ends),
-            table + 8 * (2 + len(symbols)),
+            table + 8 * (3 + len(symbols)),
             len(admitted.surfaces),
-            table + 16,
+            table + 24,
             grid.fuel,
             *grid.group_count,
             table,
@@ -184,8 +188,13 @@ class Launch:
         if self.rows is not None:
             worker.set(ROWS=_address(self.rows))
         if self.messenger is not None:
-            worker.set(ANSWER=self.messenger.address)
-            self.messenger.prepare(number, worker.slm, worker.scratch)
+            memory = worker.context, worker.slm, worker.scratch
+            callable = self.messenger.prepare(number, *memory)
+            worker.set(ANSWER=self.messenger.address, CALLABLE=callable)
+        _ATTENTION_WORDS.pack_into(
+            *(worker.context.data, 8 * Context.LEAVE, self.words[-2] + 16, SLICE),
+            *(number == 0 and is_main_thread(), 0, python_address(), 0, 0, 0),
+        )
         _LAUNCH_WORDS.pack_into(
             *(worker.context.data, 0, *self.words, chunk, number, 0, NO_GROUP),
             *(_LARGE, 0, self.row, FaultKind.NONE),
@@ -197,6 +206,15 @@ class Launch:
             return None
         return self.messenger.refusal(worker.get(Context.WORKER))
 
+    def leave(self) -> None:
+        """Make all workers leave at once, in the middle of what they do."""
+        self.table[2] = 1
+
+    def fail(self, error: BaseException) -> None:
+        """Make all workers leave, for an error elsewhere that `run` is to raise."""
+        self._failure = self._failure or error
+        self.leave()
+
     def stop(self) -> None:
         """Let workers take no more groups: what they have taken they run to its end."""
         self.table[1] = STOPPED
@@ -206,12 +224,19 @@ class Launch:
     ) -> int:
         """Run groups first … last - 1, or those before a stop; the first that has not run.
 
-        A worker that faults keeps its records for the diagnosis.
+        A worker that faults keeps its records for the diagnosis.  What ends Python code that
+        compiled code called, or a signal handler of Python, is raised when all workers have left.
         """
         self.table[1] = first
         if stop is not None:
             stop.attach(self.stop)
         self._run(workers, last, max(1, (last - first) // (len(workers) * _CHUNKS_A_WORKER)))
+        for worker in workers:
+            error = error_of(worker.context)
+            if error is not None and not isinstance(self._failure, KeyboardInterrupt):
+                self._failure = error
+        if self._failure is not None:
+            raise self._failure
         begun = [g for worker in workers if (g := worker.get(Context.GROUP)) != NO_GROUP]
         return max(begun) + 1 if begun else first
 
@@ -223,5 +248,9 @@ class Launch:
             return
         for number, worker in enumerate(workers):
             self.prepare(worker, number, chunk)
-        with told(self.progress, self.table[1:2], self.groups):
-            pool().run(lambda number: call(workers[number].address, groups), len(workers))
+        with told(self.progress, self.table[1:2], self.groups, self.fail):
+            # What runs holds what it uses.
+            def work(number: int, launch: Launch = self) -> None:
+                call(workers[number].address, groups)
+
+            pool().run(work, len(workers), self.leave)

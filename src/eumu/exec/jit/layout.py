@@ -61,12 +61,33 @@ class Context(IntEnum):
     SCRATCH_ROOM = 42  # the same for one thread, and so the distance of threads
     ZEROS = 43  # 16 words that reads outside a lenient surface see
     SINK = 59  # 16 words that such writes go to
-    ANSWER = 75  # host address of the function that takes messages to the host
+    ANSWER = 75  # host address of the table of shortcuts, see `messages`
     SIGNAL = 76  # what a thread that signalled a named barrier wrongly said: barrier, NamedRow
     NAMED = 82  # a NamedRow for each of the group's named barriers
     ROWS = 242  # host address of the payloads of all threads, if each has one of its own
     MASKS = 243  # host address of the lanes of each thread of a group, if they are given
-    SITES = 244  # the caches of the access sites, SITE_WORDS each
+    LEAVE = 244  # host address of the word that is set when all workers must leave
+    LOOK = 245  # instructions after which the driver looks up, see `attention`
+    POLLS = 246  # whether the worker runs Python's signal handlers
+    POLLED = 247  # the processor's clock when it did last
+    PYTHON = 248  # host address of the functions of Python, see `Python`
+    ERROR = 249  # type, value and traceback of what Python ended with, three words
+    CALLABLE = 252  # the Python object that answers the worker's messages
+    ASKED_SITE = 253  # what it is asked, and what it said: 0, or 1 if the thread must stop
+    ASKED_DATA = 254
+    ASKED_STATUS = 255
+    SITES = 256  # the caches of the access sites, SITE_WORDS each
+
+
+class Python(IntEnum):
+    """Functions of Python's C interface that compiled code calls."""
+
+    ENSURE = 0
+    RELEASE = 1
+    SIGNALS = 2
+    FETCH = 3
+    CALL = 4
+    DROP = 5
 
 
 NO_GROUP = (1 << 64) - 1
@@ -136,6 +157,7 @@ class FaultKind(IntEnum):
     OTHER_COUNTS = 14  # with other counts than those before,
     TOO_MANY = 15  # or once too often
     ALONE = 16  # a thread without the other one of its pair
+    STOPPED = 17  # all workers were told to leave
 
 
 class Record(IntEnum):

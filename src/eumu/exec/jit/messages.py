@@ -1,15 +1,16 @@
 """The operations `message` and `send`: compiled code calls back, for the host to answer, or for the
 interpreter to do what the descriptors of a `send` ask for.
 
-``i32 answer(worker, group, thread, site, data)`` finds the arguments' lanes at `data`, those of a
-mask as bytes, and leaves the results' behind them, every array from a multiple of 8 bytes on.  It
-returns 0, or 1 when the thread must stop.
+``i32 @ask(ctx, site, data)`` calls the worker's callable (:mod:`~eumu.exec.jit.attention`), which
+finds the arguments' lanes at `data`, those of a mask as bytes, and leaves the results' behind them,
+every array from a multiple of 8 bytes on.  It returns 0, or 1 when the thread must stop.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
+from functools import partial
 from threading import Lock
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from eumu.errors import Fault, Unsupported
 from eumu.exec.gate import Admitted
 from eumu.exec.host import Answer, Places, Refusal, Shortcut, fitting
+from eumu.exec.jit.attention import ASK
 from eumu.exec.jit.composed import Composed
 from eumu.exec.jit.emit import Emitter, int_type, lane_type, vector_of
 from eumu.exec.jit.kernel import LOWERINGS, Kernel, Site
@@ -31,7 +33,6 @@ MESSAGE: Final = "message"
 SEND: Final = "send"
 UNLIKELY: Final = "unlikely send"  # one that is enabled if something else fails
 
-_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_uint64] * 4, ctypes.c_void_p)
 _SHORTCUT = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 _ANSWERED, _UNKNOWN = 0, 1  # what a shortcut returns
 _MOST_SHORTCUTS: Final = 64  # of a site; then the host answers
@@ -65,10 +66,9 @@ def _message(k: Kernel, op: Op) -> None:
     table = e.op(f"inttoptr i64 {k.context_load(Context.ANSWER)} to ptr")
     _take_shortcut(k, table, site, data, on, ask)
     e.label(ask)
-    answer = e.op(f"load ptr, ptr {table}, align 8")
-    words = [k.context_load(w) for w in (Context.WORKER, Context.GROUP, Context.THREAD)]
-    given = ", ".join(f"i64 {word}" for word in (*words, str(site)))
-    wrong = e.op(f"icmp ne i32 {e.op(f'call i32 {answer}({given}, ptr {data})')}, 0")
+    e.support.setdefault("ask", ASK)
+    answer = e.op(f"call i32 @ask(ptr %ctx, i64 {site}, ptr {data})")
+    wrong = e.op(f"icmp ne i32 {answer}, 0")
     e.do(f"br i1 {wrong}, label %{bad}, label %{on}, !prof !0")
     e.label(bad)
     k.fault(FaultKind.MESSAGE, site)
@@ -100,7 +100,7 @@ def _skip(k: Kernel, op: Op, vectors: list[str], where: list[str], on: str) -> N
 def _take_shortcut(k: Kernel, table: str, site: int, data: str, on: str, ask: str) -> None:
     """Go on to `on` if the site has a shortcut and it answers, else to `ask`."""
     e = k.e
-    entry = e.op(f"getelementptr ptr, ptr {table}, i64 {site + 1}")
+    entry = e.op(f"getelementptr ptr, ptr {table}, i64 {site}")
     record = e.op(f"load atomic ptr, ptr {entry} acquire, align 8")
     short = e.name("shortcut")
     e.do(f"br i1 {e.op(f'icmp eq ptr {record}, null')}, label %{ask}, label %{short}")
@@ -144,44 +144,53 @@ class Messenger:
         self._composed = Composed(admitted)
         self._answer = answer
         self._lock = Lock()
-        self._errors: dict[int, BaseException] = {}
-        self._callback: Any = _CALLBACK(self._call)
+        self._errors: dict[int, Refusal | Fault | Unsupported] = {}
         self._shortcut = getattr(host, "shortcut", None)
         self._kept: dict[int, list[Shortcut]] = {}
-        # The host's function, then for each site the first record of its shortcuts, or 0.
-        self._table = np.zeros(max(sites) + 2, np.uint64)
-        self._table[0] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+        # For each site the first record of its shortcuts, or 0.
+        self._table = np.zeros(max(sites) + 1, np.uint64)
+        self._callables: dict[int, Any] = {}  # of each worker
 
     @property
     def address(self) -> int:
-        """The table that compiled code calls through; valid while the messenger lives."""
+        """The table of shortcuts; valid while the messenger lives."""
         return int(self._table.ctypes.data)
 
-    def _call(self, worker: int, group: int, thread: int, site: int, data: int) -> int:
+    def _call(self, worker: int, context: NDArray[np.uint64]) -> None:
+        """Answer what the context of a worker asks, and say there that it is answered."""
         try:
+            group, thread = int(context[Context.GROUP]), int(context[Context.THREAD])
+            site, data = int(context[Context.ASKED_SITE]), int(context[Context.ASKED_DATA])
             with self._lock:
                 op = self._ops[site]
                 if op.name == SEND:
                     self._send(op, site, worker, group, thread, data)
                 else:
                     self._exchange(op, site, group, thread, data)
-        except BaseException as error:
+        except (Refusal, Fault, Unsupported) as error:
             self._errors[worker] = error
-            return 1
-        return 0
+            return
+        context[Context.ASKED_STATUS] = 0
 
     def refusal(self, worker: int) -> Refusal | Fault:
-        """What was said to a worker's last message; raises an error of another kind."""
+        """What was said to a worker's last message; raises `Unsupported`."""
         error = self._errors[worker]
-        if isinstance(error, (Refusal, Fault)):
-            return error
         if isinstance(error, Unsupported):
             error.is_late = True
-        raise error
+            raise error
+        return error
 
-    def prepare(self, worker: int, slm: NDArray[np.uint8], scratch: NDArray[np.uint8]) -> None:
-        """Say which memory a worker has; before it runs."""
+    def prepare(
+        self,
+        worker: int,
+        context: NDArray[np.uint64],
+        slm: NDArray[np.uint8],
+        scratch: NDArray[np.uint8],
+    ) -> int:
+        """Say which memory a worker has, before it runs; the address of what it calls."""
         self._composed.prepare(worker, slm, scratch)
+        self._callables[worker] = partial(self._call, worker, context)
+        return id(self._callables[worker])
 
     def _send(self, op: Op, site: int, worker: int, group: int, thread: int, data: int) -> None:
         given, results = _arrays(op, data)
@@ -203,7 +212,7 @@ class Messenger:
         """Whether compiled code answers: what is known by now, as another thread may have found
         it in the meantime, or what the host makes for this request.
         """
-        first = int(self._table[site + 1])
+        first = int(self._table[site])
         known = _run(first, data) if first else _UNKNOWN
         kept = self._kept.setdefault(site, [])
         if known != _UNKNOWN or len(kept) >= _MOST_SHORTCUTS:
@@ -219,7 +228,7 @@ class Messenger:
             return False
         kept.append(found)
         ctypes.c_uint64.from_address(found.record + 8).value = first
-        self._table[site + 1] = found.record  # last, as others may call it at once
+        self._table[site] = found.record  # last, as others may call it at once
         return _run(found.record, data) == _ANSWERED
 
 

@@ -20,6 +20,7 @@ from eumu.exec.jit import (
     streaming,
 )
 from eumu.exec.jit import registers as regs
+from eumu.exec.jit.attention import DECLARATION, SLICE, look
 from eumu.exec.jit.blocks import Ends
 from eumu.exec.jit.calls import frames_size, saved_roots
 from eumu.exec.jit.dataflow import analyse as analyse_patterns
@@ -36,8 +37,6 @@ from eumu.exec.jit.slots import Facts
 from eumu.exec.jit.spill import Resume, rotating_headers, waiting_headers
 from eumu.exec.jit.webs import split_file
 from eumu.ir import Function, Value
-
-SLICE = 1 << 14  # instructions until a thread in a waiting loop gives way
 
 # They register their operations.
 _LOWERED_IN = (
@@ -80,7 +79,7 @@ def build(function: Function, special: Special, target: Target) -> Module:
     place = e.lines.index("start:") + 1
     first = 8 * (Record.FRAMES + len(flow.waiting)) + frames_size(function, flow)
     e.lines[place:place] = resume.emit(k.registers.memory_end, first, ends.rotate)
-    return _assemble(k, resume, ends, special, _straight(k, special, target))
+    return _assemble(k, resume, ends, special, _straight(k, special, target), target)
 
 
 def _emitter(target: Target) -> Emitter:
@@ -260,19 +259,24 @@ def _resuming(resume: Resume) -> list[str]:
     return [
         f"  %fuel.p = getelementptr i64, ptr %ctx, i64 {int(Context.FUEL)}",
         "  %fuel.v = load i64, ptr %fuel.p",
-        "  store i64 %fuel.v, ptr %fuel",
         f"  %count.p = getelementptr i64, ptr %rec, i64 {int(Record.COUNT)}",
         "  %count.v = load i64, ptr %count.p",
         "  store i64 %count.v, ptr %count",
         f"  %slice = add i64 %count.v, {SLICE}",
-        "  store i64 %slice, ptr %limit",
+        "  %limit.v = call i64 @llvm.umin.i64(i64 %slice, i64 %fuel.v)",
+        "  store i64 %limit.v, ptr %limit",
         "  %pc = load i64, ptr %rec",
         f"  switch i64 %pc, label %start [ {table} ]",
     ]
 
 
 def _assemble(
-    k: Kernel, resume: Resume, ends: Ends, special: Special, quick: Kernel | None
+    k: Kernel,
+    resume: Resume,
+    ends: Ends,
+    special: Special,
+    quick: Kernel | None,
+    target: Target,
 ) -> Module:
     e = k.e
     resumable = bool(resume.saves)
@@ -285,7 +289,8 @@ def _assemble(
     entry = [*([] if shared else prologue), *_entry(e), *_resuming(resume)]
     thread = "ptr noalias %ctx, ptr noalias %rec, ptr %payload, i64 %lanes" + parameters(shared)
     parts = [
-        *sorted({*e.declarations.values(), _MEMSET, _UMIN, _LESS}),
+        *sorted({*e.declarations.values(), _MEMSET, _UMIN, _LESS, DECLARATION}),
+        look(target.is_arm),
         *e.support.values(),
         *(
             _define("straight", thread, " alwaysinline", [*_entry(quick.e), *straight.ENTRY], quick)

@@ -10,6 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.exec.telling import tell
+
 __all__ = ["STOPPED", "told"]
 
 STOPPED: Final = 1 << 62  # in place of the counter: no more groups are taken
@@ -18,21 +20,33 @@ _EVERY: Final = 0.1  # seconds
 
 
 def told(
-    progress: Callable[[int, int], object] | None, taken: NDArray[np.uint64], groups: int
+    progress: Callable[[int, int], object] | None,
+    taken: NDArray[np.uint64],
+    groups: int,
+    fail: Callable[[BaseException], object],
 ) -> AbstractContextManager[None]:
-    """Call `progress` now and then while groups run; `taken[0]` is how many have been begun."""
-    return nullcontext() if progress is None else _watched(progress, taken, groups)
+    """Call `progress` now and then while groups run; `taken[0]` is how many have been begun.
+
+    `fail` is given what it raises.
+    """
+    return nullcontext() if progress is None else _watched(progress, taken, groups, fail)
 
 
 @contextmanager
 def _watched(
-    progress: Callable[[int, int], object], taken: NDArray[np.uint64], groups: int
+    progress: Callable[[int, int], object],
+    taken: NDArray[np.uint64],
+    groups: int,
+    fail: Callable[[BaseException], object],
 ) -> Iterator[None]:
     stop = threading.Event()
 
     def watch() -> None:
-        while not stop.wait(_EVERY) and taken[0] < STOPPED:
-            progress(min(int(taken[0]), groups), groups)
+        try:
+            while not stop.wait(_EVERY) and taken[0] < STOPPED:
+                tell(progress, min(int(taken[0]), groups), groups)
+        except BaseException as error:
+            fail(error)
 
     watcher = threading.Thread(target=watch, name="eumu progress", daemon=True)
     watcher.start()
@@ -42,4 +56,4 @@ def _watched(
         stop.set()
         watcher.join()
     if taken[0] < STOPPED:
-        progress(min(int(taken[0]), groups), groups)
+        tell(progress, min(int(taken[0]), groups), groups)

@@ -51,6 +51,7 @@ class Processor:
     def target(self) -> Target:
         arm = self.triple.startswith(("aarch64", "arm64"))
         return Target(
+            is_arm=arm,
             half_conversions=arm or self.has("f16c") or self.has("avx512fp16"),
             masked_stores=self.has("avx"),
             gathers=self.vector_bits == 512,

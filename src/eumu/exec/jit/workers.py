@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from functools import cache
 from queue import SimpleQueue
+from typing import Final
 
 
 def cores() -> int:
@@ -16,45 +17,86 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+_TAKEN: Final = "taken"
+_DROPPED: Final = "dropped"
+
+
+class _Jobs:
+    """The calls work(1) … work(`count`) of one run, and who does them.
+
+    A call that no thread has begun when the caller has done its own is dropped: what is left to do
+    is for any of them, and the caller has found nothing more.
+    """
+
+    def __init__(self, work: Callable[[int], object], count: int) -> None:
+        self.work = work
+        self.errors: list[BaseException] = []
+        self.joined = 0  # the last call that was waited for
+        self._fate: dict[int, str] = {}
+        self._ends = {number: threading.Lock() for number in range(1, count + 1)}
+        for end in self._ends.values():
+            end.acquire()
+
+    def begin(self, number: int) -> None:
+        """In a worker thread: do a call, if it was not dropped."""
+        try:
+            if self._fate.setdefault(number, _TAKEN) is _TAKEN:
+                self.work(number)
+        except BaseException as error:
+            self.errors.append(error)
+        finally:
+            self._ends[number].release()
+
+    def join(self) -> None:
+        """Wait for the calls that have begun; after an interruption it may be called again."""
+        for number, end in self._ends.items():
+            if self._fate.setdefault(number, _DROPPED) is _TAKEN:
+                with end:
+                    self.joined = number
+
+
 class Pool:
     """Threads that wait for jobs; the caller of `run` works too."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[_Jobs, int]] = SimpleQueue()
         for n in range(size - 1):
             threading.Thread(target=self._serve, name=f"eumu worker {n}", daemon=True).start()
 
     def _serve(self) -> None:
         while True:
-            self._jobs.get()()
+            jobs, number = self._queue.get()
+            jobs.begin(number)
+            del jobs  # what it holds is not to wait for the next one
 
-    def run(self, work: Callable[[int], None], workers: int) -> None:
-        """Call work(0) … work(workers-1) at once; the first exception is raised here."""
+    def run(self, work: Callable[[int], object], workers: int, leave: Callable[[], object]) -> None:
+        """Call work(0) … work(workers-1) at once; an exception is raised here when all have ended.
+
+        `leave` makes the others end soon; it is called when one of them, or the caller while it
+        waits, is interrupted.  It must not fail, and may be called more than once.
+        """
         if workers == 1:
             work(0)
             return
-        errors: list[BaseException] = []
-        done = threading.Semaphore(0)
+        jobs = _Jobs(work, workers - 1)
+        try:
+            self._share(jobs, workers, leave)
+        finally:
+            jobs.join()
+        if jobs.errors:
+            raise jobs.errors[0]
 
-        def job(number: int) -> Callable[[], None]:
-            def run() -> None:
-                try:
-                    work(number)
-                except BaseException as error:
-                    errors.append(error)
-                finally:
-                    done.release()
-
-            return run
-
-        for number in range(1, workers):
-            self._jobs.put(job(number))
-        job(0)()
-        for _ in range(workers):
-            done.acquire()
-        if errors:
-            raise errors[0]
+    def _share(self, jobs: _Jobs, workers: int, leave: Callable[[], object]) -> None:
+        try:
+            for number in range(1, workers):
+                self._queue.put((jobs, number))
+            jobs.work(0)
+            jobs.join()
+        except BaseException:
+            leave()
+            jobs.join()
+            raise
 
 
 @cache
