@@ -113,16 +113,21 @@ class CommandQueue:
 
     def submit(self, address: int) -> BatchReport:
         """Run the batch at a device address to its end, or to a semaphore that is not signalled."""
-        if self._held is not None:
-            raise LaunchError(
-                "a walker of the last batch has been stopped; resume() goes on with it"
-            )
-        self._streamer.context.at = address
-        self._streamer.context.returns.clear()
-        return self.resume()
+        with self.device.turn:
+            if self._held is not None:
+                raise LaunchError(
+                    "a walker of the last batch has been stopped; resume() goes on with it"
+                )
+            self._streamer.context.at = address
+            self._streamer.context.returns.clear()
+            return self._resume()
 
     def resume(self) -> BatchReport:
         """Go on where the last batch stopped."""
+        with self.device.turn:
+            return self._resume()
+
+    def _resume(self) -> BatchReport:
         seen, interrupts = len(self._streamer.findings), self._streamer.interrupts
         report = self._report = BatchReport(Stop.END)
         self._streamer.clock = self.device.clock
@@ -151,7 +156,7 @@ class CommandQueue:
         name = job.command if isinstance(job, MediaJob) else "GPGPU_WALKER"
         self._report.commands.append(name)
         if self._after is not None and isinstance(job, WalkerJob) and self.context.arbitration:
-            self.device.preempt(self._after)
+            self.device.want_stop(self._after)
             self._after = None
         held: tuple[Occupancy, ...] = ()
         resumed, self._held = self._held, None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
@@ -20,11 +23,13 @@ from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Engine, Host
 from eumu.exec.observe import Observer
 from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
+from eumu.exec.telling import is_telling
 from eumu.ir import Function
 from eumu.platforms import Platform, platform
 from eumu.runtime import urb
 from eumu.runtime.array import Array
 from eumu.runtime.checkpoint import read_checkpoint, write_checkpoint
+from eumu.runtime.facts import Facts
 from eumu.runtime.images import Image, make_image
 from eumu.runtime.media import (
     MediaImage,
@@ -61,6 +66,15 @@ class Device:
     `pools` is the map of its thread pools (MEDIA_POOL_STATE), None for legacy mode.  The attribute
     `clock` is what timestamp registers read: counted instructions, or a `chip.HostClock`.
 
+    Threads: every method may be called from any thread at any time, on this device and its arrays,
+    images, kernels and queues.  Launches on one device run one after the other, each on all workers
+    (a launch in another thread waits; launches on other devices do not).  A launch sees the arrays
+    that there were when it began; what is made, freed, read or written meanwhile is ordered by the
+    caller, who frees nothing that a launch uses.  `preempt` is for other threads.  What `progress`
+    raises ends the launch and comes out of it; `progress` itself launches nothing.
+    Ctrl-C ends a launch at once, on either engine: KeyboardInterrupt comes when no worker runs any
+    more; what the kernel had written stays, and the device can be used.
+
     >>> dev = Device("pvc", engine="interp")
     >>> dev.array([1.0, 2.0]).numpy()
     array([1., 2.], dtype=float32)
@@ -95,9 +109,14 @@ class Device:
         self.images: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._engine = engine or ("jit" if _has_jit() else "interp")
         self._engines: dict[str, Engine] = {}
-        self._refused: dict[int, Function] = {}  # what the JIT does not take, by identity
-        self._senders: dict[int, tuple[Function, bool]] = {}  # by identity
-        self._arrays = 0
+        self._refused = Facts(lambda function: [False])  # whether the JIT did not take it
+        self._senders = Facts(_sends)
+        self._arrays = count(1)
+        self._making = threading.Lock()  # what is made when it is first wanted
+        self._urb: Array | None = None
+        self._heaps: StateHeaps | None = None
+        # Held while a launch runs.
+        self._turn = threading.RLock()
         self.suspended: Suspended | None = None
         self._wanted: tuple[int | None, int | None] | None = None  # of the next launch
         self._flights: list[Preemption] = []  # launches that run, the last one last
@@ -146,16 +165,41 @@ class Device:
             raise LaunchError(f"preempt after {after or 0} instructions, {groups or 0} groups")
         flights = self._flights[-1:]
         if after is None and groups is None and flights:
+            self.check_free()
             flights[0].stop()
             return
-        self._wanted = (0 if after is None and groups is None else after), groups
+        self.want_stop(0 if after is None and groups is None else after, groups)
+
+    def check_free(self) -> None:
+        """LaunchError if a stopped launch is on the device: there is room for one."""
+        if self.suspended is not None:
+            raise LaunchError(
+                "a stopped launch is on this device already; resume it before another is stopped"
+            )
+
+    @property
+    def stops_next(self) -> bool:
+        """Whether the next launch is to stop, see `preempt`."""
+        return self._wanted is not None
+
+    def want_stop(self, after: int | None, groups: int | None = None) -> None:
+        """Let the next launch stop, see `preempt`."""
+        self._wanted = after, groups
+
+    @property
+    def turn(self) -> AbstractContextManager[bool]:
+        """What a thread holds while its launch runs; LaunchError for one that must not wait."""
+        if is_telling():
+            raise LaunchError("a launch inside `progress`, which the launch that runs waits for")
+        return self._turn
 
     def resume(self) -> Report:
         """Go on with the launch that was stopped, to its end or until it is stopped again."""
-        held = self._held()
-        self.suspended = None
-        report: Report = held.kernel.resume(self, held)
-        return report
+        with self.turn:
+            held = self._held()
+            self.suspended = None
+            report: Report = held.kernel.resume(self, held)
+            return report
 
     def checkpoint(self, path: str | Path) -> None:
         """Write the launch that was stopped, and all of device memory, to a file."""
@@ -214,8 +258,7 @@ class Device:
         A list of Python floats becomes float32, one of ints int32, unless `dtype` says otherwise.
         `name` is what messages call it; else it gets the name of the parameter it is passed for.
         """
-        self._arrays += 1
-        label = f"array '{name}'" if name else f"array #{self._arrays}"
+        label = f"array '{name}'" if name else f"array #{next(self._arrays)}"
         make = partial(Array.allocate, self, name=label, is_named=bool(name), spread=True)
         if isinstance(data, int) or (
             isinstance(data, tuple) and all(isinstance(n, int) for n in data)
@@ -229,17 +272,23 @@ class Device:
         array.write(values)
         return array
 
-    @cached_property
+    @property
     def urb(self) -> Array:
         """The URB, uint32[rows, 4]: what kernels write by `urb_write_3d`."""
-        return self.array((urb.ROWS, 4), np.uint32, name="urb")
+        with self._making:
+            if self._urb is None:
+                self._urb = self.array((urb.ROWS, 4), np.uint32, name="urb")
+            return self._urb
 
-    @cached_property
+    @property
     def heaps(self) -> StateHeaps:
         """Where the states of images and samplers lie; made for the first of them."""
         from eumu.runtime.heaps import StateHeaps
 
-        return StateHeaps(self)
+        with self._making:
+            if self._heaps is None:
+                self._heaps = StateHeaps(self)
+            return self._heaps
 
     def image(
         self,
@@ -267,8 +316,7 @@ class Device:
         >>> Device("skl").image(np.zeros((4, 8, 4), np.uint8), format="RGBA8_UNORM").shape()
         (4, 8, 4)
         """
-        self._arrays += 1
-        label = f"image '{name}'" if name else f"image #{self._arrays}"
+        label = f"image '{name}'" if name else f"image #{next(self._arrays)}"
         return make_image(
             self,
             data,
@@ -313,8 +361,7 @@ class Device:
         `format` is a name of MEDIA_SURFACE_STATE, such as Y8_UNORM_VA, Y16_SNORM, Y1_UNORM (pixels
         that are 0 or not), PLANAR_420_8; `address` "clamp" or "mirror" says what lies outside.
         """
-        self._arrays += 1
-        label = f"image '{name}'" if name else f"image #{self._arrays}"
+        label = f"image '{name}'" if name else f"image #{next(self._arrays)}"
         return make_media_image(self, data, format, address, tiling, label)
 
     def media_sampler(self, **what: Any) -> MediaSampler:
@@ -331,9 +378,10 @@ class Device:
         """The colours of chroma key 0 to 3 from now on: 0xAARRGGBB (or Cr, Y, Cb), inclusive."""
         if not 0 <= index < 4 or not 0 <= min(low, high) <= max(low, high) < 1 << 32:
             raise ArgumentError(f"chroma key {index} from {low:#x} to {high:#x}")
-        keys = list(self.heaps.chroma_keys)
-        keys[index] = low, high
-        self.heaps.chroma_keys = tuple(keys)
+        with self._turn:
+            keys = list(self.heaps.chroma_keys)
+            keys[index] = low, high
+            self.heaps.chroma_keys = tuple(keys)
 
     @property
     def bindless_samplers(self) -> bool:
@@ -350,23 +398,15 @@ class Device:
 
     def invalidate_states(self) -> None:
         """Make the sampler forget cached states: for whoever changes their bytes in memory."""
-        if "heaps" in self.__dict__:
-            self.heaps.caches.invalidate()
-
-    def _sends(self, function: Function) -> bool:
-        """Whether a function sends messages to shared functions."""
-        known = self._senders.get(id(function))
-        if known is None:
-            sends = any(o.name in ("message", "send") for b in function.blocks for o in b.ops)
-            known = self._senders[id(function)] = function, sends
-        return known[1]
+        if self._heaps is not None:
+            self._heaps.caches.invalidate()
 
     def _host(self, grid: Grid, stop: Preemption | None = None) -> Host:
         """Memory for a grid; with answers to messages if its function sends some.
 
         `stop` says whether the launch is to stop in the middle of its threads.
         """
-        if not self._sends(grid.function):
+        if not self._senders.of(grid.function):
             return self.memory
         from eumu.device.functions import SharedFunctions
 
@@ -381,19 +421,21 @@ class Device:
         With an observer it is the interpreter, also for a launch that is to stop in the middle of
         groups (`Preempted` has what is left), and for groups that did.
         """
-        stop = self._stop(grid)
-        self._flights.append(stop)
-        try:
-            stats, engine = self._run(grid, snapshot, stop)
-            self.clock.count(stats.instructions)
-            return stats, engine
-        finally:
-            self._flights.remove(stop)
+        with self._turn:
+            stop = self._stop(grid)
+            try:
+                self._flights.append(stop)
+                stats, engine = self._run(grid, snapshot, stop)
+                self.clock.count(stats.instructions)
+                return stats, engine
+            finally:
+                self._flights = [flight for flight in self._flights if flight is not stop]
 
     def _run(self, grid: Grid, snapshot: Snapshot | None, stop: Preemption) -> tuple[RunStats, str]:
         function = grid.function
         is_slow = self.memory.observer is not None or stop.after is not None
-        if self._engine == "jit" and not is_slow and id(function) not in self._refused:
+        refused = self._refused.of(function)
+        if self._engine == "jit" and not is_slow and not refused[0]:
             if snapshot is not None and snapshot.groups:
                 snapshot = self._end_residents(grid, snapshot, stop)
             try:
@@ -402,7 +444,7 @@ class Device:
                 if reason.is_late:
                     raise
                 # The JIT refused before it ran anything: memory is as it was.
-                self._refused[id(function)] = function
+                refused[0] = True
                 first = str(reason).splitlines()[0]
                 warnings.warn(
                     f"kernel {function.name} runs on the interpreter: {first}", RuntimeWarning, 5
@@ -429,9 +471,15 @@ class Device:
         return between_groups(grid.groups, stats.instructions, stats.findings)
 
     def _get(self, name: str) -> Engine:
-        if name not in self._engines:
-            self._engines[name] = _make(name)
-        return self._engines[name]
+        found = self._engines.get(name)
+        if found is None:
+            found = self._engines[name] = _make(name)
+        return found
+
+
+def _sends(function: Function) -> bool:
+    """Whether a function sends messages to shared functions."""
+    return any(o.name in ("message", "send") for b in function.blocks for o in b.ops)
 
 
 def _has_jit() -> bool:

@@ -7,7 +7,8 @@ binding table lies in the first 64 KiB of its heap, as its pointer has 16 bits.
 
 from __future__ import annotations
 
-import weakref
+import threading
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from eumu.addresses import SCRATCH_STATE, SURFACE_STATE_BASE, URB_SURFACE
+from eumu.device import Claim
 from eumu.device.state.sampler import BindingTableState, BorderColor, SamplerState
 from eumu.device.state.surface import SurfaceState, SurfaceType
 from eumu.device.surfaces.codes import SurfaceFormat
@@ -47,11 +49,12 @@ _SAMPLERS: Final = 16  # of a table
 
 
 class Slot:
-    """`size` bytes of a heap from `offset` on, until nobody holds the slot any more."""
+    """`size` bytes of a heap, until nobody holds the slot any more; `Heap.take` sets `offset`."""
 
-    def __init__(self, heap: Heap, offset: int, size: int) -> None:
-        self.heap, self.offset, self.size = heap, offset, size
-        weakref.finalize(self, heap.give, offset, size)
+    offset: int
+
+    def __init__(self, heap: Heap, size: int) -> None:
+        self.heap, self.size = heap, size
 
     @property
     def address(self) -> int:
@@ -65,11 +68,17 @@ class Slot:
 
 
 class Heap:
-    """Pieces of one array, a multiple of 64 bytes each."""
+    """Pieces of one array, a multiple of 64 bytes each; any thread may take one.
+
+    Slots that are gone are noticed when one is taken: see `eumu.device.allocator`.
+    """
 
     def __init__(self, array: Array, first: int, last: int, caches: StateCaches) -> None:
         self.array, self.caches = array, caches
-        self._free = [(first, last)]
+        self._first, self._last = first, last
+        self._lock = threading.Lock()
+        self._taken: dict[int, tuple[int, Claim | None]] = {}  # sizes by offset
+        self._late: deque[Claim] = deque()  # of slots that are gone
 
     @property
     def base(self) -> int:
@@ -77,32 +86,40 @@ class Heap:
 
     def take(self, size: int) -> Slot:
         """A piece of at least `size` bytes."""
-        size = -(-size // _UNIT) * _UNIT
-        for k, (start, end) in enumerate(self._free):
-            if end - start >= size:
-                self._free[k : k + 1] = [(start + size, end)] if start + size < end else []
-                return Slot(self, start, size)
-        raise OutOfMemory(f"{self.array.name}: no room for {size} bytes of state")
+        slot = Slot(self, -(-size // _UNIT) * _UNIT)
+        claim = Claim(slot, self._late.append)
+        with self._lock:
+            self._settle()
+            slot.offset = claim.start = self._find(slot.size)
+            self._taken[slot.offset] = slot.size, claim
+        return slot
+
+    def _find(self, size: int) -> int:
+        """The first free bytes."""
+        low = self._first
+        for start, (taken, _) in sorted(self._taken.items()):
+            if start - low >= size:
+                break
+            low = max(low, start + taken)
+        if low + size > self._last:
+            raise OutOfMemory(
+                f"{self.array.name}: no room for {size} bytes of state; it has"
+                f" {self._last - self._first} bytes for all images and samplers of a device"
+            )
+        return low
+
+    def _settle(self) -> None:
+        """Take back what belonged to slots that are gone."""
+        while self._late:
+            claim = self._late[0]
+            if claim.start is not None and self._taken.get(claim.start, (0, None))[1] is claim:
+                del self._taken[claim.start]
+            self._late.popleft()
 
     def skip(self, offset: int) -> None:
         """Never give the unit at an offset."""
-        self._free = [
-            piece
-            for start, end in self._free
-            for piece in ((start, min(end, offset)), (max(start, offset + _UNIT), end))
-            if piece[0] < piece[1]
-        ]
-
-    def give(self, offset: int, size: int) -> None:
-        """Take a piece back."""
-        pieces = sorted([*self._free, (offset, offset + size)])
-        joined = [pieces[0]]
-        for start, end in pieces[1:]:
-            if start == joined[-1][1]:
-                joined[-1] = joined[-1][0], end
-            else:
-                joined.append((start, end))
-        self._free = joined
+        with self._lock:
+            self._taken[offset] = _UNIT, None
 
 
 class StateHeaps:

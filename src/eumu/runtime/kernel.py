@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from eumu.errors import ArgumentError, LaunchError, Unsupported
+from eumu.errors import ArgumentError, LaunchError, Unsupported, shortened
 from eumu.exec.grid import CONCURRENT_THREADS, Grid, RunStats
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
@@ -20,6 +21,7 @@ from eumu.platforms import Platform
 from eumu.runtime import images, printf
 from eumu.runtime.array import Array
 from eumu.runtime.device import DEFAULT_FUEL, Device
+from eumu.runtime.facts import Facts
 from eumu.runtime.image import Image
 from eumu.runtime.image_arguments import dropped_reads, image_tables
 from eumu.runtime.ndrange import Range, Size
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from eumu.runtime.submission import Submission
 
 __all__ = ["Kernel"]
+
+MOST_FUEL: Final = (1 << 62) - 1  # instructions
+_MOST_SEED: Final = (1 << 64) - 1
 
 Arguments = Sequence[Any] | Mapping[str, Any]
 
@@ -79,7 +84,8 @@ class Kernel:
         self._memory_needs = memory_needs
         self._by_threads = by_threads
         self._native_code = native_code
-        self._with_urb: dict[int, bool] = {}  # functions that this kernel keeps, by identity
+        self._with_urb = Facts(names_urb)
+        self._translating = threading.RLock()
         self._functions: dict[tuple[str, str], Function] = {}  # by platform and level
         self._checks: dict[tuple[str, str], Function] = {}
         self._implicit = {slot.arg_type for slot in info.payload_arguments}
@@ -119,15 +125,21 @@ class Kernel:
         `level` is "visa", or "native" for the machine code beside it.
         """
         key = platform.name, level
-        if key not in self._functions:
-            if level not in self._translators:
-                known = " and ".join(map(repr, self._translators))
-                raise LaunchError(f"level {level!r} is none of {known}")
-            translate = self._translators[level]
-            if translate is None:
-                raise Unsupported(f"{self.program.name} has no native code of kernel {self.name}")
-            self._functions[key] = translate(platform)
-        return self._functions[key]
+        found = self._functions.get(key)
+        return found if found is not None else self._translated(platform, level)
+
+    def _translated(self, platform: Platform, level: str) -> Function:
+        if level not in self._translators:
+            known = " and ".join(map(repr, self._translators))
+            raise LaunchError(f"level {level!r} is none of {known}")
+        translate = self._translators[level]
+        if translate is None:
+            raise Unsupported(f"{self.program.name} has no native code of kernel {self.name}")
+        with self._translating:
+            key = platform.name, level
+            if key not in self._functions:
+                self._functions[key] = translate(platform)
+            return self._functions[key]
 
     def _checked(self, platform: Platform, level: str) -> Function:
         """The function with reports of undefined values."""
@@ -135,9 +147,10 @@ class Kernel:
             raise Unsupported("looking for undefined values in native code")
         key = platform.name, level
         function = self.function(platform, level)
-        if key not in self._checks:
-            self._checks[key] = find_undefined(function)
-        return self._checks[key]
+        with self._translating:
+            if key not in self._checks:
+                self._checks[key] = find_undefined(function)
+            return self._checks[key]
 
     def launch(
         self,
@@ -165,7 +178,9 @@ class Kernel:
         as many as the engine runs in seconds to minutes (`DEFAULT_FUEL`).  `level` "native" runs
         the machine code that the compiler put beside the vISA; eumu knows that of Gen9.
         """
-        with ExitStack() as stack:
+        with device.turn, ExitStack() as stack:
+            if device.stops_next:
+                device.check_free()
             given = (global_size, local_size, global_offset), fuel, seed, level
             grid, printed = self._ready(device, args, *given, stack)
             stack.callback(_done_with, args)  # a stopped launch keeps its arguments
@@ -180,7 +195,7 @@ class Kernel:
     def resume(self, device: Device, held: Suspended) -> Report:
         """Go on with a launch of this kernel that was stopped; for `Device.resume`."""
         snapshot = held.snapshot(device.memory)
-        with ExitStack() as stack:
+        with device.turn, ExitStack() as stack:
             stack.push(held.stack.pop_all())
             held.close(device.memory)
             return self._run(device, held.grid, held.printed, stack, snapshot)
@@ -203,7 +218,7 @@ class Kernel:
         """
         from eumu.runtime.submission import Submission
 
-        with ExitStack() as stack:
+        with device.turn, ExitStack() as stack:
             sizes = global_size, local_size, global_offset
             grid, _ = self._ready(device, args, sizes, None, 0, level, stack)
             stack.callback(_done_with, args)
@@ -224,8 +239,9 @@ class Kernel:
         stack: ExitStack,
     ) -> tuple[Grid, Array | None]:
         """The grid of a launch, and the printf buffer; implicit buffers are freed with `stack`."""
-        if fuel is not None and fuel < 1:
-            raise LaunchError(f"fuel is {fuel}; it is a number of instructions, at least 1")
+        if fuel is not None:
+            _check_number("fuel", fuel, 1, MOST_FUEL)
+        _check_number("seed", seed, 0, _MOST_SEED)
         self._check_platform(device)
         if text := dropped_reads(self.info, device.platform):
             warnings.warn(text, RuntimeWarning, 4)
@@ -282,7 +298,7 @@ class Kernel:
             group_count=range.group_count,
             local_size=range.lanes(self.simd_width) if self._by_threads else range.local_size,
             payload=bound.payload,
-            surfaces=bound.surfaces | (urb_surface(device) if self._has_urb(function) else {}),
+            surfaces=bound.surfaces | (urb_surface(device) if self._with_urb.of(function) else {}),
             slm_bytes=bound.slm_bytes + slm,
             scratch_bytes=scratch_bytes(self.info) + scratch,
             symbols=image.addresses(function.symbols) if image else {},
@@ -295,12 +311,6 @@ class Kernel:
             check_thread_space(grid)
         return with_places(grid, self.info, range.local_size)
 
-    def _has_urb(self, function: Function) -> bool:
-        """Whether a function writes the URB, found out once."""
-        if id(function) not in self._with_urb:
-            self._with_urb[id(function)] = names_urb(function)
-        return self._with_urb[id(function)]
-
     def _run(
         self,
         device: Device,
@@ -309,24 +319,31 @@ class Kernel:
         stack: ExitStack,
         snapshot: Snapshot | None = None,
     ) -> Report:
-        """Run a grid; what it printed comes out even if it ends with a fault.
+        """Run a grid; what it printed comes out even if it ends with a fault, not with Ctrl-C.
 
         If it is stopped, the device keeps it, with the buffers in `stack`.
         """
-        text = ""
         start = perf_counter()
-        stopped = False
         try:
             stats, engine = device.run(grid, snapshot)
-            seconds = perf_counter() - start
         except Preempted as stop:
-            stopped = True
             return self._suspend(device, grid, printed, stack, stop)
-        finally:
-            if printed is not None and not stopped:
-                text = printf.decode(printed.memory.tobytes(), device.memory.string)
-                device.memory.printed(text)
-        return self._report(stats, engine, seconds, text)
+        except Exception as error:
+            try:
+                self._print(device, printed)
+            except Exception as other:  # the sink's, say; why the launch ended counts more
+                error.add_note(f"what the kernel printed was not taken: {other!r}")
+            raise
+        seconds = perf_counter() - start
+        return self._report(stats, engine, seconds, self._print(device, printed))
+
+    def _print(self, device: Device, printed: Array | None) -> str:
+        """Let out what a printf buffer holds."""
+        if printed is None:
+            return ""
+        text = printf.decode(printed.memory.tobytes(), device.memory.string)
+        device.memory.printed(text)
+        return text
 
     def _suspend(
         self,
@@ -428,6 +445,12 @@ class Kernel:
 
 def _done_with(args: Arguments) -> None:
     """Nothing: the arguments lived until here."""
+
+
+def _check_number(name: str, value: object, least: int, most: int) -> None:
+    if not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        said = shortened(repr(value))
+        raise LaunchError(f"{name} is {said}; it is a whole number from {least} to {most}")
 
 
 def _temporary(device: Device, size: int, name: str, stack: ExitStack) -> Array:

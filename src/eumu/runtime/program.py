@@ -84,10 +84,11 @@ class Program(Mapping[str, Kernel]):
         """The program's variables in a device's memory; they keep their values between launches."""
         if self.elf is None:
             return None
-        if self not in device.images:
-            device.images[self] = Image(self.elf, device)
-        image: Image = device.images[self]
-        return image
+        with device.turn:
+            image: Image | None = device.images.get(self)
+            if image is None:
+                image = device.images[self] = Image(self.elf, device)
+            return image
 
     def add(self, kernel: Kernel) -> None:
         """Put a kernel into the program."""

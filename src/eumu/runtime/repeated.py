@@ -7,6 +7,7 @@ takes longer than a small grid runs.
 from __future__ import annotations
 
 import struct
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
@@ -54,6 +55,7 @@ class Grids:
     """The grids of one kernel's latest launches."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._kept: WeakKeyDictionary[Device, OrderedDict[Hashable, Grid]] = WeakKeyDictionary()
 
     def get(self, device: Device, key: Hashable | None, make: Callable[[], Grid]) -> Grid:
@@ -61,17 +63,20 @@ class Grids:
         if key is None:
             return make()
         try:
-            kept = self._kept[device]
-        except KeyError:
-            kept = self._kept[device] = OrderedDict()
-        try:
-            grid = kept.get(key)
+            hash(key)
         except TypeError:  # sizes as a list
             return make()
-        if grid is None:
-            grid = kept[key] = make()
+        with self._lock:
+            kept = self._kept.get(device)
+            if kept is None:
+                kept = self._kept[device] = OrderedDict()
+            known = kept.get(key)
+            if known is not None:
+                kept.move_to_end(key)
+                return known
+        grid = make()
+        with self._lock:
+            kept[key] = grid
             if len(kept) > _KEPT:
                 kept.popitem(last=False)
-        else:
-            kept.move_to_end(key)
         return grid

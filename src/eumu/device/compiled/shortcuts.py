@@ -36,6 +36,7 @@ __all__ = ["Known", "can_answer", "disable", "shortcut"]
 _MOST: Final = 512
 _PLAIN: Final = (AuxiliaryMode.AUX_NONE, AuxiliaryMode.AUX_APPEND)  # texels are as without it
 _MADE: dict[tuple[Any, ...], Shortcut | None] = {}  # of messages and their states
+_UNKNOWN: Final = Shortcut(0, None)
 
 
 def can_answer(message: Any) -> bool:
@@ -55,11 +56,11 @@ def shortcut(known: Known) -> Shortcut | None:
     StateError or Unsupported if the states are wrong.
     """
     told = known.told
-    if told not in _MADE:
+    made = _MADE.get(told, _UNKNOWN)
+    if made is _UNKNOWN:
         if len(_MADE) >= _MOST:
             _MADE.clear()
-        _MADE[told] = _shortcut(known)
-    made = _MADE[told]
+        made = _MADE[told] = _shortcut(known)
     if made is None:
         return None
     code, record, found = cast(tuple[Any, Any, Any], made.keep)

@@ -11,6 +11,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Lock
 from typing import Generic, TypeVar
 
 __all__ = ["Counters", "StaleState", "StateCache"]
@@ -43,36 +44,46 @@ class StateCache(Generic[T]):
         self.counters = Counters()
         self._kept: OrderedDict[int, tuple[bytes, T]] = OrderedDict()
         self._warned: set[int] = set()
+        self._lock = Lock()  # states are written, and so forgotten, by any thread
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def get(self, address: int, memory: bytes, decode: Callable[[bytes], T]) -> T:
         """The object at an address, decoded from `memory` only if it is not cached."""
-        known = self._kept.get(address)
+        with self._lock:
+            known = self._kept.get(address)
+            if known is not None:
+                self._kept.move_to_end(address)
+                self.counters.hits += 1
         if known is None:
-            self.counters.misses += 1
-            found = decode(memory)
-            self._kept[address] = memory, found
-            if self.capacity is not None and len(self._kept) > self.capacity:
-                self._kept.popitem(last=False)
-                self.counters.evictions += 1
-            return found
-        self._kept.move_to_end(address)
-        self.counters.hits += 1
+            return self._decoded(address, memory, decode)
         if known[0] != memory:
             self._is_stale(address)
         return known[1]
 
+    def _decoded(self, address: int, memory: bytes, decode: Callable[[bytes], T]) -> T:
+        found = decode(memory)
+        with self._lock:
+            self.counters.misses += 1
+            self._kept[address] = memory, found
+            if self.capacity is not None and len(self._kept) > self.capacity:
+                self._kept.popitem(last=False)
+                self.counters.evictions += 1
+        return found
+
     def invalidate(self) -> None:
         """Forget every object; the counters go on."""
-        self._kept.clear()
-        self._warned.clear()
+        with self._lock:
+            self._kept.clear()
+            self._warned.clear()
 
     def _is_stale(self, address: int) -> None:
-        self.counters.stale += 1
-        if address not in self._warned:
+        with self._lock:
+            self.counters.stale += 1
+            is_new = address not in self._warned
             self._warned.add(address)
+        if is_new:
             warnings.warn(
                 f"the {self.name} at {address:#x} was changed in memory and is used as it was:"
                 " invalidate the state cache first",

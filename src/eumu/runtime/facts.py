@@ -1,0 +1,40 @@
+"""What is found out once of each function, for the latest functions."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+from eumu.ir import Function
+
+__all__ = ["Facts"]
+
+T = TypeVar("T")
+_KEPT: Final = 256
+
+
+class Facts(Generic[T]):
+    """Answers by the identity of a function; functions are kept with them, but not for ever."""
+
+    def __init__(self, find: Callable[[Function], T]) -> None:
+        self._find = find
+        self._known: OrderedDict[int, tuple[Function, T]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def of(self, function: Function) -> T:
+        """What there is to know of a function."""
+        key = id(function)
+        known = self._known.get(key)
+        if known is not None:
+            return known[1]
+        found = self._find(function)
+        with self._lock:
+            found = self._known.setdefault(key, (function, found))[1]
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return found
