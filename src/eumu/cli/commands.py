@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from eumu.cli.status import FAILED, FINE
-from eumu.cli.values import whole
+from eumu.cli.values import from_zero
 
 __all__ = ["command"]
 
@@ -20,8 +20,8 @@ def command(options: argparse.Namespace) -> int:
     from eumu.device.commands import CommandError, packets, words
     from eumu.device.commands.rules import check
 
-    data = Path(options.file).read_bytes()[whole("--offset", options.offset) :]
-    base = whole("--base", options.base)
+    data = Path(options.file).read_bytes()[from_zero("--offset", options.offset) :]
+    base = from_zero("--base", options.base)
     try:
         for line in words(data, base):
             print(line)

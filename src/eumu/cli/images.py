@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import struct
+import warnings
+import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,7 +13,7 @@ import numpy as np
 
 import eumu
 from eumu.cli.status import UsageError
-from eumu.errors import ToolMissing
+from eumu.errors import ToolMissing, shortened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
     from eumu.runtime.images import Image
     from eumu.runtime.samplers import Sampler
 
-__all__ = ["image", "sampler", "save"]
+__all__ = ["image", "read_npy", "sampler", "save"]
 
 _KINDS: Final = {
     "image1d_t": {"kind": "1d"},
@@ -114,17 +118,40 @@ def save(path: str, value: Image) -> None:
 
 def _read(path: str) -> NDArray[Any]:
     """The pixels of a picture as RGBA, or the array of a .npy file."""
-    if not Path(path).exists():
-        raise UsageError(f"{path}: no such file")
     if Path(path).suffix.lower() == ".npy":
-        array: NDArray[Any] = np.load(path, allow_pickle=False)
-        return array
+        return read_npy(path)
+    _check_file(path)
     pillow = _pillow()
     try:
-        with pillow.open(path) as picture:
+        with warnings.catch_warnings(), pillow.open(path) as picture:
+            warnings.simplefilter("ignore")  # large pictures are what some want to read
             return np.asarray(picture.convert("RGBA"))
-    except OSError as error:
+    except (*_DAMAGED, pillow.DecompressionBombError) as error:
         raise UsageError(f"{path}: not a picture ({error})") from None
+
+
+# What the libraries that read pictures and arrays raise for files that are none.
+_DAMAGED: Final = (
+    *(OSError, ValueError, EOFError, SyntaxError, TypeError, LookupError, OverflowError),
+    *(MemoryError, RecursionError, struct.error, zlib.error, zipfile.BadZipFile, AttributeError),
+)
+
+
+def read_npy(path: str) -> NDArray[Any]:
+    """The array of a .npy file."""
+    _check_file(path)
+    try:
+        array = np.load(path, allow_pickle=False)
+    except _DAMAGED as error:
+        raise UsageError(f"{path}: not a .npy file ({error})") from None
+    if not isinstance(array, np.ndarray):
+        raise UsageError(f"{path}: an archive of several arrays; a .npy file is needed")
+    return array
+
+
+def _check_file(path: str) -> None:
+    if "\0" in path or not Path(path).is_file():
+        raise UsageError(f"{shortened(path)}: no such file")
 
 
 def _pillow() -> Any:

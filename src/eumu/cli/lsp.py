@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import sys
 from importlib.util import find_spec
 
@@ -12,6 +11,7 @@ from eumu.checking import DEFAULT_DEVICE
 from eumu.cli.status import FINE
 from eumu.errors import ToolMissing
 from eumu.platforms import platform
+from eumu.settings import TRACEBACK
 
 __all__ = ["command"]
 
@@ -24,7 +24,7 @@ def command(options: argparse.Namespace) -> int:
     from eumu.lsp.server import serve
 
     logging.basicConfig(stream=sys.stderr, level=logging.ERROR, format="eumu lsp: %(message)s")
-    if not os.environ.get("EUMU_TRACEBACK"):  # the server says in one line what the library shows
+    if not TRACEBACK.get():  # the server says in one line what the library shows
         logging.getLogger("pygls").setLevel(logging.CRITICAL)
     serve(device)
     return FINE

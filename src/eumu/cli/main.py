@@ -18,8 +18,10 @@ from eumu.errors import (
     Fault,
     InternalError,
     LaunchError,
+    SettingError,
     UnknownDevice,
 )
+from eumu.settings import TRACEBACK
 
 __all__ = ["entry", "main"]
 
@@ -80,9 +82,14 @@ def entry() -> int:
     """
     gc.set_threshold(_GARBAGE)
     try:
-        return main()
+        status = main()
     finally:
         gc.freeze()
+    if status == INTERRUPTED:  # nothing is waited for, such as LLVM's work in another thread
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    return status
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -106,10 +113,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
     except Exception as error:
-        if os.environ.get("EUMU_TRACEBACK"):
+        if _shows_traceback():
             raise
         print(paint.error(_message(error)), file=sys.stderr)
         return _status(error)
+
+
+def _shows_traceback() -> bool:
+    try:
+        return TRACEBACK.get()
+    except EumuError:  # which is no reason to lose the error that is to be shown
+        return False
 
 
 def _joined(words: Sequence[str]) -> Iterator[str]:
@@ -138,7 +152,7 @@ def _status(error: Exception) -> int:
     if isinstance(error, Fault):
         return FAULT
     if isinstance(error, EumuError):
-        return USAGE if isinstance(error, (LaunchError, UnknownDevice)) else FAILED
+        return USAGE if isinstance(error, (LaunchError, UnknownDevice, SettingError)) else FAILED
     return USAGE if isinstance(error, (UsageError, OSError)) else FAILED
 
 
@@ -217,6 +231,7 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
     run.add_argument("--engine", choices=("jit", "interp"), help="the JIT where it can be used")
     run.add_argument("--check", action="store_true", help="find uses of undefined values, slower")
     run.add_argument("--fuel", metavar="N", help="instructions that one thread may run")
+    run.add_argument("--memory", metavar="MIB", help="of the device (4096)")
     run.add_argument("--seed", metavar="N", default="0", help="of the scheduling of threads")
     run.add_argument(
         "--level", choices=("visa", "native"), default="visa", help="native: the machine code"

@@ -17,7 +17,7 @@ import eumu
 from eumu.cli import images
 from eumu.cli.status import FAILED, FINE, UsageError
 from eumu.cli.terminal import Paint, Progress
-from eumu.cli.values import arguments, pairs, size, whole
+from eumu.cli.values import arguments, from_zero, pairs, size, whole
 
 __all__ = ["command"]
 
@@ -37,6 +37,9 @@ def command(options: argparse.Namespace) -> int:
         progress=progress.report if progress.is_shown else None,
         part=options.part,
         pools=None if options.pools is None else whole("--pools", options.pools),
+        memory_bytes=None
+        if options.memory is None
+        else from_zero("--memory", options.memory) << 20,
     )
     values = arguments(device, kernel, options.args)
     saves = pairs("--save", options.save)
@@ -60,6 +63,11 @@ def command(options: argparse.Namespace) -> int:
         _show(report, device, values, before)
     _list(report.findings)
     return FAILED if report.findings else FINE
+
+
+def _memory(text: str | None) -> int | None:
+    """--memory in bytes."""
+    return None if text is None else from_zero("--memory", text) << 20
 
 
 def _watched(device: eumu.Device, options: argparse.Namespace) -> AbstractContextManager[None]:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from eumu.cli.status import FAILED, FINE, UsageError
-from eumu.cli.values import whole
+from eumu.cli.values import from_zero
 
 __all__ = ["command"]
 
@@ -38,10 +38,10 @@ def command(options: argparse.Namespace) -> int:
     }
     kind = kinds[options.kind]
     data = Path(options.file).read_bytes()
-    first, size = whole("--offset", options.offset), kind.size()
+    first, size = from_zero("--offset", options.offset), kind.size()
     count = (len(data) - first) // size
     if options.count is not None:
-        count = whole("--count", options.count)
+        count = from_zero("--count", options.count)
     if first < 0 or count < 1 or first + count * size > len(data):
         raise UsageError(
             f"{options.file} has {len(data)} bytes; {kind.TITLE} takes {size} from byte {first} on"

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 import eumu
 from eumu.cli import images
+from eumu.cli.images import read_npy
 from eumu.cli.status import UsageError
+from eumu.errors import shortened
 from eumu.runtime.parameters import Passing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["argument", "arguments", "pairs", "size", "whole"]
+__all__ = ["argument", "arguments", "from_zero", "pairs", "size", "whole"]
 
+_DIMENSIONS: Final = 32  # of an array, for every version of NumPy
 _MAKERS: Final = ("zeros", "ones", "full", "arange", "random")
 _ELEMENTS: Final = (
     *("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
@@ -30,14 +32,22 @@ def whole(option: str, text: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        raise UsageError(f"{option} {text!r} is not an integer") from None
+        raise UsageError(f"{option} {shortened(text)} is not an integer") from None
+
+
+def from_zero(option: str, text: str) -> int:
+    """The same, not negative and of at most 64 bits: an offset, an address or a size."""
+    value = whole(option, text)
+    if not 0 <= value < 1 << 64:
+        raise UsageError(f"{option} {shortened(text)} is not from 0 to 2^64-1")
+    return value
 
 
 def size(option: str, text: str) -> tuple[int, ...]:
     """`X[,Y,Z]`."""
     parts = text.split(",")
     if len(parts) > 3:
-        raise UsageError(f"{option} {text!r} has more than three dimensions")
+        raise UsageError(f"{option} {shortened(text)} has more than three dimensions")
     return tuple(whole(option, part) for part in parts)
 
 
@@ -47,7 +57,7 @@ def pairs(option: str, texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise UsageError(f"{option} {text!r} is not of the form NAME=VALUE")
+            raise UsageError(f"{option} {shortened(text)} is not of the form NAME=VALUE")
         if name in found:
             raise UsageError(f"{option} {name} is given twice")
         found[name] = value
@@ -106,9 +116,10 @@ def argument(device: eumu.Device, parameter: eumu.Parameter, text: str) -> Any:
     if text == "null":
         return None
     if text.startswith("local:"):
-        return eumu.Local(whole(option, text[6:]))
+        return eumu.Local(from_zero(option, text[6:]))
     if text.startswith("@") or text.partition(":")[0] in _MAKERS:
-        made = _read(text[1:]) if text.startswith("@") else _make(option, text)
+        most = device.memory.size
+        made = read_npy(text[1:]) if text.startswith("@") else _make(option, text, most)
         if parameter.passing is Passing.VALUE:
             return made.tobytes()
         return device.array(made, name=parameter.name)
@@ -116,19 +127,8 @@ def argument(device: eumu.Device, parameter: eumu.Parameter, text: str) -> Any:
     return numbers if len(numbers) > 1 else numbers[0]
 
 
-def _read(path: str) -> NDArray[Any]:
-    if not Path(path).exists():
-        raise UsageError(f"{path}: no such file")
-    try:
-        array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise UsageError(f"{path}: not a .npy file ({error})") from None
-    if not isinstance(array, np.ndarray):
-        raise UsageError(f"{path}: an archive of several arrays; a .npy file is needed")
-    return array
-
-
-def _make(option: str, text: str) -> NDArray[Any]:
+def _make(option: str, text: str, most: int) -> NDArray[Any]:
+    """An array of at most `most` bytes."""
     maker, *parts = text.split(":")
     wanted = {"full": 3, "random": 3}.get(maker, 2)
     if maker == "random" and len(parts) == 2:
@@ -140,8 +140,10 @@ def _make(option: str, text: str) -> NDArray[Any]:
         raise UsageError(f"{option}: unknown type {parts[0]!r}; known are {', '.join(_ELEMENTS)}")
     dtype = np.dtype(parts[0])
     shape = tuple(whole(option, n) for n in parts[1].split("x"))
-    if any(n < 0 for n in shape):
-        raise UsageError(f"{option}: a shape is not negative")
+    if any(n < 0 for n in shape) or len(shape) > _DIMENSIONS:
+        raise UsageError(f"{option}: a shape is up to {_DIMENSIONS} sizes, none of them negative")
+    if max(1, prod(shape)) * dtype.itemsize > most or max(shape) > most:
+        raise UsageError(f"{option}: the device has {most} bytes of memory; --memory MIB is more")
     match maker:
         case "arange":
             return np.arange(prod(shape)).astype(dtype).reshape(shape)
@@ -160,7 +162,7 @@ def _full(option: str, dtype: np.dtype[Any], shape: tuple[int, ...], value: floa
 
 
 def _random(dtype: np.dtype[Any], shape: tuple[int, ...], seed: int) -> NDArray[Any]:
-    generator = np.random.default_rng(abs(seed))
+    generator = np.random.default_rng(abs(seed) & (1 << 128) - 1)
     if dtype.kind == "f":
         return generator.random(shape, np.float64).astype(dtype)
     return generator.integers(0, 100, shape).astype(dtype)
@@ -175,6 +177,6 @@ def _number(option: str, text: str) -> int | float:
         return float(text)
     except ValueError:
         raise UsageError(
-            f"{option}: {text!r} is no number, @file.npy, local:BYTES, null or one of"
+            f"{option}: {shortened(text)} is no number, @file.npy, local:BYTES, null or one of"
             f" {', '.join(f'{m}:…' for m in _MAKERS)}"
         ) from None

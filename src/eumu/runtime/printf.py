@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from math import isfinite
 from typing import Final
 
+from eumu.settings import PRINTF_MB
+
 __all__ = ["BUFFER_BYTES", "FIRST_RECORD", "decode"]
 
 BUFFER_BYTES: Final = 4 << 20  # kernels check against this number
@@ -34,11 +36,26 @@ Strings = Callable[[int], bytes | None]
 Argument = int | float | str | list[int] | list[float]
 
 
-def decode(buffer: bytes, strings: Strings) -> str:
-    """Everything in a printf buffer; `strings` reads the string at a device address."""
+def decode(buffer: bytes, strings: Strings, most: int | None = None) -> str:
+    """Everything in a printf buffer, up to `most` characters (EUMU_PRINTF_MB); a note says what is
+    left out.  `strings` reads the string at a device address.
+    """
     (end,) = struct.unpack_from("<I", buffer)
-    reader = _Reader(buffer[: min(end, len(buffer))], strings)
-    text = "".join(reader.records())
+    most = PRINTF_MB.get() << 20 if most is None else most
+    reader = _Reader(buffer[: min(end, len(buffer))], strings, most)
+    pieces: list[str] = []
+    for piece in reader.records():
+        pieces.append(piece)
+        reader.room -= len(piece)
+        if reader.room < 0:
+            pieces[-1] = piece[: reader.room]
+            break
+    text = "".join(pieces)
+    if reader.room < 0:
+        text += (
+            f"\n[printf: more than {most} characters; the rest is left out,"
+            f" {PRINTF_MB.name} is the limit in MiB]\n"
+        )
     if end > len(buffer):
         text += f"[printf: {end - len(buffer)} bytes found no room in the buffer]\n"
     return text
@@ -47,9 +64,10 @@ def decode(buffer: bytes, strings: Strings) -> str:
 class _Reader:
     """Walks over the records."""
 
-    def __init__(self, buffer: bytes, strings: Strings) -> None:
+    def __init__(self, buffer: bytes, strings: Strings, room: int) -> None:
         self.buffer = buffer
         self.strings = strings
+        self.room = room  # characters that may come; no field is much wider
         self.offset = FIRST_RECORD
 
     def records(self) -> Iterator[str]:
@@ -76,9 +94,18 @@ class _Reader:
             if match["letter"] == b"%":
                 parts.append("%")
             else:
-                parts.append(_format(match, self._argument()))
+                parts.append(_format(self._narrowed(match), self._argument()))
         parts.append(template[last:].decode("latin-1"))
         return "".join(parts).encode("latin-1", "replace").decode("utf-8", "replace")
+
+    def _narrowed(self, match: re.Match[bytes]) -> re.Match[bytes]:
+        """The conversion with a width and precision that are not beyond what may come."""
+        most, narrow = max(0, self.room) + 1, match[0]
+        for name in ("width", "precision"):
+            digits = (match[name] or b"").lstrip(b".0")
+            if len(digits) > 12 or int(digits or b"0") > most:
+                narrow = narrow.replace(digits, b"%d" % most, 1)
+        return match if narrow is match[0] else _CONVERSION.fullmatch(narrow) or match
 
     def _argument(self) -> Argument:
         kind = int(self._take("I"))

@@ -58,7 +58,7 @@ def encode(items: Iterable[Packet | Command]) -> bytes:
     return b"".join((i if isinstance(i, Packet) else Packet(i)).encode() for i in items)
 
 
-def decode(data: bytes, at: int = 0) -> Placed:
+def decode(data: bytes | memoryview, at: int = 0) -> Placed:
     """The command in `data` from its first byte; `at` is what messages call that place.
 
     CommandError for unknown headers, wrong lengths, reserved bits and values.
@@ -80,7 +80,7 @@ def decode(data: bytes, at: int = 0) -> Placed:
         raise CommandError(
             f"{kind.TITLE} at {at:#x} has {dwords} dwords, {len(data) // 4} are there", "length"
         )
-    body = data[: kind.size()]
+    body = bytes(data[: kind.size()])
     wrong = int.from_bytes(body, "little") & kind.reserved()
     if wrong:
         bit = (wrong & -wrong).bit_length() - 1
@@ -97,9 +97,9 @@ def decode(data: bytes, at: int = 0) -> Placed:
 
 def packets(data: bytes, base: int = 0) -> Iterator[Placed]:
     """The commands of a batch in the order of its bytes, to MI_BATCH_BUFFER_END or the end."""
-    at = 0
+    at, view = 0, memoryview(data)  # the rest of it is no copy
     while at < len(data):
-        placed = decode(data[at:], base + at)
+        placed = decode(view[at:], base + at)
         yield placed
         if isinstance(placed.packet.command, mi.MiBatchBufferEnd):
             return
