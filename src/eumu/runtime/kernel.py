@@ -449,7 +449,9 @@ def _done_with(args: Arguments) -> None:
 
 def _check_number(name: str, value: object, least: int, most: int) -> None:
     if not isinstance(value, (int, np.integer)) or not least <= value <= most:
-        said = shortened(repr(value))
+        # Python writes no decimal number of more than 4300 digits.
+        said = f"{value:#x}" if isinstance(value, int) and abs(value) > most else repr(value)
+        said = said if len(said) < 60 else shortened(said)
         raise LaunchError(f"{name} is {said}; it is a whole number from {least} to {most}")
 
 
