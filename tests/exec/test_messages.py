@@ -184,7 +184,7 @@ def test_a_late_refusal_of_the_model_does_not_run_the_kernel_again(
         calls.append(threading.current_thread())
         raise Unsupported("that kind of sum")
 
-    monkeypatch.setattr(device, "_host", lambda grid: device.memory.answering(message))
+    monkeypatch.setattr(device, "_host", lambda grid, stop: device.memory.answering(message))
     array = device.array(GROUPS * LOCAL * 8, "u1")
     host = Host(arrays())
     host.addresses = [array.address] * 4
