@@ -17,6 +17,8 @@ Case = tuple[str, str, str, frozenset[str]]
 PERMISSIONS = {"2.3", "7.3", "8.1"}
 # The rule about targets looks at the whole code, not at one instruction.
 WHOLE = {"G.target"}
+# Text names elements, so only a word breaks this rule.
+WORDS = {"G.element"}
 
 
 def _cases() -> list[Case]:
@@ -54,8 +56,17 @@ def _operands(program: native.Program) -> set[str]:
 def test_every_rule_has_both_neighbours() -> None:
     bad = {case[0] for case in CASES if case[3]}
     good = {case[0] for case in CASES if not case[3]}
-    assert bad == set(RULES) | WHOLE
-    assert good == set(RULES) | WHOLE | PERMISSIONS
+    assert bad == set(RULES) - WORDS | WHOLE
+    assert good == set(RULES) - WORDS | WHOLE | PERMISSIONS
+
+
+@pytest.mark.parametrize(("bit", "operand"), [(48, "dst"), (65, "src0"), (97, "src1")])
+def test_a_subregister_is_a_whole_element(bit: int, operand: str) -> None:
+    program = native.parse("add (1|M0) r10.0<1>:d r11.0<0;1,0>:d r12.0<0;1,0>:d")
+    word = int.from_bytes(native.encode(program), "little")
+    assert not native.check(word.to_bytes(16, "little"))
+    (finding,) = native.check((word ^ 1 << bit).to_bytes(16, "little"))
+    assert finding.code == "G.element" and finding.message.startswith(operand)
 
 
 def test_findings_say_where_and_why() -> None:

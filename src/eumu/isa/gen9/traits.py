@@ -17,8 +17,10 @@ class Trait(Enum):
     READS_ACCUMULATOR = auto()  # without naming it
     WRITES_ACCUMULATOR = auto()  # without naming it
     MATH = auto()  # runs in the shared math unit
+    DIVIDES = auto()  # divides integers there
 
 
+_DIVISIONS = (11, 12, 13)  # functions of math
 _MNEMONICS = {
     Trait.COPIES: ("mov",),
     Trait.MULTIPLIES: ("mul", "mad"),
@@ -36,4 +38,6 @@ def has_trait(opcode: Opcode, trait: Trait) -> bool:
     >>> has_trait(GEN9.find("mul")[0], Trait.MULTIPLIES)
     True
     """
+    if trait is Trait.DIVIDES:
+        return opcode.mnemonic == "math" and opcode.sub in _DIVISIONS
     return opcode.mnemonic in _MNEMONICS[trait]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eumu.isa.gen9.operands import Payload, Pointer, Register
+from eumu.isa.gen9.registers import NULL
 from eumu.isa.gen9.traits import Trait
 from eumu.isa.messages.descriptor import describe
 from eumu.native.rules.rule import Finding, rule
@@ -13,6 +14,8 @@ from eumu.types import VF, Kind
 
 _REGISTERS = 128
 _EOT_FIRST = 112
+_URB = 6  # the shared function
+_HEADER = 19  # the bit of a descriptor
 
 
 @rule("G.null-source", "a source is not null")
@@ -123,6 +126,33 @@ def send_direct(s: Subject) -> Iterator[Finding]:
         payload = _payload(s, name)
         if payload is not None and isinstance(payload.place, Pointer):
             yield Finding(name, "indirect; must be a register")
+
+
+@rule("G.send-second", "the second stretch of a message is in general registers")
+def send_second(s: Subject) -> Iterator[Finding]:
+    payload = _payload(s, "src1")
+    if payload is None or not isinstance(payload.place, Register):
+        return
+    if payload.place.is_arf and payload.place.number != NULL.number:
+        yield Finding("src1", "an architecture register; must be a general one or null")
+
+
+@rule("G.urb-header", "a message to the URB has a header")
+def urb_header(s: Subject) -> Iterator[Finding]:
+    ex_desc, desc = s.instruction.operand("ex_desc"), s.instruction.operand("desc")
+    if not isinstance(ex_desc, int) or not isinstance(desc, int):
+        return
+    if ex_desc & 15 == _URB and not desc >> _HEADER & 1:
+        yield Finding("desc", "no header for the URB; bit 19 must be set")
+
+
+@rule("G.division-modifier", "a division of integers takes its operands as they are")
+def division_modifier(s: Subject) -> Iterator[Finding]:
+    if not s.has(Trait.DIVIDES):
+        return
+    for v in s.sources:
+        if v.negate or v.absolute:
+            yield Finding(v.name, "a modifier; must have none")
 
 
 @rule("G.send-eot", "the last message of a thread is sent from r112 to r127")

@@ -32,7 +32,7 @@ def largest_element(s: Subject) -> Iterator[Finding]:
 @rule("1.2", "a destination narrower than the execution type is aligned and strided to it")
 def narrow_destination(s: Subject) -> Iterator[Finding]:
     dst = s.dst
-    if dst is None or s.is_align16 or s.size == 1 or s.is_mixed_float or not s.is_computing:
+    if dst is None or s.is_ternary or s.size == 1 or s.is_mixed_float or not s.is_computing:
         return
     width, size = s.exec_type.size, dst.type.size
     if width <= size or (size == 1 and dst.hstride == 1 and s.is_raw_move):
@@ -44,13 +44,19 @@ def narrow_destination(s: Subject) -> Iterator[Finding]:
     enough = dst.hstride % ratio == 0 and size == 1 and s.observed
     if dst.hstride != ratio and not enough:
         yield Finding("dst", f"stride {dst.hstride} of :{dst.type}; {ratio} under :{s.exec_type}")
-    if size > 2 and dst.pointer is None and dst.byte % width:
+    if size > 2 and not s.is_align16 and dst.pointer is None and dst.byte % width:
         yield Finding("dst", f"byte {dst.byte} is not a multiple of {width}, as :{s.exec_type} is")
+
+
+def _rows(s: Subject) -> Iterator[View]:
+    """The sources that have rows in Align1 mode, each with an address of its own or not."""
+    if not s.is_align16 and s.is_computing:
+        yield from s.registers_of_sources
 
 
 @rule("2.1", "the execution size is at least the width")
 def width_fits(s: Subject) -> Iterator[Finding]:
-    for v in regions(s):
+    for v in _rows(s):
         if s.size < v.width:
             yield Finding(v.name, f"width {v.width} is over the execution size; at most {s.size}")
 
@@ -64,7 +70,7 @@ def one_row(s: Subject) -> Iterator[Finding]:
 
 @rule("2.4", "width 1 goes with horizontal stride 0")
 def width_one(s: Subject) -> Iterator[Finding]:
-    for v in regions(s):
+    for v in _rows(s):
         # The compiler gives the strides of rule 6.1.1 to rows of one element, too.
         if v.width == 1 and v.hstride and not (s.observed and s.is_wide):
             yield Finding(v.name, f"horizontal stride {v.hstride} with width 1; must be 0")
@@ -105,6 +111,16 @@ def row_in_register(s: Subject) -> Iterator[Finding]:
                 break
 
 
+@rule("G.element", "a subregister is a whole element of its type")
+def whole_element(s: Subject) -> Iterator[Finding]:
+    if s.dst is None or s.options.align16 or s.is_macro or not s.is_computing:
+        return
+    for v in (s.dst, *s.sources):
+        if v.byte % v.type.size:
+            message = f"byte {v.byte} of :{v.type}; must be a multiple of {v.type.size}"
+            yield Finding(v.name, message)
+
+
 @rule("3.1", "a source spans at most two registers")
 def source_registers(s: Subject) -> Iterator[Finding]:
     for v in regions(s):
@@ -115,7 +131,10 @@ def source_registers(s: Subject) -> Iterator[Finding]:
 @rule("3.2", "a destination spans at most two registers")
 def destination_registers(s: Subject) -> Iterator[Finding]:
     dst = s.dst
-    if dst is None or dst.register is None or dst.is_null or not s.is_computing:
+    if dst is None or dst.is_null or not s.is_computing:
+        return
+    # The compiler writes over more than two registers indirectly.
+    if dst.register is None and s.observed:
         return
     if dst.registers(s.size) > 2:
         yield Finding("dst", f"{dst.registers(s.size)} registers; at most 2")

@@ -67,6 +67,11 @@ class View:
         return number & 15 if number >> 4 == _ACCUMULATOR_KIND else None
 
     @property
+    def is_integral(self) -> bool:
+        """Whole numbers, those of a packed immediate among them."""
+        return self.type.is_int or self.type in (V, UV)
+
+    @property
     def byte(self) -> int:
         return 0 if self.register is None else self.register.byte
 
@@ -207,11 +212,10 @@ class Subject:
 
     @cached_property
     def is_mixed_float(self) -> bool:
-        """F and HF both occur, and nothing else."""
+        """F and HF both occur."""
         if self.dst is None:
             return False
-        types = {self.dst.type, *(s.type for s in self.sources)}
-        return {F, HF} <= types and not types - {F, HF, VF}
+        return {F, HF} <= {self.dst.type, *(s.type for s in self.sources)}
 
     @cached_property
     def is_raw_move(self) -> bool:
@@ -229,6 +233,12 @@ class Subject:
         """Two integer dwords are multiplied."""
         factors = self.sources[-2:] if self.has(Trait.MULTIPLIES) else ()
         return len(factors) == 2 and all(s.type.is_int and s.type.size == 4 for s in factors)
+
+    @cached_property
+    def has_qwords(self) -> bool:
+        """An operand has elements of 64 bits."""
+        views = [*self.sources, *([self.dst] if self.dst else [])]
+        return any(v.type.size == 8 for v in views)
 
     @cached_property
     def is_wide(self) -> bool:
