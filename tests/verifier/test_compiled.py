@@ -43,9 +43,13 @@ def test_the_expected_warnings_are_given() -> None:
         assert codes <= found, name
 
 
-# Not in the shipped programs: builtins of the compiler's own, and what only the CM compiler does.
+# Not in the shipped programs: builtins of the compiler's own, sub-groups beside images, and what
+# only the CM compiler does.
 _BUILTINS = {"alias-predefined", "pause-counter-emitted"}
 _CM = {"setp-mask", "saturation-emitted"}
+_SUB_GROUPS = {"payload-type-emitted", "sampler-parameter-emitted"}
+# Seen in one program that is not at hand: a file of this folder has it.
+_SEEN = {"operand-reach-emitted"}
 _KERNEL = """\
 int __builtin_IB_hw_thread_id(void);
 void __builtin_IB_eu_thread_pause(uint);
@@ -58,7 +62,9 @@ kernel void k(global int *a) {
 
 def test_the_compiler_breaks_every_rule_of_the_table() -> None:
     broken = {d.code for p in PROGRAMS for d in findings(p) if d.severity is Severity.NOTE}
-    assert broken - LEFT_BEHIND == set(BROKEN_BY_THE_COMPILER) - _BUILTINS - _CM
+    assert (
+        broken - LEFT_BEHIND == set(BROKEN_BY_THE_COMPILER) - _BUILTINS - _CM - _SUB_GROUPS - _SEEN
+    )
 
 
 def test_what_only_builtins_break(tmp_path: Path, ocloc: str) -> None:
@@ -67,3 +73,36 @@ def test_what_only_builtins_break(tmp_path: Path, ocloc: str) -> None:
     found = eumu.check(file, "skl")
     assert not [d for d in found if d.severity is Severity.ERROR]
     assert {d.code for d in found if d.severity is Severity.NOTE} >= _BUILTINS
+
+
+_IMAGES = """\
+#pragma OPENCL EXTENSION cl_intel_subgroups_char : enable
+__attribute__((intel_reqd_sub_group_size(8)))
+kernel void bytes(global uchar *p, global uchar *q) {
+  intel_sub_group_block_write_uc(p + get_group_id(0) * 8, q[get_global_id(0)]);
+}
+kernel void copy(write_only image2d_t to, read_only image2d_t from) {
+  int i = get_global_id(0);
+  write_imagef(to, (int2)(i, i + 1), read_imagef(from, (int2)(i, 3)));
+}
+__attribute__((intel_reqd_sub_group_size(16)))
+kernel void vote(global int *x, global int *y) {
+  int i = get_global_id(0);
+  if (x[i] > 2) y[i] = sub_group_non_uniform_any(x[i] > 5);
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["skl", "tgllp", "dg2"])
+def test_what_sub_groups_and_images_break(device: str, tmp_path: Path, ocloc: str) -> None:
+    file = tmp_path / "k.cl"
+    file.write_text(_IMAGES)
+    found = eumu.check(file, device, options="-cl-std=CL3.0")
+    assert not [d for d in found if d.severity is Severity.ERROR]
+    notes = [d for d in found if d.severity is Severity.NOTE]
+    assert {d.code for d in notes} >= {*_SUB_GROUPS, "types-emitted"}
+    assert any("mov" in d.message and ":bool" in d.message for d in notes)
+    program = eumu.build(_IMAGES, device, options="-cl-std=CL3.0")
+    assert len(program.kernels) == 3
+    for kernel in program.kernels:
+        assert kernel.function(eumu.Device(device).platform)

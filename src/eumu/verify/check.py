@@ -226,6 +226,8 @@ class _Run:
         count, first = self._notes.get(rule.code, (0, None))
         if first is None:
             message = finding if isinstance(finding, str) else finding.message
+            if isinstance(finding, Finding) and finding.span is not None:
+                span = finding.span
             page = rule.page or (inst.opcode.page if inst is not None else "")
             first = Diagnostic(rule.code, message, span, Severity.NOTE, spec=page)
         self._notes[rule.code] = count + 1, first

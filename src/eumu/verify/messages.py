@@ -5,7 +5,7 @@ Source: vISA pages "GATHER4_SCALED", "OWORD_LD", "MEDIA_LD", "DWORD_ATOMIC", "SV
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -67,6 +67,9 @@ def _typed_payload(opcode: Opcode) -> bool:
     return any(row.fields and not row.src and not row.dst for row in opcode.types)
 
 
+_DATA: Final = ("dst", "src")
+
+
 @cache
 def _payload_types(opcode: Opcode, platform: str, parity: bool) -> dict[str, frozenset[Type]]:
     found: dict[str, frozenset[Type]] = {}
@@ -86,9 +89,43 @@ def payload_type(use: Use) -> Iterator[Finding]:
     allowed = _payload_types(use.opcode, use.subject.platform.name, use.subject.parity)
     for name, types in allowed.items():
         type = _type(use.operand(name))
-        if type is not None and type not in types:
-            legal = listed(f":{t}" for t in TYPES.values() if t in types)
-            yield Finding(f"{name} is :{type}; {use.opcode} takes {legal}", name)
+        if type is None or type in types:
+            continue
+        if use.subject.parity or not _is_bits(use, name, type, types):
+            yield _payload_finding(use, name, type, types)
+
+
+@rule(
+    "payload-type-emitted",
+    "The message takes the bits for what it says, whatever the variable is declared as.",
+    on=On.INSTRUCTION,
+    by=By.DOCUMENTS,
+    applies=_typed_payload,
+)
+def payload_type_emitted(use: Use) -> Iterator[Finding]:
+    allowed = _payload_types(use.opcode, use.subject.platform.name, False)
+    for name, types in allowed.items():
+        type = _type(use.operand(name))
+        if type is not None and type not in types and _is_bits(use, name, type, types):
+            yield _payload_finding(use, name, type, types)
+
+
+def _is_bits(use: Use, name: str, type: Type, types: frozenset[Type]) -> bool:
+    """Whether a message takes the bits for what it says, and the compiler writes such."""
+    if only_signs_differ(type, types):
+        return True
+    theirs = _payload_types(use.opcode, use.subject.platform.name, True).get(name)
+    return name in _DATA and (theirs is None or type in theirs)
+
+
+def only_signs_differ(type: Type, allowed: Iterable[Type]) -> bool:
+    """Whether a type is a whole number of the size of another one that is allowed."""
+    return type.is_int and any(t.is_int and t.bits == type.bits for t in allowed)
+
+
+def _payload_finding(use: Use, name: str, type: Type, types: frozenset[Type]) -> Finding:
+    legal = listed(f":{t}" for t in TYPES.values() if t in types)
+    return Finding(f"{name} is :{type}; {use.opcode} takes {legal}", name)
 
 
 def _type(operand: Any) -> Type | None:

@@ -5,7 +5,7 @@ Source: vISA pages "Operands" and "Datatypes", and the types that each instructi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -102,9 +102,18 @@ def type_rows(opcode: Opcode, platform: str, *, parity: bool) -> tuple[TypeRow, 
 
 
 @cache
-def emitted_rows(opcode: Opcode, platform: str) -> tuple[TypeRow, ...]:
-    """What Intel's compiler uses against the documents."""
-    return tuple(r for r in opcode.types if platform in r.platforms and r.by is By.COMPILER)
+def emitted_rows(opcode: Opcode, platform: str, *, whole: bool) -> tuple[TypeRow, ...]:
+    """What Intel's compiler uses against the documents.
+
+    Where operands are `whole` numbers of at most 32 bits, that is all that its front end takes: the
+    compiler picks their signs and sizes by what is at hand.
+    """
+    sides = (By.COMPILER, By.FRONT_END) if whole else (By.COMPILER,)
+    return tuple(r for r in opcode.types if platform in r.platforms and r.by in sides)
+
+
+def _are_whole(types: Iterable[Type | None]) -> bool:
+    return all(t is None or t is BOOL or (t.is_int and t.bits <= 32) for t in types)
 
 
 @cache
@@ -139,7 +148,8 @@ def types(use: Use) -> Iterator[Finding]:
 
 
 def _is_emitted(use: Use) -> bool:
-    rows = emitted_rows(use.opcode, use.subject.platform.name)
+    types = (_type(use.inst.operands[index]) for index, _, _ in typed_fields(use.opcode))
+    rows = emitted_rows(use.opcode, use.subject.platform.name, whole=_are_whole(types))
     return any(_misfits(use, row) == [] for row in rows)
 
 
@@ -148,7 +158,7 @@ def _is_emitted(use: Use) -> bool:
     "The documents do not list these types; the hardware takes them for what their bits are.",
     on=On.INSTRUCTION,
     by=By.DOCUMENTS,
-    applies=lambda opcode: any(row.by is By.COMPILER for row in opcode.types),
+    applies=lambda opcode: any(row.by in (By.COMPILER, By.FRONT_END) for row in opcode.types),
 )
 def types_emitted(use: Use) -> Iterator[Finding]:
     operands = use.inst.operands

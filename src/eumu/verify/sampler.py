@@ -14,6 +14,7 @@ from eumu.isa.limits import By, since
 from eumu.isa.spec import Field, Opcode
 from eumu.isa.visa import analytics, sampler, scaling
 from eumu.types import HF, UD, UW, D, F, Type
+from eumu.verify.messages import only_signs_differ
 from eumu.verify.rules import Finding, On, listed, rule
 from eumu.verify.subject import Use
 
@@ -111,13 +112,35 @@ def sampler_parameter(use: Use, field: Field, operand: tuple[Raw, ...]) -> Itera
         if raw.variable is None:
             continue
         type, allowed = raw.variable.type, _allowed(use, name)
-        if type not in allowed:
-            legal = listed(f":{t}" for t in allowed)
-            yield Finding(f"{name} is :{type}; {use.opcode} takes {legal}", field.name)
+        if type not in allowed and not only_signs_differ(type, allowed):
+            yield _misfit(use, field, name, type)
         elif name not in ("offu", "offv"):
             first = first or type
-            if type is not first:
+            if type is not first and not only_signs_differ(type, (first,)):
                 yield Finding(f"{name} is :{type}, the first parameter :{first}", field.name)
+
+
+@rule(
+    "sampler-parameter-emitted",
+    "The message takes the bits of whole numbers, whatever their sign.",
+    on=On.OPERAND,
+    by=By.DOCUMENTS,
+    kinds=(ParametersKind,),
+)
+def sampler_parameter_emitted(
+    use: Use, field: Field, operand: tuple[Raw, ...]
+) -> Iterator[Finding]:
+    kind = field.kind
+    assert isinstance(kind, ParametersKind)
+    for name, raw in zip(kind.names_of(operand), operand, strict=False):
+        type, allowed = raw.variable and raw.variable.type, _allowed(use, name)
+        if type and type not in allowed and only_signs_differ(type, allowed):
+            yield _misfit(use, field, name, type)
+
+
+def _misfit(use: Use, field: Field, name: str, type: Type) -> Finding:
+    legal = listed(f":{t}" for t in _allowed(use, name))
+    return Finding(f"{name} is :{type}; {use.opcode} takes {legal}", field.name)
 
 
 def _allowed(use: Use, name: str) -> tuple[Type, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
@@ -33,6 +34,28 @@ _ENDLESS: Final = 1 << 62
 )
 def operand_reach(facts: Facts) -> Iterator[Finding]:
     """What the meaning touches beyond the region: payloads, second halves of results."""
+    for inst, verb, declared, end, size in _reaches(facts):
+        if not _is_padded(facts, inst, verb, declared, end):
+            yield _reach(inst, verb, declared, end, size)
+
+
+@rule(
+    "operand-reach-emitted",
+    "A block has whole owords; what lies behind the variable in its last register is stored too.",
+    on=On.FLOW,
+    page="5 Operands",
+    by=By.DOCUMENTS,
+)
+def operand_reach_emitted(facts: Facts) -> Iterator[Finding]:
+    for inst, verb, declared, end, size in _reaches(facts):
+        if _is_padded(facts, inst, verb, declared, end):
+            found = _reach(inst, verb, declared, end, size)
+            undefined = f"bytes {size} to {end - 1} of what is stored are undefined"
+            yield replace(found, message=f"{found.message}; {undefined}")
+
+
+def _reaches(facts: Facts) -> Iterator[tuple[Inst, str, Declared, int, int]]:
+    """Instructions that read or write beyond a variable, to which byte, and its size."""
     graph, subject = facts.graph, facts.subject
     sizes: dict[Declared, int] = {}
     for inst, (reads, writes, _) in zip(graph.instructions, graph.effects, strict=True):
@@ -42,11 +65,21 @@ def operand_reach(facts: Facts) -> Iterator[Finding]:
                 if size is None:
                     size = sizes[declared] = _size(subject, declared)
                 if mask.bit_length() > size:
-                    yield Finding(
-                        f"{inst.opcode} {verb} up to byte {mask.bit_length() - 1} of"
-                        f" '{declared.name}', which has {size} bytes",
-                        span=inst.span,
-                    )
+                    yield inst, verb, declared, mask.bit_length(), size
+
+
+def _is_padded(facts: Facts, inst: Inst, verb: str, declared: Declared, end: int) -> bool:
+    """Whether a block store takes no more than the last register of a variable of its own."""
+    if verb != "reads" or not isinstance(inst.operand("size"), BlockSize):
+        return False
+    grf = facts.subject.grf
+    own = isinstance(declared, Variable) and declared.alias is None
+    return own and end <= -(-_size(facts.subject, declared) // grf) * grf
+
+
+def _reach(inst: Inst, verb: str, declared: Declared, end: int, size: int) -> Finding:
+    message = f"{inst.opcode} {verb} up to byte {end - 1} of '{declared.name}'"
+    return Finding(f"{message}, which has {size} bytes", span=inst.span)
 
 
 def _size(subject: Subject, declared: Declared) -> int:

@@ -8,7 +8,7 @@ from typing import Final
 
 from eumu.errors import Severity
 from eumu.isa.kinds.operands import ExecSize
-from eumu.isa.kinds.variables import Declared, PredicateVariable
+from eumu.isa.kinds.variables import Declared, PredicateVariable, Variable
 from eumu.program import Inst
 from eumu.verify.dataflow import Facts, Read, State
 from eumu.verify.effects import exec_index
@@ -38,9 +38,16 @@ def _find_missing(facts: Facts, states: list[State | None]) -> Iterator[Read]:
         if state is None:
             continue
         for index, declared, mask in reads:
-            lacking = mask & ~state.get(declared, 0)
+            lacking = mask & ~state.get(declared, 0) & _inside(facts, declared)
             if lacking and not _is_own(facts.graph.instructions[index]):
                 yield index, declared, lacking
+
+
+def _inside(facts: Facts, declared: Declared) -> int:
+    """The bytes that a variable has; of those behind it `operand-reach` speaks."""
+    if isinstance(declared, Variable) and declared.name != "%null":
+        return (1 << facts.subject.size(declared)) - 1
+    return -1
 
 
 def _is_own(inst: Inst) -> bool:
