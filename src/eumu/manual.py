@@ -12,11 +12,43 @@ from eumu.isa.visa import VISA
 from eumu.platforms import PLATFORMS
 from eumu.types import TYPES, Type
 
-__all__ = ["address", "example", "forms", "page"]
+__all__ = ["DIRECTIVES", "address", "directive", "example", "forms", "page"]
 
 _PAGES: Final = "https://github.com/intel/intel-graphics-compiler/blob/master/documentation/visa/"
 # Named by the documents, and without a page among those that are public.
 _MISSING: Final = frozenset({"DP2", "DP3", "DP4", "DPH", "LINE", "LOAD", "SAMPLE", "SRND"})
+
+
+# Directives: what they say, and an example.  The documents have pages of the first four.
+DIRECTIVES: Final = {
+    "FILE": ("The source file that the instructions up to the next one come from.", 'FILE "k.cl"'),
+    "LOC": ("The line of that file that the instructions up to the next one come from.", "LOC 12"),
+    "LABEL": ("A place that jmp and goto go to: a name and a colon, alone on a line.", "again:"),
+    "SUBROUTINE": (
+        "A place that call goes to: a label with the name of a .function before it.",
+        '.function "twice"\ntwice:',
+    ),
+    ".version": ("The version of vISA; the first line of a file.", ".version 4.1"),
+    ".kernel": ("Begins a kernel; names are known up to the next one.", '.kernel "k"'),
+    ".global_function": ("Begins a function that fcall calls.", '.global_function "f"'),
+    ".function": ("The name of the subroutine that follows.", '.function "twice"'),
+    ".decl": (
+        "A variable: general (G), address (A), predicate (P), sampler (S) or surface (T).",
+        ".decl V v_type=G type=d num_elts=16 align=GRF",
+    ),
+    ".input": ("A variable that has a value at entry; bytes of the payload.", ".input V offset=64"),
+    ".kernel_attr": ("What holds for the whole kernel.", ".kernel_attr SimdSize=16"),
+}
+
+
+def directive(name: str) -> list[str]:
+    """The lines about a directive, none if there is no such one."""
+    for known, (meaning, written) in DIRECTIVES.items():
+        if known.lower() == name.lower():
+            first, *more = written.splitlines()
+            lines = [known, "", f"  {meaning}", "", f"  example      {first}"]
+            return [*lines, *(f"{'':15}{line}" for line in more)]
+    return []
 
 
 def address(page: str) -> str:

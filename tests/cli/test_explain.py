@@ -17,7 +17,7 @@ from eumu.isa.kinds.raw import SurfaceKind
 from eumu.isa.limits import By
 from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
-from eumu.manual import example, forms
+from eumu.manual import DIRECTIVES, example, forms
 from eumu.platforms import PLATFORMS, platform
 from eumu.program import Kernel
 from eumu.types import BOOL, Kind, Type
@@ -193,3 +193,24 @@ def test_operands_have_the_classes_of_the_instruction(capsys: pytest.CaptureFixt
     assert "dst          a predicate variable" in lines
     assert "example      setp (M1, 16) P1 src0(0,0)<1;1,0>" in lines
     assert "rel          one of eq, ne, gt, ge, lt, le" in page(capsys, "cmp")
+
+
+@pytest.mark.parametrize("word", sorted({o.page for o in VISA if o.page}))
+def test_pages_are_explained(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", word]) == 0
+    shown = capsys.readouterr().out
+    assert all(o.mnemonic in shown for o in VISA.on_page(word))
+
+
+@pytest.mark.parametrize("word", DIRECTIVES)
+def test_directives_are_explained(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", word.lower()]) == 0
+    meaning, written = DIRECTIVES[word]
+    shown = capsys.readouterr().out
+    assert meaning in shown and all(line in shown for line in written.splitlines())
+
+
+def test_examples_of_directives_are_read() -> None:
+    order = [".version", ".kernel", ".kernel_attr", ".decl", ".input", "FILE", "LOC", "LABEL"]
+    lines = [DIRECTIVES[word][1] for word in [*order, "SUBROUTINE"]]
+    text.parse("\n".join([*lines, "    ret (M1, 1)", ""]), "k.visaasm")

@@ -96,6 +96,7 @@ def test_the_observed_profile_allows_more() -> None:
         "add (16|M0) r10.0<4>:b r12.0<4;1,0>:b r14.0<4;1,0>:b",
         "add (16|M16) r2.0<1>:d r6.0<0;1,0>:d r2.0<16;16,1>:uw",
         "add (2|M0) r15.0<4>:q r3.0<4;1,4>:q r13.0<4;1,4>:q",
+        "add (2|M0) r123.0<1>:ud r124.4<0;1,0>:uw 0x400:uv",
     ):
         data = native.encode(native.parse(text))
         assert native.check(data) and not native.check(data, profile="observed")

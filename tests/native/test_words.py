@@ -120,3 +120,12 @@ def test_faults_of_texts(text: str, message: str) -> None:
     with pytest.raises(BuildError) as caught:
         native.parse(text, "k.asm")
     assert message in str(caught.value) and "k.asm:" in str(caught.value)
+
+
+def test_the_manuals_names_of_accumulators() -> None:
+    text = "mov (8|M0) r10.0<1>:ud acc{}.0<8;8,1>:ud\nmath.invm (4|M0) (eo)f0.0 r1.{}:f r2.{}:f r3.{}:f\n"
+    for number in range(2, 10):
+        manual = text.format(number, f"acc{number}", "noacc", f"acc{number}")
+        usual = text.replace("acc{}.0", "mme{}.0", 1)
+        usual = usual.format(number - 2, f"mme{number - 2}", "nomme", f"mme{number - 2}")
+        assert native.encode(native.parse(manual)) == native.encode(native.parse(usual))

@@ -85,10 +85,9 @@ kernel void copy(write_only image2d_t to, read_only image2d_t from) {
   int i = get_global_id(0);
   write_imagef(to, (int2)(i, i + 1), read_imagef(from, (int2)(i, 3)));
 }
-__attribute__((intel_reqd_sub_group_size(16)))
-kernel void vote(global int *x, global int *y) {
+kernel void vote(global ushort *x, global uint *y) {
   int i = get_global_id(0);
-  if (x[i] > 2) y[i] = sub_group_non_uniform_any(x[i] > 5);
+  y[i] = sub_group_ballot_find_lsb(sub_group_ballot(x[i] > 3)) + ctz(x[i]);
 }
 """
 

@@ -213,6 +213,7 @@ class Registry:
     def __init__(self, name: str) -> None:
         self.name = name
         self.unmodelled: dict[str, str] = {}  # documented mnemonics without a row, and why
+        self.spellings: dict[str, str] = {}  # words of the documents for other mnemonics
         self._by_mnemonic: dict[str, list[Opcode]] = {}
         self._by_number: dict[tuple[int, int | None], Opcode] = {}
 
@@ -275,6 +276,22 @@ class Registry:
     def find(self, mnemonic: str) -> list[Opcode]:
         """Every instruction that begins with this word, the longest literal suffix first."""
         return self._by_mnemonic.get(mnemonic, [])
+
+    def on_page(self, page: str) -> list[Opcode]:
+        """The instructions of a page of the documents, whatever its letters' case."""
+        return [opcode for opcode in self if opcode.page.lower() == page.lower()]
+
+    def documented(self, word: str) -> list[Opcode]:
+        """The instructions that documents write so: in capitals, or as the page is called.
+
+        >>> [str(opcode) for opcode in VISA.documented("PLN")]
+        ['plane']
+        """
+        found = self.find(self.spellings.get(word.lower(), word.lower()))
+        if found:
+            return found
+        found = self.on_page(word)
+        return found if len(found) == 1 else []
 
     def by_number(self, number: int, sub: int | None = None) -> Opcode | None:
         return self._by_number.get((number, sub))

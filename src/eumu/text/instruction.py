@@ -62,9 +62,12 @@ class InstructionReader:
                 cursor.fail(message, start=start)
             cursor.fail("expected an instruction, a label or a directive")
         candidates = self._registry.find(head[1])
+        spelled = ""
+        if not candidates and (candidates := self._registry.documented(head[1])):
+            spelled = head[1]
         if len(candidates) != 1:
             candidates = self._choose(cursor, head, candidates)
-        opcode, operands = self._first(cursor, names, candidates)
+        opcode, operands = self._first(cursor, names, candidates, spelled)
         return Inst(opcode, operands, cursor.span(start))
 
     def _choose(
@@ -87,17 +90,17 @@ class InstructionReader:
         return [o for o in fitting if len(suffixes[o]) == longest]
 
     def _first(
-        self, cursor: Cursor, names: Names, candidates: list[Opcode]
+        self, cursor: Cursor, names: Names, candidates: list[Opcode], spelled: str
     ) -> tuple[Opcode, tuple[Any, ...]]:
         """The first candidate that fits; else the error that lies farthest to the right."""
         if len(candidates) == 1:
-            return candidates[0], self._operands(cursor, names, candidates[0])
+            return candidates[0], self._operands(cursor, names, candidates[0], spelled)
         start = cursor.pos
         farthest: tuple[tuple[int, int], ParseError] | None = None
         for opcode in candidates:
             cursor.pos = start
             try:
-                return opcode, self._operands(cursor, names, opcode)
+                return opcode, self._operands(cursor, names, opcode, spelled)
             except ParseError as error:
                 span = error.diagnostic.span
                 place = (span.line, span.column) if span else (0, 0)
@@ -106,13 +109,18 @@ class InstructionReader:
         assert farthest is not None
         raise farthest[1]
 
-    def _operands(self, cursor: Cursor, names: Names, opcode: Opcode) -> tuple[Any, ...]:
+    def _operands(
+        self, cursor: Cursor, names: Names, opcode: Opcode, spelled: str
+    ) -> tuple[Any, ...]:
         operands: list[Any] = [None] * len(opcode.fields)
         parts: dict[int, dict[str, Any]] = {}
         for step in _steps(opcode):
             kind = step.kind
             if kind is None:
-                for word in step.words:
+                words = step.words
+                if spelled and words[0] == opcode.mnemonic:
+                    words = _as_spelled(words, spelled)
+                for word in words:
                     cursor.expect(word)
             elif step.part:
                 name, value = kind.parse_part(step.part, cursor)
@@ -164,6 +172,12 @@ def _follows(text: str, pos: int, suffix: str) -> bool:
     if not text.startswith(suffix, pos):
         return False
     return not (suffix[-1].isalnum() and text[end : end + 1].isalnum())
+
+
+def _as_spelled(words: tuple[str, ...], spelled: str) -> tuple[str, ...]:
+    """The words of a mnemonic as documents spell them: `ADD3O` is all of `add3.o`."""
+    letters = "".join(word for word in words if word.isalnum())
+    return (spelled,) if spelled.lower() == letters else (spelled, *words[1:])
 
 
 @cache

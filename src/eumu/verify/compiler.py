@@ -12,8 +12,8 @@ from typing import Final
 BROKEN_BY_THE_COMPILER: Final[dict[str, str]] = {
     "region-span": "64-bit and SIMD32 regions of up to four registers; it splits them itself.",
     "scalar-mask": "Every kernel ends with `ret (M1, 1)`.",
-    "types-emitted": "Shifts, bit reversal, products of bytes, the first bit of a word and copies of"
-    " predicates on whatever type is at hand; the CM compiler's `movs` of :d.",
+    "types-emitted": "Shifts, bit reversal, products of bytes, first bits and copies of predicates"
+    " on whatever type is at hand; the CM compiler's `movs` of :d.",
     "payload-type-emitted": "Coordinates of images of type :d; blocks of bytes that go as dwords.",
     "sampler-parameter-emitted": "The same for images that are read.",
     "operand-reach-emitted": "`intel_sub_group_block_write` of less than an oword.",

@@ -46,6 +46,8 @@ _UNREAD: Final = NO_TOKENS | {
 # `1:f` and `0x1:f` are bits, half floats hexadecimal; no float is an expression.
 _FLOAT_LITERAL: Final = re.compile(r"0[xX][0-9a-fA-F]+\s*:hf|-?\s*\w[\w.+-]*\s*:d?f", re.I)
 _DOCUMENTED_SIZE: Final = re.compile(r":[du](8|16)u32")
+_WORD: Final = re.compile(r"[ \t]*(?:\([^()]*\)[ \t]*)?([A-Za-z_]\w*)")
+_NO_STRIDE: Final = re.compile(r"<\s*;")
 _NO_CHANNELS: Final = re.compile(r"(?:resinfo|sampleinfo)\s")
 _ELEMENT: Final = re.compile(r"\b(gather|scatter)\.\d")
 
@@ -67,6 +69,31 @@ def tolerated(diagnostic: Diagnostic) -> bool:
 )
 def front_end_instruction(use: Use) -> Iterator[str]:
     yield f"{use.opcode} is not read by Intel's front end"
+
+
+@rule(
+    "front-end-word",
+    "The documents' capitals and names of pages are no words to Intel's front end.",
+    on=On.INSTRUCTION,
+    by=By.FRONT_END,
+)
+def front_end_word(use: Use) -> Iterator[str]:
+    span = use.inst.span
+    found = span and _WORD.match(span.source.line(span.line), span.column - 1)
+    if found and found[1] != use.opcode.mnemonic:
+        yield f"{found[1]} is no word; Intel's front end reads {use.opcode.mnemonic}"
+
+
+@rule(
+    "front-end-region",
+    "The documents leave the vertical stride empty; Intel's front end reads no semicolon then.",
+    on=On.INSTRUCTION,
+    by=By.FRONT_END,
+)
+def front_end_region(use: Use) -> Iterator[str]:
+    span = use.inst.span
+    if span is not None and _NO_STRIDE.search(span.source.line(span.line), span.column - 1):
+        yield "an empty vertical stride; Intel's front end reads <w,h>"
 
 
 @rule(

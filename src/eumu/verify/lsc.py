@@ -135,6 +135,8 @@ def lsc_registers(use: Use) -> Iterator[Finding]:
 )
 def lsc_channels(use: Use) -> Iterator[Finding]:
     channels = use.operand("data").shape.channels
+    if isinstance(use.operand("address"), TypedAddress) and not use.subject.parity:
+        return  # the documents' own example writes .xz
     if channels != tuple(range(len(channels))):
         shown = "".join("xyzw"[c] for c in channels)
         yield Finding(f"channels .{shown}; a store takes .x, .xy, .xyz or .xyzw", "data")
@@ -317,6 +319,20 @@ def lsc_coordinate(use: Use, field: Field, operand: TypedAddress) -> Iterator[Fi
 def lsc_caching(use: Use, field: Field, operand: Caching) -> Iterator[Finding]:
     if _sfid(use) == "ugml" and operand != Caching():
         yield Finding(f"caching .{operand.l1}.{operand.l3} in .ugml; the default is allowed", "")
+
+
+@rule(
+    "lsc-typed-caching",
+    "Images keep the caches' defaults for Intel's front end; the documents let more be asked for.",
+    on=On.INSTRUCTION,
+    page="LSC_TYPED",
+    by=By.FRONT_END,
+    applies=lambda opcode: opcode.page == "LSC_TYPED" and opcode.field("caching") is not None,
+)
+def lsc_typed_caching(use: Use) -> Iterator[Finding]:
+    operand = use.operand("caching")
+    if operand != Caching():
+        yield Finding(f"caching .{operand} in .tgm; the default is allowed")
 
 
 @rule(

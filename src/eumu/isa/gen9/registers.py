@@ -99,6 +99,8 @@ def parse_register(cursor: Cursor) -> tuple[Register, int]:
     if row is None:
         cursor.fail(f"'{found.group()}' is no register", start=start)
     number = int(digits or 0)
+    if name == "acc" and (found_row := ARF_OF_NUMBER.get(row.kind << 4 | number)):
+        row, number = found_row  # acc2 to acc9, as the manual calls mme0 to mme7
     if number > row.last - row.first:
         cursor.fail(f"there is no {name}{number}", start=start)
     return Register(True, row.kind << 4 | number + row.first), sub

@@ -80,7 +80,6 @@ CACHE_PAIRS: dict[str, frozenset[str]] = {
     ),
     "store": frozenset({"df.df", "uc.uc", "uc.wb", "wb.wb", "wt.uc", "wt.wb", "st.uc", "st.wb"}),
     "atomic": frozenset({"df.df", "uc.uc", "uc.wb"}),
-    "typed message": frozenset({"df.df"}),
 }
 # The same with a cache between them, (L1, L2, L3): Xe3p.
 CACHE_TRIPLES: dict[str, frozenset[str]] = {
@@ -93,7 +92,6 @@ CACHE_TRIPLES: dict[str, frozenset[str]] = {
         - {"st.wb.wb", "wb.wb.wb"}
     ),
     "atomic": frozenset({"uc.uc.uc", "uc.uc.wb", "uc.wb.uc"}),
-    "typed message": frozenset(),
 }
 
 

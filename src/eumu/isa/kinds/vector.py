@@ -135,8 +135,17 @@ def _offset(cursor: Cursor, names: Names, what: str) -> int:
 
 
 def _region(cursor: Cursor, names: Names) -> tuple[int | None, int, int]:
-    """`<v;w,h>`, `<w,h>` or `<h>` of a source; one address per row without a vertical stride."""
+    """`<v;w,h>`, `<w,h>` or `<h>` of a source; one address per row without a vertical stride.
+
+    The documents write `<;w,h>` where Intel's front end reads `<w,h>`.
+    """
     cursor.expect("<", "and a region, as in <1;1,0>")
+    if cursor.take(";"):
+        width = _stride(cursor, names, "w")
+        cursor.expect(",", "between width and horizontal stride")
+        hstride = _stride(cursor, names, "h")
+        cursor.expect(">")
+        return None, width, hstride
     start = cursor.skip()
     first = expression(cursor, names)
     if cursor.take(";"):

@@ -69,7 +69,9 @@ MediaSize = Annotated[MediaBlock, MediaBlockKind()]
 Plane = Annotated[int, PlaneKind()]
 
 TypedExec = Annotated[ExecSize, LscExecKind(typed=True)]
-TypedCaching = Annotated[Caching, CachingKind("typed message")]
+LoadCaching = Annotated[Caching, CachingKind("load")]
+StoreCaching = Annotated[Caching, CachingKind("store")]
+AtomicCaching = Annotated[Caching, CachingKind("atomic")]
 QuadData = Annotated[DataRows, LscDataKind(channels=True)]
 Data = Annotated[DataRows, LscDataKind()]
 Address = Annotated[TypedAddress, TypedAddressKind()]
@@ -229,7 +231,7 @@ def lsc_load_quad_tgm(
     b: Meaning,
     exec: TypedExec,
     pred: Pred,
-    caching: TypedCaching,
+    caching: LoadCaching,
     data: QuadData,
     address: Address,
 ) -> None:
@@ -252,7 +254,7 @@ def lsc_store_quad_tgm(
     b: Meaning,
     exec: TypedExec,
     pred: Pred,
-    caching: TypedCaching,
+    caching: StoreCaching,
     address: Address,
     data: QuadData,
 ) -> None:
@@ -275,7 +277,7 @@ def lsc_load_block2d_tgm(
     b: Meaning,
     exec: TypedExec,
     pred: Pred,
-    caching: TypedCaching,
+    caching: LoadCaching,
     data: BlockData,
     corner: Corner,
 ) -> None:
@@ -300,7 +302,7 @@ def lsc_store_block2d_tgm(
     b: Meaning,
     exec: TypedExec,
     pred: Pred,
-    caching: TypedCaching,
+    caching: StoreCaching,
     corner: Corner,
     data: BlockData,
 ) -> None:
@@ -325,7 +327,7 @@ def lsc_load_status_tgm(
     b: Meaning,
     exec: TypedExec,
     pred: Pred,
-    caching: TypedCaching,
+    caching: LoadCaching,
     data: Data,
     address: Address,
 ) -> None:
@@ -348,7 +350,7 @@ def lsc_store_uncompressed_tgm(
     b: Meaning,
     exec: TypedExec,
     pred: Pred,
-    caching: TypedCaching,
+    caching: StoreCaching,
     address: Address,
     data: Data,
 ) -> None:
@@ -402,7 +404,7 @@ def _declare(sub: int, name: str, meaning: str, atomic: Atomic) -> None:
         b: Meaning,
         exec: TypedExec,
         pred: Pred,
-        caching: TypedCaching,
+        caching: AtomicCaching,
         data: Data,
         address: Address,
         src1: LscRaw,

@@ -14,4 +14,12 @@ VISA.unmodelled.update(
 )
 
 # Words of rows that Intel's front end does not know: variables may be called so.
+# What the pages' own examples and tables write for other mnemonics.
+VISA.spellings.update(
+    {
+        "lsc_read_surface_info": "lsc_read_state_info",
+        "lsc_atomic_inc": "lsc_atomic_iinc",
+        "lsc_atomic_dec": "lsc_atomic_idec",
+    }
+)
 NO_TOKENS = frozenset({"lod", "rt_read", "vme_idm", "va", "va_skl_plus", "invm", "rsqtm"})

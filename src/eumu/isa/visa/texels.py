@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from eumu.addresses import SURFACE_STATE_BASE
 from eumu.errors import Unsupported
@@ -14,9 +14,10 @@ from eumu.isa.kinds.operands import General, Immediate
 from eumu.isa.kinds.raw import RawKind
 from eumu.isa.visa.memory import Atomic, bindless_state
 from eumu.messages import BlockRead, BlockWrite, TypedAtomic, TypedRead, TypedStatus, TypedWrite
-from eumu.types import BOOL, UB, UD, UW
+from eumu.types import BOOL, UB, UD, UQ, UW
 
-Coordinates = dict[str, Rows]
+# Registers, or the lanes that were made of them.
+Coordinates = Mapping[str, Rows | Value]
 NAMES = ("u", "v", "r", "lod")
 _RAW = RawKind(bare=True)
 
@@ -39,18 +40,32 @@ def model_index(b: Meaning, model: str, surface: General | Immediate | None) -> 
 
 
 def typed_address(b: Meaning, address: TypedAddress) -> tuple[Value, Coordinates]:
-    """Surface and coordinates of an LSC message; 64-bit coordinates are in no image."""
-    if address.size != 32:
+    """Surface and coordinates of an LSC message, of 32 bits or, as documents write them, of 64."""
+    if address.size not in (32, 64):
         raise Unsupported(f"coordinates of {address.size} bits")
     surface: SurfaceModel = address.surface
-    rows = {n: _RAW.bind(getattr(address, n), b) for n in NAMES}
-    return model_index(b, surface.model, surface.surface), rows
+    rows: dict[str, Rows] = {n: _RAW.bind(getattr(address, n), b) for n in NAMES}
+    index = model_index(b, surface.model, surface.surface)
+    if address.size == 32:
+        return index, rows
+    return index, {n: r if r.root is None else _narrowed(b, r) for n, r in rows.items()}
+
+
+def _narrowed(b: Meaning, rows: Rows) -> Value:
+    """Coordinates of 64 bits as dwords; what no dword holds lies outside of every image."""
+    last = b.const(UQ, UD.maximum, b.width)
+    return b.convert(b.min(b.row_read(rows, 0, UQ, b.width), last), UD)
 
 
 def _given(b: Meaning, at: Coordinates) -> tuple[tuple[str, ...], list[Value]]:
     """The coordinates that have a register, and their lanes."""
-    names = tuple(n for n in NAMES if at[n].root is not None)
-    return names, [b.row_read(at[n], 0, UD, b.width) for n in names]
+    found = {n: at[n] for n in NAMES}
+    lanes = {
+        n: b.row_read(c, 0, UD, b.width) if isinstance(c, Rows) else c
+        for n, c in found.items()
+        if not isinstance(c, Rows) or c.root is not None
+    }
+    return tuple(lanes), list(lanes.values())
 
 
 def read(b: Meaning, surface: Value, at: Coordinates, dst: Rows, channels: tuple[int, ...]) -> None:

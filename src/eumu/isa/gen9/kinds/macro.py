@@ -18,7 +18,8 @@ from eumu.isa.gen9.thread import NO_ACCUMULATOR
 from eumu.isa.kinds.cursor import Cursor
 from eumu.types import DF, Type
 
-_REGISTER: Final = re.compile(r"r(\d+)\.(?:mme([0-7])|(nomme))")
+# The assembler's words, or the manual's: acc2 is mme0.
+_REGISTER: Final = re.compile(r"r(\d+)\.(?:mme([0-7])|acc([2-9])|(nomme|noacc))")
 
 
 def _accumulator(field: BitField, word: int) -> int:
@@ -37,7 +38,7 @@ def _parse(cursor: Cursor, types: tuple[Type, ...]) -> tuple[int, int, Type]:
     found = cursor.need(_REGISTER, "a register such as r12.mme0 or r12.nomme")
     if int(found[1]) > 255:
         cursor.fail(f"register r{found[1]} does not fit 8 bits", start=found.start())
-    accumulator = NO_ACCUMULATOR if found[3] else int(found[2])
+    accumulator = NO_ACCUMULATOR if found[4] else int(found[2] or int(found[3]) - 2)
     return int(found[1]), accumulator, need_type(cursor, types)
 
 
