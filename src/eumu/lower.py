@@ -19,6 +19,7 @@ from eumu.isa.kinds.variables import R0_ALIASES, THREAD_SPACE, Declared, Variabl
 from eumu.platforms import Platform
 from eumu.program import Inst, Kernel, LabelMark
 from eumu.program.numbers import misfits
+from eumu.program.operands import meaningless
 from eumu.program.predicates import missing
 from eumu.types import BOOL, TYPES, UD
 
@@ -269,6 +270,8 @@ class _Lowering(Meaning):
             self._report("types", what, inst.span, inst.opcode.page)
         for what in missing(inst):
             self._report("predicate-size", what, inst.span, "5 Operands")
+        for code, what in meaningless(inst):
+            self._report(code, what, inst.span, inst.opcode.page)
         if len(self.diagnostics) > before:
             return
         try:

@@ -123,7 +123,8 @@ def test_faults_of_texts(text: str, message: str) -> None:
 
 
 def test_the_manuals_names_of_accumulators() -> None:
-    text = "mov (8|M0) r10.0<1>:ud acc{}.0<8;8,1>:ud\nmath.invm (4|M0) (eo)f0.0 r1.{}:f r2.{}:f r3.{}:f\n"
+    text = "mov (8|M0) r10.0<1>:ud acc{}.0<8;8,1>:ud\n"
+    text += "math.invm (4|M0) (eo)f0.0 r1.{}:f r2.{}:f r3.{}:f\n"
     for number in range(2, 10):
         manual = text.format(number, f"acc{number}", "noacc", f"acc{number}")
         usual = text.replace("acc{}.0", "mme{}.0", 1)

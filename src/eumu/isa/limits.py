@@ -17,6 +17,13 @@ from eumu.types import Type
 Modifiers = Literal["arithmetic", "logic", "any", "none"]
 Saturation = Literal["yes", "float", "no"]
 
+# Source modifiers by what an instruction takes.
+MODIFIERS: dict[Modifiers, tuple[str, ...]] = {
+    "arithmetic": ("-", "abs", "-abs"),
+    "logic": ("~",),
+    "any": ("-", "abs", "-abs", "~"),
+    "none": (),
+}
 EVERY_PLATFORM = frozenset(PLATFORMS)
 SIZES = frozenset((1, 2, 4, 8, 16, 32))
 # Those whose registers have 64 bytes.

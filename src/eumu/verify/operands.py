@@ -20,7 +20,7 @@ from eumu.isa.kinds.operands import (
 )
 from eumu.isa.kinds.variables import Declared
 from eumu.isa.kinds.vector import DestinationKind, SourceKind
-from eumu.isa.limits import DESTINATION, SOURCE, By, TypeRow
+from eumu.isa.limits import DESTINATION, MODIFIERS, SOURCE, By, TypeRow
 from eumu.isa.spec import Field, Opcode
 from eumu.types import BOOL, TYPES, Type
 from eumu.verify.rules import Finding, On, listed, rule
@@ -296,13 +296,6 @@ def _is_fixed(declared: Declared, *, parity: bool) -> bool:
 
 # ---- modifiers and saturation
 
-_MODIFIERS: Final = {
-    "arithmetic": ("-", "abs", "-abs"),
-    "logic": ("~",),
-    "any": ("-", "abs", "-abs", "~"),
-    "none": (),
-}
-
 
 @rule(
     "modifier",
@@ -319,7 +312,7 @@ def modifier(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
     mode = use.opcode.limits.modifiers
     if use.subject.parity and use.opcode.front_end.modifiers is not None:
         mode = use.opcode.front_end.modifiers
-    legal = _MODIFIERS[mode]
+    legal = MODIFIERS[mode]
     if written not in legal:
         shown = f"takes {listed(f'({m})' for m in legal)}" if legal else "takes no source modifier"
         yield Finding(f"modifier ({written}); {use.opcode} {shown}", field.name)
