@@ -1,0 +1,105 @@
+"""OpenCL C sources of a folder, and builds of them without their host programs.
+
+A host program defines names that its kernels need.  Those that the compiler misses are made up:
+a number for an identifier, `float` for a type.  A source that is a string literal of C++ loses its
+quotes, and gets the file `common.opencl` beside or above it in front.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from eumu import zebin
+from eumu.errors import BuildError, Severity
+
+_SUFFIXES = (".cl", ".ocl", ".opencl")
+_KERNEL = re.compile(r"^[^/\n]*\b(?:__)?kernel\b", re.M)
+_LITERAL = re.compile(r'^\s*(?:R"\(|\)")\s*;?.*$', re.M)
+_MACRO = re.compile(r"^\s*MSTRINGIFY\s*\((.*)\)\s*$", re.M | re.S)
+_MISSING = (
+    (re.compile(r"use of undeclared identifier '(\w+)'"), "16"),
+    (re.compile(r"unknown type name '(\w+)'"), "float"),
+)
+_ATTEMPTS = 8
+_TOGETHER = "common.opencl"
+_HALF = re.compile(r"\bhalf\b|cl_khr_fp16")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A source; `dimensions` that its kernels ask ids of."""
+
+    path: Path
+    text: str
+
+    @property
+    def dimensions(self) -> int:
+        return 2 if re.search(r"get_(?:global|local|group)_id\s*\(\s*1\s*\)", self.text) else 1
+
+    @property
+    def is_portable(self) -> bool:
+        """Whether it needs no sub-groups, half, images or builtins of Intel."""
+        words = ("sub_group", "intel_", "__asm", "image")
+        return not _HALF.search(self.text) and not any(word in self.text for word in words)
+
+
+def sources(folder: Path) -> Iterator[Text]:
+    """The files with kernels in a folder and below."""
+    for path in sorted(p for p in folder.rglob("*") if p.suffix in _SUFFIXES and p.is_file()):
+        text = path.read_text("utf-8", "replace")
+        if not _KERNEL.search(text):
+            continue
+        if literal := _MACRO.search(text):
+            text = literal[1]
+        if 'R"(' in text:
+            text = _whole(path, text)
+        yield Text(path, text)
+
+
+def _whole(path: Path, text: str) -> str:
+    """A literal without its quotes, behind what the host program puts before it."""
+    parts = []
+    for folder in (path.parent.parent, path.parent):
+        for name in (_TOGETHER, f"{path.parent.name}.opencl"):
+            if (folder / name).is_file() and folder / name != path:
+                parts.append((folder / name).read_text("utf-8", "replace"))
+    # Files in parts: `x_part2` needs `x_part1`.
+    if found := re.fullmatch(r"(.*_part)(\d+)", path.stem):
+        for number in range(1, int(found[2])):
+            part = path.with_name(f"{found[1]}{number}{path.suffix}")
+            if part.is_file():
+                parts.append(part.read_text("utf-8", "replace"))
+    return _LITERAL.sub("", "\n".join([*parts, text]))
+
+
+def build(source: Text, device: str, options: str) -> tuple[zebin.ocloc.Built, str]:
+    """The compiled program, and the options with which it compiled; raises BuildError."""
+    folders = {source.path.parent, source.path.parent.parent, source.path.parent / "include"}
+    options = " ".join([options, *(f'-I "{folder}"' for folder in sorted(folders))])
+    error: BuildError | None = None
+    for _ in range(_ATTEMPTS):
+        try:
+            built = zebin.compile(source.text, device, options, name=source.path.name)
+        except BuildError as failed:
+            error, more = failed, _made_up(failed, options)
+            if not more:
+                raise
+            options = f"{options} {more}"
+        else:
+            return built, options
+    assert error is not None
+    raise error
+
+
+def _made_up(error: BuildError, options: str) -> str:
+    """Definitions of the names that the compiler misses."""
+    found = {}
+    for diagnostic in error.diagnostics:
+        if diagnostic.severity is Severity.ERROR:
+            for pattern, value in _MISSING:
+                for name in pattern.findall(diagnostic.message):
+                    found.setdefault(name, value)
+    return " ".join(f"-D{n}={v}" for n, v in found.items() if f"-D{n}=" not in options)
