@@ -88,7 +88,7 @@ class Sources(Accumulators):
             addresses,
             operand.type,
             width,
-            self.mask,
+            self.channel_mask,  # a predicate may choose between sources
             offset=operand.place.offset,
             vstride=0 if region.vstride is None else region.vstride * size,
             row=row if many else region.width,
