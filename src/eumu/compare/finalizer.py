@@ -22,19 +22,21 @@ from eumu.errors import BuildError, ToolMissing
 from eumu.native import Program
 from eumu.platforms import Platform, platform
 
-__all__ = ["INSTALL", "Refusal", "finalize", "finalize_each", "find"]
+__all__ = ["INSTALL", "UNREADABLE", "Refusal", "finalize", "finalize_each", "find"]
 
 INSTALL: Final = "sudo apt install libigc-tools"
 # Our name of a platform, and the finalizer's.
 _NAMES: Final = {"skl": "SKL", "bxt": "BXT"}
 # Lines that the finalizer prints about itself, not about the program.
 _CHATTER: Final = re.compile(r"BitSet\.h|^\s*$|^GenX_IR |-platform ")
+_SPILLS: Final = "Spill memory used"  # its exit status says so, too; there is code all the same
 _MESSAGE_LINES: Final = 6
+UNREADABLE: Final = "its code has words that are no instructions"
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why the finalizer made no code of a program: its message, or how it died."""
+    """Why the finalizer made no code of a program that could run: its message, or how it died."""
 
     message: str
     died: bool = False
@@ -114,9 +116,13 @@ class _Job:
                 return Refusal(f"no end after {self.timeout:g} s", died=True)
             said = (done.stdout + done.stderr).decode("utf-8", "replace")
             made = sorted(Path(folder).glob("*.dat"))
-            if done.returncode or len(made) != 1:
+            spilled = done.returncode == 1 and _SPILLS in said
+            if (done.returncode and not spilled) or len(made) != 1:
                 return _refusal(done.returncode, said, len(made))
-            return native.decode(made[0].read_bytes(), self.target, "k")
+            try:
+                return native.decode(made[0].read_bytes(), self.target, "k")
+            except BuildError as error:
+                return Refusal(f"{UNREADABLE}: {error}")
 
 
 def _refusal(status: int, said: str, made: int) -> Refusal:
