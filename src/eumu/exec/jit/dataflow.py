@@ -30,30 +30,44 @@ def analyse(function: Function, facts: Facts) -> Analysis:
 
 def _entries(function: Function, facts: Facts, *, active: bool) -> dict[int, State]:
     """Iterate over reachable blocks; a slot keeps its pattern where all predecessors agree."""
-    entry: dict[int, State] = {0: dict(facts.inputs)}
-    work = [0]
+    entry: dict[int, State] = {0: State(facts.inputs)}
+    work, own = [0], _own(function, facts)
     while work:
         i = work.pop(0)
-        state = run_block(function, i, dict(entry[i]), facts)
+        leaving = run_block(function, i, entry[i].copy(), facts)
+        leaving.forget(own.get(i, ()))
         end = function.blocks[i].end
-        lost = facts.restored if end is not None and end.name == "ret" else frozenset()
-        leaving = {
-            slot: shape
-            for slot, shape in state.items()
-            if (active or not shape.active) and slot.root not in lost
-        }
+        if end is not None and end.name == "ret":
+            leaving.forget(facts.restored)
+        if not active:
+            leaving = State({slot: shape for slot, shape in leaving.items() if not shape.active})
         for j in facts.flow.edges.get(i, ()):
             old = entry.get(j)
             new = leaving if old is None else _meet(old, leaving)
             if old is None or new != old:
-                entry[j] = dict(new)
+                entry[j] = new.copy()
                 if j not in work:
                     work.append(j)
     return entry
 
 
+def _own(function: Function, facts: Facts) -> dict[int, set[str]]:
+    """The roots that nothing reads behind each block: it alone accesses them, and runs once."""
+    users: dict[str, set[int]] = {}
+    for index in facts.flow.parked:
+        for op in function.blocks[index].ops:
+            if op.name in ("read", "write"):
+                users.setdefault(op.attrs["root"].name, set()).add(index)
+    own: dict[int, set[str]] = {}
+    repeated = facts.flow.repeated()
+    for name, blocks in users.items():
+        if len(blocks) == 1 and not blocks & repeated:
+            own.setdefault(min(blocks), set()).add(name)
+    return own
+
+
 def _meet(a: State, b: State) -> State:
-    met: State = {}
+    met = State()
     for slot, x in a.items():
         y = b.get(slot)
         if y is not None and (x.constant, x.groups, x.offsets) == (

@@ -30,6 +30,16 @@ class Flow:
         """Whether the block certainly runs with every lane that the thread started with."""
         return not self.partial[block] and not self.parked[block]
 
+    def repeated(self) -> set[int]:
+        """The blocks that may run more than once: those that some jump back goes past."""
+        back = [(t, i) for i, targets in self.edges.items() for t in targets if t <= i]
+        found: set[int] = set()
+        first = -1
+        for low, high in sorted(back):
+            found.update(range(max(low, first), high + 1))
+            first = max(first, high + 1)
+        return found
+
 
 def is_call(end: Terminator | None) -> bool:
     """Whether a block ends with a call of any kind."""

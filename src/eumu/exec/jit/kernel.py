@@ -21,7 +21,7 @@ from eumu.exec.jit.lanes import Lanes, Pattern, Shape, shape_of_constants, vecto
 from eumu.exec.jit.layout import SITE_WORDS, Context, FaultKind, Outcome, Record
 from eumu.exec.jit.patterns import LANE_WISE, know, of_results
 from eumu.exec.jit.scalars import scalars_of
-from eumu.exec.jit.slots import Facts, Known, Slot, State, find, kill, slice_shape
+from eumu.exec.jit.slots import Facts, Known, Slot, State, find, slice_shape
 from eumu.ir import Function, Op, Root, Value
 from eumu.types import Type
 
@@ -72,9 +72,10 @@ class Kernel:
     sites: list[Site] = field(default_factory=list)
     values: dict[int, Lanes] = field(default_factory=dict)
     known: dict[int, Known] = field(default_factory=dict)
-    state: State = field(default_factory=dict)
-    likely: State = field(default_factory=dict)  # not in `state`, and not written in this block
+    state: State = field(default_factory=State)
+    likely: State = field(default_factory=State)  # not in `state`, and not written in this block
     shadows: dict[tuple[Slot, Shape], tuple[list[str], str]] = field(default_factory=dict)
+    held: dict[tuple[Slot, Shape], tuple[list[str], str]] = field(default_factory=dict)
     written: dict[Slot, tuple[Lanes, Type]] = field(default_factory=dict)  # in this block
     pads: dict[tuple[str, str], str] = field(default_factory=dict)
     pointees: dict[int, Root] | None = None  # of register-indirect accesses, when first wanted
@@ -155,9 +156,9 @@ class Kernel:
     def lower_block(self, index: int) -> None:
         """Emit the operations of a block (its label is already placed)."""
         self.block = self.registers.block = index
-        self.state = dict(self.analysis.entry.get(index, {}))
-        self.likely = dict(self.analysis.likely.get(index, {}))
-        self.written = {}
+        self.state = self.analysis.entry.get(index, State()).copy()
+        self.likely = self.analysis.likely.get(index, State()).copy()
+        self.written, self.held = {}, {}
         for place, op in enumerate(self.function.blocks[index].ops):
             self.place = place
             if self.delayed and not self._passes(op):
@@ -210,10 +211,9 @@ class Kernel:
         """The slot whose pattern a register is likely to have, if nothing is certain."""
         if op.name == "write":
             x = op.args[0]
-            kill(self.likely, Slot.of(op.attrs["root"], op.attrs["region"], x.type, x.width))
+            self.likely.kill(Slot.of(op.attrs["root"], op.attrs["region"], x.type, x.width))
         elif op.name == "write_indirect":
-            for slot in [s for s in self.likely if s.root in self.facts.blocked]:
-                del self.likely[slot]
+            self.likely.forget(self.facts.blocked)
         elif known.shape is None and op.result.width == self.width and op.result.type.size >= 4:
             found = self._slot_of(op, self.likely) if op.result.type.is_int else None
             if found is not None and slice_shape(self.likely[found[0]], found[1], self.width):
@@ -299,21 +299,24 @@ class Kernel:
         self, type: Type, shape: Shape, held: Shape, slot: Slot, start: int
     ) -> Pattern:
         scalar = f"i{type.bits}"
-        variables, sure = self.shadow(slot, held, scalar)
         e, size = self.e, len(held.offsets)
         first, step = divmod(start, size)
+        here = self.held.get((slot, Shape(held.groups, held.offsets)))
+        variables, sure = here or self.shadow(slot, held, scalar)
         heads = []
-        for g in range(shape.groups):
-            self.registers.use(variables[first + g])
-            head = e.op(f"load {scalar}, ptr {variables[first + g]}")
+        for head in variables[first : first + shape.groups]:
+            if here is None:
+                self.registers.use(head)
+                head = e.op(f"load {scalar}, ptr {head}")
             if held.offsets[step]:
                 head = e.op(f"add {scalar} {head}, {held.offsets[step]}")
             heads.append(e.bitcast(head, scalar, scalar_type(type)))
-        certain = "true"
-        if not held.certain:
+        if held.certain:
+            return Pattern(shape, tuple(heads))
+        if here is None:
             self.registers.use(sure)
-            certain = e.op(f"load i1, ptr {sure}")
-        return Pattern(shape, tuple(heads), certain)
+            sure = e.op(f"load i1, ptr {sure}")
+        return Pattern(shape, tuple(heads), sure)
 
     def _write(self, op: Op, known: list[Known]) -> None:
         root, region, (x, m) = op.attrs["root"], op.attrs["region"], op.args
@@ -325,9 +328,12 @@ class Kernel:
         if held is None or lanes.pattern is None or held.constant is not None:
             return
         scalar = f"i{x.type.bits}"
+        heads = [self.e.bitcast(h, scalar_type(x.type), scalar) for h in lanes.pattern.scalars]
+        if self.registers.is_inside(root, slot.offsets[0]):
+            self.held[slot, Shape(held.groups, held.offsets)] = heads, lanes.pattern.sure
+            return
         variables, sure = self.shadow(slot, held, scalar)
-        for variable, head in zip(variables, lanes.pattern.scalars, strict=True):
-            bits = self.e.bitcast(head, scalar_type(x.type), scalar)
+        for variable, bits in zip(variables, heads, strict=True):
             self.registers.define(variable)
             self.e.do(f"store {scalar} {bits}, ptr {variable}")
         self.registers.define(sure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eumu.exec.jit.lanes import Shape, merged
-from eumu.exec.jit.slots import SCALAR, Known, Slot, State, kill
+from eumu.exec.jit.slots import SCALAR, Known, Slot, State
 from eumu.ir import Op
 
 
@@ -21,7 +21,7 @@ def _flag_slot(op: Op, width: int) -> Slot:
 
 def write_flag(op: Op, args: Sequence[Known], state: State) -> None:
     slot = _flag_slot(op, op.args[0].width)
-    kill(state, slot)
+    state.kill(slot)
     bits = args[0].bits
     if bits is not None and args[1].full:
         state[slot] = Shape(1, (0,) * len(bits), constant=packed(bits))
@@ -35,10 +35,9 @@ def constant_mask(op: Op, args: Sequence[Known], state: State) -> Known:
         found = args[0].bits[0] if args[0].bits is not None else None
     else:
         wanted = _flag_slot(op, width)
-        for slot, shape in state.items():
+        for slot, shape in state.of(wanted.root).items():
             start = wanted.offsets[0] - slot.offsets[0]
-            inside = slot.root == wanted.root and 0 <= start <= len(slot.offsets) - width
-            if inside and shape.constant is not None:
+            if 0 <= start <= len(slot.offsets) - width and shape.constant is not None:
                 found = shape.constant >> start
     if found is None:
         return Known(SCALAR if width == 1 else None)

@@ -98,7 +98,12 @@ def _kernel(
         function,
         facts,
         analyse_patterns(function, facts),
-        regs.cut(function, 8 * words + frames_size(function, facts.flow)),
+        regs.cut(
+            function,
+            8 * words + frames_size(function, facts.flow),
+            facts.flow,
+            saved_roots(function),
+        ),
         e,
         special.slm_bytes,
         special.scratch_bytes,

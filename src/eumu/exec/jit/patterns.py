@@ -12,7 +12,7 @@ from dataclasses import replace
 from eumu.exec.jit.emit import signed
 from eumu.exec.jit.lanes import MAX_GROUPS, Shape, merged, near, shape_of_constants, split
 from eumu.exec.jit.masks import constant_mask, mask, packed, write_flag
-from eumu.exec.jit.slots import SCALAR, Facts, Known, Slot, State, find, kill, slice_shape
+from eumu.exec.jit.slots import SCALAR, Facts, Known, Slot, State, find, slice_shape
 from eumu.ir import Op
 from eumu.types import BOOL, Type
 
@@ -124,12 +124,11 @@ def _constant(op: Op) -> Known:
 
 def _write(op: Op, args: Sequence[Known], state: State, facts: Facts) -> None:
     if op.name == "write_indirect":
-        for slot in [s for s in state if s.root in facts.blocked]:
-            del state[slot]
+        state.forget(facts.blocked)
         return
     root, value, mask = op.attrs["root"], op.args[0], args[1]
     slot = Slot.of(root, op.attrs["region"], value.type, value.width)
-    kill(state, slot)
+    state.kill(slot)
     shape = args[0].shape
     if value.width == 1:
         if args[0].bits is not None and mask.full:

@@ -2,31 +2,41 @@
 
 Every root is cut into *parts*: the connected unions of the byte ranges that operations touch.  A
 part is one stack variable, a vector of integers of the part's finest access, always loaded and
-stored whole, so that LLVM makes it an SSA value.  Roots whose register-space address is taken live
-in the thread's record instead, as bytes.
+stored whole, so that LLVM makes it an SSA value.  A part that only one block accesses is a value
+from the start: most of a long program is such temporaries, and LLVM's passes over thousands of
+stack variables take longer than all else.  Roots whose register-space address is taken live in the
+thread's record instead, as bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 
 from eumu.errors import InternalError, Unsupported
 from eumu.exec.jit.emit import MEMCPY, Emitter, lane_type, scalar_type, vector_of
+from eumu.exec.jit.flow import Flow
 from eumu.ir import Function, Region, Root, RootKind
 from eumu.types import Type
 
 
 @dataclass(slots=True)
 class Part:
-    """Bytes start … end-1 of a root as a vector of `unit`-byte integers."""
+    """Bytes start … end-1 of a root as a vector of `unit`-byte integers.
+
+    `inside` says that one block alone accesses it, and cannot see what it was before or `is_new`:
+    zero when that block begins.  It has no variable then; `value` is what it holds.
+    """
 
     root: Root
     start: int
     end: int
     unit: int
     variable: str = ""
+    inside: bool = False
+    is_new: bool = False
+    value: str = ""
 
     @property
     def count(self) -> int:
@@ -39,6 +49,10 @@ class Part:
     @property
     def llvm(self) -> str:
         return vector_of(self.scalar, self.count)
+
+    @property
+    def zero(self) -> str:
+        return "0" if self.count == 1 else "zeroinitializer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +87,36 @@ class Registers:
         """Make the stack variables, zero at entry as in the interpreter."""
         for parts in self.parts.values():
             for part in parts:
-                zero = "0" if part.count == 1 else "zeroinitializer"
-                part.variable = e.alloca(part.llvm, zero)
-                self.variables[part.variable] = part.llvm
+                if not part.inside:
+                    self._declare(e, part)
+
+    def _declare(self, e: Emitter, part: Part) -> None:
+        part.variable, part.inside = e.alloca(part.llvm, part.zero), False
+        self.variables[part.variable] = part.llvm
+
+    def get(self, e: Emitter, part: Part) -> str:
+        """Emit what a part holds."""
+        if part.inside and not part.value:
+            if part.is_new:
+                part.value = part.zero
+            else:  # of the block's last run
+                self._declare(e, part)
+        if part.inside:
+            return part.value
+        self.use(part.variable)
+        return e.op(f"load {part.llvm}, ptr {part.variable}")
+
+    def put(self, e: Emitter, part: Part, value: str) -> None:
+        """Emit the replacement of all that a part holds."""
+        if part.inside:
+            part.value = value
+            return
+        self.define(part.variable)
+        e.do(f"store {part.llvm} {value}, ptr {part.variable}")
+
+    def is_inside(self, root: Root, low: int) -> bool:
+        """Whether one block alone accesses the part that contains a byte."""
+        return root.name not in self.memory and self.part(root, low).inside
 
     def part(self, root: Root, low: int) -> Part:
         """The part that contains a byte of a root."""
@@ -85,9 +126,9 @@ class Registers:
         raise InternalError(f"byte {low} of root {root.name} is in no part")
 
 
-def accesses(function: Function) -> Iterator[tuple[Root, tuple[int, ...], int]]:
-    """Root, byte offsets and element size of every direct access."""
-    for block in function.blocks:
+def accesses(function: Function) -> Iterator[tuple[int, Root, tuple[int, ...], int]]:
+    """Block, root, byte offsets and element size of every direct access."""
+    for index, block in enumerate(function.blocks):
         for op in block.ops:
             if op.name in ("read", "partner"):
                 value = op.results[0]
@@ -96,11 +137,16 @@ def accesses(function: Function) -> Iterator[tuple[Root, tuple[int, ...], int]]:
             else:
                 continue
             region: Region = op.attrs["region"]
-            yield op.attrs["root"], region.offsets(value.width), value.type.size
+            yield index, op.attrs["root"], region.offsets(value.width), value.type.size
 
 
-def cut(function: Function, record_offset: int) -> Registers:
-    """Choose the parts; memory roots are placed in the record from `record_offset`."""
+def cut(
+    function: Function, record_offset: int, flow: Flow, kept: frozenset[str] = frozenset()
+) -> Registers:
+    """Choose the parts; memory roots are placed in the record from `record_offset`.
+
+    The roots `kept` are needed as variables.
+    """
     registers = Registers()
     place = record_offset
     for root in _addressed(function):
@@ -108,8 +154,9 @@ def cut(function: Function, record_offset: int) -> Registers:
         place += -(-root.size // 8) * 8
     registers.memory_end = place
     ranges: dict[str, list[tuple[int, int, int]]] = {}
+    users: dict[str, list[tuple[int, int]]] = {}
     roots: dict[str, Root] = {}
-    for root, offsets, size in accesses(function):
+    for index, root, offsets, size in accesses(function):
         low, high = min(offsets), max(offsets) + size
         if low < 0 or high > root.size:
             raise InternalError(f"access to bytes {low}..{high} of root {root.name}")
@@ -120,14 +167,29 @@ def cut(function: Function, record_offset: int) -> Registers:
         for offset in offsets:
             unit = gcd(unit, offset - low)
         ranges.setdefault(root.name, []).append((low, high, unit))
+        users.setdefault(root.name, []).append((low, index))
     for name, found in ranges.items():
         registers.parts[name] = list(_unite(roots[name], sorted(set(found))))
+    kept = kept.union(given.root.name for given in function.inputs)
     for given in function.inputs:
         for part in registers.parts.get(given.root.name, []):
             for edge in (given.offset, given.offset + given.size):
                 if part.start < edge < part.end:
                     part.unit = gcd(part.unit, edge - part.start)
+    _find_inside(registers, {n: u for n, u in users.items() if n not in kept}, flow)
     return registers
+
+
+def _find_inside(
+    registers: Registers, users: Mapping[str, list[tuple[int, int]]], flow: Flow
+) -> None:
+    """Mark the parts that one block alone accesses; `users`: first byte and block of accesses."""
+    repeated = flow.repeated()
+    for name, places in users.items():
+        for part in registers.parts[name]:
+            blocks = {block for low, block in places if part.start <= low < part.end}
+            part.inside = len(blocks) == 1
+            part.is_new = not blocks & repeated
 
 
 def _addressed(function: Function) -> list[Root]:
@@ -166,8 +228,7 @@ def load(e: Emitter, registers: Registers, root: Root, region: Region, t: Type, 
     if root.name in registers.memory:
         return load_bytes(e, registers, root, offsets, t)
     part = registers.part(root, min(offsets))
-    registers.use(part.variable)
-    whole = e.op(f"load {part.llvm}, ptr {part.variable}")
+    whole = registers.get(e, part)
     indices = _indices(part, offsets, t.size)
     units = e.shuffle(whole, part.scalar, part.count, indices)
     return e.bitcast(units, vector_of(part.scalar, len(indices)), lane_type(t, width))
@@ -198,16 +259,13 @@ def store(
     indices = _indices(part, offsets, t.size)
     units = e.bitcast(value, lane_type(t, width), vector_of(part.scalar, len(indices)))
     if indices != list(range(part.count)):
-        registers.use(part.variable)
-        units = _insert(e, part, units, indices)
-    registers.define(part.variable)
-    e.do(f"store {part.llvm} {units}, ptr {part.variable}")
+        units = _insert(e, part, registers.get(e, part), units, indices)
+    registers.put(e, part, units)
 
 
-def _insert(e: Emitter, part: Part, units: str, indices: list[int]) -> str:
+def _insert(e: Emitter, part: Part, whole: str, units: str, indices: list[int]) -> str:
     """The part's vector with some units replaced."""
     count = part.count
-    whole = e.op(f"load {part.llvm}, ptr {part.variable}")
     if len(indices) == 1:
         return e.op(f"insertelement {part.llvm} {whole}, {part.scalar} {units}, i64 {indices[0]}")
     where = {unit: k for k, unit in enumerate(indices)}

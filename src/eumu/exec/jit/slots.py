@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from eumu.exec.jit.flow import Flow
@@ -57,27 +58,73 @@ class Facts:
     restored: frozenset[str] = frozenset()  # roots that a return may put back
 
 
-State = dict[Slot, Shape]
+class State:
+    """Slots and the patterns they hold; those of one root are found without the others."""
+
+    __slots__ = ("_roots",)
+
+    def __init__(self, slots: Mapping[Slot, Shape] | None = None) -> None:
+        self._roots: dict[str, dict[Slot, Shape]] = {}
+        for slot, shape in (slots or {}).items():
+            self[slot] = shape
+
+    def copy(self) -> State:
+        """Another state, which changes by itself."""
+        other = State()
+        other._roots = {root: dict(slots) for root, slots in self._roots.items() if slots}
+        return other
+
+    def of(self, root: str) -> Mapping[Slot, Shape]:
+        """The slots of a root."""
+        return self._roots.get(root, _NONE)
+
+    def get(self, slot: Slot) -> Shape | None:
+        return self._roots.get(slot.root, _NONE).get(slot)
+
+    def __getitem__(self, slot: Slot) -> Shape:
+        return self._roots[slot.root][slot]
+
+    def __setitem__(self, slot: Slot, shape: Shape) -> None:
+        self._roots.setdefault(slot.root, {})[slot] = shape
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and dict(self.items()) == dict(other.items())
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def items(self) -> Iterator[tuple[Slot, Shape]]:
+        for slots in self._roots.values():
+            yield from slots.items()
+
+    def forget(self, roots: Iterable[str]) -> None:
+        """Forget all slots of these roots."""
+        for root in roots:
+            self._roots.pop(root, None)
+
+    def kill(self, slot: Slot) -> None:
+        """Forget every slot that a write to these elements changes."""
+        slots = self._roots.get(slot.root)
+        if slots:
+            for other in [o for o in slots if o.overlaps(slot)]:
+                del slots[other]
+
+
+_NONE: Mapping[Slot, Shape] = {}
 SCALAR = Shape(1, (0,))
 
 
 def find(state: State, wanted: Slot) -> tuple[Slot, int] | None:
     """The slot that holds the wanted elements, and at which lane they start."""
-    if wanted in state:
+    slots = state.of(wanted.root)
+    if wanted in slots:
         return wanted, 0
-    for slot in state:
-        if slot.root == wanted.root and slot.size == wanted.size:
-            count = len(wanted.offsets)
+    count = len(wanted.offsets)
+    for slot in slots:
+        if slot.size == wanted.size:
             for start in range(0, len(slot.offsets) - count + 1, count):
                 if slot.offsets[start : start + count] == wanted.offsets:
                     return slot, start
     return None
-
-
-def kill(state: State, slot: Slot) -> None:
-    """Forget every slot that a write to these elements changes."""
-    for other in [o for o in state if o.overlaps(slot)]:
-        del state[other]
 
 
 def slice_shape(shape: Shape, start: int, width: int) -> Shape | None:
