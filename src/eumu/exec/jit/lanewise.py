@@ -45,19 +45,20 @@ class _Lanewise:
 
 def free_writes(function: Function, flow: Flow) -> frozenset[Place]:
     """The writes that need not keep the lanes that do not execute."""
-    ends = [function.blocks[i].end for i in flow.parked]
-    if any(map(is_call, ends)):
-        return frozenset()  # lanes wait in other frames too
     found = _Lanewise(function)
     found.bad |= _entangled(function)
     for index in flow.parked:
         _Block(found, index).run()
+    writes = [(place, key) for place, key in found.writes if key not in found.bad]
+    if any(is_call(function.blocks[i].end) for i in flow.parked):
+        # Lanes wait in other frames, too: only what no block reads before it writes is free.
+        read = _NOTHING.union(*found.used.values())
+        return frozenset(place for place, key in writes if key not in read)
     live = _liveness(function, flow, found)
     return frozenset(
         place
-        for place, key in found.writes
-        if key not in found.bad
-        and not any(key in live[waiting] for waiting in flow.parked[place[0]])
+        for place, key in writes
+        if not any(key in live[waiting] for waiting in flow.parked[place[0]])
     )
 
 
