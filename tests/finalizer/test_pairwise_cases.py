@@ -1,0 +1,63 @@
+"""Pairwise cases of each vector instruction of skl through Intel's finalizer, on the interpreter.
+
+The first cases of each: the fast engine is compared with the interpreter in `tests/oracle`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from eumu.compare.differential import Pair, grid, pairs
+from eumu.compare.finalizer import Refusal
+from eumu.exec.interp import Interpreter
+from eumu.isa.kinds.variables import Variable
+from eumu.text import parse
+from finalizer.cases import Batch, batch
+from finalizer.explained import OPEN, PAIRWISE, PAIRWISE_REFUSED
+from finalizer.witness import SCRATCH_BYTES, differences
+from oracle.pairwise import ACTIVE, cases
+from visa_thread import FlatHost
+from vocabulary import name, vectors
+
+COUNT = 14
+OPCODES = {name(o): o for o in vectors("skl") if cases(o, "skl")}
+
+
+@cache
+def finalized() -> dict[str, tuple[Batch, Pair]]:
+    made = [batch(list(enumerate(cases(o, "skl")[:COUNT]))) for o in OPCODES.values()]
+    found = pairs(b.harness for b in made)
+    return dict(zip(OPCODES, zip(made, found, strict=True), strict=True))
+
+
+def outcome(made: Batch, pair: Pair, level: str) -> dict[str, bytes]:
+    """What every destination holds at the end."""
+    harness = made.harness
+    host = FlatHost(harness.size)
+    image = harness.image({n: v for n, v in made.before.items() if n in harness.places})
+    host.arena[: len(image)] = np.frombuffer(image, np.uint8)
+    launch = grid(pair.function(level), host.base, lanes=ACTIVE, scratch_bytes=SCRATCH_BYTES)
+    host.run(launch, Interpreter())
+    found = harness.results(bytes(host.results[: harness.size]))
+    return {n: data for n, data in found.items() if n[0] in "DCB"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("opcode", OPCODES)
+def test_native_code_does_what_the_text_says(opcode: str, genx_ir: str) -> None:
+    made, pair = finalized()[opcode]
+    if isinstance(pair.native, Refusal):
+        assert opcode in PAIRWISE_REFUSED, pair.native
+        return
+    assert opcode not in PAIRWISE_REFUSED
+    (main,) = parse(made.harness.text, "cases").kernels
+    types = {d.name: (d.type, d.count) for d in main.declarations if isinstance(d, Variable)}
+    want, got = (outcome(made, pair, level) for level in ("visa", "native"))
+    found = differences(types, want, got)
+    if opcode in PAIRWISE or opcode in OPEN:
+        assert found, "it does not differ any more"
+    else:
+        assert not found, "\n".join(found[:4])
