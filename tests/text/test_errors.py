@@ -86,12 +86,12 @@ def test_a_truncated_text_is_refused_in_the_line_that_is_cut() -> None:
 
 
 def test_build_error_has_every_error_and_shows_them() -> None:
-    source = program("ADD (M1, 8)", "mov (M1, 8) X(0,0)<1> 1:d")
+    source = program("ADX (M1, 8)", "mov (M1, 8) X(0,0)<1> 1:d")
     with pytest.raises(BuildError, match="2 errors in the program") as caught:
         text.parse(source, "bad.visaasm")
     assert [d.code for d in caught.value.diagnostics] == ["opcode", "undeclared"]
     first, second = (str(d).splitlines() for d in caught.value.diagnostics)
-    assert first[1:] == ["  ADD (M1, 8)", "  ^^^"]
+    assert first[1:] == ["  ADX (M1, 8)", "  ^^^"]
     assert second[1:] == ["  mov (M1, 8) X(0,0)<1> 1:d", "              ^"]
 
 

@@ -157,9 +157,7 @@ class InstructionReader:
             return known
         mnemonics = self._registry.mnemonics()
         message = f"unknown instruction '{word}'"
-        if word.lower() != word and self._registry.find(word.lower()):
-            message += "; instructions are written in lower case"
-        elif close := get_close_matches(word.lower(), mnemonics, 1):
+        if close := get_close_matches(word.lower(), mnemonics, 1):
             message += f"; did you mean '{close[0]}'?"
         self._unknown[word] = message
         return message
