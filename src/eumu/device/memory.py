@@ -25,6 +25,7 @@ from eumu.addresses import (
 )
 from eumu.device.allocator import PAGE, Allocation, Allocator, Claim
 from eumu.errors import LaunchError, OutOfMemory
+from eumu.exec.guarded import GUARD, guarded
 from eumu.exec.host import Answer, ShortcutMaker
 from eumu.exec.observe import Observer
 
@@ -93,7 +94,8 @@ class Memory:
         """Let the system use pages of 2 MiB: rows of matrices need fewer translations."""
         if self._map is not None and hasattr(mmap, "MADV_HUGEPAGE"):
             with contextlib.suppress(OSError):  # a system without them
-                self._map.madvise(mmap.MADV_HUGEPAGE, start // PAGE * PAGE, end - start)
+                first = GUARD + start // PAGE * PAGE
+                self._map.madvise(mmap.MADV_HUGEPAGE, first, end - start)
 
     def allocate_at(
         self, start: int, size: int, name: str, claim: Claim | None = None
@@ -148,7 +150,7 @@ class Memory:
         last = min(-(-end // PAGE), idle[1] // PAGE) * PAGE
         if first < last and self._map is not None and hasattr(mmap, "MADV_DONTNEED"):
             with contextlib.suppress(OSError):
-                self._map.madvise(mmap.MADV_DONTNEED, first, last - first)
+                self._map.madvise(mmap.MADV_DONTNEED, GUARD + first, last - first)
                 self.arena[start : max(start, first)] = 0
                 self.arena[min(last, end) : end] = 0
                 return
@@ -232,20 +234,10 @@ def _reserve(size: int | None) -> tuple[mmap.mmap | None, NDArray[np.uint8]]:
     wanted = DEFAULT_BYTES if size is None else size
     while True:
         try:
-            return _map(-(-wanted // PAGE) * PAGE + _TAIL)
+            return guarded(-(-wanted // PAGE) * PAGE + _TAIL)
         except (OSError, OverflowError, MemoryError) as error:
             if size is not None or wanted <= _SMALLEST:
                 raise OutOfMemory(
                     f"the host cannot reserve {wanted} bytes of address space: {error}"
                 ) from error
             wanted //= 2
-
-
-def _map(size: int) -> tuple[mmap.mmap | None, NDArray[np.uint8]]:
-    if sys.platform == "win32":
-        return None, np.zeros(size, np.uint8)
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    if sys.platform == "linux":
-        flags |= getattr(mmap, "MAP_NORESERVE", 0x4000)  # named from Python 3.13 on
-    area = mmap.mmap(-1, size, flags=flags)
-    return area, np.frombuffer(area, np.uint8)

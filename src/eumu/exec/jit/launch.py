@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from eumu.errors import Fault
 from eumu.exec.gate import Admitted
 from eumu.exec.grid import Grid
+from eumu.exec.guarded import local
 from eumu.exec.host import Refusal
 from eumu.exec.jit.attention import SLICE, error_of, is_main_thread, python_address
 from eumu.exec.jit.layout import NO_GROUP, SITE_WORDS, Context, FaultKind
@@ -85,6 +86,11 @@ def _aligned(size: int) -> NDArray[np.uint8]:
     return raw[start : start + size]
 
 
+def _local(size: int) -> NDArray[np.uint8]:
+    """Local memory or scratch space; a vector may reach 64 bytes further."""
+    return local(size + 64) if size else _aligned(64)
+
+
 class Worker:
     """The memory that one worker runs groups in."""
 
@@ -93,8 +99,8 @@ class Worker:
         threads, size = grid.threads_per_group, compiled.module.record_size
         records = threads if compiled.module.resumable else 1
         copies = 1 + follows_memory(grid.function)
-        self.slm = _aligned(grid.slm_bytes * copies + 64)
-        self.scratch = _aligned(grid.scratch_bytes * copies * threads + 64)
+        self.slm = _local(grid.slm_bytes * copies)
+        self.scratch = _local(grid.scratch_bytes * copies * threads)
         self.records = _aligned(records * size + 64)
         payload = grid.payload.size
         self.payloads = _aligned(threads * payload)
