@@ -10,27 +10,30 @@ from eumu.exec.grid import BufferSurface
 from eumu.exec.jit.constants import refuse_wide
 from eumu.exec.jit.lanes import shape_of_constants
 from eumu.ir import Space
-from eumu.types import BOOL, UD, UQ
+from eumu.types import UD, UQ
 from exec.launching import RNE, Host, Kernel, on_both
 
 TOP = 1 << 63
 
 
-@pytest.mark.parametrize("span", [TOP - 4, TOP, TOP + 4, (1 << 64) - 4, (1 << 64) - 8])
-def test_a_masked_store_of_lanes_all_over_the_address_space(span: int) -> None:
-    """All bytes from the first lane to the last are 2**64 together, or nearly: a count of them that
-    has wrapped says that everything is inside."""
+@pytest.mark.parametrize("beside", [-4, 64, 4096])
+def test_lanes_that_are_all_numbers_apart_do_not_pass_one_check(beside: int) -> None:
+    """From the first byte to the last they are 2**64: a count that has wrapped would let them pass.
+
+    The first group shows the place the array; what the others store lies beside it.
+    """
     k = Kernel()
-    near = [4 * n for n in range(8)]
-    far = [(-span // 2 + 4 * n) & (1 << 64) - 1 for n in range(4)]
-    more = [(span // 2 - 4 * n) & (1 << 64) - 1 for n in range(4)]
-    place = k.add(k.lanes(UQ, *near, *far, *more), k.argument(0))
-    first = k.lanes(BOOL, *[1] * 8, *[0] * 8)
-    few = k.b.cmp("lt", k.lane(), k.b.splat(k.b.const(UD, 8), 16))
-    k.b.store(Space.FLAT, place, k.b.and_(k.mask(), k.b.and_(few, first)), [k.lane()])
+    inside = [TOP + 4 * n for n in range(8)]
+    outside = [TOP + 256 + beside + 4 * n for n in range(4)]
+    few = [0, 4, TOP - 8, TOP - 4]
+    offsets = [x & (1 << 64) - 1 for x in (*few, *inside, *outside)]
+    far = k.add(k.lanes(UQ, *offsets), k.number(UQ, TOP))
+    first = k.lanes(UD, *[9] * 4, *[0] * 8, *[1] * 4)
+    mask = k.b.and_(k.mask(), k.b.cmp("le", first, k.group_id()))
+    k.b.store(Space.FLAT, k.add(far, k.argument(0)), mask, [k.number(UD, 7)])
     k.end()
-    host = on_both(k, [np.zeros(64, np.uint32)])
-    assert host.read(0)[:8].tolist() == list(range(8))
+    with pytest.raises(Fault, match="outside every allocation"):
+        on_both(k, [np.zeros(64, np.uint32)], groups=4)
 
 
 def test_a_store_to_lanes_far_away_is_a_fault() -> None:
@@ -61,6 +64,28 @@ def test_no_shape_is_as_wide_as_half_of_its_type(bits: int) -> None:
     assert shape_of_constants((0, half - 1), bits) is not None
     assert shape_of_constants((0, half), bits) is None
     assert shape_of_constants((half - 1, 0, half), bits) is None
+
+
+def test_a_mask_of_all_ones_clears_nothing() -> None:
+    """Whether it does was asked by a shift of 32 bits, after which the rest was no code."""
+    k = Kernel()
+    place = k.add(k.mul(k.lane(), k.number(UD, 4)), k.group_id())
+    place = k.b.and_(place, k.number(UD, 0xFFFF_FFFF))
+    k.b.load(Space.SURFACE, place, k.mask(), UD, 1, k.b.const(UD, 0))
+    k.result(0, k.lane(), k.number(UD, 5))
+    k.end()
+    arrays = [np.zeros(16, np.uint32)]
+    surface = BufferSurface(Host(arrays).addresses[0], 64)
+    assert on_both(k, arrays, surfaces={0: surface}).read(0).tolist() == [5] * 16
+
+
+@pytest.mark.parametrize("text", ["%x = lshr i32 %y, 32", "%x = shl <4 x i8> %y, splat (i8 8)"])
+def test_a_shift_by_all_bits_is_an_internal_error(text: str) -> None:
+    with pytest.raises(InternalError, match="a shift by"):
+        refuse_wide(text)
+    refuse_wide(
+        text.replace("32,", "64,").replace("i32", "i64").replace("splat (i8 8", "splat (i8 7")
+    )
 
 
 WIDE = [

@@ -26,10 +26,16 @@ _SHORT: Final = re.compile(
     rf"\bi(?:[1-9]|1\d|2\d|3[01]) -?\d+\b|-?\d{{9,}}|\b{_SECOND} i(?:[1-9]|1\d|2\d|3[01]) "
     r"|\bphi i(?:[1-9]|1\d|2\d|3[01]) "
 )
+# A shift by all bits or more has no result, and code that branches on it is no code.
+_SHIFT: Final = re.compile(
+    r"\b(?:shl|[la]shr)(?: nuw| nsw| exact)* (?:<\d+ x )?i(\d+)>? [^\s,]+,"
+    r" (?:splat \(i\d+ )?(\d+)\b"
+)
 
 
 def refuse_wide(text: str) -> None:
-    """InternalError if an integer constant of LLVM text does not fit its type, signed or not.
+    """InternalError if an integer constant of LLVM text does not fit its type, signed or not, or
+    shifts by more bits than that has.
 
     >>> refuse_wide("store i64 18446744073709551615, ptr %p")
     >>> refuse_wide("%x = add i64 %y, 18446744073709551616")
@@ -37,6 +43,8 @@ def refuse_wide(text: str) -> None:
     eumu.errors.InternalError: the fast engine made a constant of 65 bits for i64: ...
     """
     for line in text.splitlines():
+        if "sh" in line and (shift := _SHIFT.search(line)) and int(shift[2]) >= int(shift[1]):
+            raise InternalError(f"the fast engine made a shift by {shift[2]} bits: {line.strip()}")
         if not _SHORT.search(line):
             continue
         for match in _LITERAL.finditer(line):

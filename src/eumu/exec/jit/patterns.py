@@ -270,6 +270,8 @@ def _kept(op: Op, args: Sequence[Known], shapes: Sequence[Shape]) -> Shape | Non
     if found is None or shapes[found[0]].uniform:
         return None
     shape, room = shapes[found[0]], found[1]
+    if room >= op.result.type.bits:
+        return shape
     fits = shape.bound is not None and shape.bound < 1 << room
     if max(shape.offsets) - min(shape.offsets) >= 1 << (room - 1):
         return None

@@ -89,6 +89,8 @@ def _fits(
     found = masked(known)
     assert found is not None
     which, room = found
+    if room >= op.results[0].type.bits:
+        return sure  # the mask clears nothing, and a shift by all bits has no result
     scalar = scalar_type(op.results[0].type)
     for head in columns[which]:
         for extreme in {min(shape.offsets), max(shape.offsets)}:
