@@ -197,7 +197,20 @@ class _Builder:
     def address(self, type: Type) -> Value:
         """Often near memory, so that some lanes are inside."""
         random, k = self.random, self.kernel
-        if random.random() < 0.45:
+        half = 1 << (type.bits - 1)
+        if random.random() < 0.2:
+            # Near one another, and half of all numbers away: in sum they go all the way round.
+            near = (0, 4, 8, 16, half, half + 4, half + 8, half - 4, half - 8, ARRAY, half + ARRAY)
+            few = [random.choice(near) + random.choice((0, 0, 4)) for _ in range(self.width)]
+            few[random.randrange(self.width)] = half - random.choice((1, 2, 4, 8))
+            few[random.randrange(self.width)] = half
+            few[0] = random.choice((0, 0, few[0]))
+            limit = (1 << type.bits) - 1
+            x = k.lanes(type, *(n & limit for n in few))
+            if random.random() < 0.8:
+                return k.add(k.add(x, self.argument(random.choice((0, 1, 2)), type)),
+                             self.number(type, half))  # fmt: skip
+        elif random.random() < 0.45:
             step = random.choice((1, 2, 4, 8, 12, 64))
             x = k.mul(k.b.convert(k.lane(), type, rounding=RNE) if type is UQ else k.lane(),
                       self.number(type, step))  # fmt: skip
@@ -221,6 +234,10 @@ class _Builder:
         elif kind == 1:
             low = self.argument(4, UD)
             mask = b.and_(mask, b.cmp("lt", k.lane(), low))
+        elif kind == 2:
+            # The first group shows the place an array; what later ones do more is checked by that.
+            own = k.lanes(UD, *(random.randrange(3) for _ in range(self.width)))
+            mask = b.and_(mask, b.cmp("le", own, k.group_id()))
         return mask
 
     # ---- operations
@@ -307,7 +324,7 @@ def build(seed: int) -> Hostile:
     made = _Builder(seed)
     random = Random(seed ^ 0x5EED)
     local = random.choice((*_ALONE, (32, 1, 1), (33, 1, 1), (4, 4, 2), (64, 1, 1)))
-    groups = random.choice(((1, 1, 1), (1, 1, 1), (2, 1, 1), (3, 2, 1)))
+    groups = random.choice(((1, 1, 1), (4, 1, 1), (2, 1, 1), (3, 2, 1)))
     return Hostile(fold_modes(made.kernel.function), made.slm, made.scratch, local, groups)
 
 
