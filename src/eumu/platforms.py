@@ -22,7 +22,8 @@ class Platform:
 
     `grf_bytes` is the size of one general register.  `max_group_size` is in work items,
     `max_slm_bytes` per thread group.  `ocloc` is the compiler's name of the device, `visa` the
-    name that Intel's vISA tools use; `product_families` are the numbers in a compiled ELF.
+    name that Intel's vISA tools use, `iga` that of its disassembler; `product_families` are
+    the numbers in a compiled ELF.
     `scratch_is_surface` says that r0.5 names the thread's scratch space by a surface state, not by
     a byte offset.  `sr0_gaps` are (bit, count): where the thread number in %sr0 has unused bits,
     `sr0_thread_bits` how many bits the thread of an EU has there; 0 is a plain number with gaps.
@@ -42,6 +43,7 @@ class Platform:
     ocloc: str
     visa: str
     product_families: tuple[int, ...]
+    iga: str = ""
     max_simd: int = 32
     max_group_size: int = 1024
     has_lsc: bool = False
@@ -93,6 +95,7 @@ _ALL = (
         max_slm_bytes=64 * _KB,
         ocloc="bdw",
         visa="BDW",
+        iga="8",
         product_families=(0x10, 0x11),
     ),
     Platform(
@@ -105,6 +108,7 @@ _ALL = (
         max_slm_bytes=64 * _KB,
         ocloc="skl",
         visa="SKL",
+        iga="9",
         product_families=(0x12, 0x13, 0x14),
     ),
     Platform(
@@ -117,6 +121,7 @@ _ALL = (
         max_slm_bytes=64 * _KB,
         ocloc="apl",
         visa="BXT",
+        iga="9",
         product_families=(0x15, 0x16, 0x17),
     ),
     Platform(
@@ -129,6 +134,7 @@ _ALL = (
         max_slm_bytes=64 * _KB,
         ocloc="icllp",
         visa="ICLLP",
+        iga="11",
         product_families=(0x19, 0x1A, 0x1B, 0x1C),
         has_int64=False,
         has_double=False,
@@ -143,6 +149,7 @@ _ALL = (
         max_slm_bytes=64 * _KB,
         ocloc="tgllp",
         visa="TGLLP",
+        iga="12p1",
         product_families=(0x1D, 0x1E, 0x1F, 0x20, 0x4BA),
         has_int64=False,
         has_double=False,
@@ -157,6 +164,7 @@ _ALL = (
         max_slm_bytes=64 * _KB,
         ocloc="xe_hp_sdv",
         visa="XeHP_SDV",
+        iga="12p5",
         product_families=(0x4E2,),
         has_systolic=True,
         scratch_is_surface=True,
@@ -172,6 +180,7 @@ _ALL = (
         max_slm_bytes=64 * _KB,
         ocloc="dg2",
         visa="DG2",
+        iga="12p71",
         product_families=(0x4F6,),
         has_lsc=True,
         has_int64=False,
@@ -190,6 +199,7 @@ _ALL = (
         max_slm_bytes=64 * _KB,
         ocloc="mtl",
         visa="MTL",
+        iga="12p71",
         product_families=(0x4F8,),
         has_lsc=True,
         has_int64=False,
@@ -206,6 +216,7 @@ _ALL = (
         max_slm_bytes=64 * _KB,
         ocloc="arl-h",
         visa="ARL",
+        iga="12p71",
         product_families=(0x4F9,),
         has_lsc=True,
         has_int64=False,
@@ -223,6 +234,7 @@ _ALL = (
         max_slm_bytes=128 * _KB,
         ocloc="pvc",
         visa="PVCXT",
+        iga="12p72",
         product_families=(0x4F7,),
         has_lsc=True,
         has_sampler=False,
@@ -240,6 +252,7 @@ _ALL = (
         max_slm_bytes=128 * _KB,
         ocloc="bmg",
         visa="XE2",
+        iga="xe2",
         product_families=(0x4FA,),
         has_lsc=True,
         has_systolic=True,
@@ -256,6 +269,7 @@ _ALL = (
         max_slm_bytes=128 * _KB,
         ocloc="lnl-m",
         visa="XE2",
+        iga="xe2",
         product_families=(0x4FB,),
         has_lsc=True,
         has_systolic=True,
@@ -272,6 +286,7 @@ _ALL = (
         max_slm_bytes=128 * _KB,
         ocloc="ptl",
         visa="XE3",
+        iga="xe3",
         product_families=(0x514,),
         has_lsc=True,
         has_systolic=True,
@@ -288,6 +303,7 @@ _ALL = (
         max_slm_bytes=128 * _KB,
         ocloc="nvl-s",
         visa="XE3",
+        iga="xe3",
         product_families=(0x53C,),
         has_lsc=True,
         has_systolic=True,

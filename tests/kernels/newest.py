@@ -84,11 +84,15 @@ def _argument(device: eumu.Device, argument: Buffer | Local | Value) -> Any:
 
 
 def run(case: Case, device: str, engine: str, *, newest: bool) -> str:
-    """Run a case; the first wrong element in words, or an empty string."""
+    """Build and run a case; the first wrong element in words, or an empty string."""
+    return launch(load(case.program, device)[case.kernel], case, device, engine, newest=newest)
+
+
+def launch(kernel: eumu.Kernel, case: Case, device: str, engine: str, *, newest: bool) -> str:
+    """Run a case with a kernel of its program, however that was built."""
     setup = case.make(case)
     dev = eumu.Device(device, engine=engine, sink=lambda text: None)
     args = [_argument(dev, a) for a in setup.args]
-    kernel = load(case.program, device)[case.kernel]
     report = kernel.launch(dev, case.global_size, case.local_size, args)
     if report.engine != engine:
         return f"it ran on {report.engine}"

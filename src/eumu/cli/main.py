@@ -65,9 +65,10 @@ _GARBAGE: Final = 100_000  # objects more than before
 _BUILD_OPTIONS: Final = "--build-options"
 _COMPARE_EPILOG: Final = """\
 An ELF file for apl or skl has both levels. OpenCL C is compiled for apl (or --device) with and
-without optimization, and once for each SIMD width; every level of every build is held against the
-vISA of the first: arrays, images, the program's variables, what is printed, and faults. Exit status
-1 says that something differs.
+without optimization, with the large register file where there is one, once for each SIMD width, and
+by every compiler that knows the device (`eumu info --compilers`); every level of every build is
+held against the vISA of the first: arrays, images, the program's variables, what is printed, and
+faults. Exit status 1 says that something differs.
 
 example:
   eumu compare tests/kernels/bin/apl/saxpy.bin --global 64 --arg x=arange:float32:64 \\
@@ -252,7 +253,7 @@ def _add_compare(commands: _Commands[argparse.ArgumentParser]) -> None:
     compare = _command(
         commands,
         "compare",
-        "run a kernel as vISA and as native Gen9 code, and say where they first disagree",
+        "run a kernel in all its forms, and say where they first disagree",
         _COMPARE_EPILOG,
     )
     _add_program(compare)

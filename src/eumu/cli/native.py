@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from eumu import native, zebin
 from eumu.cli.status import UsageError
 from eumu.errors import BuildError
-from eumu.platforms import of_product_family
+from eumu.native import foreign
+from eumu.platforms import of_product_family, platform
 
 __all__ = ["assemble", "disassemble"]
 
@@ -38,6 +39,9 @@ def disassemble(options: argparse.Namespace, name: str, data: bytes) -> str:
 
 
 def _text(code: bytes, device: str, name: str) -> str:
+    target = platform(device)
+    if target.generation != "gen9":
+        return foreign.disassemble(code, target, name)
     return native.print_program(native.decode(code, device, name), native.message_note)
 
 

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 import eumu
 from eumu.compare.record import Recorder
 from eumu.errors import BuildError
+from eumu.platforms import Platform, platform
 from eumu.runtime.images import Image
-from eumu.zebin import ocloc
+from eumu.zebin import compilers, ocloc
 
 LEVELS: Final = ("visa", "native")
 _OPTIONS: Final = (("-O2", ""), ("-O0", "-cl-opt-disable"))
+_LARGE_GRF: Final = ("256 GRF", "-cl-intel-256-GRF-per-thread")
 _CALL: Final = re.compile(r"\b(?:f|if)?call \(")
 _WIDEST: Final = 32
 _WIDTHS: Final = (None, 8, 16, _WIDEST)
@@ -97,30 +99,47 @@ def sides(
 ) -> Iterator[Side]:
     """The forms of a program, the one that the others are held against first.
 
-    Of source (`.cl`) there are builds with and without optimization and with each SIMD width that
+    Of source (`.cl`) there are builds by every compiler that knows the device, with and without
+    optimization, with the large register file where there is one, and with each SIMD width that
     the compiler can make of it, as far as they differ in the `kernel`; of an ELF file only the
     levels.
     """
     if isinstance(program, bytes) or not str(program).endswith((".cl", ".spv")):
-        yield from levels(eumu.load(program, device=device), "")
+        loaded = eumu.load(program, device=device)
+        yield from levels(loaded, "", _levels(loaded.platform))
         return
+    target = platform(device or "apl")
     seen: set[tuple[bytes, ...]] = set()
-    for name, more in _OPTIONS:
-        for width in _WIDTHS:
-            try:
-                built = _built(Path(program), device or "apl", f"{options} {more}", width)
-            except BuildError:
-                if width is None:
-                    raise
-                continue  # the compiler does not make this kernel so wide
-            if width == _WIDEST and _calls(built, kernel):
-                continue  # forced to it, code passes half of the lanes to functions
-            kernels = [k for k in built.kernels if kernel in (None, k.name)]
-            code = tuple(_code(built, k.name) for k in kernels)
-            if code not in seen:
-                seen.add(code)
-                simd = f" SIMD{kernels[0].simd_width}" if kernels else ""
-                yield from levels(built, f"{name}{simd} ")
+    for compiler in _compilers(target):
+        title = f"{compiler.version} " if len(_compilers(target)) > 1 else ""
+        for name, more in (*_OPTIONS, *((_LARGE_GRF,) if target.has_lsc else ())):
+            for width in _WIDTHS:
+                try:
+                    choice = target, f"{options} {more}", width, compiler
+                    built = _built(Path(program), *choice)
+                except BuildError:
+                    if width is None and (name, more) == _OPTIONS[0]:
+                        raise
+                    continue  # the compiler does not make this kernel so wide
+                if width == _WIDEST and _calls(built, kernel):
+                    continue  # forced to it, code passes half of the lanes to functions
+                kernels = [k for k in built.kernels if kernel in (None, k.name)]
+                code = tuple(_code(built, k.name, target) for k in kernels)
+                if code not in seen:
+                    seen.add(code)
+                    simd = f" SIMD{kernels[0].simd_width}" if kernels else ""
+                    yield from levels(built, f"{title}{name}{simd} ", _levels(target))
+
+
+def _compilers(target: Platform) -> tuple[compilers.Compiler, ...]:
+    """Those that know the device, or the one that says that it does not."""
+    found = tuple(c for c in compilers.installed() if target in c.devices)
+    return found or (compilers.choose(target),)
+
+
+def _levels(target: Platform | None) -> Sequence[str]:
+    """Both where eumu runs the native code, too."""
+    return LEVELS if target is None or target.generation == "gen9" else LEVELS[:1]
 
 
 def _calls(program: eumu.Program, kernel: str | None) -> bool:
@@ -130,16 +149,30 @@ def _calls(program: eumu.Program, kernel: str | None) -> bool:
     return any(_CALL.search(k.visaasm) for k in chosen)
 
 
-def _code(program: eumu.Program, kernel: str) -> bytes:
-    elf = program.elf
-    return b"" if elf is None else next(k.text for k in elf.kernels if k.name == kernel)
+def _code(program: eumu.Program, kernel: str, target: Platform) -> bytes:
+    """What tells builds apart: the native code, or the vISA where only that is run."""
+    if program.elf is None:
+        return b""
+    found = next(k for k in program.elf.kernels if k.name == kernel)
+    if "native" in _levels(target):
+        return found.text
+    lines = (line.partition("//")[0].rstrip() for line in found.visaasm.splitlines())
+    return "\n".join(filter(None, lines)).encode()
 
 
-def _built(path: Path, device: str, options: str, width: int | None) -> eumu.Program:
+def _built(
+    path: Path, device: Platform, options: str, width: int | None, compiler: compilers.Compiler
+) -> eumu.Program:
     """A source compiled for a width, or the one that the compiler chooses."""
     source: str | bytes = path.read_bytes() if path.suffix == ".spv" else path.read_text()
     made = ocloc.compile(
-        source, device, options, name=path.name, directory=path.parent, simd_width=width
+        source,
+        device,
+        options,
+        name=path.name,
+        directory=path.parent,
+        simd_width=width,
+        compiler=compiler,
     )
     return eumu.load(made.elf)
 

@@ -80,17 +80,19 @@ def compile(
     native: bool = False,
     simd_width: int | None = None,
     timeout: float = 300.0,
+    compiler: compilers.Compiler | None = None,
 ) -> Built:
     """Builds OpenCL C text (str or UTF-8) or a SPIR-V module (bytes) for one device.
 
     `name` is what messages call the source; `#include "…"` also looks in `directory`, and relative
     `-I` options count from the caller's working directory.  `native` also returns assembly text;
-    `simd_width` makes the compiler take that width; `timeout` is in seconds.  BuildError carries
+    `simd_width` makes the compiler take that width; `timeout` is in seconds.  The `compiler` is
+    the first that knows the device, if none is named.  BuildError carries
     the compiler's findings with their places, its `__notes__` the whole log; warnings of a build
     that succeeds are in the result.
     """
     target = platforms.platform(device)
-    compiler = compilers.choose(target)
+    compiler = compiler or compilers.choose(target)
     data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else bytes(source)
     _check(data, options, internal_options, name)
     text = "" if container.is_spirv(data) else data.decode("utf-8", "replace")

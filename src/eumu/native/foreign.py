@@ -1,0 +1,78 @@
+"""Native code of other generations than Gen9, as the text of Intel's disassembler, iga64.
+
+eumu does not run it; beside the vISA it shows what the compiler made of that.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from eumu.errors import ToolMissing
+from eumu.platforms import Platform
+
+__all__ = ["VARIABLE", "disassemble"]
+
+VARIABLE: Final = "EUMU_IGA64"
+_INSTALL: Final = (
+    "install it with: sudo apt install libigc-tools\n"
+    f"  several can be used: {VARIABLE}=/path/to/one:/path/to/another, the first that knows the"
+    " device is taken"
+)
+_SECONDS: Final = 60.0
+
+
+def disassemble(code: bytes, device: Platform, name: str) -> str:
+    """The text of a kernel's code by the first iga64 that knows the device.
+
+    ToolMissing says that there is none.
+    """
+    tried = list(_tools())
+    for tool in tried:
+        found = _run(tool, code, device)
+        if found is not None:
+            return found
+    if not tried:
+        raise ToolMissing(
+            f"{name} is native code of {device} ({device.title}), which eumu reads through Intel's"
+            f" disassembler, iga64; that is not installed\n  {_INSTALL}"
+        )
+    raise ToolMissing(
+        f"{name} is native code of {device} ({device.title}), which {', '.join(tried)} cannot"
+        f" disassemble\n  {_INSTALL}"
+    )
+
+
+def _tools() -> Iterator[str]:
+    """Those that the variable lists, or else the one on the path."""
+    listed = [n for n in os.environ.get(VARIABLE, "").split(os.pathsep) if n.strip()]
+    for name in listed or ["iga64"]:
+        path = shutil.which(os.path.expanduser(name.strip()))
+        if path is not None:
+            yield path
+        elif listed:
+            raise ToolMissing(f"{VARIABLE} names {name}, which is no program")
+
+
+def _run(tool: str, code: bytes, device: Platform) -> str | None:
+    """What a tool prints, None if it refuses."""
+    with tempfile.TemporaryDirectory(prefix="eumu-", ignore_cleanup_errors=True) as work:
+        path = Path(work, "code.krn")
+        path.write_bytes(code)
+        try:
+            done = subprocess.run(
+                (tool, "-d", f"-p={device.iga}", str(path)),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+    text = done.stdout.decode("utf-8", "replace")
+    return text if done.returncode == 0 and text.strip() else None
