@@ -16,6 +16,7 @@ import pytest
 
 import eumu
 from eumu import zebin
+from eumu.compare import Divergence, Launch, compare, sides
 from eumu.errors import Severity
 from eumu.platforms import platform
 from eumu.text import parse, print_module
@@ -194,3 +195,22 @@ def test_products(device: str, engine: str, name: str) -> None:
     args = [dev.array(left_bits), dev.array(right.view(np.uint32)), sums]
     _program("matrices", device)[name].launch(dev, 16, 16, args)
     assert (c + (a @ b).astype(exact) == sums.numpy().reshape(16, 8).T).all()
+
+
+def test_two_compilers_side_by_side(ocloc: str, newest_ocloc: str, monkeypatch: Any) -> None:
+    """The first store that differs: the newest release's sub_sat of zero and the lowest number."""
+    monkeypatch.setenv("EUMU_OCLOC", f"{ocloc}:{newest_ocloc}")
+    source = SOURCES / "saturated.cl"
+
+    def values(device: eumu.Device, kernel: eumu.Kernel) -> dict[str, Any]:
+        a, b = np.array([3, 0], np.int64), np.array([5, np.iinfo(np.int64).min], np.int64)
+        return {"a": device.array(a), "b": device.array(b), "c": device.array(2, np.int64)}
+
+    forms = sides(source, "pvc")
+    first = next(forms)
+    other = next(form for form in forms if form.label.split()[0] != first.label.split()[0])
+    found = compare(first, other, Launch("saturated", (2,), (2,), values))
+    assert isinstance(found, Divergence)
+    assert (found.array, found.index) == ("c", 1)
+    assert (found.left, found.right) == (np.iinfo(np.int64).max, np.iinfo(np.int64).min)
+    assert all(trace is not None for trace in found.traces)

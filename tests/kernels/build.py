@@ -54,7 +54,7 @@ def _float(name: str, t: str, of_its_size: str, more: str = "") -> Program:
     return Program(name, "float_arithmetic", f"-DT={t} -DINT={of_its_size}{more}")
 
 
-EXAMPLE_PROGRAMS = (Program("saxpy"), Program("sgemm"), Program("nbody"))
+EXAMPLE_PROGRAMS = tuple(map(Program, ("saxpy", "sgemm", "nbody", "out_of_bounds")))
 PROGRAMS = (
     *EXAMPLE_PROGRAMS,
     Program("mandelbrot"),
@@ -93,7 +93,6 @@ PROGRAMS = (
     Program("local_pointers"),
     Program("constant_table"),
     Program("work_items"),
-    Program("out_of_bounds"),
     Program("endless"),
     Program("divergent_barrier"),
     Program("asm_simd16_in_simd32"),

@@ -26,15 +26,38 @@ from eumu.errors import InternalError  # noqa: E402
 from kernels import feature_references, newest, references  # noqa: E402
 from kernels.build import PROGRAMS  # noqa: E402
 
-OPTIONS = """
--cl-std=CL1.2 -cl-std=CL2.0 -cl-std=CL3.0 -cl-opt-disable -g -gline-tables-only -w -Werror -DX=1
--cl-fast-relaxed-math -cl-mad-enable -cl-denorms-are-zero -cl-finite-math-only -cl-strict-aliasing
--cl-single-precision-constant -cl-no-signed-zeros -cl-unsafe-math-optimizations -cl-kernel-arg-info
--cl-fp32-correctly-rounded-divide-sqrt -cl-uniform-work-group-size -cl-no-subgroup-ifp
--cl-intel-256-GRF-per-thread -cl-intel-128-GRF-per-thread -cl-intel-enable-auto-large-GRF-mode
--cl-intel-greater-than-4GB-buffer-required -cl-intel-has-buffer-offset-arg -cl-fp64-gen-emu
--cl-poison-unsupported-fp64-kernels -cl-intel-static-profile-guided-trimming -no-such-option
-""".split()
+OPTIONS = [
+    "-cl-std=CL1.2",
+    "-cl-std=CL2.0",
+    "-cl-std=CL3.0",
+    "-cl-opt-disable",
+    "-g",
+    "-gline-tables-only",
+    "-w",
+    "-Werror",
+    "-DX=1",
+    "-cl-fast-relaxed-math",
+    "-cl-mad-enable",
+    "-cl-denorms-are-zero",
+    "-cl-finite-math-only",
+    "-cl-strict-aliasing",
+    "-cl-single-precision-constant",
+    "-cl-no-signed-zeros",
+    "-cl-unsafe-math-optimizations",
+    "-cl-kernel-arg-info",
+    "-cl-fp32-correctly-rounded-divide-sqrt",
+    "-cl-uniform-work-group-size",
+    "-cl-no-subgroup-ifp",
+    "-cl-intel-256-GRF-per-thread",
+    "-cl-intel-128-GRF-per-thread",
+    "-cl-intel-enable-auto-large-GRF-mode",
+    "-cl-intel-greater-than-4GB-buffer-required",
+    "-cl-intel-has-buffer-offset-arg",
+    "-cl-fp64-gen-emu",
+    "-cl-poison-unsupported-fp64-kernels",
+    "-cl-intel-static-profile-guided-trimming",
+    "-no-such-option",
+]
 INTERNAL = (
     "-cl-intel-use-bindless-mode",
     "-cl-intel-use-bindless-mode -cl-intel-use-bindless-advanced-mode",

@@ -212,7 +212,9 @@ def test_a_jit_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_llvmlite(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("eumu.runtime.device._has_jit", lambda: False)
-    assert eumu.Device("pvc").engine == "interp"
+    with pytest.warns(UserWarning, match="the interpreter runs kernels, a hundred times slower"):
+        assert eumu.Device("pvc").engine == "interp"
+    assert eumu.Device("pvc", engine="interp").engine == "interp"  # asked for: nothing to say
     with pytest.raises(eumu.ToolMissing, match="pip install llvmlite"):
         eumu.Device("pvc", engine="jit")
 

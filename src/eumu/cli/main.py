@@ -168,6 +168,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     _add_run(commands)
     _add_compare(commands)
+    _add_demo(commands)
     _add_info(commands)
     _add_check(commands)
     _add_fmt(commands)
@@ -269,6 +270,11 @@ def _add_compare(commands: _Commands[argparse.ArgumentParser]) -> None:
     compare.add_argument(
         "--reduce", action="store_true", help="of source: the shortest that still differs"
     )
+
+
+def _add_demo(commands: _Commands[argparse.ArgumentParser]) -> None:
+    demo = _command(commands, "demo", "run the examples of the package, or copy them")
+    demo.add_argument("--copy", metavar="DIR", help="put them into DIR/examples")
 
 
 def _add_info(commands: _Commands[argparse.ArgumentParser]) -> None:

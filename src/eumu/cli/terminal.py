@@ -115,7 +115,10 @@ class Progress:
         if self._stop.wait(self.after):
             return
         start = time.monotonic() - self.after
-        bar = _bar(self.stream)
+        try:
+            bar = _bar(self.stream)
+        except ImportError:  # rich is optional: a run is as long without a bar
+            return
         task = bar.add_task(self.title, total=None, seconds=0)
         with self._lock:
             self._bar = bar

@@ -107,6 +107,12 @@ class Device:
             raise ToolMissing("engine 'jit' needs llvmlite: pip install llvmlite")
         # The variables of each program that has run here (eumu.runtime.image), by program.
         self.images: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        if engine is None and not _has_jit():
+            warnings.warn(
+                "llvmlite is not installed: the interpreter runs kernels, a hundred times slower;"
+                " pip install llvmlite",
+                stacklevel=2,
+            )
         self._engine = engine or ("jit" if _has_jit() else "interp")
         self._engines: dict[str, Engine] = {}
         self._refused = Facts(lambda function: [False])  # whether the JIT did not take it
