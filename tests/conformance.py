@@ -20,6 +20,8 @@ from eumu.platforms import PLATFORMS
 from vocabulary import is_executed, name
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "conformance.md"
+# What became of kernels by both compilers; from runs that take longer than the tests.
+COMPILERS = Path(__file__).with_name("kernels") / "compilers.md"
 HEAD = """\
 # Conformance
 
@@ -113,6 +115,7 @@ def document() -> str:
         *("## Math functions", "", "The bounds of `eumu.isa.mathlib`, each from a sweep:", ""),
         *(*functions(), ""),
         *("## Refused", "", "| instruction | why |", "|---|---|", *refused, ""),
+        COMPILERS.read_text(),
     ]
     return "\n".join(lines)
 

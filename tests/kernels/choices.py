@@ -84,8 +84,10 @@ def choose(seed: int, index: int) -> str:
     try:
         return _outcome(case, device, options, internal, width, engine if runs else "")
     except eumu.EumuError as error:
-        if isinstance(error, (InternalError, eumu.Fault)):  # the kernels have no fault of theirs
+        if isinstance(error, InternalError):
             return f"internal: {label}: {error}"
+        if isinstance(error, eumu.Fault):  # the kernels have none of theirs
+            return f"fault: {label}: {error}"
         return f"refused: {type(error).__name__}: {str(error).splitlines()[0][:120]}"
     except Exception as error:
         return f"internal: {label}: {type(error).__name__}: {error}"
@@ -135,7 +137,7 @@ def main() -> int:
         numbers = range(options.first, options.first + options.count)
         jobs = pool.map(choose, [options.seed] * len(numbers), numbers, chunksize=8)
         for number, outcome in enumerate(jobs, 1):
-            if outcome.startswith("internal"):
+            if outcome.startswith(("internal", "fault")):
                 print(outcome, flush=True)
             found[outcome if outcome.startswith("refused") else outcome.partition(":")[0]] += 1
             if number % 500 == 0 or number == options.count:

@@ -5,13 +5,25 @@ from eumu.isa.spec import Registry
 VISA = Registry("visa")
 opcode = VISA.opcode
 
-# What the specification or Intel's front end knows and this registry does not declare yet.
-_NEWER = "it is newer than every platform here"
-_LATER = "it belongs to a platform after pvc that no public page describes"
-VISA.unmodelled.update(
-    dict.fromkeys(("sample_po", "sample_po_l"), _NEWER)
-    | dict.fromkeys(("bdpas", "tanh", "sigm", "shfl_idx4", "lfsr", "dnscl", "raw_sendg"), _LATER)
-)
+# What the specification or Intel's front end (up to IGC 2.40) knows and this registry does not
+# declare, and why.
+_XE3P = "it came with Xe3p, and no public page says what it computes"
+_SAMPLER = "it came after Gen12, and no public page says what its message holds"
+_SAMPLES = "surfaces with several samples are not modelled"
+_BF_ATOMIC = "it came after pvc, and no public page says how the result is rounded"
+_UNMODELLED = {
+    _XE3P: "bdpas dnscl lfsr shfl_idx4 sigm tanh"
+    " raw_sendg raw_sendg_eot raw_sendgc raw_sendgc_eot lsc_extended_cache_ctrl",
+    _SAMPLER: "sample_po sample_po_b sample_po_c sample_po_d sample_po_l sample_po_l_c sample_po_lz"
+    " sample_po_c_lz sample_po_b_c sample_po_d_c sample_mlod sample_c_mlod sample_d_c_mlod"
+    " sample4_b sample4_i sample4_i_c sample4_l sample4_l_c"
+    " sample4_po_b sample4_po_i sample4_po_i_c sample4_po_l sample4_po_l_c load_l",
+    _SAMPLES: "lsc_load_quad_msrt lsc_store_quad_msrt lsc_load_quad_status",
+    _BF_ATOMIC: "lsc_atomic_bfadd lsc_atomic_bfsub lsc_atomic_bfmin lsc_atomic_bfmax"
+    " lsc_atomic_bfcas",
+    "it stops a thread for a debugger's routine, which is not modelled": "breakpoint",
+}
+VISA.unmodelled.update({w: why for why, words in _UNMODELLED.items() for w in words.split()})
 
 # Words of rows that Intel's front end does not know: variables may be called so.
 # What the pages' own examples and tables write for other mnemonics.
