@@ -28,6 +28,7 @@ import pytest
 from binary.generate import ENCODED, Generator
 from binary.intel import before_the_code, comparable, reading, written
 from eumu import binary, text
+from eumu.isa.kinds.lsc import Caching
 from eumu.isa.kinds.operands import Immediate
 from eumu.isa.kinds.raw import AtomicOperation
 from eumu.isa.kinds.render import RenderData
@@ -110,6 +111,8 @@ def _for_intel(inst: Inst) -> bool:
         return False
     if any(isinstance(o, RenderData) and "SI" in o.options for o in inst.operands):
         return False
+    if any(isinstance(o, Caching) and "cc" in (o.l1, o.l3) for o in inst.operands):
+        return False  # the release of 2022 has no such word
     if any(o in ("AVS_8x4", "AVS_4x4") for o in inst.operands):
         return False
     if inst.opcode.mnemonic.startswith("vme") and inst.operand("surface").predefined is not None:
