@@ -310,3 +310,86 @@ def test_a_device_can_read_the_hosts_clock() -> None:
     driver.queue.submit(driver.batch(timestamp(times.address), timestamp(times.address + 8)))
     before, behind = times.numpy()
     assert 0 < before <= behind < 1 << 36
+
+
+def changed_walkers(driver: Driver, launch: Any, address: int, **fields: Any) -> int:
+    """A copy of a batch whose walkers have other fields."""
+    commands = []
+    for placed in packets(driver.queue._bus.read(address, launch.size, "a test")):
+        command = placed.packet.command
+        if isinstance(command, gpgpu.GpgpuWalker):
+            command = replace(command, **fields)
+        commands.append(Packet(command, placed.packet.inline))
+    return driver.place(encode(commands), "a batch")
+
+
+def test_code_does_not_depend_on_where_tables_are() -> None:
+    """A driver has its tables elsewhere for each launch: nothing is compiled again."""
+    driver = Driver("apl", "jit")
+    _, y, submit = saxpy(driver)
+    code = native_code("saxpy", "saxpy", "apl")
+    engine = None
+    for _ in range(3):
+        launch = submit()
+        driver.kept.append(launch)  # so that the next one lies elsewhere
+        address = with_native_code(launch, driver, code)
+        driver.queue.submit(address)
+        engine = engine or driver.device._get("jit")
+        assert len(engine._kernels) == 1  # type: ignore[attr-defined]
+    assert (y.numpy() == 1 + 6 * np.arange(256)).all()
+
+
+@pytest.mark.parametrize("engine", ["interp", "jit"])
+def test_local_ids_in_another_order(engine: str) -> None:
+    """Drivers number work items in tiles, for kernels with images: what commands say counts."""
+    driver = Driver("apl", engine)
+    _, y, submit = saxpy(driver)
+    launch = submit()
+    address = with_native_code(launch, driver, native_code("saxpy", "saxpy", "apl"))
+    order = np.random.default_rng(1).permutation(64).astype(np.uint16)
+    found = driver.queue._streamer.dispatch
+    jobs: list[Any] = []
+
+    def shuffled(job: Any) -> bool:
+        rows = order.reshape(job.threads, job.simd)
+        pieces = [bytearray(piece) for piece in job.per_thread]
+        for piece, row in zip(pieces, rows, strict=True):
+            piece[: 2 * job.simd] = row.tobytes()
+        jobs.append(replace(job, per_thread=tuple(map(bytes, pieces))))
+        return found(jobs[-1])
+
+    driver.queue._streamer.dispatch = shuffled
+    driver.queue.submit(address)
+    assert (y.numpy() == 1 + 2 * np.arange(256)).all()
+    assert driver.queue._walker(jobs[0]).payload.pieces == jobs[0].per_thread
+
+
+def test_more_threads_than_payloads_could_be_kept_of() -> None:
+    driver = Driver("apl", "jit")
+    n = 1 << 22
+    _, y, submit = saxpy(driver, n, 32)
+    launch = submit()
+    report = driver.queue.submit(
+        with_native_code(launch, driver, native_code("saxpy", "saxpy", "apl"))
+    )
+    assert report.threads > 1 << 16
+    assert (y.numpy() == 1 + 2 * np.arange(n, dtype=np.float32)).all()
+
+
+def test_what_is_behind_a_fault_writes_its_results() -> None:
+    """A driver that waits for a batch looks at memory, also after a fault."""
+    driver = Driver("apl")
+    _, y, submit = saxpy(driver)
+    launch = submit()
+    first = with_native_code(launch, driver, bytes(64))
+    tag = driver.device.array(np.zeros(1, np.uint32))
+    commands = [
+        Packet(p.packet.command, p.packet.inline)
+        for p in packets(driver.queue._bus.read(first, launch.size, "a test"))
+        if not isinstance(p.packet.command, mi.MiBatchBufferEnd)
+    ]
+    store = mi.MiStoreDataImm(address=tag.address, immediate_data=7)
+    with pytest.raises(CommandError, match="only zeros"):
+        driver.queue.submit(driver.batch(*commands, store))
+    assert driver.queue.abandon().stop is Stop.END
+    assert tag.numpy()[0] == 7 and (y.numpy() == 1).all()

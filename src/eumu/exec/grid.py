@@ -69,7 +69,10 @@ class Payload:
     x, y, z, and bits 7:0 of dword 2 to the number of the thread in its group if `numbers_threads`.
     `local_id_offset` is None when the kernel takes no local ids; `local_id_rows` are the dimensions
     that there are, x first, as newer platforms leave out those that a kernel does not use.  With
-    `rows` the payload of each thread of the grid is given as it is, header and all.
+    `pieces` the bytes there are given for each thread of a group, the same in all groups.  With
+    `rows` the payload of each thread of the grid is given as it is, header and all.  `tables_vary`
+    says that dwords 3 and 4, the places of the tables of samplers and surfaces, are others in each
+    launch: code does not depend on them.
     """
 
     r0: tuple[int, ...]
@@ -80,12 +83,21 @@ class Payload:
     numbers_threads: bool = False
     rows: tuple[bytes, ...] | None = field(default=None, repr=False)
     local_id_rows: int = 3
+    pieces: tuple[bytes, ...] | None = field(default=None, repr=False)
+    tables_vary: bool = False
+
+    @property
+    def constant_r0(self) -> tuple[int, ...]:
+        """What compiled code may take for certain of the header."""
+        return () if self.tables_vary or self.rows is not None else self.r0
 
     @property
     def size(self) -> int:
         end = self.cross_thread_offset + len(self.cross_thread)
         if self.local_id_offset is None:
             return end
+        if self.pieces is not None:
+            return max(end, self.local_id_offset + len(self.pieces[0]))
         return max(end, self.local_id_offset + self.local_id_rows * self.local_id_pitch)
 
     def constants_first(self) -> Payload:

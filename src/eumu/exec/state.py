@@ -133,8 +133,8 @@ def thread_payloads(grid: Grid, first_group: int, groups: int) -> NDArray[np.uin
     """The payload of every thread of the groups, uint8[threads, payload.size]."""
     payload, per_group = grid.payload, grid.threads_per_group
     if payload.rows is not None:
-        given = payload.rows[first_group * per_group : (first_group + groups) * per_group]
-        return np.array([np.frombuffer(row, np.uint8) for row in given])
+        own = payload.rows[first_group * per_group : (first_group + groups) * per_group]
+        return np.array([np.frombuffer(row, np.uint8) for row in own])
     rows = np.zeros((groups, per_group, payload.size), np.uint8)
     start = payload.cross_thread_offset
     rows[:, :, start : start + len(payload.cross_thread)] = list(payload.cross_thread)
@@ -146,7 +146,10 @@ def thread_payloads(grid: Grid, first_group: int, groups: int) -> NDArray[np.uin
     rows[:, :, : 4 * len(payload.r0)] = header.view(np.uint8)[:, None, :]
     if payload.numbers_threads:
         rows[:, :, 8] = np.arange(per_group) & 0xFF
-    if payload.local_id_offset is not None:
+    if payload.local_id_offset is not None and payload.pieces is not None:
+        given = np.frombuffer(b"".join(payload.pieces), np.uint8).reshape(per_group, -1)
+        rows[:, :, payload.local_id_offset : payload.local_id_offset + given.shape[1]] = given
+    elif payload.local_id_offset is not None:
         start, pitch = payload.local_id_offset, payload.local_id_pitch
         for dimension, ids in enumerate(local_ids(grid)):
             place = start + dimension * pitch

@@ -45,12 +45,13 @@ from eumu.runtime.device import DEFAULT_FUEL, Device
 from eumu.runtime.heaps import buffer_size
 from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.submission import grid_of_walker, known_kernel
+from eumu.runtime.walkers import lanes_of, payload_of
 
 __all__ = ["BatchReport", "CommandQueue"]
 
 _GRF: Final = 32
 _MOST_CODE: Final = 1 << 20  # bytes of a kernel
-_MOST_THREADS: Final = 1 << 16  # of native code in one command
+_MOST_THREADS: Final = 1 << 16  # of native code in one command, where each has bytes of its own
 _MEDIA_SIMD: Final = 32
 _ENTRIES: Final = 240
 
@@ -74,6 +75,18 @@ class BatchReport:
     waves: list[tuple[MediaThread, ...]] = field(default_factory=list)
     engines: set[str] = field(default_factory=set)
     interrupts: int = 0
+
+    def add(self, rest: BatchReport) -> None:
+        """What the same batch did when it went on."""
+        self.stop = rest.stop
+        self.threads += rest.threads
+        self.groups += rest.groups
+        self.instructions += rest.instructions
+        self.findings += rest.findings
+        self.commands += rest.commands
+        self.occupancy += rest.occupancy
+        self.waves += rest.waves
+        self.engines |= rest.engines
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +114,17 @@ class CommandQueue:
             self._bus, self._dispatch, device.invalidate_states, l3_banks=banks
         )
         self._functions: dict[tuple[bytes, int, int], Function] = {}
+        self._known: dict[int, bytes] = {}  # code by its address
+        self._skips = False  # whether commands start no threads
         self._report = BatchReport(Stop.END)
         self._after: int | None = None
         self._held: _Held | None = None
         self._group: list[MediaJob] = []  # threads of MEDIA_OBJECT_GRPID whose group has not ended
+
+    def invalidate(self) -> None:
+        """Forget all that caches may have, as the kernel driver asks for before each batch."""
+        self.device.invalidate_states()
+        self._streamer.watch.old_state = False
 
     @property
     def context(self) -> Any:
@@ -118,9 +138,13 @@ class CommandQueue:
                 raise LaunchError(
                     "a walker of the last batch has been stopped; resume() goes on with it"
                 )
-            self._streamer.context.at = address
-            self._streamer.context.returns.clear()
+            self.begin(address)
             return self._resume()
+
+    def begin(self, address: int) -> None:
+        """The batch at a device address comes next, for `resume` or `abandon`."""
+        self._streamer.context.at = address
+        self._streamer.context.returns.clear()
 
     def resume(self) -> BatchReport:
         """Go on where the last batch stopped."""
@@ -138,6 +162,17 @@ class CommandQueue:
             raise self._open_group("the batch ends")
         return report
 
+    def abandon(self) -> BatchReport:
+        """Go on behind a fault, without threads: what is left of the batch writes its results.
+
+        A driver that waits for a batch looks at memory.  What cannot be run ends it.
+        """
+        self._skips, self._held, self._group = True, None, []
+        try:
+            return self.resume()
+        finally:
+            self._skips = False
+
     def preempt(self, after: int | None = None) -> None:
         """Stop at the next command where preemption is possible.
 
@@ -154,6 +189,8 @@ class CommandQueue:
 
     def _dispatch(self, job: WalkerJob | MediaJob) -> bool:
         name = job.command if isinstance(job, MediaJob) else "GPGPU_WALKER"
+        if self._skips:
+            return True
         self._report.commands.append(name)
         if self._after is not None and isinstance(job, WalkerJob) and self.context.arbitration:
             self.device.want_stop(self._after)
@@ -217,11 +254,21 @@ class CommandQueue:
             yield self._walker(job)
 
     def _walker(self, job: WalkerJob) -> Grid:
-        """Native code, each thread with a payload of its own."""
+        """Native code; the groups of a command differ in their ids alone."""
+        if any(job.first):
+            return self._walker_from(job)
+        lanes = lanes_of(job)
+        first = self.per_thread_first
+        payload = payload_of(job, lanes, _header([0] * 8, job), per_thread_first=first)
+        function = self._function(job.kernel, job.simd, payload.size)
+        return self._grid(job, function, payload, job.last, lanes.local_size, lanes.masks)
+
+    def _walker_from(self, job: WalkerJob) -> Grid:
+        """A walker whose ids do not begin at 0: each thread with a payload of its own."""
         if job.groups * job.threads > _MOST_THREADS:
             raise LaunchError(
-                f"GPGPU_WALKER starts {job.groups * job.threads} threads of native code;"
-                f" {_MOST_THREADS} are possible"
+                f"GPGPU_WALKER starts {job.groups * job.threads} threads of native code at a group"
+                f" other than (0, 0, 0); {_MOST_THREADS} are possible"
             )
         rows = []
         for z in range(job.first[2], job.last[2]):
@@ -230,9 +277,9 @@ class CommandQueue:
                     rows += [self._row(job, (x, y, z), t) for t in range(job.threads)]
         function = self._function(job.kernel, job.simd, len(rows[0]))
         masks = tuple(job.lanes(t) for t in range(job.threads))
-        counts = (b - a for a, b in zip(job.first, job.last, strict=True))
-        x, y, z = counts
-        return self._grid(job, function, rows, (x, y, z), masks=masks)
+        x, y, z = (b - a for a, b in zip(job.first, job.last, strict=True))
+        size = job.simd * job.threads, 1, 1
+        return self._grid(job, function, _own(rows), (x, y, z), size, masks)
 
     def _row(self, job: WalkerJob, group: tuple[int, int, int], thread: int) -> bytes:
         """The payload of one thread: header, then constants in the order of this queue."""
@@ -250,10 +297,11 @@ class CommandQueue:
             rows = [_media_row(thread, job) for thread in wave]
             self._report.waves.append(wave)
             function = self._function(job.kernel, _MEDIA_SIMD, len(rows[0]))
-            size = sum(t.group is None or t.group == wave[0].group for t in wave)
+            per_group = sum(t.group is None or t.group == wave[0].group for t in wave)
             if wave[0].group is None:
-                size = 1
-            yield self._grid(job, function, rows, (len(rows) // size, 1, 1), size)
+                per_group = 1
+            size = function.width * per_group, 1, 1
+            yield self._grid(job, function, _own(rows), (len(rows) // per_group, 1, 1), size)
 
     def _media_group(self, job: MediaJob, *, is_again: bool) -> Iterator[Grid]:
         """One grid of a whole thread group with its last thread, none before."""
@@ -274,7 +322,8 @@ class CommandQueue:
         self._check_group(job, wave)
         self._report.waves.append(wave)
         function = self._function(job.kernel, _MEDIA_SIMD, len(rows[0]))
-        yield self._grid(job, function, rows, (1, 1, 1), len(rows))
+        size = function.width * len(rows), 1, 1
+        yield self._grid(job, function, _own(rows), (1, 1, 1), size)
 
     def _check_group(self, job: MediaJob, wave: tuple[MediaThread, ...]) -> None:
         """Its threads run at once: none may wait for another, and barriers count them."""
@@ -304,20 +353,18 @@ class CommandQueue:
         self,
         job: WalkerJob | MediaJob,
         function: Function,
-        rows: Sequence[bytes],
+        payload: Payload,
         groups: tuple[int, int, int],
-        threads: int = 1,
+        local_size: tuple[int, int, int],
         masks: tuple[int, ...] | None = None,
     ) -> Grid:
-        """`threads` are those of a group, or as many as there are masks."""
         descriptor, bases = job.descriptor, job.bases
-        per_group = threads if masks is None else len(masks)
         code = int(descriptor.shared_local_memory_size)
         return Grid(
             function=function,
             group_count=groups,
-            local_size=(function.width * per_group, 1, 1),
-            payload=Payload((0,) * 8, None, 0, len(rows[0]), b"", rows=tuple(rows)),
+            local_size=local_size,
+            payload=payload,
             surfaces=_surfaces(self.device, self._bus, bases, descriptor.binding_table_pointer),
             slm_bytes=512 << code if code else 0,
             scratch_bytes=job.scratch[1] if job.scratch[0] else 0,
@@ -332,12 +379,24 @@ class CommandQueue:
         from eumu import native
         from eumu.lower_native import lower
 
-        code = _code(self.device.memory, self._bus, address)
+        code = self._code(address)
         key = code, simd, payload
         if key not in self._functions:
             program = native.decode(code, self.device.platform, f"code_{address:x}")
             self._functions[key] = lower(program, simd, payload)
         return self._functions[key]
+
+    def _code(self, address: int) -> bytes:
+        """The code of a kernel; what was at its place before is compared, not decoded again."""
+        data, known = _code(self.device.memory, self._bus, address), self._known.get(address)
+        if known is None or not data.startswith(known):
+            from eumu.native.extent import code_size
+
+            known = self._known[address] = data[: code_size(data)]
+        if not known:
+            there = "only zeros" if not any(data[:_GRF]) else data[:_GRF].hex(" ", 8)
+            raise CommandError(f"no code is at {address:#x}: {there}", "Kernel Start Pointer")
+        return known
 
 
 def _part(part: Part, job: WalkerJob | MediaJob) -> Part:
@@ -362,7 +421,7 @@ def _part(part: Part, job: WalkerJob | MediaJob) -> Part:
 
 
 def _code(memory: Memory, bus: MemoryBus, address: int) -> bytes:
-    """Bytes from an address on to the end of the allocation, without the zeros at its end."""
+    """Bytes from an address on to the end of the allocation."""
     starts, ends = memory.extents()
     if not in_extents((starts, ends), address, 1):
         raise CommandError(
@@ -370,11 +429,12 @@ def _code(memory: Memory, bus: MemoryBus, address: int) -> bytes:
             "Kernel Start Pointer",
         )
     end = int(ends[starts.searchsorted(np.uint64(address), side="right") - 1])
-    size = min(end - address, _MOST_CODE)
-    code = bus.read(address, size, "the instruction cache").rstrip(b"\0")
-    if not code:
-        raise CommandError(f"no code is at {address:#x}, only zeros", "Kernel Start Pointer")
-    return code + bytes(-len(code) % 16)
+    return bus.read(address, min(end - address, _MOST_CODE), "the instruction cache")
+
+
+def _own(rows: Sequence[bytes]) -> Payload:
+    """Each thread of a grid with bytes of its own."""
+    return Payload((0,) * 8, None, 0, len(rows[0]), b"", rows=tuple(rows))
 
 
 def _header(words: Sequence[int], job: WalkerJob | MediaJob) -> bytes:
@@ -414,18 +474,27 @@ def _pointers(job: WalkerJob | MediaJob) -> StatePointers:
 
 
 def _surfaces(device: Device, bus: MemoryBus, bases: Bases, table: int) -> dict[int, BufferSurface]:
-    """The raw buffers of a binding table: entries up to the first that leads nowhere."""
+    """The raw buffers of a binding table; an entry that leads nowhere may be one of none."""
     found = {}
-    for index in range(_ENTRIES):
+    entries = _binding_table(bus, bases.surface + table)
+    for index, entry in enumerate(entries):
+        at = bases.surface + BindingTableState.decode(entry).surface_state_pointer
         try:
-            entry = BindingTableState.decode(
-                bus.read(bases.surface + table + 4 * index, 4, "the binding table")
-            )
-            at = bases.surface + entry.surface_state_pointer
             state = SurfaceState.decode(bus.read(at, 64, "a surface state"))
         except (CommandError, StateError):
-            break
+            continue
         if state.surface_type is SurfaceType.BUFFER and state.surface_base_address:
             size = buffer_size(state)
             found[index] = BufferSurface(state.surface_base_address, size, device.strict_bounds)
     return found
+
+
+def _binding_table(bus: MemoryBus, at: int) -> Iterator[bytes]:
+    """Its entries, as many as memory has."""
+    for count in (_ENTRIES, _ENTRIES // 4, 16):
+        try:
+            data = bus.read(at, 4 * count, "the binding table")
+        except CommandError:
+            continue
+        return (data[k : k + 4] for k in range(0, len(data), 4))
+    return iter(())

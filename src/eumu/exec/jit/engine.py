@@ -161,8 +161,9 @@ class Jit:
         key = (
             *(id(grid.function), grid.local_size, grid.slm_bytes, grid.scratch_bytes),
             *(payload.local_id_offset, payload.local_id_pitch),
-            *(payload.cross_thread_offset, payload.size, payload.r0, payload.numbers_threads),
-            *(payload.rows is not None, payload.local_id_rows, grid.masks),
+            *(payload.cross_thread_offset, payload.size, payload.constant_r0),
+            *(payload.numbers_threads, payload.rows is not None, payload.pieces),
+            *(payload.local_id_rows, grid.masks),
         )
         with self._lock:
             ready = self._ready.get(key)
@@ -237,7 +238,7 @@ def specialise(grid: Grid) -> Special:
     if grid.masks is not None:
         full = all(mask == (1 << width) - 1 for mask in grid.masks)
     shapes: tuple[Shape | None, ...] = ()
-    if full and payload.local_id_offset is not None:
+    if full and payload.local_id_offset is not None and payload.pieces is None:
         shapes = local_id_shapes(grid)
     return Special(
         full,
@@ -247,7 +248,7 @@ def specialise(grid: Grid) -> Special:
         range(0) if own else _common(payload),
         grid.slm_bytes,
         grid.scratch_bytes,
-        () if own else payload.r0,
+        payload.constant_r0,
         own,
         grid.masks is not None and not full,
     )

@@ -30,6 +30,7 @@ from eumu.exec.snapshot import Preemption
 from eumu.exec.state import follows_memory, thread_payloads
 
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)
+_TABLES = slice(12, 20)  # the bytes of r0 that say where tables are
 _NEVER = (1 << 63) - 1
 _CHUNKS_A_WORKER = 32
 _LARGE = large()
@@ -108,7 +109,8 @@ class Worker:
         self.payloads[:] = thread_payloads(grid, 0, 1).reshape(-1)
         first = grid.payload.cross_thread_offset
         last = first + len(grid.payload.cross_thread)
-        self.cross_thread = self.payloads.reshape(threads, payload)[:, first:last]
+        rows = self.payloads.reshape(threads, payload)
+        self.cross_thread, self.tables = rows[:, first:last], rows[:, _TABLES]
         self.masks = np.array(grid.masks or (), np.uint64)
         self.context = np.zeros(Context.SITES + SITE_WORDS * len(compiled.module.sites), np.uint64)
         self.address: int = _address(self.context)
@@ -168,6 +170,9 @@ class Launch:
         self.host = host  # compiled code uses its arena
         self._failure: BaseException | None = None
         self.cross_thread = np.frombuffer(grid.payload.cross_thread, np.uint8)
+        self.tables: NDArray[np.uint8] | None = None
+        if grid.payload.tables_vary:
+            self.tables = np.array(grid.payload.r0[3:5], np.uint32).view(np.uint8)
         rows = grid.payload.rows
         self.rows = None if rows is None else np.frombuffer(b"".join(rows), np.uint8)
         table = _address(self.table)
@@ -191,6 +196,8 @@ class Launch:
         """Point a worker at this launch; extents may have changed, so its caches are empty."""
         worker.context[Context.SITES :] = 0
         worker.cross_thread[:] = self.cross_thread
+        if self.tables is not None:
+            worker.tables[:] = self.tables
         if self.rows is not None:
             worker.set(ROWS=_address(self.rows))
         if self.messenger is not None:

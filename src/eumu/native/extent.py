@@ -1,0 +1,45 @@
+"""Where a kernel ends that nobody has given the size of: at a Kernel Start Pointer there is code,
+and behind it whatever the heap had before."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from eumu.isa.gen9.operands import Execution, Options, Target
+from eumu.native.program import Instruction
+from eumu.native.words import Wrong, scan
+
+__all__ = ["code_size"]
+
+_ILLEGAL: Final = "illegal"  # opcode 0, which zero bytes are
+
+
+def code_size(data: bytes) -> int:
+    """Bytes of the code that begins at byte 0, to the first end that nothing jumps over.
+
+    An end is a send with end of thread, or a return or a jump back without a predicate; targets
+    that instructions name are followed, so functions behind the kernel that it calls belong to it.
+    Bytes that are no instruction end the code, too.
+    """
+    furthest = 0
+    for item in scan(data):
+        if isinstance(item, Wrong) or item.opcode.mnemonic == _ILLEGAL:
+            return item.offset
+        end = item.offset + item.size
+        for operand in item.operands:
+            if isinstance(operand, Target):
+                furthest = max(furthest, operand.offset)
+        if furthest < end and _ends(item):
+            return end
+    return len(data)
+
+
+def _ends(instruction: Instruction) -> bool:
+    """Whether nothing goes from here to the next instruction."""
+    operands = instruction.operands
+    if any(isinstance(o, Options) and o.eot for o in operands):
+        return True
+    if any(isinstance(o, Execution) and o.predicate is not None for o in operands):
+        return False
+    name = instruction.opcode.mnemonic
+    return name == "ret" or (name == "jmpi" and any(isinstance(o, Target) for o in operands))

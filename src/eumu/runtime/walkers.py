@@ -1,0 +1,83 @@
+"""The payload of a walker's threads: what its commands give, without bytes for each thread of a
+grid.
+
+All groups have the same constants of threads.  Where these are local ids in the order x, y, z, as
+for most kernels, the engines make them; where they are others (in tiles, for kernels with images),
+the threads of one group are kept.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from eumu.device.commands import WalkerJob
+from eumu.device.commands.jobs import GRF
+from eumu.exec.grid import Dim3, Payload
+
+__all__ = ["Lanes", "lanes_of", "local_size", "payload_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The lanes of a group: its local size, and masks of its threads unless the last one alone has
+    lanes off."""
+
+    local_size: Dim3
+    masks: tuple[int, ...] | None
+
+
+def _pitch(simd: int) -> int:
+    """Bytes of a row of local ids: whole registers."""
+    return -(-2 * simd // GRF) * GRF
+
+
+@lru_cache(maxsize=1024)
+def local_size(
+    pieces: tuple[bytes, ...], simd: int, masks: tuple[int, ...]
+) -> tuple[int, int, int] | None:
+    """The local size, if the constants of a group's threads are its ids in the order x, y, z."""
+    pitch = _pitch(simd)
+    if len(pieces[0]) != 3 * pitch or any(m != (1 << simd) - 1 for m in masks[:-1]):
+        return None
+    if masks[-1] & (masks[-1] + 1):
+        return None  # not the first lanes
+    items = (len(pieces) - 1) * simd + masks[-1].bit_count()
+    rows = np.frombuffer(b"".join(pieces), np.uint16).reshape(len(pieces), 3, pitch // 2)
+    x, y, z = (rows[:, axis, :simd].reshape(-1)[:items] for axis in range(3))
+    lx, ly, lz = (int(ids.max()) + 1 for ids in (x, y, z))
+    k = np.arange(items)
+    is_plain = items == lx * ly * lz and not (
+        (x != k % lx).any() or (y != k // lx % ly).any() or (z != k // (lx * ly)).any()
+    )
+    return (lx, ly, lz) if is_plain else None
+
+
+def lanes_of(job: WalkerJob) -> Lanes:
+    """What is on in each thread of a group, and the local size if the engines make its ids."""
+    masks = tuple(job.lanes(t) for t in range(job.threads))
+    size = local_size(job.per_thread, job.simd, masks)
+    if size is not None:
+        return Lanes(size, None)
+    return Lanes((job.simd * job.threads, 1, 1), masks)
+
+
+def payload_of(job: WalkerJob, lanes: Lanes, header: bytes, *, per_thread_first: bool) -> Payload:
+    """Header, then the constants in the order that the driver has."""
+    piece = len(job.per_thread[0])
+    ids, cross = GRF, GRF + piece
+    if not per_thread_first:
+        ids, cross = GRF + len(job.cross_thread), GRF
+    return Payload(
+        struct.unpack("<8I", header),
+        ids if piece else None,
+        _pitch(job.simd),
+        cross,
+        job.cross_thread,
+        numbers_threads=True,
+        pieces=job.per_thread if piece and lanes.masks is not None else None,
+        tables_vary=True,
+    )
