@@ -554,6 +554,17 @@ def test_h13_unnormalized_floats_take_no_offsets(bench: Bench) -> None:
         bench.send(parameters=(1.4, 1.4), header=bench.header(v_offset=1))
 
 
+def test_a_mip_filter_with_unnormalized_coordinates_needs_one_level(bench: Bench) -> None:
+    """Intel's driver sets one for images without mip levels, where it chooses nothing."""
+    sampler = bench.device.sampler(normalized=False, mip_filter="nearest")
+    bench.tables = bench.make({3: sampler})
+    assert first(bench.send(parameters=(1.4, 1.4), header=bench.header())) == TEXEL
+    two = Bench(data=np.zeros((4, 4, 4), np.float32), format="RGBA32_FLOAT", levels=2)
+    two.tables = two.make({3: two.device.sampler(normalized=False, mip_filter="nearest")})
+    with pytest.raises(Refusal, match="must be NONE with unnormalized coordinates"):
+        two.send(parameters=(1.4, 1.4), header=two.header())
+
+
 def test_h14_dwords_0_and_1_are_ignored() -> None:
     assert Header.decode(b"\xff" * 8 + bytes(24)) == Header()
 

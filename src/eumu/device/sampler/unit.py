@@ -29,6 +29,7 @@ from eumu.device.state.fields import StateError
 from eumu.device.state.sampler import AddressMode, Filter, MipFilter, SamplerState
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.formats import Encoding
+from eumu.device.surfaces.surface import Surface
 from eumu.device.surfaces.texture import bits_of
 from eumu.errors import Unsupported
 from eumu.messages import SamplerMessage
@@ -123,7 +124,7 @@ def _check_sampler(request: Request) -> None:
                 name, f"is {filter.name}; {surface.format.name} can only be sampled with NEAREST"
             )
     if sampler.non_normalized_coordinate_enable:
-        _check_unnormalized(sampler, surface.kind)
+        _check_unnormalized(sampler, surface)
     if surface.is_buffer or surface.format.encoding is Encoding.RAW:
         raise surface.state.error("surface_type", "is a buffer, which only `ld` reads")
     if surface.samples > 1:
@@ -137,14 +138,15 @@ def _check_sampler(request: Request) -> None:
         )
 
 
-def _check_unnormalized(sampler: SamplerState, kind: SurfaceType) -> None:
+def _check_unnormalized(sampler: SamplerState, surface: Surface) -> None:
+    """A mip filter chooses nothing on a surface with one level, where Intel's driver sets one."""
     rows = ("tcx_address_control_mode", "tcy_address_control_mode", "tcz_address_control_mode")
     for name, mode in zip(rows, sampler.address_modes, strict=True):
         if mode not in (AddressMode.CLAMP, AddressMode.CLAMP_BORDER, AddressMode.HALF_BORDER):
             raise sampler.error(name, f"is {mode.name}; unnormalized coordinates only clamp")
-    if sampler.mip_mode_filter is not MipFilter.NONE:
+    if sampler.mip_mode_filter is not MipFilter.NONE and surface.levels > 1:
         raise sampler.error("mip_mode_filter", "must be NONE with unnormalized coordinates")
-    if kind is SurfaceType.CUBE:
+    if surface.kind is SurfaceType.CUBE:
         raise sampler.error("non_normalized_coordinate_enable", "is set, and the surface is a CUBE")
 
 
