@@ -42,6 +42,7 @@ from eumu.runtime.report import Report
 from eumu.runtime.samplers import Sampler, make_sampler
 
 if TYPE_CHECKING:
+    from eumu.device.functions import StateCaches
     from eumu.runtime.heaps import StateHeaps
     from eumu.runtime.kernel import Kernel
 
@@ -118,8 +119,9 @@ class Device:
         self._refused = Facts(lambda function: [False])  # whether the JIT did not take it
         self._senders = Facts(_sends)
         self._arrays = count(1)
-        self._making = threading.Lock()  # what is made when it is first wanted
+        self._making = threading.RLock()  # what is made when it is first wanted
         self._urb: Array | None = None
+        self._caches: StateCaches | None = None
         self._heaps: StateHeaps | None = None
         # Held while a launch runs.
         self._turn = threading.RLock()
@@ -287,6 +289,16 @@ class Device:
             return self._urb
 
     @property
+    def caches(self) -> StateCaches:
+        """What the sampler and the data port know of states; made for the first message."""
+        from eumu.device.functions import StateCaches
+
+        with self._making:
+            if self._caches is None:
+                self._caches = StateCaches()
+            return self._caches
+
+    @property
     def heaps(self) -> StateHeaps:
         """Where the states of images and samplers lie; made for the first of them."""
         from eumu.runtime.heaps import StateHeaps
@@ -404,8 +416,8 @@ class Device:
 
     def invalidate_states(self) -> None:
         """Make the sampler forget cached states: for whoever changes their bytes in memory."""
-        if self._heaps is not None:
-            self._heaps.caches.invalidate()
+        if self._caches is not None:
+            self._caches.invalidate()
 
     def _host(self, grid: Grid, stop: Preemption | None = None) -> Host:
         """Memory for a grid; with answers to messages if its function sends some.
@@ -418,7 +430,7 @@ class Device:
 
         state = grid.state or self.heaps.pointers(0, 0, None)
         preemptible = stop is not None and stop.after is not None
-        functions = SharedFunctions(self.memory, state, self.heaps.caches, preemptible=preemptible)
+        functions = SharedFunctions(self.memory, state, self.caches, preemptible=preemptible)
         return self.memory.answering(functions.message, functions.shortcut)
 
     def run(self, grid: Grid, snapshot: Snapshot | None = None) -> tuple[RunStats, str]:

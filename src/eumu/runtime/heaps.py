@@ -126,9 +126,7 @@ class StateHeaps:
     """The heaps of one device, and the caches of what lies in them."""
 
     def __init__(self, device: Device) -> None:
-        from eumu.device.functions import StateCaches
-
-        self.caches = StateCaches()
+        self.caches = device.caches
         surfaces = _allocate(device, "the surface state heap")
         dynamic = _allocate(device, "the dynamic state heap")
         self.tables = Heap(surfaces, 0, _TABLES, self.caches)
