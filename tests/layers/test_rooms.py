@@ -32,6 +32,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("device",),
     ("runtime",),
     ("reports", "lsp", "highlight", "compare"),
+    ("drm",),
     ("cli",),
     ("tools",),
 )

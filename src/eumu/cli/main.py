@@ -61,6 +61,15 @@ example:
       --arg x=arange:float32:1024 --arg y=zeros:float32:1024 --arg a=2.5 --save y=y.npy"""
 
 
+_GPU_EPILOG: Final = """\
+Intel's driver (Debian's intel-opencl-icd) runs in the program, unchanged; what it submits is run by
+eumu. The exit status is the program's, or 3 after a fault, whose report is on standard error; the
+program sees a GPU that hangs. EUMU_FAULT=abort ends it there instead.
+
+examples:
+  eumu gpu -- clinfo -l
+  eumu gpu --device apl --engine interp -- python app.py"""
+
 _GARBAGE: Final = 100_000  # objects more than before
 _BUILD_OPTIONS: Final = "--build-options"
 _COMPARE_EPILOG: Final = """\
@@ -179,6 +188,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_lsp(commands)
     _add_state(commands)
     _add_commands(commands)
+    _add_gpu(commands)
     return parser
 
 
@@ -396,4 +406,28 @@ def _add_commands(commands: _Commands[argparse.ArgumentParser]) -> None:
         metavar="ADDRESS",
         default="0",
         help="the address of the first command, for places",
+    )
+
+
+def _add_gpu(commands: _Commands[argparse.ArgumentParser]) -> None:
+    gpu = _command(
+        commands,
+        "gpu",
+        "run a program for OpenCL, SYCL or Level Zero on a virtual Intel GPU",
+        _GPU_EPILOG,
+    )
+    gpu.add_argument("program", nargs=argparse.REMAINDER, metavar="-- COMMAND ...")
+    gpu.add_argument(
+        "--device", metavar="D", default="skl", help="skl (default), kbl, cfl, apl or glk"
+    )
+    gpu.add_argument("--engine", choices=("jit", "interp"), help="the JIT where it can be used")
+    gpu.add_argument("--check", action="store_true", help="find uses of undefined values, slower")
+    gpu.add_argument(
+        "--hardware-bounds",
+        action="store_true",
+        help="outside a surface reads give 0 and writes vanish, as on hardware; else a fault",
+    )
+    gpu.add_argument("--log", metavar="FILE", help="add a line for each submission to a file")
+    gpu.add_argument(
+        "--check-driver", action="store_true", help="say which packages are missing, run nothing"
     )

@@ -1,0 +1,51 @@
+"""`eumu gpu`: run a program on a virtual Intel GPU, under Intel's own driver."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from eumu.cli.status import FAILED, FAULT, FINE, UsageError
+from eumu.drm.engine import Options
+from eumu.drm.session import missing_packages, run
+
+__all__ = ["command"]
+
+
+def command(options: argparse.Namespace) -> int:
+    """The program's exit status, or FAULT after a fault."""
+    if options.check_driver:
+        return _check_driver()
+    words = options.program[1:] if options.program[:1] == ["--"] else options.program
+    if not words:
+        raise UsageError("what is to be run? eumu gpu -- COMMAND")
+    outcome = run(words, _options(options))
+    if outcome.faults:
+        print(f"eumu: {_count(outcome.faults)} on the virtual GPU", file=sys.stderr)
+        return FAULT
+    return outcome.status
+
+
+def _options(options: argparse.Namespace) -> Options:
+    return Options(
+        gpu=options.device,
+        engine=options.engine,
+        check=options.check,
+        strict_bounds=not options.hardware_bounds,
+        log=os.path.abspath(options.log) if options.log else None,
+        aborts=os.environ.get("EUMU_FAULT") == "abort",
+    )
+
+
+def _count(faults: int) -> str:
+    return f"{faults} fault{'s' * (faults != 1)}"
+
+
+def _check_driver() -> int:
+    missing = missing_packages()
+    for line in missing:
+        print(f"missing: {line}")
+    if not missing:
+        print("everything is installed that programs for OpenCL and Level Zero need")
+    return FAILED if missing else FINE

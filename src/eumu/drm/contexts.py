@@ -1,0 +1,121 @@
+"""A hardware context: its submissions one after the other, on a thread of its own.
+
+The engines take one batch at a time, whose objects are all the memory there is then; contexts take
+turns.  A batch that stops at a semaphore lets the others go on and looks again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from eumu.device.commands import CommandError, Stop
+from eumu.drm.memory import DriverMemory
+from eumu.drm.progress import Progress
+from eumu.drm.protocol import ContextCreated, ContextDestroyed, Message, Submission
+from eumu.errors import EumuError
+from eumu.runtime.batches import BatchReport, CommandQueue
+from eumu.runtime.device import Device
+
+__all__ = ["HardwareContext", "Reporter"]
+
+_POLL_S: Final = 0.0005  # how often a semaphore is looked at
+_NOTICED_S: Final = 1.5  # the driver looks for a hang twice a second
+
+
+class Reporter(Protocol):
+    """Who is told what became of a submission."""
+
+    def ran(self, submission: Submission, report: BatchReport, seconds: float) -> None: ...
+
+    def failed(self, submission: Submission, error: Exception) -> None: ...
+
+
+class HardwareContext:
+    """Runs what is put into it, in order; `turn` is the lock of all contexts of the device."""
+
+    def __init__(
+        self,
+        device: Device,
+        memory: DriverMemory,
+        turn: threading.Lock,
+        progress: Progress,
+        reporter: Reporter,
+        make_queue: Callable[[Device], CommandQueue] = CommandQueue,
+    ) -> None:
+        self._device, self._memory, self._turn = device, memory, turn
+        self._progress, self._reporter, self._make_queue = progress, reporter, make_queue
+        self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._queue: CommandQueue | None = None
+        self._hangs = False
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def put(self, message: Message) -> None:
+        """Queue a message of this context."""
+        self._messages.put(message)
+
+    def _run(self) -> None:
+        while True:
+            match self._messages.get():
+                case ContextCreated() | ContextDestroyed():
+                    self._queue, self._hangs = None, False
+                case Submission() as submission:
+                    self._submit(submission)
+
+    def _submit(self, submission: Submission) -> None:
+        """One submission; whatever happens, it is done afterwards."""
+        try:
+            if self._hangs:
+                self._hang(submission, begins=True)
+            else:
+                self._execute(submission)
+        except Exception as error:  # a fault, or a mistake of eumu's: the program sees a GPU hang
+            self._hangs = True
+            self._reporter.failed(submission, error)
+            self._hang(submission, begins=False)
+        finally:
+            self._progress.done(submission.context, submission.sequence)
+
+    def _execute(self, submission: Submission) -> None:
+        started = time.perf_counter()
+        with self._turn:
+            self._memory.bind(submission.objects)
+            if self._queue is None:
+                self._queue = self._make_queue(self._device)
+            self._queue.invalidate()
+            report = self._queue.submit(submission.batch)
+        while report.stop is Stop.SEMAPHORE:
+            time.sleep(_POLL_S)
+            with self._turn:
+                self._memory.bind(submission.objects)
+                more = self._queue.resume()
+            report.add(more)
+        self._reporter.ran(submission, report, time.perf_counter() - started)
+
+    def _hang(self, submission: Submission, *, begins: bool) -> None:
+        """Hang until the driver has noticed, then let the batch write what ends waits.
+
+        Some of the driver's waits look for hangs, others only at memory.
+        """
+        self._progress.faulted(submission.context, submission.sequence)
+        self._progress.wait_until_told(submission.context, _NOTICED_S)
+        end = time.monotonic() + _NOTICED_S
+        with contextlib.suppress(EumuError, CommandError):
+            while self._abandon(submission, begins=begins) is Stop.SEMAPHORE:
+                begins = False
+                if time.monotonic() > end:
+                    break
+                time.sleep(_POLL_S)
+
+    def _abandon(self, submission: Submission, *, begins: bool) -> Stop:
+        with self._turn:
+            self._memory.bind(submission.objects)
+            if self._queue is None:
+                self._queue = self._make_queue(self._device)
+            if begins:
+                self._queue.begin(submission.batch)
+            return self._queue.abandon().stop

@@ -1,0 +1,207 @@
+"""The memory of a device whose objects belong to a program's driver.
+
+GPU address a is address a of this process: the driver was told of 47 bits, and puts everything
+where the program has it, or where it reserved a place.  The arena is a view of the whole address
+space, of which the objects of the submission that runs are extents and nothing else is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.device import Memory
+from eumu.device.allocator import Allocation, Claim
+from eumu.drm.protocol import ADDRESS_END, Submitted
+from eumu.errors import EumuError, LaunchError
+
+__all__ = ["AddressTaken", "DriverMemory", "Ranges"]
+
+_PAGE: Final = 4096
+_LOWEST: Final = 1 << 16  # below, the system lets nothing be mapped
+_MOST_BOUND: Final = 16384  # objects that stay mapped; a process may have 65530 mappings
+_FIXED, _NORESERVE, _NOREPLACE = 0x10, 0x4000, 0x100000
+
+
+class AddressTaken(EumuError, RuntimeError):
+    """The program has an object where this process has something of its own."""
+
+
+class Ranges:
+    """Half-open ranges of addresses; those that touch are one.
+
+    >>> r = Ranges()
+    >>> r.add(10, 20)
+    >>> r.add(30, 40)
+    >>> list(r.gaps(5, 35))
+    [(5, 10), (20, 30)]
+    """
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
+    def add(self, start: int, end: int) -> None:
+        low, high = bisect_left(self._ends, start), bisect_right(self._starts, end)
+        if low < high:
+            start, end = min(start, self._starts[low]), max(end, self._ends[high - 1])
+        self._starts[low:high], self._ends[low:high] = [start], [end]
+
+    def gaps(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The parts of a range that are not in here."""
+        found = []
+        for k in range(bisect_right(self._ends, start), len(self._starts)):
+            if self._starts[k] >= end:
+                break
+            if start < self._starts[k]:
+                found.append((start, self._starts[k]))
+            start = max(start, self._ends[k])
+        return [*found, (start, end)] if start < end else found
+
+
+class DriverMemory(Memory):
+    """The objects of one program, pages of the file `fd`.
+
+    `bind` says which of them there are; a page behind each stays readable, as engines read some
+    bytes more than they need.
+    """
+
+    def __init__(self, fd: int) -> None:
+        super().__init__(2 * _PAGE)
+        self._fd = fd
+        self.base = _LOWEST
+        self.size = ADDRESS_END - _LOWEST
+        space = (ctypes.c_uint8 * self.size).from_address(_LOWEST)
+        self.arena = np.ctypeslib.as_array(space)
+        self._ours = Ranges()  # what is mapped here for the program
+        self._bound: OrderedDict[int, Submitted] = OrderedDict()  # by address, latest last
+        self._places: list[int] = []  # their addresses in order
+        self._objects: tuple[Submitted, ...] = ()
+        self._known: OrderedDict[
+            tuple[tuple[int, int], ...], tuple[NDArray[np.uint64], NDArray[np.uint64]]
+        ] = OrderedDict()
+        self._now = np.zeros(0, np.uint64), np.zeros(0, np.uint64)
+
+    def allocate(
+        self,
+        size: int,
+        name: str,
+        *,
+        spread: bool = False,
+        align: int = 1,
+        claim: Claim | None = None,
+    ) -> Allocation:
+        raise LaunchError(f"{name}: this memory has the objects of a driver and no others")
+
+    # ---- what is mapped
+
+    def bind(self, objects: Sequence[Submitted]) -> None:
+        """Map the objects of a submission; only they can be accessed from now on."""
+        for made in objects:
+            if self._bound.get(made.address) != made:
+                self._put(made)
+            self._bound.move_to_end(made.address)
+        while len(self._bound) > max(_MOST_BOUND, len(objects)):
+            self._unmap(next(iter(self._bound.values())))
+        self._objects = tuple(sorted(objects, key=lambda made: made.address))
+        self._now = self._extents_of(tuple((m.address, m.end) for m in self._objects))
+
+    def _extents_of(
+        self, key: tuple[tuple[int, int], ...]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        known = self._known.get(key)
+        if known is None:
+            rows = np.array(key, np.uint64).reshape(-1, 2)
+            if (rows[1:, 0] < rows[:-1, 1]).any():
+                raise LaunchError("two objects of a submission have the same addresses")
+            known = self._known[key] = rows[:, 0].copy(), rows[:, 1].copy()
+            if len(self._known) > 256:
+                self._known.popitem(last=False)
+        else:
+            self._known.move_to_end(key)
+        return known
+
+    def _put(self, made: Submitted) -> None:
+        for place in self._overlapping(made):
+            del self._bound[place]
+            self._places.remove(place)
+        end = min(made.end + _PAGE, ADDRESS_END - _PAGE)
+        for start, stop in self._ours.gaps(made.address, end):
+            try:
+                _mmap(start, stop - start, mmap.PROT_READ, _NOREPLACE)
+            except OSError as error:
+                if start >= made.end:
+                    continue  # whatever is behind the object can be read
+                raise AddressTaken(
+                    f"object {made.handle} ({made.size} bytes at {made.address:#x}) lies where the"
+                    f" engine process has memory of its own ({error}); run the program again"
+                ) from None
+            self._ours.add(start, stop)
+        at = made.address
+        for piece in made.pieces:
+            _mmap(at, piece.size, mmap.PROT_READ | mmap.PROT_WRITE, _FIXED, self._fd, piece.offset)
+            at += piece.size
+        self._bound[made.address] = made
+        self._places.insert(bisect_left(self._places, made.address), made.address)
+
+    def _overlapping(self, made: Submitted) -> list[int]:
+        """Addresses of bound objects that have pages of this one."""
+        high = bisect_left(self._places, made.end)
+        low = high
+        while low and self._bound[self._places[low - 1]].end > made.address:
+            low -= 1
+        return self._places[low:high]
+
+    def _unmap(self, made: Submitted) -> None:
+        """Let an object's pages go; the place stays ours, as it may be the page behind another."""
+        del self._bound[made.address]
+        self._places.remove(made.address)
+        _mmap(made.address, made.size, mmap.PROT_READ, _FIXED)
+
+    # ---- what engines ask
+
+    def extents(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Starts and ends of the objects of the submission that runs, sorted."""
+        return self._now
+
+    def describe(self, address: int) -> str:
+        """Where an address lies, by objects: the driver's handles, whole pages."""
+        address &= (1 << 64) - 1
+        if address < _PAGE:
+            return f"the null pointer plus {address}" if address else "the null pointer"
+        starts, ends = self._now
+        k = int(starts.searchsorted(address, side="right")) - 1
+        if k >= 0 and address < int(ends[k]):
+            return f"byte {address - int(starts[k])} of {_name(self._objects[k])}"
+        if k >= 0 and address - int(ends[k]) < 1 << 20:
+            return f"{address - int(ends[k])} bytes after the end of {_name(self._objects[k])}"
+        if k + 1 < len(starts) and int(starts[k + 1]) - address < 1 << 20:
+            gap = int(starts[k + 1]) - address
+            return f"{gap} bytes before the start of {_name(self._objects[k + 1])}"
+        return "in no buffer that the driver submitted"
+
+
+def _name(made: Submitted) -> str:
+    return f"buffer object {made.handle} ({made.size} bytes at {made.address:#x})"
+
+
+_LIBC: Final = ctypes.CDLL(None, use_errno=True)
+_LIBC.mmap.restype = ctypes.c_void_p
+_LIBC.mmap.argtypes = [
+    *(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int64)
+]
+
+
+def _mmap(at: int, size: int, protection: int, how: int, fd: int = -1, offset: int = 0) -> None:
+    """Pages of a file, shared, or anonymous ones, exactly there."""
+    sharing = mmap.MAP_SHARED if fd >= 0 else mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
+    if _LIBC.mmap(at, size, protection, sharing | how, fd, offset) != at:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

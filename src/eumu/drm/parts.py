@@ -1,0 +1,58 @@
+"""The parts that can be played: what the kernel driver says of each, and how eumu runs it.
+
+Device ids and unit counts are public product data; clock frequencies are those of Mesa's table of
+devices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from eumu.errors import UnknownDevice
+
+__all__ = ["GPUS", "Gpu", "gpu"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A product with one slice.
+
+    `platform` and `part` are eumu's names.  `pooled_eus` is the least size of a pool of execution
+    units, 0 for parts without pools.
+    """
+
+    name: str
+    title: str
+    platform: str
+    part: str
+    chip: int
+    revision: int
+    subslices: int
+    eus: int  # of a subslice
+    hertz: int  # of the timestamp registers
+    pooled_eus: int = 0
+
+
+GPUS: Final[dict[str, Gpu]] = {
+    g.name: g
+    for g in (
+        Gpu("skl", "HD Graphics 530", "skl", "skl-gt2", 0x1912, 6, 3, 8, 12_000_000),
+        Gpu("kbl", "HD Graphics 630", "skl", "skl-gt2", 0x5912, 4, 3, 8, 12_000_000),
+        Gpu("cfl", "UHD Graphics 630", "skl", "skl-gt2", 0x3E92, 0, 3, 8, 12_000_000),
+        Gpu("apl", "HD Graphics 505", "bxt", "bxt-3x6", 0x5A84, 11, 3, 6, 19_200_000, 6),
+        Gpu("glk", "UHD Graphics 605", "bxt", "bxt-3x6", 0x3184, 3, 3, 6, 19_200_000, 6),
+    )
+}
+
+
+def gpu(name: str) -> Gpu:
+    """The part of that name, upper or lower case.
+
+    >>> gpu("APL").title
+    'HD Graphics 505'
+    """
+    found = GPUS.get(name.strip().lower())
+    if found is None:
+        raise UnknownDevice(f"no driver runs on {name!r}; there are {', '.join(GPUS)}")
+    return found

@@ -1,0 +1,200 @@
+"""What the shim and the engine process say to each other; `shim.c` has the same layouts.
+
+The shim greets with two files, the device's memory and a page of counters, and gets the facts of
+the part that is played.  From then on messages go one way, each behind its length; what has been
+done is written to the counters.  The program is not trusted: what does not fit is `ProtocolError`,
+and ends the engine process.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from eumu.drm.parts import Gpu
+from eumu.errors import EumuError
+
+__all__ = [
+    "ADDRESS_END",
+    "CONTEXTS",
+    "CONTROL_BYTES",
+    "ContextCreated",
+    "ContextDestroyed",
+    "Message",
+    "Piece",
+    "ProtocolError",
+    "Submission",
+    "Submitted",
+    "greeting",
+    "messages",
+    "welcome",
+]
+
+VERSION: Final = 1
+CONTEXTS: Final = 1024
+CONTROL_BYTES: Final = 64 + 32 * CONTEXTS
+ADDRESS_END: Final = 1 << 47
+_PAGE: Final = 4096
+_MAGIC: Final = b"eumu-drm"
+_HELLO: Final = struct.Struct("<8sII")
+_FACTS: Final = struct.Struct("<8IQ")
+_HEAD: Final = struct.Struct("<II")
+_CONTEXT: Final = struct.Struct("<II")
+_SUBMIT: Final = struct.Struct("<IIQQ")
+_OBJECT: Final = struct.Struct("<IIQQ")
+_MOST_BYTES: Final = 64 << 20
+_SUBMITTED, _CREATED, _DESTROYED = 1, 2, 3
+
+
+class ProtocolError(EumuError, ValueError):
+    """The other process does not keep to the protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`size` bytes of the memory's file from `offset` on."""
+
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """An object of a submission: `size` bytes at a GPU address, made of pieces in order."""
+
+    handle: int
+    address: int
+    size: int
+    pieces: tuple[Piece, ...]
+
+    @property
+    def end(self) -> int:
+        return self.address + self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A batch at a GPU address; `sequence` counts those of its context from 1 on."""
+
+    context: int
+    sequence: int
+    batch: int
+    objects: tuple[Submitted, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextCreated:
+    context: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContextDestroyed:
+    context: int
+
+
+Message = Submission | ContextCreated | ContextDestroyed
+
+
+def greeting(peer: socket.socket) -> list[int]:
+    """Receive the shim's greeting; the descriptors of memory and counters."""
+    data, fds, _, _ = socket.recv_fds(peer, _HELLO.size, 2)
+    if len(data) != _HELLO.size or len(fds) != 2:
+        raise ProtocolError("no greeting came")
+    magic, version, _ = _HELLO.unpack(data)
+    if magic != _MAGIC or version != VERSION:
+        raise ProtocolError(
+            f"the preloaded library speaks version {version}, this process {VERSION}"
+        )
+    return fds
+
+
+def welcome(gpu: Gpu, memory_bytes: int) -> bytes:
+    """The answer to a greeting."""
+    units = 1, gpu.subslices, gpu.eus
+    return _FACTS.pack(
+        VERSION, gpu.chip, gpu.revision, *units, gpu.hertz, gpu.pooled_eus, memory_bytes
+    )
+
+
+def messages(peer: socket.socket, memory_end: int) -> Iterator[Message]:
+    """What the shim sends, until it closes; `memory_end` is the size of the memory's file."""
+    while head := _receive(peer, _HEAD.size):
+        size, kind = _HEAD.unpack(head)
+        if not _HEAD.size < size <= _MOST_BYTES:
+            raise ProtocolError(f"a message of {size} bytes")
+        body = _receive(peer, size - _HEAD.size)
+        if body is None:
+            return
+        yield _decode(kind, body, memory_end)
+
+
+def _receive(peer: socket.socket, size: int) -> bytes | None:
+    """So many bytes; None if the other side is gone."""
+    parts = bytearray()
+    while len(parts) < size:
+        try:
+            data = peer.recv(size - len(parts))
+        except ConnectionResetError:
+            return None
+        if not data:
+            return None
+        parts += data
+    return bytes(parts)
+
+
+def _decode(kind: int, body: bytes, memory_end: int) -> Message:
+    try:
+        if kind == _SUBMITTED:
+            return _submission(body, memory_end)
+        context, _ = _CONTEXT.unpack(body)
+    except struct.error as error:
+        raise ProtocolError(f"message {kind} has {len(body)} bytes: {error}") from None
+    _check_context(context)
+    if kind == _CREATED:
+        return ContextCreated(context)
+    if kind == _DESTROYED:
+        return ContextDestroyed(context)
+    raise ProtocolError(f"no message has number {kind}")
+
+
+def _check_context(context: int) -> None:
+    if not 0 <= context < CONTEXTS:
+        raise ProtocolError(f"context {context}; there are {CONTEXTS}")
+
+
+def _submission(body: bytes, memory_end: int) -> Submission:
+    context, count, sequence, batch = _SUBMIT.unpack_from(body)
+    _check_context(context)
+    at, objects = _SUBMIT.size, []
+    for _ in range(count):
+        handle, pieces, address, size = _OBJECT.unpack_from(body, at)
+        at += _OBJECT.size
+        if pieces > (len(body) - at) // 16:
+            raise ProtocolError(f"object {handle} has {pieces} pieces, more than its message")
+        flat = struct.unpack_from(f"<{2 * pieces}Q", body, at)
+        at += 16 * pieces
+        made = Submitted(handle, address, size, tuple(map(Piece, flat[::2], flat[1::2])))
+        _check_object(made, memory_end)
+        objects.append(made)
+    if at != len(body):
+        raise ProtocolError(f"{len(body) - at} bytes behind the last object")
+    return Submission(context, sequence, batch, tuple(objects))
+
+
+def _check_object(made: Submitted, memory_end: int) -> None:
+    """Whole pages of the file at whole pages of the address space, as many as the object has."""
+    numbers = [made.address, made.size, *(n for p in made.pieces for n in (p.offset, p.size))]
+    ends = (p.offset + p.size for p in made.pieces)
+    if (
+        any(n % _PAGE for n in numbers)
+        or not _PAGE <= made.address < made.end <= ADDRESS_END
+        or sum(p.size for p in made.pieces) != made.size
+        or any(end > memory_end for end in ends)
+        or not all(p.size for p in made.pieces)
+    ):
+        raise ProtocolError(
+            f"object {made.handle}: {made.size} bytes at {made.address:#x} in {made.pieces[:4]}"
+        )
