@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -33,7 +34,6 @@ from eumu.device.commands.media_walker import Deltas, dependencies
 from eumu.device.dispatch import Needs, capacity
 from eumu.device.memory import Memory
 from eumu.device.state.fields import StateError
-from eumu.device.state.sampler import BindingTableState
 from eumu.device.state.surface import SurfaceState, SurfaceType
 from eumu.errors import Diagnostic, LaunchError, Severity, Unsupported
 from eumu.exec.gate import in_extents
@@ -474,19 +474,36 @@ def _pointers(job: WalkerJob | MediaJob) -> StatePointers:
 
 
 def _surfaces(device: Device, bus: MemoryBus, bases: Bases, table: int) -> dict[int, BufferSurface]:
-    """The raw buffers of a binding table; an entry that leads nowhere may be one of none."""
+    """The raw buffers of a binding table; an entry that leads nowhere may be one of none.
+
+    How many entries there are nobody says: what is behind the last one is looked at, too, and much
+    of it is the same.
+    """
     found = {}
-    entries = _binding_table(bus, bases.surface + table)
-    for index, entry in enumerate(entries):
-        at = bases.surface + BindingTableState.decode(entry).surface_state_pointer
-        try:
-            state = SurfaceState.decode(bus.read(at, 64, "a surface state"))
-        except (CommandError, StateError):
-            continue
-        if state.surface_type is SurfaceType.BUFFER and state.surface_base_address:
-            size = buffer_size(state)
-            found[index] = BufferSurface(state.surface_base_address, size, device.strict_bounds)
+    known: dict[bytes, tuple[int, int] | None] = {}
+    for index, entry in enumerate(_binding_table(bus, bases.surface + table)):
+        if entry not in known:
+            at = bases.surface + (int.from_bytes(entry, "little") & ~63)
+            try:
+                known[entry] = _buffer(bus.read(at, 64, "a surface state"))
+            except CommandError:
+                known[entry] = None
+        place = known[entry]
+        if place is not None:
+            found[index] = BufferSurface(*place, device.strict_bounds)
     return found
+
+
+@lru_cache(maxsize=4096)
+def _buffer(data: bytes) -> tuple[int, int] | None:
+    """Address and size of a raw buffer, None for other surfaces and for what is no state."""
+    try:
+        state = SurfaceState.decode(data)
+    except StateError:
+        return None
+    if state.surface_type is not SurfaceType.BUFFER or not state.surface_base_address:
+        return None
+    return state.surface_base_address, buffer_size(state)
 
 
 def _binding_table(bus: MemoryBus, at: int) -> Iterator[bytes]:
