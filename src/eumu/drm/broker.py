@@ -16,6 +16,7 @@ import socket
 import struct
 import sys
 import time
+from importlib import import_module
 from typing import Final
 
 from eumu.drm.engine import Options, serve
@@ -24,6 +25,10 @@ from eumu.drm.protocol import ProtocolError
 __all__ = ["main"]
 
 _PEER: Final = struct.Struct("3i")
+_NEEDED: Final = (
+    *("eumu.device.functions", "eumu.exec.interp", "eumu.lower_native", "eumu.native"),
+    *("eumu.native.extent", "eumu.drm.first"),
+)
 _LOOK_S: Final = 0.5
 _GRACE_S: Final = 5.0
 
@@ -99,14 +104,13 @@ def _child(peer: socket.socket, options: Options) -> None:
 
 def _warm(options: Options) -> None:
     """Import what the first kernel needs."""
-    import eumu.device.functions
-    import eumu.exec.interp
-    import eumu.lower_native
-    import eumu.native
-
+    for module in _NEEDED:
+        import_module(module)
     if options.engine != "interp":
         with contextlib.suppress(ImportError, OSError):
-            import eumu.exec.jit  # noqa: F401
+            from eumu.exec.jit import Jit
+
+            Jit()  # finds out what processor this is
 
 
 if __name__ == "__main__":

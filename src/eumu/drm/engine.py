@@ -30,6 +30,7 @@ from eumu.drm.protocol import (
     welcome,
 )
 from eumu.errors import EumuError
+from eumu.exec.host import Engine
 from eumu.runtime.batches import BatchReport
 from eumu.runtime.device import Device
 
@@ -113,6 +114,8 @@ def serve(peer: socket.socket, options: Options) -> None:
         part=part.part,
     )
     device.memory, device.clock = memory, HostClock(part.hertz)
+    if device.engine == "jit" and not options.check:
+        device.use("jit", _tiered())
     log, turn = _Log(options, program), threading.Lock()
     contexts: dict[int, HardwareContext] = {}
     for message in messages(peer, os.fstat(memory_fd).st_size):
@@ -121,6 +124,15 @@ def serve(peer: socket.socket, options: Options) -> None:
             context = HardwareContext(device, memory, turn, progress, log)
             contexts[message.context] = context
         context.put(message)
+
+
+def _tiered() -> Engine:
+    """The fast engine with the interpreter for first launches."""
+    from eumu.drm.first import Tiered
+    from eumu.exec.interp import Interpreter
+    from eumu.exec.jit import Jit
+
+    return Tiered(Jit(), Interpreter())
 
 
 def _need_seal(fd: int) -> None:

@@ -119,8 +119,7 @@ def _broker(path: str, options: Options) -> Iterator[int]:
     try:
         yield reads
     finally:
-        assert process.stdin is not None
-        process.stdin.close()
+        process.terminate()  # engine processes end when their programs do
         process.wait()
 
 

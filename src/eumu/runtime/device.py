@@ -488,6 +488,10 @@ class Device:
             stop.groups = groups
         return between_groups(grid.groups, stats.instructions, stats.findings)
 
+    def use(self, name: str, engine: Engine) -> None:
+        """Run what the engine of that name would with another one; before the first launch."""
+        self._engines[name] = engine
+
     def _get(self, name: str) -> Engine:
         found = self._engines.get(name)
         if found is None:

@@ -128,6 +128,11 @@ class Jit:
             raise Preempted(between_groups(done, instructions, findings), self.name)
         return RunStats(instructions, done * grid.threads_per_group, done, findings)
 
+    def has(self, grid: Grid) -> bool:
+        """Whether the machine code for a grid is there, in memory."""
+        with self._lock:
+            return (id(grid.function), specialise(grid)) in self._kernels
+
     def compile(self, grid: Grid) -> Compiled:
         """The machine code for a grid, from memory, from disk, or made now."""
         special = specialise(grid)

@@ -1,0 +1,89 @@
+"""First launches: a new kernel begins on the interpreter while its fast code is made.
+
+What that may cost is known before only where a kernel has no loop and few threads; other kernels
+wait for the fast code.  Both engines give the same results.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final
+
+from eumu.errors import Unsupported
+from eumu.exec.grid import Grid, RunStats
+from eumu.exec.host import Engine, Host
+from eumu.exec.snapshot import Preemption, Snapshot
+from eumu.ir import Function
+
+if TYPE_CHECKING:
+    from eumu.exec.jit import Jit
+
+__all__ = ["Tiered", "is_short"]
+
+_MOST_THREADS: Final = 512
+_MOST_OPERATIONS: Final = 3000  # of a function: the interpreter takes about 10 µs for each
+
+
+class Tiered:
+    """The fast engine, and the interpreter until it has the code of a short kernel."""
+
+    name = "jit"
+
+    def __init__(self, jit: Jit, interpreter: Engine) -> None:
+        self._jit, self._interpreter = jit, interpreter
+        self._compiler = ThreadPoolExecutor(1, "compiler")
+        # By the identity of functions, which are kept with the answer.
+        self._short: dict[int, tuple[Function, bool]] = {}
+        self._made: dict[int, Future[Any]] = {}
+        self._lock = threading.Lock()
+
+    def run(
+        self,
+        grid: Grid,
+        host: Host,
+        snapshot: Snapshot | None = None,
+        stop: Preemption | None = None,
+    ) -> RunStats:
+        """As of the engines.  Unsupported where the fast engine cannot run a function."""
+        if snapshot is None and self._is_quicker(grid):
+            try:
+                return self._interpreter.run(grid, host, None, stop)
+            finally:
+                self._begin(grid)  # not before: the two would share a core and Python's lock
+        return self._jit.run(grid, host, snapshot, stop)
+
+    def _is_quicker(self, grid: Grid) -> bool:
+        """Whether the interpreter is quicker than waiting for the code of a grid."""
+        if grid.groups * grid.threads_per_group > _MOST_THREADS or self._jit.has(grid):
+            return False
+        with self._lock:
+            known = self._short.get(id(grid.function))
+            if known is None:
+                known = self._short[id(grid.function)] = grid.function, is_short(grid.function)
+            made = self._made.get(id(grid.function))
+        if made is not None and made.done():
+            error = made.exception()
+            if isinstance(error, Unsupported):
+                raise error
+            return False
+        return known[1]
+
+    def _begin(self, grid: Grid) -> None:
+        """Make the code of a grid, on another thread."""
+        with self._lock:
+            if id(grid.function) not in self._made:
+                self._made[id(grid.function)] = self._compiler.submit(self._jit.compile, grid)
+
+
+def is_short(function: Function) -> bool:
+    """Whether a thread ends after each operation once at most: no block leads back or calls."""
+    if sum(len(block.ops) for block in function.blocks) > _MOST_OPERATIONS:
+        return False
+    for place, block in enumerate(function.blocks):
+        end = block.end
+        if end is None or end.name == "call":
+            return False
+        if any(target <= place for target in end.targets):
+            return False
+    return True
