@@ -1,0 +1,194 @@
+/* A program for OpenCL, with a case for each kind of work; tests/drivers/test_driver.py runs it. */
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(x) do { cl_int e_ = (x); if (e_) { printf("line %d: %s: %d\n", __LINE__, #x, e_); exit(1); } } while (0)
+#define TRUE_(x) do { if (!(x)) { printf("line %d: %s\n", __LINE__, #x); exit(1); } } while (0)
+
+static const char *source =
+    "__kernel void axpy(__global const float *x, __global float *y, float a) { int i = get_global_id(0); y[i] += a * x[i]; }\n"
+    "typedef struct Node { int value; __global struct Node *next; } Node;\n"
+    "__kernel void sum_list(__global Node *n, __global int *out) { int s = 0; for (; n; n = n->next) s += n->value; *out = s; }\n"
+    "__kernel void far(__global int *p, int step) { p[get_global_id(0) * step] = 1; }\n"
+    "__kernel void reduce(__global const int *x, __global int *out, __local int *part) {\n"
+    "  int l = get_local_id(0); part[l] = x[get_global_id(0)];\n"
+    "  for (int n = get_local_size(0) / 2; n; n /= 2) { barrier(CLK_LOCAL_MEM_FENCE); if (l < n) part[l] += part[l + n]; }\n"
+    "  if (!l) atomic_add(out, part[0]); }\n"
+    "__kernel void copy_image(read_only image2d_t from, write_only image2d_t to, sampler_t s) {\n"
+    "  int2 at = (int2)(get_global_id(0), get_global_id(1)); write_imagef(to, at, read_imagef(from, s, at) + 1.0f); }\n"
+    "__kernel void say(int n) { printf(\"item %d of %d\\n\", (int)get_global_id(0), n); }\n";
+
+static cl_device_id device;
+static cl_context context;
+static cl_program program;
+
+static cl_command_queue queue_of(cl_queue_properties flags) {
+  cl_int e;
+  cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, flags, 0};
+  cl_command_queue q = clCreateCommandQueueWithProperties(context, device, properties, &e);
+  CHECK(e);
+  return q;
+}
+
+static cl_kernel kernel_of(const char *name) {
+  cl_int e;
+  cl_kernel k = clCreateKernel(program, name, &e);
+  CHECK(e);
+  return k;
+}
+
+static cl_mem buffer(size_t size, void *data) {
+  cl_int e;
+  cl_mem m = clCreateBuffer(context, data ? CL_MEM_COPY_HOST_PTR : 0, size, data, &e);
+  CHECK(e);
+  return m;
+}
+
+static void axpy(cl_command_queue q, int n, int times, cl_event *event) {
+  float *x = malloc(4 * n), *y = calloc(n, 4), a = 0.5f;
+  for (int i = 0; i < n; i++) x[i] = i;
+  cl_mem mx = buffer(4 * n, x), my = buffer(4 * n, y);
+  cl_kernel k = kernel_of("axpy");
+  size_t global = n;
+  CHECK(clSetKernelArg(k, 0, sizeof mx, &mx));
+  CHECK(clSetKernelArg(k, 1, sizeof my, &my));
+  CHECK(clSetKernelArg(k, 2, sizeof a, &a));
+  for (int t = 0; t < times; t++) CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &global, 0, 0, 0, t ? 0 : event));
+  CHECK(clEnqueueReadBuffer(q, my, CL_TRUE, 0, 4 * n, y, 0, 0, 0));
+  for (int i = 0; i < n; i++) TRUE_(y[i] == times * a * i);
+  clReleaseKernel(k), clReleaseMemObject(mx), clReleaseMemObject(my), free(x), free(y);
+}
+
+static void add(void) { cl_event e; cl_command_queue q = queue_of(0); axpy(q, 1000, 3, &e); axpy(q, 1 << 20, 2, &e); }
+
+static void profiling(void) {
+  cl_event e[2];
+  cl_ulong t[2][4];
+  cl_command_queue q = queue_of(CL_QUEUE_PROFILING_ENABLE);
+  for (int k = 0; k < 2; k++) {
+    axpy(q, 4096, 1, &e[k]);
+    for (int n = 0; n < 4; n++) CHECK(clGetEventProfilingInfo(e[k], CL_PROFILING_COMMAND_QUEUED + n, 8, &t[k][n], 0));
+    TRUE_(t[k][0] <= t[k][1] && t[k][1] <= t[k][2] && t[k][2] < t[k][3] && t[k][3] - t[k][2] < 60000000000ull);
+  }
+  TRUE_(t[1][2] > t[0][3]);
+}
+
+typedef struct Node { int value; struct Node *next; } Node;
+
+static void svm(void) {
+  cl_command_queue q = queue_of(0);
+  Node *n = clSVMAlloc(context, CL_MEM_READ_WRITE, 100 * sizeof *n, 0);
+  int *out = clSVMAlloc(context, CL_MEM_READ_WRITE, 64, 0);
+  TRUE_(n && out);
+  CHECK(clEnqueueSVMMap(q, CL_TRUE, CL_MAP_WRITE, n, 100 * sizeof *n, 0, 0, 0));
+  for (int i = 0; i < 100; i++) n[i] = (Node){i, i < 99 ? n + i + 1 : 0};
+  CHECK(clEnqueueSVMUnmap(q, n, 0, 0, 0));
+  cl_kernel k = kernel_of("sum_list");
+  CHECK(clSetKernelArgSVMPointer(k, 0, n));
+  CHECK(clSetKernelArgSVMPointer(k, 1, out));
+  size_t one = 1;
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &one, 0, 0, 0, 0));
+  CHECK(clEnqueueSVMMap(q, CL_TRUE, CL_MAP_READ, out, 64, 0, 0, 0));
+  TRUE_(*out == 4950);
+}
+
+static void local(void) {
+  int n = 4096, zero = 0, *x = malloc(4 * n);
+  for (int i = 0; i < n; i++) x[i] = i;
+  cl_mem mx = buffer(4 * n, x), out = buffer(4, &zero);
+  cl_kernel k = kernel_of("reduce");
+  cl_command_queue q = queue_of(0);
+  size_t global = n, group = 128;
+  CHECK(clSetKernelArg(k, 0, sizeof mx, &mx));
+  CHECK(clSetKernelArg(k, 1, sizeof out, &out));
+  CHECK(clSetKernelArg(k, 2, 4 * group, 0));
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &global, &group, 0, 0, 0));
+  CHECK(clEnqueueReadBuffer(q, out, CL_TRUE, 0, 4, &zero, 0, 0, 0));
+  TRUE_(zero == n / 2 * (n - 1));
+}
+
+static void image(void) {
+  static float in[40 * 50 * 4], out[40 * 50 * 4];
+  cl_int e;
+  for (int k = 0; k < 40 * 50 * 4; k++) in[k] = k;
+  cl_image_format format = {CL_RGBA, CL_FLOAT};
+  cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 50, .image_height = 40};
+  cl_mem a = clCreateImage(context, CL_MEM_COPY_HOST_PTR, &format, &desc, in, &e), b = clCreateImage(context, 0, &format, &desc, 0, &e);
+  CHECK(e);
+  cl_sampler_properties wanted[] = {CL_SAMPLER_NORMALIZED_COORDS, CL_FALSE, CL_SAMPLER_ADDRESSING_MODE, CL_ADDRESS_CLAMP_TO_EDGE, CL_SAMPLER_FILTER_MODE, CL_FILTER_NEAREST, 0};
+  cl_sampler s = clCreateSamplerWithProperties(context, wanted, &e);
+  CHECK(e);
+  cl_kernel k = kernel_of("copy_image");
+  cl_command_queue q = queue_of(0);
+  CHECK(clSetKernelArg(k, 0, sizeof a, &a));
+  CHECK(clSetKernelArg(k, 1, sizeof b, &b));
+  CHECK(clSetKernelArg(k, 2, sizeof s, &s));
+  size_t global[] = {50, 40}, zero[3] = {0}, region[] = {50, 40, 1};
+  CHECK(clEnqueueNDRangeKernel(q, k, 2, 0, global, 0, 0, 0, 0));
+  CHECK(clEnqueueReadImage(q, b, CL_TRUE, zero, region, 0, 0, out, 0, 0, 0));
+  for (int n = 0; n < 40 * 50 * 4; n++) TRUE_(out[n] == n + 1);
+}
+
+static void prints(void) {
+  int n = 3;
+  size_t global = 3;
+  cl_kernel k = kernel_of("say");
+  cl_command_queue q = queue_of(0);
+  CHECK(clSetKernelArg(k, 0, sizeof n, &n));
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &global, 0, 0, 0, 0));
+  CHECK(clFinish(q));
+}
+
+static void *works(void *unused) {
+  cl_event e;
+  cl_command_queue q = queue_of(0);
+  for (int k = 0; k < 20; k++) axpy(q, 500 + k, 2, &e);
+  return unused;
+}
+
+static void threads(void) {
+  pthread_t t[8];
+  for (int k = 0; k < 8; k++) TRUE_(!pthread_create(&t[k], 0, works, 0));
+  for (int k = 0; k < 8; k++) pthread_join(t[k], 0);
+}
+
+static void fault(void) {
+  cl_mem m = buffer(4096, 0);
+  cl_kernel k = kernel_of("far");
+  cl_command_queue q = queue_of(0);
+  int step = 1 << 20;
+  size_t global = 64;
+  CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+  CHECK(clSetKernelArg(k, 1, sizeof step, &step));
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &global, 0, 0, 0, 0));
+  TRUE_(clFinish(q) == CL_OUT_OF_RESOURCES);
+}
+
+static void many(void) { cl_event e; cl_command_queue q = queue_of(0); axpy(q, 64, 5000, &e); }
+
+static const struct { const char *name; void (*run)(void); } cases[] = {
+    {"add", add}, {"profiling", profiling}, {"svm", svm}, {"local", local}, {"image", image},
+    {"prints", prints}, {"threads", threads}, {"fault", fault}, {"many", many}};
+
+int main(int argc, char **argv) {
+  cl_platform_id platform;
+  cl_int e;
+  CHECK(clGetPlatformIDs(1, &platform, 0));
+  CHECK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &device, 0));
+  char name[200];
+  CHECK(clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name, name, 0));
+  puts(name);
+  context = clCreateContext(0, 1, &device, 0, 0, &e);
+  CHECK(e);
+  program = clCreateProgramWithSource(context, 1, &source, 0, &e);
+  CHECK(e);
+  CHECK(clBuildProgram(program, 1, &device, "-cl-std=CL2.0", 0, 0));
+  for (int k = 1; k < argc; k++)
+    for (unsigned c = 0; c < sizeof cases / sizeof *cases; c++)
+      if (!strcmp(argv[k], cases[c].name)) cases[c].run(), printf("%s ok\n", argv[k]), fflush(stdout);
+  return 0;
+}

@@ -1,0 +1,67 @@
+"""Programs under Intel's own driver: each case in a process of its own."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from drm.programs import compiled, run
+from eumu.drm.session import missing_packages
+
+MISSING = [line for line in missing_packages() if "Level Zero alone" not in line]
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the driver is one for Linux"),
+    pytest.mark.skipif(bool(MISSING), reason="; ".join(MISSING)),
+]
+
+HERE = Path(__file__).parent
+CASES = ("add", "profiling", "svm", "local", "image", "threads", "many")
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(HERE / "opencl.c", tmp_path_factory.mktemp("opencl"), "OpenCL")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_opencl(program: Path, case: str) -> None:
+    done = run(program, case)
+    assert f"{case} ok" in done.stdout, done.stdout + done.stderr
+    assert "HD Graphics 530" in done.stdout and done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("device", "cases"),
+    [("kbl", "add local"), ("cfl", "add image"), ("apl", "add image"), ("glk", "add")],
+)
+def test_other_parts(program: Path, device: str, cases: str) -> None:
+    """For apl and glk the compiler uses 32-bit addresses where nothing is bound (docs/driver.md)."""
+    done = run(program, *cases.split(), options=("--device", device))
+    assert done.stdout.count("ok") == len(cases.split()), done.stdout + done.stderr
+
+
+def test_the_interpreter(program: Path) -> None:
+    done = run(program, "svm", "local", "image", options=("--engine", "interp"))
+    assert done.stdout.count("ok") == 3, done.stdout + done.stderr
+
+
+def test_what_kernels_print(program: Path) -> None:
+    done = run(program, "prints")
+    assert sorted(done.stdout.splitlines()[1:4]) == [f"item {k} of 3" for k in range(3)]
+
+
+def test_a_fault_is_an_error_for_the_program_and_a_report_for_people(program: Path) -> None:
+    done = run(program, "fault")
+    assert "fault ok" in done.stdout and done.returncode == 3, done.stdout + done.stderr
+    assert "store of 4 bytes at 0x400000 is outside the 4096 bytes of surface 0" in done.stderr
+
+
+def test_clinfo(tmp_path: Path) -> None:
+    if shutil.which("clinfo") is None:
+        pytest.skip("clinfo is not installed (Debian: apt-get install clinfo)")
+    done = run("clinfo", options=("--log", str(tmp_path / "log")))
+    assert done.returncode == 0 and "Intel(R) HD Graphics 530" in done.stdout
+    assert "OpenCL 3.0 NEO" in done.stdout
