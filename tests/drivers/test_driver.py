@@ -38,7 +38,7 @@ def test_opencl(program: Path, case: str) -> None:
     [("kbl", "add local"), ("cfl", "add image"), ("apl", "add image"), ("glk", "add")],
 )
 def test_other_parts(program: Path, device: str, cases: str) -> None:
-    """For apl and glk the compiler uses 32-bit addresses where nothing is bound (docs/driver.md)."""
+    """apl and glk: what is not bound has 32-bit addresses there (docs/driver.md)."""
     done = run(program, *cases.split(), options=("--device", device))
     assert done.stdout.count("ok") == len(cases.split()), done.stdout + done.stderr
 

@@ -104,6 +104,20 @@ def test_objects_do_not_overlap(file: int) -> None:
         DriverMemory(file).bind([made(1, at, 0, 1), made(2, at + PAGE, 2)])
 
 
+def test_objects_side_by_side_are_one_extent(file: int) -> None:
+    """What a driver makes of one array of the program."""
+    memory, at = DriverMemory(file), place()
+    memory.bind([made(2, at + PAGE, 7, 8), made(1, at, 0), made(3, at + 4 * PAGE, 1)])
+    starts, ends = memory.extents()
+    assert starts.tolist() == [at, at + 4 * PAGE]
+    assert ends.tolist() == [at + 3 * PAGE, at + 5 * PAGE]
+    MemoryBus(memory).write(at + PAGE - 2, b"abcd", "a test")
+    assert os.pread(file, 2, 7 * PAGE) == b"cd"
+    assert "byte 4 of buffer object 2" in memory.describe(at + PAGE + 4)
+    memory.bind([])
+    assert len(memory.extents()[0]) == 0
+
+
 def test_nothing_is_allocated(file: int) -> None:
     with pytest.raises(LaunchError, match="objects of a driver"):
         DriverMemory(file).allocate(64, "an array")

@@ -52,6 +52,14 @@ def test_a_hang_is_told_and_other_contexts_go_on(node: Path) -> None:
     assert "MI_STORE_DATA_IMM writes 4 bytes" in done.stderr and "1 fault" in done.stderr
 
 
+def test_a_fault_that_nobody_reads_of_is_a_hang_all_the_same(node: Path) -> None:
+    reads, writes = os.pipe()
+    os.close(reads)
+    done = subprocess.run(command(node, "hangs"), stderr=writes, timeout=TIMEOUT_S, text=True)
+    os.close(writes)
+    assert done.returncode == 3
+
+
 def test_a_fault_may_end_the_program(node: Path) -> None:
     done = run(node, "hangs", EUMU_FAULT="abort")
     assert done.returncode == 3 and "ok" not in done.stdout

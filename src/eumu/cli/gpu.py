@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 
@@ -22,7 +23,8 @@ def command(options: argparse.Namespace) -> int:
         raise UsageError("what is to be run? eumu gpu -- COMMAND")
     outcome = run(words, _options(options))
     if outcome.faults:
-        print(f"eumu: {_count(outcome.faults)} on the virtual GPU", file=sys.stderr)
+        with contextlib.suppress(BrokenPipeError):  # the status says it, too
+            print(f"eumu: {_count(outcome.faults)} on the virtual GPU", file=sys.stderr, flush=True)
         return FAULT
     return outcome.status
 

@@ -6,6 +6,7 @@ keep to the protocol, the process ends at once, whatever its threads are doing.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -79,7 +80,10 @@ class _Log:
         lines = [f"eumu: context {submission.context} hangs from now on: {text}"]
         if not known:
             lines.append("  this is a bug in eumu; EUMU_TRACEBACK=1 shows where")
-        print("\n".join(lines), file=sys.stderr, flush=True)
+        with contextlib.suppress(
+            OSError
+        ):  # nobody reads: the program is to hear of it all the same
+            print("\n".join(lines), file=sys.stderr, flush=True)
         if os.environ.get("EUMU_TRACEBACK"):
             sys.excepthook(type(error), error, error.__traceback__)
         self._note(*lines)

@@ -28,6 +28,7 @@ __all__ = ["AddressTaken", "DriverMemory", "Ranges"]
 _PAGE: Final = 4096
 _LOWEST: Final = 1 << 16  # below, the system lets nothing be mapped
 _MOST_BOUND: Final = 16384  # objects that stay mapped; a process may have 65530 mappings
+_NEAR: Final = 1 << 20  # bytes from an object within which messages name it
 _FIXED, _NORESERVE, _NOREPLACE = 0x10, 0x4000, 0x100000
 
 
@@ -122,7 +123,7 @@ class DriverMemory(Memory):
             rows = np.array(key, np.uint64).reshape(-1, 2)
             if (rows[1:, 0] < rows[:-1, 1]).any():
                 raise LaunchError("two objects of a submission have the same addresses")
-            known = self._known[key] = rows[:, 0].copy(), rows[:, 1].copy()
+            known = self._known[key] = _joined(rows)
             if len(self._known) > 256:
                 self._known.popitem(last=False)
         else:
@@ -177,16 +178,26 @@ class DriverMemory(Memory):
         address &= (1 << 64) - 1
         if address < _PAGE:
             return f"the null pointer plus {address}" if address else "the null pointer"
-        starts, ends = self._now
-        k = int(starts.searchsorted(address, side="right")) - 1
-        if k >= 0 and address < int(ends[k]):
-            return f"byte {address - int(starts[k])} of {_name(self._objects[k])}"
-        if k >= 0 and address - int(ends[k]) < 1 << 20:
-            return f"{address - int(ends[k])} bytes after the end of {_name(self._objects[k])}"
-        if k + 1 < len(starts) and int(starts[k + 1]) - address < 1 << 20:
-            gap = int(starts[k + 1]) - address
-            return f"{gap} bytes before the start of {_name(self._objects[k + 1])}"
+        k = bisect_right(self._objects, address, key=lambda made: made.address) - 1
+        below = self._objects[k] if k >= 0 else None
+        above = self._objects[k + 1] if k + 1 < len(self._objects) else None
+        if below and address < below.end:
+            return f"byte {address - below.address} of {_name(below)}"
+        if below and address - below.end < _NEAR:
+            return f"{address - below.end} bytes after the end of {_name(below)}"
+        if above and above.address - address < _NEAR:
+            return f"{above.address - address} bytes before the start of {_name(above)}"
         return "in no buffer that the driver submitted"
+
+
+def _joined(rows: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Starts and ends of ranges in order, where those that touch are one.
+
+    A driver makes several objects of one array of the program: its first page, its last, the rest.
+    """
+    apart = rows[1:, 0] != rows[:-1, 1]
+    first, last = np.concatenate(([True], apart)), np.concatenate((apart, [True]))
+    return (rows[first, 0], rows[last, 1]) if len(rows) else (rows[:, 0], rows[:, 1])
 
 
 def _name(made: Submitted) -> str:
