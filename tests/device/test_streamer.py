@@ -545,3 +545,13 @@ def test_random_streams_give_diagnostics_only(count: int) -> None:
             assert error.field and str(error)
             ends.add(CommandError)
     assert {Stop.END, CommandError} <= ends
+
+
+def test_findings_are_those_of_the_run() -> None:
+    """A streamer that lives long keeps no more than a run finds."""
+    machine = Machine()
+    for _ in range(3):
+        machine.run(*PROLOGUE, WALKER, CURBE)
+        assert machine.codes == ["curbe-reload"]
+        machine.run(FLUSH)
+        assert machine.codes == []

@@ -393,3 +393,16 @@ def test_what_is_behind_a_fault_writes_its_results() -> None:
         driver.queue.submit(driver.batch(*commands, store))
     assert driver.queue.abandon().stop is Stop.END
     assert tag.numpy()[0] == 7 and (y.numpy() == 1).all()
+
+
+def test_a_queue_keeps_the_code_it_ran_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more of it than a limit, however many kernels a queue sees."""
+    monkeypatch.setattr("eumu.runtime.batches._MOST_FUNCTIONS", 2)
+    driver = Driver("apl")
+    code = driver.place(native_code("saxpy", "saxpy", "apl"), "native code")
+    first, second = (driver.queue._function(code, 16, payload) for payload in (96, 128))
+    assert driver.queue._function(code, 16, 96) is first
+    driver.queue._function(code, 16, 160)
+    assert driver.queue._function(code, 16, 96) is first
+    assert driver.queue._function(code, 16, 128) is not second
+    assert len(driver.queue._functions) == 2

@@ -53,6 +53,7 @@ _GRF: Final = 32
 _MOST_CODE: Final = 1 << 20  # bytes of a kernel
 _MOST_THREADS: Final = 1 << 16  # of native code in one command, where each has bytes of its own
 _MEDIA_SIMD: Final = 32
+_MOST_FUNCTIONS: Final = 64  # that a queue keeps lowered; the one used longest ago leaves first
 _ENTRIES: Final = 240
 
 
@@ -152,12 +153,12 @@ class CommandQueue:
             return self._resume()
 
     def _resume(self) -> BatchReport:
-        seen, interrupts = len(self._streamer.findings), self._streamer.interrupts
+        interrupts = self._streamer.interrupts
         report = self._report = BatchReport(Stop.END)
         self._streamer.clock = self.device.clock
         report.stop = self._streamer.run()
         report.interrupts = self._streamer.interrupts - interrupts
-        report.findings = list(self._streamer.findings[seen:])
+        report.findings = list(self._streamer.findings)
         if report.stop is Stop.END and self._group:
             raise self._open_group("the batch ends")
         return report
@@ -204,7 +205,8 @@ class CommandQueue:
                 grid.pool_map,
                 is_global=job.descriptor.global_barrier_enable,
             )
-            self._note_counts(job, grid)
+            if number == 0:
+                self._note_counts(job, grid)
             if resumed is not None and number < resumed.number:
                 continue
             snapshot = None
@@ -381,10 +383,14 @@ class CommandQueue:
 
         code = self._code(address)
         key = code, simd, payload
-        if key not in self._functions:
+        function = self._functions.pop(key, None)
+        if function is None:
             program = native.decode(code, self.device.platform, f"code_{address:x}")
-            self._functions[key] = lower(program, simd, payload)
-        return self._functions[key]
+            function = lower(program, simd, payload)
+            while len(self._functions) >= _MOST_FUNCTIONS:
+                del self._functions[next(iter(self._functions))]
+        self._functions[key] = function
+        return function
 
     def _code(self, address: int) -> bytes:
         """The code of a kernel; what was at its place before is compared, not decoded again."""

@@ -68,7 +68,8 @@ class Context:
 class Streamer:
     """Runs batches on a bus; `dispatch` gets each job in order.
 
-    `findings` are what the rules saw; an error among them is raised as CommandError.
+    `findings` are what the rules saw since it was last started or resumed, no more than a run
+    has commands; an error among them is raised as CommandError.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class Streamer:
 
     def run(self) -> Stop:
         """Go on where the batch stopped."""
+        self.watch.found = []
         self._memory.context = self.context
         self._memory.begin()
         try:
