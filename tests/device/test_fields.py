@@ -67,6 +67,7 @@ class Scene:
         second = encode([store(DATA + 0x100, 0x22222222, self.base), mi.MiBatchBufferEnd()])
         self.image[SECOND : SECOND + len(second)] = list(second)
         self.grids: list[Any] = []
+        self.functions: dict[Any, Any] = {}  # lowered code, for all queues
 
     def see(self, scenario: Scenario, changed: Command | State) -> tuple[Any, ...]:
         """What a batch does with the changed command or descriptor in it."""
@@ -90,6 +91,7 @@ class Scene:
         arena[at : at + len(batch)] = list(batch)
         self.device.clock = eumu.device.chip.InstructionClock()  # type: ignore[attr-defined]
         queue = CommandQueue(self.device)
+        queue._functions = self.functions
         self.device.run = self.take  # type: ignore[method-assign]
         seen: list[Any] = []
         try:
