@@ -15,7 +15,8 @@ from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
 from eumu.exec.snapshot import between_groups
-from eumu.ir import Space
+from eumu.exec.state import thread_payloads
+from eumu.ir import Input, Root, RootKind, Space
 from eumu.ir.passes import fold_modes
 from eumu.types import UD
 from exec.launching import Host, Kernel, grid_of
@@ -53,6 +54,8 @@ WRONG: list[tuple[str, Any]] = [
     ("dword of the header", lambda g: payload(g, r0=(1 << 32,) * 8)),
     ("offset of local ids", lambda g: payload(g, local_id_offset=-64)),
     ("pitch of local ids", lambda g: payload(g, local_id_pitch=2)),
+    ("rows of local ids is 4", lambda g: payload(g, local_id_rows=4)),
+    ("rows of local ids is -1", lambda g: payload(g, local_id_rows=-1)),
     ("payloads of 288 bytes for 1 threads", lambda g: payload(g, rows=(b"",))),
     ("shared local memory", lambda g: replace(g, slm_bytes=-1)),
     ("scratch space", lambda g: replace(g, scratch_bytes=1 << 31)),
@@ -74,6 +77,22 @@ def test_a_number_that_cannot_be_is_named(what: str, change: Any, engine: Engine
     assert engine.run(grid, host).groups == 1
     with pytest.raises(LaunchError, match=what):
         engine.run(change(grid), host)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 3])
+def test_a_payload_ends_with_the_last_row_of_local_ids(rows: int) -> None:
+    grid, host = made()
+    words = {"cross_thread_offset": 64, "cross_thread": bytes(64), "local_id_offset": 128}
+    grid = payload(grid, **words, local_id_rows=rows)
+    for place in (64 + 64 * rows, 65 + 64 * rows):
+        item = Input(Root("X", RootKind.GRF, 64), 0, place, 64)
+        reads = replace(grid, function=replace(grid.function, inputs=[item]))
+        if place % 64:
+            with pytest.raises(LaunchError, match="bytes of payload"):
+                admit(reads, host)
+        else:
+            admit(reads, host)
+            assert thread_payloads(reads, 0, 1).shape == (1, 128 + 64 * rows)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import io
 import json
+import re
 import resource
 import sys
 import zipfile
-from functools import cache
+from dataclasses import fields, replace
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,7 +19,16 @@ import numpy as np
 import pytest
 
 import eumu
-from eumu.errors import EumuError, Fault, LaunchError
+from eumu.addresses import DEVICE_BASE
+from eumu.device import Memory
+from eumu.device.allocator import PAGE
+from eumu.device.chip import part
+from eumu.errors import EumuError, Fault, LaunchError, Unsupported
+from eumu.exec.grid import BufferSurface, Grid, Payload, StatePointers
+from eumu.ir import Block, Function, Input, Root, RootKind
+from eumu.platforms import PLATFORMS
+from eumu.runtime.checkpoint import read_checkpoint, write_checkpoint
+from eumu.runtime.preemption import Suspended
 from kernels.references import CASES
 from test_kernels import _argument, _load
 
@@ -187,6 +198,13 @@ CHANGES: list[tuple[tuple[Any, ...], Any, str]] = [
     (("allocations", 0, 1), 1 << 40, "not free"),
     (("allocations", 0, 0), 4096, "not free"),
     (("image",), 5, "no allocation starts at 0x5"),
+    (("grid", "payload", "local_id_rows"), 4, "local_id_rows"),
+    (("grid", "payload", "size"), 5, "'size'] is not known"),
+    (("grid", "payload", "rows"), None, "'rows'] is not known"),
+    (("grid", "masks"), None, "'masks'] is not known"),
+    (("grid", "surfaces", "01"), {}, "'01' is no index"),
+    (("findings",), [], "'findings'] is not known"),
+    (("allocations", 0), [DEVICE_BASE, 64, "x", 0], "[3] is not known"),
 ]
 
 
@@ -197,8 +215,108 @@ def test_what_is_wrong_is_said(
     entries = dict(stopped(True))
     entries[MANIFEST] = json.dumps(changed(json.loads(entries[MANIFEST]), path, value)).encode()
     (tmp_path / "x.zip").write_bytes(packed(entries))
-    with pytest.raises(LaunchError, match=words):
+    with pytest.raises(LaunchError, match=re.escape(words)):
         restore(tmp_path / "x.zip")
+
+
+def test_no_entry_is_left_over(tmp_path: Path) -> None:
+    (tmp_path / "x.zip").write_bytes(packed({**stopped(False), "memory/5": b"more"}))
+    with pytest.raises(LaunchError, match="entries, not the manifest"):
+        restore(tmp_path / "x.zip")
+
+
+def test_no_name_stands_twice(tmp_path: Path) -> None:
+    entries = dict(stopped(False))
+    entries[MANIFEST] = entries[MANIFEST].replace(b'"seed": 0', b'"seed": 0, "seed": 1')
+    (tmp_path / "x.zip").write_bytes(packed(entries))
+    with pytest.raises(LaunchError, match="a name stands twice"):
+        restore(tmp_path / "x.zip")
+
+
+# A launch, and another value of each of its fields that memory bears out.
+PAYLOAD = Payload((0,) * 8, 32, 32, 128, bytes(64))
+SURFACE = BufferSurface(DEVICE_BASE + PAGE, 64)
+GRID = Grid(Function("k", 16, 32), (4, 1, 1), (16, 1, 1), PAYLOAD, {3: SURFACE})
+OTHERS: dict[type, dict[str, Any]] = {
+    Grid: {
+        "function": Function("k", 8, 32),
+        "group_count": (2, 3, 4),
+        "local_size": (4, 2, 2),
+        "payload": None,  # has a row of its own here
+        "surfaces": {3: SURFACE, 9: SURFACE},
+        "slm_bytes": 64,
+        "scratch_bytes": 64,
+        "symbols": {"x": 5},
+        "fuel": 7,
+        "seed": 9,
+        "state": StatePointers(0, 0, 0),
+        "masks": (3,),
+        "pool_map": 5,
+    },
+    Payload: {
+        "r0": (1,) * 9,
+        "local_id_offset": None,
+        "local_id_pitch": 36,
+        "cross_thread_offset": 160,
+        "cross_thread": b"x" * 64,
+        "numbers_threads": True,
+        "rows": (bytes(192),) * 4,
+        "local_id_rows": 1,
+    },
+    BufferSurface: {"address": SURFACE.address + 32, "size": 32, "strict": False},
+    Function: {
+        "name": "other",
+        "width": 8,
+        "grf_bytes": 64,
+        "roots": {"V": Root("V", RootKind.GRF, 32)},
+        "inputs": [Input(Root("V", RootKind.GRF, 32), 0, 0, 32)],
+        "blocks": [Block("entry")],
+        "spans": None,  # these two say how instructions read, not what they do
+        "texts": None,
+        "symbols": ["x"],
+        "thread_space": True,
+        "full_threads": True,
+    },
+}
+
+
+def of_another(kind: type, name: str, value: Any) -> Grid:
+    """GRID with one field changed, in it or in what it holds."""
+    if kind is Grid:
+        return replace(GRID, **{name: value})
+    if kind is Payload:
+        return replace(GRID, payload=replace(PAYLOAD, **{name: value}))
+    if kind is Function:
+        return replace(GRID, function=replace(GRID.function, **{name: value}))
+    return replace(GRID, surfaces={3: replace(SURFACE, **{name: value})})
+
+
+@pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: kind.__name__)
+def test_every_field_of_a_launch_comes_back_or_is_refused(tmp_path: Path, kind: type) -> None:
+    """A field that this list lacks is a new one, which a checkpoint must know."""
+    values = OTHERS[kind]
+    assert list(values) == [field.name for field in fields(kind)]
+    for name, value in values.items():
+        if value is None and name != "local_id_offset":
+            continue
+        grid = of_another(kind, name, value)
+        assert grid != GRID
+        memory, other = Memory(1 << 20), Memory(1 << 20)
+        memory.allocate_at(SURFACE.address, 128, "x")
+        held = Suspended(None, grid, None, 1, 5, None)
+        platform = PLATFORMS["skl"]
+        try:
+            write_checkpoint(tmp_path / "x.zip", memory, platform.name, held)
+        except Unsupported:
+            assert name in ("state", "rows", "masks")
+            continue
+        read = partial(read_checkpoint, tmp_path / "x.zip", other, platform, part("skl-gt2"), None)
+        if grid.function is not GRID.function:
+            with pytest.raises(LaunchError, match="is another one or has changed"):
+                read(GRID.function)
+        else:
+            found, _ = read(grid.function)
+            assert (name, found.grid) == (name, grid)
 
 
 def test_a_surface_outside_memory_is_refused(tmp_path: Path) -> None:
@@ -219,7 +337,9 @@ def test_a_small_file_unpacks_to_no_more_than_it_says(tmp_path: Path) -> None:
     start = json.loads(entries[MANIFEST])["allocations"][0][0]
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(MANIFEST, entries[MANIFEST])
+        for name, data in entries.items():
+            if name != f"memory/{start:x}":
+                archive.writestr(name, data)
         with archive.open(f"memory/{start:x}", "w") as file:
             for _ in range(600):
                 file.write(bytes(1 << 20))

@@ -173,6 +173,7 @@ def _check_shape(grid: Grid) -> None:
 
 def _check_payload(grid: Grid, payload: Payload) -> None:
     size, width = payload.size, grid.function.width
+    _check("the number of rows of local ids", payload.local_id_rows, 0, 4)
     _check("the size of a thread's payload", size, 0, _MOST_PAYLOAD)
     _check("the offset of cross-thread data", payload.cross_thread_offset, 0, size + 1)
     reach = max((i.payload_offset + i.size for i in grid.function.inputs), default=0)
@@ -189,8 +190,9 @@ def _check_payload(grid: Grid, payload: Payload) -> None:
         _check("a dword of the header", dword, 0, _DWORD)
     if payload.local_id_offset is not None:
         first, pitch = payload.local_id_offset, payload.local_id_pitch
-        _check("the offset of local ids", first, 0, size)
-        _check("the pitch of local ids", pitch, 2 * width, size)
+        _check("the offset of local ids", first, 0, size + 1)
+        if payload.local_id_rows:  # `size` holds all of them, the last one whole
+            _check("the pitch of local ids", pitch, 2 * width, size)
 
 
 def _check_rows(grid: Grid, rows: tuple[bytes, ...], size: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -33,11 +34,12 @@ from eumu.runtime.preemption import Suspended, residents_of
 
 __all__ = ["read_checkpoint", "write_checkpoint"]
 
-VERSION: Final = 2
+VERSION: Final = 3
 _MANIFEST: Final = "checkpoint.json"
 _MOST_MANIFEST: Final = 16 << 20  # bytes
 _MOST_NAME: Final = 4096  # characters
 _CHUNK: Final = 1 << 20
+_INDEX: Final = re.compile("0|[1-9][0-9]{0,9}")  # of a surface, written in one way only
 _WORD: Final = (1 << 64) - 1
 _DWORD: Final = (1 << 32) - 1
 # What Python's reader of archives, and of JSON, raise for damaged files.
@@ -49,7 +51,8 @@ _DAMAGED: Final = (
 
 def code_hash(function: Function) -> str:
     """Of all that decides what a kernel does."""
-    return hashlib.sha256(format_function(function).encode()).hexdigest()
+    facts = f"{function.symbols} {function.thread_space} {function.full_threads}\n"
+    return hashlib.sha256((facts + format_function(function)).encode()).hexdigest()
 
 
 # ---- writing
@@ -163,6 +166,8 @@ def _restored(
         starts[start] = memory.allocate_at(start, size, name)
     image = manifest.maybe("image", 0, _WORD)
     printed = manifest.maybe("printed", 0, _WORD)
+    manifest.done()
+    _check_entries(archive, memory)
     for address in (image, printed):
         if address is not None and address not in starts:
             raise FieldError(f"no allocation starts at {address:#x}")
@@ -196,6 +201,16 @@ def _info(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
     return info
 
 
+def _check_entries(archive: zipfile.ZipFile, memory: Memory) -> None:
+    """Only what is read is in the archive, each entry once."""
+    found = sorted(archive.namelist())
+    wanted = sorted([_MANIFEST, *map(_entry, memory.live)])
+    if found != wanted:
+        raise FieldError(
+            f"{len(found)} entries, not the manifest and {len(wanted) - 1} allocations"
+        )
+
+
 def _fill(archive: zipfile.ZipFile, memory: Memory, allocation: Allocation) -> None:
     """The bytes of an allocation, piece by piece; FieldError if the archive has more or fewer."""
     place, done = memory.view(allocation), 0
@@ -211,9 +226,17 @@ def _fill(archive: zipfile.ZipFile, memory: Memory, allocation: Allocation) -> N
 
 def _json(data: bytes) -> Any:
     try:
-        return json.loads(data)
+        return json.loads(data, object_pairs_hook=_once)
     except RecursionError:
         raise FieldError("the manifest is nested too deeply") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are all different."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise FieldError("a name stands twice in an object of the manifest")
+    return found
 
 
 def _check(path: str | Path, manifest: Fields, platform: Platform, function: Function) -> None:
@@ -234,14 +257,16 @@ def _check(path: str | Path, manifest: Fields, platform: Platform, function: Fun
 def _allocations(manifest: Fields) -> Iterator[tuple[int, int, str]]:
     for row in manifest.rows("allocations"):
         start, size = row.number(0, 0, _WORD), row.number(1, 0, _WORD)
-        yield start, size, row.text(2, _MOST_NAME)
+        name = row.text(2, _MOST_NAME)
+        row.done()
+        yield start, size, name
 
 
 def _grid_of(words: Fields, function: Function) -> Grid:
     x, y, z = words.numbers("group_count", 3, 3, 0, _DWORD)
     lx, ly, lz = words.numbers("local_size", 3, 3, 1, _DWORD)
     symbols = words.inside("symbols")
-    return Grid(
+    grid = Grid(
         function=function,
         group_count=(x, y, z),
         local_size=(lx, ly, lz),
@@ -254,24 +279,31 @@ def _grid_of(words: Fields, function: Function) -> Grid:
         seed=words.number("seed", 0, _WORD),
         pool_map=words.maybe("pool_map", 0, _DWORD),
     )
+    words.done()
+    return grid
 
 
 def _payload(words: Fields) -> Payload:
     text = words.text("cross_thread", _MOST_MANIFEST)
-    return Payload(
+    payload = Payload(
         words.numbers("r0", 0, 64, 0, _DWORD),
         words.maybe("local_id_offset", 0, _DWORD),
         words.number("local_id_pitch", 0, _DWORD),
         words.number("cross_thread_offset", 0, _DWORD),
         base64.b64decode(text, validate=True),
         words.flag("numbers_threads"),
+        local_id_rows=words.number("local_id_rows", 0, 3),
     )
+    words.done()
+    return payload
 
 
 def _surfaces(words: Fields) -> Iterator[tuple[int, BufferSurface]]:
     for name in words.names:
-        if not (name.isascii() and name.isdecimal() and len(name) <= 10):
-            raise FieldError(f"{name!r} is no index of a surface")
+        if not _INDEX.fullmatch(name):
+            raise FieldError(f"{name[:60]!r} is no index of a surface")
         one = words.inside(name)
         address, size = one.number("address", 0, _WORD), one.number("size", 0, _WORD)
-        yield int(name), BufferSurface(address, size, one.flag("strict"))
+        surface = BufferSurface(address, size, one.flag("strict"))
+        one.done()
+        yield int(name), surface

@@ -15,6 +15,8 @@ class FieldError(Exception):
 class Fields:
     """An object or an array of JSON; each method takes one value, or raises `FieldError`.
 
+    A reader ends with `done`, so that no value is left which nobody has looked at.
+
     >>> Fields({"size": 7}, "the file").number("size", 0, 8)
     7
     """
@@ -24,6 +26,13 @@ class Fields:
             raise FieldError(f"{where} is {_kind(value)}, not an object")
         self._value: Any = value
         self._where = where
+        self._taken: set[str | int] = set()
+
+    def done(self) -> None:
+        """FieldError if there are values that nobody took."""
+        for name in self._value if isinstance(self._value, dict) else range(len(self._value)):
+            if name not in self._taken:
+                raise FieldError(f"{self._at(name)} is not known")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,13 +92,14 @@ class Fields:
             yield Fields(row, f"{self._at(name)}[{k}]")
 
     def _get(self, name: str | int) -> Any:
+        self._taken.add(name)
         try:
             return self._value[name]
         except (KeyError, IndexError, TypeError):
             raise FieldError(f"{self._at(name)} is missing") from None
 
     def _at(self, name: str | int) -> str:
-        return f"{self._where}[{name!r}]"
+        return f"{self._where}[{_cut(repr(name))}]"
 
 
 def _kind(value: Any) -> str:
@@ -100,4 +110,8 @@ def _short(value: Any) -> str:
     if isinstance(value, int) and not -(1 << 128) < value < 1 << 128:
         return "a number of more than 128 bits"
     text = repr(value) if isinstance(value, (int, float, str)) else _kind(value)
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
