@@ -46,9 +46,9 @@ def test_a_store_to_lanes_far_away_is_a_fault() -> None:
         on_both(k, [np.zeros(64, np.uint32)])
 
 
-@pytest.mark.parametrize("factor", [0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFE, 0xFFFF_FFFF])
+@pytest.mark.parametrize("factor", [0xFFFF_FFFE, 0xFFFF_FFFF])
 def test_lanes_in_the_upper_half_are_made_wider(factor: int) -> None:
-    """0 and 2**32 - 2 are that far apart as quadwords, and 2 as dwords."""
+    """0 and 2**32 - 2 are that far apart as quadwords, and 2 as dwords: no sure pattern."""
     k = Kernel()
     bits = k.lanes(UD, *(n & 1 for n in range(16)))
     wide = k.b.convert(k.mul(bits, k.number(UD, factor)), UQ, rounding=RNE)

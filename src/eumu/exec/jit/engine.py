@@ -288,5 +288,6 @@ def _find_shapes(grid: Grid) -> tuple[Shape | None, ...]:
         if kinds or only is None:
             shapes.append(None)
         else:
-            shapes.append(Shape(only[0], only[1], bound=int(ids.max())))
+            top = int(ids.max())
+            shapes.append(Shape(only[0], only[1], bound=top if top < 1 << 15 else None))
     return tuple(shapes)

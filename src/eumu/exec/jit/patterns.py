@@ -302,10 +302,9 @@ def _converted(op: Op, shape: Shape) -> Shape | None:
     if op.attrs["saturate"] and not fits:
         return None
     offsets = tuple(signed(o, target.bits) for o in shape.offsets)
-    # Lanes in the lower half of the type are as far from each other as their offsets say; others
-    # may be farther, and offsets that have wrapped are no longer theirs in a wider type.
-    low_half = shape.bound is not None and shape.bound < 1 << (source.bits - 1)
-    widens = target.bits > source.bits and not shape.uniform and not low_half
+    # Lanes with a bound, which is in the lower half of the type, are as far from each other as
+    # their offsets say; others may be farther, and have other offsets in a wider type.
+    widens = target.bits > source.bits and not shape.uniform and shape.bound is None
     certain = shape.certain and not widens
     return replace(shape, offsets=offsets, certain=certain, bound=shape.bound if fits else None)
 
