@@ -17,6 +17,7 @@ __all__ = [
     "CACHE",
     "CACHE_DIR",
     "CACHE_MB",
+    "PARANOID",
     "PRINTF_MB",
     "SCRATCH_MB",
     "SETTINGS",
@@ -108,6 +109,11 @@ PRINTF_MB: Final = Setting(
     "MiB of text that a launch may print; the rest is left out, with a note",
     _number(0, _MOST_MB),
 )
+PARANOID: Final = Setting(
+    *("EUMU_PARANOID", "on or off", False, "off"),
+    "whether every access of compiled code is compared with the memory of the launch; for tests",
+    _switch,
+)
 TRACEBACK: Final = Setting(
     *("EUMU_TRACEBACK", "on or off", False, "off"),
     "whether commands show where in eumu an error was raised",
@@ -115,5 +121,5 @@ TRACEBACK: Final = Setting(
 )
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    *(WORKERS, CACHE, CACHE_DIR, CACHE_MB, SCRATCH_MB, PRINTF_MB, TRACEBACK),
+    *(WORKERS, CACHE, CACHE_DIR, CACHE_MB, SCRATCH_MB, PRINTF_MB, PARANOID, TRACEBACK),
 )

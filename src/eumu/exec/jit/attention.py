@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.exec.jit.layout import Context, FaultKind, Python
+from eumu.exec.jit.paranoid import TRUSTED
 from eumu.exec.jit.words import get, put
 
 __all__ = [
@@ -61,7 +62,7 @@ _NAMES: Final = {
 def _of_python(name: str, entry: Python) -> str:
     """Defines `%name` as a function of Python."""
     return f"""  %{name}.p = getelementptr ptr, ptr %python.ptr, i64 {int(entry)}
-  %{name} = load ptr, ptr %{name}.p
+  %{name} = load ptr, ptr %{name}.p{TRUSTED}
 """
 
 
@@ -71,7 +72,7 @@ _FETCH = f"""{_of_python("fetch", Python.FETCH)}  %kind = getelementptr i64, ptr
   %trace = getelementptr i64, ptr %kind, i64 2
   call void %fetch(ptr %kind, ptr %value, ptr %trace)
 {get("leave", Context.LEAVE)}  %leave.ptr = inttoptr i64 %leave to ptr
-  store atomic i64 1, ptr %leave.ptr monotonic, align 8
+  store atomic i64 1, ptr %leave.ptr monotonic, align 8{TRUSTED}
 """
 _ENTER = f"""{get("python", Context.PYTHON)}  %python.ptr = inttoptr i64 %python to ptr
 {_of_python("ensure", Python.ENSURE)}  %gil = call i32 %ensure()
@@ -118,7 +119,7 @@ _LOOK = f"""
 define internal i1 @look(ptr %ctx) noinline cold {{
 entry:
 {get("leave", Context.LEAVE)}  %leave.ptr = inttoptr i64 %leave to ptr
-  %word = load atomic i64, ptr %leave.ptr monotonic, align 8
+  %word = load atomic i64, ptr %leave.ptr monotonic, align 8{TRUSTED}
   %wanted = icmp ne i64 %word, 0
   br i1 %wanted, label %yes, label %mine
 mine:

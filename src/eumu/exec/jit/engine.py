@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from time import perf_counter
 from typing import Any
@@ -15,7 +15,7 @@ from eumu.exec.findings import Notebook, merged
 from eumu.exec.gate import Admitted, admit, check_snapshot
 from eumu.exec.grid import Grid, Payload, RunStats, groups_that_fit
 from eumu.exec.host import Host
-from eumu.exec.jit import cache
+from eumu.exec.jit import cache, paranoid
 from eumu.exec.jit.bands import orders
 from eumu.exec.jit.crew import Crew
 from eumu.exec.jit.faults import Report
@@ -30,7 +30,7 @@ from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
 from eumu.exec.state import local_ids
 from eumu.ir import Function, Rounding
 from eumu.ir.passes import fold_modes
-from eumu.settings import SCRATCH_MB, WORKERS
+from eumu.settings import PARANOID, SCRATCH_MB, WORKERS
 
 _KERNELS = 256  # compiled kernels that are kept
 _SMALL = 20_000  # instructions: fewer are done before another worker has woken up
@@ -63,6 +63,7 @@ class Jit:
     def __init__(self, workers: int | None = None, processor: Processor | None = None) -> None:
         self.workers = workers or WORKERS.get() or cores()
         self.processor = processor or host()
+        self.paranoid = PARANOID.get()
         self._ready: OrderedDict[tuple[object, ...], _Ready] = OrderedDict()
         self._kernels: OrderedDict[tuple[int, Special], tuple[Function, Compiled]] = OrderedDict()
         self._grids: OrderedDict[int, tuple[Grid, _Ready]] = OrderedDict()  # of `_ready`
@@ -101,10 +102,14 @@ class Jit:
             setup = trial.setup
         workers = self._workers(ready, admitted, setup.workers)
         launch = Launch(ready.compiled, admitted, symbols, setup.row)
+        for worker in workers if self.paranoid else ():
+            launch.assert_regions(worker)
         started = perf_counter()
         done = launch.run(workers, first, last, stop)
         with self._lock:
             trial.took(setup, perf_counter() - started)
+        if self.paranoid:
+            _check_asserted(workers, grid)
         faulty = [w for w in workers if w.get(Context.FAULT) != FaultKind.NONE]
         findings = begun.findings
         if ready.compiled.reports:
@@ -131,11 +136,14 @@ class Jit:
     def has(self, grid: Grid) -> bool:
         """Whether the machine code for a grid is there, in memory."""
         with self._lock:
-            return (id(grid.function), specialise(grid)) in self._kernels
+            return (id(grid.function), self._special(grid)) in self._kernels
+
+    def _special(self, grid: Grid) -> Special:
+        return replace(specialise(grid), paranoid=self.paranoid)
 
     def compile(self, grid: Grid) -> Compiled:
         """The machine code for a grid, from memory, from disk, or made now."""
-        special = specialise(grid)
+        special = self._special(grid)
         key = (id(grid.function), special)
         with self._lock:
             found = self._kernels.get(key)
@@ -218,6 +226,13 @@ def _findings(compiled: Compiled, grid: Grid, workers: Sequence[Worker]) -> tupl
     sites = {n: compiled.module.sites[n] for n in compiled.reports}
     noted = (item for w in workers for item in seen(grid.function, sites, w.context))
     return Notebook(noted).findings(grid)
+
+
+def _check_asserted(workers: Sequence[Worker], grid: Grid) -> None:
+    for worker in workers:
+        if worker.get(Context.ASSERTED):
+            words = [worker.get(w) for w in (Context.ASSERTED_ADDRESS, Context.ASSERTED_SIZE)]
+            raise paranoid.failure(words, grid.function.name)
 
 
 def _symbols(grid: Grid) -> list[int]:

@@ -60,6 +60,7 @@ def _call(
     bad = e.call(
         "i64",
         name,
+        ("ptr", "%ctx"),
         ("ptr", "%rec"),
         ("ptr", places),
         ("i64", mask),

@@ -34,6 +34,7 @@ class Special:
     r0: tuple[int, ...]
     own_payloads: bool = False
     own_lanes: bool = False
+    paranoid: bool = False  # every access is asserted, see `paranoid`
 
 
 def input_slots(function: Function, special: Special) -> dict[Slot, Shape]:

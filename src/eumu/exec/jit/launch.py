@@ -112,6 +112,7 @@ class Worker:
         rows = self.payloads.reshape(threads, payload)
         self.cross_thread, self.tables = rows[:, first:last], rows[:, _TABLES]
         self.masks = np.array(grid.masks or (), np.uint64)
+        self.regions = np.zeros((0, 2), np.uint64)
         self.context = np.zeros(Context.SITES + SITE_WORDS * len(compiled.module.sites), np.uint64)
         self.address: int = _address(self.context)
         self.set(
@@ -175,6 +176,7 @@ class Launch:
             self.tables = np.array(grid.payload.r0[3:5], np.uint32).view(np.uint8)
         rows = grid.payload.rows
         self.rows = None if rows is None else np.frombuffer(b"".join(rows), np.uint8)
+        self._arena = host.arena
         table = _address(self.table)
         self.words = (
             _known_address(host.arena),
@@ -212,6 +214,14 @@ class Launch:
             *(worker.context.data, 0, *self.words, chunk, number, 0, NO_GROUP),
             *(_LARGE, 0, self.row, FaultKind.NONE),
         )
+
+    def assert_regions(self, worker: Worker) -> None:
+        """Tell compiled code which memory it may access, for `paranoid`."""
+        own = (worker.slm, worker.scratch, worker.records, worker.payloads, worker.masks)
+        shared = (self._arena, self.starts, self.ends, self.table, self.rows, worker.context)
+        arrays = [a for a in (*own, *shared) if a is not None]
+        worker.regions = np.array([(_address(a), a.nbytes) for a in arrays], np.uint64)
+        worker.set(REGIONS=_address(worker.regions), REGION_COUNT=len(worker.regions), ASSERTED=0)
 
     def refusal(self, worker: Worker) -> Refusal | Fault | None:
         """Why nobody answered the message that stopped a worker, if one did."""

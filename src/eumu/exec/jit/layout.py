@@ -76,7 +76,12 @@ class Context(IntEnum):
     ASKED_SITE = 253  # what it is asked, and what it said: 0, or 1 if the thread must stop
     ASKED_DATA = 254
     ASKED_STATUS = 255
-    SITES = 256  # the caches of the access sites, SITE_WORDS each
+    REGIONS = 256  # host address of rows of (start, size), for `paranoid`
+    REGION_COUNT = 257
+    ASSERTED = 258  # whether an access was outside all of them, the last one with
+    ASSERTED_ADDRESS = 259
+    ASSERTED_SIZE = 260
+    SITES = 261  # the caches of the access sites, SITE_WORDS each
 
 
 class Python(IntEnum):

@@ -25,6 +25,7 @@ from eumu.exec.jit.composed import Composed
 from eumu.exec.jit.emit import Emitter, int_type, lane_type, vector_of
 from eumu.exec.jit.kernel import LOWERINGS, Kernel, Site
 from eumu.exec.jit.layout import Context, FaultKind
+from eumu.exec.jit.paranoid import TRUSTED
 from eumu.exec.state import instruction_span
 from eumu.ir import Op, Value
 
@@ -101,11 +102,11 @@ def _take_shortcut(k: Kernel, table: str, site: int, data: str, on: str, ask: st
     """Go on to `on` if the site has a shortcut and it answers, else to `ask`."""
     e = k.e
     entry = e.op(f"getelementptr ptr, ptr {table}, i64 {site}")
-    record = e.op(f"load atomic ptr, ptr {entry} acquire, align 8")
+    record = e.op(f"load atomic ptr, ptr {entry} acquire, align 8{TRUSTED}")
     short = e.name("shortcut")
     e.do(f"br i1 {e.op(f'icmp eq ptr {record}, null')}, label %{ask}, label %{short}")
     e.label(short)
-    function = e.op(f"load ptr, ptr {record}, align 8")
+    function = e.op(f"load ptr, ptr {record}, align 8{TRUSTED}")
     asked = e.op(f"icmp ne i32 {e.op(f'call i32 {function}(ptr {record}, ptr {data})')}, 0")
     e.do(f"br i1 {asked}, label %{ask}, label %{on}")
 

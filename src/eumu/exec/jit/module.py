@@ -11,6 +11,7 @@ from eumu.exec.jit import (
     indirect,
     memory,
     messages,
+    paranoid,
     products,
     report,
     special,
@@ -319,8 +320,9 @@ def _assemble(
         ),
         _METADATA,
     ]
+    text = "\n".join(parts)
     return Module(
-        "\n".join(parts),
+        paranoid.asserted(text) if special.paranoid else text,
         tuple(k.sites),
         resume.size,
         resumable,

@@ -408,13 +408,13 @@ def register_locate(roots: list[tuple[int, int, int]]) -> str:
 
 
 def register_loop(name: str, size: int, store: bool) -> str:
-    """``i64 @name(rec, places, mask, data)``: copy elements, return the lanes that are outside.
+    """``i64 @name(ctx, rec, places, mask, data)``: copy elements, return the lanes that are outside.
 
     Those are not touched, neither in the record nor in the data.
     """
     source, target = ("%q", "%p") if store else ("%p", "%q")
     return f"""
-define internal i64 @{name}(ptr %rec, ptr %places, i64 %mask, ptr %data) noinline {{
+define internal i64 @{name}(ptr %ctx, ptr %rec, ptr %places, i64 %mask, ptr %data) noinline {{
 entry:
   br label %loop
 loop:
