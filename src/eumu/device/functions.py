@@ -445,7 +445,7 @@ def _spread(values: NDArray[np.uint32], mask: Mask) -> NDArray[np.uint32]:
 def _returned(record: SamplerMessage, header: Header | None, found: list[Lanes]) -> list[Lanes]:
     """The parts that a response has room for: its last channels may be left out, no mask."""
     asked = header is not None and header.pixel_null_mask_enable and not record.is_4x2
-    if len(found) < record.results or (
+    if not 0 < record.results <= len(found) or (
         asked and (len(found) > record.results or not record.takes_mask)
     ):
         mask = ", the last of them a register of the pixel null mask" if asked else ""
