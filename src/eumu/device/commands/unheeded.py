@@ -9,39 +9,13 @@ the command streamer does: a field that neither acts nor stands here fails it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Final
+from typing import Final
 
 from eumu.device.commands import gpgpu, media, mi, render
 from eumu.device.state.fields import State, title
+from eumu.device.state.unheeded import Kind, Unheeded, rows
 
 __all__ = ["UNHEEDED", "Kind", "Unheeded", "noted", "refused"]
-
-
-class Kind(Enum):
-    """What happens when a field is set."""
-
-    REFUSED = "refused"
-    NOTED = "noted"
-    HINT = "a hint"
-
-
-@dataclass(frozen=True, slots=True)
-class Unheeded:
-    """Why a field does nothing; with `only`, it is refused for that value alone."""
-
-    kind: Kind
-    reason: str
-    only: object = None
-
-    def concerns(self, value: Any) -> bool:
-        """Whether this value asks for something."""
-        return bool(value == self.only) if self.only is not None else bool(value)
-
-
-def _rows(kind: Kind, reason: str, *names: str, only: object = None) -> dict[str, Unheeded]:
-    return dict.fromkeys(names, Unheeded(kind, reason, only))
 
 
 _ORDER: Final = "commands and their threads end one after the other"
@@ -59,18 +33,18 @@ _PIXELS: Final = "no pixels are drawn"
 
 
 def _global(*names: str) -> dict[str, Unheeded]:
-    return _rows(Kind.REFUSED, _GGTT, *names)
+    return rows(Kind.REFUSED, _GGTT, *names)
 
 
 def _mocs(*names: str) -> dict[str, Unheeded]:
-    return _rows(Kind.HINT, _CACHING, *names)
+    return rows(Kind.HINT, _CACHING, *names)
 
 
 _PIPE_CONTROL: Final = {
-    **_rows(Kind.REFUSED, _GGTT, "destination_address_type", only=render.AddressType.GGTT),
-    **_rows(Kind.REFUSED, _STATUS_PAGE, "store_data_index"),
-    **_rows(Kind.REFUSED, "there are no snapshot counts", "global_snapshot_count_reset"),
-    **_rows(
+    **rows(Kind.REFUSED, _GGTT, "destination_address_type", only=render.AddressType.GGTT),
+    **rows(Kind.REFUSED, _STATUS_PAGE, "store_data_index"),
+    **rows(Kind.REFUSED, "there are no snapshot counts", "global_snapshot_count_reset"),
+    **rows(
         Kind.HINT,
         _COHERENT,
         "flush_llc",
@@ -80,8 +54,8 @@ _PIPE_CONTROL: Final = {
         "vf_cache_invalidation_enable",
         "constant_cache_invalidation_enable",
     ),
-    **_rows(Kind.HINT, _ORDER, "pipe_control_flush_enable"),
-    **_rows(
+    **rows(Kind.HINT, _ORDER, "pipe_control_flush_enable"),
+    **rows(
         Kind.HINT,
         _PIXELS,
         "depth_stall_enable",
@@ -89,14 +63,14 @@ _PIPE_CONTROL: Final = {
         "stall_at_pixel_scoreboard",
         "depth_cache_flush_enable",
     ),
-    **_rows(
+    **rows(
         Kind.HINT,
         "it keeps pointers out of the context image of the 3D pipeline",
         "indirect_state_pointers_disable",
     ),
 }
 _STATE_BASE_ADDRESS: Final = {
-    **_rows(
+    **rows(
         Kind.HINT,
         "scratch space is the engine's own, and 32-bit stateless addresses are in it",
         "general_state_base_address",
@@ -113,31 +87,29 @@ _STATE_BASE_ADDRESS: Final = {
     ),
 }
 _MEDIA_VFE_STATE: Final = {
-    **_rows(Kind.REFUSED, "threads have no stack beside their scratch space", "stack_size"),
-    **_rows(Kind.HINT, _ROOM, "number_of_urb_entries"),
-    **_rows(
-        Kind.HINT, "the gateway's message for its time stamp is refused", "reset_gateway_timer"
-    ),
+    **rows(Kind.REFUSED, "threads have no stack beside their scratch space", "stack_size"),
+    **rows(Kind.HINT, _ROOM, "number_of_urb_entries"),
+    **rows(Kind.HINT, "the gateway's message for its time stamp is refused", "reset_gateway_timer"),
 }
-_SELECTED: Final = _rows(Kind.REFUSED, _SPAWNING, "children_present", "thread_synchronization")
+_SELECTED: Final = rows(Kind.REFUSED, _SPAWNING, "children_present", "thread_synchronization")
 _DESCRIPTOR: Final = {
-    **_rows(
+    **rows(
         Kind.HINT,
         "cr0 decides: Mesa's drivers leave this field 0 and choose the mode there",
         "denorm_mode",
     ),
-    **_rows(Kind.HINT, _ORDER, "thread_priority"),
-    **_rows(Kind.HINT, "it says what to fetch early", "sampler_count", "binding_table_entry_count"),
-    **_rows(Kind.REFUSED, "the other floating-point mode is not modelled", "floating_point_mode"),
-    **_rows(
+    **rows(Kind.HINT, _ORDER, "thread_priority"),
+    **rows(Kind.HINT, "it says what to fetch early", "sampler_count", "binding_table_entry_count"),
+    **rows(Kind.REFUSED, "the other floating-point mode is not modelled", "floating_point_mode"),
+    **rows(
         Kind.REFUSED,
         _EXCEPTION,
         "illegal_opcode_exception_enable",
         "mask_stack_exception_enable",
         "software_exception_enable",
     ),
-    **_rows(Kind.REFUSED, "kernels choose their rounding in cr0", "rounding_mode"),
-    **_rows(
+    **rows(Kind.REFUSED, "kernels choose their rounding in cr0", "rounding_mode"),
+    **rows(
         Kind.REFUSED,
         "a thread whose channels branch together is not modelled",
         "single_program_flow",
@@ -146,65 +118,65 @@ _DESCRIPTOR: Final = {
 _EVENTS: Final = tuple(row.name for row in mi.MiWaitForEvent.rows())
 
 UNHEEDED: Final[Mapping[type[State], Mapping[str, Unheeded]]] = {
-    mi.MiWaitForEvent: _rows(Kind.NOTED, "there is no display: it does not wait", *_EVENTS),
+    mi.MiWaitForEvent: rows(Kind.NOTED, "there is no display: it does not wait", *_EVENTS),
     mi.MiSemaphoreWait: {
         **_global("memory_type"),
-        **_rows(Kind.HINT, "whoever resumes the batch looks at the memory", "wait_mode"),
+        **rows(Kind.HINT, "whoever resumes the batch looks at the memory", "wait_mode"),
     },
-    mi.MiSemaphoreSignal: _rows(
+    mi.MiSemaphoreSignal: rows(
         Kind.NOTED,
         "there is no other engine to signal",
         *(row.name for row in mi.MiSemaphoreSignal.rows()),
     ),
     mi.MiBatchBufferStart: {
-        **_rows(Kind.REFUSED, _GGTT, "address_space_indicator", only=mi.AddressSpaceIndicator.GGTT),
-        **_rows(Kind.REFUSED, "no register has an offset of batches", "add_offset_enable"),
-        **_rows(Kind.REFUSED, "there is no resource streamer", "resource_streamer_enable"),
+        **rows(Kind.REFUSED, _GGTT, "address_space_indicator", only=mi.AddressSpaceIndicator.GGTT),
+        **rows(Kind.REFUSED, "no register has an offset of batches", "add_offset_enable"),
+        **rows(Kind.REFUSED, "there is no resource streamer", "resource_streamer_enable"),
     },
     mi.MiConditionalBatchBufferEnd: _global("use_global_gtt"),
     mi.MiStoreDataImm: {
         **_global("use_global_gtt"),
-        **_rows(Kind.REFUSED, "there is one core", "core_mode_enable"),
+        **rows(Kind.REFUSED, "there is one core", "core_mode_enable"),
     },
     mi.MiLoadRegisterMem: {
         **_global("use_global_gtt"),
-        **_rows(Kind.HINT, _ORDER, "async_mode_enable"),
+        **rows(Kind.HINT, _ORDER, "async_mode_enable"),
     },
     mi.MiStoreRegisterMem: _global("use_global_gtt"),
     mi.MiCopyMemMem: _global("use_global_gtt_source", "use_global_gtt_destination"),
     mi.MiAtomic: {
         **_global("memory_type"),
-        **_rows(Kind.HINT, _ORDER, "post_sync_operation", "cs_stall"),
+        **rows(Kind.HINT, _ORDER, "post_sync_operation", "cs_stall"),
     },
     mi.MiFlushDw: {
-        **_rows(Kind.REFUSED, _STATUS_PAGE, "store_data_index"),
-        **_rows(Kind.REFUSED, _GGTT, "destination_address_type", only=render.AddressType.GGTT),
-        **_rows(
+        **rows(Kind.REFUSED, _STATUS_PAGE, "store_data_index"),
+        **rows(Kind.REFUSED, _GGTT, "destination_address_type", only=render.AddressType.GGTT),
+        **rows(
             Kind.HINT, _COHERENT, "tlb_invalidate", "flush_llc", "video_pipeline_cache_invalidate"
         ),
     },
     render.StateBaseAddress: _STATE_BASE_ADDRESS,
-    render.PipelineSelect: _rows(
+    render.PipelineSelect: rows(
         Kind.HINT, _POWER, "force_media_awake", "media_sampler_dop_clock_gate_enable"
     ),
-    render.StateSip: _rows(Kind.HINT, _EXCEPTION, "system_instruction_pointer"),
+    render.StateSip: rows(Kind.HINT, _EXCEPTION, "system_instruction_pointer"),
     render.PipeControl: _PIPE_CONTROL,
     gpgpu.MediaVfeState: _MEDIA_VFE_STATE,
-    gpgpu.MediaStateFlush: _rows(
+    gpgpu.MediaStateFlush: rows(
         Kind.HINT, _ORDER, "flush_to_go", "watermark_required", "interface_descriptor_offset"
     ),
-    media.MediaObject: {**_SELECTED, **_rows(Kind.HINT, _ORDER, "scoreboard_mask")},
-    media.MediaObjectPrt: _rows(
+    media.MediaObject: {**_SELECTED, **rows(Kind.HINT, _ORDER, "scoreboard_mask")},
+    media.MediaObjectPrt: rows(
         Kind.REFUSED, _SPAWNING, "children_present", "prt_fence_needed", "prt_fence_type"
     ),
     media.MediaObjectWalker: {
-        **_rows(Kind.REFUSED, _SPAWNING, "thread_synchronization"),
-        **_rows(
+        **rows(Kind.REFUSED, _SPAWNING, "thread_synchronization"),
+        **rows(
             Kind.REFUSED,
             "no public description says which bits of the CURBE mask which threads",
             "masked_dispatch",
         ),
-        **_rows(Kind.HINT, "it takes no indirect data", "indirect_data_start_address"),
+        **rows(Kind.HINT, "it takes no indirect data", "indirect_data_start_address"),
     },
     gpgpu.InterfaceDescriptorData: _DESCRIPTOR,
 }

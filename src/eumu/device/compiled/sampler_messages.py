@@ -73,6 +73,7 @@ def _is_modelled(known: Known) -> bool:
         not can_read(surface.format),
         sampler.sampler_disable,
         sampler.chromakey_enable,
+        bool(sampler.unmodelled),
         bool(_extreme(known)) and _has_odd_numbers(known),
         not gathers and not set(filters) <= {Filter.NEAREST, Filter.LINEAR},
         is_cube and gradients,

@@ -25,7 +25,7 @@ from eumu.device.sampler.filtering import Points
 from eumu.device.sampler.header import OutputControl, SimdExtension, check
 from eumu.device.sampler.keys import key_of
 from eumu.device.sampler.request import Request
-from eumu.device.state.fields import StateError
+from eumu.device.state.fields import StateError, title
 from eumu.device.state.sampler import AddressMode, Filter, MipFilter, SamplerState
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.formats import Encoding
@@ -111,6 +111,11 @@ def _null_mask(request: Request) -> NDArray[np.uint32]:
 def _check_sampler(request: Request) -> None:
     sampler, surface = request.sampler, request.texture.surface
     key_of(sampler, surface.format, request.key)
+    if name := sampler.unmodelled:
+        raise Unsupported(
+            f"a sampler with {title(name)} {int(getattr(sampler, name))}: what it changes is not"
+            " public"
+        )
     filters = {
         "mag_mode_filter": sampler.mag_mode_filter,
         "min_mode_filter": sampler.min_mode_filter,

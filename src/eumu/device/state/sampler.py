@@ -168,6 +168,17 @@ class SamplerState(State):
             self.tcz_address_control_mode,
         )
 
+    @property
+    def unmodelled(self) -> str:
+        """The name of the first field that asks for what is not modelled, "" for none."""
+        borders = {AddressMode.CLAMP_BORDER, AddressMode.HALF_BORDER} & {*self.address_modes}
+        wanted = {
+            "texture_border_color_mode": borders and self.texture_border_color_mode,
+            "coarse_lod_quality_mode": self.coarse_lod_quality_mode,
+            "trilinear_filter_quality": self.trilinear_filter_quality,
+        }
+        return next((name for name, value in wanted.items() if value), "")
+
     def rounding(self, magnified: bool) -> tuple[bool, bool, bool]:
         """Whether u, v and r are rounded, not truncated, to eight fractional bits."""
         if magnified:

@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.device.state.fields import title
 from eumu.device.state.surface import AuxiliaryMode, SurfaceState, SurfaceType, TileMode
 from eumu.device.surfaces.formats import Encoding, TexelFormat, texel_format
 from eumu.errors import Unsupported
@@ -27,6 +28,9 @@ __all__ = ["MAX_LEVELS", "Level", "Surface", "align", "minified"]
 Ints = NDArray[np.int64]
 
 MAX_LEVELS: Final = 15
+_FACES: Final = tuple(
+    f"cube_face_enable_{sign}_{axis}" for sign in ("negative", "positive") for axis in "xyz"
+)
 # Width in bytes and height in rows of a tile.
 _TILES: Final = {TileMode.XMAJOR: (512, 8), TileMode.YMAJOR: (128, 32)}
 
@@ -288,6 +292,15 @@ def _check_modelled(surface: Surface) -> None:
         raise Unsupported("quilted surfaces")
     if state.render_target_and_sample_unorm_rotation:
         raise Unsupported("Render Target And Sample Unorm Rotation")
+    if state.media_boundary_pixel_mode:
+        raise Unsupported(f"Media Boundary Pixel Mode {state.media_boundary_pixel_mode.name}")
+    if surface.samples > 1 and state.multisampled_surface_storage_format:
+        raise Unsupported(
+            "Multisampled Surface Storage Format DEPTH_STENCIL: samples that lie side by side"
+        )
+    if surface.kind is SurfaceType.CUBE and len({getattr(state, n) for n in _FACES}) > 1:
+        missing = next(n for n in _FACES if not getattr(state, n))
+        raise Unsupported(f"cubes without all of their faces: {title(missing)} is 0")
 
 
 def _check_kind(surface: Surface) -> None:
