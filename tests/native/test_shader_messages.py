@@ -254,3 +254,16 @@ def test_pixels_are_read_back(engine: str) -> None:
 def test_other_forms_say_what_they_are(message: str, reason: str) -> None:
     with pytest.raises(Unsupported, match=reason):
         lower(native.parse(f"send (16|M0) null r10 {message}{END}"), 16)
+
+
+@pytest.mark.parametrize("group", [0, 3])
+@pytest.mark.parametrize("kind", [0x05, 0x0D])
+def test_typed_messages_have_a_group_of_eight_slots(kind: int, group: int) -> None:
+    """SIMD4x2 is another form; the low and the high slots are what a message of eight has."""
+    is_write = kind == 0x0D
+    descriptor = (3 << 25) | (0 if is_write else 4 << 20) | kind << 14 | 3
+    send = "sends (8|M0) null:ud r10 r20 0x10C" if is_write else "send (8|M0) r40:ud r10 0xC"
+    for low_or_high in (1, 2):
+        lower(native.parse(f"{send} {descriptor | low_or_high << 12:#x}{END}"), 8, 32)
+    with pytest.raises(Unsupported, match="slot group"):
+        lower(native.parse(f"{send} {descriptor | group << 12:#x}{END}"), 8, 32)

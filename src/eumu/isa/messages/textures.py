@@ -31,6 +31,9 @@ from eumu.types import BOOL, UB, UD, UW, F, Type
 _COORDINATES: Final = ("u", "v", "r", "lod")
 _INTEGERS: Final = frozenset({"offu", "offv", "mcs", "mcsl", "mcsh"})
 _SLOTS: Final = 8
+# Slot groups of typed messages with eight slots: the low and the high eight channels.
+_GROUPS: Final = (1, 2)
+_ATOMIC_GROUPS: Final = (0, 1)
 _UNORM_BYTES: Final = 64  # of a channel of sample_unorm
 _SIZES: Final = 0x003F_003F  # of a block, in M0.2
 _SIMD_64: Final = 3  # the SIMD mode of messages that have no lanes
@@ -61,8 +64,12 @@ def _lanes(b: Meaning, request: Request, first: int, count: int, lanes: int) -> 
     return [request.payload.read(b, place, UD, lanes) for place in step]
 
 
-def _typed(b: Meaning, request: Request, data: int) -> tuple[Slots, tuple[str, ...], list[Value]]:
+def _typed(
+    b: Meaning, request: Request, data: int, groups: tuple[int, ...] = _GROUPS
+) -> tuple[Slots, tuple[str, ...], list[Value]]:
     """Slots, the coordinates that there are, and their lanes followed by those of the data."""
+    if request.get("slot group") not in groups:
+        raise request.unsupported("its slot group is SIMD4x2, or reserved")
     slots = Slots.of(b, _SLOTS)
     coordinates = _registers(request) - data
     if not 1 <= coordinates <= len(_COORDINATES):
@@ -111,7 +118,7 @@ def typed_atomic(b: Meaning, request: Request) -> None:
     if row is None:
         raise request.unsupported("this atomic operation is not modelled")
     operation, kind, order = row
-    slots, names, lanes = _typed(b, request, len(order))
+    slots, names, lanes = _typed(b, request, len(order), _ATOMIC_GROUPS)
     data = [lanes[len(names) + k] for k in order]
     record = TypedAtomic(operation, names, len(data), kind)
     args = (slots.mask, surface_of(b, request), *lanes[: len(names)], *data)
