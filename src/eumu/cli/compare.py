@@ -21,12 +21,13 @@ __all__ = ["command"]
 
 
 def command(options: argparse.Namespace) -> int:
-    """Compare every form of the kernel with the first one."""
+    """Compare every form of the kernel with the first one; without a second one that fails."""
     device = options.device or ("apl" if _is_source(options.program) else None)
     forms = sides(options.program, device, options.build_options, options.kernel)
     first = next(forms)
-    launch, status = _launch(options, first.program), FINE
+    launch, status, is_compared = _launch(options, first.program), FINE, False
     for other in forms:
+        is_compared = True
         try:
             found = compare(first, other, launch, rtol=_tolerance(options))
         except (Unsupported, BuildError) as error:
@@ -40,7 +41,9 @@ def command(options: argparse.Namespace) -> int:
                 _reduce(options, device, launch)
             return FAILED
         print(f"{other.label} is {first.label}", flush=True)
-    return status
+    if not is_compared:
+        print(f"{first.label.strip()} is the only form: there is nothing to compare it with")
+    return status if is_compared else FAILED
 
 
 def _hint(found: Difference, options: argparse.Namespace) -> None:

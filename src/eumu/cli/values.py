@@ -146,19 +146,29 @@ def _make(option: str, text: str, most: int) -> NDArray[Any]:
         raise UsageError(f"{option}: the device has {most} bytes of memory; --memory MIB is more")
     match maker:
         case "arange":
-            return np.arange(prod(shape)).astype(dtype).reshape(shape)
+            with np.errstate(over="ignore"):  # infinite, as the device would have it
+                return np.arange(prod(shape)).astype(dtype).reshape(shape)
         case "random":
             return _random(dtype, shape, whole(option, parts[2]))
         case "full":
-            return _full(option, dtype, shape, _number(option, parts[2]))
+            return _full(option, dtype, shape, parts[2])
     return np.ones(shape, dtype) if maker == "ones" else np.zeros(shape, dtype)
 
 
-def _full(option: str, dtype: np.dtype[Any], shape: tuple[int, ...], value: float) -> NDArray[Any]:
+def _full(option: str, dtype: np.dtype[Any], shape: tuple[int, ...], text: str) -> NDArray[Any]:
+    """An array of a value that its type has."""
+    value = _number(option, text)
+    wrong = UsageError(f"{shortened(option)}: {shortened(text)} is no value of {dtype}")
+    if dtype.kind in "iu":
+        bounds = np.iinfo(dtype)
+        if not (bounds.min <= value <= bounds.max and value == int(value)):
+            raise wrong
+        return np.full(shape, int(value), dtype)
     try:
-        return np.full(shape, value, dtype)
-    except (OverflowError, ValueError) as error:
-        raise UsageError(f"{option}: {error}") from None
+        with np.errstate(over="raise"):
+            return np.full(shape, value, dtype)
+    except (OverflowError, FloatingPointError):
+        raise wrong from None
 
 
 def _random(dtype: np.dtype[Any], shape: tuple[int, ...], seed: int) -> NDArray[Any]:

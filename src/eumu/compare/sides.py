@@ -19,6 +19,7 @@ from eumu.runtime.images import Image
 from eumu.zebin import compilers, ocloc
 
 LEVELS: Final = ("visa", "native")
+TEXT_PLATFORM: Final = "pvc"  # runs what is made for no device
 _OPTIONS: Final = (("-O2", ""), ("-O0", "-cl-opt-disable"))
 _LARGE_GRF: Final = ("256 GRF", "-cl-intel-256-GRF-per-thread")
 _CALL: Final = re.compile(r"\b(?:f|if)?call \(")
@@ -49,9 +50,9 @@ class Side:
 
     def run(self, launch: Launch, thread: int | None = None) -> Outcome:
         """Run it on the interpreter, watched; with a `thread`, also the way that it goes."""
-        assert self.program.platform is not None
         printed: list[str] = []
-        device = eumu.Device(self.program.platform, "interp", sink=printed.append)
+        target = self.program.platform or TEXT_PLATFORM
+        device = eumu.Device(target, "interp", sink=printed.append)
         kernel = self.program[launch.kernel]
         values = launch.values(device, kernel)
         recorder, fault = Recorder(device.memory, thread), None
