@@ -41,6 +41,17 @@ def _tree() -> str:
     return start + functions + f"    ret (M1, 16)\nf{_CALLS}:\n" + leaf
 
 
+def _crossing(count: int) -> str:
+    """Jumps of some lanes to anywhere, again and again: one place looks for the next block."""
+    jumps = "".join(
+        f"L{n}:\n    cmp.eq (M1, 16) P1 X(0,0)<1;1,0> {n + 1:#x}:ud\n"
+        f"    (P1) goto (M1, 16) L{(7 * n + 1) % count}\n"
+        "    add (M1, 16) X(0,0)<1> X(0,0)<1;1,0> 0x1:ud\n"
+        for n in range(count)
+    )
+    return jumps + "    goto (M1, 16) L0\n    ret (M1, 1)\n"
+
+
 # What a kernel does, and how many work items do it.
 KERNELS: dict[str, tuple[str, int]] = {
     "loop": ("again:\n" + _AGAIN, 16),
@@ -57,6 +68,7 @@ KERNELS: dict[str, tuple[str, int]] = {
     ),
     "loop with a barrier": ("again:\n    barrier\n" + _AGAIN, 4096),
     "calls without a loop": (_tree(), 64),
+    "jumps that cross": (_crossing(40), 64),
     "groups without end": ("    ret (M1, 1)\n", _MOST),
     "groups that store": (
         _ADDRESSES + "    lsc_store.ugm (M1, 16)  flat[A]:a64  X:d32\n    ret (M1, 1)\n",

@@ -1,11 +1,20 @@
-"""Programs that LLVM once never ended on: each compiles in a process of its own, within a time."""
+"""What compiling costs is bounded by the size of what LLVM gets.
+
+Programs that LLVM once never ended on compile in a process of their own, within a time.
+"""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import eumu
+from eumu.errors import Fault, Unsupported
 from eumu.exec.jit.emit import Emitter
+from eumu.exec.jit.inputs import Special
+from eumu.exec.jit.module import build
 from eumu.exec.jit.target import compile_object, host
+from eumu.platforms import platform
 from random_kernels import isolated
 
 LIMIT = 60.0  # seconds; they take less than one
@@ -38,3 +47,105 @@ def test_repeated_bytes(stride: int, width: int, unit: int) -> None:
         repeats = tuple(s + n for s in starts for n in range(unit))
         if max(repeats) < 64:
             assert not isolated.call(_compile, _repeated_bytes(repeats), LIMIT)
+
+
+SPECIAL = Special(True, (), 0, 0, range(0), 0, 0, (0,) * 16)
+HEAD = """.version 3.6
+.kernel "k"
+.decl A v_type=G type=uq num_elts=1 align=qword
+.decl X v_type=G type=ud num_elts=16 align=GRF
+.decl AT v_type=G type=uq num_elts=16 align=GRF
+.decl P1 v_type=P num_elts=16
+.input A offset=64 size=8
+.kernel_attr SimdSize=16
+.kernel_attr PerThreadInputSize=0
+    mov (M1, 8) X(0,0)<1> 0x76543210:uv
+    add (M1, 8) X(0,8)<1> X(0,0)<1;1,0> 0x8:ud
+    mul (M1, 16) AT(0,0)<1> X(0,0)<1;1,0> 0x4:ud
+    add (M1, 16) AT(0,0)<1> AT(0,0)<1;1,0> A(0,0)<0;1,0>
+"""
+TAIL = "    lsc_store.ugm (M1, 16) flat[AT]:a64 X:d32\n    ret (M1, 1)\n"
+
+
+def crossing(count: int, *, ends: bool = True) -> str:
+    """Jumps to anywhere, each of some lanes: every label may have lanes that wait."""
+    lines = [
+        f"L{n}:\n    cmp.eq (M1, 16) P1 X(0,0)<1;1,0> {3 * n + 1:#x}:ud\n"
+        f"    (P1) goto (M1, 16) L{(7 * n + 1) % count}\n"
+        "    add (M1, 16) X(0,0)<1> X(0,0)<1;1,0> 0x1:ud\n"
+        for n in range(count)
+    ]
+    return HEAD + "".join(lines) + (TAIL if ends else "    goto (M1, 16) L0\n" + TAIL)
+
+
+def temporaries(count: int) -> str:
+    """Variables that are written and read once, in a loop."""
+    names = [f"T{n + 1000}" for n in range(count)]
+    declared = [f".decl {n} v_type=G type=ud num_elts=16 align=GRF\n" for n in names]
+    steps = [
+        f"    mul (M1, 16) {n}(0,0)<1> X(0,0)<1;1,0> 0x9e3779b1:ud\n"
+        f"    xor (M1, 16) X(0,0)<1> X(0,0)<1;1,0> {n}(0,0)<1;1,0>\n"
+        for n in names
+    ]
+    again = "    cmp.eq (M1, 16) P1 X(0,0)<1;1,0> 0x12345678:ud\n    (P1) goto (M1, 16) again\n"
+    head = HEAD.replace(".decl P1", "".join(declared) + ".decl P1")
+    return head + "again:\n" + "".join(steps) + again + TAIL
+
+
+def text_of(source: str) -> str:
+    kernel = eumu.load(source.encode(), device="pvc")["k"]
+    return build(kernel.function(platform("pvc")), SPECIAL, host().target).text
+
+
+def test_jumps_that_cross_cost_what_they_are() -> None:
+    """Each jump once tested every other label: its text grew as the square of their number."""
+    some, more = (text_of(crossing(count)).count("\n") for count in (40, 80))
+    assert more < 2.2 * some
+
+
+def test_what_one_block_alone_accesses_is_no_variable() -> None:
+    few, many = (text_of(temporaries(count)).count("= alloca") for count in (10, 500))
+    assert few == many
+
+
+@pytest.fixture
+def _no_disk_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EUMU_CACHE", "off")
+
+
+def launched(source: str, engine: str, fuel: int = 1 << 24) -> tuple[str, list[int]]:
+    dev = eumu.Device("pvc", engine=engine)
+    out = dev.array(16, np.uint32)
+    report = eumu.load(source.encode(), device="pvc")["k"].launch(dev, 16, 16, [out], fuel=fuel)
+    return report.engine, out.numpy().tolist()
+
+
+@pytest.mark.usefixtures("_no_disk_cache")
+@pytest.mark.parametrize("source", [crossing(40), temporaries(50)], ids=["jumps", "temporaries"])
+def test_they_run_alike(source: str) -> None:
+    engine, found = launched(source, "jit")
+    assert engine == "jit"
+    assert found == launched(source, "interp")[1]
+
+
+@pytest.mark.usefixtures("_no_disk_cache")
+@pytest.mark.parametrize("engine", ["jit", "interp"])
+def test_jumps_that_cross_use_up_the_budget(engine: str) -> None:
+    """The one place that looks for the next block is no way around the count."""
+    with pytest.raises(Fault, match="instruction budget"):
+        launched(crossing(40, ends=False), engine, fuel=100_000)
+
+
+@pytest.mark.usefixtures("_no_disk_cache")
+def test_too_many_crossing_jumps_are_interpreted() -> None:
+    source = crossing(300)
+    with pytest.warns(RuntimeWarning, match="places where lanes wait for each other"):
+        engine, found = launched(source, "jit")
+    assert engine == "interp"
+    assert found == launched(source, "interp")[1]
+
+
+def test_a_function_has_a_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eumu.exec.jit.module.MOST_OPERATIONS", 100)
+    with pytest.raises(Unsupported, match="operations in the fast engine, which takes up to 100"):
+        text_of(temporaries(50))

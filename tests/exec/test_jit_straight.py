@@ -72,6 +72,13 @@ def test_lanes_that_part(mixed: float | str, is_increased: bool, threads: int) -
     np.testing.assert_array_equal(host.read(1), np.where(seen > 100, 2 * seen, seen + 1))
 
 
+def test_variables_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function with so many that all stay in the thread's record has no straight version."""
+    monkeypatch.setattr("eumu.exec.jit.spill._MOST_VALUES", 0)
+    for mixed in (0, 0.5):
+        test_lanes_that_part(mixed, is_increased=False, threads=4)
+
+
 def chased() -> Kernel:
     """Increases array 0 at the item, then copies what array 1 says from array 2 to array 3."""
     k = Kernel(width=WIDTH)

@@ -17,6 +17,8 @@ from eumu.exec.jit.layout import FaultKind, Outcome, Record
 from eumu.exec.jit.spill import Resume
 from eumu.ir import Terminator, Value
 
+_FEW, _MANY = 4, 512  # blocks where lanes may wait: at a jump, and in all blocks together
+
 
 class Ends:
     """Emits the end of every block of a kernel."""
@@ -28,6 +30,9 @@ class Ends:
         # Where in the record the masks of a divergent barrier are left, in bytes.
         self.waiting = 8 * Record.FRAMES + frames_size(k.function, k.flow)
         self.has_named = named.has_named(k.function)
+        # One place looks for the block that runs next where each jump would have many to test.
+        self.shares = sum(map(len, k.flow.parked.values())) > _MANY
+        self.keeps_alive = self.calls.exist or self.shares
 
     def park(self, block: int) -> str:
         return f"%park{block}"
@@ -36,12 +41,26 @@ class Ends:
         """Variables of the masks."""
         entry, word = self.e.entry, self.word
         entry += [f"  %em = alloca {word}", "  %count = alloca i64", "  %limit = alloca i64"]
-        if self.calls.exist:
+        if self.keeps_alive:
             entry.append(f"  %alive = alloca {word}")
             self.k.registers.variables["%alive"] = word
-        for block in sorted(self.k.flow.waiting):
-            entry.append(f"  {self.park(block)} = alloca {word}")
+        if self.shares:
+            entry += self._in_memory(len(self.k.flow.waiting))
+        for n, block in enumerate(sorted(self.k.flow.waiting)):
+            place = (
+                f"getelementptr {word}, ptr %parks, i64 {n}" if self.shares else f"alloca {word}"
+            )
+            entry.append(f"  {self.park(block)} = {place}")
             entry.append(f"  store {word} 0, ptr {self.park(block)}")
+
+    def _in_memory(self, count: int) -> list[str]:
+        """Masks that LLVM leaves in memory: each would be merged wherever blocks meet."""
+        return [
+            f"  %parks.all = alloca [{count} x {self.word}]",
+            "  %parks.place = alloca ptr",
+            "  store volatile ptr %parks.all, ptr %parks.place",
+            "  %parks = load volatile ptr, ptr %parks.place",
+        ]
 
     def begin(self, block: int) -> None:
         """The start of a block: lanes that wait here join."""
@@ -86,7 +105,14 @@ class Ends:
 
     def dispatch(self, blocks: Iterable[int], *, empty: str | None = None) -> None:
         """Run the lowest block with waiting lanes; go to label `empty` if there can be none."""
-        e, word, order = self.e, self.word, sorted(blocks)
+        order = sorted(blocks)
+        if self.shares and len(order) > _FEW and empty in (None, "finished"):
+            self.e.do("br label %dispatch")
+        else:
+            self._first_of(order, empty)
+
+    def _first_of(self, order: list[int], empty: str | None) -> None:
+        e, word = self.e, self.word
         for n, block in enumerate(order):
             if n == len(order) - 1 and empty is None:
                 e.do(f"br label %b{block}")
@@ -132,7 +158,7 @@ class Ends:
     def _alive(self, block: int) -> str:
         """The lanes of the thread that have not ended."""
         e, word = self.e, self.word
-        if self.calls.exist:
+        if self.keeps_alive:
             return e.op(f"load {word}, ptr %alive")
         alive = e.op(f"load {word}, ptr %em")
         for j in sorted(self._parked(block)):
@@ -208,7 +234,7 @@ class Ends:
     def _ret(self, block: int, end: Terminator) -> None:
         e, word, parked = self.e, self.word, self._parked(block)
         leaving, rest = self.chosen(end.args[0], end.attrs["offset"])
-        if self.calls.exist:
+        if self.keeps_alive:
             self._end_lanes(leaving)
         if rest != "0":
             e.do(f"store {word} {rest}, ptr %em")
@@ -300,4 +326,7 @@ class Ends:
 
     def finish(self) -> None:
         """The end of a frame or of the thread."""
+        if self.shares:
+            self.e.label("dispatch")
+            self._first_of(sorted(self.k.flow.waiting), "finished")
         self.calls.finish()

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
-from eumu.errors import InternalError
+from eumu.errors import InternalError, Unsupported
 from eumu.ir import Function, Terminator, Value
 
 
@@ -45,6 +46,9 @@ def is_call(end: Terminator | None) -> bool:
     """Whether a block ends with a call of any kind."""
     return end is not None and end.name in ("call", "call_indirect")
 
+
+# Members of the sets that are made; it grows as the third power of the number of jumps that cross.
+_MOST_EFFORT: Final = 10_000_000
 
 Step = tuple[int, frozenset[int]]
 
@@ -84,8 +88,16 @@ def analyse(
     """
     flow = Flow(rotating=rotating)
     work: list[int] = []
+    effort = 0
 
     def enter(block: int, source: int | None, parked: frozenset[int], partial: bool) -> None:
+        nonlocal effort
+        effort += 1 + len(parked)
+        if effort > _MOST_EFFORT:
+            raise Unsupported(
+                f"{len(flow.waiting)} places where lanes wait for each other, crosswise, in the"
+                " fast engine"
+            )
         if source is not None:
             flow.edges.setdefault(source, set()).add(block)
         old, was = flow.parked.get(block), flow.partial.get(block, False)

@@ -60,7 +60,7 @@ def input_slots(function: Function, special: Special) -> dict[Slot, Shape]:
     return slots
 
 
-def start(k: Kernel, special: Special, *, has_calls: bool, runs_once: bool) -> None:
+def start(k: Kernel, special: Special, *, keeps_alive: bool, runs_once: bool) -> None:
     """The first instructions: payload into roots, all existing lanes execute.
 
     What threads share is loaded before their loop if a thread `runs_once` from begin to end.
@@ -84,7 +84,7 @@ def start(k: Kernel, special: Special, *, has_calls: bool, runs_once: bool) -> N
     if k.facts.full_threads:
         lanes = "-1"
     e.do(f"store i{k.width} {lanes}, ptr %em")
-    if has_calls:
+    if keeps_alive:
         e.do(f"store i{k.width} {lanes}, ptr %alive")
     e.do("br label %b0")
 

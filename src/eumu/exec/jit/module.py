@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
-from eumu.errors import InternalError
+from eumu.errors import InternalError, Unsupported
 from eumu.exec.jit import (
     atomics,
     block_accesses,
@@ -39,6 +40,9 @@ from eumu.exec.jit.spill import Resume, rotating_headers, waiting_headers
 from eumu.exec.jit.webs import split_file
 from eumu.ir import Function, Value
 
+MOST_OPERATIONS: Final = 200_000  # of a function: their LLVM text alone takes 10 s
+_SHORT: Final = 10_000  # operations: a longer function is not compiled twice
+
 # They register their operations.
 _LOWERED_IN = (
     *(atomics, block_accesses, indirect, memory, messages, products),
@@ -61,6 +65,11 @@ class Module:
 
 def build(function: Function, special: Special, target: Target) -> Module:
     """Lower a function; raises `Unsupported` for what the fast engine cannot do."""
+    length = _length(function)
+    if length > MOST_OPERATIONS:
+        raise Unsupported(
+            f"{length} operations in the fast engine, which takes up to {MOST_OPERATIONS}"
+        )
     flow = _flow(function)
     function = split_file(function, flow)
     facts = Facts(
@@ -80,7 +89,12 @@ def build(function: Function, special: Special, target: Target) -> Module:
     place = e.lines.index("start:") + 1
     first = 8 * (Record.FRAMES + len(flow.waiting)) + frames_size(function, flow)
     e.lines[place:place] = resume.emit(k.registers.memory_end, first, ends.rotate)
-    return _assemble(k, resume, ends, special, _straight(k, special, target), target)
+    quick = None if resume.places else _straight(k, special, target)
+    return _assemble(k, resume, ends, special, quick, target)
+
+
+def _length(function: Function) -> int:
+    return sum(len(block.ops) for block in function.blocks)
 
 
 def _emitter(target: Target) -> Emitter:
@@ -120,13 +134,15 @@ def _lower(k: Kernel, ends: Ends, special: Special) -> None:
     ends.declare()
     _blocks(k, ends)
     ends.finish()
-    start(k, special, has_calls=ends.calls.exist, runs_once=not ends.resume.saves)
+    start(k, special, keeps_alive=ends.keeps_alive, runs_once=not ends.resume.saves)
 
 
 def _straight(k: Kernel, special: Special, target: Target) -> Kernel | None:
     """The straight version of a kernel, if it has one; it shares sites and support functions."""
     function = k.function
     if not (special.full_threads and straight.can_be(function, k.flow)) or k.registers.memory:
+        return None
+    if _length(function) > _SHORT:
         return None
     flow = straight.together(function)
     own = _kernel(function, replace(k.facts, flow=flow), special, target, k.e.another())

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from eumu.exec.jit.flow import Flow
 from eumu.exec.jit.kernel import Kernel
@@ -18,6 +19,9 @@ from eumu.exec.jit.layout import Outcome, Record
 from eumu.exec.jit.registers import Event
 from eumu.ir import Block, Function, Terminator
 
+# Variables times blocks: beyond, all stay in memory.  What merges where blocks meet would be more
+# than the code itself, and LLVM's time grows with it.
+_MOST_VALUES: Final = 600_000
 _WAITS = ("atomic", "fence", "send")
 _ACCESS = re.compile(r"^  (?:%\S+ = load .*|store .*), ptr (%a\d+)$")
 _BLEND = re.compile(r"^  store (<.*>) (%\S+), ptr (%a\d+)$")
@@ -98,13 +102,16 @@ class Resume:
         clears the variables there.
         """
         self.size = start
-        if not self.saves:
+        variables = self.k.registers.variables
+        stay = len(variables) * len(self.k.flow.parked) > _MOST_VALUES
+        if not self.saves and not stay:
             return []
         live = liveness(self.k.flow, self.k.registers.log)
         self.points = sorted({save.target for save in self.saves})
         self.rotations = sorted({(s.target, s.others) for s in self.saves if s.others}, key=str)
         behind = {j for _, others in self.rotations for j in others}
-        self._place(sorted({v for p in behind.union(self.points) for v in live.get(p, ())}))
+        needed = {v for p in behind.union(self.points) for v in live.get(p, ())}
+        self._place(sorted(variables.keys() - set(self._masks()) if stay else needed))
         state = first, self.size - first
         cleared = self._move()
         if self.rotations:
