@@ -17,6 +17,8 @@ __all__ = [
     "CACHE",
     "CACHE_DIR",
     "CACHE_MB",
+    "COMPILE_MB",
+    "COMPILE_SECONDS",
     "PARANOID",
     "PRINTF_MB",
     "SCRATCH_MB",
@@ -99,6 +101,16 @@ CACHE_MB: Final = Setting(
     "MiB that they may take; those used longest ago go first",
     _number(0, _MOST_MB),
 )
+COMPILE_SECONDS: Final = Setting(
+    *("EUMU_COMPILE_SECONDS", "a whole number from 1 to 1000000", 30, "30"),
+    "seconds of processor time that compiling a kernel may take; beyond, the interpreter runs it",
+    _number(1, 10**6),
+)
+COMPILE_MB: Final = Setting(
+    *("EUMU_COMPILE_MB", "a whole number, 1 or more", 4096, "4096"),
+    "MiB of memory that compiling it may take",
+    _number(1, _MOST_MB),
+)
 SCRATCH_MB: Final = Setting(
     *("EUMU_SCRATCH_MB", "a whole number, 0 or more", 1024, "1024"),
     "MiB of scratch space and shared local memory that the groups of a launch may take at once",
@@ -121,5 +133,6 @@ TRACEBACK: Final = Setting(
 )
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    *(WORKERS, CACHE, CACHE_DIR, CACHE_MB, SCRATCH_MB, PRINTF_MB, PARANOID, TRACEBACK),
+    *(WORKERS, CACHE, CACHE_DIR, CACHE_MB, COMPILE_SECONDS, COMPILE_MB),
+    *(SCRATCH_MB, PRINTF_MB, PARANOID, TRACEBACK),
 )

@@ -34,7 +34,7 @@ def forbid_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(text: str, processor: Processor) -> bytes:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(cache, "compile_object", refuse)
+    monkeypatch.setattr(cache, "compile_text", refuse)
 
 
 def test_second_engine_loads_what_the_first_compiled(

@@ -1,15 +1,21 @@
-"""What compiling costs is bounded by the size of what LLVM gets.
+"""What compiling costs is bounded: by the size of what LLVM gets, and by limits of a process.
 
 Programs that LLVM once never ended on compile in a process of their own, within a time.
 """
 
 from __future__ import annotations
 
+import sys
+import threading
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import eumu
+from ctrl_c.run import answer_time
 from eumu.errors import Fault, Unsupported
+from eumu.exec.jit import compiler
 from eumu.exec.jit.emit import Emitter
 from eumu.exec.jit.inputs import Special
 from eumu.exec.jit.module import build
@@ -143,6 +149,74 @@ def test_too_many_crossing_jumps_are_interpreted() -> None:
         engine, found = launched(source, "jit")
     assert engine == "interp"
     assert found == launched(source, "interp")[1]
+
+
+def test_the_same_code_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = _repeated_bytes((0,) * 64)
+    here = compile_object(text, host())
+    monkeypatch.setattr(compiler, "LONG", 0)
+    assert compiler.compile_text(text, host()) == here
+
+
+@pytest.mark.usefixtures("_no_disk_cache")
+def test_beyond_a_limit_the_interpreter_runs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "LONG", 0)
+    monkeypatch.setenv("EUMU_COMPILE_MB", "60")
+    with pytest.warns(RuntimeWarning, match=r"compiling it: .*EUMU_COMPILE_MB"):
+        engine, found = launched(temporaries(20), "jit")
+    assert engine == "interp"
+    assert found == launched(temporaries(20), "interp")[1]
+
+
+def _long_text() -> str:
+    """Passes take longer than a second over so many stack variables."""
+    variables = [
+        f"  %a{n} = alloca i32\n  store i32 {n}, ptr %a{n}\n  %v{n} = load i32, ptr %a{n}\n"
+        f"  store volatile i32 %v{n}, ptr %p\n"
+        for n in range(40_000)
+    ]
+    return f"define void @run(ptr %p) {{\n{''.join(variables)}  ret void\n}}\n"
+
+
+def test_compiling_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EUMU_COMPILE_SECONDS", "1")
+    with pytest.raises(Unsupported, match="take more than 1 s"):
+        compiler.compile_text(_long_text(), host())
+
+
+def test_without_processes_it_is_compiled_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "LONG", 0)
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    text = _repeated_bytes((0,) * 64)
+    assert compiler.compile_text(text, host()) == compile_object(text, host())
+
+
+def test_what_llvm_refuses_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "LONG", 0)
+    with pytest.raises(eumu.InternalError, match="invalid LLVM"):
+        compiler.compile_text("define void @run() { ret i32 0 }\n", host())
+
+
+def _compilers() -> set[str]:
+    """Processes of this one that compile."""
+    found = Path("/proc/self/task").glob("*/children")
+    numbers = {n for children in found for n in children.read_text().split()}
+    return {n for n in numbers if b"jit.compiler" in Path(f"/proc/{n}/cmdline").read_bytes()}
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for processes")
+def test_ctrl_c_ends_the_process() -> None:
+    before = _compilers()
+    with pytest.raises(AssertionError, match="by itself"):
+        answer_time(lambda: None, 10)
+    seen: list[set[str]] = []
+    watch = threading.Timer(0.7, lambda: seen.append(_compilers() - before))
+    watch.start()
+    took = answer_time(lambda: compiler.compile_text(_long_text(), host()), 1.0)
+    watch.join()
+    assert took < 5.0  # 0.3 on a machine that does nothing else
+    assert len(seen[0]) == 1
+    assert _compilers() == before
 
 
 def test_a_function_has_a_most(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,15 +19,15 @@ import tempfile
 import time
 import warnings
 from dataclasses import asdict
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
-from eumu.exec.jit.apart import apart
+from eumu.exec.jit.compiler import compile_text
 from eumu.exec.jit.inputs import Special
 from eumu.exec.jit.kernel import Site
 from eumu.exec.jit.launch import Compiled
 from eumu.exec.jit.module import Module, build
-from eumu.exec.jit.target import Loaded, Processor, compile_object
+from eumu.exec.jit.target import Loaded, Processor
 from eumu.ir import Function
 from eumu.ir.text import format_function
 from eumu.settings import CACHE, CACHE_DIR, CACHE_MB
@@ -108,18 +108,14 @@ def compiled(function: Function, special: Special, processor: Processor) -> Comp
     place = directory()
     if place is None or not is_trusted(place):
         module = build(function, special, processor.target)
-        return Compiled.of(module, Loaded(_code(module, processor), processor))
+        return Compiled.of(module, Loaded(compile_text(module.text, processor), processor))
     path = place / (key_of(function, special, processor) + _SUFFIX)
     found = read(path)
     if found is None:
         module = build(function, special, processor.target)
-        found = module, _code(module, processor)
+        found = module, compile_text(module.text, processor)
         write(path, *found)
     return Compiled.of(found[0], Loaded(found[1], processor))
-
-
-def _code(module: Module, processor: Processor) -> bytes:
-    return apart(partial(compile_object, module.text, processor))
 
 
 def read(path: Path) -> tuple[Module, bytes] | None:

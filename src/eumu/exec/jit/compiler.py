@@ -1,0 +1,123 @@
+"""Long modules are compiled in a process of their own, which has limits and can be ended.
+
+LLVM's passes do not look at a clock, run without Python's lock and end the process where memory
+runs out.  What exceeds ``EUMU_COMPILE_SECONDS`` of processor time or ``EUMU_COMPILE_MB`` of memory
+(`eumu.settings`) is `Unsupported`, so that the interpreter runs the kernel.  A module of less than
+``LONG`` lines takes about a second and is compiled here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from functools import partial
+from typing import Final
+
+import llvmlite.binding as llvm
+
+from eumu.errors import InternalError, Unsupported
+from eumu.exec.jit.apart import apart
+from eumu.exec.jit.target import Processor, compile_object
+from eumu.settings import COMPILE_MB, COMPILE_SECONDS
+
+__all__ = ["LONG", "compile_text", "main"]
+
+LONG: Final = 25_000  # lines
+_PATIENCE: Final = 10  # seconds of waiting for one of processor time, on a busy machine
+_REFUSED: Final = 3  # exit status: LLVM said what is wrong
+# Edges that the register allocator looks at for each value that it splits.  With LLVM's 10000 its
+# time grows as the square of the number of branches.  It is an option of the whole process, and
+# shorter modules get slightly better code without.
+_REGION: Final = 200
+_PROGRAM: Final = f"import sys; from {__name__} import main; sys.exit(main())"
+
+
+def compile_text(text: str, processor: Processor) -> bytes:
+    """Machine code of a module; Unsupported if that takes more than the limits.
+
+    KeyboardInterrupt ends it at once.
+    """
+    if text.count("\n") >= LONG and sys.executable:
+        with contextlib.suppress(OSError):  # no process can be started
+            return _in_a_process(text, processor)
+    return apart(partial(compile_object, text, processor))
+
+
+def _in_a_process(text: str, processor: Processor) -> bytes:
+    """The same; the process is killed by whatever is raised here meanwhile."""
+    seconds, megabytes = COMPILE_SECONDS.get(), COMPILE_MB.get()
+    given = json.dumps([asdict(processor), seconds, megabytes]) + "\n" + text
+    paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
+    try:
+        status, code, said = _run(given.encode(), paths, seconds * _PATIENCE)
+    except subprocess.TimeoutExpired:
+        raise _exceeded(text, seconds, megabytes, "") from None
+    if status == _REFUSED:
+        raise InternalError(said)
+    if status:
+        raise _exceeded(text, seconds, megabytes, said)
+    return code
+
+
+def _run(given: bytes, paths: str, seconds: int) -> tuple[int, bytes, str]:
+    """The exit status of the process, what it made, and what it said."""
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", _PROGRAM],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": paths},
+        start_new_session=True,  # Ctrl-C at a terminal is for this process
+    ) as process:
+        try:
+            code, said = process.communicate(given, seconds)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+    return process.returncode, code, said.decode(errors="replace").strip()
+
+
+def _exceeded(text: str, seconds: int, megabytes: int, said: str) -> Unsupported:
+    last = f"; it ended with {said.splitlines()[-1][:200]!r}" if said else ""
+    return Unsupported(
+        f"compiling it: {text.count(chr(10))} lines of LLVM take more than {seconds} s or"
+        f" {megabytes} MB ({COMPILE_SECONDS.name} and {COMPILE_MB.name} set the limits){last}"
+    )
+
+
+def main() -> int:
+    """Compile what comes in; for the process that `compile_text` starts."""
+    first, text = sys.stdin.buffer.readline(), sys.stdin.buffer.read()
+    processor, seconds, megabytes = json.loads(first)
+    _bound(seconds, megabytes)
+    llvm.set_option("eumu", f"-grow-region-complexity-budget={_REGION}")
+    try:
+        code = compile_object(text.decode(), Processor(**processor))
+    except InternalError as error:
+        print(error, file=sys.stderr)
+        return _REFUSED
+    sys.stdout.buffer.write(code)
+    return 0
+
+
+def _bound(seconds: int, megabytes: int) -> None:
+    """Limit this process, where the system can; elsewhere the caller's patience is the limit."""
+    try:
+        import resource
+    except ImportError:
+        return
+    wanted = {
+        resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_AS: megabytes << 20,
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, most in wanted.items():
+        hard = resource.getrlimit(kind)[1]
+        bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(kind, (bound, bound))
