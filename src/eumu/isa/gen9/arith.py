@@ -8,6 +8,8 @@ from eumu.isa.gen9.kinds import (
     Cond,
     Dst,
     Exec,
+    NeighbourSrc0,
+    NeighbourSrc1,
     OnlySrc,
     Opts,
     PlainDst,
@@ -240,8 +242,8 @@ def sad2(
     exec: Exec,
     cond: Cond,
     dst: Dst,
-    src0: Src0,
-    src1: Src1,
+    src0: NeighbourSrc0,
+    src1: NeighbourSrc1,
     options: Opts,
 ) -> None:
     """dst of even channels = the sum of |src0 - src1| over it and the next; odd ones stay."""
@@ -257,8 +259,8 @@ def sada2(
     exec: Exec,
     cond: Cond,
     dst: Dst,
-    src0: Src0,
-    src1: Src1,
+    src0: NeighbourSrc0,
+    src1: NeighbourSrc1,
     options: Opts,
 ) -> None:
     """As sad2, plus acc."""
@@ -274,8 +276,8 @@ def dp4(
     exec: Exec,
     cond: Cond,
     dst: Dst,
-    src0: Src0,
-    src1: Src1,
+    src0: NeighbourSrc0,
+    src1: NeighbourSrc1,
     options: Opts,
 ) -> None:
     """Of every four channels, the sum of src0[k] * src1[k]."""
@@ -288,8 +290,8 @@ def dph(
     exec: Exec,
     cond: Cond,
     dst: Dst,
-    src0: Src0,
-    src1: Src1,
+    src0: NeighbourSrc0,
+    src1: NeighbourSrc1,
     options: Opts,
 ) -> None:
     """As dp3, plus the fourth element of src1."""
@@ -302,8 +304,8 @@ def dp3(
     exec: Exec,
     cond: Cond,
     dst: Dst,
-    src0: Src0,
-    src1: Src1,
+    src0: NeighbourSrc0,
+    src1: NeighbourSrc1,
     options: Opts,
 ) -> None:
     """As dp4 over three channels."""
@@ -316,8 +318,8 @@ def dp2(
     exec: Exec,
     cond: Cond,
     dst: Dst,
-    src0: Src0,
-    src1: Src1,
+    src0: NeighbourSrc0,
+    src1: NeighbourSrc1,
     options: Opts,
 ) -> None:
     """As dp4 over two channels."""

@@ -22,12 +22,15 @@ from eumu.types import BOOL, UD, UQ, UW, Kind, Type
 class Sources(Accumulators):
     """A thread that reads operands."""
 
-    def read_source(self, operand: Source | Constant, *, logic: bool = False) -> Value:
+    def read_source(
+        self, operand: Source | Constant, *, logic: bool = False, neighbours: bool = False
+    ) -> Value:
         """The lanes of a source, modifiers applied; accumulators in their whole width."""
         if isinstance(operand, Constant):
             return self.constant(operand)
         if isinstance(operand.place, Pointer):
-            value = self._read_pointer(operand)
+            # A predicate may choose between sources.
+            value = self._read_pointer(operand, None if neighbours else self.channel_mask)
         elif operand.place.is_arf:
             value = self._read_architecture(operand, operand.place)
         else:
@@ -76,7 +79,7 @@ class Sources(Accumulators):
     def wide_root(self, name: str, size: int) -> Root:
         return self._root(name, RootKind.ARF, size)
 
-    def _read_pointer(self, operand: Source) -> Value:
+    def _read_pointer(self, operand: Source, mask: Value | None) -> Value:
         assert isinstance(operand.place, Pointer)
         region, size, width = operand.region, operand.type.size, self.width
         if operand.swizzle is not None:
@@ -88,7 +91,7 @@ class Sources(Accumulators):
             addresses,
             operand.type,
             width,
-            self.channel_mask,  # a predicate may choose between sources
+            mask,
             offset=operand.place.offset,
             vstride=0 if region.vstride is None else region.vstride * size,
             row=row if many else region.width,

@@ -30,6 +30,7 @@ Cond = Annotated[Value | None, ConditionKind()]
 BranchCond = Annotated[Value | None, BranchConditionKind()]
 Dst = Annotated[Place, DestinationKind()]
 Src = Annotated[Value, SourceKind()]
+NeighbourSrc = Annotated[Value, SourceKind(neighbours=True)]
 Scalar = Annotated[Value, SourceKind(scalar=True)]
 Label = Annotated[int, LabelKind()]
 Name = Annotated[str, StringKind()]
@@ -48,6 +49,7 @@ __all__ = [
     "Label",
     "Meaning",
     "Name",
+    "NeighbourSrc",
     "NumberKind",
     "Place",
     "Pred",

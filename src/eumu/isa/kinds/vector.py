@@ -206,13 +206,16 @@ class SourceKind(Kind):
     """A vector source; the body gets a value of `exec_size` lanes with modifiers applied.
 
     `scalar` operands give one lane, whatever their region.  In bytes an `address` operand is `&V`.
+    Lanes use those of `neighbours` too, so that all are read, whatever the mask.
     """
 
     manual = "elements of a variable"
     example = "{name}(0,0)<1;1,0>"
 
-    def __init__(self, *, scalar: bool = False, address: bool = False) -> None:
-        self.scalar, self.address = scalar, address
+    def __init__(
+        self, *, scalar: bool = False, address: bool = False, neighbours: bool = False
+    ) -> None:
+        self.scalar, self.address, self.neighbours = scalar, address, neighbours
         if scalar:
             self.manual, self.example = "an element of a variable", "{name}(0,0)<0;1,0>"
 
@@ -289,9 +292,12 @@ class SourceKind(Kind):
         match operand:
             case General():
                 region = Region.scalar(0) if self.scalar else None
-                return _modified(builder, read_general(operand, builder, width, region), operand)
+                return modified(builder, read_general(operand, builder, width, region), operand)
             case Indirect():
-                return _modified(builder, _read_indirect(operand, builder, width), operand)
+                # Lanes that are off may hold any address; a scalar is read whatever the mask.
+                masked = width == builder.width and not self.neighbours
+                mask = builder.mask if masked else None
+                return modified(builder, _read_indirect(operand, builder, width, mask), operand)
             case Immediate():
                 return bind_immediate(operand, builder, width)
             case PredicateOperand():
@@ -361,7 +367,7 @@ def read_general(
     return builder.read(root, region, type, width)
 
 
-def _read_indirect(operand: Indirect, builder: Meaning, width: int) -> Value:
+def _read_indirect(operand: Indirect, builder: Meaning, width: int, mask: Value | None) -> Value:
     size = operand.type.size
     row = width if operand.vstride is not None else min(operand.width, width)
     rows = -(-width // row)
@@ -372,8 +378,7 @@ def _read_indirect(operand: Indirect, builder: Meaning, width: int) -> Value:
         addresses,
         operand.type,
         width,
-        # Lanes that are off may hold any address; a scalar operand is read whatever the mask.
-        builder.mask if width == builder.width else None,
+        mask,
         offset=operand.offset,
         vstride=0 if operand.vstride is None else operand.vstride * size,
         row=row if many else operand.width,
@@ -391,7 +396,7 @@ def _read_lanes(builder: Meaning, variable: Any, element: int, count: int, width
     return builder.shuffle(lanes, [k % count for k in range(width)])
 
 
-def _modified(builder: Meaning, value: Value, operand: General | Indirect) -> Value:
+def modified(builder: Meaning, value: Value, operand: General | Indirect) -> Value:
     """Source modifiers; short integers are widened first, as the hardware does."""
     if not operand.modifier:
         return value

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from eumu.ir import Region, Value
-from eumu.isa.kinds import Dst, Exec, Meaning, Place, Pred, Src
+from eumu.isa.kinds import Dst, Exec, Meaning, NeighbourSrc, Place, Pred, Src
 from eumu.isa.kinds.operands import General
-from eumu.isa.kinds.vector import SourceKind
+from eumu.isa.kinds.vector import SourceKind, modified
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
@@ -38,7 +38,8 @@ def _consecutive(kind: SourceKind, operand: Any, builder: Meaning, count: int) -
         return builder.splat(builder.slice(SourceKind.bind(kind, operand, builder), 0, 1), count)
     root, base = builder.root(operand.variable)
     offset = base + operand.row * builder.grf + operand.col * operand.type.size
-    return builder.read(root, Region.packed(offset, operand.type.size), operand.type, count)
+    found = builder.read(root, Region.packed(offset, operand.type.size), operand.type, count)
+    return modified(builder, found, operand)
 
 
 Quad = Annotated[Value, QuadKind()]
@@ -93,7 +94,9 @@ def _dot(b: Meaning, dst: Place, x: Value, y: Value, count: int, *, homogeneous:
 
 
 def _dot_product(number: int, name: str, count: int, doc: str, *, homogeneous: bool) -> None:
-    def body(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+    def body(
+        b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: NeighbourSrc, src1: NeighbourSrc
+    ) -> None:
         _dot(b, dst, src0, src1, count, homogeneous=homogeneous)
 
     template = f"{{pred}}{name}{{dst.sat}} {{exec}} {{dst}} {{src0}} {{src1}}"

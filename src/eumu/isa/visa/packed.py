@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from eumu.ir import Value
-from eumu.isa.kinds import Dst, Exec, Meaning, Place, Pred, Src
+from eumu.isa.kinds import Dst, Exec, Meaning, NeighbourSrc, Place, Pred, Src
 from eumu.isa.kinds.control import PredicateKind
 from eumu.isa.kinds.operands import Predicate
 from eumu.isa.limits import SIZES, FrontEnd, Limits, before, since, sizes
@@ -119,7 +119,9 @@ def _even_lanes(b: Meaning) -> Value:
     platforms=maps.LEGACY_FLOAT,
     front_end=NO_SAD,
 )
-def sad2(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+def sad2(
+    b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: NeighbourSrc, src1: NeighbourSrc
+) -> None:
     """dst[i] = |src0[i]-src1[i]| + |src0[i+1]-src1[i+1]| in even lanes; odd lanes stay."""
     b.write(dst, pair_differences(b, src0, src1), _even_lanes(b))
 
@@ -132,7 +134,15 @@ def sad2(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> 
     platforms=maps.LEGACY_FLOAT,
     front_end=NO_SAD,
 )
-def sad2add(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
+def sad2add(
+    b: Meaning,
+    exec: Exec,
+    pred: Pred,
+    dst: Dst,
+    src0: NeighbourSrc,
+    src1: NeighbourSrc,
+    src2: Src,
+) -> None:
     """dst[i] = sad2 of src0, src1, plus src2[i], in even lanes; odd lanes stay."""
     total = b.add(pair_differences(b, src0, src1), b.convert(src2, D))
     b.write(dst, total, _even_lanes(b))

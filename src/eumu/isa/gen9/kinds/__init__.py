@@ -33,6 +33,8 @@ Dst = Annotated[Place, DestinationKind()]
 OnlySrc = Annotated[Value, SourceKind(SRC0, last=True, only=True)]
 Src0 = Annotated[Value, SourceKind(SRC0, last=False)]
 Src1 = Annotated[Value, SourceKind(SRC1, last=True)]
+NeighbourSrc0 = Annotated[Value, SourceKind(SRC0, last=False, neighbours=True)]
+NeighbourSrc1 = Annotated[Value, SourceKind(SRC1, last=True, neighbours=True)]
 OnlyLogicSrc = Annotated[Value, SourceKind(SRC0, last=True, only=True, logic=True)]
 LogicSrc0 = Annotated[Value, SourceKind(SRC0, last=False, logic=True)]
 LogicSrc1 = Annotated[Value, SourceKind(SRC1, last=True, logic=True)]
@@ -84,6 +86,8 @@ __all__ = [
     "MacroSrc0",
     "MacroSrc1",
     "NativeKind",
+    "NeighbourSrc0",
+    "NeighbourSrc1",
     "OnlyLogicSrc",
     "OnlySrc",
     "OptionsKind",

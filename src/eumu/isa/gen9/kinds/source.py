@@ -96,6 +96,7 @@ class SourceKind(NativeKind):
     """`-(abs)r12.0<8;8,1>:f`, `r[a0.0,32]<1,0>:d`, an immediate if it is the `last` source.
 
     In Align16 mode `r1.0<4>.xyzw:f`.  In a `logic` instruction negation is `~`, all bits inverted.
+    Channels use those of `neighbours` too, so that all are read, whatever the mask.
     """
 
     def __init__(
@@ -106,10 +107,11 @@ class SourceKind(NativeKind):
         only: bool = False,
         logic: bool = False,
         modifiers: bool = True,
+        neighbours: bool = False,
     ) -> None:
         """The `only` source has room for an immediate of 64 bits."""
         self.field, self.last, self.only = field, last, only
-        self.logic, self.modifiers = logic, modifiers
+        self.logic, self.modifiers, self.neighbours = logic, modifiers, neighbours
 
     def decode(self, word: int, site: Site) -> Source | Constant:
         field = self.field
@@ -189,7 +191,7 @@ class SourceKind(NativeKind):
         return parse_constant(cursor, number, type)
 
     def bind(self, operand: Source | Constant, builder: Machine) -> Value:
-        return builder.read_source(operand, logic=self.logic)
+        return builder.read_source(operand, logic=self.logic, neighbours=self.neighbours)
 
 
 class ElementsKind(SourceKind):
