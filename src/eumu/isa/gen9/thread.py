@@ -170,10 +170,10 @@ class Thread(Meaning):
 
     def modified(self, x: Value, *, negate: bool, absolute: bool, logic: bool = False) -> Value:
         """Modifiers of a source; short integers are widened, so that they do not wrap."""
-        if logic and negate:
-            return self.not_(x)
         if (negate or absolute) and x.type.is_int and x.type.size < 4:
             x = self.convert(x, D)
+        if logic and negate:
+            return self.not_(x)
         if absolute and (x.type.is_float or x.type.is_signed):
             x = self.abs(x)
         return self.neg(x) if negate else x
