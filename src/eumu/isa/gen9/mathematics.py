@@ -104,9 +104,9 @@ def fdiv(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts
 
 @opcode(0x38, _TWO % "pow", sub=10, fidelity=_bound("pow"))
 def pow(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
-    """dst[i] = |src0[i]| ** src1[i]."""
+    """dst[i] = src0[i] ** src1[i]; NaN for a negative base, 1 for an exponent 0."""
     x, y = _singles(b, src0, src1)
-    b.finish(dst, mathlib.pow(b, b.abs(x), y), None, options)
+    b.finish(dst, mathlib.pow(b, x, y), None, options)
 
 
 @opcode(0x38, _TWO % "idiv", sub=11)
