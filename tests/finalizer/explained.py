@@ -25,6 +25,7 @@ REFUSED: Final = {
     "atomics": "syntax error, unexpected DOT, expecting ATOMIC_SUB_OP",
 }
 
+_ALIGN16: Final = "three sources have Align16 words, which lose .any and .all of predicates"
 # Vector instructions (pairwise cases): name -> what the finalizer makes of the text.
 PAIRWISE: Final = {
     "addc": "the carry is copied from the accumulator without the predicate",
@@ -32,18 +33,11 @@ PAIRWISE: Final = {
     "max": "the front end drops the predicate, for which the object file has no place",
     "min": "the front end drops the predicate, for which the object file has no place",
     "madw": "the second register of the result is not written; the carry is lost",
-}
-# Not explained yet: the levels differ, and who is right is not known.
-OPEN: Final = {
-    "bfe": "sources of mixed sign take the destination's type; any and all in Align16",
-    "bfi": "any and all in Align16",
-    "line": "modifiers of the first source; results near the least normal number",
-    "lrp": "modifiers and immediate vectors",
-    "mulh": "immediate vectors",
-    "or": "(~) of a source that is shorter than the destination",
-    "plane": "modifiers of the sources",
-    "sad2": "the first lane of the first case is 1 natively",
-    "pow": "sources of half precision; NaN or 1",
+    "bfe": f"{_ALIGN16}; sources of mixed sign all get the first one's type",
+    "bfi": _ALIGN16,
+    "lrp": _ALIGN16,
+    "mulh": "an immediate vector is multiplied as signed words in the first step of two",
+    "pow": "a base of half precision makes the result one, which is rounded before it is widened",
 }
 # Kernels of cases that the finalizer refuses, or whose code has words that are no instructions.
 PAIRWISE_REFUSED: Final = frozenset(
