@@ -310,6 +310,23 @@ _ALL = (
         scratch_is_surface=True,
         sr0_gaps=((3, 1), (6, 2)),
     ),
+    # No public page counts its parts, nor gives its thread numbers: those of nvl.
+    Platform(
+        *("nvlp", "Nova Lake P", "xe3p-lpg"),
+        numbers_threads=True,
+        grf_bytes=64,
+        subslices=12,
+        eus_per_subslice=8,
+        threads_per_eu=10,
+        max_slm_bytes=128 * _KB,
+        ocloc="nvl-p",
+        visa="NVL",
+        product_families=(0x550,),
+        has_lsc=True,
+        has_systolic=True,
+        scratch_is_surface=True,
+        sr0_gaps=((3, 1), (6, 2)),
+    ),
 )
 
 PLATFORMS: Final[dict[str, Platform]] = {p.name: p for p in _ALL}
@@ -333,6 +350,7 @@ _OTHER_NAMES: Final = {
     "lnl": "lnl_m lunarlake xe2_lpg",
     "ptl": "ptl_h ptl_u wcl pantherlake wildcatlake xe3_lpg xe3 b370 b390",
     "nvl": "nvl_s nvl_hx nvl_ul nvl_u nvl_h novalake",
+    "nvlp": "nvl_p xe3p_lpg",
 }
 ALIASES: Final[dict[str, str]] = {
     name: platform for platform, names in _OTHER_NAMES.items() for name in names.split()

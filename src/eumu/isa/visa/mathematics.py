@@ -11,11 +11,14 @@ from collections.abc import Callable
 from eumu.ir import Rounding, Value
 from eumu.isa import mathlib
 from eumu.isa.kinds import Dst, Exec, Meaning, Pred, Src
+from eumu.isa.limits import since
 from eumu.isa.mathlib import BOUNDS
 from eumu.isa.mathlib.integers import fraction
 from eumu.isa.spec import EXACT, Fidelity
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
+
+XE3P = since("nvlp")
 
 
 def _unary(
@@ -54,6 +57,10 @@ _unary(0x1B, "inv", mathlib.inv, "dst[i] = 1 / src0[i], correctly rounded.",
        types=maps.FLOAT_OR_DOUBLE, fidelity=EXACT)  # fmt: skip
 _unary(0x7E, "sqrtm", mathlib.sqrt, "dst[i] = square root of src0[i], correctly rounded.",
        types=maps.IEEE_FLOAT, fidelity=EXACT)  # fmt: skip
+_unary(0x96, "tanh", mathlib.tanh, "dst[i] = hyperbolic tangent of src0[i].",
+       types=maps.FLOAT, platforms=XE3P, fidelity=_bound("tanh"))  # fmt: skip
+_unary(0x97, "sigm", mathlib.sigmoid, "dst[i] = 1 / (1 + exp(-src0[i])).",
+       types=maps.FLOAT, platforms=XE3P, fidelity=_bound("sigmoid"))  # fmt: skip
 _unary(0x09, "frc", fraction, "dst[i] = src0[i] - floor(src0[i]), always below 1.",
        types=maps.SINGLE, limits=maps.UNSATURATED)  # fmt: skip
 _unary(0x12, "rndd", _integral(Rounding.RD), "dst[i] = src0[i] rounded down.",

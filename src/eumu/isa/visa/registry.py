@@ -7,13 +7,21 @@ opcode = VISA.opcode
 
 # What the specification or Intel's front end (up to IGC 2.40) knows and this registry does not
 # declare, and why.
-_XE3P = "it came with Xe3p, and no public page says what it computes"
+_LFSR = (
+    "no public page says how it steps: the polynomials that compilers use run through all numbers"
+    " both as a Galois register's feedback and as a Fibonacci register's taps"
+)
+_BDPAS = "no public page says in which order its products are scaled, added and rounded"
+_SENDG = "no public page describes the messages of sendg, whose descriptors are another format"
+_CACHE = "it came with Xe3p, and no public page lists its operations"
 _SAMPLER = "it came after Gen12, and no public page says what its message holds"
 _SAMPLES = "surfaces with several samples are not modelled"
 _BF_ATOMIC = "it came after pvc, and no public page says how the result is rounded"
 _UNMODELLED = {
-    _XE3P: "bdpas dnscl lfsr shfl_idx4 sigm tanh"
-    " raw_sendg raw_sendg_eot raw_sendgc raw_sendgc_eot lsc_extended_cache_ctrl",
+    _LFSR: "lfsr",
+    _BDPAS: "bdpas",
+    _SENDG: "raw_sendg raw_sendg_eot raw_sendgc raw_sendgc_eot",
+    _CACHE: "lsc_extended_cache_ctrl",
     _SAMPLER: "sample_po sample_po_b sample_po_c sample_po_d sample_po_l sample_po_l_c sample_po_lz"
     " sample_po_c_lz sample_po_b_c sample_po_d_c sample_mlod sample_c_mlod sample_d_c_mlod"
     " sample4_b sample4_i sample4_i_c sample4_l sample4_l_c"
