@@ -127,7 +127,7 @@ class _Input:
         family = elf.target.product_family
         made_for = None if family is None else of_product_family(family)
         self.device = made_for or self.device
-        found: list[Diagnostic] = []
+        found = [] if self.parity else _unknown(elf)
         for name, text in _parts(elf):
             found += self._text(text, f"{self.name}:{name}.visaasm", frozenset(elf.undefined))
         return found
@@ -152,7 +152,11 @@ class _Input:
         if not is_text:
             return self.elf(zebin.read(built.elf, self.name))
         elf = zebin.read(built.elf, self.name)
-        return [*built.warnings, *self._placed(_parts(elf), frozenset(elf.undefined))]
+        return [
+            *built.warnings,
+            *([] if self.parity else _unknown(elf)),
+            *self._placed(_parts(elf), frozenset(elf.undefined)),
+        ]
 
     def _refused(self, options: str, directory: Path | None) -> list[Diagnostic]:
         """The errors in inline assembly that the compiler refuses without saying where."""
@@ -176,6 +180,14 @@ class _Input:
                 placed = sources.place(diagnostic, marks)
                 found.setdefault((placed.code, str(placed.span), placed.message), placed)
         return found.values()
+
+
+def _unknown(elf: zebin.Zebin) -> list[Diagnostic]:
+    """What the file has and eumu does not know: never an error by itself."""
+    return [
+        Diagnostic("elf-unknown", f"eumu does not know {what}", severity=Severity.NOTE)
+        for what in elf.unknown
+    ]
 
 
 def _parts(elf: zebin.Zebin) -> Iterator[tuple[str, str]]:

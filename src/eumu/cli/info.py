@@ -41,6 +41,8 @@ def command(options: argparse.Namespace) -> int:
             print(f"  {label:<16} {value}")
     for section in program.elf.data if program.elf else ():
         print(f"\n{section.name}: {section.size} bytes of variables")
+    for unknown in program.elf.unknown if program.elf else ():
+        print(f"note: eumu does not know {unknown}")
     return FINE
 
 

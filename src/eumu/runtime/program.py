@@ -240,6 +240,8 @@ def _native_translator(
         _check_native(target)
         _check_defined(elf.name, kernel)
         linked = link(elf, kernel, target)
+        for relocation in linked.relocations:
+            relocation.check()
         size, width = payload_bytes(info, target), info.execution_env.simd_size
         return lower(
             *(linked.code, width, size),

@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Final
 
+from eumu.errors import Unsupported
 from eumu.zebin.ze_info import FunctionInfo, HostAccess, KernelInfo
 
 __all__ = [
@@ -58,6 +59,7 @@ class SymbolKind(Enum):
 class RelocationType(IntEnum):
     """What is written over the bytes at a relocation's offset."""
 
+    UNKNOWN = -1  # a number that no document lists; whoever needs its bytes raises
     NONE = 0
     ADDRESS_64 = 1
     ADDRESS_32 = 2  # the low half, or a whole 32-bit address
@@ -90,12 +92,21 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Relocation:
-    """The address of `symbol` plus `addend` belongs at `offset` of the section."""
+    """The address of `symbol` plus `addend` belongs at `offset` of the section.
+
+    `number` is the type as the file has it.
+    """
 
     offset: int
     type: RelocationType
     symbol: Symbol
     addend: int
+    number: int = 0
+
+    def check(self) -> None:
+        """Unsupported if nobody knows what is to be written."""
+        if self.type is RelocationType.UNKNOWN:
+            raise Unsupported(f"relocation type {self.number}; 0 … 7 are known")
 
     @property
     def width(self) -> int:
@@ -117,6 +128,7 @@ class DataSection:
         """`data` with every address filled in; `address_of` gives a symbol's address."""
         patched = bytearray(self.data)
         for r in self.relocations:
+            r.check()
             address = address_of(r.symbol) + r.addend
             if r.type is RelocationType.ADDRESS_64:
                 struct.pack_into("<Q", patched, r.offset, address & (1 << 64) - 1)
@@ -188,7 +200,11 @@ _VISA_VERSION: Final = re.compile(r"^\.version\s+(\d+\.\d+)\s*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Zebin:
-    """A compiled program; `data` in file order, `spirv` empty if the compiler left it out."""
+    """A compiled program; `data` in file order, `spirv` empty if the compiler left it out.
+
+    `unknown` names what the file has and this reader does not know: keys of `.ze_info` with the
+    place of each, types of relocations.
+    """
 
     name: str
     pointer_bits: int
@@ -201,6 +217,7 @@ class Zebin:
     build_options: str = ""
     spirv: bytes = field(default=b"", repr=False)
     library: Library | None = None
+    unknown: tuple[str, ...] = ()
 
     def symbol(self, name: str) -> Symbol | None:
         """What `faddr name` means: the global symbol of that name, or else the first local one."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
+from dataclasses import replace
 from typing import Final
 
 from eumu.errors import FormatError
@@ -41,6 +42,7 @@ _DATA: Final = (
     (".data.const.string", "", False),
     (".data.global", ".bss.global", True),
 )
+_RELOCATIONS: Final = frozenset(RelocationType) - {RelocationType.UNKNOWN}
 _KINDS: Final = {1: SymbolKind.OBJECT, 2: SymbolKind.FUNCTION}
 _GENERATORS: Final = {0: "unregistered", 1: "IGC", 2: "nGEN"}
 
@@ -80,6 +82,7 @@ class _Reading:
             build_options=self._build_options(),
             spirv=next((s.data for s in self.file.of_type(Type.SPIRV)), b""),
             library=self._library(),
+            unknown=self._unknown(info),
         )
 
     def _info(self) -> ZeInfo:
@@ -133,11 +136,10 @@ class _Reading:
     def _relocation(self, table: Section, patched: Section, entry: elf.Entry) -> Relocation:
         if entry.symbol >= len(self.symbols):
             raise self.file.fail(table, f"symbol {entry.symbol} is not in the symbol table")
-        try:
-            kind = RelocationType(entry.type)
-        except ValueError:
-            raise self.file.fail(table, f"relocation type {entry.type}; 0 … 7 are known") from None
-        row = Relocation(entry.offset, kind, self.symbols[entry.symbol], entry.addend or 0)
+        is_known = entry.type in _RELOCATIONS
+        kind = RelocationType(entry.type) if is_known else RelocationType.UNKNOWN
+        symbol, addend = self.symbols[entry.symbol], entry.addend or 0
+        row = Relocation(entry.offset, kind, symbol, addend, entry.type)
         if entry.offset + row.width > len(patched.data):
             raise self.file.fail(
                 table, f"it patches byte {entry.offset:#x} of {patched.name!r}, past its end"
@@ -148,7 +150,15 @@ class _Reading:
         if form is None:
             return row
         (addend,) = struct.unpack_from(form, patched.data, entry.offset)
-        return Relocation(row.offset, row.type, row.symbol, addend)
+        return replace(row, addend=addend)
+
+    def _unknown(self, info: ZeInfo) -> tuple[str, ...]:
+        rows = {(s, r.number) for s, found in self.relocations.items() for r in found
+                if r.type is RelocationType.UNKNOWN}  # fmt: skip
+        return (
+            *(f".ze_info: {key}" for key in info.unknown),
+            *(f"{self.file.sections[s].name}: relocation type {n}" for s, n in sorted(rows)),
+        )
 
     # Variables.
 

@@ -11,8 +11,8 @@ Offsets are bytes in the cross-thread data; in vISA's `.input` they come after r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Final, TypeAlias
 
@@ -312,13 +312,17 @@ class _MiscInfo:
 
 @dataclass(frozen=True, slots=True)
 class ZeInfo:
-    """The whole section; `extra` has the top-level keys that have no record here."""
+    """The whole section; `extra` has the top-level keys that have no record here.
+
+    `unknown` names every key that has none, with its place: "kernel 'k', execution_env: grf_size".
+    """
 
     version: str
     kernels: tuple[KernelInfo, ...]
     functions: tuple[FunctionInfo, ...] = ()
     global_host_access_table: tuple[HostAccess, ...] = ()
     extra: Extra = field(default_factory=dict, compare=False, repr=False)
+    unknown: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
 
 def parse(text: str, name: str) -> ZeInfo:
@@ -330,7 +334,8 @@ def parse(text: str, name: str) -> ZeInfo:
     top = dict(tree.value)
     kernels = _kernels(top.pop("kernels"), name)
     misc = top.pop("kernels_misc_info", None)
-    arguments = {m.name: m.args_info for m in records(_MiscInfo, misc, where)} if misc else {}
+    miscellany = records(_MiscInfo, misc, where) if misc else ()
+    arguments = {m.name: m.args_info for m in miscellany}
     rest = record(_Top, Node(top, tree.line), where)
     return ZeInfo(
         version=rest.version,
@@ -338,7 +343,30 @@ def parse(text: str, name: str) -> ZeInfo:
         functions=rest.functions,
         global_host_access_table=rest.global_host_access_table,
         extra=rest.extra,
+        unknown=tuple(
+            dict.fromkeys(
+                (
+                    *_unknown(rest, ""),
+                    *(u for k in kernels for u in _unknown(k, f"kernel {k.name!r}")),
+                    *(u for m in miscellany for u in _unknown(m, f"kernels_misc_info {m.name!r}")),
+                )
+            )
+        ),
     )
+
+
+def _unknown(found: object, where: str) -> Iterator[str]:
+    """The keys of a record and of those in it that no field is named after."""
+    if isinstance(found, tuple):
+        for part in found:
+            yield from _unknown(part, where)
+    elif is_dataclass(found):
+        for f in fields(found):
+            value = getattr(found, f.name)
+            if f.name == "extra":
+                yield from (f"{where}: {key}" if where else key for key in value)
+            else:
+                yield from _unknown(value, f"{where}, {f.name}" if where else f.name)
 
 
 @dataclass(frozen=True, slots=True)
