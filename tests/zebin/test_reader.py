@@ -277,3 +277,26 @@ def test_native_code_with_an_unknown_relocation_is_refused() -> None:
     translate = _native_translator(found, kernel, kernel.info)
     with pytest.raises(Unsupported, match="relocation type 9"):
         translate(platform("skl"))
+
+
+@pytest.mark.parametrize(
+    ("family", "says"),
+    [
+        (0x4F6, "it was compiled for dg2 (DG2 / Arc); build it with: {} dg2 "),
+        (
+            0xFFF,
+            "for product family 0xfff, which eumu does not know; build it with: {} DEVICE ",
+        ),
+        (None, "sections '.visaasm'); build it with: {} DEVICE "),
+    ],
+)
+def test_a_program_without_visa_says_how_to_make_one(family: int | None, says: str) -> None:
+    """The device is the compiler's name of it, the options are those of the program."""
+    parts = [GOOD[0], GOOD[2], Part(".misc.buildOptions", 1, b"-DN='a b' -O1\0")]
+    if family is not None:
+        data = forge.note(1, family.to_bytes(4, "little"))
+        parts.append(Part(".note.intelgt.compat", forge.NOTE, data))
+    with pytest.raises(FormatError) as caught:
+        program(*parts)
+    assert says.format("ocloc compile -file k.cl -device") in str(caught.value)
+    assert str(caught.value).endswith("""-options '-DN='"'"'a b'"'"' -O1'""")

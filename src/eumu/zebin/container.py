@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import struct
 from typing import Final
 
 from eumu.errors import FormatError
 
-__all__ = ["FORMAT_OPTIONS", "MACHINE", "check", "is_elf", "is_spirv"]
+__all__ = ["FORMAT_OPTIONS", "MACHINE", "check", "is_elf", "is_spirv", "rebuild"]
 
 MACHINE: Final = 0xCD  # EM_INTELGT, "Intel Graphics Technology"
 REL: Final = 1  # ET_REL
@@ -15,7 +16,6 @@ REL: Final = 1  # ET_REL
 # The two options that make ocloc write an ELF with vISA text in it; the format that it writes
 # without the first one ("patch tokens") has neither `.ze_info` nor vISA.
 FORMAT_OPTIONS: Final = ("--format", "zebin", "-internal_options", "-ze-emit-zebin-visa-sections")
-REBUILD: Final = "build it with: ocloc compile -file k.cl -device pvc " + " ".join(FORMAT_OPTIONS)
 
 _ELF: Final = b"\x7fELF"
 _ARCHIVE: Final = b"!<arch>\n"
@@ -45,6 +45,14 @@ _MACHINES: Final = {
 }
 
 
+def rebuild(device: str = "DEVICE", options: str = "") -> str:
+    """The command that makes a program with vISA text for a device, as ocloc calls it."""
+    words = ["ocloc compile -file k.cl -device", device, *FORMAT_OPTIONS]
+    if options:
+        words += ["-options", shlex.quote(options)]
+    return f"build it with: {' '.join(words)}"
+
+
 def is_elf(data: bytes) -> bool:
     """True for any ELF file, also one for another machine."""
     return data[:4] == _ELF
@@ -65,9 +73,9 @@ def check(data: bytes, name: str) -> None:
         raise FormatError(f"{name}: byte 5 of the ELF header is {data[5]}; only 1 is known (LSB)")
     kind, machine = struct.unpack_from("<HH", data, 16)
     if kind == 0xFF04:
-        raise FormatError(f"{name}: {_PATCH_TOKENS}; {REBUILD}")
+        raise FormatError(f"{name}: {_PATCH_TOKENS}; {rebuild()}")
     if kind in _OPENCL_TYPES:
-        raise FormatError(f"{name}: {_OPENCL_TYPES[kind]}, not a program for a device; {REBUILD}")
+        raise FormatError(f"{name}: {_OPENCL_TYPES[kind]}, not a program for a device; {rebuild()}")
     if machine != MACHINE:
         what = _MACHINES.get(machine, f"machine {machine:#x}")
         raise FormatError(
@@ -86,7 +94,7 @@ def _foreign(data: bytes) -> str:
     if is_spirv(data):
         return "a SPIR-V module, which ocloc must compile for a device first"
     if data.startswith(b"CTNI"):
-        return f"{_PATCH_TOKENS} without its ELF; {REBUILD}"
+        return f"{_PATCH_TOKENS} without its ELF; {rebuild()}"
     if data.startswith(b"CISA"):
         return "a vISA object file"
     if data.startswith((b"BC\xc0\xde", b"\xde\xc0\x17\x0b")):

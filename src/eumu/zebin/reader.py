@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Final
 
 from eumu.errors import FormatError
+from eumu.platforms import of_product_family
 from eumu.zebin import container, elf, ze_info
 from eumu.zebin.elf import Elf, Section, Type
 from eumu.zebin.program import (
@@ -92,6 +93,21 @@ class _Reading:
                 raise FormatError(f"{self.file.name}: the program has no kernel")
             raise FormatError(f"{self.file.name}: there is no section '.ze_info'")
         return ze_info.parse(self.file.text(section), self.file.name)
+
+    def _rebuild(self) -> str:
+        """For which device the program was compiled, and how to compile it again."""
+        family, options = _target(self.file).product_family, self._build_options()
+        if family is None:
+            return container.rebuild(options=options)
+        device = of_product_family(family)
+        if device is None:
+            return (
+                f"it was compiled for product family {family:#x}, which eumu does not know; "
+                f"{container.rebuild(options=options)}"
+            )
+        return f"it was compiled for {device} ({device.title}); " + container.rebuild(
+            device.ocloc, options
+        )
 
     def _build_options(self) -> str:
         section = self.file.named(".misc.buildOptions")
@@ -203,7 +219,7 @@ class _Reading:
         if not sections:
             raise FormatError(
                 f"{self.file.name}: there is no vISA text in it (sections '.visaasm'); "
-                f"{container.REBUILD}"
+                f"{self._rebuild()}"
             )
         named = {s.name.removeprefix(_VISAASM + ".") for s in sections}
         nameless = [k for k in kernels if k not in named]
