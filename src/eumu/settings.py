@@ -19,6 +19,8 @@ __all__ = [
     "CACHE_MB",
     "COMPILE_MB",
     "COMPILE_SECONDS",
+    "DRM_SOCKET",
+    "FAULT_ENDS",
     "PARANOID",
     "PRINTF_MB",
     "SCRATCH_MB",
@@ -81,6 +83,13 @@ def _path(text: str) -> Path | None:
     return Path(text)
 
 
+def _fault(text: str) -> bool:
+    word = text.lower()
+    if word not in ("report", "abort"):
+        raise ValueError
+    return word == "abort"
+
+
 WORKERS: Final = Setting(
     *("EUMU_WORKERS", "a whole number from 1 to 4096", None, "the processors of this process"),
     "threads that run a launch on the fast engine",
@@ -88,7 +97,7 @@ WORKERS: Final = Setting(
 )
 CACHE: Final = Setting(
     *("EUMU_CACHE", "on or off", True, "on"),
-    "whether compiled kernels are kept on disk",
+    "whether compiled kernels are kept on disk, and the library that `eumu gpu` preloads",
     _switch,
 )
 CACHE_DIR: Final = Setting(
@@ -131,8 +140,18 @@ TRACEBACK: Final = Setting(
     "whether commands show where in eumu an error was raised",
     _switch,
 )
+FAULT_ENDS: Final = Setting(
+    *("EUMU_FAULT", "report or abort", False, "report"),
+    "abort: a fault on the GPU of `eumu gpu` ends its program",
+    _fault,
+)
+DRM_SOCKET: Final = Setting(
+    *("EUMU_DRM_SOCKET", "a path", None, "none"),
+    "set by `eumu gpu` for its program, whose preloaded library reads it: where the engine is",
+    _path,
+)
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     *(WORKERS, CACHE, CACHE_DIR, CACHE_MB, COMPILE_SECONDS, COMPILE_MB),
-    *(SCRATCH_MB, PRINTF_MB, PARANOID, TRACEBACK),
+    *(SCRATCH_MB, PRINTF_MB, PARANOID, TRACEBACK, FAULT_ENDS, DRM_SOCKET),
 )

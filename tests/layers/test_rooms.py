@@ -15,6 +15,7 @@ SOURCE = Path(eumu.__file__).parent
 STOREYS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("types", "addresses", "settings"),
+    ("keeping",),
     ("platforms",),
     ("messages",),
     ("ir",),

@@ -10,6 +10,7 @@ import sys
 from eumu.cli.status import FAILED, FAULT, FINE, UsageError
 from eumu.drm.engine import Options
 from eumu.drm.session import missing_packages, run
+from eumu.settings import FAULT_ENDS, TRACEBACK
 
 __all__ = ["command"]
 
@@ -36,7 +37,8 @@ def _options(options: argparse.Namespace) -> Options:
         check=options.check,
         strict_bounds=not options.hardware_bounds,
         log=os.path.abspath(options.log) if options.log else None,
-        aborts=os.environ.get("EUMU_FAULT") == "abort",
+        aborts=FAULT_ENDS.get(),
+        traceback=TRACEBACK.get(),
     )
 
 

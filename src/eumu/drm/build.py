@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from eumu.errors import ToolMissing, Unsupported
+from eumu.keeping import is_ours, trusted_directory
 
 __all__ = ["library"]
 
@@ -22,23 +23,22 @@ _FLAGS: Final = (
 )
 
 
-def library() -> Path:
-    """The path of the library.  ToolMissing without a C compiler, Unsupported if it fails."""
+def library(otherwise: Path) -> Path:
+    """The path of the library, in a private directory where none is kept.
+
+    ToolMissing without a C compiler, Unsupported if it fails.
+    """
     if _PREBUILT.exists():
         return _PREBUILT
     digest = hashlib.sha256(_SOURCE.read_bytes() + " ".join(_FLAGS).encode()).hexdigest()
-    path = _directory() / f"eumu_drm-{digest[:16]}.so"
-    if not path.exists():
+    path = (trusted_directory() or otherwise) / f"eumu_drm-{digest[:16]}.so"
+    try:
+        is_there = is_ours(path.stat())
+    except OSError:
+        is_there = False
+    if not is_there:
         _compile(path)
     return path
-
-
-def _directory() -> Path:
-    named = os.environ.get("EUMU_CACHE_DIR")
-    base = os.environ.get("XDG_CACHE_HOME")
-    if named:
-        return Path(named)
-    return (Path(base) if base else Path.home() / ".cache") / "eumu"
 
 
 def _compile(path: Path) -> None:
@@ -48,7 +48,7 @@ def _compile(path: Path) -> None:
             "eumu gpu compiles its preloaded library at first use and finds no C compiler;"
             " install gcc (apt-get install gcc libc6-dev)"
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(suffix=".so", dir=path.parent)
     os.close(handle)
     done = subprocess.run(

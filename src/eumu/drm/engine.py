@@ -53,6 +53,7 @@ class Options:
     log: str | None = None
     status: int | None = None
     aborts: bool = False
+    traceback: bool = False
     memory_bytes: int = _MEMORY_BYTES
 
 
@@ -84,7 +85,7 @@ class _Log:
             OSError
         ):  # nobody reads: the program is to hear of it all the same
             print("\n".join(lines), file=sys.stderr, flush=True)
-        if os.environ.get("EUMU_TRACEBACK"):
+        if self._options.traceback:
             sys.excepthook(type(error), error, error.__traceback__)
         self._note(*lines)
         if self._options.status is not None:

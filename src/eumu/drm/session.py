@@ -24,6 +24,7 @@ from eumu.drm.build import library
 from eumu.drm.engine import Options
 from eumu.drm.parts import gpu
 from eumu.errors import ToolMissing
+from eumu.settings import DRM_SOCKET
 
 __all__ = ["DRIVER", "Outcome", "environment", "missing_packages", "run"]
 
@@ -68,9 +69,9 @@ def _icd() -> Path | None:
 
 
 def environment(path: str, base: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a program whose node answers at a socket."""
-    preload = [str(library()), *base.get("LD_PRELOAD", "").split()]
-    changed = {**base, "LD_PRELOAD": " ".join(preload), "EUMU_DRM_SOCKET": path}
+    """The variables of a program whose node answers at a socket in a private directory."""
+    preload = [str(library(Path(path).parent)), *base.get("LD_PRELOAD", "").split()]
+    changed = {**base, "LD_PRELOAD": " ".join(preload), DRM_SOCKET.name: path}
     icd = _icd()
     if icd is not None and "OCL_ICD_VENDORS" not in base:
         changed["OCL_ICD_VENDORS"] = str(icd)

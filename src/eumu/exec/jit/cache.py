@@ -4,8 +4,7 @@
 cache directory), ``EUMU_CACHE_MB`` bounds it (`eumu.settings`).  Files appear by renaming, so
 processes can share the directory; whatever is damaged or cannot be written is compiled again.
 
-What lies there is run as machine code: a directory or file that others than its owner may write, or
-that belongs to somebody else, is not used.
+What lies there is run as machine code: `eumu.keeping` says which directory and files may be used.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ import contextlib
 import hashlib
 import json
 import os
-import stat
 import tempfile
 import time
-import warnings
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -30,7 +27,8 @@ from eumu.exec.jit.module import Module, build
 from eumu.exec.jit.target import Loaded, Processor
 from eumu.ir import Function
 from eumu.ir.text import format_function
-from eumu.settings import CACHE, CACHE_DIR, CACHE_MB
+from eumu.keeping import is_ours, trusted_directory
+from eumu.settings import CACHE_MB
 
 _MAGIC = b"eumu kernel 1\n"
 _SUFFIX = ".kernel"
@@ -38,52 +36,9 @@ _UNFINISHED = ".part"
 _LEFT = 3600  # seconds after which a file that nobody finished is rubbish
 
 
-def directory() -> Path | None:
-    """Where kernels are kept, or None if they are not."""
-    if not CACHE.get():
-        return None
-    named = CACHE_DIR.get()
-    if named is not None:
-        return named
-    base = os.environ.get("XDG_CACHE_HOME")
-    try:
-        return (Path(base) if base else Path.home() / ".cache") / "eumu"
-    except RuntimeError:  # a user without a home
-        return None
-
-
 def limit_bytes() -> int:
     """The most that the directory may hold."""
     return CACHE_MB.get() << 20
-
-
-def _is_ours(found: os.stat_result) -> bool:
-    """Whether nobody else can have written what has this status; the superuser may."""
-    if not hasattr(os, "geteuid"):
-        return True
-    others = stat.S_IWGRP | stat.S_IWOTH
-    return found.st_uid in (os.geteuid(), 0) and not found.st_mode & others
-
-
-def is_trusted(place: Path) -> bool:
-    """Whether a directory may be used; one that is not there yet will be."""
-    try:
-        found = place.stat()
-    except OSError:
-        return True
-    if not _is_ours(found):
-        _warn_of(place)
-    return _is_ours(found)
-
-
-@cache
-def _warn_of(place: Path) -> None:
-    warnings.warn(
-        f"compiled kernels are not kept: others may write to {place}"
-        f" (chmod 700, or another folder in {CACHE_DIR.name})",
-        RuntimeWarning,
-        stacklevel=2,
-    )
 
 
 @cache
@@ -105,8 +60,8 @@ def key_of(function: Function, special: Special, processor: Processor) -> str:
 
 def compiled(function: Function, special: Special, processor: Processor) -> Compiled:
     """The machine code of a function, from disk if it is there."""
-    place = directory()
-    if place is None or not is_trusted(place):
+    place = trusted_directory()
+    if place is None:
         module = build(function, special, processor.target)
         return Compiled.of(module, Loaded(compile_text(module.text, processor), processor))
     path = place / (key_of(function, special, processor) + _SUFFIX)
@@ -122,7 +77,7 @@ def read(path: Path) -> tuple[Module, bytes] | None:
     """A kernel file: magic, a JSON line, the object file, a hash of all that."""
     try:
         with path.open("rb") as file:
-            if not _is_ours(os.fstat(file.fileno())):
+            if not is_ours(os.fstat(file.fileno())):
                 return None
             data = file.read()
         os.utime(path)

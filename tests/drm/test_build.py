@@ -1,0 +1,40 @@
+"""Where the preloaded library is kept: it is code, so nobody else may have written it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from eumu.drm.build import library
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="i915 is a driver of Linux"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
+]
+
+
+def test_a_folder_that_others_may_write_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, own = tmp_path / "kept", tmp_path / "own"
+    monkeypatch.delenv("EUMU_CACHE", raising=False)
+    monkeypatch.setenv("EUMU_CACHE_DIR", str(kept))
+    path = library(own)
+    assert path.parent == kept and kept.stat().st_mode & 0o777 == 0o700
+
+    path.write_bytes(b"not the library")
+    path.chmod(0o666)  # others may have written it: it is made anew
+    assert library(own) == path and path.read_bytes()[:4] == b"\x7fELF"
+    assert not path.stat().st_mode & 0o022
+
+    kept.chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="others may write"):
+        assert library(own).parent == own
+    kept.chmod(0o700)
+    monkeypatch.setenv("EUMU_CACHE", "off")
+    os.remove(library(own))
+    assert library(own).parent == own
