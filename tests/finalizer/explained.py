@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from eumu.types import Kind
+from oracle.pairwise import Case
+
 # Run files: stem -> why what the finalizer makes is not what the text says.
 RUN_FILES: Final = {
     "wide": "madw: the second register of the result is not written; the carry is lost",
@@ -30,6 +33,7 @@ _ALIGN16: Final = "three sources have Align16 words, which lose .any and .all of
 PAIRWISE: Final = {
     "addc": "the carry is copied from the accumulator without the predicate",
     "subb": "the borrow is copied from the accumulator without the predicate",
+    "sad2add": "it becomes sad2 and an add of all lanes, so that odd lanes change",
     "max": "the front end drops the predicate, for which the object file has no place",
     "min": "the front end drops the predicate, for which the object file has no place",
     "madw": "the second register of the result is not written; the carry is lost",
@@ -39,10 +43,18 @@ PAIRWISE: Final = {
     "mulh": "an immediate vector is multiplied as signed words in the first step of two",
     "pow": "a base of half precision makes the result one, which is rounded before it is widened",
 }
-# Kernels of cases that the finalizer refuses, or whose code has words that are no instructions.
-PAIRWISE_REFUSED: Final = frozenset(
-    {
-        *("cmp", "cos", "div", "exp", "inv", "invm", "log", "mod", "rsqrt", "rsqtm"),
-        *("sad2add", "sin", "sqrt"),
-    }
-)
+# Instructions whose cases the finalizer's reader or its check refuses.
+PAIRWISE_REFUSED: Final = frozenset({"div", "invm", "mod", "rsqtm"})
+_MATH: Final = frozenset({"cos", "exp", "inv", "log", "rsqrt", "sin", "sqrt"})
+
+
+def made_wrong(case: Case) -> str:
+    """Why one case of an instruction can have no native code; empty where it has some."""
+    first = case.sources[0]
+    if case.opcode.mnemonic in _MATH and first.type.kind is Kind.PACKED:
+        return "the immediate vector is moved to a register by a word without a type, code 15"
+    if case.opcode.mnemonic == "sad2add" and first.kind == "i":
+        return "sad2 gets an immediate as its first source, which has no place in a word"
+    if case.opcode.mnemonic == "cmp" and case.signature.dst.size == 8:
+        return "its check refuses destinations of 64 bits"
+    return ""
