@@ -14,6 +14,7 @@ from oracle.pairwise import Case
 RUN_FILES: Final = {
     "wide": "madw: the second register of the result is not written; the carry is lost",
     "sad": "sad2add becomes sad2 and an add of all lanes, so that odd lanes change",
+    "plane_modified": "16 coordinates are copied under the execution mask of 8 lanes",
     "switchjmp": "an index past the last label jumps behind the table, which has no check",
     "stack_calls": "each function is a file of code of its own, which a loader has to link",
     "loads": "legacy load and sample ask for four registers where the header leaves one channel",
