@@ -24,6 +24,7 @@ from eumu.isa.kinds.operands import Immediate
 from eumu.isa.limits import By
 from eumu.isa.spec import Field, Opcode
 from eumu.isa.visa.lsc import ATOMICS
+from eumu.platforms import PLATFORMS
 from eumu.verify.rules import Finding, On, listed, rule
 from eumu.verify.subject import Use
 
@@ -252,6 +253,9 @@ def lsc_address_size(use: Use, field: Field, operand: LscAddress) -> Iterator[Fi
         yield Finding(f"16-bit addresses in .{sfid}; they are for .slm", field.name)
     if operand.size == 64 and sfid == "slm":
         yield Finding("64-bit addresses in .slm; it takes :a16 and :a32", field.name)
+    if operand.extension and use.subject.platform.order < PLATFORMS["nvlp"].order:
+        how = f"a32{operand.extension} addresses on {use.subject.platform}"
+        yield Finding(f"{how}; they are there since nvlp", field.name)
     if operand.size == 16 and not -0x7FFF <= operand.offset <= 0x7FFF:
         yield Finding(f"offset {operand.offset} does not fit 16-bit addresses", field.name)
 

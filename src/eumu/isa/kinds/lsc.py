@@ -17,7 +17,6 @@ from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, pack_source, unpack_raw
 from eumu.isa.kinds.literals import expression, integer_literal, unary
 from eumu.isa.kinds.lsc_encoding import (
-    ADDRESS_BITS,
     CACHE,
     MODELS,
     choose,
@@ -268,7 +267,9 @@ def _vector(cursor: Cursor, size: str) -> DataShape:
 # ---- addresses
 
 _MODEL = re.compile(r"(flat|bti|ss|bss|arg)\b(?=\s*[\[(])")
-_ADDRESS_SIZE = re.compile(r":a(16|32|64)\b")
+_ADDRESS_SIZE = re.compile(r":a(16|32|64)((?<=32)[us])?\b")
+# As the object file has them; of 32 bits, u and s say how indices become 64.
+_SIZES = (None, *((16, ""), (32, ""), (64, ""), (32, "u"), (32, "s")))
 _SCALE = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)\s*\*")
 _SIGN = re.compile(r"[+-]")
 _CONSTANT = re.compile(r"(?=[-~!(\d]|%sizeof\b)")
@@ -318,6 +319,7 @@ class LscAddress:
 
     `surface` goes with the models bti, ss and bss; of flat it is a base (Xe3p).  `size` is in
     bits, `offset` and `pitch` count bytes; a strided access without a pitch is packed.
+    `extension` u or s (Xe3p) makes indices of 32 bits 64 before they are scaled.
     """
 
     model: str
@@ -327,6 +329,7 @@ class LscAddress:
     offset: int = 0
     scale: int = 1
     pitch: General | Immediate | None = None
+    extension: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +343,7 @@ class Addresses:
     offset: int
     scale: int
     pitch: Value | None
+    extension: str = ""
 
 
 class LscAddressKind(Kind):
@@ -367,8 +371,9 @@ class LscAddressKind(Kind):
             offset = expression(cursor, names) if plus else -unary(cursor, names)
         pitch = SCALAR.parse(cursor, names) if self.strided and cursor.take(",") else None
         cursor.expect("]")
-        size = int(cursor.need(_ADDRESS_SIZE, "the size of an address, as in :a64").group(1))
-        return LscAddress(model, surface, base, size, offset, scale, pitch)
+        found = cursor.need(_ADDRESS_SIZE, "the size of an address, as in :a64")
+        size, extension = int(found[1]), found[2] or ""
+        return LscAddress(model, surface, base, size, offset, scale, pitch, extension)
 
     def _scale(self, cursor: Cursor) -> int:
         start = cursor.skip()
@@ -385,7 +390,7 @@ class LscAddressKind(Kind):
         offset = f"{sign}{abs(operand.offset):#x}" if operand.offset else ""
         pitch = f", {SCALAR.print(operand.pitch)}" if operand.pitch else ""
         model = print_model(operand.model, operand.surface)
-        return f"{model}[{scale}{base}{offset}{pitch}]:a{operand.size}"
+        return f"{model}[{scale}{base}{offset}{pitch}]:a{operand.size}{operand.extension}"
 
     def pack_code(self, code: str, operand: LscAddress, out: Packer) -> None:
         match code:
@@ -396,7 +401,7 @@ class LscAddressKind(Kind):
             case "offset":
                 out.number("i", operand.offset, "offset")
             case "size":
-                out.code(ADDRESS_BITS, operand.size, "the size of an address")
+                out.code(_SIZES, (operand.size, operand.extension), "the size of an address")
             case "surface":
                 pack_surface(operand.surface, out)
             case "base":
@@ -416,7 +421,7 @@ class LscAddressKind(Kind):
             case "offset":
                 return source.i32("an offset")
             case "size":
-                return choose(source, ADDRESS_BITS, "the size of an address")
+                return choose(source, _SIZES, "the size of an address")
             case "surface":
                 return unpack_surface(source, known["model"])
             case "base":
@@ -424,7 +429,8 @@ class LscAddressKind(Kind):
         return unpack_scalar(source)
 
     def join(self, known: dict[str, Any]) -> LscAddress:
-        return LscAddress(**known)
+        size, extension = known["size"]
+        return LscAddress(**{**known, "size": size, "extension": extension})
 
     def bind(self, operand: LscAddress, builder: Meaning) -> Addresses:
         return Addresses(
@@ -435,6 +441,7 @@ class LscAddressKind(Kind):
             operand.offset,
             operand.scale,
             None if operand.pitch is None else SCALAR.bind(operand.pitch, builder),
+            operand.extension,
         )
 
 

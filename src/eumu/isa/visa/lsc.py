@@ -46,7 +46,7 @@ from eumu.isa.visa.memory import (
     store_channels,
 )
 from eumu.isa.visa.registry import opcode
-from eumu.types import BOOL, UB, UD, UQ, UW
+from eumu.types import BOOL, UB, UD, UQ, UW, D, Q
 
 PAGE = "LSC_UNTYPED"
 
@@ -89,7 +89,7 @@ def target_of(b: Meaning, sfid: str, address: Addresses) -> Target:
     if sfid == "slm":
         if address.surface is not None:
             raise Unsupported("shared local memory at addresses with a base")
-        if address.model != "flat" or address.size == 64:
+        if address.model != "flat" or address.size == 64 or address.extension:
             raise Unsupported(f"shared local memory at {address.model} a{address.size} addresses")
         return SLM
     if address.model == "arg":
@@ -103,13 +103,17 @@ def target_of(b: Meaning, sfid: str, address: Addresses) -> Target:
 
 def _scaled(b: Meaning, address: Addresses, lanes: Value) -> Value:
     """scale * lanes + offset in the width of the address (16-bit ones in 32)."""
-    lanes = b.convert(lanes, UQ if address.size == 64 else UD)
+    if address.extension and address.model != "flat":
+        raise Unsupported(f"a32{address.extension} addresses in a surface")
+    if address.extension == "s":
+        lanes = b.convert(b.bitcast(lanes, D), Q)
+    lanes = b.convert(lanes, UQ if address.size == 64 or address.extension else UD)
     if address.scale != 1:
         lanes = b.mul(lanes, b.const(lanes.type, address.scale, lanes.width))
     if address.offset:
         lanes = b.add(lanes, b.const(lanes.type, address.offset, lanes.width))
     if address.model == "flat" and address.surface is not None:
-        if address.size != 64:
+        if address.size != 64 and not address.extension:
             raise Unsupported(f"a{address.size} addresses with a base, whose sign nothing tells")
         lanes = b.add(lanes, b.splat(address.surface, lanes.width))
     return lanes
