@@ -24,6 +24,7 @@ from eumu.compare import (
     compare,
     describe,
     reduce,
+    search,
     sides,
 )
 from eumu.native.words import encode_instruction
@@ -183,6 +184,18 @@ def test_images_are_compared() -> None:
     found = compare(first, next(sides(elf("plain", "apl"))), launch)
     assert isinstance(found, Divergence) and found.count > 100
     assert "stores" not in describe(found)
+
+
+def test_nans_of_any_kind_are_one() -> None:
+    """Their signs and payloads are unspecified; bits that are not declared floats are compared."""
+    record = np.dtype([("n", np.uint32), ("x", np.float32)])
+    bits = np.array([0x7FC00000, 0xFFC00001, 0x3F800000, 0x7F800003], np.uint32)
+    other = np.array([0x7FC00000, 0x7FC00000, 0x7FC00000, 0xFFC00000], np.uint32)
+    for dtype, wanted in ((np.float32, {2}), (record, {1}), (np.uint32, {1, 2, 3})):
+        x, y = bits.view(dtype), other.view(dtype)
+        same = search._both_nan(x, y)
+        unequal = search._unequal(x, y, search._meant(x.dtype) & ~same, 0.0)
+        assert set(np.flatnonzero(unequal).tolist()) == wanted
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,13 +120,14 @@ def _differing(left: Outcome, right: Outcome, rtol: float) -> set[tuple[str, int
         y = right.memory.get(name)
         if y is None or (y.dtype, y.shape) != (x.dtype, x.shape):
             continue  # variables of another build
-        meant = _meant(x.dtype)
+        x, y = x.reshape(-1), y.reshape(-1)
+        meant = _meant(x.dtype) & ~_both_nan(x, y)
         wrong = _unequal(x, y, meant, rtol)
         for element in np.flatnonzero(wrong).tolist():
             start = element * x.itemsize
-            a = x.reshape(-1)[element : element + 1].view(np.uint8)
-            b = y.reshape(-1)[element : element + 1].view(np.uint8)
-            found |= {(name, start + int(k)) for k in np.flatnonzero((a != b) & meant)}
+            a = x[element : element + 1].view(np.uint8)
+            b = y[element : element + 1].view(np.uint8)
+            found |= {(name, start + int(k)) for k in np.flatnonzero((a != b) & meant[element])}
     return found
 
 
@@ -140,11 +141,22 @@ def _meant(dtype: np.dtype[Any]) -> NDArray[np.bool_]:
     return found
 
 
+def _both_nan(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Bytes of each element that belong to a NaN on both sides: which one has no meaning."""
+    if x.dtype.kind == "f":
+        both: NDArray[np.bool_] = np.isnan(x) & np.isnan(y)
+        return np.repeat(both[:, None], x.itemsize, axis=1)
+    found = np.zeros((len(x), x.itemsize), bool)
+    for name, (inner, offset, *_) in (x.dtype.fields or {}).items():
+        if inner.subdtype is None:
+            found[:, offset : offset + inner.itemsize] = _both_nan(x[name], y[name])
+    return found
+
+
 def _unequal(
     x: NDArray[Any], y: NDArray[Any], meant: NDArray[np.bool_], rtol: float
 ) -> NDArray[np.bool_]:
     """Elements of which a byte that is `meant` differs."""
-    x, y = x.reshape(-1), y.reshape(-1)
     a, b = (v.view(np.uint8).reshape(-1, x.itemsize) for v in (x, y))
     different = np.any((a != b) & meant, axis=1)
     if rtol and x.dtype.kind == "f":
