@@ -257,7 +257,7 @@ _ALL = (
         has_lsc=True,
         has_systolic=True,
         scratch_is_surface=True,
-        sr0_gaps=((3, 1), (6, 2)),
+        sr0_gaps=((3, 1), (7, 1), (10, 1)),
     ),
     Platform(
         *("lnl", "Lunar Lake", "xe2-lpg"),
@@ -274,7 +274,7 @@ _ALL = (
         has_lsc=True,
         has_systolic=True,
         scratch_is_surface=True,
-        sr0_gaps=((3, 1), (6, 2)),
+        sr0_gaps=((3, 1), (7, 1), (10, 1)),
     ),
     Platform(
         *("ptl", "Panther Lake", "xe3-lpg"),
@@ -291,7 +291,8 @@ _ALL = (
         has_lsc=True,
         has_systolic=True,
         scratch_is_surface=True,
-        sr0_gaps=((3, 1), (6, 2)),
+        sr0_gaps=((7, 1),),
+        sr0_thread_bits=4,
     ),
     Platform(
         *("nvl", "Nova Lake S", "xe3-lpg"),
@@ -308,7 +309,8 @@ _ALL = (
         has_lsc=True,
         has_systolic=True,
         scratch_is_surface=True,
-        sr0_gaps=((3, 1), (6, 2)),
+        sr0_gaps=((7, 1),),
+        sr0_thread_bits=4,
     ),
     # No public page counts its parts, nor gives its thread numbers: those of nvl.
     Platform(
@@ -325,7 +327,8 @@ _ALL = (
         has_lsc=True,
         has_systolic=True,
         scratch_is_surface=True,
-        sr0_gaps=((3, 1), (6, 2)),
+        sr0_gaps=((7, 1),),
+        sr0_thread_bits=4,
     ),
 )
 

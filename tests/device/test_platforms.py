@@ -43,7 +43,8 @@ def test_names(name: str, expected: str) -> None:
 def test_every_name_of_every_tool_is_known() -> None:
     for p in PLATFORMS.values():
         assert platform(p.ocloc) is p
-        assert platform(p.visa).visa == p.visa
+        if p.name != "nvlp":  # NVL of the vISA tools is Xe3P; people call Nova Lake S so, too
+            assert platform(p.visa).visa == p.visa
     assert set(ALIASES.values()) <= set(PLATFORMS)
     assert not set(ALIASES) & set(PLATFORMS)
 
