@@ -9,6 +9,7 @@ from eumu.isa.kinds.control import ExecKind
 from eumu.isa.limits import EVERY_PLATFORM, By, TypeRow, before, since
 from eumu.isa.spec import Field, Opcode
 from eumu.isa.visa import VISA
+from eumu.isa.visa.unused import unused_sources
 from eumu.platforms import PLATFORMS
 from eumu.types import TYPES, Type
 
@@ -99,6 +100,9 @@ def forms(opcode: Opcode, field: Field) -> list[tuple[str, str]]:
     # The name of an instruction cannot be that of a variable.
     name = f"{field.name}0" if VISA.find(field.name) else field.name
     found = [(words, sample.format(name=name)) for words, sample in field.kind.forms(classes)]
+    operation = opcode.field("operation")
+    if field.name in unused_sources(opcode, operation.kind.example if operation else ""):
+        found = [(words, "%null.0") for words, _ in found[:1]]
     if isinstance(field.kind, ExecKind):
         lanes = _lanes(opcode)
         found = [(words, sample.replace("16", str(lanes))) for words, sample in found]

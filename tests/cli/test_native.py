@@ -40,15 +40,19 @@ def test_kernels_are_chosen_by_name(capsys: Captured) -> None:
     assert status == 1 and "has no kernel 'nothing'; it has " in err
 
 
-def test_what_cannot_be_read(capsys: Captured, tmp_path: Path) -> None:
+def test_what_cannot_be_read(
+    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wrong = tmp_path / "wrong.dat"
     wrong.write_bytes(b"\x0b" + bytes(15))
     status, _, err = run(capsys, "dis", "--level", "native", str(wrong))
     assert status == 1 and "wrong.dat+0x0:1:1: error: there is no opcode 0x0b" in err
     status, _, err = run(capsys, "dis", "--level", "native", "--kernel", "k", str(wrong))
     assert status == 2 and "raw code" in err
-    status, _, err = run(capsys, "dis", str(KERNELS / "pvc" / "saxpy.bin"))
-    assert status == 1 and "native code of pvc" in err
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path))  # where no iga64 is
+        status, _, err = run(capsys, "dis", str(KERNELS / "pvc" / "saxpy.bin"))
+    assert status == 1 and "native code of pvc" in err and "not installed" in err
     wrong.write_text("add (8|M0) r1\n")
     status, _, err = run(capsys, "asm", "--level", "native", str(wrong))
     assert status == 1 and "wrong.dat:1:14: error: expected a type" in err

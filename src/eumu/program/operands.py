@@ -15,16 +15,13 @@ from eumu.isa.kinds.sampler import TexelOffsetsKind
 from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.limits import MODIFIERS, SOURCE
 from eumu.isa.spec import Opcode
-from eumu.isa.visa.lsc import ATOMICS as LSC_ATOMICS
-from eumu.isa.visa.surface import ATOMICS
+from eumu.isa.visa.unused import unused_sources
 from eumu.program.module import Inst
 from eumu.types import UD, UQ
 
 __all__ = ["meaningless"]
 
 _OFFSET_BITS: Final = 12
-_SOURCES: Final = ("src0", "src1")
-_LSC_SOURCES: Final = ("src1", "src2")
 
 
 @cache
@@ -65,15 +62,10 @@ def meaningless(inst: Inst) -> Iterator[tuple[str, str]]:
 
 def _atomic(inst: Inst) -> Iterator[tuple[str, str]]:
     """Sources of an atomic operation that has fewer."""
-    operation, lsc = inst.operand("operation"), inst.opcode.mnemonic.removeprefix("lsc_atomic_")
-    names = _SOURCES
-    if isinstance(operation, AtomicOperation):
-        count = len(ATOMICS[operation.name].sources)
-    elif lsc in LSC_ATOMICS and inst.opcode.field("src2"):
-        count, names = len(LSC_ATOMICS[lsc][1].sources), _LSC_SOURCES
-    else:
-        return
-    for name in names[count:]:
+    operation = inst.operand("operation")
+    named = operation.name if isinstance(operation, AtomicOperation) else ""
+    for name in unused_sources(inst.opcode, named):
         raw = inst.operand(name)
         if isinstance(raw, Raw) and raw.variable is not None:
-            yield "atomic-source", f"{name} of '{operation or lsc}' must be %null"
+            of = named or inst.opcode.mnemonic.removeprefix("lsc_atomic_")
+            yield "atomic-source", f"{name} of '{of}' must be %null"

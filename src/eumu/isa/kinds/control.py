@@ -220,14 +220,16 @@ class StringKind(Kind):
 class ChoiceKind(Kind):
     """One word out of a few, in either case; the body gets it in lower case.
 
-    In bytes it is its number, counted from 0 or as `numbers` says.
+    In bytes it is its number, counted from 0 or as `numbers` says; `usual` stands in examples.
     """
 
-    def __init__(self, what: str, *words: str, numbers: Sequence[int] = ()) -> None:
+    def __init__(
+        self, what: str, *words: str, numbers: Sequence[int] = (), usual: str = ""
+    ) -> None:
         self.what, self.words = what, words
         self.numbers = tuple(numbers) or tuple(range(len(words)))
         self._pattern = re.compile(r"[A-Za-z0-9_]+")
-        self.manual, self.example = f"one of {', '.join(words)}", words[0]
+        self.manual, self.example = f"one of {', '.join(words)}", usual or words[0]
 
     def parse(self, cursor: Cursor, names: Names) -> str:
         start = cursor.pos

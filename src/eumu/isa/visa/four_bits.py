@@ -27,7 +27,7 @@ Conversion = Annotated[
     ChoiceKind("conversion", "bftoe2m1", "bftoint4", "hftoe2m1", "hftoint4", numbers=(1, 2, 4, 5)),
 ]
 Packing = Annotated[str, ChoiceKind("packing", "mode0", "mode1", "mode2", "mode3")]
-Nearness = Annotated[str, ChoiceKind("rounding", "srnd", "rne")]
+Nearness = Annotated[str, ChoiceKind("rounding", "srnd", "rne", usual="rne")]
 # Where a magnitude gets its next code, and whether a tie already does (its code is even).
 _STEPS: Final = (
     *((0.25, False), (0.75, True), (1.25, False), (1.75, True)),
