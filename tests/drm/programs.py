@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 
 def compiled(source: Path, to: Path, *libraries: str) -> Path:
