@@ -74,3 +74,16 @@ def test_many_threads_wait_for_the_fast_code(device: tuple[eumu.Device, Noted, T
 def test_loops_wait_for_the_fast_code(name: str, short: bool) -> None:
     function = kernel(name).function(eumu.Device("skl").platform, "native")
     assert is_short(function) is short
+
+
+def test_functions_are_not_kept_for_ever(
+    device: tuple[eumu.Device, Noted, Tiered], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, tiered = device
+    monkeypatch.setattr("eumu.drm.first._MOST_SEEN", 3)
+    platform = eumu.Device("skl").platform
+    functions = [kernel("saxpy").function(platform, "native") for _ in range(8)]
+    for function in functions:
+        tiered._seen_of(function)
+    assert [seen.function for seen in tiered._seen.values()] == functions[-3:]
+    assert len({id(function) for function in functions}) == 8

@@ -7,7 +7,9 @@ wait for the fast code.  Both engines give the same results.
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from eumu.errors import Unsupported
@@ -22,7 +24,17 @@ if TYPE_CHECKING:
 __all__ = ["Tiered", "is_short"]
 
 _MOST_THREADS: Final = 512
+_MOST_SEEN: Final = 256
 _MOST_OPERATIONS: Final = 3000  # of a function: the interpreter takes about 10 µs for each
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A function, which is kept so that its identity stays its own, and the code of it."""
+
+    function: Function
+    short: bool
+    made: Future[Any] | None = None
 
 
 class Tiered:
@@ -33,9 +45,7 @@ class Tiered:
     def __init__(self, jit: Jit, interpreter: Engine) -> None:
         self._jit, self._interpreter = jit, interpreter
         self._compiler = ThreadPoolExecutor(1, "compiler")
-        # By the identity of functions, which are kept with the answer.
-        self._short: dict[int, tuple[Function, bool]] = {}
-        self._made: dict[int, Future[Any]] = {}
+        self._seen: OrderedDict[int, _Seen] = OrderedDict()  # by the identity of functions
         self._lock = threading.Lock()
 
     def run(
@@ -58,22 +68,30 @@ class Tiered:
         if grid.groups * grid.threads_per_group > _MOST_THREADS or self._jit.has(grid):
             return False
         with self._lock:
-            known = self._short.get(id(grid.function))
-            if known is None:
-                known = self._short[id(grid.function)] = grid.function, is_short(grid.function)
-            made = self._made.get(id(grid.function))
-        if made is not None and made.done():
-            error = made.exception()
+            seen = self._seen_of(grid.function)
+        if seen.made is not None and seen.made.done():
+            error = seen.made.exception()
             if isinstance(error, Unsupported):
                 raise error
             return False
-        return known[1]
+        return seen.short
 
     def _begin(self, grid: Grid) -> None:
         """Make the code of a grid, on another thread."""
         with self._lock:
-            if id(grid.function) not in self._made:
-                self._made[id(grid.function)] = self._compiler.submit(self._jit.compile, grid)
+            seen = self._seen_of(grid.function)
+            if seen.made is None:
+                seen.made = self._compiler.submit(self._jit.compile, grid)
+
+    def _seen_of(self, function: Function) -> _Seen:
+        """What is known of a function; of those seen longest ago, nothing; under the lock."""
+        seen = self._seen.get(id(function))
+        if seen is None:
+            seen = self._seen[id(function)] = _Seen(function, is_short(function))
+            if len(self._seen) > _MOST_SEEN:
+                self._seen.popitem(last=False)
+        self._seen.move_to_end(id(function))
+        return seen
 
 
 def is_short(function: Function) -> bool:
