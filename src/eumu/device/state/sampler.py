@@ -175,7 +175,6 @@ class SamplerState(State):
         wanted = {
             "texture_border_color_mode": borders and self.texture_border_color_mode,
             "coarse_lod_quality_mode": self.coarse_lod_quality_mode,
-            "trilinear_filter_quality": self.trilinear_filter_quality,
         }
         return next((name for name, value in wanted.items() if value), "")
 

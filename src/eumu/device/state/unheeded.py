@@ -99,6 +99,12 @@ _SAMPLER: Final = {
         " drivers write",
         "lod_clamp_magnification_mode",
     ),
+    **rows(
+        Kind.HINT,
+        "how hardware comes near the mix of two levels is not public, and Intel's OpenCL driver"
+        " asks for the lowest quality always: levels are mixed in full",
+        "trilinear_filter_quality",
+    ),
 }
 _MEDIA_SURFACE: Final = {
     **rows(Kind.HINT, _CACHING, "mocs"),
