@@ -64,7 +64,7 @@ def write_checkpoint(path: str | Path, memory: Memory, platform: str, held: Susp
     grid = held.grid
     if grid.state is not None:
         raise Unsupported("checkpoints of launches with images")
-    if grid.payload.rows is not None or grid.masks is not None:
+    if grid.payload.rows is not None or grid.payload.pieces or grid.masks is not None:
         raise Unsupported(
             "checkpoints of launches whose threads have payloads or masks of their own"
         )
@@ -93,7 +93,7 @@ def _entry(allocation: Allocation) -> str:
 def _grid_words(grid: Grid) -> dict[str, Any]:
     payload = asdict(grid.payload)
     payload["cross_thread"] = base64.b64encode(grid.payload.cross_thread).decode()
-    del payload["rows"]
+    del payload["rows"], payload["pieces"]
     return {
         "group_count": grid.group_count,
         "local_size": grid.local_size,
