@@ -261,8 +261,9 @@ OTHERS: dict[type, dict[str, Any]] = {
         "cross_thread": b"x" * 64,
         "numbers_threads": True,
         "rows": (bytes(192),) * 4,
-        "pieces": (bytes(96),),
         "local_id_rows": 1,
+        "pieces": (bytes(96),),
+        "tables_vary": True,
     },
     BufferSurface: {"address": SURFACE.address + 32, "size": 32, "strict": False},
     Function: {

@@ -293,6 +293,7 @@ def _payload(words: Fields) -> Payload:
         base64.b64decode(text, validate=True),
         words.flag("numbers_threads"),
         local_id_rows=words.number("local_id_rows", 0, 3),
+        tables_vary=words.flag("tables_vary"),
     )
     words.done()
     return payload
