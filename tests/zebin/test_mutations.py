@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import struct
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eumu import zebin
-from eumu.errors import EumuError
-from eumu.zebin import ze_info
+from eumu.errors import EumuError, Unsupported
+from eumu.zebin import RelocationType, ze_info
 
 DATA = Path(__file__).with_name("data")
 FILES = {n: (DATA / n).read_bytes() for n in ("zeros.pvc.bin", "add32.skl.bin", "symbols.pvc.bin")}
@@ -30,7 +31,9 @@ def attempt(data: bytes) -> bool:
         return False
     else:
         for section in program.data:
-            section.relocated(lambda symbol: symbol.value)
+            known = all(r.type is not RelocationType.UNKNOWN for r in section.relocations)
+            with nullcontext() if known else pytest.raises(Unsupported, match="relocation type"):
+                section.relocated(lambda symbol: symbol.value)
         return True
     finally:
         assert time.perf_counter() - start < LONGEST

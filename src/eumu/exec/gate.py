@@ -172,6 +172,8 @@ def _check_shape(grid: Grid) -> None:
 
 
 def _check_payload(grid: Grid, payload: Payload) -> None:
+    if payload.pieces is not None:
+        _check_pieces(grid, payload.pieces)
     size, width = payload.size, grid.function.width
     _check("the number of rows of local ids", payload.local_id_rows, 0, 4)
     _check("the size of a thread's payload", size, 0, _MOST_PAYLOAD)
@@ -191,8 +193,19 @@ def _check_payload(grid: Grid, payload: Payload) -> None:
     if payload.local_id_offset is not None:
         first, pitch = payload.local_id_offset, payload.local_id_pitch
         _check("the offset of local ids", first, 0, size + 1)
-        if payload.local_id_rows:  # `size` holds all of them, the last one whole
+        if (
+            payload.pieces is None and payload.local_id_rows
+        ):  # `size` holds all of them, the last one whole
             _check("the pitch of local ids", pitch, 2 * width, size)
+
+
+def _check_pieces(grid: Grid, pieces: tuple[bytes, ...]) -> None:
+    sizes = {len(piece) for piece in pieces}
+    if len(pieces) != grid.threads_per_group or len(sizes) != 1:
+        raise LaunchError(
+            f"{len(pieces)} pieces of {sorted(sizes)} bytes for the {grid.threads_per_group}"
+            " threads of a group; each thread has one, and all are of one size"
+        )
 
 
 def _check_rows(grid: Grid, rows: tuple[bytes, ...], size: int) -> None:
