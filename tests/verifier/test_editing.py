@@ -215,3 +215,15 @@ def test_what_did_not_change_is_not_read_again(monkeypatch: pytest.MonkeyPatch) 
     last = source.rstrip().rsplit("\n", 1)[-1]
     editing.check(source + "\n" + last.split("//")[0].replace("(", " (", 1))
     assert len(read) == 1
+
+
+def test_a_second_declaration_that_gets_into_braces_is_another_variable() -> None:
+    """Outside braces the same declaration twice is one variable."""
+    declared = ".decl V v_type=G type=d num_elts=16 align=GRF"
+    code = "    mov (M1, 16) V(0,0)<1> 0x1:d"
+    head = [".version 3.6", '.kernel "k"', declared]
+    editing = Editing("x", platform("skl"))
+    for body in ([declared, code], ["{", declared, code, "}"], [declared, code]):
+        now = "\n".join([*head, *body, "    ret (M1, 1)"])
+        editing.check(now)
+        assert difference(parse_statements(now, "x", 32)[0], editing.module) == ""

@@ -214,7 +214,9 @@ class _Parser(Parser):
     def _declaration(self, cursor: Cursor) -> Declared:
         declared = super()._declaration(cursor)
         known = self._declaring
-        if known is not None and known.next:
+        if known is not None and known.declared is not declared:
+            known.next = 0  # the same variable once more: in braces it would be another one
+        elif known is not None and known.next:
             self._where = known.next
         else:
             self._memory.numbers += 1
