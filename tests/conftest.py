@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,11 @@ from native_launches import natively
 # Tool -> the Debian package that has it.
 NEWEST_OCLOC = Path(sys.prefix, "newest-ocloc", "ocloc")
 TOOLS = {"ocloc": "intel-opencl-icd", "GenX_IR": "libigc-tools", "iga64": "libigc-tools"}
+
+
+# Who starts tests in the background may have switched Ctrl-C off, and children inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -6,6 +6,7 @@ Those that need no options share one `eumu gpu`, whose start takes longer than t
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -85,17 +86,20 @@ def test_without_an_engine_process_there_is_no_gpu(node: Path, tmp_path: Path) -
     assert done.returncode == 1 and "there is no GPU" in done.stderr
 
 
-def _waiting(node: Path, *options: str) -> subprocess.Popen[str]:
+@pytest.fixture
+def waiting(node: Path) -> Iterator[subprocess.Popen[str]]:
     """A program that waits for a semaphore, in a process group of its own."""
     program = subprocess.Popen(
-        command(node, "waits_for_ever", options=options),
+        command(node, "waits_for_ever"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
     assert program.stdout is not None and program.stdout.readline() == "waiting\n"
-    return program
+    yield program
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(program.pid, signal.SIGKILL)
 
 
 def _children(pid: int) -> Iterator[int]:
@@ -116,8 +120,8 @@ def _is_engine(pid: int) -> bool:
     return "eumu.drm.broker" in words and "broker" in Path(f"/proc/{parent}/cmdline").read_text()
 
 
-def test_the_end_of_the_engine_process_is_a_hang(node: Path) -> None:
-    program = _waiting(node)
+def test_the_end_of_the_engine_process_is_a_hang(waiting: subprocess.Popen[str]) -> None:
+    program = waiting
     (engine,) = filter(_is_engine, list(_children(program.pid)))
     os.kill(engine, signal.SIGKILL)
     out, err = program.communicate(timeout=TIMEOUT_S)
@@ -126,8 +130,10 @@ def test_the_end_of_the_engine_process_is_a_hang(node: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_the_end_of_the_program_is_the_end_of_all(node: Path, number: signal.Signals) -> None:
-    program = _waiting(node)
+def test_the_end_of_the_program_is_the_end_of_all(
+    node: Path, waiting: subprocess.Popen[str], number: signal.Signals
+) -> None:
+    program = waiting
     children = list(_children(program.pid))
     assert len(children) == 3  # the broker, the engine process, the program
     (app,) = (p for p in children if str(node) in Path(f"/proc/{p}/cmdline").read_text())
