@@ -55,13 +55,15 @@ class Capture:
         memory = {**self.memory, self.batch: encode(changed).ljust(4096, b"\0")}
         return replace(self, memory=memory)
 
-    def replay(self, engine: str | None = None) -> tuple[CommandQueue, Any, bytes]:
+    def replay(
+        self, engine: str | None = None, most_threads: int = 1 << 28
+    ) -> tuple[CommandQueue, Any, bytes]:
         """On a new device: the queue, its report, and the bytes of the result."""
         device = eumu.Device(self.platform, engine)
         for start, data in self.memory.items():
             allocation = device.memory.allocate_at(start, len(data), "captured")
             device.memory.view(allocation)[:] = np.frombuffer(data, np.uint8)
-        queue = CommandQueue(device)
+        queue = CommandQueue(device, most_threads=most_threads)
         report = queue.submit(self.batch)
         start = self.result - device.memory.base
         size = len(self.memory[self.result])
@@ -173,12 +175,20 @@ def test_random_damage_gives_diagnostics_only() -> None:
         data = bytearray(capture.memory[start])
         data[rng.integers(min(len(data), 300))] ^= 1 << int(rng.integers(8))
         try:
-            replace(capture, memory={**capture.memory, start: bytes(data)}).replay("interp")
+            damaged = replace(capture, memory={**capture.memory, start: bytes(data)})
+            damaged.replay("interp", most_threads=1 << 12)
             ends.add("ran")
         except EumuError as error:
             assert str(error)
             ends.add("error")
     assert ends == {"ran", "error"}
+
+
+def test_a_walker_of_more_threads_than_the_queue_runs() -> None:
+    capture, _ = saxpy("apl")
+    many = capture.edited("GPGPU_WALKER", thread_group_id_x_dimension=1 << 20)
+    with pytest.raises(LaunchError, match=r"1048576 groups of .* at most 4096 threads"):
+        many.replay("interp", most_threads=1 << 12)
 
 
 # ---- eumu commands

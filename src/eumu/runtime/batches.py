@@ -102,13 +102,17 @@ class CommandQueue:
     """A hardware context: it keeps its state from batch to batch.
 
     `per_thread_first` says where the constants of one thread stand in its registers: before those
-    of all threads, as Intel's compiler has them, or behind, as in Mesa.
+    of all threads, as Intel's compiler has them, or behind, as in Mesa.  A walker starts
+    `most_threads` at most: a number in a batch must not run for ever.
     """
 
-    def __init__(self, device: Device, *, per_thread_first: bool = True) -> None:
+    def __init__(
+        self, device: Device, *, per_thread_first: bool = True, most_threads: int = 1 << 28
+    ) -> None:
         if device.platform.generation != "gen9":
             raise LaunchError(f"{device.platform} does not have the commands of Gen9")
         self.device, self.per_thread_first = device, per_thread_first
+        self.most_threads = most_threads
         self._bus = MemoryBus(device.memory)
         banks = device.part.l3_banks
         self._streamer = Streamer(
@@ -250,6 +254,11 @@ class CommandQueue:
             yield from self._media(job)
         elif not job.groups:
             return
+        elif job.groups * job.threads > self.most_threads:
+            raise LaunchError(
+                f"GPGPU_WALKER starts {job.groups} groups of {job.threads} threads; this queue runs"
+                f" at most {self.most_threads} threads in one command (CommandQueue, most_threads)"
+            )
         elif known_kernel(self.device, job.kernel) is not None:
             yield grid_of_walker(self.device, self._bus, job)
         else:
