@@ -23,7 +23,7 @@ PLACES = {
     *("input-bounds", "input-header", "input-order", "input-overlap", "input-size"),
     *("input-straddles", "label-kind", "label-part", "lsc-address-size", "lsc-atomic-data"),
     *("lsc-atomic-float", "lsc-caching", "lsc-channels", "lsc-fence", "lsc-pitch"),
-    *("lsc-registers", "lsc-slm-caching", "lsc-ugml", "lsc-vector", "mask-alignment"),
+    *("lsc-registers", "lsc-ugml", "lsc-vector", "mask-alignment"),
     *("matrix-alignment", "matrix-depth", "matrix-platform", "media-block", "name-length"),
     *("operand-alignment", "oword-count", "pause-counter", "platform", "raw-alignment"),
     *("region-width", "sampler-null-mask", "send-length", "surface-slm"),

@@ -95,7 +95,7 @@ def matrix_platform(use: Use) -> Iterator[Finding]:
     only = _LATER.get(shape.b.name)
     if only is not None and here not in only:
         name = f"{use.opcode} with {shape.b.name}"
-        yield Finding(f"{name} is not there on {here}; it is since pvc", "shape")
+        yield Finding(f"{name} is not there on {here}; it came with pvc", "shape")
 
 
 @rule(
