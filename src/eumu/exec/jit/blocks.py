@@ -27,6 +27,7 @@ class Ends:
         self.k, self.e, self.resume = k, k.e, resume
         self.word = f"i{k.width}"
         self.calls = Calls(self)
+        self.instructions = 0  # of the block that ends
         # Where in the record the masks of a divergent barrier are left, in bytes.
         self.waiting = 8 * Record.FRAMES + frames_size(k.function, k.flow)
         self.has_named = named.has_named(k.function)
@@ -40,7 +41,7 @@ class Ends:
     def declare(self) -> None:
         """Variables of the masks."""
         entry, word = self.e.entry, self.word
-        entry += [f"  %em = alloca {word}", "  %count = alloca i64", "  %limit = alloca i64"]
+        entry += [f"  %em = alloca {word}", "  %left = alloca i64", "  %limit = alloca i64"]
         if self.keeps_alive:
             entry.append(f"  %alive = alloca {word}")
             self.k.registers.variables["%alive"] = word
@@ -76,11 +77,17 @@ class Ends:
 
     def end(self, block: int, end: Terminator, instructions: int) -> None:
         """Count the block's instructions, then leave it."""
-        e = self.e
-        if instructions:
-            count = e.op("load i64, ptr %count")
-            e.do(f"store i64 {e.op(f'add i64 {count}, {instructions}')}, ptr %count")
+        self.instructions = instructions
+        if end.name != "branch":  # which counts on both its ways: then a loop's test is the count's
+            self._count()
         getattr(self, f"_{end.name}")(block, end)
+
+    def _count(self) -> None:
+        """So many instructions fewer until the thread looks up."""
+        if self.instructions:
+            left = self.e.op("load i64, ptr %left")
+            rest = self.e.op(f"sub i64 {left}, {self.instructions}")
+            self.e.do(f"store i64 {rest}, ptr %left")
 
     # ---- moving all executing lanes
 
@@ -126,13 +133,13 @@ class Ends:
     def spend(self, block: int, target: int, parked: frozenset[int] = frozenset()) -> None:
         """A back-edge or a call: look up now and then, and check the instruction budget."""
         k, e = self.k, self.e
-        count = e.op("load i64, ptr %count")
-        limit = e.op("load i64, ptr %limit")
-        over, out, on = e.op(f"icmp ugt i64 {count}, {limit}"), e.name("over"), e.name("on")
+        left = e.op("load i64, ptr %left")
+        over, out, on = e.op(f"icmp slt i64 {left}, 0"), e.name("over"), e.name("on")
         e.do(f"br i1 {over}, label %{out}, label %{on}, !prof !0")
         e.label(out)
         end = k.function.blocks[block].end
         site = k.site(end.inst if end else -1, "fuel")
+        count = k.count()
         more = e.op(f"call preserve_allcc i64 @look.thread(ptr %ctx, i64 {count})")
         bad, stop, rest = e.op(f"icmp ult i64 {more}, {NO_LIMIT}"), e.name("stop"), e.name("rest")
         e.do(f"br i1 {bad}, label %{stop}, label %{rest}, !prof !0")
@@ -144,6 +151,7 @@ class Ends:
             self.resume.save(target, Outcome.YIELD, others)
         else:
             e.do(f"store i64 {more}, ptr %limit")
+            e.do(f"store i64 {e.op(f'sub i64 {more}, {count}')}, ptr %left")
             e.do(f"br label %{on}")
         e.label(on)
 
@@ -187,6 +195,7 @@ class Ends:
         e.do(f"br i1 {self.k.vector(end.args[0])}, label %{labels[0]}, label %{labels[1]}")
         for label, target in zip(labels, end.targets, strict=True):
             e.label(label)
+            self._count()
             self.go(block, target, self._parked(block))
 
     def _switch(self, block: int, end: Terminator) -> None:

@@ -353,12 +353,16 @@ class Kernel:
             e.do(f"store i64 {value}, ptr {self.context(word)}")
         self.leave(Outcome.FAULT)
 
+    def count(self) -> str:
+        """Instructions run so far: what may run until the thread looks up is counted down."""
+        limit = self.e.op("load i64, ptr %limit")
+        return self.e.op(f"sub i64 {limit}, {self.e.op('load i64, ptr %left')}")
+
     def leave(self, outcome: Outcome) -> None:
         """Return from the thread function; the instruction count goes to the record."""
         e = self.e
-        count = e.op("load i64, ptr %count")
         place = e.op(f"getelementptr i64, ptr %rec, i64 {int(Record.COUNT)}")
-        e.do(f"store i64 {count}, ptr {place}")
+        e.do(f"store i64 {self.count()}, ptr {place}")
         e.do(f"ret i32 {int(outcome)}")
 
 

@@ -283,10 +283,11 @@ def _resuming(resume: Resume) -> list[str]:
         "  %fuel.v = load i64, ptr %fuel.p",
         f"  %count.p = getelementptr i64, ptr %rec, i64 {int(Record.COUNT)}",
         "  %count.v = load i64, ptr %count.p",
-        "  store i64 %count.v, ptr %count",
         f"  %slice = add i64 %count.v, {SLICE}",
         "  %limit.v = call i64 @llvm.umin.i64(i64 %slice, i64 %fuel.v)",
+        "  %left.v = sub i64 %limit.v, %count.v",
         "  store i64 %limit.v, ptr %limit",
+        "  store i64 %left.v, ptr %left",
         "  %pc = load i64, ptr %rec",
         f"  switch i64 %pc, label %start [ {table} ]",
     ]

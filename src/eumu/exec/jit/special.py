@@ -12,7 +12,7 @@ from eumu.ir import Op
 def _special(k: Kernel, op: Op) -> None:
     name, value, e = op.attrs["name"], op.result, k.e
     if name == "timestamp":  # instructions run so far, those of this block included
-        number = e.op(f"add i64 {e.op('load i64, ptr %count')}, {k.cost}")
+        number = e.op(f"add i64 {k.count()}, {k.cost}")
     elif name == "thread_id":
         number = k.context_load(Context.THREAD)
     elif name == "group_threads":

@@ -21,7 +21,7 @@ _ENDS = frozenset({"jump", "branch", "switch", "diverge", "ret", "trap"})
 
 # A thread that begins again costs twice.  Where many do, none tries for a while.
 PROLOGUE = ("  %misses = alloca i64", "  store i64 0, ptr %misses")
-ENTRY = ("  store i64 0, ptr %count", "  br label %start")
+ENTRY = ("  store i64 0, ptr %left", "  store i64 0, ptr %limit", "  br label %start")
 _MISS, _KEPT, _MOST, _PAUSE = 8, 2, 512, 1024
 # A thread tries (all are full); what a group of threads makes good.
 TRY = f"""  %bad = load i64, ptr %misses
