@@ -17,7 +17,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -194,7 +194,8 @@ def _line(random: Random) -> Callable[[], object]:
     return read
 
 
-READERS: Final[dict[str, tuple[Callable[[Random], Callable[[], object]], int]]] = {
+Readers = Mapping[str, tuple[Callable[[Random], Callable[[], object]], int]]
+READERS: Final[Readers] = {
     "native code": (_native, 400),
     "state": (_state, 200),
     "batch": (_batch, 150),
@@ -206,9 +207,9 @@ READERS: Final[dict[str, tuple[Callable[[Random], Callable[[], object]], int]]] 
 }
 
 
-def attempts(first: int, count: int) -> Iterator[tuple[str, str]]:
+def attempts(first: int, count: int, readers: Readers = READERS) -> Iterator[tuple[str, str]]:
     """The reader of each input, and what is wrong with it, or nothing."""
-    names = [name for name, (_, weight) in READERS.items() for _ in range(weight)]
+    names = [name for name, (_, weight) in readers.items() for _ in range(weight)]
     for seed in range(first, first + count):
         random = Random(seed)
         name = random.choice(names)
@@ -216,7 +217,7 @@ def attempts(first: int, count: int) -> Iterator[tuple[str, str]]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                READERS[name][0](random)()
+                readers[name][0](random)()
         except EumuError as error:
             wrong = "" if str(error) else "an error without words"
         except Exception:
@@ -227,7 +228,7 @@ def attempts(first: int, count: int) -> Iterator[tuple[str, str]]:
         yield name, f"seed {seed}, {name}: {wrong}" if wrong else ""
 
 
-def _part(given: tuple[int, int]) -> tuple[Counter[str], list[str]]:
+def _part(given: tuple[int, int, Readers]) -> tuple[Counter[str], list[str]]:
     made: Counter[str] = Counter()
     findings = []
     for name, wrong in attempts(*given):
@@ -236,15 +237,15 @@ def _part(given: tuple[int, int]) -> tuple[Counter[str], list[str]]:
     return made, findings
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(readers: Readers = READERS, description: str | None = __doc__) -> int:
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--count", type=int, default=1_000_000)
     parser.add_argument("--first", type=int, default=0, help="seed of the first input")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     step = 2000
     parts = [
-        (first, min(step, options.first + options.count - first))
+        (first, min(step, options.first + options.count - first), readers)
         for first in range(options.first, options.first + options.count, step)
     ]
     total: Counter[str] = Counter()
@@ -257,7 +258,8 @@ def main() -> int:
             for finding in findings:
                 print(finding, flush=True)
     print(dict(total))
-    print(f"{sum(total.values())} inputs, {bad} findings, {time.perf_counter() - start:.0f} s")
+    seconds, inputs = time.perf_counter() - start, sum(total.values())
+    print(f"{inputs} inputs, {bad} findings, {seconds:.0f} s, {inputs / seconds:.0f} in a second")
     return bool(bad)
 
 

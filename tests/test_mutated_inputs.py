@@ -1,7 +1,8 @@
-"""A part of the inputs of tests/mutated_inputs.py."""
+"""A part of the inputs of tests/mutated_inputs.py and tests/mutated_command_lines.py."""
 
 from __future__ import annotations
 
+import mutated_command_lines
 import mutated_inputs
 
 
@@ -9,3 +10,14 @@ def test_damaged_inputs_give_typed_errors() -> None:
     made = list(mutated_inputs.attempts(0, 2500))
     assert not [wrong for _, wrong in made if wrong]
     assert {name for name, _ in made} == set(mutated_inputs.READERS)
+
+
+def test_damaged_command_lines_are_answered_in_words() -> None:
+    made = mutated_inputs.attempts(0, 300, mutated_command_lines.READERS)
+    assert not [wrong for _, wrong in made if wrong]
+
+
+def test_every_option_is_known() -> None:
+    known = mutated_command_lines.parsers().values()
+    actions = [a for parser in known for a in parser._actions if a.nargs != 0 and not a.choices]
+    assert {a.dest for a in actions} <= set(mutated_command_lines.VALUES)
