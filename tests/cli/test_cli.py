@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mutated_command_lines
 from eumu.cli import main
 from eumu.cli.main import _joined
 from eumu.cli.terminal import Paint, Progress
@@ -418,3 +419,13 @@ class _Screen:
             return os.read(self._primary, 1 << 16).decode("utf-8", "replace")
         except OSError:  # EIO: nobody can write any more
             return ""
+
+
+@pytest.mark.parametrize("command", sorted(mutated_command_lines.parsers()))
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800"])
+def test_no_file_has_a_name_that_no_system_passes_on(
+    capsys: Captured, command: str, name: str
+) -> None:
+    status, out, err = run(capsys, command, name, f"--output={name}")
+    assert (status, out) == (2, "")
+    assert re.fullmatch(r"eumu: error: word 2 of the command line has (a|no) bytes? .*\n", err)

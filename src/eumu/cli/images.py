@@ -150,7 +150,7 @@ def read_npy(path: str) -> NDArray[Any]:
 
 
 def _check_file(path: str) -> None:
-    if "\0" in path or not Path(path).is_file():
+    if not Path(path).is_file():
         raise UsageError(f"{shortened(path)}: no such file")
 
 

@@ -106,7 +106,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     paint = Paint.for_stream(sys.stderr)
     try:
-        options = _parser().parse_args(list(_joined(sys.argv[1:] if argv is None else argv)))
+        words = sys.argv[1:] if argv is None else argv
+        _check_words(words)
+        options = _parser().parse_args(list(_joined(words)))
         if options.command is None:
             _parser().print_help()
             return USAGE
@@ -127,6 +129,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(paint.error(_message(error)), file=sys.stderr)
         return _status(error)
+
+
+def _check_words(words: Sequence[str]) -> None:
+    """UsageError for words that no system passes on, so that each of them can name a file."""
+    for number, word in enumerate(words, 1):
+        if "\0" in word:
+            raise UsageError(f"word {number} of the command line has a byte of 0 in it")
+        try:
+            os.fsencode(word)
+        except UnicodeEncodeError:
+            raise UsageError(f"word {number} of the command line has no bytes here") from None
 
 
 def _shows_traceback() -> bool:
