@@ -107,7 +107,8 @@ class _Lowering(Meaning):
     def _thread_numbers(self) -> None:
         """%hw_id and %sr0 start as the number of the hardware thread, %msg0 as its subslice's.
 
-        Kernels find their part of private memory by it; %sr0 has gaps in the number.
+        Kernels find their part of private memory by it; %sr0 has gaps in the number, and the masks
+        of dispatch.
         """
         first = self.function.blocks[0]
         self.block, self.inst = Block("thread number"), 0
@@ -120,6 +121,8 @@ class _Lowering(Meaning):
                 for bit, count in gaps:
                     number = self._spread(number, bit, count)
                 self.write_root(root, Region.scalar(0), number, self.const(BOOL, 1))
+        if (root := self.function.roots.get("%sr0")) is not None:
+            self.dispatch_masks(root)
         if (root := self.function.roots.get("%msg0")) is not None:
             threads = self.platform.eus_per_subslice * self.platform.threads_per_eu
             number = self.div(self.special("hardware_thread", UD), self.const(UD, threads))
@@ -324,8 +327,11 @@ class _Lowering(Meaning):
             if variable.name in R0_ALIASES and variable.predefined is not None:
                 self.function.thread_space |= variable.name in THREAD_SPACE
                 return self._r0(), offset + R0_ALIASES[variable.name]
-        root = self._roots.get(variable)
-        return (root if root is not None else self._new_root(variable)), offset
+        known = self._roots.get(variable)
+        root = known if known is not None else self._new_root(variable)
+        if variable.name == "%ce0" and variable.predefined is not None:  # the lanes of this moment
+            self.write_root(root, Region.scalar(0), self.channels, self.const(BOOL, 1))
+        return root, offset
 
     def _r0(self) -> Root:
         known = self.function.roots.get("%r0")

@@ -295,6 +295,7 @@ class _Lowering(Machine):
         if "%sr0" in self.function.roots:
             number = self.special("hardware_thread", UD)
             self.write_root(self.function.roots["%sr0"], Region.scalar(0), number, one)
+            self.dispatch_masks(self.function.roots["%sr0"])
         if self.function.inputs:
             given = self.read(self.file, Region.scalar(_FFTID), UD, 1)
             number = self.or_(given, self.special("fftid", UD))

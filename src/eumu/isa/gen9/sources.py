@@ -119,7 +119,7 @@ class Sources(Accumulators):
             bits = self.read_flag(self._flag((place.number & 1) << 1), place.byte * 8, type.bits)
             return self.mask_bits(bits)
         if kind == Kinds.CE:
-            return self.mask_bits(self.exec_mask(0, self.function.width))
+            return self.channels
         if kind == Kinds.IP:
             return self.const(UD, self.offset)
         if kind == Kinds.TM0:

@@ -90,6 +90,20 @@ class Meaning(Builder):
             self._mask = mask
         return self._mask
 
+    @property
+    def channels(self) -> Value:
+        """The lanes of the thread that now execute, as the bits of one dword."""
+        return self.mask_bits(self.exec_mask(0, self.function.width))
+
+    def dispatch_masks(self, sr0: Root) -> None:
+        """At the start of a thread: sr0.2 and sr0.3 have the lanes that it was dispatched with.
+
+        The second one is another mask in pixel shaders only, of whole groups of four pixels.
+        """
+        lanes = self.channels
+        for dword in (2, 3):
+            self.write_root(sr0, Region.scalar(4 * dword), lanes, self.const(BOOL, 1))
+
     # ---- types
 
     def integer_type(self, *values: Value, exact: bool = False) -> Type:
