@@ -31,8 +31,9 @@ test: said $(VENV)/.package-test $(VENV)/.debian-tools
 
 .PHONY: said
 said:
-	@echo "eumu: sets up $(VENV), installs Debian packages where it may (.ci/debian-tools lists them)," \
-		"unpacks Debian's newest ocloc into $(VENV) (260 MB), and runs all tests:" \
+	@echo "eumu: sets up $(VENV) with Intel's OpenCL runtime for CPUs (225 MB to fetch), installs" \
+		"Debian packages where it may (.ci/debian-tools lists them), unpacks Debian's newest ocloc" \
+		"into $(VENV) (260 MB), and runs all tests:" \
 		"about 20 minutes on two cores"
 
 check: $(VENV)/.package-dev
@@ -54,10 +55,13 @@ $(VENV)/.package: $(VENV)/.created pyproject.toml
 	$(PIP) install -e .
 	@touch $@
 
-# PyOpenCL lets the tests ask PoCL; where it cannot be installed they say so and go on.
+# PyOpenCL lets the tests ask PoCL and Intel's runtime for CPUs; where these cannot be installed the
+# tests say so and go on.
 $(VENV)/.package-test: $(VENV)/.package
 	$(PIP) install -e '.[test]'
 	@$(PIP) install -e '.[pocl]' || echo "eumu: PyOpenCL cannot be installed; no tests with PoCL"
+	@$(PIP) install -e '.[bench]' || echo "eumu: Intel's OpenCL runtime for CPUs cannot be installed;" \
+		"half precision and sub-groups are compared with NumPy only"
 	@touch $@
 
 $(VENV)/.package-bench: $(VENV)/.package
