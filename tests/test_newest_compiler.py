@@ -214,3 +214,21 @@ def test_two_compilers_side_by_side(ocloc: str, newest_ocloc: str, monkeypatch: 
     assert (found.array, found.index) == ("c", 1)
     assert (found.left, found.right) == (np.iinfo(np.int64).max, np.iinfo(np.int64).min)
     assert all(trace is not None for trace in found.traces)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("-cl-intel-use-bindless-mode", "metadata declare, and that are bound, are none"),
+        ("-cl-intel-use-bindless-buffers", "the lower half of .* array 'table'.* an address"),
+    ],
+)
+def test_code_that_contradicts_its_metadata(option: str, said: str, engine: str) -> None:
+    """The compiler's own mistakes with buffers: a fault says which of the two it is."""
+    made = zebin.compile((SOURCES / "bindless.cl").read_text(), "dg2", "", option)
+    kernel = eumu.load(made.elf)["mixed"]
+    dev = eumu.Device("dg2", engine=engine)
+    values = {"out": dev.array(64, np.int32), "table": dev.array(np.arange(4, dtype=np.int32))}
+    with pytest.raises(eumu.Fault, match="(?s)no surface is bound.*" + said):
+        kernel.launch(dev, 64, 16, values)

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
+import numpy as np
+
+from eumu import addresses
 from eumu.errors import ranges
+from eumu.exec.host import Host
 from eumu.exec.state import instruction_span, instruction_text
 from eumu.ir import Function
+
+UNBOUND: Final = "to which no surface is bound"
 
 
 def threads(numbers: Iterable[int]) -> str:
@@ -38,3 +45,23 @@ def block_place(function: Function, block: int) -> str:
     """A block: its label and its first instruction."""
     label = function.blocks[block].label
     return f"{label} ({place(function, first_instruction(function, block))})"
+
+
+def unbound(index: int, surfaces: Iterable[int], host: Host) -> list[str]:
+    """Notes to a surface index to which nothing is bound.
+
+    Intel's compiler has options with which its code and its metadata do not say the same of a
+    buffer: so it is said what is bound, and whether a handle is the lower half of an address.
+    """
+    if index < addresses.SURFACE_STATE_BASE:
+        bound = sorted(n for n in surfaces if n < addresses.SURFACE_STATE_BASE)
+        said = f"are {ranges(bound)}" if bound else "are none"
+        return [f"the indices that the program's metadata declare, and that are bound, {said}"]
+    address = host.base >> 32 << 32 | index - addresses.SURFACE_STATE_BASE & 0xFFFF_FFFF
+    starts, ends = host.extents()
+    if not np.any((starts <= np.uint64(address)) & (np.uint64(address) < ends)):
+        return []
+    return [
+        f"this handle is the lower half of {address:#x}, {host.describe(address)}:"
+        " the code takes a handle where the program's metadata declare an address"
+    ]

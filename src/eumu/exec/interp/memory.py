@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from eumu import addresses
 from eumu.errors import Fault
+from eumu.exec import words
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.values import ALL, Lanes, Mask, Run, full
 from eumu.ir import Op, Space
@@ -213,10 +214,13 @@ class Memory:
         if value == addresses.SCRATCH_STATE:
             return self._access(Space.SCRATCH, request, lanes)
         every = np.ones(len(request.address[lanes]), bool)
-        why = f"uses index {value:#x}, to which no surface is bound"
-        raise self._fault(request, lanes, every, why)
+        why = f"uses index {value:#x}, {words.UNBOUND}"
+        notes = words.unbound(value, self.grid.surfaces, self.host)
+        raise self._fault(request, lanes, every, why, notes)
 
-    def _fault(self, request: Request, lanes: Any, bad: Mask, why: str) -> Fault:
+    def _fault(
+        self, request: Request, lanes: Any, bad: Mask, why: str, notes: Sequence[str] = ()
+    ) -> Fault:
         """The fault of the first thread that has a bad lane."""
         rows, numbers = request.row[lanes][bad], request.lane[lanes][bad]
         address, op = int(request.address[lanes][bad][0]), request.op
@@ -228,7 +232,7 @@ class Memory:
             int(request.run.threads[rows[0]]),
             self.site.lane_numbers(op, numbers[rows == rows[0]]),
             address,
-            [self.host.describe(address)] if flat else [],
+            [self.host.describe(address)] if flat else notes,
         )
 
 

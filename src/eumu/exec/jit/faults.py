@@ -124,10 +124,13 @@ class Report:
         op = self._operation(site)
         space: Space = op.attrs["space"]
         address, size = self.worker.get(Context.FAULT_ADDRESS), _size(op)
-        where = self._where(space, self.worker.get(Context.SURFACE_FAULT))
+        surface = self.worker.get(Context.SURFACE_FAULT)
+        where = self._where(space, surface)
         bytes = f"{size} byte{'s' * (size != 1)}"
         reason = f"{_VERBS[op.name]} of {bytes} at {address:#x}{where}"
         notes = [self.host.describe(address)] if space is Space.FLAT else []
+        if where.endswith(words.UNBOUND):
+            notes += words.unbound(surface, self.grid.surfaces, self.host)
         return self._at(reason, site.inst, self._shifted(site, lanes), address, notes)
 
     def _operation(self, site: Site) -> Op:
@@ -160,7 +163,7 @@ class Report:
             return scratch
         if surface in (addresses.BTI_STATELESS, addresses.BTI_STATELESS_NON_COHERENT):
             return " is outside every allocation"
-        return f" uses index {surface:#x}, to which no surface is bound"
+        return f" uses index {surface:#x}, {words.UNBOUND}"
 
     # ---- barriers
 
