@@ -38,6 +38,10 @@ URB_SURFACE: Final = 0x3_0000
 # looks like a null pointer; shared local memory does not see it.
 SLM_POINTER_BIT: Final = 0x1000_0000
 
+# The symbol that stands for the structure of implicit arguments of a launch, which called functions
+# read in the address model `arg` of LSC.  No variable of a program has a name like it.
+IMPLICIT_ARGUMENTS: Final = "%implicit_args"
+
 # Functions have addresses of their own, where no data lies.  Compiled code keeps 32 bits of them,
 # which must be enough to tell them apart, and from offsets in code.
 FUNCTION_BASE: Final = 0x0000_C0DE_C0DE_0000

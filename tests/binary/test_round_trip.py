@@ -77,7 +77,9 @@ def test_run_files(file: Path) -> None:
 def test_golden_lines(grf_bytes: int) -> None:
     for (file, labels), group in groupby(lines(), key=lambda line: (line.file, line.labels)):
         source = program(*(line.printed for line in group), labels=labels)
-        check(text.parse(source, file, grf_bytes), grf_bytes)
+        module = text.parse(source, file, grf_bytes)
+        newer = file.startswith("newer")  # words of calls, which 4.1 has no place for
+        check(replace(module, version=(4, 2)) if newer else module, grf_bytes)
 
 
 @pytest.mark.parametrize(

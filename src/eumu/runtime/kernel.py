@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
+from eumu.addresses import IMPLICIT_ARGUMENTS
 from eumu.errors import ArgumentError, LaunchError, Unsupported, shortened
 from eumu.exec.grid import CONCURRENT_THREADS, Grid, RunStats
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
 from eumu.ir.passes import find_undefined
 from eumu.platforms import Platform
-from eumu.runtime import images, printf
+from eumu.runtime import images, implicit_arguments, printf
 from eumu.runtime.array import Array
 from eumu.runtime.device import DEFAULT_FUEL, Device
 from eumu.runtime.facts import Facts
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["Kernel"]
 
 MOST_FUEL: Final = (1 << 62) - 1  # instructions
+_STRINGS: Final = ".data.const.string"
 _MOST_SEED: Final = (1 << 64) - 1
 
 Arguments = Sequence[Any] | Mapping[str, Any]
@@ -249,6 +251,9 @@ class Kernel:
         self._check_devices(device, values)
         fuel = fuel or DEFAULT_FUEL[device.engine]
         addresses, printed = self._buffers(device, self.program.image(device), stack)
+        if self._reads_implicit(device.platform, level):
+            range = self._range(device.platform, sizes)
+            addresses, printed = self._with_implicit(device, range, addresses, printed, stack)
         given = argument_key(values)
         # What a grid is made of; the same again is the same grid.
         modes = device.strict_bounds, device.check, device.pools, fuel, seed, level
@@ -270,13 +275,7 @@ class Kernel:
     ) -> Grid:
         """Check sizes and arguments and lay them out."""
         target = device.platform
-        range = Range.of(
-            *sizes,
-            platform=target,
-            simd_width=self.simd_width,
-            required=self.required_local_size,
-            by_threads=self._by_threads,
-        )
+        range = self._range(target, sizes)
         find = self._checked if device.check else self.function
         function = find(target, level)
         image = self.program.image(device)
@@ -301,7 +300,7 @@ class Kernel:
             surfaces=bound.surfaces | (urb_surface(device) if self._with_urb.of(function) else {}),
             slm_bytes=bound.slm_bytes + slm,
             scratch_bytes=scratch_bytes(self.info) + scratch,
-            symbols=image.addresses(function.symbols) if image else {},
+            symbols=_symbols(function, image, addresses),
             fuel=fuel,
             seed=seed,
             state=tables.pointers if tables else None,
@@ -310,6 +309,15 @@ class Kernel:
         if function.thread_space:
             check_thread_space(grid)
         return with_places(grid, self.info, range.local_size)
+
+    def _range(self, target: Platform, sizes: tuple[Size, Size | None, Size]) -> Range:
+        return Range.of(
+            *sizes,
+            platform=target,
+            simd_width=self.simd_width,
+            required=self.required_local_size,
+            by_threads=self._by_threads,
+        )
 
     def _run(
         self,
@@ -429,8 +437,7 @@ class Kernel:
         wanted = self._implicit
         printed = private = None
         if "printf_buffer" in wanted:
-            printed = _temporary(device, printf.BUFFER_BYTES, "the printf buffer", stack)
-            printed.memory[:4].view(np.uint32)[0] = printf.FIRST_RECORD
+            printed = _printf_buffer(device, stack)
         if "private_base_stateless" in wanted and private_bytes(self.info):
             size = private_bytes(self.info) * CONCURRENT_THREADS
             private = _temporary(device, size, f"private memory of {self.name}", stack)
@@ -441,6 +448,40 @@ class Kernel:
             global_base=image.base(".data.global") if image else 0,
         )
         return addresses, printed
+
+    def _reads_implicit(self, target: Platform, level: str) -> bool:
+        """Whether the kernel or what it calls reads the structure of implicit arguments."""
+        declared = "implicit_arg_buffer" in self._implicit
+        return declared or IMPLICIT_ARGUMENTS in self.function(target, level).symbols
+
+    def _with_implicit(
+        self,
+        device: Device,
+        range: Range,
+        addresses: Addresses,
+        printed: Array | None,
+        stack: ExitStack,
+    ) -> tuple[Addresses, Array | None]:
+        """The same with the structure that called functions read; they may be all that prints."""
+        image = self.program.image(device)
+        if printed is None and image and image.section(_STRINGS):
+            printed = _printf_buffer(device, stack)
+        printf_buffer = printed.address if printed else 0
+        size = len(implicit_arguments.contents(range, self.simd_width, 0, 0))
+        array = _temporary(device, size, f"implicit arguments of {self.name}", stack)
+        array.memory[:size] = implicit_arguments.contents(
+            range, self.simd_width, array.address, printf_buffer
+        )
+        return replace(addresses, implicit_arguments=array.address), printed
+
+
+def _symbols(function: Function, image: Image | None, addresses: Addresses) -> dict[str, int]:
+    """What the names that code mentions stand for in a launch."""
+    names = [name for name in function.symbols if name != IMPLICIT_ARGUMENTS]
+    found = image.addresses(names) if image else {}
+    if len(names) < len(function.symbols):
+        found[IMPLICIT_ARGUMENTS] = addresses.implicit_arguments
+    return found
 
 
 def _done_with(args: Arguments) -> None:
@@ -453,6 +494,12 @@ def _check_number(name: str, value: object, least: int, most: int) -> None:
         said = f"{value:#x}" if isinstance(value, int) and abs(value) > most else repr(value)
         said = said if len(said) < 60 else shortened(said)
         raise LaunchError(f"{name} is {said}; it is a whole number from {least} to {most}")
+
+
+def _printf_buffer(device: Device, stack: ExitStack) -> Array:
+    array = _temporary(device, printf.BUFFER_BYTES, "the printf buffer", stack)
+    array.memory[:4].view(np.uint32)[0] = printf.FIRST_RECORD
+    return array
 
 
 def _temporary(device: Device, size: int, name: str, stack: ExitStack) -> Array:

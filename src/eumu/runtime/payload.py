@@ -53,6 +53,7 @@ class Addresses:
     private_base: int = 0
     const_base: int = 0
     global_base: int = 0
+    implicit_arguments: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,6 +355,7 @@ _IMPLICIT: Final[dict[str, Callable[[_Binder], bytes]]] = {
     "work_dimensions": lambda b: struct.pack("<I", b.range.dimensions),
     "printf_buffer": lambda b: struct.pack("<Q", b.addresses.printf_buffer),
     "private_base_stateless": lambda b: struct.pack("<Q", b.addresses.private_base),
+    "implicit_arg_buffer": lambda b: struct.pack("<Q", b.addresses.implicit_arguments),
     "const_base": lambda b: struct.pack("<Q", b.addresses.const_base),
     "global_base": lambda b: struct.pack("<Q", b.addresses.global_base),
 }

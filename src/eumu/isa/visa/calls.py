@@ -6,6 +6,7 @@ the thread's.  The number of registers that a call passes plays no part: all of 
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from eumu.ir import Value
@@ -56,6 +57,34 @@ class RegisterCountKind(Kind):
         return source.u8("a number of registers")
 
 
+class CallWordsKind(Kind):
+    """`.uniform`: every lane calls the same function; `.noreturn`: none of them comes back.
+
+    Both are promises that allow better code and change no meaning.
+    """
+
+    manual = "nothing, .uniform, .noreturn or both: what the compiler knows of the call"
+    words = ("uniform", "noreturn")
+    default: tuple[str, ...] = ()
+
+    def parse(self, cursor: Cursor, names: Names) -> tuple[str, ...]:
+        return tuple(w for w in self.words if cursor.adjacent(_CALL_WORDS[w]))
+
+    def print(self, operand: tuple[str, ...]) -> str:
+        return "".join(f".{word}" for word in operand)
+
+    def pack(self, operand: tuple[str, ...], out: Packer) -> None:
+        out.u8(sum(1 << self.words.index(word) for word in operand))
+
+    def unpack(self, source: Unpacker) -> tuple[str, ...]:
+        at, bits = source.pos, source.u8("what is known of a call")
+        if bits >> len(self.words):
+            source.fail(f"{bits:#x} says more of a call than uniform and noreturn", at)
+        return tuple(w for k, w in enumerate(self.words) if bits >> k & 1)
+
+
+_CALL_WORDS = {word: re.compile(rf"\.{word}\b") for word in CallWordsKind.words}
+CallWords = Annotated[tuple[str, ...], CallWordsKind()]
 Callee = Annotated[int, FunctionKind()]
 Registers = Annotated[int, RegisterCountKind()]
 
@@ -81,14 +110,17 @@ def fcall(
 
 @opcode(
     0x4F,
-    "{cond}ifcall {exec} {address} {arguments} {results}",
+    "{cond}ifcall{modifiers} {exec} {address} {arguments} {results}",
     page="IFCALL",
     flow=True,
+    # The releases of 2022 and of 2026 call their formats 4.1 and 4.2.
+    layout="exec cond modifiers>4.1 address arguments results",
 )
 def ifcall(
     b: Meaning,
     exec: Exec,
     cond: BranchCond,
+    modifiers: CallWords,
     address: Scalar,
     arguments: Registers,
     results: Registers,

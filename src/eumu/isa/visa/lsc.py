@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from eumu.addresses import SURFACE_STATE_BASE
+from eumu.addresses import IMPLICIT_ARGUMENTS, SURFACE_STATE_BASE
 from eumu.errors import Unsupported
 from eumu.ir import Space, Value
 from eumu.isa.kinds import Meaning, Pred, Rows
@@ -46,6 +46,7 @@ from eumu.isa.visa.memory import (
     store_channels,
 )
 from eumu.isa.visa.registry import opcode
+from eumu.platforms import platform
 from eumu.types import BOOL, UB, UD, UQ, UW, D, Q
 
 PAGE = "LSC_UNTYPED"
@@ -93,7 +94,11 @@ def target_of(b: Meaning, sfid: str, address: Addresses) -> Target:
             raise Unsupported(f"shared local memory at {address.model} a{address.size} addresses")
         return SLM
     if address.model == "arg":
-        raise Unsupported("address model arg, which compilers replace before they make code")
+        if sfid != "ugm" or address.size != 32 or address.extension:
+            raise Unsupported(f"implicit arguments at .{sfid} a{address.size} addresses")
+        if b.platform.order >= platform("nvlp").order:
+            raise Unsupported(f"address model arg on {b.platform}: its kernels' own arguments")
+        return FLAT
     if address.surface is None or address.model == "flat":
         return FLAT
     if address.model == "bti":
@@ -116,6 +121,9 @@ def _scaled(b: Meaning, address: Addresses, lanes: Value) -> Value:
         if address.size != 64 and not address.extension:
             raise Unsupported(f"a{address.size} addresses with a base, whose sign nothing tells")
         lanes = b.add(lanes, b.splat(address.surface, lanes.width))
+    if address.model == "arg":
+        base = b.splat(b.symbol(IMPLICIT_ARGUMENTS), lanes.width)
+        lanes = b.add(b.convert(lanes, UQ), base)
     return lanes
 
 
