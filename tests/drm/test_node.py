@@ -88,7 +88,10 @@ def test_without_an_engine_process_there_is_no_gpu(node: Path, tmp_path: Path) -
 
 @pytest.fixture
 def waiting(node: Path) -> Iterator[subprocess.Popen[str]]:
-    """A program that waits for a semaphore, in a process group of its own."""
+    """A program that waits for a semaphore, in a process group of its own.
+
+    Its engine process is there some time after the program was answered.
+    """
     program = subprocess.Popen(
         command(node, "waits_for_ever"),
         stdout=subprocess.PIPE,
@@ -96,10 +99,15 @@ def waiting(node: Path) -> Iterator[subprocess.Popen[str]]:
         text=True,
         start_new_session=True,
     )
-    assert program.stdout is not None and program.stdout.readline() == "waiting\n"
-    yield program
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(program.pid, signal.SIGKILL)
+    try:
+        assert program.stdout is not None and program.stdout.readline() == "waiting\n"
+        end = time.monotonic() + TIMEOUT_S
+        while not any(map(_is_engine, list(_children(program.pid)))) and time.monotonic() < end:
+            time.sleep(0.05)
+        yield program
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGKILL)
 
 
 def _children(pid: int) -> Iterator[int]:

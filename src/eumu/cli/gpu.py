@@ -8,7 +8,7 @@ import os
 import sys
 
 from eumu.cli.status import FAILED, FAULT, FINE, UsageError
-from eumu.drm.engine import Options
+from eumu.drm.options import Options
 from eumu.drm.session import missing_packages, run
 from eumu.settings import FAULT_ENDS, TRACEBACK
 

@@ -1,7 +1,9 @@
 """Starts an engine process for each program that opens the node: `python -m eumu.drm.broker`.
 
-Everything is imported once and processes are forked.  The process was started with the legacy
-layout of mappings, so that it has nothing where programs have theirs.
+Programs are greeted at once, by what is quick to import: many only ask what GPU there is.  With
+the first greeting the engines are imported, once and module by module; engine processes are forked
+then.  The process was started with the legacy layout of mappings, so that it has nothing where
+programs have theirs.
 """
 
 from __future__ import annotations
@@ -13,21 +15,23 @@ import os
 import select
 import signal
 import socket
-import struct
 import sys
 import time
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Final
 
-from eumu.drm.engine import Options, serve
+from eumu.drm.greeting import Program, meet
+from eumu.drm.options import Options
 from eumu.drm.protocol import ProtocolError
 
 __all__ = ["main"]
 
-_PEER: Final = struct.Struct("3i")
+# What the first kernel needs, in steps between which other programs are greeted.
 _NEEDED: Final = (
-    *("eumu.device.functions", "eumu.exec.interp", "eumu.lower_native", "eumu.native"),
-    *("eumu.native.extent", "eumu.drm.first"),
+    *("numpy", "eumu.isa.kinds", "eumu.isa.visa", "eumu.binary", "eumu.runtime", "eumu.device"),
+    *("eumu.runtime.batches", "eumu.drm.engine", "eumu.device.functions", "eumu.exec.interp"),
+    *("eumu.native", "eumu.lower_native", "eumu.native.extent", "eumu.drm.first"),
 )
 _LOOK_S: Final = 0.5
 _GRACE_S: Final = 5.0
@@ -43,10 +47,9 @@ class _Programs:
         self._by_engine: dict[int, int] = {}  # descriptors of processes (pidfd)
         self._doomed: list[tuple[float, int]] = []
 
-    def add(self, engine: int, peer: socket.socket) -> None:
-        raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+    def add(self, engine: int, program: Program) -> None:
         with contextlib.suppress(ProcessLookupError):
-            self._by_engine[engine] = os.pidfd_open(_PEER.unpack(raw)[0])
+            self._by_engine[engine] = os.pidfd_open(program.pid)
 
     def look(self) -> None:
         """Note engine processes that have ended, and end programs whose time has come."""
@@ -64,53 +67,103 @@ class _Programs:
             os.close(program)
 
 
+class _Broker:
+    """Greets programs, and forks an engine process for each when all is imported."""
+
+    def __init__(self, listener: socket.socket, options: Options) -> None:
+        self._listener, self._options = listener, options
+        self._programs = _Programs()
+        self._silent: list[socket.socket] = []  # have come and said nothing yet
+        self._met: list[Program] = []  # those that wait for an engine process
+        self._steps = _warm(options)
+        self._is_warm = False
+
+    def run(self) -> None:
+        """Serve until standard input is closed."""
+        while True:
+            works = bool(self._met) and not self._is_warm
+            sources = [self._listener, sys.stdin, *self._silent]
+            ready, _, _ = select.select(sources, [], [], 0 if works else _LOOK_S)
+            self._programs.look()
+            if sys.stdin in ready:
+                return
+            for peer in [peer for peer in self._silent if peer in ready]:
+                self._greet(peer)
+            if self._listener in ready:
+                self._silent.append(self._listener.accept()[0])
+            elif works and not ready:
+                self._is_warm = next(self._steps, None) is None
+            while self._is_warm and self._met:
+                self._fork(self._met.pop(0))
+
+    def _greet(self, peer: socket.socket) -> None:
+        self._silent.remove(peer)
+        try:
+            self._met.append(meet(peer, self._options))
+        except (ProtocolError, OSError) as error:
+            _note_failure(error, self._options)
+            peer.close()
+
+    def _fork(self, program: Program) -> None:
+        engine = os.fork()
+        if engine == 0:
+            self._listener.close()
+            for peer in self._silent:
+                peer.close()
+            for other in self._met:
+                other.close()  # its end must be seen by its own engine process alone
+            _child(program, self._options)
+        self._programs.add(engine, program)
+        program.close()
+
+
 def main(text: str) -> int:
     """Serve until the control pipe, standard input, is closed; the text is JSON of the options."""
     given = json.loads(text)
     listener = socket.socket(fileno=given.pop("listener"))
-    options = Options(**given)
-    _warm(options)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.freeze()
-    programs = _Programs()
-    while True:
-        ready, _, _ = select.select([listener, sys.stdin], [], [], _LOOK_S)
-        programs.look()
-        if sys.stdin in ready:
-            return 0
-        if listener in ready:
-            peer, _ = listener.accept()
-            engine = os.fork()
-            if engine == 0:
-                listener.close()
-                _child(peer, options)
-            programs.add(engine, peer)
-            peer.close()
+    _Broker(listener, Options(**given)).run()
+    return 0
 
 
-def _child(peer: socket.socket, options: Options) -> None:
+def _child(program: Program, options: Options) -> None:
     """The engine process; it ends here."""
+    from eumu.drm.engine import serve
+
     try:
-        serve(peer, options)
+        serve(program, options)
         os._exit(0)
     except ProtocolError as error:
-        print(f"eumu: {error}", file=sys.stderr, flush=True)
+        _note_failure(error, options)
     except BaseException:  # the process must not go on as the broker that it was
         sys.excepthook(*sys.exc_info())
-    if options.status is not None:
-        os.write(options.status, b"F")
+        _note_status(options)
     os._exit(1)
 
 
-def _warm(options: Options) -> None:
-    """Import what the first kernel needs."""
+def _note_failure(error: Exception, options: Options) -> None:
+    print(f"eumu: {error}", file=sys.stderr, flush=True)
+    _note_status(options)
+
+
+def _note_status(options: Options) -> None:
+    if options.status is not None:
+        os.write(options.status, b"F")
+
+
+def _warm(options: Options) -> Iterator[str]:
+    """Import what the first kernel needs, one step after the other."""
+    gc.disable()  # what is imported stays
     for module in _NEEDED:
         import_module(module)
+        yield module
     if options.engine != "interp":
         with contextlib.suppress(ImportError, OSError):
             from eumu.exec.jit import Jit
 
             Jit()  # finds out what processor this is
+    gc.enable()
+    gc.freeze()
 
 
 if __name__ == "__main__":

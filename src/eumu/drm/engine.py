@@ -7,54 +7,26 @@ keep to the protocol, the process ends at once, whatever its threads are doing.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import signal
-import socket
-import struct
 import sys
 import threading
-from dataclasses import dataclass
 
 from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError
 from eumu.drm.contexts import HardwareContext
+from eumu.drm.greeting import Program
 from eumu.drm.memory import DriverMemory
+from eumu.drm.options import Options
 from eumu.drm.parts import gpu
 from eumu.drm.progress import Progress
-from eumu.drm.protocol import (
-    CONTROL_BYTES,
-    ProtocolError,
-    Submission,
-    greeting,
-    messages,
-    welcome,
-)
+from eumu.drm.protocol import Submission, messages
 from eumu.errors import EumuError
 from eumu.exec.host import Engine
 from eumu.runtime.batches import BatchReport
 from eumu.runtime.device import Device
 
-__all__ = ["Options", "serve"]
-
-_ADD_SEALS, _GET_SEALS, _SHRINK = 1033, 1034, 2
-_MEMORY_BYTES = 4 << 30  # what the driver is told that there is
-_PEER = struct.Struct("3i")
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How programs are run; `status` is where a byte goes for each fault."""
-
-    gpu: str = "skl"
-    engine: str | None = None
-    check: bool = False
-    strict_bounds: bool = True
-    log: str | None = None
-    status: int | None = None
-    aborts: bool = False
-    traceback: bool = False
-    memory_bytes: int = _MEMORY_BYTES
+__all__ = ["serve"]
 
 
 class _Log:
@@ -99,17 +71,13 @@ class _Log:
                 file.write(f"{self._program}: " + "\n".join(lines) + "\n")
 
 
-def serve(peer: socket.socket, options: Options) -> None:
-    """Answer one program until it is gone.  ProtocolError if it does not keep to the protocol."""
+def serve(program: Program, options: Options) -> None:
+    """Run what one program submits until it is gone.
+
+    ProtocolError if it does not keep to the protocol.
+    """
     part = gpu(options.gpu)
-    memory_fd, control_fd = greeting(peer)
-    for fd in (memory_fd, control_fd):
-        _need_seal(fd)
-    if os.fstat(control_fd).st_size < CONTROL_BYTES:
-        raise ProtocolError("the page of counters is too short")
-    program, _, _ = _PEER.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
-    peer.sendall(welcome(part, options.memory_bytes))
-    progress, memory = Progress(control_fd), DriverMemory(memory_fd)
+    progress, memory = Progress(program.control_fd), DriverMemory(program.memory_fd)
     device = Device(
         part.platform,
         options.engine,
@@ -121,9 +89,9 @@ def serve(peer: socket.socket, options: Options) -> None:
     device.memory, device.clock = memory, HostClock(part.hertz)
     if device.engine == "jit" and not options.check:
         device.use("jit", _tiered())
-    log, turn = _Log(options, program), threading.Lock()
+    log, turn = _Log(options, program.pid), threading.Lock()
     contexts: dict[int, HardwareContext] = {}
-    for message in messages(peer, os.fstat(memory_fd).st_size):
+    for message in messages(program.peer, os.fstat(program.memory_fd).st_size):
         context = contexts.get(message.context)
         if context is None:
             context = HardwareContext(device, memory, turn, progress, log)
@@ -138,13 +106,3 @@ def _tiered() -> Engine:
     from eumu.exec.jit import Jit
 
     return Tiered(Jit(), Interpreter())
-
-
-def _need_seal(fd: int) -> None:
-    """A file that its other owner could make shorter would end this process by a signal."""
-    try:
-        seals = fcntl.fcntl(fd, _GET_SEALS)
-    except OSError:
-        seals = 0
-    if not seals & _SHRINK:
-        raise ProtocolError("the files of the greeting are not sealed against shrinking")

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Final
 
 from eumu.drm.build import library
-from eumu.drm.engine import Options
+from eumu.drm.options import Options
 from eumu.drm.parts import gpu
 from eumu.errors import ToolMissing
 from eumu.settings import DRM_SOCKET

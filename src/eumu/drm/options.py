@@ -1,0 +1,25 @@
+"""How programs are run on the virtual GPU; what `eumu gpu` was told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["Options"]
+
+_MEMORY_BYTES: Final = 4 << 30  # what the driver is told that there is
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How programs are run; `status` is where a byte goes for each fault."""
+
+    gpu: str = "skl"
+    engine: str | None = None
+    check: bool = False
+    strict_bounds: bool = True
+    log: str | None = None
+    status: int | None = None
+    aborts: bool = False
+    traceback: bool = False
+    memory_bytes: int = _MEMORY_BYTES

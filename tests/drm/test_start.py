@@ -1,0 +1,39 @@
+"""Starting: programs are answered before the engines are imported, several at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from drm.programs import HERE, compiled, run
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="i915 is a driver of Linux")
+
+HEAVY = ("numpy", "llvmlite", "eumu.runtime", "eumu.device", "eumu.isa", "eumu.exec")
+
+
+@pytest.mark.parametrize("module", ["eumu.cli.gpu", "eumu.drm.broker"])
+def test_nothing_heavy_is_imported_before_a_program_is_answered(module: str) -> None:
+    code = f"import sys, {module}; print(*[name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_programs_that_come_while_the_engines_are_imported(tmp_path: Path) -> None:
+    node = compiled(HERE / "node.c", tmp_path)
+    done = run("sh", "-c", 'for k in 1 2 3 4; do "$0" created & done; wait', node)
+    assert done.stdout.splitlines() == 4 * ["created ok"], done.stdout + done.stderr
+    assert done.returncode == 0 and not done.stderr
+
+
+def test_one_that_says_nothing_holds_up_nobody(tmp_path: Path) -> None:
+    node = compiled(HERE / "node.c", tmp_path)
+    silent = (
+        "import os, socket, subprocess, sys; s = socket.socket(socket.AF_UNIX);"
+        " s.connect(os.environ['EUMU_DRM_SOCKET']); sys.exit(subprocess.call(sys.argv[1:]))"
+    )
+    done = run(sys.executable, "-c", silent, node, "created")
+    assert "created ok" in done.stdout, done.stdout + done.stderr
