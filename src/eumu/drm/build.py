@@ -18,7 +18,7 @@ __all__ = ["library"]
 _SOURCE: Final = Path(__file__).with_name("shim.c")
 _PREBUILT: Final = Path(__file__).with_name("libeumu_drm.so")
 _FLAGS: Final = (
-    *("-O2", "-std=gnu11", "-shared", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"),
+    *("-O1", "-std=gnu11", "-shared", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"),
     "-pthread",
 )
 
