@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from eumu.errors import BuildError, Diagnostic, Source, Span, Unsupported
-from eumu.ir import Block, Function, Input, Region, Value
+from eumu.ir import Block, Function, Input, Region, Root, RootKind, Value
 from eumu.ir.passes.modes import fold_modes
 from eumu.ir.verify import check
 from eumu.isa.gen9.jumps import PLACES
@@ -18,6 +18,8 @@ from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import Constant, Destination, Execution, Options, Register, Target
 from eumu.isa.gen9.operands import Source as Operand
 from eumu.isa.gen9.thread import ACCUMULATOR_DISABLE
+from eumu.isa.messages import describe, is_stateless
+from eumu.isa.messages.request import GENERAL_STATE, GENERAL_STATE_BYTES
 from eumu.native.program import Instruction, Program
 from eumu.native.text import print_instruction
 from eumu.platforms import Platform
@@ -40,22 +42,40 @@ def lower(
     relocations: Iterable[Relocation] = (),
     functions: Mapping[int, int] | None = None,
     thread_space: bool = False,
+    general_state: int | None = None,
 ) -> Function:
     """The IR of native code that runs with `simd_width` channels from byte `entry` on.
 
     The registers hold `payload` bytes of the thread payload at the start.  Immediates that
     `relocations` patch are addresses of symbols.  `functions` are the addresses of those that are
     called through registers, and where in the code they begin.  In a `thread_space` r0.1 is the
-    place of a thread.
+    place of a thread.  From byte `general_state` of what a thread gets, `GENERAL_STATE_BYTES` say
+    where 32-bit stateless addresses count from: General State Base Address (8 bytes), and how far
+    from it scratch space is (4); without it such addresses are in scratch space.
 
     Raises `BuildError` for branches to where no instruction is and operands outside their register
     file, and `Unsupported` with the place of what is not modelled.
     """
     lowering = _Lowering(program, simd_width, relocations, functions or {})
     lowering.function.thread_space = thread_space
+    if general_state is not None:
+        lowering.add_general_state(payload, general_state)
     function = fold_modes(lowering.run(payload, entry))
     check(function, folded=True)
     return function
+
+
+def counts_from_general_state(program: Program) -> bool:
+    """Whether messages have 32-bit stateless addresses, or may: descriptors come from registers."""
+    for instruction in program.instructions:
+        ex_desc, desc = instruction.operand("ex_desc"), instruction.operand("desc")
+        if desc is None:
+            continue
+        if not isinstance(ex_desc, int) or not isinstance(desc, int):
+            return True
+        if is_stateless(describe(ex_desc, desc)):
+            return True
+    return False
 
 
 class _Lowering(Machine):
@@ -104,8 +124,20 @@ class _Lowering(Machine):
                 f"{self.program.name}: the thread payload has {payload} bytes,"
                 f" the register file {self.file.size}"
             )
-        if payload:
+        if payload and self.general_state is None:
             self.function.inputs.append(Input(self.file, 0, 0, payload))
+
+    def add_general_state(self, payload: int, at: int) -> None:
+        """The payload has a stretch that goes to no register."""
+        self.general_state = Root(GENERAL_STATE, RootKind.GRF, 16, 2 * self.file.size)
+        self.function.roots[GENERAL_STATE] = self.general_state
+        behind = at + GENERAL_STATE_BYTES
+        inputs = [
+            Input(self.file, 0, 0, at),
+            Input(self.general_state, 0, at, 16),
+            Input(self.file, at, behind, payload - at),
+        ]
+        self.function.inputs += [part for part in inputs if part.size]
 
     # ---- blocks
 

@@ -59,7 +59,8 @@ class Scene:
         self.base = self.device.memory.allocate(SCENE, "the scene").start
         self.start = self.base - self.device.memory.base
         end = "(W) send (8|M0) null r127 0x27 0x02000010 {EOT}\n"
-        code = native.encode(native.parse(4 * "nop\n" + end))
+        stateless = "(W) send (2|M0) r5 r6 0xA 0x021108FF\n"  # 32-bit addresses
+        code = native.encode(native.parse(3 * "nop\n" + stateless + end))
         self.image = np.zeros(SCENE, np.uint8)
         self.image[CODE : CODE + 16 * len(code)] = np.frombuffer(16 * code, np.uint8)
         self.image[CURBE : CURBE + 0x1000] = np.arange(0x1000) % 251

@@ -13,6 +13,8 @@ static const char *source =
     "__kernel void axpy(__global const float *x, __global float *y, float a) { int i = get_global_id(0); y[i] += a * x[i]; }\n"
     "typedef struct Node { int value; __global struct Node *next; } Node;\n"
     "__kernel void sum_list(__global Node *n, __global int *out) { int s = 0; for (; n; n = n->next) s += n->value; *out = s; }\n"
+    "__kernel void link(__global Node *n, int count, int spare) { int i = get_global_id(0); int a[40]; for (int k = 0; k < 40; k++) a[k] = i * spare;\n"
+    "  n[i].value = i + a[i & 31]; n[i].next = i + 1 < count ? n + i + 1 : 0; }\n"
     "__kernel void far(__global int *p, int step) { p[get_global_id(0) * step] = 1; }\n"
     "__kernel void reduce(__global const int *x, __global int *out, __local int *part) {\n"
     "  int l = get_local_id(0); part[l] = x[get_global_id(0)];\n"
@@ -96,6 +98,24 @@ static void svm(void) {
   TRUE_(*out == 4950);
 }
 
+/* Pointers in memory, made by a kernel: addresses of 64 bits or of 32. */
+static void pointers(void) {
+  int n = 100, spare = 0, sum = 0;
+  cl_mem nodes = buffer(16 * n, 0), out = buffer(4, &sum);
+  cl_kernel link = kernel_of("link"), k = kernel_of("sum_list");
+  cl_command_queue q = queue_of(0);
+  size_t global = n, one = 1;
+  CHECK(clSetKernelArg(link, 0, sizeof nodes, &nodes));
+  CHECK(clSetKernelArg(link, 1, sizeof n, &n));
+  CHECK(clSetKernelArg(link, 2, sizeof spare, &spare));
+  CHECK(clSetKernelArg(k, 0, sizeof nodes, &nodes));
+  CHECK(clSetKernelArg(k, 1, sizeof out, &out));
+  CHECK(clEnqueueNDRangeKernel(q, link, 1, 0, &global, 0, 0, 0, 0));
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &one, 0, 0, 0, 0));
+  CHECK(clEnqueueReadBuffer(q, out, CL_TRUE, 0, 4, &sum, 0, 0, 0));
+  TRUE_(sum == 4950);
+}
+
 static void local(void) {
   int n = 4096, zero = 0, *x = malloc(4 * n);
   for (int i = 0; i < n; i++) x[i] = i;
@@ -172,7 +192,7 @@ static void many(void) { cl_event e; cl_command_queue q = queue_of(0); axpy(q, 6
 static void very_many(void) { cl_event e; cl_command_queue q = queue_of(0); axpy(q, 64, 5000, &e); }
 
 static const struct { const char *name; void (*run)(void); } cases[] = {
-    {"add", add}, {"profiling", profiling}, {"svm", svm}, {"local", local}, {"image", image},
+    {"add", add}, {"profiling", profiling}, {"svm", svm}, {"pointers", pointers}, {"local", local}, {"image", image},
     {"prints", prints}, {"threads", threads}, {"fault", fault}, {"many", many}, {"very_many", very_many}};
 
 int main(int argc, char **argv) {

@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 HERE = Path(__file__).parent
-CASES = ("add", "profiling", "svm", "local", "image", "threads", "many")
+CASES = ("add", "profiling", "svm", "pointers", "local", "image", "threads", "many")
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +38,8 @@ def test_opencl(program: Path) -> None:
 
 def test_other_addresses(program: Path) -> None:
     """apl: what is not bound has 32-bit addresses there (docs/driver.md)."""
-    done = run(program, "add", "image", options=("--device", "apl"))
-    assert done.stdout.count("ok") == 2, done.stdout + done.stderr
+    done = run(program, "add", "pointers", "local", "image", options=("--device", "apl"))
+    assert done.stdout.count("ok") == 4, done.stdout + done.stderr
 
 
 def test_the_interpreter(program: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import eumu
-from eumu import zebin
+from eumu import native, zebin
 from eumu.device.chip import HostClock
 from eumu.device.commands import (
     Command,
@@ -125,6 +126,85 @@ def test_walkers_may_start_anywhere() -> None:
     driver.queue.submit(driver.place(encode(changed), "a batch"))
     middle = (np.arange(256) >= 64) & (np.arange(256) < 192)
     assert (y.numpy() == 1 + 2 * np.arange(256) * middle).all()
+
+
+# Constants of all threads are in r2: where the kernel may write.
+END = "(W) send (8|M0) null r127 0x27 0x02000010 {EOT}\n"
+STATELESS = {
+    "without a header": """
+        (W) mov (1|M0) r4.0<1>:ud r2.0<0;1,0>:ud
+        (W) mov (1|M0) r5.0<1>:ud 0x11:ud
+        (W) sends (1|M0) null:ud r4 r5 0x4A 0x020308FF
+    """,
+    "a block": """
+        (W) mov (8|M0) r4.0<1>:ud r0.0<8;8,1>:ud
+        (W) and (1|M0) r4.5<1>:ud r0.5<0;1,0>:ud 0x3FF:ud
+        (W) shr (1|M0) r4.2<1>:ud r2.0<0;1,0>:ud 4:w
+        (W) mov (8|M0) r5.0<1>:ud 0x11:ud
+        (W) sends (8|M0) null:uw r4 r5 0x4A 0x020A00FF
+    """,
+    "scratch space": """
+        (W) mov (8|M0) r4.0<1>:ud r0.0<8;8,1>:ud
+        (W) mov (1|M0) r4.2<1>:ud 4:ud
+        (W) mov (8|M0) r5.0<1>:ud 0x11:ud
+        (W) sends (8|M0) null:uw r4 r5 0x4A 0x020A00FF
+        (W) send (16|M0) r6:w r0 0xA 0x021C0002
+        (W) mov (1|M0) r8.0<1>:ud r2.0<0;1,0>:ud
+        (W) mov (1|M0) r9.0<1>:ud r6.0<0;1,0>:ud
+        (W) sends (1|M0) null:ud r8 r9 0x4A 0x020308FF
+    """,
+}
+
+
+@pytest.mark.parametrize("engine", ["interp", "jit"])
+@pytest.mark.parametrize("case", STATELESS)
+def test_stateless_addresses_of_32_bits(engine: str, case: str) -> None:
+    """They count from General State Base Address; with r0.5 of the thread, from its scratch space
+    there, which scratch block messages reach, too."""
+    driver = Driver("apl", engine)
+    code = native.encode(native.parse(STATELESS[case] + END))
+    heap = driver.place(bytes(code), "code")
+    allocation = driver.device.memory.allocate(1 << 16, "state and data")
+    state, view = allocation.start, driver.device.memory.view(allocation)
+    general, target = state - 0x3000, state + 0x4000
+    curbe = struct.pack("<I", target - general).ljust(64, b"\0")
+    descriptor = gpgpu.InterfaceDescriptorData(
+        constant_urb_entry_read_length=1,
+        cross_thread_constant_data_read_length=1,
+        number_of_threads_in_gpgpu_thread_group=1,
+    )
+    data = curbe + descriptor.encode()
+    view[: len(data)] = list(data)
+    commands = [
+        render.PipelineSelect(mask_bits=3, pipeline_selection=render.PipelineSelection.GPGPU),
+        render.StateBaseAddress(
+            general_state_base_address=general,
+            general_state_base_address_modify_enable=True,
+            dynamic_state_base_address=state,
+            dynamic_state_base_address_modify_enable=True,
+            instruction_base_address=heap,
+            instruction_base_address_modify_enable=True,
+        ),
+        gpgpu.MediaVfeState(
+            maximum_number_of_threads=40,
+            curbe_allocation_size=8,
+            scratch_space_base_pointer=0x8000,
+            per_thread_scratch_space=1,
+        ),
+        gpgpu.MediaCurbeLoad(curbe_total_data_length=64, curbe_data_start_address=0),
+        gpgpu.MediaInterfaceDescriptorLoad(
+            interface_descriptor_total_length=32, interface_descriptor_data_start_address=64
+        ),
+        gpgpu.GpgpuWalker(
+            thread_group_id_x_dimension=1,
+            thread_group_id_y_dimension=1,
+            thread_group_id_z_dimension=1,
+            right_execution_mask=1,
+            bottom_execution_mask=1,
+        ),
+    ]
+    driver.queue.submit(driver.batch(*commands))
+    assert bytes(view[0x4000:0x4004]) == struct.pack("<I", 0x11)
 
 
 def media_start(driver: Driver, group: int = 64) -> tuple[Any, list[Command]]:

@@ -41,11 +41,12 @@ from eumu.exec.grid import BufferSurface, Grid, Payload, StatePointers
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
 from eumu.isa.messages.gateway import GATEWAY
+from eumu.isa.messages.request import GENERAL_STATE
 from eumu.runtime.device import DEFAULT_FUEL, Device
 from eumu.runtime.heaps import buffer_size
 from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.submission import grid_of_walker, known_kernel
-from eumu.runtime.walkers import lanes_of, payload_of
+from eumu.runtime.walkers import lanes_of, payload_of, payload_with_general_state
 
 __all__ = ["BatchReport", "CommandQueue"]
 
@@ -118,7 +119,7 @@ class CommandQueue:
         self._streamer = Streamer(
             self._bus, self._dispatch, device.invalidate_states, l3_banks=banks
         )
-        self._functions: dict[tuple[bytes, int, int], Function] = {}
+        self._functions: dict[tuple[bytes, int, int, int], Function] = {}
         self._known: dict[int, bytes] = {}  # code by its address
         self._skips = False  # whether commands start no threads
         self._report = BatchReport(Stop.END)
@@ -271,7 +272,8 @@ class CommandQueue:
         lanes = lanes_of(job)
         first = self.per_thread_first
         payload = payload_of(job, lanes, _header([0] * 8, job), per_thread_first=first)
-        function = self._function(job.kernel, job.simd, payload.size)
+        end = payload.cross_thread_offset + len(payload.cross_thread)
+        function = self._function(job.kernel, job.simd, payload.size, end)
         return self._grid(job, function, payload, job.last, lanes.local_size, lanes.masks)
 
     def _walker_from(self, job: WalkerJob) -> Grid:
@@ -371,6 +373,8 @@ class CommandQueue:
     ) -> Grid:
         descriptor, bases = job.descriptor, job.bases
         code = int(descriptor.shared_local_memory_size)
+        if GENERAL_STATE in function.roots:
+            payload = payload_with_general_state(payload, job)
         return Grid(
             function=function,
             group_count=groups,
@@ -385,17 +389,24 @@ class CommandQueue:
             pool_map=job.pool_map,
         )
 
-    def _function(self, address: int, simd: int, payload: int) -> Function:
-        """The code at an address, lowered; the same bytes are the same function."""
-        from eumu import native
-        from eumu.lower_native import lower
+    def _function(
+        self, address: int, simd: int, payload: int, general_state: int | None = None
+    ) -> Function:
+        """The code at an address, lowered; the same bytes are the same function.
 
-        code = self._code(address)
-        key = code, simd, payload
+        Where 32-bit stateless addresses count from follows on byte `general_state` of what a thread
+        gets, on the last one if it is not said.
+        """
+        from eumu import native
+        from eumu.lower_native import counts_from_general_state, lower
+
+        code, at = self._code(address), payload if general_state is None else general_state
+        key = code, simd, payload, at
         function = self._functions.pop(key, None)
         if function is None:
             program = native.decode(code, self.device.platform, f"code_{address:x}")
-            function = lower(program, simd, payload)
+            is_needed = counts_from_general_state(program)
+            function = lower(program, simd, payload, general_state=at if is_needed else None)
             while len(self._functions) >= _MOST_FUNCTIONS:
                 del self._functions[next(iter(self._functions))]
         self._functions[key] = function

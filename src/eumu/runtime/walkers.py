@@ -9,16 +9,20 @@ the threads of one group are kept.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 
-from eumu.device.commands import WalkerJob
+from eumu.device.commands import MediaJob, WalkerJob
 from eumu.device.commands.jobs import GRF
 from eumu.exec.grid import Dim3, Payload
+from eumu.isa.messages.request import GENERAL_STATE_BYTES
 
-__all__ = ["Lanes", "lanes_of", "local_size", "payload_of"]
+__all__ = ["Lanes", "lanes_of", "local_size", "payload_of", "payload_with_general_state"]
+
+_SCRATCH: Final = 5  # the dword of r0 that says where scratch space is
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +85,28 @@ def payload_of(job: WalkerJob, lanes: Lanes, header: bytes, *, per_thread_first:
         pieces=job.per_thread if piece and lanes.masks is not None else None,
         tables_vary=True,
     )
+
+
+def payload_with_general_state(payload: Payload, job: WalkerJob | MediaJob) -> Payload:
+    """The same for code with 32-bit stateless addresses, see `lower_native.lower`.
+
+    r0.5 says how far scratch space is from General State Base Address; as each thread has its own
+    in the engines, that is the same place for all.
+    """
+    scratch = job.scratch[0] - job.bases.general if job.scratch[0] else 0
+    words = struct.pack("<QI", job.bases.general, scratch).ljust(GENERAL_STATE_BYTES, b"\0")
+    if payload.rows is not None:
+        rows = tuple(_with_scratch(row, scratch) + words for row in payload.rows)
+        return replace(payload, cross_thread_offset=len(rows[0]), rows=rows)
+    r0, ids = list(payload.r0), payload.local_id_offset
+    r0[_SCRATCH] |= scratch
+    if ids is not None and ids > payload.cross_thread_offset:
+        ids += GENERAL_STATE_BYTES
+    cross = payload.cross_thread + words
+    return replace(payload, r0=tuple(r0), local_id_offset=ids, cross_thread=cross)
+
+
+def _with_scratch(row: bytes, scratch: int) -> bytes:
+    at = 4 * _SCRATCH
+    word = struct.unpack_from("<I", row, at)[0] | scratch
+    return row[:at] + struct.pack("<I", word) + row[at + 4 :]

@@ -70,12 +70,6 @@ _PIPE_CONTROL: Final = {
     ),
 }
 _STATE_BASE_ADDRESS: Final = {
-    **rows(
-        Kind.HINT,
-        "scratch space is the engine's own, and 32-bit stateless addresses are in it",
-        "general_state_base_address",
-        "general_state_base_address_modify_enable",
-    ),
     **_mocs(
         "general_state_mocs",
         "stateless_data_port_access_mocs",

@@ -178,7 +178,14 @@ def _compose(
         ex = b.or_(b.convert(ex, UD), b.const(UD, _EOT))
     sent = [part for part in (first, second) if part.count]
     counts = tuple(part.count for part in sent)
-    form = messages.Composed(b.platform.name, b.width, counts, answer.count, by_descriptor=True)
+    form = messages.Composed(
+        b.platform.name,
+        b.width,
+        counts,
+        answer.count,
+        by_descriptor=True,
+        may_be_stateless=b.general_state is None,
+    )
     rows = tuple(part.rows for part in sent)
     messages.compose(b, form, ex, plain, rows, answer.rows, unless=unless, mask=mask)
     answer.put_back(b)

@@ -6,6 +6,8 @@ places its operands name, saturation and conversion on the way out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from eumu.errors import Unsupported
@@ -53,6 +55,9 @@ class Meaning(Builder):
         self._predicate: Value | None = None
         self._mask: Value | None = None
         self.guard: Value | None = None  # one lane that must be set for anything to happen
+        # Where 32-bit stateless addresses count from: General State Base Address, and how far from
+        # it scratch space is.  None: they are in scratch space.
+        self.general_state: Root | None = None
 
     # ---- masks
 
@@ -67,6 +72,14 @@ class Meaning(Builder):
     def only_if(self, lane: Value) -> None:
         """Let what follows in the instruction happen if the lane is set, in no channel else."""
         self._mask, self.guard = self.and_(self.mask, self.splat(lane, self.width)), lane
+
+    @contextmanager
+    def only_where(self, lane: Value) -> Iterator[None]:
+        """The same for a part of the instruction; what was to happen before holds, too."""
+        mask, guard = self.mask, self.guard
+        self.only_if(lane if guard is None else self.and_(guard, lane))
+        yield
+        self._mask, self.guard = mask, guard
 
     @property
     def width(self) -> int:

@@ -5,6 +5,7 @@ descriptors.
 """
 
 from eumu.isa.messages.composed import Composed, compose
+from eumu.isa.messages.dataport import is_stateless
 from eumu.isa.messages.descriptor import Message, describe
 from eumu.isa.messages.known import known_bits, known_dword
 from eumu.isa.messages.request import Payload, Request
@@ -20,6 +21,7 @@ __all__ = [
     "bindless_surface",
     "compose",
     "describe",
+    "is_stateless",
     "known_bits",
     "known_dword",
     "resolve",

@@ -11,6 +11,7 @@ from eumu.ir.passes.modes import fold_modes
 from eumu.ir.verify import check
 from eumu.isa.kinds import Meaning, Rows
 from eumu.isa.kinds.operands import ExecSize
+from eumu.isa.messages.dataport import is_stateless
 from eumu.isa.messages.descriptor import describe
 from eumu.isa.messages.known import known_bits
 from eumu.isa.messages.request import Payload, Request
@@ -31,7 +32,7 @@ class Composed:
 
     `lanes` is the execution size.  With `by_descriptor` a message has as many registers as its
     descriptors say, else as many as the instruction says.  One that ends the thread is refused
-    unless it `may_end`.
+    unless it `may_end`, one with 32-bit stateless addresses unless these are in scratch space.
     """
 
     device: str
@@ -40,6 +41,7 @@ class Composed:
     results: int
     by_descriptor: bool = False
     may_end: bool = True
+    may_be_stateless: bool = True
 
     @property
     def stretches(self) -> tuple[int, ...]:
@@ -80,6 +82,10 @@ class Composed:
             raise request.unsupported("it has no registers")
         if ex_desc & _EOT and not self.may_end:
             raise request.unsupported("what is added to its extended descriptor ends the thread")
+        if is_stateless(request.message) and not self.may_be_stateless:
+            raise request.unsupported(
+                "32-bit stateless addresses are modelled where the descriptor is in the code"
+            )
         send(b, request)
 
     def check_lengths(self, name: str, sent: tuple[int, int], answered: int) -> None:

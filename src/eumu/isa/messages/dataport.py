@@ -7,8 +7,8 @@ elements lie in dword slots.  Registers of the answer keep what they have in lan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from eumu.addresses import (
@@ -17,8 +17,9 @@ from eumu.addresses import (
     BTI_STATELESS_NON_COHERENT,
     SLM_POINTER_BIT,
 )
-from eumu.ir import Space, Value
+from eumu.ir import Region, Space, Value
 from eumu.isa.kinds import Meaning
+from eumu.isa.messages.descriptor import Message
 from eumu.isa.messages.request import Request, Slots, every
 from eumu.types import UB, UD, UQ, UW, D, F, Q, Type
 
@@ -29,35 +30,88 @@ _TYPES: Final = {1: UB, 2: UW, 4: UD, 8: UQ}
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An address space, and in SURFACE the index of the surface (one ud lane)."""
+    """An address space, and in SURFACE the index of the surface (one ud lane).
+
+    With `base`, one uq lane, addresses of 32 bits count from there.
+    """
 
     space: Space
     surface: Value | None = None
+    base: Value | None = None
 
     @property
     def type(self) -> Type:
-        """Of an address."""
-        return UQ if self.space is Space.FLAT else UD
+        """Of an address in a message."""
+        return UQ if self.space is Space.FLAT and self.base is None else UD
 
     def addresses(self, b: Meaning, lanes: Value) -> Value:
+        if self.base is not None:
+            return b.add(b.convert(lanes, UQ), b.splat(self.base, lanes.width))
         if self.space is not Space.SLM:
             return lanes
         return b.and_(lanes, b.const(UD, ~SLM_POINTER_BIT, lanes.width))
 
 
 _FLAT: Final = Target(Space.FLAT)
+_STATELESS: Final = (BTI_STATELESS, BTI_STATELESS_NON_COHERENT)
+_BUFFER: Final = 5  # the dword of a header with an offset from General State Base Address
+_SCRATCH_BASE: Final = 0xFFFF_FC00  # its bits
+_BLOCKS: Final = frozenset({0x00, 0x01, 0x03})
+# Messages with a binding table index and 32-bit addresses, by shared function.
+_INDEXED: Final = {
+    4: _BLOCKS,
+    9: _BLOCKS,
+    10: _BLOCKS | {0x04, 0x08, 0x0B, 0x0C},
+    12: frozenset({0x01, 0x02, 0x09, 0x1B}),
+}
 
 
 def _target(b: Meaning, request: Request) -> Target:
-    """What the binding-table index names; 32-bit stateless addresses are in scratch space."""
+    """What the binding-table index names."""
     if request.surface is not None:
         return Target(Space.SURFACE, request.surface)
     index = request.get("binding table index")
     if index == BTI_SLM:
         return Target(Space.SLM)
-    if index in (BTI_STATELESS, BTI_STATELESS_NON_COHERENT):
+    if index in _STATELESS:
+        if request.general is not None:
+            return Target(Space.FLAT, base=request.general)
         return Target(Space.SCRATCH)
     return Target(Space.SURFACE, b.const(UD, index))
+
+
+def is_stateless(message: Message) -> bool:
+    """Whether a message has 32-bit stateless addresses, if its descriptor names the surface."""
+    wanted = _INDEXED.get(message.sfid, frozenset())
+    return (
+        message.get("message type") in wanted and message.get("binding table index") in _STATELESS
+    )
+
+
+def stateless(b: Meaning, request: Request, route: Callable[[Meaning, Request], None]) -> None:
+    """A message with 32-bit stateless addresses, from General State Base Address on.
+
+    A header has one more offset, in whole kilobytes.  Where that is the thread's own, from r0.5,
+    the addresses are in its scratch space.
+    """
+    assert b.general_state is not None
+    base = b.read(b.general_state, Region.scalar(0), UQ, 1)
+    if not request.header:
+        route(b, replace(request, general=base))
+        return
+    buffer = b.and_(request.header_dword(b, _BUFFER), b.const(UD, _SCRATCH_BASE))
+    scratch = _scratch_offset(b)
+    is_there = b.cmp("ne", scratch, b.const(UD, 0))
+    is_scratch = b.and_(b.cmp("eq", buffer, scratch), is_there)
+    with b.only_where(is_scratch):
+        route(b, request)
+    with b.only_where(b.not_(is_scratch)):
+        route(b, replace(request, general=b.add(base, b.convert(buffer, UQ))))
+
+
+def _scratch_offset(b: Meaning) -> Value:
+    assert b.general_state is not None
+    return b.read(b.general_state, Region.scalar(8), UD, 1)
 
 
 def _mode(request: Request) -> int:
@@ -319,12 +373,11 @@ def flat_block_write(b: Meaning, request: Request) -> None:
     _block_write(b, request, _FLAT, address, count, place)
 
 
-_SCRATCH_BASE: Final = 0xFFFF_FC00  # of header dword 5
-
-
 def scratch_block(b: Meaning, request: Request, *, write: bool) -> None:
     """Registers to or from the thread's scratch space, as many as the descriptor says."""
-    base = b.and_(request.header_dword(b, 5), b.const(UD, _SCRATCH_BASE))
+    base = b.and_(request.header_dword(b, _BUFFER), b.const(UD, _SCRATCH_BASE))
+    if b.general_state is not None:
+        base = b.sub(base, _scratch_offset(b))
     address = _at(b, base, request.get("hword offset") * _HWORD)
     count, target = _HWORD << request.get("hwords"), Target(Space.SCRATCH)
     move = _block_write if write else _block_read

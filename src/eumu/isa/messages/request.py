@@ -14,6 +14,10 @@ from eumu.types import BOOL, UD, Type
 
 REGISTER_BYTES: Final = 32
 
+# The root that says where 32-bit stateless addresses count from, and its room in a payload.
+GENERAL_STATE: Final = "general_state"
+GENERAL_STATE_BYTES: Final = 32
+
 
 @dataclass(frozen=True, slots=True)
 class Payload:
@@ -45,7 +49,8 @@ class Payload:
 class Request:
     """A message.  `surface` is the binding-table index where it is not in the descriptor.
 
-    The instruction's execution size and mask are the builder's.
+    Stateless addresses of 32 bits count from `general`, one lane of 64 bits; without it they are in
+    scratch space.  The instruction's execution size and mask are the builder's.
     """
 
     ex_desc: int
@@ -53,6 +58,7 @@ class Request:
     payload: Payload
     dst: Rows
     surface: Value | None = None
+    general: Value | None = None
 
     def answer(self, b: Meaning, offset: int, x: Value, mask: Value) -> None:
         """Write lanes of the answer, from byte `offset` of it on."""

@@ -86,7 +86,11 @@ def send(b: Meaning, request: Request) -> None:
     if route is None:
         reason = _REASONS.get(message.sfid, "it is not modelled")
         raise request.unsupported(reason)
-    route(b, request)
+    is_indexed = request.surface is None
+    if b.general_state is not None and is_indexed and dataport.is_stateless(message):
+        dataport.stateless(b, request, route)
+    else:
+        route(b, request)
 
 
 def ends_thread(ex_desc: int) -> bool:
