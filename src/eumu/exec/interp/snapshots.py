@@ -69,8 +69,10 @@ def _check(flow: Flow) -> None:
     """Blocks, frames, instructions and counts are such as the function has."""
     state, barriers, function = flow.state, flow.barriers, flow.site.function
     blocks, insts = len(function.blocks), max(len(function.texts), len(function.spans), 1)
-    for block in (state.pc, flow.next_block, *state.frames):
-        _within(np.where(block >= BLOCKED, 0, block), 0, blocks, "a waiting block")
+    for block in (state.pc, *state.frames):
+        _within(block[block != DONE], 0, blocks, "a waiting block")
+    running = flow.next_block < BLOCKED
+    _within(flow.next_block[running], 0, blocks, "the next block of a thread")
     _within(state.depth, 0, len(state.frames) + 1, "the depth of a frame")
     for counts in (state.used, barriers.arrived, barriers.passed):
         _within(counts, 0, 1 << 62, "a count")
