@@ -70,7 +70,7 @@ def stopped_by_another_thread(dev: eumu.Device, launch: Any, seconds: float) -> 
     found: list[Any] = []
     thread = threading.Thread(target=lambda: found.append(launch()))
     thread.start()
-    while not dev._flights and thread.is_alive():
+    while dev._flight() is None and thread.is_alive():
         time.sleep(0)
     time.sleep(seconds)
     dev.preempt()

@@ -46,7 +46,7 @@ class Preempted(Exception):
         self.snapshot, self.engine = snapshot, engine
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Preemption:
     """When one run is to stop; another thread may stop it at any time.
 

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -52,6 +52,10 @@ ENGINES: Final = ("jit", "interp")
 
 # Instructions that one thread may run: seconds of the JIT, minutes of the interpreter.
 DEFAULT_FUEL: Final = {"jit": 1 << 28, "interp": 1 << 22}
+
+
+def _nothing() -> None:
+    return None
 
 
 class Device:
@@ -127,7 +131,7 @@ class Device:
         self._turn = threading.RLock()
         self.suspended: Suspended | None = None
         self._wanted: tuple[int | None, int | None] | None = None  # of the next launch
-        self._flights: list[Preemption] = []  # launches that run, the last one last
+        self._flight: Callable[[], Preemption | None] = _nothing  # when the launch stops
 
     @property
     def engine(self) -> str:
@@ -171,10 +175,10 @@ class Device:
         """
         if (after or 0) < 0 or (groups or 0) < 0:
             raise LaunchError(f"preempt after {after or 0} instructions, {groups or 0} groups")
-        flights = self._flights[-1:]
-        if after is None and groups is None and flights:
+        flight = self._flight()
+        if after is None and groups is None and flight is not None:
             self.check_free()
-            flights[0].stop()
+            flight.stop()
             return
         self.want_stop(0 if after is None and groups is None else after, groups)
 
@@ -441,13 +445,13 @@ class Device:
         """
         with self._turn:
             stop = self._stop(grid)
+            self._flight = ref(stop)  # gone with this call, wherever that is interrupted
             try:
-                self._flights.append(stop)
                 stats, engine = self._run(grid, snapshot, stop)
                 self.clock.count(stats.instructions)
                 return stats, engine
             finally:
-                self._flights = [flight for flight in self._flights if flight is not stop]
+                self._flight = _nothing
 
     def _run(self, grid: Grid, snapshot: Snapshot | None, stop: Preemption) -> tuple[RunStats, str]:
         function = grid.function
