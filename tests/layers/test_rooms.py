@@ -14,7 +14,7 @@ SOURCE = Path(eumu.__file__).parent
 # Top to bottom; a line is one storey, rooms on one storey do not know each other.
 STOREYS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("types", "addresses", "settings"),
+    ("types", "addresses", "settings", "writing"),
     ("keeping",),
     ("platforms",),
     ("messages",),

@@ -8,6 +8,7 @@ import json
 import re
 import resource
 import sys
+import tempfile
 import zipfile
 from dataclasses import fields, replace
 from functools import cache, partial
@@ -50,9 +51,10 @@ def stopped(inside: bool) -> dict[str, bytes]:
     kernel = _load(case.program, "apl")[case.kernel]
     device.preempt(after=200) if inside else device.preempt(groups=1)
     assert kernel.launch(device, case.global_size, case.local_size, args).preempted
-    file = io.BytesIO()
-    device.checkpoint(file)  # type: ignore[arg-type]
-    with zipfile.ZipFile(file) as archive:
+    with tempfile.NamedTemporaryFile() as file:
+        device.checkpoint(file.name)
+        data = Path(file.name).read_bytes()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 

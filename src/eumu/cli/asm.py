@@ -11,6 +11,7 @@ from eumu.cli import native
 from eumu.cli.status import FINE, UsageError
 from eumu.errors import FormatError
 from eumu.platforms import platform
+from eumu.writing import write_whole
 
 __all__ = ["command"]
 
@@ -28,7 +29,7 @@ def command(options: argparse.Namespace) -> int:
     if options.output == "-":
         sys.stdout.buffer.write(written)
     else:
-        Path(options.output or _beside(options.file, suffix)).write_bytes(written)
+        write_whole(options.output or _beside(options.file, suffix), written)
     return FINE
 
 

@@ -10,6 +10,7 @@ from eumu import binary, text, zebin
 from eumu.cli import native
 from eumu.cli.status import FINE, UsageError
 from eumu.platforms import platform
+from eumu.writing import write_whole
 
 __all__ = ["command"]
 
@@ -22,7 +23,7 @@ def command(options: argparse.Namespace) -> int:
         name, data = options.file, Path(options.file).read_bytes()
     printed = _print(options, name, data)
     if options.output:
-        Path(options.output).write_text(printed, encoding="utf-8")
+        write_whole(options.output, printed.encode())
     else:
         sys.stdout.write(printed)
     return FINE

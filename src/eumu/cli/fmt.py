@@ -9,6 +9,7 @@ from pathlib import Path
 from eumu import text
 from eumu.cli.status import FAILED, FINE, UsageError
 from eumu.errors import FormatError
+from eumu.writing import write_whole
 
 __all__ = ["command"]
 
@@ -34,7 +35,7 @@ def command(options: argparse.Namespace) -> int:
         return FINE if printed == source else FAILED
     if options.in_place:
         if printed != source:
-            Path(options.file).write_text(printed, encoding="utf-8")
+            write_whole(options.file, printed.encode())
     else:
         sys.stdout.write(printed)
     return FINE

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 import eumu
 from eumu.cli.status import UsageError
 from eumu.errors import ToolMissing, shortened
+from eumu.writing import replacing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,11 +101,17 @@ def sampler(device: eumu.Device, parameter: eumu.Parameter, text: str) -> Sample
     return device.sampler(normalized=len(parts) == 2, filter=parts[0], address=parts[1])
 
 
+def save_array(path: str, values: NDArray[Any]) -> None:
+    """Write a .npy file."""
+    with replacing(path) as file:
+        np.save(file, values)
+
+
 def save(path: str, value: Image) -> None:
     """Write an image: a picture if the file is called so, else a .npy file."""
     pixels = value.numpy()
     if Path(path).suffix.lower() == ".npy":
-        np.save(path, pixels)
+        save_array(path, pixels)
         return
     if pixels.dtype != np.uint8:
         pixels = np.rint(np.clip(value.texels().astype(np.float32), 0, 1) * 255).astype(np.uint8)

@@ -6,13 +6,13 @@ import argparse
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import eumu
 from eumu.cli.values import whole
 from eumu.device.chip import L3
 from eumu.device.profile import Profile
 from eumu.reports import l3_words, no_model, page, trace
+from eumu.writing import write_whole
 
 __all__ = ["watched"]
 
@@ -32,9 +32,9 @@ def watched(device: eumu.Device, options: argparse.Namespace) -> Iterator[None]:
         return
     schedule = profile.schedule(device.part)
     if options.timeline is not None:
-        Path(options.timeline).write_text(json.dumps(trace(profile, schedule)))
+        write_whole(options.timeline, json.dumps(trace(profile, schedule)).encode())
     if options.report is not None:
-        Path(options.report).write_text(page(profile, schedule))
+        write_whole(options.report, page(profile, schedule).encode())
     if options.l3 is not None and not options.quiet:
         words = l3_words(profile) if has_model else [no_model(device.part)]
         print(*words, sep="\n")

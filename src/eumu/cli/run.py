@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Final
 
-import numpy as np
 from numpy.typing import NDArray
 
 import eumu
@@ -58,7 +57,7 @@ def command(options: argparse.Namespace) -> int:
         if isinstance(values[name], eumu.Image):
             images.save(path, values[name])
         else:
-            np.save(path, values[name].numpy())
+            images.save_array(path, values[name].numpy())
     if not options.quiet:
         _show(report, device, values, before)
     _list(report.findings)

@@ -10,17 +10,16 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from eumu import native
 from eumu.errors import BuildError, ToolMissing
 from eumu.native import Program
 from eumu.platforms import Platform, platform
+from eumu.writing import work_folder
 
 __all__ = ["INSTALL", "UNREADABLE", "Refusal", "finalize", "finalize_each", "find"]
 
@@ -105,8 +104,8 @@ class _Job:
     def run(self, program: str | bytes) -> Program | Refusal:
         data = program.encode() if isinstance(program, str) else program
         name = "k.visaasm" if isinstance(program, str) else "k.isa"
-        with tempfile.TemporaryDirectory(prefix="eumu-") as folder:
-            Path(folder, name).write_bytes(data)
+        with work_folder() as folder:
+            (folder / name).write_bytes(data)
             command = (self.tool, name, *self.command)
             try:
                 done = subprocess.run(
@@ -115,7 +114,7 @@ class _Job:
             except subprocess.TimeoutExpired:
                 return Refusal(f"no end after {self.timeout:g} s", died=True)
             said = (done.stdout + done.stderr).decode("utf-8", "replace")
-            made = sorted(Path(folder).glob("*.dat"))
+            made = sorted(folder.glob("*.dat"))
             spilled = done.returncode == 1 and _SPILLS in said
             if (done.returncode and not spilled) or len(made) != 1:
                 return _refusal(done.returncode, said, len(made))

@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from eumu.errors import ToolMissing
 from eumu.platforms import Platform
+from eumu.writing import work_folder
 
 __all__ = ["VARIABLE", "disassemble"]
 
@@ -61,8 +60,8 @@ def _tools() -> Iterator[str]:
 
 def _run(tool: str, code: bytes, device: Platform) -> str | None:
     """What a tool prints, None if it refuses."""
-    with tempfile.TemporaryDirectory(prefix="eumu-", ignore_cleanup_errors=True) as work:
-        path = Path(work, "code.krn")
+    with work_folder() as work:
+        path = work / "code.krn"
         path.write_bytes(code)
         try:
             done = subprocess.run(

@@ -31,6 +31,7 @@ from eumu.ir.text import format_function
 from eumu.platforms import Platform
 from eumu.runtime.fields import FieldError, Fields
 from eumu.runtime.preemption import Suspended, residents_of
+from eumu.writing import replacing
 
 __all__ = ["read_checkpoint", "write_checkpoint"]
 
@@ -80,7 +81,10 @@ def write_checkpoint(path: str | Path, memory: Memory, platform: str, held: Susp
         "grid": _grid_words(grid),
         "allocations": [[a.start, a.size, a.name] for a in memory.live],
     }
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with (
+        replacing(path) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+    ):
         archive.writestr(_MANIFEST, json.dumps(manifest, indent=1))
         for a in memory.live:
             archive.writestr(_entry(a), memory.view(a).tobytes())

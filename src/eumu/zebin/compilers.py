@@ -10,15 +10,16 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from eumu.errors import ToolMissing
+from eumu.errors import BuildError, ToolMissing
 from eumu.platforms import ALIASES, PLATFORMS, Platform
+from eumu.writing import work_folder
 
 __all__ = ["HOW_TO_GET", "VARIABLE", "Compiler", "choose", "find", "installed"]
 
@@ -124,10 +125,11 @@ def _listed(name: str) -> str:
 def _versioned() -> list[str]:
     found: dict[tuple[int, ...], str] = {}
     for directory in os.get_exec_path():
-        for path in Path(directory).glob("ocloc-*"):
-            match = _VERSIONED.fullmatch(path.name)
-            if match and os.access(path, os.X_OK):
-                found.setdefault(tuple(map(int, match[1].split("."))), str(path))
+        with suppress(OSError):  # a folder that cannot be read has no compiler for us
+            for path in Path(directory).glob("ocloc-*"):
+                match = _VERSIONED.fullmatch(path.name)
+                if match and os.access(path, os.X_OK):
+                    found.setdefault(tuple(map(int, match[1].split("."))), str(path))
     return [found[version] for version in sorted(found, reverse=True)]
 
 
@@ -148,13 +150,14 @@ def _names(path: str) -> frozenset[str]:
 
 @cache
 def _version(path: str) -> str:
-    with tempfile.TemporaryDirectory(prefix="eumu-", ignore_cleanup_errors=True) as work:
+    with suppress(BuildError), work_folder() as work:
         _ask(path, "query", _QUERY, directory=work)  # the answer is a file
-        answer = Path(work, _QUERY)
+        answer = work / _QUERY
         return answer.read_text("ascii", "replace").strip("\0 \n") if answer.is_file() else ""
+    return ""
 
 
-def _ask(path: str, *words: str, directory: str | None = None) -> str:
+def _ask(path: str, *words: str, directory: Path | None = None) -> str:
     """What a compiler prints; nothing if it cannot be started."""
     try:
         done = subprocess.run(

@@ -11,7 +11,6 @@ import re
 import signal
 import struct
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Final
 
 from eumu import platforms
 from eumu.errors import BuildError, Diagnostic, Severity, Source, ToolMissing
+from eumu.writing import work_folder
 from eumu.zebin import compilers, container, log
 from eumu.zebin.compilers import find
 
@@ -175,22 +175,24 @@ class _Build:
 
     def run(self, options: str, internal_options: str) -> _Run:
         command = self.command(options, internal_options)
-        with tempfile.TemporaryDirectory(prefix="eumu-", ignore_cleanup_errors=True) as name:
-            directory = Path(name)
-            (directory / command[3]).write_bytes(self.data)
-            status, text = self._call(command, directory)
-            errors = directory / "kernel.errors.txt"
-            return _Run(
-                status,
-                text,
-                errors.read_text("utf-8", "replace") if errors.is_file() else "",
-                _program(directory / "out") if status == 0 else None,
-                _assembly(directory / "native") if self.native else {},
-                tuple(
-                    path.read_text("utf-8", "replace")
-                    for path in sorted(directory.glob("native/*.inline.visaasm"))
-                ),
-            )
+        with work_folder() as directory:
+            return self._run(command, directory)
+
+    def _run(self, command: tuple[str, ...], directory: Path) -> _Run:
+        (directory / command[3]).write_bytes(self.data)
+        status, text = self._call(command, directory)
+        errors = directory / "kernel.errors.txt"
+        return _Run(
+            status,
+            text,
+            errors.read_text("utf-8", "replace") if errors.is_file() else "",
+            _program(directory / "out") if status == 0 else None,
+            _assembly(directory / "native") if self.native else {},
+            tuple(
+                path.read_text("utf-8", "replace")
+                for path in sorted(directory.glob("native/*.inline.visaasm"))
+            ),
+        )
 
     def _call(self, command: tuple[str, ...], directory: Path) -> tuple[int, str]:
         environment = {k: v for k, v in os.environ.items() if not k.startswith(_SWITCHES)}
