@@ -7,6 +7,8 @@ from typing import NoReturn
 
 from eumu.errors import Diagnostic, Source, Span
 
+_LONGEST = 4000  # digits, of which Python takes 4300
+_DIGITS = re.compile(rf"\d{{{_LONGEST}}}")
 _SPACE = re.compile(r"[ \t]*")
 _TOKEN = re.compile(r"[A-Za-z_%$@?][\w%$@?]*|\d\w*|\S")
 
@@ -40,15 +42,20 @@ class Cursor:
         """Take what `pattern` matches after blanks, if it does."""
         found = pattern.match(self.text, self.skip())
         if found:
-            self.pos = found.end()
+            self._take(found.end())
         return found
 
     def adjacent(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Take what `pattern` matches right here, without blanks before it."""
         found = pattern.match(self.text, self.pos)
         if found:
-            self.pos = found.end()
+            self._take(found.end())
         return found
+
+    def _take(self, end: int) -> None:
+        start, self.pos = self.pos, end
+        if end - start > _LONGEST and _DIGITS.search(self.text, start, end):
+            self.fail(f"a number has at most {_LONGEST} digits", start=start)
 
     def take(self, literal: str) -> bool:
         """Take a literal if it comes next."""

@@ -270,7 +270,7 @@ _MODEL = re.compile(r"(flat|bti|ss|bss|arg)\b(?=\s*[\[(])")
 _ADDRESS_SIZE = re.compile(r":a(16|32|64)((?<=32)[us])?\b")
 # As the object file has them; of 32 bits, u and s say how indices become 64.
 _SIZES = (None, *((16, ""), (32, ""), (64, ""), (32, "u"), (32, "s")))
-_SCALE = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)\s*\*")
+_SCALE = re.compile(r"\d\w*\s*\*")
 _SIGN = re.compile(r"[+-]")
 _CONSTANT = re.compile(r"(?=[-~!(\d]|%sizeof\b)")
 
@@ -377,8 +377,10 @@ class LscAddressKind(Kind):
 
     def _scale(self, cursor: Cursor) -> int:
         start = cursor.skip()
-        found = cursor.match(_SCALE)
-        scale = int(found.group(1), 0) if found else 1
+        if _SCALE.match(cursor.text, start) is None:
+            return 1
+        scale = integer_literal(cursor)
+        cursor.expect("*")
         if scale < 1 or scale & (scale - 1):
             cursor.fail(f"the scale {scale} is not a power of two", start=start)
         return scale
