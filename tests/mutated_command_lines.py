@@ -55,7 +55,7 @@ _VALUES: Final = (
 # What each option takes by its name in the parser; one without choices that is not here is missed
 # by `test_every_option_is_known`.
 VALUES: Final[dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("program", "file", "files"), _INPUTS),
+    **dict.fromkeys(("program", "file", "files", "source"), _INPUTS),
     **dict.fromkeys(("device", "part"), (*_DEVICES, "skl-gt2", "bxt-3x6")),
     **dict.fromkeys(("output", "timeline", "report"), _OUTPUTS),
     **dict.fromkeys(("fuel", "memory", "seed", "pools", "l3", "rtol"), _NUMBERS),
@@ -72,7 +72,7 @@ VALUES: Final[dict[str, tuple[str, ...]]] = {
 }
 ALWAYS: Final = {"run": ["--engine=interp", "--memory=64", "--fuel=1000"], "compare": []}
 _NAMES: Final = ("x", "y", "a", "OUT", "0", "1", "9")
-_SLOW: Final = {"lsp": 0.02, "demo": 0.02, "isa": 0.1}
+_SLOW: Final = {"lsp": 0.02, "demo": 0.02, "isa": 0.1, "build": 0.1}
 _STARTS_OTHERS: Final = "gpu"  # any word that it is given is a program to start
 _ANYTHING: Final = ("on", "off", "-1", "0", "1", "x", "9" * 30, "  ", "cache", "in.npy", "1e3")
 

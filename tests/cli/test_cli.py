@@ -186,6 +186,23 @@ def test_vectors_structs_and_local_memory(capsys: Captured, tmp_path: Path) -> N
     assert "out  float32[16]" in out
 
 
+def test_build(capsys: Captured, tmp_path: Path, ocloc: str) -> None:
+    source, made = tmp_path / "twice.cl", tmp_path / "twice.bin"
+    source.write_text("kernel void twice(global int *o) { o[get_global_id(0)] *= N; }")
+    status, out, err = run(capsys, "build", str(source), "--build-options", "-DN=2")
+    assert (status, out) == (0, "")
+    assert err.startswith(f"{made}: for pvc (") and "ocloc" in err
+    words = ("--global", "4", "--arg", "o=arange:int32:4")
+    assert "0 2 4 6" in run(capsys, "run", str(made), *words)[1]
+    made.unlink()
+    status, _, err = run(capsys, "build", str(source), "--device", "skl", "-o", str(made))
+    assert status == 1 and "use of undeclared identifier 'N'" in err
+    assert not made.exists()
+    source.write_bytes((BIN / "saxpy.bin").read_bytes())
+    status, _, err = run(capsys, "build", str(source))
+    assert status == 2 and "is a compiled program already" in err
+
+
 def test_info(capsys: Captured) -> None:
     status, out, _ = run(capsys, "info", str(build.BIN / "skl" / "local_pointers.bin"))
     assert status == 0

@@ -190,6 +190,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     _add_run(commands)
     _add_compare(commands)
+    _add_build(commands)
     _add_demo(commands)
     _add_info(commands)
     _add_check(commands)
@@ -349,6 +350,19 @@ def _add_asm(commands: _Commands[argparse.ArgumentParser]) -> None:
         help="beside the input if left out, - for standard output",
     )
     _add_register_size(asm)
+
+
+def _add_build(commands: _Commands[argparse.ArgumentParser]) -> None:
+    build = _command(commands, "build", "compile OpenCL C or SPIR-V with Intel's compiler")
+    build.add_argument("source", help="a .cl or .spv file")
+    build.add_argument("--device", metavar="D", default="pvc", help="skl, dg2, bmg, ... (pvc)")
+    build.add_argument(_BUILD_OPTIONS, metavar='"..."', default="", help="the compiler's options")
+    build.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT.bin",
+        help="beside the source if left out, - for standard output",
+    )
 
 
 def _add_dis(commands: _Commands[argparse.ArgumentParser]) -> None:
