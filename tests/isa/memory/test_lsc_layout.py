@@ -38,8 +38,12 @@ def width(exec: str) -> int:
 
 
 def block_pitch(device: str, lanes: int, slot: int) -> int:
-    """Bytes from one vector element's block of registers to the next."""
-    return max(platform(device).grf_bytes, lanes * slot)
+    """Bytes from one vector element's block of registers to the next.
+
+    A message of few lanes has the payload of the fewest that the hardware has: 8, and 16 on pvc.
+    """
+    least = {"dg2": 8, "pvc": 16}[device]
+    return max(platform(device).grf_bytes, max(least, lanes) * slot)
 
 
 def distinct_offsets(seed: int, lanes: int, step: int) -> NDArray[np.int64]:

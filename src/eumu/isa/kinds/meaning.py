@@ -202,6 +202,14 @@ class Meaning(Builder):
         """`size` bytes rounded up to whole registers, in bytes."""
         return -(-size // self.grf) * self.grf
 
+    def channel(self, size: int) -> int:
+        """Bytes from one element of a lane to its next in a payload, for elements of `size` bytes.
+
+        Messages of fewer lanes are laid out as those of the fewest lanes that the hardware has.
+        """
+        least = self.grf // 4
+        return self.registers(max(self.width, least) * size)
+
     # ---- what lowering supplies
 
     def root(self, variable: Declared) -> tuple[Root, int]:

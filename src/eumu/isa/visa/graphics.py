@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from eumu.ir import Region, Value
 from eumu.isa.kinds import Dst, Exec, Meaning, NeighbourSrc, Place, Pred, Src
 from eumu.isa.kinds.operands import General
-from eumu.isa.kinds.vector import SourceKind, modified
+from eumu.isa.kinds.vector import SourceKind, modified, read_general
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
@@ -22,6 +22,17 @@ class QuadKind(SourceKind):
 
     def bind(self, operand: Any, builder: Meaning) -> Value:
         return _consecutive(self, operand, builder, 4)
+
+
+class LineKind(QuadKind):
+    """Four elements of the operand's region, as if it had four lanes."""
+
+    manual = "four elements of its region"
+
+    def bind(self, operand: Any, builder: Meaning) -> Value:
+        if not isinstance(operand, General):
+            return super().bind(operand, builder)
+        return modified(builder, read_general(operand, builder, 4), operand)
 
 
 class RegistersKind(SourceKind):
@@ -43,6 +54,7 @@ def _consecutive(kind: SourceKind, operand: Any, builder: Meaning, count: int) -
 
 
 Quad = Annotated[Value, QuadKind()]
+LineQuad = Annotated[Value, LineKind()]
 Registers = Annotated[Value, RegistersKind()]
 
 
@@ -75,7 +87,7 @@ def plane(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Quad, src1: Regist
     0x0A, "{pred}line{dst.sat} {exec} {dst} {src0} {src1}", types=maps.LINE, page="LINE",
     fidelity=FUSED,
 )  # fmt: skip
-def line(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Quad, src1: Src) -> None:
+def line(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: LineQuad, src1: Src) -> None:
     """dst[i] = p*src1[i] + q with p, q = src0[0], src0[3]."""
     p, q = (b.splat(b.slice(src0, k, 1), b.width) for k in (0, 3))
     b.write(dst, b.fma(p, src1, q))

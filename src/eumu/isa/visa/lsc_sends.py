@@ -101,10 +101,10 @@ class LscMessage:
     def data(self, b: Meaning, addresses: Addresses, place: int) -> Rows:
         """The registers of the `place`-th operand behind the addresses."""
         shape = self.shape()
-        width = b.registers(b.width * ELEMENTS[shape.size].slot.size)
+        width = b.channel(ELEMENTS[shape.size].slot.size)
         if self.second is not None:
             return _from(self.second, place * width)
-        return _from(self.first, b.registers(b.width * addresses.size // 8) + place * width)
+        return _from(self.first, b.channel(addresses.size // 8) + place * width)
 
 
 def _from(rows: Rows, offset: int) -> Rows:

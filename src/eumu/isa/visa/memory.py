@@ -128,11 +128,11 @@ def load_channels(
 ) -> None:
     """Element c of every lane, for each channel c; channels follow each other in register blocks.
 
-    A block is the lanes' slots, rounded up to whole registers.  Nothing is read for `%null`.
+    A block is the lanes' slots (`Meaning.channel`).  Nothing is read for `%null`.
     """
     if dst.root is None:
         return
-    pitch = b.registers(address.width * element.slot.size)
+    pitch = b.channel(element.slot.size)
     loaded: list[Value] = []
     for first, count, _ in runs(channels):
         start = _at(b, address, first * element.memory.size)
@@ -151,7 +151,7 @@ def store_channels(
 ) -> None:
     """The inverse of `load_channels`."""
     width = address.width
-    pitch = b.registers(width * element.slot.size)
+    pitch = b.channel(element.slot.size)
     for first, count, place in runs(channels):
         slots = [
             b.row_read(src, k * pitch, element.slot, width) for k in range(place, place + count)
