@@ -340,14 +340,14 @@ class _Lowering(Meaning):
             self.function.inputs.append(Input(known, 0, 0, self.grf))
         return known
 
-    def dispatch_header(self) -> Root:
+    def dispatch_header(self, registers: int = 2) -> Root:
         if self.grf != 32:
             raise Unsupported("a message whose header is the thread's payload, of larger registers")
-        name = "%dispatch_header"
+        name = "%dispatch_header" if registers == 2 else f"%dispatch_header.{registers}"
         known = self.function.roots.get(name)
         if known is None:
-            known = self._add(name, RootKind.GRF, 2 * self.grf)
-            self.function.inputs.append(Input(known, 0, 0, 2 * self.grf))
+            known = self._add(name, RootKind.GRF, registers * self.grf)
+            self.function.inputs.append(Input(known, 0, 0, registers * self.grf))
         return known
 
     def _new_root(self, variable: Declared) -> Root:

@@ -91,7 +91,8 @@ class Textures:
         file = tmp_path / "bindless.visaasm"
         file.write_text(TEXT.replace("{descriptor}", f"{descriptor:#x}:ud"))
         kernel = eumu.load(file, device="skl")["bindless"]
-        arguments = [self.image, self.out, self.pointer, self.extended, 0]
+        extended = self.extended & 0xFFF if table else self.extended
+        arguments = [self.image, self.out, self.pointer, extended, 0]
         kernel.launch(self.device, 8, args=arguments, via=way)
         return self.out.numpy()
 

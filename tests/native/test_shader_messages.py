@@ -125,6 +125,7 @@ def test_urb_reads(engine: str) -> None:
 _PAINT = """
 (W) mov (8|M0) r10.0<1>:ud 0:ud
 (W) mov (8|M0) r11.0<1>:ud 0:ud
+(W) mov (1|M0) r11.7<1>:ud 0xFFFF:ud
 (W) shl (1|M0) r2.0<1>:ud r0.1<0;1,0>:ud 3:ud
 (W) shl (1|M0) r3.0<1>:ud r0.6<0;1,0>:ud 17:ud
 (W) or (1|M0) r2.0<1>:ud r2.0<0;1,0>:ud r3.0<0;1,0>:ud
@@ -178,17 +179,19 @@ def test_pixels_without_samples_stay(engine: str) -> None:
 _EIGHT = """
 (W) mov (8|M0) r10.0<1>:ud 0:ud
 (W) mov (8|M0) r11.0<1>:ud 0:ud
-(W) mov (1|M0) r11.4<1>:ud 0x20004:ud
-(W) mov (1|M0) r11.5<1>:ud 0x40006:ud
+(W) mov (1|M0) r11.7<1>:ud 0xFF:ud
+(W) mov (1|M0) r11.2<1>:ud 0x20004:ud
+(W) mov (1|M0) r11.3<1>:ud 0x40006:ud
     mov (8|M0) r12.0<1>:f 0.25:f
     mov (8|M0) r13.0<1>:f 0.5:f
     mov (8|M0) r14.0<1>:f 0.75:f
     mov (8|M0) r15.0<1>:f 1.0:f
-(W) add (1|M0) a0.0<1>:ud r1.0<0;1,0>:ud 0x0C0B1C00:ud
+(W) add (1|M0) a0.0<1>:ud r1.0<0;1,0>:ud 0x0C0B1400:ud
     sendsc (8|M0) null:w r10 null 0x5 a0.0
 (W) mov (1|M0) r12.1<1>:f 0.5:f
 (W) mov (1|M0) r12.2<1>:f 0.75:f
 (W) mov (1|M0) r12.3<1>:f 1.0:f
+(W) mov (1|M0) r11.7<1>:ud 0xF:ud
 (W) mov (1|M0) r11.2<1>:ud 0x40010:ud
 (W) mov (1|M0) r11.3<1>:ud 0x40010:ud
 (W) mov (1|M0) r11.4<1>:ud 0x40010:ud
@@ -199,7 +202,7 @@ _EIGHT = """
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_eight_pixels_of_the_high_half_and_one_colour_for_all(engine: str) -> None:
+def test_eight_pixels_and_one_colour_for_all(engine: str) -> None:
     kernel = kernel_of(_WRITE, _EIGHT, 16)
     device = eumu.Device("skl", engine=engine)
     image = _image(device)
@@ -214,6 +217,7 @@ def test_eight_pixels_of_the_high_half_and_one_colour_for_all(engine: str) -> No
 _GET = """
 (W) mov (8|M0) r10.0<1>:ud 0:ud
 (W) mov (8|M0) r11.0<1>:ud r1.0<8;8,1>:ud
+(W) mov (1|M0) r11.7<1>:ud 0xFFFF:ud
 (W) add (1|M0) a0.0<1>:ud r2.2<0;1,0>:ud {descriptor:#x}:ud
     send (16|M0) r20 r{first} 0x5 a0.0
 (W) mov (8|M0) r30.0<1>:ud 0:ud

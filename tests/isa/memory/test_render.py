@@ -164,7 +164,7 @@ def test_without_a_header_the_payload_has_the_places(type: str) -> None:
     [
         ("rt_write_3d.<Z> (M1, 8) T6 HEADER.0 R.0 G.0 B.0 K.0 R.0", "depth and stencil"),
         ("rt_write_3d.<PS> (M1, 8) T6 HEADER.0 R.0 G.0 B.0 K.0", "several samples"),
-        ("rt_write_3d (M1, 32) T6 HEADER.0 R.0 G.0 B.0 K.0", "more than 16 lanes"),
+        ("rt_write_3d (M1, 32) T6 HEADER.0 R.0 G.0 B.0 K.0", "more than 16 pixels"),
         ("rt_write_3d (M1, 8) %slm HEADER.0 R.0 G.0 B.0 K.0", "%slm as a render target"),
     ],
 )

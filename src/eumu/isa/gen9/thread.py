@@ -77,7 +77,7 @@ class Thread(Meaning):
             root = self.function.roots[name] = Root(name, kind, size)
         return root
 
-    def dispatch_header(self) -> Root:
+    def dispatch_header(self, registers: int = 2) -> Root:
         return self.file
 
     def wrong(self, code: str, message: str) -> BuildError:

@@ -220,8 +220,8 @@ class Meaning(Builder):
         """`&V[offset]`: a register-space address, or the index of a state variable."""
         raise NotImplementedError
 
-    def dispatch_header(self) -> Root:
-        """16 dwords, r0 and r1 of the thread's payload, as a message without a header has them."""
+    def dispatch_header(self, registers: int = 2) -> Root:
+        """r0 and so on of the thread's payload, as a message without a header has them."""
         raise NotImplementedError
 
     def label(self, name: str) -> int:

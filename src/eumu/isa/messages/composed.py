@@ -30,8 +30,9 @@ _GAP: Final = 1 << 16  # between the addresses of roots
 class Composed:
     """The room that an instruction leaves for its message, in registers: an `eumu.ir.ops.Form`.
 
-    `lanes` is the execution size.  With `by_descriptor` a message has as many registers as its
-    descriptors say, else as many as the instruction says.  One that ends the thread is refused
+    `lanes` is the execution size.  The first stretch has as many registers as the descriptor says,
+    the second one, too, with `by_descriptor`; else it has as many as the instruction says, which
+    the compiler puts into the extended descriptor.  A message that ends the thread is refused
     unless it `may_end`, one with 32-bit stateless addresses unless these are in scratch space.
     """
 
@@ -69,17 +70,10 @@ class Composed:
 
     def lower(self, b: Meaning, ex_desc: int, desc: int, rows: dict[str, Rows]) -> None:
         """What the message does to the registers."""
-        counts = desc >> 25 & 15, ex_desc >> 6 & 15 if len(self.sources) > 1 else 0
-        there = self.sources[0], sum(self.sources[1:])
-        taken = counts if self.by_descriptor else there
+        taken = self.check(ex_desc, desc)
         payload = Payload(rows["src0"], taken[0] * b.grf, rows["src1"], taken[1] * b.grf)
         surface = constant_state(b, ex_desc, desc)
         request = Request(ex_desc, desc, payload, rows["dst"], surface)
-        if not request.message.is_known:
-            raise request.unsupported("Gen9 has no such message")
-        self.check_lengths(str(request.message), counts, desc >> 20 & 31)
-        if not taken[0]:
-            raise request.unsupported("it has no registers")
         if ex_desc & _EOT and not self.may_end:
             raise request.unsupported("what is added to its extended descriptor ends the thread")
         if is_stateless(request.message) and not self.may_be_stateless:
@@ -87,6 +81,26 @@ class Composed:
                 "32-bit stateless addresses are modelled where the descriptor is in the code"
             )
         send(b, request)
+
+    def check(self, ex_desc: int, desc: int) -> tuple[int, int]:
+        """The registers that are sent; raise if the instruction has not that many."""
+        message = describe(ex_desc, desc)
+        if not message.is_known:
+            raise Unsupported(f"the message '{message}': Gen9 has no such message")
+        there = sum(self.sources[1:])
+        said = ex_desc >> 6 & 15 if self.by_descriptor or there else 0
+        counts = desc >> 25 & 15, said
+        self.check_lengths(str(message), counts, desc >> 20 & 31)
+        if not counts[0]:
+            raise Unsupported(f"the message '{message}': it has no registers")
+        if self.by_descriptor:
+            return counts
+        if said not in (0, there):
+            raise Unsupported(
+                f"the message '{message}': its extended descriptor says {said} registers, the"
+                f" instruction {there}"
+            )
+        return counts[0], there
 
     def check_lengths(self, name: str, sent: tuple[int, int], answered: int) -> None:
         """Raise if a descriptor asks for more registers than there are."""
@@ -163,7 +177,7 @@ class _Message(Meaning):
     ) -> NoReturn:
         raise Unsupported(f"a {name} by a descriptor that is known at run time only")
 
-    def dispatch_header(self) -> NoReturn:
+    def dispatch_header(self, registers: int = 2) -> NoReturn:
         raise Unsupported("a message without a header by a descriptor known at run time only")
 
 

@@ -20,7 +20,13 @@ from eumu.addresses import (
 from eumu.ir import Region, Space, Value
 from eumu.isa.kinds import Meaning
 from eumu.isa.messages.descriptor import Message
-from eumu.isa.messages.request import Request, Slots, every
+from eumu.isa.messages.request import (
+    Lengths,
+    Request,
+    Slots,
+    every,
+    registers,
+)
 from eumu.types import UB, UD, UQ, UW, D, F, Q, Type
 
 _OWORD, _HWORD = 16, 32
@@ -88,7 +94,9 @@ def is_stateless(message: Message) -> bool:
     )
 
 
-def stateless(b: Meaning, request: Request, route: Callable[[Meaning, Request], None]) -> None:
+def stateless(
+    b: Meaning, request: Request, route: Callable[[Meaning, Request], Lengths]
+) -> Lengths:
     """A message with 32-bit stateless addresses, from General State Base Address on.
 
     A header has one more offset, in whole kilobytes.  Where that is the thread's own, from r0.5,
@@ -97,8 +105,7 @@ def stateless(b: Meaning, request: Request, route: Callable[[Meaning, Request], 
     assert b.general_state is not None
     base = b.read(b.general_state, Region.scalar(0), UQ, 1)
     if not request.header:
-        route(b, replace(request, general=base))
-        return
+        return route(b, replace(request, general=base))
     buffer = b.and_(request.header_dword(b, _BUFFER), b.const(UD, _SCRATCH_BASE))
     scratch = _scratch_offset(b)
     is_there = b.cmp("ne", scratch, b.const(UD, 0))
@@ -106,7 +113,7 @@ def stateless(b: Meaning, request: Request, route: Callable[[Meaning, Request], 
     with b.only_where(is_scratch):
         route(b, request)
     with b.only_where(b.not_(is_scratch)):
-        route(b, replace(request, general=b.add(base, b.convert(buffer, UQ))))
+        return route(b, replace(request, general=b.add(base, b.convert(buffer, UQ))))
 
 
 def _scratch_offset(b: Meaning) -> Value:
@@ -133,17 +140,18 @@ def _load(
     slots: Slots,
     type: Type,
     channels: Sequence[int],
-) -> None:
-    """The elements `channels` of every slot, each of them a block of the answer."""
-    if request.dst.root is None:
-        return
+) -> int:
+    """The elements `channels` of every slot, each of them a block of the answer; its bytes."""
     slot = UQ if type.size == 8 else UD
     place = 0
+    if request.dst.root is None:
+        return len(channels) * slots.pitch(b, slot.size)
     for first, count in _runs(channels):
         start = _at(b, address, first * type.size)
         for x in b.load(target.space, start, slots.mask, type, count, target.surface):
             request.answer(b, place, b.convert(x, slot), slots.mask)
             place += slots.pitch(b, slot.size)
+    return place
 
 
 def _store(
@@ -155,7 +163,7 @@ def _store(
     type: Type,
     channels: Sequence[int],
     place: int,
-) -> None:
+) -> Lengths:
     """The inverse; data is in the payload from byte `place` on."""
     slot = UQ if type.size == 8 else UD
     for first, count in _runs(channels):
@@ -165,6 +173,7 @@ def _store(
             place += slots.pitch(b, slot.size)
         start = _at(b, address, first * type.size)
         b.store(target.space, start, slots.mask, data, target.surface)
+    return Lengths(registers(place))
 
 
 def _runs(channels: Sequence[int]) -> list[tuple[int, int]]:
@@ -212,21 +221,24 @@ def _untyped(b: Meaning, request: Request) -> tuple[Target, Slots, list[int]]:
     flat = request.desc >> 14 & 0x10
     target = _FLAT if flat else _target(b, request)
     off = request.get("channels off")
-    return target, Slots.of(b, _mode(request)), [c for c in range(4) if not off >> c & 1]
+    slots = Slots.of(b, _mode(request)).of_pixels(b, request)
+    return target, slots, [c for c in range(4) if not off >> c & 1]
 
 
-def untyped_read(b: Meaning, request: Request) -> None:
+def untyped_read(b: Meaning, request: Request) -> Lengths:
     """Up to four dwords of every slot."""
     target, slots, channels = _untyped(b, request)
-    address, _ = _addresses(b, request, target, slots)
-    _load(b, request, target, address, slots, UD, channels)
+    address, sent = _addresses(b, request, target, slots)
+    return Lengths(
+        registers(sent), registers(_load(b, request, target, address, slots, UD, channels))
+    )
 
 
-def untyped_write(b: Meaning, request: Request) -> None:
+def untyped_write(b: Meaning, request: Request) -> Lengths:
     """Up to four dwords of every slot."""
     target, slots, channels = _untyped(b, request)
     address, data = _addresses(b, request, target, slots)
-    _store(b, request, target, address, slots, UD, channels, data)
+    return _store(b, request, target, address, slots, UD, channels, data)
 
 
 def _byte_scattered(b: Meaning, request: Request) -> tuple[Target, Slots, Type]:
@@ -237,18 +249,20 @@ def _byte_scattered(b: Meaning, request: Request) -> tuple[Target, Slots, Type]:
     return _target(b, request), slots, _TYPES[size]
 
 
-def byte_scattered_read(b: Meaning, request: Request) -> None:
+def byte_scattered_read(b: Meaning, request: Request) -> Lengths:
     """One byte, word or dword for every slot, at any byte address."""
     target, slots, type = _byte_scattered(b, request)
-    address, _ = _addresses(b, request, target, slots, scattered=True)
-    _load(b, request, target, address, slots, type, (0,))
+    address, sent = _addresses(b, request, target, slots, scattered=True)
+    return Lengths(
+        registers(sent), registers(_load(b, request, target, address, slots, type, (0,)))
+    )
 
 
-def byte_scattered_write(b: Meaning, request: Request) -> None:
+def byte_scattered_write(b: Meaning, request: Request) -> Lengths:
     """The inverse."""
     target, slots, type = _byte_scattered(b, request)
     address, data = _addresses(b, request, target, slots, scattered=True)
-    _store(b, request, target, address, slots, type, (0,), data)
+    return _store(b, request, target, address, slots, type, (0,), data)
 
 
 def _dword_scattered(b: Meaning, request: Request) -> tuple[Target, Slots]:
@@ -258,18 +272,18 @@ def _dword_scattered(b: Meaning, request: Request) -> tuple[Target, Slots]:
     return _target(b, request), Slots.of(b, room)
 
 
-def dword_scattered_read(b: Meaning, request: Request) -> None:
+def dword_scattered_read(b: Meaning, request: Request) -> Lengths:
     """A dword for every slot; addresses count dwords."""
     target, slots = _dword_scattered(b, request)
-    address, _ = _addresses(b, request, target, slots, unit=4, scattered=True)
-    _load(b, request, target, address, slots, UD, (0,))
+    address, sent = _addresses(b, request, target, slots, unit=4, scattered=True)
+    return Lengths(registers(sent), registers(_load(b, request, target, address, slots, UD, (0,))))
 
 
-def dword_scattered_write(b: Meaning, request: Request) -> None:
+def dword_scattered_write(b: Meaning, request: Request) -> Lengths:
     """The inverse."""
     target, slots = _dword_scattered(b, request)
     address, data = _addresses(b, request, target, slots, unit=4, scattered=True)
-    _store(b, request, target, address, slots, UD, (0,), data)
+    return _store(b, request, target, address, slots, UD, (0,), data)
 
 
 def _flat_scattered(b: Meaning, request: Request) -> tuple[Slots, Type, int]:
@@ -282,18 +296,20 @@ def _flat_scattered(b: Meaning, request: Request) -> tuple[Slots, Type, int]:
     return (slots, _TYPES[count], 1) if size == 1 else (slots, _TYPES[size], count)
 
 
-def flat_scattered_read(b: Meaning, request: Request) -> None:
+def flat_scattered_read(b: Meaning, request: Request) -> Lengths:
     """Elements at 64-bit addresses."""
     slots, type, count = _flat_scattered(b, request)
-    address, _ = _addresses(b, request, _FLAT, slots)
-    _load(b, request, _FLAT, address, slots, type, range(count))
+    address, sent = _addresses(b, request, _FLAT, slots)
+    return Lengths(
+        registers(sent), registers(_load(b, request, _FLAT, address, slots, type, range(count)))
+    )
 
 
-def flat_scattered_write(b: Meaning, request: Request) -> None:
+def flat_scattered_write(b: Meaning, request: Request) -> Lengths:
     """The inverse."""
     slots, type, count = _flat_scattered(b, request)
     address, data = _addresses(b, request, _FLAT, slots)
-    _store(b, request, _FLAT, address, slots, type, range(count), data)
+    return _store(b, request, _FLAT, address, slots, type, range(count), data)
 
 
 # ---- blocks
@@ -310,78 +326,108 @@ def _owords(request: Request) -> tuple[int, int]:
 
 def _block_read(
     b: Meaning, request: Request, target: Target, address: Value, count: int, place: int
-) -> None:
-    if request.dst.root is None:
-        return
-    mask = every(b)
-    data = b.load_block(target.space, address, mask, UD, count // 4, target.surface)
-    request.answer(b, place, data, b.splat(mask, count // 4))
+) -> Lengths:
+    lengths = Lengths(1, registers(place + count))
+    if request.dst.root is not None:
+        mask = every(b)
+        data = b.load_block(target.space, address, mask, UD, count // 4, target.surface)
+        request.answer(b, place, data, b.splat(mask, count // 4))
+    return lengths
 
 
 def _block_write(
     b: Meaning, request: Request, target: Target, address: Value, count: int, place: int
-) -> None:
+) -> Lengths:
     data = request.payload.read(b, request.header + place, UD, count // 4)
     b.store_block(target.space, address, every(b), data, target.surface)
+    return Lengths(1 + registers(place + count))
 
 
 def _global_offset(b: Meaning, request: Request, target: Target, unit: int) -> Value:
-    offset = request.header_dword(b, 2)
+    offset = request.header_dword(b, _GLOBAL_OFFSET)
     if unit > 1:
         offset = b.mul(offset, b.const(UD, unit))
     return target.addresses(b, offset)
 
 
-def oword_block_read(b: Meaning, request: Request) -> None:
+def oword_block_read(b: Meaning, request: Request) -> Lengths:
     """Owords from an offset that counts owords; the execution mask plays no part in blocks."""
     target, (count, place) = _target(b, request), _owords(request)
     address = _global_offset(b, request, target, _OWORD)
-    _block_read(b, request, target, address, count * _OWORD, place)
+    return _block_read(b, request, target, address, count * _OWORD, place)
 
 
-def unaligned_oword_block_read(b: Meaning, request: Request) -> None:
+def unaligned_oword_block_read(b: Meaning, request: Request) -> Lengths:
     """Owords from a byte offset."""
     target, (count, place) = _target(b, request), _owords(request)
     address = _global_offset(b, request, target, 1)
-    _block_read(b, request, target, address, count * _OWORD, place)
+    return _block_read(b, request, target, address, count * _OWORD, place)
 
 
-def oword_block_write(b: Meaning, request: Request) -> None:
+def oword_block_write(b: Meaning, request: Request) -> Lengths:
     """Owords to an offset that counts owords."""
     target, (count, place) = _target(b, request), _owords(request)
     address = _global_offset(b, request, target, _OWORD)
-    _block_write(b, request, target, address, count * _OWORD, place)
+    return _block_write(b, request, target, address, count * _OWORD, place)
 
 
 def _flat_block(b: Meaning, request: Request) -> tuple[Value, int, int]:
     if request.get("block") > 1:
         raise request.unsupported("only blocks of consecutive owords are modelled")
     count, place = _owords(request)
-    request.header_dword(b, 0)
     return request.payload.read(b, 0, UQ, 1), count * _OWORD, place
 
 
-def flat_block_read(b: Meaning, request: Request) -> None:
+def flat_block_read(b: Meaning, request: Request) -> Lengths:
     """Owords from the 64-bit address in the header."""
     address, count, place = _flat_block(b, request)
-    _block_read(b, request, _FLAT, address, count, place)
+    return _block_read(b, request, _FLAT, address, count, place)
 
 
-def flat_block_write(b: Meaning, request: Request) -> None:
+def flat_block_write(b: Meaning, request: Request) -> Lengths:
     """Owords to the 64-bit address in the header."""
     address, count, place = _flat_block(b, request)
-    _block_write(b, request, _FLAT, address, count, place)
+    return _block_write(b, request, _FLAT, address, count, place)
 
 
-def scratch_block(b: Meaning, request: Request, *, write: bool) -> None:
-    """Registers to or from the thread's scratch space, as many as the descriptor says."""
+def scratch_block(b: Meaning, request: Request, *, write: bool) -> Lengths:
+    """Registers to or from the thread's scratch space, as many as the descriptor says.
+
+    In dword mode channel k has dword k of each register, of each two registers where there are
+    sixteen channels; the compiler writes what it spills in divergent code that way.
+    """
     base = b.and_(request.header_dword(b, _BUFFER), b.const(UD, _SCRATCH_BASE))
     if b.general_state is not None:
         base = b.sub(base, _scratch_offset(b))
     address = _at(b, base, request.get("hword offset") * _HWORD)
-    count, target = _HWORD << request.get("hwords"), Target(Space.SCRATCH)
+    count = _HWORD << request.get("hwords")
+    if request.get("channel mode"):
+        return _masked_block(b, request, address, count, write=write)
     move = _block_write if write else _block_read
-    move(b, request, target, address, count, 0)
+    return move(b, request, Target(Space.SCRATCH), address, count, 0)
+
+
+def _masked_block(
+    b: Meaning, request: Request, address: Value, count: int, *, write: bool
+) -> Lengths:
+    """A scratch block of which each channel has a dword in every register, or in every two."""
+    width = min(b.width, 16)
+    if width < 8:
+        raise request.unsupported("in dword mode it has eight or sixteen channels")
+    pitch = 4 * width
+    step = b.shl(b.iota(UD, width), b.const(UD, 2, width))
+    mask = b.slice(b.mask, 0, width)
+    for place in range(0, count, pitch):
+        lanes = min(width, (count - place) // 4)
+        start = b.add(b.splat(address, lanes), b.slice(step, 0, lanes))
+        start, on = _at(b, start, place), b.slice(mask, 0, lanes)
+        if write:
+            data = request.payload.read(b, request.header + place, UD, lanes)
+            b.store(Space.SCRATCH, start, on, [data])
+        else:
+            (found,) = b.load(Space.SCRATCH, start, on, UD, 1)
+            request.answer(b, place, found, on)
+    return Lengths(1 + registers(count)) if write else Lengths(1, registers(count))
 
 
 # ---- atomics
@@ -414,44 +460,51 @@ _FLOAT_ATOMICS: Final[dict[int, _Row]] = {
 
 def _atomic(
     b: Meaning, request: Request, target: Target, room: int, row: _Row | None, wide: bool
-) -> None:
+) -> Lengths:
     if row is None:
         raise request.unsupported("this atomic operation is not modelled")
     operation, type, sources = row[0], row[2] if wide else row[1], row[3]
-    slots = Slots.of(b, room)
+    slots = Slots.of(b, room).of_pixels(b, request)
     address, place = _addresses(b, request, target, slots)
     pitch = slots.pitch(b, type.size)
     data = [request.payload.read(b, place + k * pitch, type, slots.count) for k in sources]
     old = b.atomic(operation, target.space, address, slots.mask, type, data, target.surface)
-    if request.get("return data"):
-        request.answer(b, 0, old, slots.mask)
+    lengths = Lengths(registers(place + len(sources) * pitch))
+    if not request.get("return data"):
+        return lengths
+    request.answer(b, 0, old, slots.mask)
+    return Lengths(lengths.sent, registers(pitch))
 
 
-def untyped_atomic(b: Meaning, request: Request) -> None:
+def untyped_atomic(b: Meaning, request: Request) -> Lengths:
     """An operation on a dword of a surface for every slot."""
     room = 8 if request.get("SIMD mode") else 16
     row = _ATOMICS.get(request.get("operation"))
-    _atomic(b, request, _target(b, request), room, row, False)
+    return _atomic(b, request, _target(b, request), room, row, False)
 
 
-def untyped_float_atomic(b: Meaning, request: Request) -> None:
+def untyped_float_atomic(b: Meaning, request: Request) -> Lengths:
     """The same on a float."""
     room = 8 if request.get("SIMD mode") else 16
     row = _FLOAT_ATOMICS.get(request.get("operation"))
-    _atomic(b, request, _target(b, request), room, row, False)
+    return _atomic(b, request, _target(b, request), room, row, False)
 
 
-def flat_atomic(b: Meaning, request: Request) -> None:
+def flat_atomic(b: Meaning, request: Request) -> Lengths:
     """An operation on a dword or qword at a 64-bit address for each of eight slots."""
     row = _ATOMICS.get(request.get("operation"))
-    _atomic(b, request, _FLAT, 8, row, bool(request.get("data size")))
+    return _atomic(b, request, _FLAT, 8, row, bool(request.get("data size")))
 
 
-def flat_float_atomic(b: Meaning, request: Request) -> None:
+def flat_float_atomic(b: Meaning, request: Request) -> Lengths:
     """The same on a float."""
-    _atomic(b, request, _FLAT, 8, _FLOAT_ATOMICS.get(request.get("operation")), False)
+    return _atomic(b, request, _FLAT, 8, _FLOAT_ATOMICS.get(request.get("operation")), False)
 
 
-def memory_fence(b: Meaning, request: Request) -> None:
+def memory_fence(b: Meaning, request: Request) -> Lengths:
     """Memory is in order here; the answer that says so has no meaning."""
-    b.fence("local" if request.desc & 0xFF == BTI_SLM else "global")
+    index = request.get("binding table index")
+    if index not in (0, BTI_SLM):
+        raise request.unsupported("it is for all memory (0) or shared local memory (254)")
+    b.fence("local" if index == BTI_SLM else "global")
+    return Lengths(1, request.get("commit"))

@@ -64,6 +64,14 @@ class Message:
         """The value of a field, None if this message has no such field."""
         return next((f.value for f in self.fields if f.name == name), None)
 
+    def bits(self, *, extended: bool = False) -> int:
+        """The bits of the descriptor, or of the extended one, that are in a field."""
+        found = 0
+        for row in (f.row for f in self.fields):
+            if row.extended is extended:
+                found |= (1 << row.high + 1) - (1 << row.low)
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
@@ -150,17 +158,22 @@ _FLAT_ATOMIC: Final = (
     FieldRow("data size", 12, 12, {0: "dword", 1: "qword"}),
     *(_ATOMIC, _BTI),
 )
+_MEDIA_BLOCK: Final = (
+    _HEADER,
+    FieldRow("vertical line stride override", 10, 8),
+    _BTI,
+)
 
 _DATA_CACHE_1: Final = {
     0x01: _Kind("untyped surface read", _UNTYPED),
     0x02: _Kind("untyped atomic", _COUNTER),
     0x03: _Kind("untyped atomic SIMD4x2", (_HEADER, _RETURN, _ATOMIC, _BTI)),
-    0x04: _Kind("media block read", (_HEADER, _BTI)),
+    0x04: _Kind("media block read", _MEDIA_BLOCK),
     0x05: _Kind("typed surface read", _TYPED),
     0x06: _Kind("typed atomic", _TYPED_ATOMIC),
     0x07: _Kind("typed atomic SIMD4x2", _TYPED_ATOMIC),
     0x09: _Kind("untyped surface write", _UNTYPED),
-    0x0A: _Kind("media block write", (_HEADER, _BTI)),
+    0x0A: _Kind("media block write", _MEDIA_BLOCK),
     0x0B: _Kind("atomic counter", _COUNTER),
     0x0C: _Kind("atomic counter SIMD4x2", _COUNTER),
     0x0D: _Kind("typed surface write", _TYPED),
@@ -192,14 +205,17 @@ _DATA_CACHE_0: Final = {
     0x02: _Kind("oword dual block read", (_HEADER, _BTI)),
     0x03: _Kind("dword scattered read", _DWORD_SCATTERED),
     0x04: _Kind("byte scattered read", _BYTE_SCATTERED),
-    0x07: _Kind("memory fence", (_HEADER, FieldRow("commit", 13, 13, _FLAG))),
+    0x07: _Kind(
+        "memory fence",
+        (_HEADER, FieldRow("commit", 13, 13, _FLAG), FieldRow("caches to flush", 12, 8), _BTI),
+    ),
     0x08: _Kind("oword block write", _OWORD_BLOCK),
     0x09: _Kind("aligned hword block write", _OWORD_BLOCK, later=True),
     0x0A: _Kind("oword dual block write", (_HEADER, _BTI)),
     0x0B: _Kind("dword scattered write", _DWORD_SCATTERED),
     0x0C: _Kind("byte scattered write", _BYTE_SCATTERED),
-    **dict.fromkeys(range(0x10, 0x18), _Kind("scratch block read", _SCRATCH)),
-    **dict.fromkeys(range(0x18, 0x20), _Kind("scratch block write", _SCRATCH)),
+    **dict.fromkeys(range(0x10, 0x18, 2), _Kind("scratch block read", _SCRATCH)),
+    **dict.fromkeys(range(0x18, 0x20, 2), _Kind("scratch block write", _SCRATCH)),
 }
 _READ_ONLY_BLOCK: Final = (_INVALIDATE, _OWORDS)
 _READ_ONLY: Final = {
@@ -290,6 +306,7 @@ _URB: Final = {
     8: _Kind("SIMD8 read"),
 }
 _URB_FIELDS: Final = (
+    _HEADER,
     FieldRow("global offset", 14, 4),
     FieldRow("channel mask", 15, 15, _FLAG),
     FieldRow("offset of each slot", 17, 17, _FLAG),
@@ -306,7 +323,7 @@ _FUNCTIONS: Final = {
         "message gateway",
         FieldRow("function", 2, 0),
         _GATEWAY,
-        (FieldRow("notify", 16, 15),),
+        (FieldRow("notify", 16, 15), FieldRow("acknowledgement", 14, 14, _FLAG)),
     ),
     4: _Function("sampler cache data port", _TYPE, _READ_ONLY, (_HEADER, _BTI)),
     5: _Function(

@@ -11,7 +11,7 @@ from typing import Final
 
 from eumu.ir import Region, Root, RootKind
 from eumu.isa.kinds import Meaning
-from eumu.isa.messages.request import REGISTER_BYTES, Request
+from eumu.isa.messages.request import REGISTER_BYTES, Lengths, Request
 from eumu.messages import ThreadEvent
 from eumu.platforms import platform
 from eumu.types import BOOL, UD
@@ -30,18 +30,20 @@ def has_events(b: Meaning, function: int) -> bool:
     return function in _KINDS and b.platform.order >= platform(_FIRST).order
 
 
-def send(b: Meaning, request: Request, function: int) -> None:
+def send(b: Meaning, request: Request, function: int) -> Lengths:
     """Monitor, forget or signal an event, or wait for it."""
     kind = _KINDS[function]
     state = b.function.roots.setdefault(_STATE, Root(_STATE, RootKind.ARF, 8))
     if kind == "wait":
+        request.check_lengths(Lengths(1, 1))
         _wait(b, request, state)
-        return
+        return Lengths(1, 1)
     every = b.const(BOOL, 1)
     value = b.const(UD, 0) if kind == "forget" else request.payload.read(b, 0, UD, 1)
     if kind != "signal":
         b.write_root(state, _MONITORS, b.const(UD, int(kind == "monitor")), every)
     b.emit("message", (every, value), (), record=ThreadEvent(kind))
+    return Lengths(1)
 
 
 def _wait(b: Meaning, request: Request, state: Root) -> None:

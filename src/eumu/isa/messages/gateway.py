@@ -17,7 +17,7 @@ from eumu.ir import Region, Root, RootKind, Value
 from eumu.isa.kinds import Meaning
 from eumu.isa.messages import events
 from eumu.isa.messages.known import known_dword
-from eumu.isa.messages.request import Request
+from eumu.isa.messages.request import Lengths, Request
 from eumu.types import BOOL, UD
 
 FUNCTION: Final = 7
@@ -29,14 +29,20 @@ GATEWAY: Final = "gateway"
 _STATE_BYTES: Final = 4 * 33
 
 
-def barrier(b: Meaning, request: Request) -> None:
-    """The thread says that it has come, and goes on."""
+def message(b: Meaning, request: Request) -> Lengths:
+    """A barrier, or an event where there are some."""
     function = request.desc & FUNCTION
     if events.has_events(b, function):
-        events.send(b, request, function)
-        return
+        return events.send(b, request, function)
     if function != BARRIER:
         raise request.unsupported("threads of a group exchange no messages")
+    request.check_lengths(Lengths(1))
+    _barrier(b, request)
+    return Lengths(1)
+
+
+def _barrier(b: Meaning, request: Request) -> None:
+    """The thread says that it has come, and goes on."""
     if _is_own(b, request):
         _once(b, request, named=False)
         b.transfer("barrier", (), kind="signal")

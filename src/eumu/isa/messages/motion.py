@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from eumu.isa.kinds import Meaning
-from eumu.isa.messages.request import REGISTER_BYTES, Request
+from eumu.isa.messages.request import REGISTER_BYTES, Lengths, Request
 from eumu.messages import MotionEstimation
 from eumu.types import BOOL, UD
 
@@ -19,13 +19,13 @@ MESSAGES: Final = {(8, 2): "ime", (13, 1): "sic", (13, 3): "fbr"}
 _DWORDS: Final = REGISTER_BYTES // 4
 
 
-def estimate(b: Meaning, request: Request) -> None:
+def estimate(b: Meaning, request: Request) -> Lengths:
     """One macroblock for the whole thread; the mask of lanes does not matter."""
     get = request.get
     kind = MESSAGES[request.message.sfid, get("message type")]
     record = MotionEstimation(
         kind,
-        registers=(request.payload.first_bytes + request.payload.second_bytes) // REGISTER_BYTES,
+        registers=request.sent,
         response=get("response length"),
         stream_in=kind == "ime" and bool(get("stream in")),
         stream_out=kind == "ime" and bool(get("stream out")),
@@ -37,3 +37,4 @@ def estimate(b: Meaning, request: Request) -> None:
     shape = [(UD, record.response * _DWORDS)]
     (answer,) = b.emit("message", (b.const(BOOL, 1), surface, payload), shape, record=record)
     request.answer(b, 0, answer, b.const(BOOL, 1, answer.width))
+    return Lengths(record.registers, record.response)

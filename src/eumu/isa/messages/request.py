@@ -13,6 +13,7 @@ from eumu.isa.messages.descriptor import Message, describe
 from eumu.types import BOOL, UD, Type
 
 REGISTER_BYTES: Final = 32
+_PIXEL_MASK: Final = 7  # the dword of a header
 
 # The root that says where 32-bit stateless addresses count from, and its room in a payload.
 GENERAL_STATE: Final = "general_state"
@@ -45,6 +46,19 @@ class Payload:
         return b.concat(parts)
 
 
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Registers that a message takes, header included, and registers of its answer."""
+
+    sent: int
+    answered: int = 0
+
+
+def registers(size: int) -> int:
+    """How many registers so many bytes take."""
+    return -(-size // REGISTER_BYTES)
+
+
 @dataclass(frozen=True)
 class Request:
     """A message.  `surface` is the binding-table index where it is not in the descriptor.
@@ -62,10 +76,10 @@ class Request:
 
     def answer(self, b: Meaning, offset: int, x: Value, mask: Value) -> None:
         """Write lanes of the answer, from byte `offset` of it on."""
-        if self.dst.root is None:
-            return
         if offset + x.width * x.type.size > self.get("response length") * REGISTER_BYTES:
             raise self.unsupported("its response is shorter than what it answers")
+        if self.dst.root is None:
+            return
         b.row_write(self.dst, offset, x, mask)
 
     @cached_property
@@ -81,6 +95,23 @@ class Request:
     def unsupported(self, why: str) -> Unsupported:
         """The error for what is not modelled; it says what the message is."""
         return Unsupported(f"the message '{self.message}': {why}")
+
+    @property
+    def sent(self) -> int:
+        """Registers that are sent, header included."""
+        return registers(self.payload.first_bytes + self.payload.second_bytes)
+
+    def check_lengths(self, lengths: Lengths) -> None:
+        """Raise unless the message has the registers that it takes, and room for its answer."""
+        if self.sent != lengths.sent:
+            raise self.unsupported(f"it takes {lengths.sent} registers, {self.sent} are sent")
+        answered = self.get("response length")
+        if answered < lengths.answered:
+            raise self.unsupported("its response is shorter than what it answers")
+        if answered > lengths.answered:
+            raise self.unsupported(
+                f"its answer has {lengths.answered} registers, its response length is {answered}"
+            )
 
     @property
     def header(self) -> int:
@@ -107,6 +138,21 @@ class Slots:
         """The instruction's lanes, as far as the message has slots for them."""
         count = min(b.width, room)
         return cls(count, room, b.slice(b.mask, 0, count))
+
+    def of_pixels(
+        self, b: Meaning, request: Request, first: int = 0, dword: int = _PIXEL_MASK
+    ) -> Slots:
+        """Those that the header's pixel mask leaves on; slot 0 has its bit `first`.
+
+        The mask is bits 15:0 of a dword, and all ones without a header.
+        """
+        if not request.header:
+            return self
+        bits = request.header_dword(b, dword)
+        place = b.const(UD, [1 << first + k for k in range(self.count)], self.count)
+        found = b.and_(b.splat(bits, self.count), place)
+        on = b.cmp("ne", found, b.const(UD, 0, self.count))
+        return Slots(self.count, self.room, b.and_(self.mask, on))
 
     def pitch(self, b: Meaning, size: int) -> int:
         """Bytes of the registers with an element of `size` bytes for each slot."""

@@ -7,16 +7,17 @@ from typing import Final
 
 from eumu.isa.kinds import Meaning
 from eumu.isa.messages import dataport, gateway, motion, pixels, textures, urb
-from eumu.isa.messages.request import Request
+from eumu.isa.messages.request import Lengths, Request
+from eumu.isa.messages.unheeded import check
 
-Route = Callable[[Meaning, Request], None]
+Route = Callable[[Meaning, Request], Lengths]
 
 _SAMPLER, _GATEWAY, _SAMPLER_PORT, _RENDER, _URB, _SPAWNER = 2, 3, 4, 5, 6, 7
 _CONSTANT_PORT, _PORT_0, _PORT_1 = 9, 10, 12
 
 
-def _scratch(b: Meaning, request: Request) -> None:
-    dataport.scratch_block(b, request, write=bool(request.desc >> 17 & 1))
+def _scratch(b: Meaning, request: Request) -> Lengths:
+    return dataport.scratch_block(b, request, write=bool(request.desc >> 17 & 1))
 
 
 # By shared function and message type; see the descriptor's tables for the names.
@@ -35,7 +36,7 @@ ROUTES: Final[dict[tuple[int, int], Route]] = {
     (_PORT_0, 0x08): dataport.oword_block_write,
     (_PORT_0, 0x0B): dataport.dword_scattered_write,
     (_PORT_0, 0x0C): dataport.byte_scattered_write,
-    **{(_PORT_0, kind): _scratch for kind in range(0x10, 0x20)},
+    **{(_PORT_0, kind): _scratch for kind in range(0x10, 0x20, 2)},
     (_PORT_1, 0x01): dataport.untyped_read,
     (_PORT_1, 0x02): dataport.untyped_atomic,
     (_PORT_1, 0x04): textures.media_block_read,
@@ -60,6 +61,21 @@ ROUTES: Final[dict[tuple[int, int], Route]] = {
     **dict.fromkeys(motion.MESSAGES, motion.estimate),
 }
 
+
+def _spawner(b: Meaning, request: Request) -> Lengths:
+    """The end of a thread; what is sent with it says nothing."""
+    if not ends_thread(request.ex_desc):
+        raise request.unsupported("a thread cannot start others")
+    if request.get("operation"):
+        raise request.unsupported("a thread cannot start others when it ends")
+    return Lengths(1)
+
+
+# Shared functions whose messages one function tells apart.
+_WHOLE: Final[dict[int, Route]] = {
+    **{_GATEWAY: gateway.message, _SPAWNER: _spawner, _SAMPLER: textures.sampler},
+}
+
 _REASONS: Final = {
     8: "no public description says where the points of the mesh are",
     11: "there is no pixel to interpolate",
@@ -68,29 +84,27 @@ _REASONS: Final = {
 
 def send(b: Meaning, request: Request) -> None:
     """What a message does, end of thread aside; `Unsupported` says which message it is."""
-    message = request.message
-    if not message.is_known:
+    if not request.message.is_known:
         raise request.unsupported("Gen9 has no such message")
-    if message.sfid == _GATEWAY:
-        gateway.barrier(b, request)
-        return
-    if message.sfid == _SPAWNER:
-        if not request.ex_desc >> 5 & 1:
-            raise request.unsupported("a thread cannot start others")
-        return
-    if message.sfid == _SAMPLER:
-        textures.sampler(b, request)
-        return
+    check(request)
+    route, message = _route(request), request.message
+    is_indexed = request.surface is None
+    if b.general_state is not None and is_indexed and dataport.is_stateless(message):
+        lengths = dataport.stateless(b, request, route)
+    else:
+        lengths = route(b, request)
+    request.check_lengths(lengths)
+
+
+def _route(request: Request) -> Route:
+    message = request.message
+    if message.sfid in _WHOLE:
+        return _WHOLE[message.sfid]
     kind = message.get("operation" if message.sfid == _URB else "message type")
     route = ROUTES.get((message.sfid, -1 if kind is None else kind))
     if route is None:
-        reason = _REASONS.get(message.sfid, "it is not modelled")
-        raise request.unsupported(reason)
-    is_indexed = request.surface is None
-    if b.general_state is not None and is_indexed and dataport.is_stateless(message):
-        dataport.stateless(b, request, route)
-    else:
-        route(b, request)
+        raise request.unsupported(_REASONS.get(message.sfid, "it is not modelled"))
+    return route
 
 
 def ends_thread(ex_desc: int) -> bool:

@@ -13,7 +13,7 @@ from eumu.addresses import BTI_BINDLESS
 from eumu.ir import Value
 from eumu.isa.kinds import Meaning
 from eumu.isa.messages.known import known_dword
-from eumu.isa.messages.request import REGISTER_BYTES, Request, Slots
+from eumu.isa.messages.request import REGISTER_BYTES, Lengths, Request, Slots, registers
 from eumu.messages import (
     LOADS,
     PARAMETERS,
@@ -53,8 +53,7 @@ def surface_of(b: Meaning, request: Request) -> Value:
 
 def _registers(request: Request) -> int:
     """Registers behind the header."""
-    total = request.payload.first_bytes + request.payload.second_bytes
-    return (total - request.header) // REGISTER_BYTES
+    return request.sent - request.header // REGISTER_BYTES
 
 
 def _lanes(b: Meaning, request: Request, first: int, count: int, lanes: int) -> list[Value]:
@@ -70,7 +69,8 @@ def _typed(
     """Slots, the coordinates that there are, and their lanes followed by those of the data."""
     if request.get("slot group") not in groups:
         raise request.unsupported("its slot group is SIMD4x2, or reserved")
-    slots = Slots.of(b, _SLOTS)
+    group = request.get("slot group") - groups[0]
+    slots = Slots.of(b, _SLOTS).of_pixels(b, request, _SLOTS * group)
     coordinates = _registers(request) - data
     if not 1 <= coordinates <= len(_COORDINATES):
         raise request.unsupported(f"it has {coordinates} coordinates")
@@ -83,7 +83,7 @@ def _channels(request: Request) -> tuple[int, ...]:
     return tuple(c for c in range(4) if not off >> c & 1)
 
 
-def typed_read(b: Meaning, request: Request) -> None:
+def typed_read(b: Meaning, request: Request) -> Lengths:
     """Channels of texels."""
     channels = _channels(request)
     slots, names, lanes = _typed(b, request, 0)
@@ -92,14 +92,16 @@ def typed_read(b: Meaning, request: Request) -> None:
     found = b.emit("message", (slots.mask, surface_of(b, request), *lanes), shape, record=record)
     for k, value in enumerate(found):
         request.answer(b, k * REGISTER_BYTES, value, slots.mask)
+    return Lengths(request.sent, len(channels))
 
 
-def typed_write(b: Meaning, request: Request) -> None:
+def typed_write(b: Meaning, request: Request) -> Lengths:
     """The inverse."""
     channels = _channels(request)
     slots, names, lanes = _typed(b, request, len(channels))
     record = TypedWrite(channels, names)
     b.emit("message", (slots.mask, surface_of(b, request), *lanes), (), record=record)
+    return Lengths(request.sent)
 
 
 # IR operation, its kind, and the operands that it takes in the IR's order of those sent.
@@ -112,7 +114,7 @@ _ATOMICS: Final[dict[int, tuple[str, str, tuple[int, ...]]]] = {
 }
 
 
-def typed_atomic(b: Meaning, request: Request) -> None:
+def typed_atomic(b: Meaning, request: Request) -> Lengths:
     """Replace texels of one channel."""
     row = _ATOMICS.get(request.get("operation"))
     if row is None:
@@ -123,8 +125,10 @@ def typed_atomic(b: Meaning, request: Request) -> None:
     record = TypedAtomic(operation, names, len(data), kind)
     args = (slots.mask, surface_of(b, request), *lanes[: len(names)], *data)
     (old,) = b.emit("message", args, [(UD, slots.count)], record=record)
-    if request.get("return data"):
-        request.answer(b, 0, old, slots.mask)
+    if not request.get("return data"):
+        return Lengths(request.sent)
+    request.answer(b, 0, old, slots.mask)
+    return Lengths(request.sent, 1)
 
 
 # ---- rectangles of bytes
@@ -146,36 +150,36 @@ def _block(b: Meaning, request: Request) -> tuple[tuple[Value, ...], tuple[int, 
     return (surface_of(b, request), *corner), (width, height, max(4, 1 << (width - 1).bit_length()))
 
 
-def media_block_read(b: Meaning, request: Request) -> None:
+def media_block_read(b: Meaning, request: Request) -> Lengths:
     """A rectangle of bytes, edges repeated."""
     args, (width, height, pitch) = _block(b, request)
     record, every = BlockRead(width, height, pitch), b.const(BOOL, 1)
     (rows,) = b.emit("message", (every, *args), [(UB, height * pitch)], record=record)
     request.answer(b, 0, rows, b.const(BOOL, 1, rows.width))
+    return Lengths(1, registers(height * pitch))
 
 
-def media_block_write(b: Meaning, request: Request) -> None:
+def media_block_write(b: Meaning, request: Request) -> Lengths:
     """The inverse; what lies outside the surface is dropped."""
     args, (width, height, pitch) = _block(b, request)
     data = request.payload.read(b, request.header, UB, height * pitch)
     record = BlockWrite(width, height, pitch)
     b.emit("message", (b.const(BOOL, 1), *args, data), (), record=record)
+    return Lengths(1 + registers(height * pitch))
 
 
 # ---- the sampler
 
 
-def sampler(b: Meaning, request: Request) -> None:
+def sampler(b: Meaning, request: Request) -> Lengths:
     """A sampled or plain read of an image, or facts about it."""
     if request.get("SIMD mode") == _SIMD_64 and request.get("message type") in _WITHOUT_LANES:
-        _WITHOUT_LANES[request.get("message type")](b, request)
-        return
+        return _WITHOUT_LANES[request.get("message type")](b, request)
     operation = request.message.name.removesuffix(", end of thread")
-    if request.get("SIMD mode") == 0 and not request.get("SIMD mode [2]"):
-        _pairs(b, request, operation)
-        return
+    if request.get("SIMD mode") == 0:
+        return _pairs(b, request, operation)
     room = {1: 8, 2: 16}.get(request.get("SIMD mode"))
-    if room is None or request.get("SIMD mode [2]") or operation not in PARAMETERS:
+    if room is None or operation not in PARAMETERS:
         raise request.unsupported("this form of it is not modelled")
     slots, each = Slots.of(b, room), room // 8
     names = PARAMETERS[operation]
@@ -201,6 +205,7 @@ def sampler(b: Meaning, request: Request) -> None:
     for k, value in enumerate(b.emit("message", args, shape, record=record)):
         one = shape[k] == (UD, 1) and slots.count > 1
         request.answer(b, k * pitch, value, b.const(BOOL, 1) if one else slots.mask)
+    return Lengths(request.header // REGISTER_BYTES + count * each, request.get("response length"))
 
 
 def _response(b: Meaning, request: Request, type: Type, slots: Slots) -> list[tuple[Type, int]]:
@@ -210,8 +215,8 @@ def _response(b: Meaning, request: Request, type: Type, slots: Slots) -> list[tu
     channel takes two.  Where channels take one, too, it is a fifth part, or what the header's bit
     says if that is known.
     """
-    registers, pitch = request.get("response length"), slots.pitch(b, type.size)
-    channels, rest = divmod(registers * REGISTER_BYTES, pitch)
+    size, pitch = request.get("response length") * REGISTER_BYTES, slots.pitch(b, type.size)
+    channels, rest = divmod(size, pitch)
     bit = known_dword(b, request.payload.first, 8)
     is_asked = bit.covers(_MASK_ENABLE) and bool(bit.value & _MASK_ENABLE)
     if pitch == REGISTER_BYTES and channels and (channels > 4 or (request.header and is_asked)):
@@ -241,7 +246,7 @@ _PAIRS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def _pairs(b: Meaning, request: Request, operation: str) -> None:
+def _pairs(b: Meaning, request: Request, operation: str) -> Lengths:
     """SIMD4x2: two lanes, four channels of each side by side.
 
     A lane takes part if any of its four slots does; what the header masks is not written.
@@ -275,14 +280,23 @@ def _pairs(b: Meaning, request: Request, operation: str) -> None:
             at = 16 * lane + 4 * k
             slot = b.slice(b.mask, 4 * lane + k, 1)
             request.answer(b, at, b.slice(value, lane, 1), b.and_(slot, is_written))
+    most = 1 + registers(4 * 2 * len(order))  # four dwords of both lanes in a register
+    return Lengths(min(most, request.sent), 1)
 
 
-def _media(b: Meaning, request: Request) -> None:
+def _without_format(request: Request) -> None:
+    """Raise for a return format: the header of such messages says how channels come back."""
+    if request.get("return format"):
+        raise request.unsupported("its header says the format of what it answers")
+
+
+def _media(b: Meaning, request: Request) -> Lengths:
     """sample_8x8: header, payload and, in two more registers, offsets; no answer goes to memory."""
+    _without_format(request)
     if not request.header or _registers(request) not in (1, 3):
         raise request.unsupported("sample_8x8 has a header, a register, and two more with offsets")
-    registers = request.get("response length")
-    record = Sample8x8(registers, offsets=_registers(request) == 3)
+    registers_of_answer = request.get("response length")
+    record = Sample8x8(registers_of_answer, offsets=_registers(request) == 3)
     header = request.payload.read(b, 0, UD, 8)
     payload = request.payload.read(b, request.header, UD, 8)
     more = []
@@ -290,13 +304,15 @@ def _media(b: Meaning, request: Request) -> None:
         more = [request.payload.read(b, request.header + REGISTER_BYTES, UD, 16)]
     states = surface_of(b, request), b.const(UD, request.get("sampler index"))
     args = (b.const(BOOL, 1), *states, header, payload, *more)
-    found = b.emit("message", args, [(UD, 8)] * registers, record=record)
+    found = b.emit("message", args, [(UD, 8)] * registers_of_answer, record=record)
     for k, value in enumerate(found):
         request.answer(b, k * REGISTER_BYTES, value, b.const(BOOL, 1, 8))
+    return Lengths(request.sent, registers_of_answer)
 
 
-def _unorm(b: Meaning, request: Request) -> None:
+def _unorm(b: Meaning, request: Request) -> Lengths:
     """sample_unorm: header and a register; 32 pixels of two bytes for each channel."""
+    _without_format(request)
     if not request.header or _registers(request) != 1:
         raise request.unsupported("sample_unorm has a header and one register")
     count = request.get("response length") * REGISTER_BYTES // _UNORM_BYTES
@@ -311,15 +327,17 @@ def _unorm(b: Meaning, request: Request) -> None:
     found = b.emit("message", args, [(UW, 32)] * count, record=record)
     for k, value in enumerate(found):
         request.answer(b, k * _UNORM_BYTES, value, every)
+    return Lengths(2, registers(count * _UNORM_BYTES))
 
 
-def _flush(b: Meaning, request: Request) -> None:
+def _flush(b: Meaning, request: Request) -> Lengths:
     """Cached states are forgotten; a register comes back when that is done, and says nothing."""
     b.emit("message", (b.const(BOOL, 1),), (), record=FlushStateCaches())
+    return Lengths(1, min(1, request.get("response length")))
 
 
 # Messages of SIMD mode 3, by type.
-_WITHOUT_LANES: Final[dict[int, Callable[[Meaning, Request], None]]] = {
+_WITHOUT_LANES: Final[dict[int, Callable[[Meaning, Request], Lengths]]] = {
     **{_SAMPLE_8X8: _media, _SAMPLE_UNORM: _unorm, _CACHE_FLUSH: _flush},
 }
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from eumu.addresses import URB_SURFACE
 from eumu.ir import Space, Value
 from eumu.isa.kinds import Meaning
-from eumu.isa.messages.request import REGISTER_BYTES, Request, Slots
+from eumu.isa.messages.request import REGISTER_BYTES, Lengths, Request, Slots
 from eumu.types import UD
 
 _ROW_SHIFT = 4
@@ -45,8 +45,7 @@ def store(
 def _payload(b: Meaning, request: Request) -> tuple[Slots, list[Value]]:
     """The slots, and their lanes of every register."""
     slots = Slots.of(b, _SLOTS)
-    size = request.payload.first_bytes + request.payload.second_bytes
-    places = range(0, size, REGISTER_BYTES)
+    places = range(0, request.sent * REGISTER_BYTES, REGISTER_BYTES)
     return slots, [request.payload.read(b, place, UD, slots.count) for place in places]
 
 
@@ -59,7 +58,7 @@ def _take(request: Request, registers: list[Value], field: str) -> Value | None:
     return registers.pop(0)
 
 
-def write(b: Meaning, request: Request) -> None:
+def write(b: Meaning, request: Request) -> Lengths:
     """A dword of every register of data for each slot."""
     slots, (handle, *rest) = _payload(b, request)
     offsets = _take(request, rest, "offset of each slot")
@@ -70,9 +69,10 @@ def write(b: Meaning, request: Request) -> None:
         raise request.unsupported("it has no data")
     start = start_of(b, handle, request.get("global offset"), offsets)
     store(b, start, rest, slots.mask, masks)
+    return Lengths(request.sent)
 
 
-def read(b: Meaning, request: Request) -> None:
+def read(b: Meaning, request: Request) -> Lengths:
     """The inverse: as many dwords for each slot as the answer has registers."""
     slots, (handle, *rest) = _payload(b, request)
     offsets = _take(request, rest, "offset of each slot")
@@ -84,3 +84,4 @@ def read(b: Meaning, request: Request) -> None:
     found = b.load(Space.SURFACE, start, slots.mask, UD, count, urb)
     for k, dword in enumerate(found):
         request.answer(b, k * REGISTER_BYTES, dword, slots.mask)
+    return Lengths(request.sent, count)

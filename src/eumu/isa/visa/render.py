@@ -70,10 +70,7 @@ READS = Fidelity("approximate", "one sample a pixel; the pages say nothing of ro
 
 def _places(b: Meaning, header: Rows) -> tuple[Value, Value]:
     """x and y of each lane's pixel; without a header those that the thread was started for."""
-    quarter = b.exec.offset % 16 // 4
-    if quarter + max(1, b.width // 4) > 4:
-        raise Unsupported("a render target message of more than 16 lanes")
-    return pixels.places(b, header, quarter, b.width)
+    return pixels.places(b, header, b.exec.offset, b.width)
 
 
 def _target(b: Meaning, surface: SurfaceVariable) -> Value:

@@ -53,11 +53,13 @@ def _run_gen9(b: Meaning, ex_desc: Value | int, desc: Value, room: _Room) -> Val
     if found.sure is not None:
         mask = b.mask
         b.only_if(found.sure)
-    payload = messages.Payload(*room.payload(b))
+    form = room.form(b, messages.Composed)
+    counts = form.check(found.ex_desc, found.desc)
+    payload = messages.Payload(*room.payload(b, counts))
     request = messages.Request(found.ex_desc, found.desc, payload, room.dst, found.surface)
     messages.send(b, request)
     if found.sure is not None:
-        form = replace(room.form(b, messages.Composed), may_end=False)
+        form = replace(form, may_end=False)
         _compose(b, form, ex_desc, desc, room, unless=found.sure, mask=mask)
     return bool(found.ex_desc & _EOT)
 
@@ -70,11 +72,11 @@ class _Room:
     dst: Rows
     results: int
 
-    def payload(self, b: Meaning) -> tuple[Rows, int, Rows | None, int]:
-        """Both stretches with their bytes."""
-        (first, count), *rest = self.stretches
-        second, more = rest[0] if rest and rest[0][1] else (None, 0)
-        return first, count * b.grf, second, more * b.grf
+    def payload(self, b: Meaning, counts: tuple[int, int]) -> tuple[Rows, int, Rows | None, int]:
+        """Both stretches with their bytes, of so many registers."""
+        (first, _), *rest = self.stretches
+        second = rest[0][0] if rest and rest[0][1] else None
+        return first, counts[0] * b.grf, second, counts[1] * b.grf
 
     def form(self, b: Meaning, form: type[messages.Composed]) -> messages.Composed:
         """What a message may look like that is known at run time only."""
@@ -123,7 +125,7 @@ def _run_lsc(b: Meaning, ex_desc: Value | int, desc: Value, room: _Room) -> bool
     if not bits.covers(_DWORD) or not ex_bits.covers(0xF):
         _compose(b, room.form(b, LscComposed), ex_desc, desc, room)
         return ends
-    first, _, second, _ = room.payload(b)
+    first, _, second, _ = room.payload(b, (0, 0))
     word = b.const(UD, ex_desc) if isinstance(ex_desc, int) else ex_desc
     known = ex_bits.value if ex_bits.covers(_DWORD) else None
     sfid = ex_bits.value & 0xF
