@@ -109,3 +109,52 @@ def test_pixels_are_read_back(device: eumu.Device) -> None:
     for lane in range(16):
         x, y = blocks[lane // 4]
         assert np.array_equal(got[:, lane], texels[y + (lane >> 1 & 1), x + (lane & 1)])
+
+
+# Thirty-two lanes: r1 has the places of the first half, r2 those of the second.
+_READ_32 = """.version 4.1
+.kernel "read32"
+.decl IMAGE v_type=T num_elts=1
+.decl PLACES v_type=G type=ud num_elts=16 align=GRF
+.decl OUT v_type=G type=uq num_elts=1 align=qword
+.decl TEXELS v_type=G type=f num_elts=128 align=GRFx2
+.input PLACES offset=32 size=64
+.input OUT offset=96 size=8
+.input IMAGE offset=104 size=4
+.kernel_attr SimdSize=32
+main:
+{read}
+{store}
+    ret (M1, 1)
+"""
+_STORE = "\n".join(
+    f"    svm_block_st (8) OUT(0,0)<0;1,0> TEXELS.{k * 128}\n"
+    "    add (M1_NM, 1) OUT(0,0)<1> OUT(0,0)<0;1,0> 0x80:uq"
+    for k in range(4)
+)
+_HALVES = """    rt_read (M1, 16) IMAGE LOW.0
+    rt_read (M5, 16) IMAGE HIGH.0
+"""
+
+
+@pytest.mark.parametrize("form", ["whole", "halves"])
+def test_thirty_two_lanes_read_their_pixels(device: eumu.Device, form: str) -> None:
+    texels = np.random.default_rng(4).random((8, 48, 4)).astype(np.float32)
+    image = device.image(texels, format="RGBA32_FLOAT")
+    blocks = ((4, 2), (20, 6), (0, 0), (10, 4), (2, 2), (40, 6), (8, 0), (14, 4))
+    places = np.zeros(16, np.uint32)
+    places[2:6] = [x | y << 16 for x, y in blocks[:4]]
+    places[10:14] = [x | y << 16 for x, y in blocks[4:]]
+    text = _READ_32.format(read="    rt_read (M1, 32) IMAGE TEXELS.0", store=_STORE)
+    if form == "halves":
+        text = text.replace("    rt_read (M1, 32) IMAGE TEXELS.0", _HALVES.rstrip())
+        text = text.replace("LOW", "TEXELS").replace("HIGH.0", "TEXELS.256")
+    out = device.array((4, 32), np.float32)
+    program = eumu.load(text.encode(), device="skl")
+    program["read32"].launch(device, 32, 32, args=[places, out, image])
+    got = out.numpy()
+    if form == "halves":
+        got = np.concatenate(np.split(got.reshape(8, 16), 2), axis=1)
+    for lane in range(32):
+        x, y = blocks[lane // 4]
+        assert np.array_equal(got[:, lane], texels[y + (lane >> 1 & 1), x + (lane & 1)])
