@@ -36,6 +36,7 @@ from typing import Any
 
 import numpy as np
 
+from eumu.compare.nans import unequal_bits
 from eumu.errors import FormatError
 from eumu.exec.host import Engine
 from eumu.ir.builder import bit_pattern
@@ -205,15 +206,9 @@ def _compare(name: str, type: Type, words: list[str], memory: bytes) -> list[str
             continue
         raw = memory[k * type.size : (k + 1) * type.size]
         got, want = int.from_bytes(raw, "little"), bits(type, word)
-        if got != want and not (_is_nan(type, got) and _is_nan(type, want)):
+        if unequal_bits(type, *np.array([[got], [want]], f"u{type.size}")).any():
             found.append(f"{name}[{k}] is {_show(type, got)}, expected {_show(type, want)}")
     return found
-
-
-def _is_nan(type: Type, pattern: int) -> bool:
-    if not type.is_float or type.name == "bf":
-        return False
-    return bool(np.isnan(np.array(pattern, f"u{type.size}").view(type.dtype)))
 
 
 def _show(type: Type, pattern: int) -> str:

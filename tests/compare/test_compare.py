@@ -23,6 +23,7 @@ from eumu.compare import (
     Side,
     compare,
     describe,
+    nans,
     reduce,
     search,
     sides,
@@ -191,9 +192,13 @@ def test_nans_of_any_kind_are_one() -> None:
     record = np.dtype([("n", np.uint32), ("x", np.float32)])
     bits = np.array([0x7FC00000, 0xFFC00001, 0x3F800000, 0x7F800003], np.uint32)
     other = np.array([0x7FC00000, 0x7FC00000, 0x7FC00000, 0xFFC00000], np.uint32)
-    for dtype, wanted in ((np.float32, {2}), (record, {1}), (np.uint32, {1, 2, 3})):
+    pair = np.dtype([("x", np.float32, 2)])
+    for dtype, wanted in (
+        *((np.float32, {2}), (record, {1}), (pair, {1}), (np.uint32, {1, 2, 3})),
+        *((np.float16, {2, 5, 6}), (np.float64, {0, 1})),
+    ):
         x, y = bits.view(dtype), other.view(dtype)
-        same = search._both_nan(x, y)
+        same = nans.both_nan(x, y)
         unequal = search._unequal(x, y, search._meant(x.dtype) & ~same, 0.0)
         assert set(np.flatnonzero(unequal).tolist()) == wanted
 

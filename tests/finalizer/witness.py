@@ -11,6 +11,7 @@ import numpy as np
 
 from eumu.compare.differential import Pair, grid
 from eumu.compare.harness import Harness, wrap
+from eumu.compare.nans import unequal_bits
 from eumu.exec.grid import BufferSurface
 from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
@@ -122,10 +123,7 @@ def _elements(type: Type, *data: bytes) -> list[np.ndarray]:
 
 
 def _unequal(type: Type, x: np.ndarray, y: np.ndarray) -> Sequence[int]:
-    wrong = x != y
-    if type.is_float and type.name != "bf":
-        wrong &= ~(np.isnan(x.view(type.dtype)) & np.isnan(y.view(type.dtype)))
-    return np.flatnonzero(wrong).tolist()  # type: ignore[no-any-return]
+    return np.flatnonzero(unequal_bits(type, x, y)).tolist()  # type: ignore[no-any-return]
 
 
 def compared(trial: Trial, pair: Pair) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eumu.compare.nans import unequal
 from eumu.device.functions import SharedFunctions
 from eumu.device.sampler.header import Header
 from eumu.device.state.sampler import SamplerState
@@ -52,8 +53,7 @@ def _same(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bool:
     if x.itemsize == 1:
         return False
     kind = np.float32 if x.itemsize == 4 else np.float16
-    nan = np.isnan(x.view(kind)) & np.isnan(y.view(kind))
-    return bool(((x == y) | nan).all())
+    return not unequal(x.reshape(-1).view(kind), y.reshape(-1).view(kind)).any()
 
 
 class Machine:

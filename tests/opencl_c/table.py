@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.compare.nans import unequal
 from eumu.runtime.parameters import element_type
 from opencl_c.cpu_runtime import Launch
 
@@ -89,6 +90,7 @@ class Table:
     sub_group: int = 0
     local: int = 64
     spare: int = 0  # elements of the inputs behind the last work item
+    without: tuple[str, ...] = ()  # devices that the compiler does not make it for
 
     @property
     def count(self) -> int:
@@ -194,15 +196,13 @@ def differences(table: Table, row: Row, got: Values, want: Values) -> str:
 
 
 def _unlike(got: Values, want: Values, ulps: int, zeros: bool) -> NDArray[np.bool_]:
-    bits = f"i{got.itemsize}"
-    x, y = got.view(bits), want.view(bits)
-    wrong: NDArray[np.bool_] = x != y
+    wrong = unequal(got.reshape(-1), want.reshape(-1)).reshape(got.shape)
     if got.dtype.kind != "f":
         return wrong
-    wrong &= ~(np.isnan(got) & np.isnan(want))
     if zeros or ulps:
         wrong &= ~((got == 0) & (want == 0))
     if ulps:
+        x, y = (np.ascontiguousarray(v).view(f"i{v.itemsize}") for v in (got, want))
         with np.errstate(over="ignore"):
             apart = np.abs(_ordered(x).astype(np.float64) - _ordered(y).astype(np.float64))
         wrong &= (apart > ulps) | np.isnan(got) | np.isnan(want)

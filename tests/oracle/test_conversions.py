@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eumu.compare.nans import unequal_bits
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
 from eumu.text import parse
@@ -116,9 +117,6 @@ def test_every_16_bit_value(engine: str, source: Type, saturate: bool) -> None:
     for name, type in names.items():
         got = np.frombuffer(after[f"B_{name}"], type.dtype)
         want = wanted(source, type, saturate)
-        wrong = got != want
-        if type is BF:
-            wrong &= ~(((got & 0x7FFF) > 0x7F80) & ((want & 0x7FFF) > 0x7F80))
-        elif type.is_float:
-            wrong &= ~(np.isnan(got) & np.isnan(want))
+        patterns = (v.astype(type.dtype).view(f"u{type.size}") for v in (got, want))
+        wrong = unequal_bits(type, *patterns)
         assert not wrong.any(), f"{type} <- {source}: {wrong.nonzero()[0][:5]}"

@@ -22,7 +22,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from public_kernels.sources import Text, sources
-from public_kernels.trial import name, tasks, trial
+from public_kernels.trial import name, preload, tasks, trial
 from random_kernels.isolated import each
 
 DEVICES = "skl,dg2,pvc,tgllp"
@@ -33,6 +33,7 @@ BAD = {
     ("engines", "different"),
     ("levels", "different"),
     ("pocl", "different"),
+    ("pocl", "PoCL dies"),
     ("launch", "InternalError"),
     ("launch", "Unsupported"),
     ("source", "died"),
@@ -83,6 +84,7 @@ def _run(
     fast = devices if options.fast is None else options.fast.split(",")
     given = tasks(wanted, devices, fast, options.options, pocl=not options.no_pocl)
     todo = [t for t in given if (str(t.source.path), t.device) not in done]
+    preload()
     for number, (task, answer) in enumerate(each(trial, todo, options.jobs, options.limit), 1):
         if not answer.startswith("{"):
             lost = {"stage": "source", "outcome": "died", "detail": answer or "no answer"}

@@ -13,6 +13,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.compare.nans import unequal_bits
 from eumu.exec.grid import BufferSurface, Grid, Payload
 from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
@@ -342,17 +343,8 @@ def _compare(
         ]
         for name, type, count, at in parts:
             x, y = (a[at : at + count * type.size].view(f"<u{type.size}") for a in (want, got))
-            wrong = (x != y) & ~(_nan(type, x) & _nan(type, y))
+            wrong = unequal_bits(type, x, y)
             if wrong.any():
                 k = int(wrong.nonzero()[0][0])
                 what = f"{name}[{k}] is {int(y[k]):#x}, expected {int(x[k]):#x}"
                 yield Difference(thread // THREADS, f"{what} in thread {thread % THREADS}")
-
-
-def _nan(type: Type, bits: NDArray[np.unsignedinteger]) -> NDArray[np.bool_]:
-    """Where bit patterns are NaNs."""
-    if not type.is_float:
-        return np.zeros(bits.shape, bool)
-    if type.name == "bf":
-        return (bits & 0x7FFF) > 0x7F80
-    return np.isnan(bits.view(type.dtype))

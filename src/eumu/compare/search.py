@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.compare.nans import both_nan
 from eumu.compare.record import Store, instructions
 from eumu.compare.sides import Launch, Outcome, Side
 from eumu.errors import Fault
@@ -121,7 +122,7 @@ def _differing(left: Outcome, right: Outcome, rtol: float) -> set[tuple[str, int
         if y is None or (y.dtype, y.shape) != (x.dtype, x.shape):
             continue  # variables of another build
         x, y = x.reshape(-1), y.reshape(-1)
-        meant = _meant(x.dtype) & ~_both_nan(x, y)
+        meant = _meant(x.dtype) & ~both_nan(x, y)
         wrong = _unequal(x, y, meant, rtol)
         for element in np.flatnonzero(wrong).tolist():
             start = element * x.itemsize
@@ -138,18 +139,6 @@ def _meant(dtype: np.dtype[Any]) -> NDArray[np.bool_]:
     found = np.zeros(dtype.itemsize, bool)
     for inner, offset, *_ in dtype.fields.values():
         found[offset : offset + inner.itemsize] |= _meant(inner)
-    return found
-
-
-def _both_nan(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:
-    """Bytes of each element that belong to a NaN on both sides: which one has no meaning."""
-    if x.dtype.kind == "f":
-        both: NDArray[np.bool_] = np.isnan(x) & np.isnan(y)
-        return np.repeat(both[:, None], x.itemsize, axis=1)
-    found = np.zeros((len(x), x.itemsize), bool)
-    for name, (inner, offset, *_) in (x.dtype.fields or {}).items():
-        if inner.subdtype is None:
-            found[:, offset : offset + inner.itemsize] = _both_nan(x[name], y[name])
     return found
 
 
