@@ -20,7 +20,6 @@ FORMS: tuple[Form, ...] = tuple(
     for device, level in (("skl", "visa"), ("skl", "native"), ("pvc", "visa"))
     for engine in ("interp", "jit")
 )
-_NARROW = 8  # sub-groups of this size are Gen9's only
 
 
 @dataclass
@@ -36,7 +35,7 @@ class Suite:
 
     def forms(self, table: Table) -> tuple[Form, ...]:
         """Those that a table's kernel can be compiled for."""
-        return tuple(f for f in FORMS if f[0] != "pvc" or table.sub_group != _NARROW)
+        return tuple(f for f in FORMS if f[0] not in table.without)
 
     def _source(self, device: str) -> str:
         usable = [t for t in self.tables if any(f[0] == device for f in self.forms(t))]
