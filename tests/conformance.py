@@ -12,6 +12,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import newest_pages
 from coverage_of_opcodes import is_run, is_written
 from eumu.isa.mathlib import BOUNDS
 from eumu.isa.spec import Opcode
@@ -114,6 +115,8 @@ def document() -> str:
         *(HEAD, summary, "", *table(), ""),
         *("## Math functions", "", "The bounds of `eumu.isa.mathlib`, each from a sweep:", ""),
         *(*functions(), ""),
+        *(f"## The documents at {newest_pages.TAG}", "", "Every page of the newest release:", ""),
+        *("| page | executed | refused, and why |", "|---|---|---|", *newest_pages.rows(), ""),
         *("## Refused", "", "| instruction | why |", "|---|---|", *refused, ""),
         COMPILERS.read_text(),
     ]

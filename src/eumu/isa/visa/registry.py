@@ -16,7 +16,11 @@ _SENDG = "no public page describes the messages of sendg, whose descriptors are 
 _CACHE = "it came with Xe3p, and no public page lists its operations"
 _SAMPLER = "it came after Gen12, and no public page says what its message holds"
 _SAMPLES = "surfaces with several samples are not modelled"
-_BF_ATOMIC = "it came after pvc, and no public page says how the result is rounded"
+_BF_SUM = "it came after pvc, and no public page says how the result is rounded"
+_BF_CHOICE = "it came after pvc, and no public page says what becomes of NaN, zeros and denormals"
+_ARC = "Intel's front end has the word; no page describes it, and no platform has the function"
+_FCCALL = "it calls another kernel, which a linker of graphics drivers puts into the program"
+_COUNTER = "no public page says what it stores"
 _UNMODELLED = {
     _LFSR: "lfsr",
     _BDPAS: "bdpas",
@@ -27,8 +31,11 @@ _UNMODELLED = {
     " sample4_b sample4_i sample4_i_c sample4_l sample4_l_c"
     " sample4_po_b sample4_po_i sample4_po_i_c sample4_po_l sample4_po_l_c load_l",
     _SAMPLES: "lsc_load_quad_msrt lsc_store_quad_msrt lsc_load_quad_status",
-    _BF_ATOMIC: "lsc_atomic_bfadd lsc_atomic_bfsub lsc_atomic_bfmin lsc_atomic_bfmax"
-    " lsc_atomic_bfcas",
+    _BF_SUM: "lsc_atomic_bfadd lsc_atomic_bfsub",
+    _BF_CHOICE: "lsc_atomic_bfmin lsc_atomic_bfmax lsc_atomic_bfcas",
+    _ARC: "asin acos atan",
+    _FCCALL: "fccall",
+    _COUNTER: "lsc_apndctr_atomic_store",
     "it stops a thread for a debugger's routine, which is not modelled": "breakpoint",
 }
 VISA.unmodelled.update({w: why for why, words in _UNMODELLED.items() for w in words.split()})
