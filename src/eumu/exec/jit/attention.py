@@ -145,7 +145,7 @@ no:
   ret i1 false
 }}
 
-define internal preserve_allcc i64 @look.thread(ptr %ctx, i64 %count) noinline cold {{
+define internal preserve_allcc i64 @look.thread(ptr %ctx, i64 %count) noinline cold #1 {{
 entry:
 {get("fuel", Context.FUEL)}  %spent = icmp ugt i64 %count, %fuel
   br i1 %spent, label %over, label %look

@@ -88,12 +88,20 @@ def _machine(processor: Processor) -> Any:
 
 
 def attributes(processor: Processor) -> str:
-    """Function attributes of the thread function."""
+    """Function attributes: #0 of the thread function, #1 of what keeps all of its registers.
+
+    LLVM clears the upper halves of vector registers where a function returns that has used them,
+    also where its calling convention is to keep them.
+    """
     width = processor.vector_bits
     names = ["nounwind", '"no-trapping-math"="true"']
     if width > 256:  # without both, LLVM halves 512-bit vectors
         names += [f'"prefer-vector-width"="{width}"', f'"min-legal-vector-width"="{width}"']
-    return f"attributes #0 = {{ {' '.join(names)} }}\n"
+    features = processor.features
+    if not processor.target.is_arm:
+        features = f"{features},-vzeroupper".lstrip(",")
+    keeps = f'nounwind "target-features"="{features}"'
+    return f"attributes #0 = {{ {' '.join(names)} }}\nattributes #1 = {{ {keeps} }}\n"
 
 
 def optimised(text: str, processor: Processor) -> Any:
