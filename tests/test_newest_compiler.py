@@ -20,7 +20,7 @@ from eumu.compare import Divergence, Launch, compare, sides
 from eumu.errors import Severity
 from eumu.platforms import platform
 from eumu.text import parse, print_module
-from kernels import feature_references, newest, references
+from kernels import choices, feature_references, newest, references
 from kernels.case import Case
 from test_kernels import FAST
 
@@ -232,3 +232,74 @@ def test_code_that_contradicts_its_metadata(option: str, said: str, engine: str)
     values = {"out": dev.array(64, np.int32), "table": dev.array(np.arange(4, dtype=np.int32))}
     with pytest.raises(eumu.Fault, match="(?s)no surface is bound.*" + said):
         kernel.launch(dev, 64, 16, values)
+
+
+def test_random_choices_of_options_meet_no_internal_error() -> None:
+    """A few of those that `tests/kernels/choices.py` makes by the thousand."""
+    found = [choices.choose(2, index) for index in range(12)]
+    assert not [outcome for outcome in found if outcome.startswith("internal")]
+    assert {"right", "translated"} & set(found)
+
+
+# ---- forms side by side
+
+
+def _difference(device: str, kernel: str, labels: list[str]) -> dict[str, list[str]]:
+    """For each kind of form, those whose first store differs from the first form's."""
+
+    def values(dev: eumu.Device, kernel: eumu.Kernel) -> dict[str, Any]:
+        x, edge = np.arange(64, dtype=np.int64), np.iinfo(np.int64)
+        return {
+            "a": dev.array(x % 2 * edge.max),
+            "b": dev.array(x % 3 * edge.min // 2),
+            "c": dev.array(64, np.int64),
+        }
+
+    forms = list(sides(SOURCES / "forms.cl", device, kernel=kernel))
+    labels += [form.label for form in forms]
+    launch = Launch(kernel, (64,), (32,), values)
+    outcomes = {form.label: compare(forms[0], form, launch) for form in forms[1:]}
+    return {
+        "same": [label for label, found in outcomes.items() if found is None],
+        "other": [label for label, found in outcomes.items() if found is not None],
+    }
+
+
+@pytest.mark.parametrize("device", ["dg2"])
+def test_forms_of_both_compilers(
+    device: str, ocloc: str, newest_ocloc: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Old and new, -O2 and -O0, narrow and wide, 128 and 256 registers: the sums are the same."""
+    monkeypatch.setenv("EUMU_OCLOC", f"{ocloc}:{newest_ocloc}")
+    labels: list[str] = []
+    found = _difference(device, "sums", labels)
+    assert not found["other"]
+    words = " ".join(labels)
+    widths = ("SIMD8", "SIMD16", "SIMD32") if device == "dg2" else ("SIMD16", "SIMD32")
+    for form in ("22.43", "26.27", "-O0", "-O2", *widths):
+        assert form in words, (form, labels)
+
+
+def test_forms_whose_result_depends_on_the_width() -> None:
+    """Each lane stores the size of its sub-group: forms of another size differ, and only they."""
+    labels: list[str] = []
+    found = _difference("bmg", "widths", labels)
+    first = labels[0].split()[-2]  # as in -O2 SIMD16 visa
+    assert found["other"] and all(first not in label for label in found["other"])
+    assert all(first in label for label in found["same"])
+
+
+def test_the_large_register_file_runs_alike() -> None:
+    """The vISA is often the same, so that it is no form of its own."""
+    source = (SOURCES / "forms.cl").read_text()
+    plain = eumu.build(source, "bmg")["sums"]
+    large = eumu.build(source, "bmg", "-cl-intel-256-GRF-per-thread")["sums"]
+    assert (plain.info.execution_env.grf_count, large.info.execution_env.grf_count) == (128, 256)
+    results = []
+    for kernel in (plain, large):
+        dev = eumu.Device("bmg")
+        a, b = dev.array(np.arange(64)), dev.array(np.arange(64) * 5)
+        out = dev.array(64, np.int64)
+        kernel.launch(dev, 64, 32, [a, b, out])
+        results.append(out.numpy().tolist())
+    assert results[0] == results[1] and any(results[0])

@@ -30,11 +30,11 @@ def _systolic(p: Platform) -> bool:
 
 
 def _wide(p: Platform) -> bool:
-    return p.name == "pvc"
+    return p.grf_bytes == 64
 
 
 def _late(p: Platform) -> bool:
-    return p.name in ("xehp", "dg2", "pvc")
+    return p.order >= platform("xehp").order
 
 
 @dataclass(frozen=True)

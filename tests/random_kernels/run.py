@@ -3,9 +3,10 @@
 A bundle is as many kernels as are compiled together.  With ``--log FILE`` every bundle that was run
 is written down, and the next call goes on where the last one stopped.  A bundle that the engines
 disagree on is made small and written to a file in ``--failures``, which ``--file`` runs again.
-``--only NUMBER`` runs one bundle again.  ``--effort 1`` lets LLVM's code generator take less time,
-0 even less; it ends the process on some bundles then, which run again with 1.  A bundle that has
-not ended after ``--limit`` seconds of processor time has failed.
+``--newer`` makes them for Xe2 and Xe3.  ``--only NUMBER`` runs one bundle again.  ``--effort 1``
+lets LLVM's code generator take less time, 0 even less; it ends the process on some bundles then,
+which run again with 1.  A bundle that has not ended after ``--limit`` seconds of processor time has
+failed.
 """
 
 from __future__ import annotations
@@ -30,12 +31,18 @@ from random_kernels.shrink import shrink
 
 DEVICES = ("skl", "pvc", "xehp")
 SIMD = (8, 16, 32)
+# Bundles from this number on are for the platforms of today, all with registers of 64 bytes.
+NEWER = 2_000_000
+NEWER_DEVICES = ("bmg", "lnl", "ptl", "nvlp")
+NEWER_SIMD = (16, 32)
 KERNELS = 20  # in a bundle
 
 
 def bundle(number: int) -> Bundle:
     """The kernels of a number; their seeds follow each other."""
     device, simd = DEVICES[number % 3], SIMD[number // 3 % 3]
+    if number >= NEWER:
+        device, simd = NEWER_DEVICES[number % 4], NEWER_SIMD[number // 4 % 2]
     first = number * KERNELS
     made = (Generator(first + k, device, simd, f"k{k}").section() for k in range(KERNELS))
     return Bundle(device, simd, number, tuple(made))
@@ -97,6 +104,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=2000, help="kernels (2000)")
     parser.add_argument("--log", type=Path, help="bundles that have been run, one a line")
     parser.add_argument("--failures", type=Path, default=Path("random-failures"))
+    parser.add_argument("--newer", action="store_true", help="for the platforms of today")
     parser.add_argument("--only", type=int, help="run the bundle of this number, nothing else")
     parser.add_argument("--file", type=Path, help="run a file of --failures, nothing else")
     parser.add_argument("--effort", type=int, default=2, choices=range(4))
@@ -112,8 +120,9 @@ def main() -> int:
         wrong = isolated.call(ask, kernels, arguments.limit)
         print(wrong or "same")
         return 1 if wrong else 0
-    done = logged(arguments.log)
-    first = max(done, default=-1) + 1
+    start = NEWER if arguments.newer else 0
+    done = {n for n in logged(arguments.log) if (n >= NEWER) == arguments.newer}
+    first = max(done, default=start - 1) + 1
     numbers = range(first, first - (-arguments.count // KERNELS))
     if arguments.only is not None:
         numbers = range(arguments.only, arguments.only + 1)

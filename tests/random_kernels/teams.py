@@ -89,7 +89,7 @@ class Teams:
 
     def _precisions(self) -> tuple[Precision, Precision, str, str]:
         """Precisions of src1 and src2, and the sums: dst and src0."""
-        random, latest = self.random, self.device == "pvc"
+        random, latest = self.random, platform(self.device).grf_bytes == 64
         if random.random() < 0.5:
             b, a = random.choice(_INTEGERS), random.choice(_INTEGERS)
             return b, a, "MD", random.choice(("MD.0", "%null.0"))

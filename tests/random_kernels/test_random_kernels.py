@@ -12,7 +12,7 @@ from eumu.errors import Severity
 from eumu.platforms import platform
 from random_kernels import families, isolated, run
 from random_kernels.machine import Bundle, differences
-from random_kernels.run import KERNELS, bundle, each
+from random_kernels.run import KERNELS, NEWER, bundle, each
 from random_kernels.shrink import shrink
 from vocabulary import name, vectors
 
@@ -39,7 +39,14 @@ def test_engines_agree_on_fully_compiled_code() -> None:
     assert not found, found
 
 
-@pytest.mark.parametrize("number", range(9))
+@pytest.mark.slow
+def test_engines_agree_on_platforms_of_today() -> None:
+    """Four platforms, sub-groups of 16 and of 32."""
+    for number, wrong, _ in each(range(NEWER, NEWER + 8), 0, 1, LIMIT):
+        assert not wrong, f"{wrong}; python tests/random_kernels/run.py --only {number}"
+
+
+@pytest.mark.parametrize("number", [*range(9), *range(NEWER, NEWER + 8)])
 def test_random_kernels_are_valid(number: int) -> None:
     """The verifier has no objection, so that what runs is what the specification allows."""
     kernels = bundle(number)

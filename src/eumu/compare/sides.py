@@ -125,6 +125,8 @@ def sides(
                 if width == _WIDEST and _calls(built, kernel):
                     continue  # forced to it, code passes half of the lanes to functions
                 kernels = [k for k in built.kernels if kernel in (None, k.name)]
+                if not kernels:
+                    continue  # where a width is forced, releases leave out kernels that cannot
                 code = tuple(_code(built, k.name, target) for k in kernels)
                 if code not in seen:
                     seen.add(code)

@@ -111,6 +111,8 @@ def bind(
     r0 = [0] * (grf // 4)
     if platform.scratch_is_surface:
         r0[5] = SCRATCH_STATE - SURFACE_STATE_BASE << 4  # the offset of the state
+        if info.execution_env.has_stack_calls:
+            r0[0] = _NO_PLACE
     if tables is not None:
         r0[3], r0[4] = tables.pointers.sampler_table, tables.pointers.binding_table
     payload = Payload(
@@ -144,6 +146,9 @@ def _with_inline_register(data: bytes, info: KernelInfo, platform: Platform) -> 
     return data[:inline] + bytes(_inline_gap(info, platform, len(data))) + data[inline:]
 
 
+# In place of the offset of implicit arguments.  Functions by the compiler of 2022 add it to offsets
+# into %scratch on DG2, where newer ones name the structure; they are to end with a fault.
+_NO_PLACE: Final = 0x7FFF_FFC0
 _UNUSED: Final = "unused"
 _BUFFERS: Final = ("global", "constant")  # address spaces
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from eumu.errors import Unsupported
 from eumu.ir import Value
 from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Rows, Scalar, Surface
 from eumu.isa.kinds.raw import (
@@ -293,9 +292,6 @@ def oword_ld_unaligned(
     b: Meaning, size: Owords, modified: Modified, surface: Surface, offset: Scalar, dst: RawDst
 ) -> None:
     """Size owords from byte `offset` on, a multiple of 4."""
-    if surface.name == "%scratch" and b.platform.scratch_is_surface:
-        # Scratch space has a surface state there; the compiler means memory behind r0.0.
-        raise Unsupported(f"implicit arguments through {surface.name} on {b.platform}")
     target, start, mask = _block(b, surface, offset, 1)
     load_block(b, target, start, dst, UD, size.bytes // 4, mask)
 
