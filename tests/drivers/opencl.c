@@ -20,6 +20,8 @@ static const char *source =
     "  int l = get_local_id(0); part[l] = x[get_global_id(0)];\n"
     "  for (int n = get_local_size(0) / 2; n; n /= 2) { barrier(CLK_LOCAL_MEM_FENCE); if (l < n) part[l] += part[l + n]; }\n"
     "  if (!l) atomic_add(out, part[0]); }\n"
+    "__kernel void half_written(__global int *out, int n) {\n"
+    "  __local int part[64]; int l = get_local_id(0); if (l < n) part[l] = l; barrier(CLK_LOCAL_MEM_FENCE); out[get_global_id(0)] = part[l ^ 1]; }\n"
     "__kernel void copy_image(read_only image2d_t from, write_only image2d_t to, sampler_t s) {\n"
     "  int2 at = (int2)(get_global_id(0), get_global_id(1)); write_imagef(to, at, read_imagef(from, s, at) + 1.0f); }\n"
     "__kernel void say(int n) { printf(\"item %d of %d\\n\", (int)get_global_id(0), n); }\n";
@@ -176,6 +178,18 @@ static void threads(void) {
   for (int k = 0; k < 8; k++) pthread_join(t[k], 0);
 }
 
+static void undefined(void) {
+  int n = 32;
+  cl_mem m = buffer(1024, 0);
+  cl_kernel k = kernel_of("half_written");
+  cl_command_queue q = queue_of(0);
+  size_t global = 256, group = 64;
+  CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+  CHECK(clSetKernelArg(k, 1, sizeof n, &n));
+  for (int t = 0; t < 2; t++) CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &global, &group, 0, 0, 0));
+  CHECK(clFinish(q));
+}
+
 static void fault(void) {
   cl_mem m = buffer(4096, 0);
   cl_kernel k = kernel_of("far");
@@ -193,7 +207,7 @@ static void very_many(void) { cl_event e; cl_command_queue q = queue_of(0); axpy
 
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"add", add}, {"profiling", profiling}, {"svm", svm}, {"pointers", pointers}, {"local", local}, {"image", image},
-    {"prints", prints}, {"threads", threads}, {"fault", fault}, {"many", many}, {"very_many", very_many}};
+    {"prints", prints}, {"threads", threads}, {"undefined", undefined}, {"fault", fault}, {"many", many}, {"very_many", very_many}};
 
 int main(int argc, char **argv) {
   cl_platform_id platform;

@@ -27,7 +27,7 @@ from eumu.device.commands import (
 )
 from eumu.errors import EumuError, LaunchError
 from eumu.exec.state import thread_payloads
-from eumu.runtime.batches import CommandQueue
+from eumu.runtime.batches import BatchReport, CommandQueue
 from kernels.build import PROGRAMS
 
 
@@ -156,13 +156,9 @@ STATELESS = {
 }
 
 
-@pytest.mark.parametrize("engine", ["interp", "jit"])
-@pytest.mark.parametrize("case", STATELESS)
-def test_stateless_addresses_of_32_bits(engine: str, case: str) -> None:
-    """They count from General State Base Address; with r0.5 of the thread, from its scratch space
-    there, which scratch block messages reach, too."""
-    driver = Driver("apl", engine)
-    code = native.encode(native.parse(STATELESS[case] + END))
+def run_code(driver: Driver, text: str) -> tuple[Any, BatchReport]:
+    """Run a thread; the 4 bytes that it is to write, and the report."""
+    code = native.encode(native.parse(text + END))
     heap = driver.place(bytes(code), "code")
     allocation = driver.device.memory.allocate(1 << 16, "state and data")
     state, view = allocation.start, driver.device.memory.view(allocation)
@@ -203,8 +199,27 @@ def test_stateless_addresses_of_32_bits(engine: str, case: str) -> None:
             bottom_execution_mask=1,
         ),
     ]
-    driver.queue.submit(driver.batch(*commands))
-    assert bytes(view[0x4000:0x4004]) == struct.pack("<I", 0x11)
+    report = driver.queue.submit(driver.batch(*commands))
+    return view[0x4000:0x4004], report
+
+
+@pytest.mark.parametrize("engine", ["interp", "jit"])
+@pytest.mark.parametrize("case", STATELESS)
+def test_stateless_addresses_of_32_bits(engine: str, case: str) -> None:
+    """They count from General State Base Address; with r0.5 of the thread, from its scratch space
+    there, which scratch block messages reach, too."""
+    written, report = run_code(Driver("apl", engine), STATELESS[case])
+    assert bytes(written) == struct.pack("<I", 0x11) and not report.undefined
+
+
+@pytest.mark.parametrize("engine", ["interp", "jit"])
+def test_a_device_that_checks_finds_undefined_values(engine: str) -> None:
+    driver = Driver("apl", engine)
+    driver.device.check = True
+    text = STATELESS["without a header"]
+    assert not run_code(driver, text)[1].undefined
+    (found,) = run_code(driver, text.replace("0x11:ud", "r40.0<0;1,0>:ud"))[1].undefined
+    assert found.code == "undefined" and found.span is not None and found.span.line == 3
 
 
 def media_start(driver: Driver, group: int = 64) -> tuple[Any, list[Command]]:

@@ -16,7 +16,7 @@ __all__ = ["command"]
 
 
 def command(options: argparse.Namespace) -> int:
-    """The program's exit status, or FAULT after a fault."""
+    """The program's exit status, FAULT after a fault, else FAILED after findings if it is 0."""
     if options.check_driver:
         return _check_driver()
     words = options.program[1:] if options.program[:1] == ["--"] else options.program
@@ -25,8 +25,16 @@ def command(options: argparse.Namespace) -> int:
     outcome = run(words, _options(options))
     if outcome.faults:
         with contextlib.suppress(BrokenPipeError):  # the status says it, too
-            print(f"eumu: {_count(outcome.faults)} on the virtual GPU", file=sys.stderr, flush=True)
+            print(
+                f"eumu: {_count(outcome.faults, 'fault')} on the virtual GPU",
+                file=sys.stderr,
+                flush=True,
+            )
         return FAULT
+    if outcome.findings:
+        with contextlib.suppress(BrokenPipeError):
+            print(f"eumu: {_count(outcome.findings, 'finding')}", file=sys.stderr, flush=True)
+        return outcome.status or FAILED
     return outcome.status
 
 
@@ -42,8 +50,8 @@ def _options(options: argparse.Namespace) -> Options:
     )
 
 
-def _count(faults: int) -> str:
-    return f"{faults} fault{'s' * (faults != 1)}"
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _check_driver() -> int:

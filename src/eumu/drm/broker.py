@@ -22,7 +22,7 @@ from importlib import import_module
 from typing import Final
 
 from eumu.drm.greeting import Program, meet
-from eumu.drm.options import Options
+from eumu.drm.options import FAULTED, Options
 from eumu.drm.protocol import ProtocolError
 
 __all__ = ["main"]
@@ -148,7 +148,7 @@ def _note_failure(error: Exception, options: Options) -> None:
 
 def _note_status(options: Options) -> None:
     if options.status is not None:
-        os.write(options.status, b"F")
+        os.write(options.status, FAULTED)
 
 
 def _warm(options: Options) -> Iterator[str]:

@@ -11,22 +11,26 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterable
+from typing import Final
 
 from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError
 from eumu.drm.contexts import HardwareContext
 from eumu.drm.greeting import Program
 from eumu.drm.memory import DriverMemory
-from eumu.drm.options import Options
+from eumu.drm.options import FAULTED, FOUND, Options
 from eumu.drm.parts import gpu
 from eumu.drm.progress import Progress
 from eumu.drm.protocol import Submission, messages
-from eumu.errors import EumuError
+from eumu.errors import EumuError, Fault, Finding
 from eumu.exec.host import Engine
 from eumu.runtime.batches import BatchReport
 from eumu.runtime.device import Device
 
 __all__ = ["serve"]
+
+_SHOWN: Final = 20  # findings that are printed
 
 
 class _Log:
@@ -34,8 +38,10 @@ class _Log:
 
     def __init__(self, options: Options, program: int) -> None:
         self._options, self._program = options, program
+        self._told: set[tuple[str, str, int]] = set()  # findings: reason, code, line of it
 
     def ran(self, submission: Submission, report: BatchReport, seconds: float) -> None:
+        self._tell(report.undefined)
         if self._options.log is None:
             return
         engines = ", ".join(sorted(report.engines)) or "no engine"
@@ -50,6 +56,8 @@ class _Log:
     def failed(self, submission: Submission, error: Exception) -> None:
         known = isinstance(error, (EumuError, CommandError))
         text = str(error) if known else f"internal error: {type(error).__name__}: {error}"
+        if isinstance(error, Fault):
+            self._tell(error.findings)
         lines = [f"eumu: context {submission.context} hangs from now on: {text}"]
         if not known:
             lines.append("  this is a bug in eumu; EUMU_TRACEBACK=1 shows where")
@@ -61,14 +69,35 @@ class _Log:
             sys.excepthook(type(error), error, error.__traceback__)
         self._note(*lines)
         if self._options.status is not None:
-            os.write(self._options.status, b"F")
+            os.write(self._options.status, FAULTED)
         if self._options.aborts:
             os.kill(self._program, signal.SIGABRT)
+
+    def _tell(self, findings: Iterable[Finding]) -> None:
+        """What a checked run found, each place once, and no more than so many."""
+        for finding in findings:
+            key = finding.reason, *_place(finding)
+            if key in self._told:
+                continue
+            self._told.add(key)
+            if self._options.status is not None:
+                os.write(self._options.status, FOUND)
+            if len(self._told) <= _SHOWN:
+                with contextlib.suppress(OSError):
+                    print(finding, file=sys.stderr, flush=True)
+            self._note(str(finding))
 
     def _note(self, *lines: str) -> None:
         if self._options.log is not None:
             with open(self._options.log, "a") as file:
                 file.write(f"{self._program}: " + "\n".join(lines) + "\n")
+
+
+def _place(finding: Finding) -> tuple[str, int]:
+    """The code that made a finding, wherever it lies in memory, and the place in it."""
+    if finding.span is None:
+        return finding.kernel, 0
+    return finding.span.source.text, finding.span.line
 
 
 def serve(program: Program, options: Options) -> None:

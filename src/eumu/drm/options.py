@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Options"]
+__all__ = ["FAULTED", "FOUND", "Options"]
+
+# What goes to `status`, a byte for each.
+FAULTED: Final = b"F"
+FOUND: Final = b"U"
 
 _MEMORY_BYTES: Final = 4 << 30  # what the driver is told that there is
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How programs are run; `status` is where a byte goes for each fault."""
+    """How programs are run; `status` is where a byte goes for each fault and each finding."""
 
     gpu: str = "skl"
     engine: str | None = None

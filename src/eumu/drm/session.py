@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Final
 
 from eumu.drm.build import library
-from eumu.drm.options import Options
+from eumu.drm.options import FAULTED, FOUND, Options
 from eumu.drm.parts import gpu
 from eumu.errors import ToolMissing
 from eumu.settings import DRM_SOCKET
@@ -36,10 +36,12 @@ _LAST_WORDS_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`status` of the program as a shell has it, and how many submissions made a fault."""
+    """`status` of the program as a shell has it, how many submissions made a fault, and how many
+    places a checked run found."""
 
     status: int
     faults: int
+    findings: int = 0
 
 
 def missing_packages() -> list[str]:
@@ -93,12 +95,14 @@ def run(command: Sequence[str], options: Options) -> Outcome:
             program = subprocess.Popen(command, env=variables)
             with _signals_to(program):
                 code = program.wait()
-        return Outcome(code if code >= 0 else 128 - code, _faults(status))
+        told = _told(status)
+        faults, findings = told.count(FAULTED), told.count(FOUND)
+        return Outcome(code if code >= 0 else 128 - code, faults, findings)
 
 
 @contextmanager
 def _broker(path: str, options: Options) -> Iterator[int]:
-    """The process that starts engine processes; yields where they write a byte for each fault.
+    """The process that starts engine processes; yields where they write what came of submissions.
 
     Its reading end is left to the caller, who closes it.
     """
@@ -131,16 +135,16 @@ def _legacy_layout() -> None:
     libc.personality(libc.personality(0xFFFFFFFF) | _LEGACY_LAYOUT)
 
 
-def _faults(fd: int) -> int:
-    """Count the bytes of engine processes, until all have ended or have had time enough."""
-    count, end = 0, time.monotonic() + _LAST_WORDS_S
+def _told(fd: int) -> bytes:
+    """The bytes of engine processes, until all have ended or have had time enough."""
+    told, end = b"", time.monotonic() + _LAST_WORDS_S
     while (left := end - time.monotonic()) > 0 and select.select([fd], [], [], left)[0]:
         data = os.read(fd, 4096)
         if not data:
             break
-        count += len(data)
+        told += data
     os.close(fd)
-    return count
+    return told
 
 
 @contextmanager

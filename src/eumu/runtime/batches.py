@@ -35,11 +35,12 @@ from eumu.device.dispatch import Needs, capacity
 from eumu.device.memory import Memory
 from eumu.device.state.fields import StateError
 from eumu.device.state.surface import SurfaceState, SurfaceType
-from eumu.errors import Diagnostic, LaunchError, Severity, Unsupported
+from eumu.errors import Diagnostic, Finding, LaunchError, Severity, Unsupported
 from eumu.exec.gate import in_extents
 from eumu.exec.grid import BufferSurface, Grid, Payload, StatePointers
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
+from eumu.ir.passes import find_undefined
 from eumu.isa.messages.gateway import GATEWAY
 from eumu.isa.messages.request import GENERAL_STATE
 from eumu.runtime.device import DEFAULT_FUEL, Device
@@ -64,7 +65,8 @@ class BatchReport:
 
     `occupancy` has, for each of `commands`, how many groups each subslice or pool could hold;
     `waves` the threads of the media pipeline, those that ran at once together; `interrupts` counts
-    the commands that notified the host.
+    the commands that notified the host.  `undefined` is what native code did with undefined values,
+    on a device that checks.
     """
 
     stop: Stop
@@ -77,6 +79,7 @@ class BatchReport:
     waves: list[tuple[MediaThread, ...]] = field(default_factory=list)
     engines: set[str] = field(default_factory=set)
     interrupts: int = 0
+    undefined: list[Finding] = field(default_factory=list)
 
     def add(self, rest: BatchReport) -> None:
         """What the same batch did when it went on."""
@@ -85,6 +88,7 @@ class BatchReport:
         self.groups += rest.groups
         self.instructions += rest.instructions
         self.findings += rest.findings
+        self.undefined += rest.undefined
         self.commands += rest.commands
         self.occupancy += rest.occupancy
         self.waves += rest.waves
@@ -224,6 +228,7 @@ class CommandQueue:
                 self._held = _Held(number, self._save(grid, stop.snapshot))
                 return False
             self._report.engines.add(engine)
+            self._report.undefined += stats.findings
             self._report.instructions += stats.instructions
             self._report.threads += stats.threads
             self._report.groups += stats.groups
@@ -407,6 +412,8 @@ class CommandQueue:
             program = native.decode(code, self.device.platform, f"code_{address:x}")
             is_needed = counts_from_general_state(program)
             function = lower(program, simd, payload, general_state=at if is_needed else None)
+            if self.device.check:
+                function = find_undefined(function)
             while len(self._functions) >= _MOST_FUNCTIONS:
                 del self._functions[next(iter(self._functions))]
         self._functions[key] = function
