@@ -46,8 +46,18 @@ def _options(options: argparse.Namespace) -> Options:
         strict_bounds=not options.hardware_bounds,
         log=os.path.abspath(options.log) if options.log else None,
         aborts=FAULT_ENDS.get(),
+        dump=None if options.dump is None else _directory(options.dump),
         traceback=TRACEBACK.get(),
     )
+
+
+def _directory(name: str) -> str:
+    """The directory for records, made if it is not there."""
+    try:
+        os.makedirs(name, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--dump {name}: {error.strerror}") from None
+    return os.path.abspath(name)
 
 
 def _count(number: int, what: str) -> str:

@@ -203,6 +203,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_state(commands)
     _add_commands(commands)
     _add_gpu(commands)
+    _add_replay(commands)
     return parser
 
 
@@ -436,6 +437,15 @@ def _add_commands(commands: _Commands[argparse.ArgumentParser]) -> None:
     )
 
 
+def _add_replay(commands: _Commands[argparse.ArgumentParser]) -> None:
+    replay = _command(commands, "replay", "run again what eumu gpu --dump has recorded")
+    replay.add_argument("file", help="a record")
+    replay.add_argument(
+        "--engine", choices=("jit", "interp"), help="that of the record if not said"
+    )
+    replay.add_argument("--check", action="store_true", help="find uses of undefined values")
+
+
 def _add_gpu(commands: _Commands[argparse.ArgumentParser]) -> None:
     gpu = _command(
         commands,
@@ -455,6 +465,9 @@ def _add_gpu(commands: _Commands[argparse.ArgumentParser]) -> None:
         help="outside a surface reads give 0 and writes vanish, as on hardware; else a fault",
     )
     gpu.add_argument("--log", metavar="FILE", help="add a line for each submission to a file")
+    gpu.add_argument(
+        "--dump", metavar="DIR", help="write a record of each program there, for eumu replay"
+    )
     gpu.add_argument(
         "--check-driver", action="store_true", help="say which packages are missing, run nothing"
     )

@@ -10,13 +10,15 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final, Protocol
 
 from eumu.device.commands import CommandError, Stop
 from eumu.drm.memory import DriverMemory
 from eumu.drm.progress import Progress
 from eumu.drm.protocol import ContextCreated, ContextDestroyed, Message, Submission
+from eumu.drm.record import Recorder
 from eumu.errors import EumuError
 from eumu.runtime.batches import BatchReport, CommandQueue
 from eumu.runtime.device import Device
@@ -46,10 +48,12 @@ class HardwareContext:
         progress: Progress,
         reporter: Reporter,
         make_queue: Callable[[Device], CommandQueue] = CommandQueue,
+        recorder: Recorder | None = None,
     ) -> None:
         self._device, self._memory, self._turn = device, memory, turn
         self._progress, self._reporter, self._make_queue = progress, reporter, make_queue
         self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._recorder = recorder
         self._queue: CommandQueue | None = None
         self._hangs = False
         threading.Thread(target=self._run, daemon=True).start()
@@ -61,8 +65,11 @@ class HardwareContext:
     def _run(self) -> None:
         while True:
             match self._messages.get():
-                case ContextCreated() | ContextDestroyed():
+                case ContextCreated(context) | ContextDestroyed(context):
                     self._queue, self._hangs = None, False
+                    if self._recorder is not None:
+                        with self._turn:
+                            self._recorder.reset(context)
                 case Submission() as submission:
                     self._submit(submission)
 
@@ -87,12 +94,14 @@ class HardwareContext:
             if self._queue is None:
                 self._queue = self._make_queue(self._device)
             self._queue.invalidate()
-            report = self._queue.submit(submission.batch)
+            with self._recorded("submit", submission):
+                report = self._queue.submit(submission.batch)
         while report.stop is Stop.SEMAPHORE:
             time.sleep(_POLL_S)
             with self._turn:
                 self._memory.bind(submission.objects)
-                more = self._queue.resume()
+                with self._recorded("resume", submission, always=False):
+                    more = self._queue.resume()
             report.add(more)
         self._reporter.ran(submission, report, time.perf_counter() - started)
 
@@ -118,4 +127,23 @@ class HardwareContext:
                 self._queue = self._make_queue(self._device)
             if begins:
                 self._queue.begin(submission.batch)
-            return self._queue.abandon().stop
+            with self._recorded("begin and abandon" if begins else "abandon", submission):
+                return self._queue.abandon().stop
+
+    @contextlib.contextmanager
+    def _recorded(
+        self, step: str, submission: Submission, *, always: bool = True
+    ) -> Iterator[None]:
+        """Around a step of a batch: what it begins with and what it changes goes to the record."""
+        recorder, queue = self._recorder, self._queue
+        assert queue is not None
+        if recorder is None or not recorder.begin(step, submission, always=always):
+            yield
+            return
+        outcome, queue.ran = "fault", partial(recorder.threads_ran, submission)
+        try:
+            yield
+            outcome = "fine"
+        finally:
+            queue.ran = None
+            recorder.end(submission, outcome)

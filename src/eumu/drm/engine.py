@@ -23,6 +23,7 @@ from eumu.drm.options import FAULTED, FOUND, Options
 from eumu.drm.parts import gpu
 from eumu.drm.progress import Progress
 from eumu.drm.protocol import Submission, messages
+from eumu.drm.record import NotedClock, Recorder
 from eumu.errors import EumuError, Fault, Finding
 from eumu.exec.host import Engine
 from eumu.runtime.batches import BatchReport
@@ -116,6 +117,10 @@ def serve(program: Program, options: Options) -> None:
         part=part.part,
     )
     device.memory, device.clock = memory, HostClock(part.hertz)
+    recorder = None
+    if options.dump is not None:
+        device.clock = clock = NotedClock(device.clock)
+        recorder = Recorder(options.dump, program.pid, options, program.memory_fd, clock)
     if device.engine == "jit" and not options.check:
         device.use("jit", _tiered())
     log, turn = _Log(options, program.pid), threading.Lock()
@@ -123,7 +128,7 @@ def serve(program: Program, options: Options) -> None:
     for message in messages(program.peer, os.fstat(program.memory_fd).st_size):
         context = contexts.get(message.context)
         if context is None:
-            context = HardwareContext(device, memory, turn, progress, log)
+            context = HardwareContext(device, memory, turn, progress, log, recorder=recorder)
             contexts[message.context] = context
         context.put(message)
 

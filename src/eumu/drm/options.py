@@ -16,7 +16,10 @@ _MEMORY_BYTES: Final = 4 << 30  # what the driver is told that there is
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How programs are run; `status` is where a byte goes for each fault and each finding."""
+    """How programs are run.
+
+    `status` is where a byte goes for each fault and each finding, `dump` the directory of records.
+    """
 
     gpu: str = "skl"
     engine: str | None = None
@@ -27,3 +30,4 @@ class Options:
     aborts: bool = False
     traceback: bool = False
     memory_bytes: int = _MEMORY_BYTES
+    dump: str | None = None

@@ -26,7 +26,7 @@ from eumu.drm.parts import gpu
 from eumu.errors import ToolMissing
 from eumu.settings import DRM_SOCKET
 
-__all__ = ["DRIVER", "Outcome", "environment", "missing_packages", "run"]
+__all__ = ["DRIVER", "Outcome", "environment", "legacy_layout", "missing_packages", "run"]
 
 DRIVER: Final = "intel-opencl-icd"
 _VENDORS: Final = Path("/etc/OpenCL/vendors")
@@ -116,7 +116,7 @@ def _broker(path: str, options: Options) -> Iterator[int]:
         [sys.executable, "-m", "eumu.drm.broker", json.dumps(given)],
         stdin=subprocess.PIPE,
         pass_fds=(listener.fileno(), writes),
-        preexec_fn=_legacy_layout,
+        preexec_fn=legacy_layout,
         env={"OPENBLAS_NUM_THREADS": "1", **os.environ},
     )
     os.close(writes)
@@ -128,7 +128,7 @@ def _broker(path: str, options: Options) -> Iterator[int]:
         process.wait()
 
 
-def _legacy_layout() -> None:
+def legacy_layout() -> None:
     """Mappings of the engine process go up from a third of the address space, away from those of
     programs, which go down from its top."""
     libc = ctypes.CDLL(None)

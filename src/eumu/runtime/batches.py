@@ -10,7 +10,7 @@ MEDIA_OBJECT_GRPID run when their group is complete.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
@@ -117,6 +117,7 @@ class CommandQueue:
         if device.platform.generation != "gen9":
             raise LaunchError(f"{device.platform} does not have the commands of Gen9")
         self.device, self.per_thread_first = device, per_thread_first
+        self.ran: Callable[[], object] | None = None  # called behind commands that start threads
         self.most_threads = most_threads
         self._bus = MemoryBus(device.memory)
         banks = device.part.l3_banks
@@ -233,6 +234,8 @@ class CommandQueue:
             self._report.threads += stats.threads
             self._report.groups += stats.groups
         self._report.occupancy.append(held)
+        if self.ran is not None:
+            self.ran()
         return True
 
     def _note_counts(self, job: WalkerJob | MediaJob, grid: Grid) -> None:

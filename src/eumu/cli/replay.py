@@ -1,0 +1,18 @@
+"""`eumu replay`: run again what `eumu gpu --dump` has recorded."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from eumu.cli.status import UsageError
+from eumu.drm.replay import run
+
+__all__ = ["command"]
+
+
+def command(options: argparse.Namespace) -> int:
+    """FINE if memory became what it was in the record, FAILED if not, FAULT after a fault."""
+    if not os.path.isfile(options.file):
+        raise UsageError(f"no file {options.file!r}")
+    return run(options.file, options.engine, check=options.check)

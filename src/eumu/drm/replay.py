@@ -1,0 +1,299 @@
+"""Runs a record again: the same memory at the same addresses, without the program and its driver.
+
+Objects lie where the program had them, so it runs in a process of its own with the legacy layout of
+mappings: `python -m eumu.drm.replay`.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import struct
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from eumu.device.commands import CommandError
+from eumu.drm.memory import DriverMemory
+from eumu.drm.parts import gpu
+from eumu.drm.protocol import ADDRESS_END, Piece, Submitted
+from eumu.drm.record import CHANGED, PAGE, RECORD, changed_lines, digest, pages_of
+from eumu.drm.session import legacy_layout
+from eumu.errors import EumuError, Finding, FormatError
+from eumu.runtime.batches import BatchReport, CommandQueue
+from eumu.runtime.device import Device
+
+__all__ = ["Outcome", "replay", "run"]
+
+_MOST_BYTES: Final = 1 << 30  # of an entry
+_MOST_LINE: Final = 1 << 24
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a record.
+
+    `lines` counts cache lines that changed, `differ` are addresses of those that became other than
+    in the record; `by_program` counts those that changed in the record alone, as the program may
+    have written them meanwhile.  `other_ends` are steps with a fault in one of both only.
+    """
+
+    steps: int = 0
+    walkers: int = 0
+    lines: int = 0
+    other_ends: int = 0
+    differ: list[int] = field(default_factory=list)
+    by_program: int = 0
+    faults: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+class _ReplayedClock:
+    """Reads as the record's did."""
+
+    def __init__(self) -> None:
+        self.left: list[int] = []
+
+    @property
+    def now(self) -> int:
+        return self.left.pop(0) if self.left else 0
+
+    def count(self, steps: int) -> None:
+        """Time is what the record says."""
+
+
+Entry = tuple[dict[str, Any], bytes]
+
+
+def entries(file: BinaryIO, name: str) -> Iterator[Entry]:
+    """Entries of a record, the first line too; FormatError for what is none.
+
+    What is cut off at the end, as the process was killed that wrote it, is left out.
+    """
+    while line := file.readline(_MOST_LINE):
+        if not line.endswith(b"\n"):
+            return
+        try:
+            entry = json.loads(line)
+            size = entry["size"]
+        except (ValueError, TypeError, KeyError):
+            raise FormatError(f"{name}: this is no record of eumu gpu --dump") from None
+        if not isinstance(size, int) or not 0 <= size <= _MOST_BYTES:
+            raise FormatError(f"{name}: an entry of {size!r} bytes")
+        data = file.read(size)
+        if len(data) < size:
+            return
+        yield entry, data
+
+
+@contextmanager
+def _decoding(name: str) -> Iterator[None]:
+    """What does not fit in an entry is the file's mistake."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, OverflowError, struct.error, zlib.error) as error:
+        if isinstance(error, EumuError):
+            raise
+        raise FormatError(f"{name}: an entry of the record is damaged: {error!r}") from None
+
+
+def _unpacked(packed: bytes) -> bytes:
+    unpacker = zlib.decompressobj()
+    data = unpacker.decompress(packed, _MOST_BYTES)
+    if not unpacker.eof:
+        raise ValueError("compressed bytes without an end")
+    return data
+
+
+class _Action(Enum):
+    SUBMIT = "submit"
+    RESUME = "resume"
+    ABANDON = "abandon"
+    BEGIN_AND_ABANDON = "begin and abandon"
+
+
+class _Replay:
+    def __init__(self, name: str, first: dict[str, Any], engine: str | None, check: bool) -> None:
+        if first.get("what") != RECORD:
+            raise FormatError(
+                f"{name}: this is no record of eumu gpu --dump, or of another version"
+            )
+        with _decoding(name):
+            part, engine = gpu(str(first["gpu"])), engine or first["engine"]
+            check, strict = check or bool(first["check"]), bool(first["strict_bounds"])
+        self.name, self.outcome, self.clock = name, Outcome(), _ReplayedClock()
+        self.device = Device(
+            part.platform,
+            engine,
+            check=check,
+            strict_bounds=strict,
+            memory_bytes=1 << 16,
+            part=part.part,
+        )
+        self.fd = os.memfd_create("eumu-replay")
+        os.ftruncate(self.fd, ADDRESS_END)
+        self.memory = DriverMemory(self.fd)
+        self.device.memory, self.device.clock = self.memory, self.clock
+        self.queues: dict[int, CommandQueue] = {}
+        self.after: dict[int, bytes] = {}  # pages behind the last command that started threads
+
+    def run(self, found: Iterator[Entry]) -> Outcome:
+        step: dict[str, Any] | None = None
+        for entry, data in found:
+            match entry.get("entry"):
+                case "pages":
+                    with _decoding(self.name):
+                        self._write(entry["addresses"], data)
+                case "reset":
+                    self.queues.pop(entry.get("context", 0), None)
+                case "step":
+                    step = entry
+                case "changed" if step is not None:
+                    self._step(step, entry, data)
+                    step = None
+                case other:
+                    raise FormatError(f"{self.name}: no entry is called {other!r} here")
+        return self.outcome
+
+    def _write(self, runs: list[tuple[int, int]], packed: bytes) -> None:
+        data = _unpacked(packed)
+        if len(data) != PAGE * sum(count for _, count in runs):
+            raise FormatError(f"{self.name}: pages of another size than their list")
+        at = 0
+        for address, count in runs:
+            self._check_place(address, count * PAGE)
+            os.pwrite(self.fd, data[at : at + count * PAGE], address)
+            at += count * PAGE
+
+    def _check_place(self, address: int, size: int) -> None:
+        if (
+            address % PAGE
+            or size % PAGE
+            or not size > 0
+            or not PAGE <= address < ADDRESS_END - size
+        ):
+            raise FormatError(f"{self.name}: {size} bytes at {address:#x}")
+
+    def _step(self, step: dict[str, Any], end: dict[str, Any], changed: bytes) -> None:
+        objects = []
+        with _decoding(self.name):
+            for handle, address, size in step["objects"]:
+                self._check_place(address, size)
+                objects.append(Submitted(handle, address, size, (Piece(address, size),)))
+            ticks, context, batch = [int(t) for t in end["clock"]], step["context"], step["batch"]
+            wanted = dict(CHANGED.iter_unpack(_unpacked(changed)))
+            action = _Action(step["step"])
+            hash(context), operator.index(batch)
+        before = self._pages(objects)
+        self.memory.bind(objects)
+        self.clock.left = ticks
+        queue = self.queues.setdefault(context, CommandQueue(self.device))
+        self.outcome.steps += 1
+        self.after = {}
+        queue.ran = lambda: self._note(objects)
+        try:
+            report = self._begun(action, queue, batch)()
+            self.outcome.walkers += len(report.commands)
+            self.outcome.findings += report.undefined
+        except (EumuError, CommandError) as error:
+            self.outcome.faults.append(str(error))
+            ending = "fault"
+        else:
+            ending = "fine"
+        if ending != end.get("outcome"):
+            self.outcome.other_ends += 1
+        elif ending == "fine":  # how far threads have come at a fault is a matter of engines
+            now = self.after or self._pages(objects)
+            self._compare(before, now, wanted)
+        self._restore(before, self._pages(objects))
+
+    def _note(self, objects: list[Submitted]) -> None:
+        self.after = self._pages(objects)
+
+    def _restore(self, before: dict[int, bytes], now: dict[int, bytes]) -> None:
+        """Memory is again what the file has said of it: that is what its next pages differ from."""
+        for address in before.keys() | now.keys():
+            page = before.get(address, bytes(PAGE))
+            if now.get(address) != page:
+                os.pwrite(self.fd, page, address)
+
+    def _begun(self, action: _Action, queue: CommandQueue, batch: int) -> Callable[[], BatchReport]:
+        match action:
+            case _Action.SUBMIT:
+                queue.invalidate()
+                queue.begin(batch)
+                return queue.resume
+            case _Action.BEGIN_AND_ABANDON:
+                queue.begin(batch)
+                return queue.abandon
+            case _Action.ABANDON:
+                return queue.abandon
+            case _Action.RESUME:
+                return queue.resume
+
+    def _pages(self, objects: list[Submitted]) -> dict[int, bytes]:
+        return dict(pages_of(self.fd, objects))
+
+    def _compare(
+        self, before: dict[int, bytes], now: dict[int, bytes], wanted: dict[int, bytes]
+    ) -> None:
+        changed = {address: digest(line) for address, line in changed_lines(before, now)}
+        self.outcome.lines += len(changed)
+        self.outcome.by_program += len(wanted.keys() - changed.keys())
+        self.outcome.differ += [a for a, found in changed.items() if found != wanted.get(a)]
+
+
+def run(path: str, engine: str | None, *, check: bool) -> int:
+    """Run a record in a process of its own; its exit status."""
+    words = [path, engine or "", "check" if check else ""]
+    process = subprocess.run(
+        [sys.executable, "-m", "eumu.drm.replay", *words],
+        preexec_fn=legacy_layout,
+        env={"OPENBLAS_NUM_THREADS": "1", **os.environ},
+        check=False,
+    )
+    return process.returncode
+
+
+def replay(path: Path, engine: str | None, *, check: bool) -> Outcome:
+    """Run a record in this process, whose mappings must leave room for its objects."""
+    with path.open("rb") as file:
+        found = entries(file, path.name)
+        first, _ = next(found, ({}, b""))
+        return _Replay(path.name, first, engine, check).run(found)
+
+
+def _main(words: list[str]) -> int:
+    path, engine, check = words
+    try:
+        outcome = replay(Path(path), engine or None, check=bool(check))
+    except (EumuError, OSError) as error:
+        print(f"eumu: {error}", file=sys.stderr)
+        return 1
+    for fault in outcome.faults:
+        print(f"eumu: {fault}", file=sys.stderr)
+    for finding in outcome.findings[:20]:
+        print(finding, file=sys.stderr)
+    print(
+        f"{outcome.steps} steps, {outcome.walkers} commands that start threads,"
+        f" {outcome.lines} cache lines changed, {len(outcome.differ)} of them not as in the record;"
+        f" {outcome.by_program} changed in the record alone"
+    )
+    if outcome.other_ends:
+        print(f"  {outcome.other_ends} steps have a fault here or in the record, not in both")
+    for address in outcome.differ[:5]:
+        print(f"  the line at {address:#x} differs")
+    if outcome.faults:
+        return 3
+    return 1 if outcome.differ or outcome.other_ends or outcome.findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main(sys.argv[1:]))
