@@ -347,7 +347,7 @@ class SharedFunctions:
     def _border(self, sampler: SamplerState, surface: Surface) -> Lanes:
         """The border colour [4] in the type of the texels; channels the format lacks as usual."""
         out: Lanes = missing(surface.format, 1)[0]
-        if not any(mode in (4, 6) for mode in sampler.address_modes):
+        if not sampler.has_border:
             return out
         address = self._state.dynamic_state_base + sampler.border_color_pointer
         colour = np.frombuffer(self._bytes(address, BorderColor), out.dtype)

@@ -1,4 +1,4 @@
-"""Cubes: faces of directions, and what lies beyond a face's edge, from a table of neighbours."""
+"""Cubes: what lies beyond a face's edge, from a table of neighbours."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Final
 import numpy as np
 
 from eumu.device.compiled.texels import Texels
+from eumu.device.compiled.vectors import Vector
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.sampler import cube
 
-__all__ = ["leave_if_unordered", "project", "texel_function"]
+__all__ = ["leave_if_unordered", "texel_function"]
 
 _ENTRY: Final = 8  # dwords of an edge's entry, five of them used
 
@@ -34,101 +35,77 @@ def _neighbours() -> tuple[int, ...]:
     return tuple(found)
 
 
-def leave_if_unordered(b: Body, active: str, direction: Sequence[str]) -> None:
+def leave_if_unordered(b: Body, active: str, direction: Sequence[Vector]) -> None:
     """Leave NaN in an active lane to the model."""
     x, y, z = direction
-    sum = b.floats("fadd", b.floats("fadd", x, y), z)
-    unordered = b.both(b.fcmp("uno", sum, sum), active)
+    sum = x + y + z
+    unordered = b.differ(sum, sum) & b.vector("b", active)
     leave, on = b.name("leave"), b.name("ordered")
-    b.do(f"br i1 {b.any(unordered)}, label %{leave}, label %{on}")
+    b.do(f"br i1 {b.any(unordered.name)}, label %{leave}, label %{on}")
     b.label(leave)
     b.do("ret i32 2")
     b.label(on)
 
 
-def project(b: Body, x: str, y: str, z: str) -> tuple[str, str, str]:
-    """The face that a direction meets (z before y before x), s and t on it."""
-    ax, ay, az = (b.call(b.f, "fabs", v) for v in (x, y, z))
-    is_z = b.both(b.fcmp("oge", az, ax), b.fcmp("oge", az, ay))
-    is_y = b.both(b.fcmp("oge", ay, ax), b.negate(is_z))
-    major = b.choose(is_z, b.f, z, b.choose(is_y, b.f, y, x))
-    negative = b.fcmp("olt", major, "zeroinitializer")
-    axis = b.choose(is_z, b.i, b.k(4), b.choose(is_y, b.i, b.k(2), b.k(0)))
-    face = b.ints("sub", axis, b.cast("sext", negative, b.b, b.i))
-    back_x, back_y, back_z = (b.op(f"fneg {b.f} {v}") for v in (x, y, z))
-    s = b.choose(is_z, b.f, b.choose(negative, b.f, back_x, x), x)
-    on_x = b.choose(negative, b.f, z, back_z)
-    s = b.choose(b.either(is_y, is_z), b.f, s, on_x)
-    t = b.choose(is_y, b.f, b.choose(negative, b.f, back_z, z), back_y)
-    m = b.choose(negative, b.f, b.op(f"fneg {b.f} {major}"), major)
-    m = b.choose(b.fcmp("oeq", m, "zeroinitializer"), b.f, b.x(1.0), m)
-    places = []
-    for v in (s, t):
-        sum = b.floats("fadd", b.floats("fdiv", v, m), b.x(1.0))
-        places.append(b.floats("fmul", sum, b.x(0.5)))
-    return face, places[0], places[1]
-
-
 def texel_function(module: Module, kind: Texels, channels: int) -> None:
-    """Add `@cube(record, left, row, size, x, y, slice, face)`: x and y from -1 to `size`."""
+    """Add `@cube(record, left, row, size, x, y, slice, face)`: x and y one beyond an edge at most,
+    else they are taken as that.
+    """
     table = ", ".join(f"i32 {n}" for n in _neighbours())
     count = len(_neighbours())
     module.declared.add(f"@neighbours = private constant [{count} x i32] [{table}]")
     b = Body(module)
-    type, vectors = kind.type(b), ("left", "row", "size", "x", "y", "slice", "face")
-    last = b.ints("sub", "%size", b.k(1))
-    inner = [b.clamp(v, "zeroinitializer", last) for v in ("%x", "%y")]
-    out = [b.icmp("ne", v, c) for v, c in zip(("%x", "%y"), inner, strict=True)]
-    b.do(f"br i1 {b.any(b.either(*out))}, label %edge, label %plain")
+    type, names = kind.type(b), ("left", "row", "size", "x", "y", "slice", "face")
+    size, x, y = (b.vector("i", f"%{n}") for n in ("size", "x", "y"))
+    x, y = (b.least(b.most(v, -1), size) for v in (x, y))
+    last = size - 1
+    inner = [b.least(b.most(v, 0), last) for v in (x, y)]
+    out = [b.differ(v, c) for v, c in zip((x, y), inner, strict=True)]
+    b.do(f"br i1 {b.any((out[0] | out[1]).name)}, label %edge, label %plain")
     b.label("plain")
-    here = b.ask(type, channels, "texel", *_given(b, "%x", "%y", "%face"))
+    here = b.ask(type, channels, "texel", *_given(b, x, y, b.vector("i", "%face")))
     b.do(f"ret {b.lanes(here, type)}")
     b.label("edge")
-    corner = b.both(*out)
-    x, y = (b.choose(corner, b.i, c, v) for v, c in zip(("%x", "%y"), inner, strict=True))
-    first = _across(b, kind, channels, x, y, last)
-    b.do(f"br i1 {b.any(corner)}, label %corner, label %done")
+    corner = out[0] & out[1]
+    first = _across(
+        b, kind, channels, b.where(corner, inner[0], x), b.where(corner, inner[1], y), last
+    )
+    b.do(f"br i1 {b.any(corner.name)}, label %corner, label %done")
     b.label("done")
     b.do(f"ret {b.lanes(first, type)}")
     b.label("corner")
-    second = _across(b, kind, channels, "%x", inner[1], last)
-    third = _across(b, kind, channels, inner[0], "%y", last)
+    second = _across(b, kind, channels, x, inner[1], last)
+    third = _across(b, kind, channels, inner[0], y, last)
     values = []
-    for f, s, t in zip(first, second, third, strict=True):
-        mean = b.floats("fdiv", b.floats("fadd", b.floats("fadd", f, s), t), b.x(3.0))
-        values.append(b.choose(corner, b.f, mean, f))
+    for texels in zip(first, second, third, strict=True):
+        one, *others = (b.vector("f", v) for v in texels)
+        values.append(b.where(corner, cube.corner_mean([one, *others]), one).name)
     b.do(f"ret {b.lanes(values, type)}")
     structure = "{" + ", ".join([type] * channels) + "}"
-    given = ", ".join(f"{b.i} %{n}" for n in vectors)
+    given = ", ".join(f"{b.i} %{n}" for n in names)
     b.finish(f"internal {structure} @cube(ptr %rec, {given})")
 
 
-def _given(b: Body, x: str, y: str, face: str) -> list[str]:
-    slice = b.ints("add", "%slice", face)
-    vectors = [f"{b.i} {v}" for v in ("%left", "%row", x, y, slice)]
-    return ["ptr %rec", *vectors]
+def _given(b: Body, x: Vector, y: Vector, face: Vector) -> list[str]:
+    left, row, slice = (b.vector("i", f"%{n}") for n in ("left", "row", "slice"))
+    return ["ptr %rec", *(v.typed for v in (left, row, x, y, slice + face))]
 
 
-def _across(b: Body, kind: Texels, channels: int, x: str, y: str, last: str) -> list[str]:
+def _across(b: Body, kind: Texels, channels: int, x: Vector, y: Vector, last: Vector) -> list[str]:
     """The texel at a place that may be one beyond one edge."""
-    left, above = (b.icmp("slt", v, "zeroinitializer") for v in (x, y))
-    right, below = (b.icmp("sgt", v, last) for v in (x, y))
-    sideways = b.either(left, right)
-    edge = b.choose(
+    left, above, right, below = x < 0, y < 0, x > last, y > last
+    sideways = left | right
+    edge = b.where(
         sideways,
-        b.i,
-        b.choose(left, b.i, b.k(0), b.k(1)),
-        b.choose(above, b.i, b.k(2), b.k(3)),
+        b.where(left, b.constant(0), 1),
+        b.where(above, b.constant(2), 3),
     )
-    entry = b.ints("add", b.ints("shl", "%face", b.k(2)), edge)
-    rows = b.pointers("@neighbours", b.ints("mul", entry, b.k(4 * _ENTRY)))
-    face = b.gather(rows)
-    along = b.choose(sideways, b.i, y, x)
-    outside = b.either(sideways, b.either(above, below))
-    places = []
-    for n, plain in ((1, x), (3, y)):
-        share = b.ints("mul", b.gather(rows, 4 * n), last)
-        moved = b.ints("mul", b.gather(rows, 4 * n + 4), along)
-        places.append(b.choose(outside, b.i, b.ints("add", share, moved), plain))
-    face = b.choose(outside, b.i, face, "%face")
-    return b.ask(kind.type(b), channels, "texel", *_given(b, places[0], places[1], face))
+    here = b.vector("i", "%face")
+    rows = b.pointers("@neighbours", (((here << 2) + edge) * (4 * _ENTRY)).name)
+    entry = [b.vector("i", b.gather(rows, 4 * n)) for n in range(5)]
+    along = b.where(sideways, y, x)
+    outside = sideways | above | below
+    column = b.where(outside, entry[1] * last + entry[2] * along, x)
+    row = b.where(outside, entry[3] * last + entry[4] * along, y)
+    face = b.where(outside, entry[0], here)
+    return b.ask(kind.type(b), channels, "texel", *_given(b, column, row, face))

@@ -58,12 +58,12 @@ class Spot:
 
     def given(self, b: Body) -> list[str]:
         """The arguments of the function `texel`."""
-        vectors = (self.place.left, self.place.row, self.x, self.y, self.slice)
+        vectors = (self.place.left.name, self.place.row.name, self.x, self.y, self.slice)
         return ["ptr %rec", *(f"{b.i} {v}" for v in vectors)]
 
     def offsets(self, b: Body, kind: Texels) -> str:
         place = self.place
-        return offsets(b, kind, place.left, place.row, self.x, self.y, self.slice)
+        return offsets(b, kind, place.left.name, place.row.name, self.x, self.y, self.slice)
 
 
 def spot(access: Access, lanes: Lanes) -> Spot:
@@ -82,11 +82,12 @@ def spot(access: Access, lanes: Lanes) -> Spot:
     known = None
     if access.mipmapped:
         known = b.choose(inside, b.i, level, "zeroinitializer")
-    place = place_of_level(b, known)
-    last = place.sizes[2] if access.volume else b.wide("layers")
+    place = place_of_level(b, b.vector("i", known) if known else None)
+    sizes = [v.name for v in place.sizes]
+    last = sizes[2] if access.volume else b.wide("layers")
     safe = []
     for value, size, index in zip(
-        (x, y, slice), (*place.sizes[:2], last), access.coordinates[:3], strict=True
+        (x, y, slice), (*sizes[:2], last), access.coordinates[:3], strict=True
     ):
         if index >= 0 or value != "zeroinitializer":
             inside = b.both(inside, b.icmp("ult", value, size))
@@ -176,8 +177,8 @@ def sizing(lod: int, results: tuple[int, ...], bits: int, width: int) -> str:
         level = lanes.argument(lod, b.i) if lod >= 0 else "zeroinitializer"
         levels = b.wide("levels")
         inside = b.icmp("ult", level, levels)
-        place = place_of_level(b, b.choose(inside, b.i, level, "zeroinitializer"))
-        sizes = [b.choose(inside, b.i, v, "zeroinitializer") for v in place.sizes]
+        place = place_of_level(b, b.vector("i", b.choose(inside, b.i, level, "zeroinitializer")))
+        sizes = [b.choose(inside, b.i, v.name, "zeroinitializer") for v in place.sizes]
         for n, channel in enumerate(results):
             lanes.result(n, [*sizes, levels][channel], b.i, bits)
     return finish(b)

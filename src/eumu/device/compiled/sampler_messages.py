@@ -13,7 +13,8 @@ from eumu.device.compiled.known import VECTOR, Known, chosen, made, record_of, t
 from eumu.device.compiled.loads import Access, loading, sizing
 from eumu.device.compiled.samples import ZERO, Sampling, sampling
 from eumu.device.compiled.texels import can_read
-from eumu.device.sampler.detail import clamped, levels
+from eumu.device.lanes import ARRAYS
+from eumu.device.sampler.detail import base_steps, first_level, levels_of, limits, steps_of
 from eumu.device.sampler.unit import Request, check_request
 from eumu.device.state.sampler import AddressMode, CubeControl, Filter, MipFilter, Reduction
 from eumu.device.state.surface import SurfaceType
@@ -74,7 +75,7 @@ def _is_modelled(known: Known) -> bool:
         sampler.sampler_disable,
         sampler.chromakey_enable,
         bool(sampler.unmodelled),
-        bool(_extreme(known)) and _has_odd_numbers(known),
+        _extreme(known) is not None and _has_odd_numbers(known),
         not gathers and not set(filters) <= {Filter.NEAREST, Filter.LINEAR},
         is_cube and gradients,
         is_cube and surface.format.is_integer,
@@ -85,19 +86,19 @@ def _is_modelled(known: Known) -> bool:
     return not any(refused)
 
 
-def _extreme(known: Known) -> str:
-    """How a sampler that takes the least or greatest texel compares."""
+def _extreme(known: Known) -> Reduction | None:
+    """Whether a sampler takes the least or the greatest texel."""
     sampler = known.sampler
     if not sampler.reduction_type_enable or known.message.operation.startswith("gather4"):
-        return ""
-    return {Reduction.MINIMUM: "olt", Reduction.MAXIMUM: "ogt"}.get(sampler.reduction_type, "")
+        return None
+    is_extreme = sampler.reduction_type in (Reduction.MINIMUM, Reduction.MAXIMUM)
+    return sampler.reduction_type if is_extreme else None
 
 
 def _has_odd_numbers(known: Known) -> bool:
     """Whether NaN or a negative zero may be among texels, whose least one is not defined."""
-    borders = (AddressMode.CLAMP_BORDER, AddressMode.HALF_BORDER)
     floats = any(c.numbers is Numbers.FLOAT for c in known.surface.format.channels)
-    return floats or any(mode in borders for mode in known.sampler.address_modes)
+    return floats or known.sampler.has_border
 
 
 def _sample(known: Known) -> Shortcut | None:
@@ -164,30 +165,31 @@ def _mips(known: Known) -> tuple[bool, int, tuple[str, str]]:
     sampler, surface, operation = known.sampler, known.surface, known.message.operation
     if operation.startswith("gather4"):
         return True, 0, ("mag", "mag")
-    ends = clamped(np.array([-np.inf, np.inf], np.float32), sampler, surface)
-    lod = clamped(np.zeros(1, np.float32), sampler, surface)
-    if not operation.endswith("_lz") and ends[0] == ends[1]:
-        lod = ends[:1]
-    detail = levels(lod, sampler, surface)
-    constant = operation.endswith("_lz") or bool(ends[0] == ends[1])
-    if constant and not detail.weight[0]:
+    lods = np.array([-np.inf, 0, np.inf], np.float32)
+    least, zero, greatest = steps_of(ARRAYS, lods, limits(sampler, surface))
+    is_zero = operation.endswith("_lz")
+    steps = np.array([least if least == greatest and not is_zero else zero])
+    levels, base = surface.levels, base_steps(surface)
+    detail = levels_of(ARRAYS, steps, sampler.mip_mode_filter, levels, base)
+    first = first_level(surface) if detail.first is None else int(detail.first[0])
+    is_mixed = detail.weight is not None and bool(detail.weight[0])
+    if (is_zero or least == greatest) and not is_mixed:
         name = "mag" if detail.is_magnified[0] else "min"
-        return True, int(detail.first[0]), (name, name)
+        return True, first, (name, name)
     if sampler.mip_mode_filter is MipFilter.NONE:
         same = sampler.mag_mode_filter is sampler.min_mode_filter
         same = same and sampler.rounding(True) == sampler.rounding(False)
-        return same, int(detail.first[0]), ("mag", "min")
+        return same, first, ("mag", "min")
     return False, 0, ("mag", "min")
 
 
 def _set_sampler(record: Any, known: Known) -> None:
     """What a record has of the sampler, the header and the border."""
     sampler, surface = known.sampler, known.surface
-    low = max(sampler.min_lod, surface.state.resource_min_lod)
-    record["least_lod"] = low
-    record["greatest_lod"] = max(min(sampler.max_lod, surface.levels - 1), low)
-    record["lod_bias"] = sampler.texture_lod_bias
-    record["base_level"] = int(256 * surface.state.base_mip_level)
+    found = limits(sampler, surface)
+    record["lod_bias"] = found.bias
+    record["least_lod"], record["greatest_lod"] = found.least, found.greatest
+    record["base_level"] = base_steps(surface)
     record["offset"] = known.header.offsets
     record["border"] = np.ascontiguousarray(known.border).view(np.uint32)
     unit = sampler.non_normalized_coordinate_enable

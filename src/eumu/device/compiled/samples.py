@@ -1,8 +1,4 @@
-"""Filtered samples and gathers, a vector of lanes at a time.
-
-The arithmetic is that of `device.sampler.filtering`, operation by operation: texels are mixed in
-float32, x first, then y, z and mip levels, and a texel of weight 0 takes no part.
-"""
+"""Filtered samples and gathers, a vector of lanes at a time: the equations of `device.sampler`."""
 
 from __future__ import annotations
 
@@ -11,37 +7,21 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from eumu.device.compiled import cubes
-from eumu.device.compiled.coordinates import (
-    Choice,
-    Place,
-    Taps,
-    element,
-    levels_of,
-    place_of_level,
-    taps,
-)
-from eumu.device.compiled.detail import gradient_lod, quad_lod
+from eumu.device.compiled.coordinates import Choice, Place, place_of_level
 from eumu.device.compiled.frame import Lanes, begin, chunks, finish
 from eumu.device.compiled.texels import Texels, float_bits, texel_function
+from eumu.device.compiled.vectors import Vector
 from eumu.device.compiled.writer import Body, Module
-from eumu.device.state.sampler import AddressMode, MipFilter, PrefilterOp
+from eumu.device.sampler.addressing import Taps, layer, taps
+from eumu.device.sampler.cube import face_of, on_face
+from eumu.device.sampler.detail import Limits, gradient_lod, length, levels_of, steps_of
+from eumu.device.sampler.mixing import compared, corners, extreme, gathered, mix, reduced
+from eumu.device.state.sampler import AddressMode, MipFilter, PrefilterOp, Reduction
 
 __all__ = ["ONE", "ZERO", "Sampling", "sampling"]
 
 ZERO: Final = 4  # results that no texel has: 0 and 1
 ONE: Final = 5
-_BORDERS: Final = (AddressMode.CLAMP_BORDER, AddressMode.HALF_BORDER)
-# The result is 1 where `texel op reference` does not hold.
-_NOT: Final = {
-    PrefilterOp.ALWAYS: "false",
-    PrefilterOp.NEVER: "true",
-    PrefilterOp.LESS: "uge",
-    PrefilterOp.EQUAL: "une",
-    PrefilterOp.LEQUAL: "ugt",
-    PrefilterOp.GREATER: "ule",
-    PrefilterOp.NOTEQUAL: "oeq",
-    PrefilterOp.GEQUAL: "ult",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +45,7 @@ class Sampling:
     compare: PrefilterOp | None = None
     clamps_reference: bool = False
     is_cube: bool = False
-    extreme: str = ""  # "olt" or "ogt": the least or the greatest texel instead of their mean
+    extreme: Reduction | None = None  # the least or the greatest texel instead of their mean
 
     @property
     def is_seamless(self) -> bool:
@@ -87,7 +67,7 @@ class Sampling:
     def exact(self) -> bool:
         """Whether a texel of weight 0 could be seen: infinities, NaN, a negative zero."""
         floats = any(c.numbers.value == "FLOAT" for c in self.texels.format.channels)
-        return (floats and self.compare is None) or any(m in _BORDERS for m in self.modes)
+        return (floats and self.compare is None) or any(m.has_border for m in self.modes)
 
 
 def sampling(spec: Sampling, width: int) -> str:
@@ -113,31 +93,34 @@ class _Sample:
 
     def __init__(self, b: Body, spec: Sampling, lanes: Lanes) -> None:
         self.b, self.spec, self.lanes = b, spec, lanes
-        self.type = spec.texels.type(b)
         self.coordinates = [self.parameter(n) for n in spec.coordinates]
-        self.slice = "zeroinitializer"
+        self.slice = b.constant(0)
         if spec.element:
-            elements = b.wide("layers")
+            elements = b.every("layers")
             if spec.is_cube:
-                elements = b.ints("udiv", elements, b.k(6))
-            self.slice = element(b, self.parameter(spec.element), elements)
-        self.face = ""
+                elements = elements // 6
+            self.slice = layer(b, self.parameter(spec.element), elements)
+        self.face = b.constant(0)
         if spec.is_cube:
             cubes.leave_if_unordered(b, lanes.active, self.coordinates)
-            self.face, *self.coordinates = cubes.project(b, *self.coordinates)
-            self.slice = b.ints("mul", self.slice, b.k(6))
-        self.reference = ""
-        if spec.compare is not None:
-            self.reference = self.parameter("ref")
-            if spec.clamps_reference:
-                self.reference = _clamped(b, self.reference)
+            self.face = face_of(b, self.coordinates)
+            self.coordinates = [*on_face(b, self.coordinates, self.face)]
+            self.slice = self.slice * 6
+        self.reference = self.parameter("ref")
 
-    def parameter(self, name: str, type: str = "") -> str:
-        """These lanes of a parameter; of one that is not given, 0."""
+    def parameter(self, name: str) -> Vector:
+        """These lanes of a float parameter; of one that is not given, 0."""
         if name not in self.spec.parameters:
-            return "zeroinitializer"
+            return self.b.constant(0.0)
+        return self.b.vector("f", self._argument(name, self.b.f))
+
+    def integers(self, name: str) -> Vector:
+        """These lanes of an integer parameter."""
+        return self.b.vector("i", self._argument(name, self.b.i))
+
+    def _argument(self, name: str, type: str) -> str:
         index = self.spec.first_parameter + self.spec.parameters.index(name)
-        return self.lanes.argument(index, type or self.b.f)
+        return self.lanes.argument(index, type)
 
     # ---- the results
 
@@ -145,170 +128,138 @@ class _Sample:
         """The results of a sample."""
         b, spec = self.b, self.spec
         if spec.mips is None:
-            return self._selected(self._level(place_of_level(b, None), ""))
-        found = levels_of(b, self._lod(), spec.mips)
-        values = self._level(place_of_level(b, found.first or None), found.magnified)
-        if spec.mips is not MipFilter.LINEAR:
+            return self._selected(self._level(place_of_level(b, None), None))
+        limits = Limits(*(b.every(n) for n in ("lod_bias", "least_lod", "greatest_lod")))
+        steps = steps_of(b, self._lod(), limits)
+        found = levels_of(b, steps, spec.mips, b.every("levels"), b.every("base_level"))
+        values = self._level(place_of_level(b, found.first), found.is_magnified)
+        if found.second is None or found.weight is None:
             return self._selected(values)
         mixed, end, here = b.name("mixed"), b.name("one"), b.block
-        between = b.fcmp("une", found.weight, "zeroinitializer")
-        b.do(f"br i1 {b.any(between)}, label %{mixed}, label %{end}")
+        b.do(f"br i1 {b.any(b.differ(found.weight, 0.0).name)}, label %{mixed}, label %{end}")
         b.label(mixed)
-        others = self._level(place_of_level(b, found.second), found.magnified)
-        both = [
-            self._mix(x, y, found.weight, exact=True) for x, y in zip(values, others, strict=True)
-        ]
+        others = self._level(place_of_level(b, found.second), found.is_magnified)
+        both = [mix(b, x, y, found.weight) for x, y in zip(values, others, strict=True)]
         there = b.block
         b.do(f"br label %{end}")
         b.label(end)
         return self._selected(
             [
-                b.op(f"phi {self.type} [ {x}, %{here} ], [ {y}, %{there} ]")
+                b.vector("f", b.op(f"phi {x.type} [ {x.name}, %{here} ], [ {y.name}, %{there} ]"))
                 for x, y in zip(values, both, strict=True)
             ]
         )
 
     def gathered(self) -> list[str]:
         """One channel of the four texels of a linear filter."""
-        b, spec = self.b, self.spec
-        place = place_of_level(b, None)
-        found = self._taps(place, "", always_linear=True)
-        corners = self._corners(place, found)
-        if len(corners) == 2:
-            corners = [*corners, *corners]
-        channel = spec.results[0]
-        upper_left, upper_right, lower_left, lower_right = (
-            self._selected(c, (channel,))[0] for c in corners
-        )
-        return [lower_left, lower_right, upper_right, upper_left]
+        place = place_of_level(self.b, None)
+        found = self._taps(place, None, always_linear=True)
+        texels = gathered(self._corners(place, found))
+        return [self._selected(texel, self.spec.results[:1])[0] for texel in texels]
 
-    def _selected(self, values: Sequence[str], results: Sequence[int] | None = None) -> list[str]:
-        spec = self.spec
-        one = self.b.k(1) if spec.texels.is_integer else self.b.x(1.0)
+    def _selected(
+        self, values: Sequence[Vector], results: Sequence[int] | None = None
+    ) -> list[str]:
+        spec, b = self.spec, self.b
+        zero = b.constant(0 if spec.texels.is_integer else 0.0)
+        one = b.constant(1 if spec.texels.is_integer else 1.0)
         known = dict(zip(spec.channels, values, strict=True))
         if spec.compare is not None:
-            known |= {1: "zeroinitializer", 2: "zeroinitializer", 3: one}
-        known |= {ZERO: "zeroinitializer", ONE: one}
-        return [known[k] for k in (spec.results if results is None else results)]
+            known |= {1: zero, 2: zero, 3: one}
+        known |= {ZERO: zero, ONE: one}
+        return [known[k].name for k in (spec.results if results is None else results)]
 
-    def _lod(self) -> str:
+    def _lod(self) -> Vector:
         """The level of detail before the sampler's bias."""
         b, spec = self.b, self.spec
         if spec.operation.startswith("sample_l"):
             return self.parameter("lod")  # sample_lz has none: 0
         if spec.operation.startswith("sample_d"):
-            pairs = [
-                (self.parameter(f"d{n}dx"), self.parameter(f"d{n}dy")) for n in spec.coordinates
-            ]
-            return gradient_lod(b, pairs)
-        lod = quad_lod(b, self.coordinates)
+            across, down = (
+                [self.parameter(f"d{n}d{axis}") for n in spec.coordinates] for axis in "xy"
+            )
+        else:
+            across, down = ([b.quad_step(c, k) for c in self.coordinates] for k in (1, 2))
+        lod = gradient_lod(b, self._length(across), self._length(down))
         if spec.operation.startswith("sample_b"):
-            return b.floats("fadd", lod, self.parameter("bias"))
+            return lod + self.parameter("bias")
         return lod
+
+    def _length(self, parts: Sequence[Vector]) -> Vector:
+        """Of a gradient, in texels."""
+        b = self.b
+        return length(b, [b.double(c) * b.every("scale", k) for k, c in enumerate(parts)])
 
     # ---- one level
 
-    def _level(self, place: Place, magnified: str) -> list[str]:
+    def _level(self, place: Place, magnified: Vector | None) -> list[Vector]:
         found = self._taps(place, magnified)
-        values = self._corners(place, found)
-        for tap in found:
-            if len(tap.indices) == 2:
-                pairs = zip(values[::2], values[1::2], strict=True)
-                values = [self._mixed(p, q, tap.weight) for p, q in pairs]
-        return values[0]
+        return reduced(self._corners(place, found), found, self._joined)
 
-    def _mixed(self, a: Sequence[str], b: Sequence[str], weight: str) -> list[str]:
-        pairs = zip(a, b, strict=True)
-        if self.spec.extreme:
-            return [self._extreme(x, y, weight) for x, y in pairs]
-        return [self._mix(x, y, weight, exact=self.spec.exact) for x, y in pairs]
+    def _joined(self, x: Sequence[Vector], y: Sequence[Vector], weight: Vector) -> list[Vector]:
+        """Two texels, channel by channel; `extreme` has no NaN among them."""
+        b, spec, pairs = self.b, self.spec, zip(x, y, strict=True)
+        if spec.extreme is not None:
+            return [extreme(b, spec.extreme, p, q, weight, exact=False) for p, q in pairs]
+        return [mix(b, p, q, weight, exact=spec.exact) for p, q in pairs]
 
-    def _extreme(self, x: str, y: str, weight: str) -> str:
-        """x where the weight is 0; neither is NaN or a negative zero."""
-        b = self.b
-        better = b.both(b.fcmp(self.spec.extreme, y, x), b.fcmp("une", weight, "zeroinitializer"))
-        return b.choose(better, b.f, y, x)
-
-    def _taps(self, place: Place, magnified: str, always_linear: bool = False) -> list[Taps]:
-        b, spec = self.b, self.spec
-        linear: str | bool = always_linear or spec.linear.of(b, magnified)
+    def _taps(
+        self, place: Place, magnified: Vector | None, always_linear: bool = False
+    ) -> list[Taps[Vector]]:
+        spec = self.spec
+        linear = always_linear or spec.linear.of(magnified)
         return [
             taps(
-                b,
+                self.b,
                 c,
                 place.sizes[d],
                 spec.modes[d],
                 normalized=spec.normalized,
                 linear=linear,
-                rounded=spec.rounded[d].of(b, magnified),
+                rounded=spec.rounded[d].of(magnified),
                 offset=self._offset(d),
             )
             for d, c in enumerate(self.coordinates)
         ]
 
-    def _offset(self, dimension: int) -> str:
-        b, spec = self.b, self.spec
-        if spec.moved == "header":
-            return b.wide("offset", dimension)
-        if spec.moved == "lanes" and dimension < 2:  # six bits, signed
-            given = self.parameter(("offu", "offv")[dimension], b.i)
-            return b.ints("ashr", b.ints("shl", given, b.k(26)), b.k(26))
-        return ""
+    def _offset(self, dimension: int) -> Vector | None:
+        if self.spec.moved == "header":
+            return self.b.every("offset", dimension)
+        if self.spec.moved == "lanes" and dimension < 2:  # six bits, signed
+            return self.integers(("offu", "offv")[dimension]) << 26 >> 26
+        return None
 
-    def _corners(self, place: Place, found: Sequence[Taps]) -> list[list[str]]:
+    def _corners(self, place: Place, found: Sequence[Taps[Vector]]) -> list[list[Vector]]:
         """The texels of a footprint, x fastest."""
-        nothing = Taps(("zeroinitializer",), ("",), "")
-        x, y, z = [*found, nothing, nothing][:3]
-        corners = []
-        for kz in range(len(z.indices)):
-            for ky in range(len(y.indices)):
-                for kx in range(len(x.indices)):
-                    inside = self.b.both(x.inside[kx], y.inside[ky])
-                    inside = self.b.both(inside, z.inside[kz])
-                    at = x.indices[kx], y.indices[ky], z.indices[kz]
-                    corners.append(self._compared(self._texel(place, at, inside)))
-        return corners
+        return [
+            self._compared(self._texel(place, corner.place, corner.inside))
+            for corner in corners(found)
+        ]
 
-    def _texel(self, place: Place, at: tuple[str, str, str], inside: str) -> list[str]:
+    def _texel(self, place: Place, at: tuple[Vector, ...], inside: Vector | None) -> list[Vector]:
         b, spec = self.b, self.spec
-        x, y, slice = at
+        x, y, slice = (*at, *[b.constant(0)] * 2)[:3]
         if spec.is_cube or len(self.coordinates) < 3:
             slice = self.slice
-        given = [f"ptr %rec, {b.i} {place.left}, {b.i} {place.row}"]
+        vectors = [place.left, place.row]
         if spec.is_seamless:
-            given.append(f"{b.i} {place.sizes[0]}")
-            given += [f"{b.i} {v}" for v in (x, y, slice, self.face)]
-            return b.ask(self.type, len(spec.channels), "cube", *given)
-        if spec.is_cube:
-            slice = b.ints("add", slice, self.face)
-        given += [f"{b.i} {v}" for v in (x, y, slice)]
-        values = b.ask(self.type, len(spec.channels), "texel", *given)
-        if not inside:
-            return values
-        border = [b.field("border", k) for k in spec.channels]
-        wide = [b.cast("bitcast", b.splat(b.i, c), b.i, self.type) for c in border]
-        return [b.choose(inside, self.type, v, w) for v, w in zip(values, wide, strict=True)]
+            vectors += [place.sizes[0], x, y, slice, self.face]
+        else:
+            vectors += [x, y, slice + self.face if spec.is_cube else slice]
+        name, given = "cube" if spec.is_seamless else "texel", [v.typed for v in vectors]
+        values = b.ask(spec.texels.type(b), len(spec.channels), name, "ptr %rec", *given)
+        texel = [b.vector("i" if spec.texels.is_integer else "f", v) for v in values]
+        if inside is None:
+            return texel
+        border = [b.every("border", k) for k in spec.channels]
+        if not spec.texels.is_integer:
+            border = [b.from_bits(c) for c in border]
+        return [b.where(inside, v, c) for v, c in zip(texel, border, strict=True)]
 
-    def _compared(self, texel: list[str]) -> list[str]:
-        b, compare = self.b, self.spec.compare
-        if compare is None:
+    def _compared(self, texel: list[Vector]) -> list[Vector]:
+        spec = self.spec
+        if spec.compare is None:
             return texel
         (red,) = texel
-        mask = b.fcmp(_NOT[compare], red, self.reference)
-        return [b.choose(mask, b.f, b.x(1.0), "zeroinitializer")]
-
-    def _mix(self, x: str, y: str, weight: str, *, exact: bool) -> str:
-        """x + (y - x) * weight; x where it is y or the weight is 0."""
-        b = self.b
-        mixed = b.floats("fadd", x, b.floats("fmul", b.floats("fsub", y, x), weight))
-        if not exact:
-            return mixed
-        zero = b.fcmp("oeq", weight, "zeroinitializer")
-        same = b.either(zero, b.fcmp("oeq", x, y))
-        return b.choose(same, b.f, x, mixed)
-
-
-def _clamped(b: Body, x: str) -> str:
-    """Between 0 and 1; NaN stays."""
-    x = b.choose(b.fcmp("olt", x, "zeroinitializer"), b.f, "zeroinitializer", x)
-    return b.choose(b.fcmp("ogt", x, b.x(1.0)), b.f, b.x(1.0), x)
+        is_normalized = spec.clamps_reference
+        return [compared(self.b, spec.compare, red, self.reference, is_normalized=is_normalized)]

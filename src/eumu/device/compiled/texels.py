@@ -251,7 +251,7 @@ def _snorm(b: Body, raw: str, size: int) -> str:
         value = b.cast("fptrunc", value, b.d, b.f)
     else:
         value = b.floats("fdiv", b.cast("sitofp", signed, b.i, b.f), b.x(top))
-    return b.most(b.f, value, b.x(-1.0))
+    return b.most(b.vector("f", value), -1.0).name
 
 
 def _decoded_channel(b: Body, format: TexelFormat, channel: Channel, raw: str, word: Any) -> str:
@@ -353,8 +353,8 @@ def _scaled(b: Body, value: str, size: int, signed: bool) -> str:
     """Normalized numbers: NaN is 0, to nearest even."""
     top = (1 << size - signed) - 1
     value = b.choose(b.fcmp("ord", value, value), b.f, value, "zeroinitializer")
-    value = b.most(b.f, value, b.x(-1.0 if signed else 0.0))
-    value = b.least(b.f, value, b.x(1.0))
+    clamped = b.least(b.most(b.vector("f", value), -1.0 if signed else 0.0), 1.0)
+    value = clamped.name
     exact = b.doubles("fmul", b.cast("fpext", value, b.f, b.d), f"splat (double {top}.0)")
     whole = b.call(b.d, "rint", exact)
     code = b.cast("fptoui" if size == 32 and not signed else "fptosi", whole, b.d, b.i)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
+from eumu.device.compiled.logarithm import log2
 from eumu.device.compiled.record import RECORD
+from eumu.device.compiled.vectors import SCALARS, Kind, Vector
 
 __all__ = ["Body", "Module", "number"]
 
@@ -32,6 +34,14 @@ def number(value: float) -> str:
     """A float, exactly."""
     wide = struct.pack("<d", float(np.float32(value)))
     return f"0x{int.from_bytes(wide, 'little'):016X}"
+
+
+def _constant(kind: Kind, value: float) -> str:
+    if kind == "b":
+        return "true" if value else "false"
+    if kind in "iu":
+        return str(value)
+    return number(value) if kind == "f" else f"0x{struct.pack('>d', value).hex().upper()}"
 
 
 class Body:
@@ -113,13 +123,6 @@ class Body:
     def choose(self, mask: str, type: str, a: str, b: str) -> str:
         return self.op(f"select {self.b} {mask}, {type} {a}, {type} {b}")
 
-    def least(self, type: str, a: str, b: str) -> str:
-        """The lesser float, b where they are unordered or equal."""
-        return self.choose(self.op(f"fcmp olt {type} {a}, {b}"), type, a, b)
-
-    def most(self, type: str, a: str, b: str) -> str:
-        return self.choose(self.op(f"fcmp ogt {type} {a}, {b}"), type, a, b)
-
     def clamp(self, x: str, low: str, high: str) -> str:
         """Signed integers within limits."""
         return self.call(self.i, "smin", self.call(self.i, "smax", x, low), high)
@@ -147,6 +150,102 @@ class Body:
     def x(value: float) -> str:
         return f"splat (float {number(value)})"
 
+    # ---- the functions of `device.lanes`
+
+    def vector(self, kind: Kind, name: str) -> Vector:
+        return Vector(self, kind, name)
+
+    def splatted(self, kind: Kind, value: float) -> Vector:
+        """A number in every lane."""
+        text = f"{SCALARS[kind]} {_constant(kind, value)}"
+        return Vector(self, kind, f"splat ({text})" if value else "zeroinitializer")
+
+    def constant(self, value: float) -> Vector:
+        return self.splatted("i" if isinstance(value, int) else "f", value)
+
+    def where(self, mask: Vector, a: Vector | float, b: Vector | float) -> Vector:
+        kind = a if isinstance(a, Vector) else b
+        assert isinstance(kind, Vector)
+        a, b = kind.like(a), kind.like(b)
+        return Vector(self, kind.kind, self.op(f"select {mask.typed}, {a.typed}, {b.typed}"))
+
+    def equal(self, a: Vector, b: Vector | float) -> Vector:
+        return a.compared("eq", b)
+
+    def differ(self, a: Vector, b: Vector | float) -> Vector:
+        return a.compared("ne", b)
+
+    def least(self, a: Vector, b: Vector | float) -> Vector:
+        if not a.is_float:
+            return self._intrinsic("smin" if a.kind == "i" else "umin", a, a.like(b))
+        return self.where(a < b, a, b)
+
+    def most(self, a: Vector, b: Vector | float) -> Vector:
+        if not a.is_float:
+            return self._intrinsic("smax" if a.kind == "i" else "umax", a, a.like(b))
+        return self.where(a > b, a, b)
+
+    def modulo(self, a: Vector, b: Vector, *, near: bool) -> Vector:
+        """Not near: half a unit keeps the quotient of floats away from integers."""
+        if near:
+            a = self.where(a < 0, a + b, a)
+            return self.where(a >= b, a - b, a)
+        quotient = (self.single(a) + 0.5) / self.single(b)
+        return a - self.integer(self.floor(quotient)) * b
+
+    def floor(self, x: Vector) -> Vector:
+        return self._intrinsic("floor", x)
+
+    def rint(self, x: Vector) -> Vector:
+        return self._intrinsic("rint", x)
+
+    def magnitude(self, x: Vector) -> Vector:
+        return self._intrinsic("fabs", x)
+
+    def sqrt(self, x: Vector) -> Vector:
+        return self._intrinsic("sqrt", x)
+
+    def log2(self, x: Vector) -> Vector:
+        return log2(x)
+
+    def single(self, x: Vector) -> Vector:
+        return self._cast({"d": "fptrunc", "i": "sitofp", "u": "uitofp", "b": "uitofp"}, x, "f")
+
+    def double(self, x: Vector) -> Vector:
+        return self._cast({"f": "fpext", "i": "sitofp", "u": "uitofp"}, x, "d")
+
+    def integer(self, x: Vector) -> Vector:
+        if x.kind == "u":
+            return Vector(self, "i", x.name)
+        return self._cast({"f": "fptosi", "d": "fptosi", "b": "zext"}, x, "i")
+
+    def bits(self, x: Vector) -> Vector:
+        if x.kind == "i":
+            return Vector(self, "u", x.name)
+        return self._cast({"f": "bitcast", "b": "zext"}, x, "u")
+
+    def from_bits(self, x: Vector) -> Vector:
+        return self._cast({"u": "bitcast", "i": "bitcast"}, x, "f")
+
+    def _cast(self, instructions: Mapping[Kind, str], x: Vector, kind: Kind) -> Vector:
+        if x.kind == kind:
+            return x
+        type = f"<{self.width} x {SCALARS[kind]}>"
+        return Vector(self, kind, self.cast(instructions[x.kind], x.name, x.type, type))
+
+    def _intrinsic(self, name: str, *args: Vector) -> Vector:
+        first = args[0]
+        return Vector(self, first.kind, self.call(first.type, name, *(a.name for a in args)))
+
+    def quad_step(self, x: Vector, lane: int) -> Vector:
+        """A lane of each square of four less its first one."""
+        sides = []
+        for n in (lane, 0):
+            lanes = ", ".join(f"i32 {k // 4 * 4 + n}" for k in range(self.width))
+            shuffle = f"shufflevector {x.typed}, {x.type} poison, <{self.width} x i32> <{lanes}>"
+            sides.append(Vector(self, x.kind, self.op(shuffle)))
+        return sides[0] - sides[1]
+
     # ---- memory
 
     def at(self, pointer: str, offset: int | str) -> str:
@@ -170,6 +269,12 @@ class Body:
 
     def pointer(self, name: str, index: int = 0) -> str:
         return self.op(f"inttoptr i64 {self.field(name, index)} to ptr")
+
+    def every(self, name: str, index: int = 0) -> Vector:
+        """A field of the record in every lane."""
+        kind: Kind = "d" if RECORD[name].base.str[1:] == "f8" else "i"
+        type = f"<{self.width} x {SCALARS[kind]}>"
+        return Vector(self, kind, self.splat(type, self.field(name, index)))
 
     def wide(self, name: str, index: int = 0) -> str:
         """An integer of the record in every lane."""

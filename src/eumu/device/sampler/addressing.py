@@ -2,111 +2,134 @@
 
 Coordinates are float32 and computed in float32 as the OpenCL specification writes them; then they
 become fixed-point numbers of eight fractional bits, rounded or truncated as the state says.  NaN
-is 0.  Arrays are [N]; sizes are those of each lane's mip level.
+is 0.  Sizes are those of each lane's mip level.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic
 
-import numpy as np
-from numpy.typing import NDArray
-
+from eumu.device.lanes import Lanes, V
 from eumu.device.state.sampler import AddressMode
 
 __all__ = ["FRACTION", "Taps", "layer", "taps"]
 
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-
 FRACTION: Final = 8  # bits
 _ONE: Final = 1 << FRACTION
-_FAR: Final = np.float32(1 << 30)  # beyond every surface; clamped, so that integers hold it
+_FAR: Final = float(1 << 30)  # beyond every surface; clamped, so that integers hold it
+# Texels around a surface: nothing changes beyond the farthest offset, 32.  A direction with NaN
+# leads far beyond a cube's face.
+_MARGIN: Final = 64.0
+_CUBE_MARGIN: Final = float(1 << 22)
 
 
 @dataclass(frozen=True, slots=True)
-class Taps:
-    """One or two texels of a dimension: indices, whether they exist, the second one's weight."""
+class Taps(Generic[V]):
+    """One or two texels of a dimension: indices, whether they exist, the second one's weight.
 
-    indices: tuple[Ints, ...]
-    inside: tuple[Mask, ...]
-    weight: Floats  # 0 … 255/256
+    None is inside everywhere, and no weight of a texel that is alone.
+    """
+
+    indices: tuple[V, ...]
+    inside: tuple[V | None, ...]
+    weight: V | None = None  # 0 … 255/256
 
 
 def taps(
-    coordinate: Floats,
-    size: Ints,
+    lanes: Lanes[V],
+    coordinate: V,
+    size: V,
     mode: AddressMode,
     *,
     normalized: bool,
-    linear: bool,
-    rounded: bool,
-    offset: Ints | int = 0,
-) -> Taps:
-    """The texels of one dimension that a coordinate means."""
-    place, direction = _scaled(coordinate, size, mode, normalized)
-    fixed = np.floor(np.float64(place) * _ONE + (0.5 if rounded else 0.0)).astype(np.int64)
-    if linear:
-        fixed = fixed - _ONE // 2
-    first = (fixed >> FRACTION) + offset * direction
-    both = (first, first + 1) if linear else (first,)
-    wrapped = [_index(k, size, mode) for k in both]
-    weight = (fixed & _ONE - 1).astype(np.float32) / np.float32(_ONE)
-    return Taps(
-        tuple(k for k, _ in wrapped),
-        tuple(inside for _, inside in wrapped),
-        weight if linear else np.zeros_like(weight),
-    )
+    linear: V | bool,
+    rounded: V | bool,
+    offset: V | None = None,
+) -> Taps[V]:
+    """The texels of one dimension that a coordinate means; `linear` and `rounded` may be masks."""
+    sizes = lanes.single(size)
+    place, is_down = _in_texels(lanes, coordinate, sizes, mode, normalized)
+    margin = _CUBE_MARGIN if mode is AddressMode.CUBE else _MARGIN
+    place = lanes.least(lanes.most(place, -margin), sizes + margin)
+    fixed = _fixed(lanes, place, rounded)
+    weight = None
+    if linear is not False:
+        half = lanes.constant(_ONE // 2)
+        low = fixed - half & _ONE - 1
+        if linear is not True:
+            half, low = lanes.where(linear, half, 0), lanes.where(linear, low, 0)
+        fixed = fixed - half
+        weight = lanes.single(low) * (1 / _ONE)
+    first = fixed >> FRACTION
+    if offset is not None:
+        first = first + (offset if is_down is None else lanes.where(is_down, -offset, offset))
+    both = (first,) if linear is False else (first, first + 1)
+    found = [_index(lanes, k, size, mode, moved=offset is not None) for k in both]
+    return Taps(tuple(k for k, _ in found), tuple(inside for _, inside in found), weight)
 
 
-def _scaled(
-    coordinate: Floats, size: Ints, mode: AddressMode, normalized: bool
-) -> tuple[Floats, Ints]:
-    """A coordinate in texels, and the direction in which it counts texels."""
-    c = np.where(np.isnan(coordinate), np.float32(0), coordinate)
-    c = np.clip(c, -_FAR, _FAR)
-    direction = np.ones(len(c), np.int64)
+def _fixed(lanes: Lanes[V], place: V, rounded: V | bool) -> V:
+    """In steps of 1/256, truncated or rounded; the sum with one half would itself be rounded."""
+    steps = place * float(_ONE)
+    whole = lanes.floor(steps)
+    fixed = lanes.integer(whole)
+    if rounded is False:
+        return fixed
+    is_up = steps - whole >= 0.5
+    if rounded is not True:
+        is_up = is_up & rounded
+    return fixed + lanes.integer(is_up)
+
+
+def _in_texels(
+    lanes: Lanes[V], coordinate: V, sizes: V, mode: AddressMode, normalized: bool
+) -> tuple[V, V | None]:
+    """A coordinate in texels, and where it counts texels downwards (None: nowhere)."""
+    c = lanes.where(lanes.equal(coordinate, coordinate), coordinate, 0.0)
     if not normalized:
-        return c, direction
+        return c, None
+    c = lanes.least(lanes.most(c, -_FAR), _FAR)
+    is_down = None
     if mode is AddressMode.WRAP:
-        c = c - np.floor(c)
+        c = c - lanes.floor(c)
     elif mode is AddressMode.MIRROR:
-        whole = np.float32(2) * np.rint(np.float32(0.5) * c)
-        direction = np.where(c < whole, -1, 1)
-        c = np.abs(c - whole)
+        whole = lanes.rint(c * 0.5) * 2.0
+        is_down = c < whole
+        c = lanes.magnitude(c - whole)
     elif mode is AddressMode.MIRROR_ONCE:
-        direction = np.where(c < 0, -1, 1)
-        c = np.abs(c)
-    c = np.clip(c * size.astype(np.float32), -_FAR, _FAR)
+        is_down = c < 0.0
+        c = lanes.magnitude(c)
+    c = c * sizes
     if mode is AddressMode.HALF_BORDER:
-        c = np.clip(c, np.float32(0), size.astype(np.float32))
-    return c, direction
+        c = lanes.least(lanes.most(c, 0.0), sizes)
+    return c, is_down
 
 
-def _index(k: Ints, size: Ints, mode: AddressMode) -> tuple[Ints, Mask]:
-    """The texel that an index means, and whether it is one, not the border."""
-    inside = np.ones(len(k), bool)
+def _index(lanes: Lanes[V], k: V, size: V, mode: AddressMode, *, moved: bool) -> tuple[V, V | None]:
+    """The texel that an index means, and whether it is one, not the border.
+
+    Of coordinates that wrap or are mirrored, it is one texel outside at most, unless it was moved.
+    """
+    last = size - 1
+    inside = None
     match mode:
         case AddressMode.CUBE:
-            return k, inside  # other faces go on there
+            return k, None  # other faces go on there
         case AddressMode.WRAP:
-            return k % size, inside
-        case AddressMode.MIRROR:
-            folded = k % (2 * size)
-            return np.where(folded < size, folded, 2 * size - 1 - folded), inside
-        case AddressMode.MIRROR_ONCE:
-            k = np.where(k < 0, -1 - k, k)
-            return np.minimum(k, size - 1), inside
-        case AddressMode.CLAMP_BORDER | AddressMode.HALF_BORDER:
+            return lanes.modulo(k, size, near=not moved), None
+        case AddressMode.MIRROR if moved:
+            folded = lanes.modulo(k, size << 1, near=False)
+            return lanes.where(folded < size, folded, (size << 1) - 1 - folded), None
+        case AddressMode.MIRROR | AddressMode.MIRROR_ONCE:
+            k = lanes.where(k < 0, -1 - k, k)
+        case _ if mode.has_border:
             inside = (k >= 0) & (k < size)
-    return np.clip(k, 0, size - 1), inside
+    return lanes.least(lanes.most(k, 0), last), inside
 
 
-def layer(coordinate: Floats, layers: int) -> Ints:
+def layer(lanes: Lanes[V], coordinate: V, layers: V) -> V:
     """The array element that a coordinate means: rounded to nearest even, clamped."""
-    c = np.where(np.isnan(coordinate), np.float32(0), coordinate)
-    rounded = np.rint(np.clip(c, -1, layers)).astype(np.int64)
-    found: Ints = np.clip(rounded, 0, layers - 1)
-    return found
+    c = lanes.where(lanes.equal(coordinate, coordinate), coordinate, 0.0)
+    rounded = lanes.rint(lanes.least(lanes.most(c, -1.0), lanes.single(layers)))
+    return lanes.least(lanes.most(lanes.integer(rounded), 0), layers - 1)

@@ -6,17 +6,32 @@ texels of the first level.  Source: SAMPLER_STATE; the Vulkan specification for 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.device.lanes import ARRAYS, Array, Lanes, V
 from eumu.device.sampler.addressing import FRACTION
 from eumu.device.state.sampler import Filter, MipFilter, SamplerState
 from eumu.device.surfaces.surface import Surface
 
-__all__ = ["Detail", "Footprint", "clamped", "footprint", "levels", "quad_gradients"]
+__all__ = [
+    "Detail",
+    "Footprint",
+    "Limits",
+    "base_steps",
+    "first_level",
+    "footprint",
+    "gradient_lod",
+    "length",
+    "levels_of",
+    "limits",
+    "quad_gradients",
+    "steps_of",
+]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -38,13 +53,22 @@ class Footprint:
 
 
 @dataclass(frozen=True, slots=True)
-class Detail:
-    """Two mip levels and the second one's weight."""
+class Limits(Generic[V]):
+    """What a level of detail is changed by: the sampler's bias, then the least and the greatest."""
 
-    first: Ints
-    second: Ints
-    weight: Floats
-    is_magnified: NDArray[np.bool_]
+    bias: V | float
+    least: V | float
+    greatest: V | float
+
+
+@dataclass(frozen=True, slots=True)
+class Detail(Generic[V]):
+    """Mip levels: None is the only one; no second one and no weight if they are not mixed."""
+
+    first: V | None
+    second: V | None
+    weight: V | None
+    is_magnified: V
 
 
 def quad_gradients(c: Floats) -> tuple[Floats, Floats]:
@@ -59,50 +83,90 @@ def quad_gradients(c: Floats) -> tuple[Floats, Floats]:
 
 
 def footprint(
-    across: list[Floats], down: list[Floats], sizes: list[int], sampler: SamplerState
+    across: Sequence[Floats], down: Sequence[Floats], sizes: list[int], sampler: SamplerState
 ) -> Footprint:
     """Level of detail of gradients, a list of arrays [N] for the coordinates."""
-    scale = np.array(sizes, np.float64)[:, None]
-    dx, dy = np.array(across, np.float64) * scale, np.array(down, np.float64) * scale
-    long_x, long_y = np.sqrt((dx * dx).sum(0)), np.sqrt((dy * dy).sum(0))
+    long_x, long_y = (
+        length(ARRAYS, [ARRAYS.double(c) * size for c, size in zip(some, sizes, strict=True)])
+        for some in (across, down)
+    )
+    axis = np.where((long_x >= long_y)[None, :], across, down).T
+    if Filter.ANISOTROPIC not in (sampler.min_mode_filter, sampler.mag_mode_filter):
+        one = np.ones(long_x.shape, np.int64)
+        return Footprint(gradient_lod(ARRAYS, long_x, long_y), one, axis)
+    count = _anisotropy(long_x, long_y, 2 * int(sampler.maximum_anisotropy) + 2)
+    lod = gradient_lod(ARRAYS, long_x, long_y, count)
+    return Footprint(np.where(np.isnan(lod), np.float32(0), lod), count, axis)
+
+
+def _anisotropy(long_x: Array, long_y: Array, most: int) -> Ints:
+    """How many samples lie along the longer gradient."""
     long, short = np.maximum(long_x, long_y), np.minimum(long_x, long_y)
-    count = np.ones(long.shape, np.int64)
-    if Filter.ANISOTROPIC in (sampler.min_mode_filter, sampler.mag_mode_filter):
-        ratio = np.where(
-            short > 0, long / np.where(short > 0, short, 1), np.where(long > 0, 1e9, 1)
-        )
-        most = 2 * int(sampler.maximum_anisotropy) + 2
-        count = np.minimum(2 * np.ceil(ratio / 2), most).astype(np.int64)
-        count = np.where(ratio <= 1, 1, count)
-    with np.errstate(divide="ignore"):
-        lod = np.log2(long / count)
-    first = np.array(across, np.float32), np.array(down, np.float32)
-    axis = np.where((long_x >= long_y)[None, :], *first).T
-    return Footprint(np.nan_to_num(lod, nan=0.0).astype(np.float32), count, axis)
+    ratio = np.where(short > 0, long / np.where(short > 0, short, 1), np.where(long > 0, 1e9, 1))
+    count = np.minimum(2 * np.ceil(ratio / 2), most).astype(np.int64)
+    return np.where(ratio <= 1, 1, count)
 
 
-def clamped(lod: Floats, sampler: SamplerState, surface: Surface) -> Floats:
+# ---- equations
+
+
+def gradient_lod(lanes: Lanes[V], long_x: V, long_y: V, count: V | None = None) -> V:
+    """The logarithm of the longer length, both doubles; `count` samples share it.  0 with NaN."""
+    long = lanes.most(long_x, long_y)
+    if count is not None:
+        long = long / count
+    is_number = lanes.equal(long_x, long_x) & lanes.equal(long_y, long_y)
+    return lanes.single(lanes.where(is_number, lanes.log2(long), 0.0))
+
+
+def length(lanes: Lanes[V], parts: Sequence[V]) -> V:
+    """Of vectors with these components."""
+    total = parts[0] * parts[0]
+    for part in parts[1:]:
+        total = total + part * part
+    return lanes.sqrt(total)
+
+
+def steps_of(lanes: Lanes[V], lod: V, limits: Limits[V]) -> V:
     """A level of detail with the sampler's bias, within all limits, in steps of 1/256."""
+    biased = lanes.double(lod) + limits.bias
+    biased = lanes.where(lanes.equal(biased, biased), biased, 0.0)
+    kept = lanes.least(lanes.most(biased, limits.least), limits.greatest)
+    return lanes.integer(lanes.rint(kept * float(_ONE)))
+
+
+def levels_of(
+    lanes: Lanes[V], steps: V, filter: MipFilter, levels: V | int, base: V | int
+) -> Detail[V]:
+    """The mip levels that a level of detail in steps means; `base` in steps too."""
+    is_magnified = steps <= base
+    last = levels - 1
+    if filter is MipFilter.NONE:
+        return Detail(None, None, None, is_magnified)
+    if filter is MipFilter.NEAREST:
+        nearest = steps + _ONE // 2 >> FRACTION
+        return Detail(lanes.least(nearest, last), None, None, is_magnified)
+    first = lanes.least(steps >> FRACTION, last)
+    low = lanes.single(steps & _ONE - 1) * (1 / _ONE)
+    weight = lanes.where(first < last, low, 0.0)
+    return Detail(first, lanes.least(first + 1, last), weight, is_magnified)
+
+
+# ---- the states that they take
+
+
+def limits(sampler: SamplerState, surface: Surface) -> Limits[Array]:
+    """The sampler's and the surface's."""
     low = max(sampler.min_lod, surface.state.resource_min_lod)
     high = max(min(sampler.max_lod, surface.levels - 1), low)
-    biased = np.float64(lod) + sampler.texture_lod_bias
-    steps = np.rint(np.clip(np.nan_to_num(biased, nan=0.0), low, high) * _ONE)
-    found: Floats = (steps / _ONE).astype(np.float32)
-    return found
+    return Limits(sampler.texture_lod_bias, low, high)
 
 
-def levels(lod: Floats, sampler: SamplerState, surface: Surface) -> Detail:
-    """The mip levels that a clamped level of detail means."""
-    is_magnified = lod <= np.float32(surface.state.base_mip_level)
-    last = surface.levels - 1
-    zero: Any = np.zeros(len(lod), np.int64)
-    none = np.zeros(len(lod), np.float32)
-    if sampler.mip_mode_filter is MipFilter.NONE:
-        base = np.minimum(zero + int(surface.state.base_mip_level), last)
-        return Detail(base, base, none, is_magnified)
-    if sampler.mip_mode_filter is MipFilter.NEAREST:
-        nearest = np.clip(np.floor(lod + np.float32(0.5)).astype(np.int64), 0, last)
-        return Detail(nearest, nearest, none, is_magnified)
-    first = np.clip(np.floor(lod).astype(np.int64), 0, last)
-    weight = np.where(first < last, lod - first.astype(np.float32), np.float32(0))
-    return Detail(first, np.minimum(first + 1, last), weight.astype(np.float32), is_magnified)
+def base_steps(surface: Surface) -> int:
+    """The greatest level of detail that enlarges, in steps."""
+    return int(_ONE * surface.state.base_mip_level)
+
+
+def first_level(surface: Surface) -> int:
+    """The only mip level of samples that choose none."""
+    return min(int(surface.state.base_mip_level), surface.levels - 1)

@@ -1,32 +1,24 @@
-"""Filtering: which texels a sample takes and how they become one value.
+"""Filtered samples of a surface, in NumPy: the equations of addressing and mixing, put together.
 
-This is the definition, written from the addressing and filtering equations.  Texels are mixed in
-float32, x first, then y, z and mip levels: a + (b - a) * w with weights of eight bits.  A texel of
-weight 0 takes no part.  Anisotropic filters take equidistant linear samples along the longer
-gradient and average them, which is an approximation: hardware does not say how it does it.
+Anisotropic filters take equidistant linear samples along the longer gradient and average them,
+which is an approximation: hardware does not say how it does it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.device.lanes import ARRAYS
 from eumu.device.sampler import cube
 from eumu.device.sampler.addressing import Taps, taps
-from eumu.device.sampler.detail import Detail
+from eumu.device.sampler.detail import Detail, first_level
 from eumu.device.sampler.keys import Key
-from eumu.device.state.sampler import (
-    AddressMode,
-    CubeControl,
-    Filter,
-    PrefilterOp,
-    Reduction,
-    SamplerState,
-)
+from eumu.device.sampler.mixing import compared, corners, extreme, mix, reduced
+from eumu.device.state.sampler import AddressMode, CubeControl, Filter, Reduction, SamplerState
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.formats import Numbers
 from eumu.device.surfaces.texture import Texture
@@ -87,30 +79,33 @@ class Filtering:
 
     # ---- whole samples
 
-    def sample(self, points: Points, detail: Detail) -> Lanes:
+    def sample(self, points: Points, detail: Detail[Lanes]) -> Lanes:
         """Filtered texels [N, 4] before the shader's channel selects."""
         out = self.texture.read(*[np.zeros(0, np.int64)] * 4)
         out = np.zeros((len(points.slice), 4), out.dtype)
         for magnified in (False, True):
             lanes = np.flatnonzero(detail.is_magnified == magnified)
             if len(lanes):
-                part = Detail(
-                    detail.first[lanes],
-                    detail.second[lanes],
-                    detail.weight[lanes],
-                    detail.is_magnified[lanes],
-                )
-                out[lanes] = self._mipmapped(points.of(lanes), part, magnified)
+                out[lanes] = self._mipmapped(points.of(lanes), detail, lanes, magnified)
         return out
 
-    def _mipmapped(self, points: Points, detail: Detail, magnified: bool) -> Lanes:
+    def _mipmapped(
+        self, points: Points, detail: Detail[Lanes], lanes: NDArray[np.intp], magnified: bool
+    ) -> Lanes:
+        """Points that are those lanes of a level of detail."""
         sampler = self.sampler
         filter = sampler.mag_mode_filter if magnified else sampler.min_mode_filter
-        value = self._spread(points, detail.first, filter, magnified)
-        mixed = np.flatnonzero(detail.weight)
-        if len(mixed):
-            other = self._spread(points.of(mixed), detail.second[mixed], filter, magnified)
-            value[mixed] = self._mix(value[mixed], other, detail.weight[mixed])
+        if detail.first is None:
+            first = np.full(len(lanes), first_level(self.surface), np.int64)
+        else:
+            first = detail.first[lanes]
+        value = self._spread(points, first, filter, magnified)
+        if detail.second is not None and detail.weight is not None:
+            mixed = np.flatnonzero(detail.weight[lanes])
+            second, weight = detail.second[lanes[mixed]], detail.weight[lanes[mixed]]
+            if len(mixed):
+                other = self._spread(points.of(mixed), second, filter, magnified)
+                value[mixed] = mix(ARRAYS, value[mixed], other, weight[:, None])
         return value
 
     def _spread(self, points: Points, level: Ints, filter: Filter, magnified: bool) -> Lanes:
@@ -134,75 +129,58 @@ class Filtering:
 
     # ---- one level
 
-    def footprint(self, points: Points, level: Ints, linear: bool, magnified: bool) -> list[Taps]:
+    def footprint(
+        self, points: Points, level: Ints, linear: bool, magnified: bool
+    ) -> list[Taps[Lanes]]:
         """The texels that each dimension takes part with."""
         rounded = self.sampler.rounding(magnified)
         normalized = not self.sampler.non_normalized_coordinate_enable
         return [
             taps(
+                ARRAYS,
                 points.coordinates[d],
                 self._sizes[level, d],
                 self.modes[d],
                 normalized=normalized,
                 linear=linear,
                 rounded=rounded[d],
-                offset=points.offsets[d],
+                offset=_offset(points.offsets[d]),
             )
             for d in range(self.dimensions)
         ]
 
-    def corners(self, points: Points, level: Ints, found: list[Taps]) -> list[Lanes]:
+    def corners(self, points: Points, level: Ints, found: list[Taps[Lanes]]) -> list[Lanes]:
         """The texels of a footprint, x fastest, compared if there is a reference."""
-        nothing = Taps((np.zeros_like(level),), (np.ones(len(level), bool),), _zero(level))
-        x, y, z = [*found, nothing, nothing][:3]
-        out = []
-        for kz in range(len(z.indices)):
-            for ky in range(len(y.indices)):
-                for kx in range(len(x.indices)):
-                    inside = x.inside[kx] & y.inside[ky] & z.inside[kz]
-                    texel = self._texel(
-                        level, x.indices[kx], y.indices[ky], z.indices[kz], points.slice, inside
-                    )
-                    out.append(self._compared(texel, points.reference))
-        return out
+        return [
+            self._compared(
+                self._texel(level, corner.place, points.slice, corner.inside), points.reference
+            )
+            for corner in corners(found)
+        ]
 
     def _reduce(self, points: Points, level: Ints, linear: bool, magnified: bool) -> Lanes:
         """The value of one level: filtered, or the least or greatest texel."""
         found = self.footprint(points, level, linear, magnified)
-        values = self.corners(points, level, found)
-        extreme = self.sampler.reduction_type_enable and self.sampler.reduction_type in (
-            Reduction.MINIMUM,
-            Reduction.MAXIMUM,
-        )
-        for tap in found:
-            if len(tap.indices) == 2:
-                pairs = zip(values[::2], values[1::2], strict=True)
-                if extreme:
-                    values = [self._extreme(a, b, tap.weight) for a, b in pairs]
-                else:
-                    values = [self._mix(a, b, tap.weight) for a, b in pairs]
-        return values[0]
+        return reduced(self.corners(points, level, found), found, self._join)
 
-    def _mix(self, a: Lanes, b: Lanes, weight: Floats) -> Lanes:
-        w = weight[:, None]
-        with np.errstate(invalid="ignore"):
-            mixed = a + (b - a) * w
-        return np.where((w == 0) | (a == b), a, mixed)
-
-    def _extreme(self, a: Lanes, b: Lanes, weight: Floats) -> Lanes:
-        choose = np.fmin if self.sampler.reduction_type is Reduction.MINIMUM else np.fmax
-        return np.where(weight[:, None] == 0, a, choose(a, b))
+    def _join(self, a: Lanes, b: Lanes, weight: Lanes) -> Lanes:
+        sampler, wide = self.sampler, weight[:, None]
+        reduction = sampler.reduction_type if sampler.reduction_type_enable else None
+        if reduction in (Reduction.MINIMUM, Reduction.MAXIMUM):
+            return extreme(ARRAYS, reduction, a, b, wide)
+        return mix(ARRAYS, a, b, wide)
 
     # ---- one texel
 
     def _texel(
-        self, level: Ints, x: Ints, y: Ints, z: Ints, slice: Ints, inside: NDArray[np.bool_]
+        self, level: Ints, place: tuple[Lanes, ...], slice: Ints, inside: Lanes | None
     ) -> Lanes:
+        x, y, z = (*place, *[np.zeros_like(level)] * 2)[:3]
         if self.is_cube and self.modes[0] is AddressMode.CUBE:
             return self._cube_texel(level, x, y, slice)
         if self.surface.kind is SurfaceType.S3D:
             slice = z
-        if inside.all():
+        if inside is None or inside.all():
             return self._read(level, x, y, slice)
         out = np.broadcast_to(self.border, (len(level), 4)).copy()
         k = np.flatnonzero(inside)
@@ -227,34 +205,22 @@ class Filtering:
             found.append(self._read(level, column, row, slice // 6 * 6 + face))
         if len(found) == 1:
             return found[0]
-        mean = (found[0] + found[1] + found[2]) / np.float32(3)
-        return np.where(corner[:, None], mean, found[0])
+        return np.where(corner[:, None], cube.corner_mean(found), found[0])
 
     def _compared(self, texel: Lanes, reference: Floats | None) -> Lanes:
-        """sample_c: 0 where `texel op reference` holds, else 1, in red; alpha is 1."""
+        """sample_c has its result in red; alpha is 1."""
         if reference is None:
             return texel
-        red = texel[:, 0]
-        channels = self.surface.format.channels
-        if any(c.numbers is Numbers.UNORM and 0 in c.to for c in channels):
-            reference = np.clip(reference, np.float32(0), np.float32(1))
-        out = np.zeros((len(red), 4), np.float32)
-        out[:, 0] = ~_COMPARISONS[self.sampler.shadow_function](red, reference)
+        channels, op = self.surface.format.channels, self.sampler.shadow_function
+        is_normalized = any(c.numbers is Numbers.UNORM and 0 in c.to for c in channels)
+        out = np.zeros((len(texel), 4), np.float32)
+        out[:, 0] = compared(ARRAYS, op, texel[:, 0], reference, is_normalized=is_normalized)
         out[:, 3] = 1
         return out
 
 
-def _zero(level: Ints) -> Floats:
-    return np.zeros(len(level), np.float32)
-
-
-_COMPARISONS: Final[dict[PrefilterOp, Callable[[Floats, Floats], Lanes]]] = {
-    PrefilterOp.ALWAYS: lambda x, y: np.ones(len(x), bool),
-    PrefilterOp.NEVER: lambda x, y: np.zeros(len(x), bool),
-    PrefilterOp.LESS: np.less,
-    PrefilterOp.EQUAL: np.equal,
-    PrefilterOp.LEQUAL: np.less_equal,
-    PrefilterOp.GREATER: np.greater,
-    PrefilterOp.NOTEQUAL: np.not_equal,
-    PrefilterOp.GEQUAL: np.greater_equal,
-}
+def _offset(texels: Ints | int) -> Ints | None:
+    """None if there is none."""
+    if isinstance(texels, int):
+        return ARRAYS.constant(texels) if texels else None
+    return texels

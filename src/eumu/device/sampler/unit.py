@@ -11,19 +11,23 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.device.lanes import ARRAYS
 from eumu.device.sampler import cube, loads
-from eumu.device.sampler.addressing import layer
+from eumu.device.sampler.addressing import FRACTION, layer
 from eumu.device.sampler.detail import (
     Detail,
     Footprint,
-    clamped,
+    base_steps,
     footprint,
-    levels,
+    levels_of,
+    limits,
     quad_gradients,
+    steps_of,
 )
 from eumu.device.sampler.filtering import Points
 from eumu.device.sampler.header import OutputControl, SimdExtension, check
 from eumu.device.sampler.keys import key_of
+from eumu.device.sampler.mixing import gathered
 from eumu.device.sampler.request import Request
 from eumu.device.state.fields import StateError, title
 from eumu.device.state.sampler import AddressMode, Filter, MipFilter, SamplerState
@@ -147,7 +151,7 @@ def _check_unnormalized(sampler: SamplerState, surface: Surface) -> None:
     """A mip filter chooses nothing on a surface with one level, where Intel's driver sets one."""
     rows = ("tcx_address_control_mode", "tcy_address_control_mode", "tcz_address_control_mode")
     for name, mode in zip(rows, sampler.address_modes, strict=True):
-        if mode not in (AddressMode.CLAMP, AddressMode.CLAMP_BORDER, AddressMode.HALF_BORDER):
+        if mode is not AddressMode.CLAMP and not mode.has_border:
             raise sampler.error(name, f"is {mode.name}; unnormalized coordinates only clamp")
     if sampler.mip_mode_filter is not MipFilter.NONE and surface.levels > 1:
         raise sampler.error("mip_mode_filter", "must be NONE with unnormalized coordinates")
@@ -164,12 +168,14 @@ def _sample(request: Request) -> Lanes:
     if surface.is_null:
         return np.zeros((int(request.mask.sum()), 4), np.float32)
     points, found = _points(request)
-    lod = clamped(found.lod, sampler, surface)
+    steps = steps_of(ARRAYS, found.lod, limits(sampler, surface))
     if operation == "lod":
+        lod = (steps / (1 << FRACTION)).astype(np.float32)
         zero = np.zeros_like(lod)
         return np.stack([lod, found.lod, zero, zero], 1)
-    filtering = request.filtering()
-    return request.texture.selected(filtering.sample(points, levels(lod, sampler, surface)))
+    filter, base = sampler.mip_mode_filter, base_steps(surface)
+    detail = levels_of(ARRAYS, steps, filter, surface.levels, base)
+    return request.texture.selected(request.filtering().sample(points, detail))
 
 
 def _points(request: Request) -> tuple[Points, Footprint]:
@@ -182,9 +188,8 @@ def _points(request: Request) -> tuple[Points, Footprint]:
     slice = _slice(request)
     found = _detail(request, wide)
     if request_surface.kind is SurfaceType.CUBE:
-        direction = np.stack(coordinates, 1)
-        face = cube.face_of(direction)
-        coordinates = cube.on_face(direction, face)
+        face = cube.face_of(ARRAYS, coordinates)
+        coordinates = cube.on_face(ARRAYS, coordinates, face)
         slice = 6 * slice + face
     reference = None
     if request.message.operation.startswith(("sample_c", "gather4_c")) or (
@@ -202,7 +207,7 @@ def _slice(request: Request) -> Ints:
     if name is None or not surface.is_array:
         return np.zeros(int(mask.sum()), np.int64)
     elements = surface.layers // (6 if surface.kind is SurfaceType.CUBE else 1)
-    return layer(request.parameter(name)[mask], elements)
+    return layer(ARRAYS, request.parameter(name)[mask], ARRAYS.constant(elements))
 
 
 def _detail(request: Request, wide: list[Lanes]) -> Footprint:
@@ -243,11 +248,14 @@ def _gradients(request: Request, wide: list[Lanes]) -> list[tuple[Floats, Floats
         pairs = [tuple(g[mask] for g in quad_gradients(c)) for c in wide]
     if request.texture.surface.kind is not SurfaceType.CUBE:
         return [(x, y) for x, y in pairs]
-    here = np.stack([c[mask] for c in wide], 1)
-    face = cube.face_of(here)
-    s, t = cube.on_face(here, face)
-    moved = [cube.on_face(here + np.stack([p[k] for p in pairs], 1), face) for k in (0, 1)]
-    return [(moved[0][k] - c, moved[1][k] - c) for k, c in enumerate((s, t))]
+    here = [c[mask] for c in wide]
+    face = cube.face_of(ARRAYS, here)
+    moved = [
+        cube.on_face(ARRAYS, [c + p[k] for c, p in zip(here, pairs, strict=True)], face)
+        for k in (0, 1)
+    ]
+    centre = cube.on_face(ARRAYS, here, face)
+    return [(moved[0][k] - c, moved[1][k] - c) for k, c in enumerate(centre)]
 
 
 def _gather(request: Request) -> Lanes:
@@ -263,11 +271,8 @@ def _gather(request: Request) -> Lanes:
     if surface.dimensions == 3 and surface.kind is SurfaceType.S3D:
         raise surface.state.error("surface_type", "is S3D, which gather4 does not read")
     corners = [request.texture.selected(c) for c in filtering.corners(points, level, found)]
-    if len(corners) == 2:
-        corners = [*corners, *corners]
     channel = int(request.header.gather4_source_channel_select)
-    upper_left, upper_right, lower_left, lower_right = (c[:, channel] for c in corners)
-    return np.stack([lower_left, lower_right, upper_right, upper_left], 1)
+    return np.stack([c[:, channel] for c in gathered(corners)], 1)
 
 
 def _points_of_gather(request: Request) -> tuple[Points, Footprint]:
@@ -315,7 +320,7 @@ def _unorm(request: Request) -> NDArray[np.uint16]:
     u = (start[0] + step[0] * (pixel % 8).astype(np.float32)).reshape(-1)
     v = (start[1] + step[1] * (pixel // 8).astype(np.float32)).reshape(-1)
     zero = np.zeros(threads * 32, np.int64)
-    detail = Detail(zero, zero, np.zeros(threads * 32, np.float32), np.ones(threads * 32, bool))
+    detail = Detail(zero, None, None, np.ones(threads * 32, bool))
     filtering = request.filtering()
     values = request.texture.selected(filtering.sample(Points((u, v), zero), detail))
     codes = np.rint(np.clip(values, 0, 1).astype(np.float64) * 65535).astype(np.uint16)

@@ -31,6 +31,11 @@ class AddressMode(IntEnum):
     MIRROR_ONCE = 5
     HALF_BORDER = 6
 
+    @property
+    def has_border(self) -> bool:
+        """Whether texels outside have the border colour."""
+        return self in (AddressMode.CLAMP_BORDER, AddressMode.HALF_BORDER)
+
 
 class Filter(IntEnum):
     NEAREST = 0
@@ -169,11 +174,15 @@ class SamplerState(State):
         )
 
     @property
+    def has_border(self) -> bool:
+        """Whether the border colour may be seen."""
+        return any(mode.has_border for mode in self.address_modes)
+
+    @property
     def unmodelled(self) -> str:
         """The name of the first field that asks for what is not modelled, "" for none."""
-        borders = {AddressMode.CLAMP_BORDER, AddressMode.HALF_BORDER} & {*self.address_modes}
         wanted = {
-            "texture_border_color_mode": borders and self.texture_border_color_mode,
+            "texture_border_color_mode": self.has_border and self.texture_border_color_mode,
             "coarse_lod_quality_mode": self.coarse_lod_quality_mode,
         }
         return next((name for name, value in wanted.items() if value), "")
