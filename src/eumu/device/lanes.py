@@ -5,7 +5,7 @@ NumPy; given :class:`Arrays` and arrays it is the model, given a function in the
 vectors (`device.compiled.vectors`) it is that function's code.  What is known before there are
 lanes (modes, formats, filters) are plain Python values and choose what is computed.
 
-Integers are signed, of at least 32 bits; `bits` are unsigned ones of 32.  A Python number beside a
+Integers are signed, of at least 32 bits, or unsigned ones of 32.  A Python number beside a
 value has its type.  Comparisons with NaN are false, but for `differ`.
 """
 
@@ -80,10 +80,13 @@ class Lanes(Protocol[V]):
     def double(self, x: V) -> V: ...
 
     def integer(self, x: V) -> V:
-        """Of a whole float that fits, a flag, or bits."""
+        """Of a whole float that fits, a flag, or the bits of a signed integer."""
+
+    def unsigned(self, x: V) -> V:
+        """Of a whole float that fits, or the bits of an integer."""
 
     def bits(self, x: V) -> V:
-        """The bits of a float of 32, or of an integer."""
+        """Those of a float of 32."""
 
     def from_bits(self, x: V) -> V:
         """The float whose bits these are."""
@@ -147,10 +150,13 @@ class Arrays:
         return x.astype(np.float64)
 
     def integer(self, x: Array) -> Array:
-        return x.astype(np.int64)
+        return (x.view(np.int32) if x.dtype == np.uint32 else x).astype(np.int64)
+
+    def unsigned(self, x: Array) -> Array:
+        return x.astype(np.uint32)
 
     def bits(self, x: Array) -> Array:
-        return x.view(np.uint32) if x.dtype == np.float32 else x.astype(np.uint32)
+        return x.view(np.uint32)
 
     def from_bits(self, x: Array) -> Array:
         return x.view(np.float32)

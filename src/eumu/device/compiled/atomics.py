@@ -31,14 +31,13 @@ def changing(atomic: Atomic, width: int) -> str:
     places, flags, old = (b.op(f"alloca {t}, align 64") for t in (b.i, f"<{width} x i8>", b.i))
     data = [b.op(f"alloca {b.i}, align 64") for _ in access.data]
     base = b.pointer("base")
-    with chunks(b, [(b.i, 32)]) as lanes:
+    with chunks(b, [("i", 32)]) as lanes:
         at = spot(access, lanes)
-        b.store(b.i, at.offsets(b, access.texels), places)
-        octets = f"<{width} x i8>"
-        b.store(octets, b.cast("zext", at.inside, b.b, octets), flags)
+        b.store(b.i, at.offsets(b, access.texels).name, places)
+        b.store_flags(at.inside, flags)
         b.store(b.i, "zeroinitializer", old)
         for place, index in zip(data, access.data, strict=True):
-            b.store(b.i, lanes.argument(index, b.i), place)
+            b.store(b.i, lanes.argument(index, "i").name, place)
         before = b.block
         b.do("br label %each")
         b.label("each")
@@ -58,7 +57,7 @@ def changing(atomic: Atomic, width: int) -> str:
         b.do(f"%again = icmp ult i32 %later, {width}")
         b.do("br i1 %again, label %each, label %changed")
         b.label("changed")
-        lanes.result(0, b.load(b.i, old), b.i)
+        lanes.result(0, b.vector("i", b.load(b.i, old)))
     return finish(b)
 
 

@@ -41,8 +41,6 @@ def place_of_level(b: Body, level: Vector | None) -> Place:
         return Place((width, height, depth), left, row)
     assert RECORD.fields is not None
     table = b.at("%rec", int(RECORD.fields["level"][1]))
-    rows = b.pointers(table, (level * LEVEL_BYTES).name)
-    width, height, depth, left, row = (
-        b.vector("i", b.gather(rows, 4 * n)) for n in range(len(LEVEL))
-    )
+    rows = b.pointers(table, level * LEVEL_BYTES)
+    width, height, depth, left, row = (b.integer(b.gather(rows, 4 * n)) for n in range(len(LEVEL)))
     return Place((width, height, depth), left, row)

@@ -35,13 +35,13 @@ def _neighbours() -> tuple[int, ...]:
     return tuple(found)
 
 
-def leave_if_unordered(b: Body, active: str, direction: Sequence[Vector]) -> None:
+def leave_if_unordered(b: Body, active: Vector, direction: Sequence[Vector]) -> None:
     """Leave NaN in an active lane to the model."""
     x, y, z = direction
     sum = x + y + z
-    unordered = b.differ(sum, sum) & b.vector("b", active)
+    unordered = b.differ(sum, sum) & active
     leave, on = b.name("leave"), b.name("ordered")
-    b.do(f"br i1 {b.any(unordered.name)}, label %{leave}, label %{on}")
+    b.do(f"br i1 {b.any(unordered)}, label %{leave}, label %{on}")
     b.label(leave)
     b.do("ret i32 2")
     b.label(on)
@@ -55,35 +55,29 @@ def texel_function(module: Module, kind: Texels, channels: int) -> None:
     count = len(_neighbours())
     module.declared.add(f"@neighbours = private constant [{count} x i32] [{table}]")
     b = Body(module)
-    type, names = kind.type(b), ("left", "row", "size", "x", "y", "slice", "face")
+    names = ("left", "row", "size", "x", "y", "slice", "face")
     size, x, y = (b.vector("i", f"%{n}") for n in ("size", "x", "y"))
     x, y = (b.least(b.most(v, -1), size) for v in (x, y))
     last = size - 1
     inner = [b.least(b.most(v, 0), last) for v in (x, y)]
     out = [b.differ(v, c) for v, c in zip((x, y), inner, strict=True)]
-    b.do(f"br i1 {b.any((out[0] | out[1]).name)}, label %edge, label %plain")
+    b.do(f"br i1 {b.any(out[0] | out[1])}, label %edge, label %plain")
     b.label("plain")
-    here = b.ask(type, channels, "texel", *_given(b, x, y, b.vector("i", "%face")))
-    b.do(f"ret {b.lanes(here, type)}")
+    b.give(b.ask(kind.kind, channels, "texel", *_given(b, x, y, b.vector("i", "%face"))))
     b.label("edge")
     corner = out[0] & out[1]
     first = _across(
         b, kind, channels, b.where(corner, inner[0], x), b.where(corner, inner[1], y), last
     )
-    b.do(f"br i1 {b.any(corner.name)}, label %corner, label %done")
+    b.do(f"br i1 {b.any(corner)}, label %corner, label %done")
     b.label("done")
-    b.do(f"ret {b.lanes(first, type)}")
+    b.give(first)
     b.label("corner")
     second = _across(b, kind, channels, x, inner[1], last)
     third = _across(b, kind, channels, inner[0], y, last)
-    values = []
-    for texels in zip(first, second, third, strict=True):
-        one, *others = (b.vector("f", v) for v in texels)
-        values.append(b.where(corner, cube.corner_mean([one, *others]), one).name)
-    b.do(f"ret {b.lanes(values, type)}")
-    structure = "{" + ", ".join([type] * channels) + "}"
-    given = ", ".join(f"{b.i} %{n}" for n in names)
-    b.finish(f"internal {structure} @cube(ptr %rec, {given})")
+    means = [cube.corner_mean(texels) for texels in zip(first, second, third, strict=True)]
+    b.give([b.where(corner, mean, one) for mean, one in zip(means, first, strict=True)])
+    b.finish_internal("cube", kind.kind, channels, names)
 
 
 def _given(b: Body, x: Vector, y: Vector, face: Vector) -> list[str]:
@@ -91,7 +85,9 @@ def _given(b: Body, x: Vector, y: Vector, face: Vector) -> list[str]:
     return ["ptr %rec", *(v.typed for v in (left, row, x, y, slice + face))]
 
 
-def _across(b: Body, kind: Texels, channels: int, x: Vector, y: Vector, last: Vector) -> list[str]:
+def _across(
+    b: Body, kind: Texels, channels: int, x: Vector, y: Vector, last: Vector
+) -> list[Vector]:
     """The texel at a place that may be one beyond one edge."""
     left, above, right, below = x < 0, y < 0, x > last, y > last
     sideways = left | right
@@ -101,11 +97,11 @@ def _across(b: Body, kind: Texels, channels: int, x: Vector, y: Vector, last: Ve
         b.where(above, b.constant(2), 3),
     )
     here = b.vector("i", "%face")
-    rows = b.pointers("@neighbours", (((here << 2) + edge) * (4 * _ENTRY)).name)
-    entry = [b.vector("i", b.gather(rows, 4 * n)) for n in range(5)]
+    rows = b.pointers("@neighbours", ((here << 2) + edge) * (4 * _ENTRY))
+    entry = [b.integer(b.gather(rows, 4 * n)) for n in range(5)]
     along = b.where(sideways, y, x)
     outside = sideways | above | below
     column = b.where(outside, entry[1] * last + entry[2] * along, x)
     row = b.where(outside, entry[3] * last + entry[4] * along, y)
     face = b.where(outside, entry[0], here)
-    return b.ask(kind.type(b), channels, "texel", *_given(b, column, row, face))
+    return b.ask(kind.kind, channels, "texel", *_given(b, column, row, face))

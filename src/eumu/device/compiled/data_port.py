@@ -23,14 +23,10 @@ __all__ = ["block_message", "counter_address", "typed_atomic", "typed_read", "ty
 def _access(known: Known, **more: Any) -> Access:
     surface, names = known.surface, known.message.coordinates
     given = {name: 1 + n for n, name in enumerate(names)}
-    u, y, slice, lod = (given.get(n, -1) for n in ("u", "v", "r", "lod"))
-    if surface.dimensions == 1:
-        y, slice = -1, y if surface.is_array else -1
-    elif surface.kind is SurfaceType.S2D and not surface.is_array:
-        slice = -1
+    x, y, slice, lod = (given.get(n, -1) for n in (*surface.coordinates, "lod"))
     return Access(
         texels_of(surface, slices=slice >= 0),
-        (u, y, slice, lod),
+        (x, y, slice, lod),
         surface.kind is SurfaceType.S3D,
         surface.levels > 1 and lod >= 0,
         **more,

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from eumu.device.compiled.record import RECORD
+from eumu.device.compiled.vectors import Kind, Vector
 from eumu.device.compiled.writer import Body, Module
+from eumu.device.surfaces.numbers import float_bits
 
 __all__ = ["Lanes", "begin", "chunks", "finish"]
 
@@ -24,24 +26,31 @@ class Lanes:
 
     b: Body
     first: str
-    active: str
+    active: Vector
 
-    def argument(self, index: int, type: str) -> str:
-        """These lanes of an argument, `<width x float>` or `<width x i32>`."""
+    def argument(self, index: int, kind: Kind) -> Vector:
+        """These lanes of an argument."""
         b = self.b
         row = b.at("%data", b.field("argument", index))
-        return b.load(type, b.op(f"getelementptr i32, ptr {row}, i32 {self.first}"))
+        place = b.op(f"getelementptr i32, ptr {row}, i32 {self.first}")
+        return b.vector(kind, b.load(b.type(kind), place))
 
-    def result(self, index: int, value: str, type: str, bits: int = 32) -> None:
+    def result(self, index: int, value: Vector, bits: int = 32) -> None:
         """Write these lanes of a result, 0 where they are off."""
-        b = self.b
-        if value != "zeroinitializer":
-            value = b.choose(self.active, type, value, "zeroinitializer")
+        if bits == 16 and value.is_float:
+            value = float_bits(self.b, value, 16)
+        self._write(index, self.b.where(self.active, value, 0), bits)
+
+    def nothing(self, index: int, kind: Kind, bits: int) -> None:
+        """Write 0 to these lanes of a result."""
+        self._write(index, self.b.splatted(kind, 0), bits)
+
+    def _write(self, index: int, value: Vector, bits: int) -> None:
+        b, type, name = self.b, value.type, value.name
         if bits == 16:
-            kind = f"<{b.width} x i16>"
-            value, type = b.cast("trunc", value, type, kind), kind
+            name, type = b.op(f"trunc {value.typed} to <{b.width} x i16>"), f"<{b.width} x i16>"
         row = b.at("%data", b.field("result", index))
-        b.store(type, value, b.op(f"getelementptr i{bits}, ptr {row}, i32 {self.first}"))
+        b.store(type, name, b.op(f"getelementptr i{bits}, ptr {row}, i32 {self.first}"))
 
 
 def begin(module: Module) -> Body:
@@ -73,8 +82,8 @@ def finish(b: Body) -> str:
 
 
 @contextmanager
-def chunks(b: Body, results: Sequence[tuple[str, int]]) -> Iterator[Lanes]:
-    """A loop over vectors of lanes; results (type, bits) are 0 where no lane is active."""
+def chunks(b: Body, results: Sequence[tuple[Kind, int]]) -> Iterator[Lanes]:
+    """A loop over vectors of lanes; results (kind, bits) are 0 where no lane is active."""
     count = b.field("lanes")
     flags = b.at("%data", b.field("mask"))
     start = b.block
@@ -83,12 +92,12 @@ def chunks(b: Body, results: Sequence[tuple[str, int]]) -> Iterator[Lanes]:
     b.do(f"%first = phi i32 [ 0, %{start} ], [ %following, %latch ]")
     here = b.op(f"getelementptr i8, ptr {flags}, i32 %first")
     octets = b.load(f"<{b.width} x i8>", here)
-    active = b.op(f"icmp ne <{b.width} x i8> {octets}, zeroinitializer")
+    active = b.vector("b", b.op(f"icmp ne <{b.width} x i8> {octets}, zeroinitializer"))
     lanes = Lanes(b, "%first", active)
     b.do(f"br i1 {b.any(active)}, label %some, label %none")
     b.label("none")
-    for n, (type, bits) in enumerate(results):
-        lanes.result(n, "zeroinitializer", type, bits)
+    for n, (kind, bits) in enumerate(results):
+        lanes.nothing(n, kind, bits)
     b.do("br label %latch")
     b.label("some")
     yield lanes

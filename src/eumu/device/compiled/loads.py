@@ -13,11 +13,12 @@ from eumu.device.compiled.texels import (
     Texels,
     encode,
     encode_some,
-    float_bits,
     offsets,
     texel_function,
 )
+from eumu.device.compiled.vectors import Vector
 from eumu.device.compiled.writer import Body, Module
+from eumu.device.surfaces.places import exist
 
 __all__ = ["Access", "Spot", "loading", "sizing", "spot", "storing"]
 
@@ -51,19 +52,16 @@ class Spot:
     """A texel in every lane: 0 where `inside` says that it is not one of the surface."""
 
     place: Place
-    x: str
-    y: str
-    slice: str
-    inside: str
+    at: tuple[Vector, ...]  # x, y, slice
+    inside: Vector
 
-    def given(self, b: Body) -> list[str]:
+    @property
+    def given(self) -> list[str]:
         """The arguments of the function `texel`."""
-        vectors = (self.place.left.name, self.place.row.name, self.x, self.y, self.slice)
-        return ["ptr %rec", *(f"{b.i} {v}" for v in vectors)]
+        return ["ptr %rec", *(v.typed for v in (self.place.left, self.place.row, *self.at))]
 
-    def offsets(self, b: Body, kind: Texels) -> str:
-        place = self.place
-        return offsets(b, kind, place.left.name, place.row.name, self.x, self.y, self.slice)
+    def offsets(self, b: Body, kind: Texels) -> Vector:
+        return offsets(b, kind, self.place.left, self.place.row, self.at)
 
 
 def spot(access: Access, lanes: Lanes) -> Spot:
@@ -71,31 +69,22 @@ def spot(access: Access, lanes: Lanes) -> Spot:
     b = lanes.b
     given = []
     for n, index in enumerate(access.coordinates):
-        value = lanes.argument(index, b.i) if index >= 0 else "zeroinitializer"
+        value = lanes.argument(index, "i") if index >= 0 else b.constant(0)
         if access.moved and index >= 0 and (n < 2 or (n == 2 and access.volume)):
-            value = b.ints("add", value, b.wide("offset", n))
+            value = value + b.every("offset", n)
         given.append(value)
-    x, y, slice, level = given
-    inside, levels = lanes.active, b.wide("levels")
-    if access.coordinates[3] >= 0:
-        inside = b.both(inside, b.icmp("ult", level, levels))
-    known = None
-    if access.mipmapped:
-        known = b.choose(inside, b.i, level, "zeroinitializer")
-    place = place_of_level(b, b.vector("i", known) if known else None)
-    sizes = [v.name for v in place.sizes]
-    last = sizes[2] if access.volume else b.wide("layers")
-    safe = []
-    for value, size, index in zip(
-        (x, y, slice), (*sizes[:2], last), access.coordinates[:3], strict=True
-    ):
-        if index >= 0 or value != "zeroinitializer":
-            inside = b.both(inside, b.icmp("ult", value, size))
-        safe.append(value)
-    x, y, slice = (
-        v if v == "zeroinitializer" else b.choose(inside, b.i, v, "zeroinitializer") for v in safe
-    )
-    return Spot(place, x, y, slice, inside)
+    *at, level = given
+    has_level = access.coordinates[3] >= 0
+    inside = lanes.active
+    if has_level:
+        inside = inside & exist(b, [level], [b.every("levels")])
+    place = place_of_level(b, b.where(inside, level, 0) if access.mipmapped else None)
+    last = place.sizes[2] if access.volume else b.every("layers")
+    asked = [n for n in range(3) if access.coordinates[n] >= 0]
+    sizes = (*place.sizes[:2], last)
+    inside = inside & exist(b, [at[n] for n in asked], [sizes[n] for n in asked])
+    safe = (b.where(inside, v, 0) if n in asked else v for n, v in enumerate(at))
+    return Spot(place, tuple(safe), inside)
 
 
 def loading(access: Access, width: int) -> str:
@@ -104,17 +93,14 @@ def loading(access: Access, width: int) -> str:
     texel_function(module, access.texels, access.channels)
     b = begin(module)
     kind = access.texels
-    type = b.i if access.bits == 16 or kind.is_integer else b.f
-    with chunks(b, [(type, access.bits)] * len(access.results)) as lanes:
+    with chunks(b, kind.response(access.bits, len(access.results))) as lanes:
         at = spot(access, lanes)
-        texel = b.ask(kind.type(b), len(access.channels), "texel", *at.given(b))
-        numbers = {ZERO: "zeroinitializer", ONE: b.k(1) if kind.is_integer else b.x(1.0)}
+        texel = b.ask(kind.kind, len(access.channels), "texel", *at.given)
+        numbers = {ZERO: b.splatted(kind.kind, 0), ONE: b.splatted(kind.kind, 1)}
         known = dict(zip(access.channels, texel, strict=True)) | numbers
         for n, (channel, nothing) in enumerate(zip(access.results, access.outside, strict=True)):
-            value = b.choose(at.inside, kind.type(b), known[channel], numbers[nothing])
-            if access.bits == 16 and not kind.is_integer:
-                value = float_bits(b, value, 16)
-            lanes.result(n, value, type, access.bits)
+            value = b.where(at.inside, known[channel], numbers[nothing])
+            lanes.result(n, value, access.bits)
     return finish(b)
 
 
@@ -127,18 +113,17 @@ def storing(access: Access, width: int) -> str:
     base = b.pointer("base")
     with chunks(b, []) as lanes:
         at = spot(access, lanes)
-        b.store(b.i, at.offsets(b, kind), places)
-        octets = f"<{width} x i8>"
-        b.store(octets, b.cast("zext", at.inside, b.b, octets), flags)
+        b.store(b.i, at.offsets(b, kind).name, places)
+        b.store_flags(at.inside, flags)
         values = {
-            c.to[0]: lanes.argument(access.data[c.to[0]], kind.type(b))
+            c.to[0]: lanes.argument(access.data[c.to[0]], kind.kind)
             for c in format.channels
             if access.data[c.to[0]] >= 0
         }
         is_whole = len(values) == len(format.channels)
         pieces = (encode if is_whole else encode_some)(b, format, values)
         for n, piece in enumerate(pieces):
-            b.store(b.i, piece.value, b.at(data, 4 * width * n))
+            b.store(b.i, piece.value.name, b.at(data, 4 * width * n))
         _scatter(b, base, places, flags, data, pieces)
     return finish(b)
 
@@ -173,12 +158,12 @@ def _scatter(
 def sizing(lod: int, results: tuple[int, ...], bits: int, width: int) -> str:
     """resinfo: what the record's levels say; 0 for a level that there is not, and the count."""
     b = begin(Module(width))
-    with chunks(b, [(b.i, bits)] * len(results)) as lanes:
-        level = lanes.argument(lod, b.i) if lod >= 0 else "zeroinitializer"
-        levels = b.wide("levels")
-        inside = b.icmp("ult", level, levels)
-        place = place_of_level(b, b.vector("i", b.choose(inside, b.i, level, "zeroinitializer")))
-        sizes = [b.choose(inside, b.i, v.name, "zeroinitializer") for v in place.sizes]
+    with chunks(b, [("i", bits)] * len(results)) as lanes:
+        level = lanes.argument(lod, "i") if lod >= 0 else b.constant(0)
+        levels = b.every("levels")
+        inside = exist(b, [level], [levels])
+        place = place_of_level(b, b.where(inside, level, 0))
+        sizes = [b.where(inside, v, 0) for v in place.sizes]
         for n, channel in enumerate(results):
-            lanes.result(n, [*sizes, levels][channel], b.i, bits)
+            lanes.result(n, [*sizes, levels][channel], bits)
     return finish(b)

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from eumu.device.surfaces.surface import MAX_LEVELS, Level, Surface
+from eumu.device.surfaces.tiling import TILES
 
 __all__ = ["LEVEL", "LEVEL_BYTES", "MAX_SIZE", "RECORD", "set_surface"]
 
@@ -70,7 +71,7 @@ def set_surface(record: Any, surface: Surface, base: int, first: int = 0) -> Non
         record["step"] = size, 0, surface.qpitch * size
     else:
         record["step"] = size, surface.pitch, surface.qpitch * surface.pitch
-    record["tiles"] = 0 if is_linear else surface.pitch // {2: 512, 3: 128}[surface.state.tile_mode]
+    record["tiles"] = 0 if is_linear else surface.pitch // TILES[surface.state.tile_mode][0]
     for k in range(first, surface.levels):
         place = surface.level(k)
         record["level"][0, k - first] = (

@@ -15,11 +15,11 @@ from eumu.device.compiled.samples import ZERO, Sampling, sampling
 from eumu.device.compiled.texels import can_read
 from eumu.device.lanes import ARRAYS
 from eumu.device.sampler.detail import base_steps, first_level, levels_of, limits, steps_of
+from eumu.device.sampler.loads import level_sizes
 from eumu.device.sampler.unit import Request, check_request
 from eumu.device.state.sampler import AddressMode, CubeControl, Filter, MipFilter, Reduction
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.formats import Numbers
-from eumu.device.surfaces.surface import Surface
 from eumu.exec.host import Shortcut
 
 __all__ = ["sampler_message"]
@@ -55,12 +55,6 @@ def sampler_message(known: Known) -> Shortcut | None:
     if message.operation == "resinfo":
         return _sizes(known)
     return _sample(known) if message.operation in _SAMPLES else None
-
-
-def _slice_name(surface: Surface) -> str:
-    """The parameter that names an array's element."""
-    name = {SurfaceType.S1D: "v", SurfaceType.S2D: "r", SurfaceType.CUBE: "ai"}.get(surface.kind)
-    return name if name and surface.is_array else ""
 
 
 def _is_modelled(known: Known) -> bool:
@@ -140,7 +134,7 @@ def _plain(known: Known) -> Sampling:
         results=chosen(surface, channels),
         bits=message.bits,
         coordinates=("u", "v", "r")[: surface.dimensions],
-        element=_slice_name(surface),
+        element=surface.element,
         modes=_modes(known)[: 2 if is_cube else surface.dimensions],
         normalized=not known.sampler.non_normalized_coordinate_enable,
         moved="lanes" if "_po" in operation else moved,
@@ -208,19 +202,15 @@ def _load(known: Known) -> Shortcut | None:
     surface, header, message = known.surface, known.header, known.message
     if not can_read(surface.format):
         return None
-    u, v, r, lod = _arguments(known, ("u", "v", "r", "lod"))
-    y, slice = v, r
-    if surface.dimensions == 1:
-        y, slice = -1, v if surface.is_array else -1
-    elif surface.kind is SurfaceType.S2D and not surface.is_array:
-        slice = -1
+    u, v, r = _arguments(known, ("u", "v", "r"))
+    x, y, slice, lod = _arguments(known, (*surface.coordinates, "lod"))
     moved = any(header.offsets)
     if u < 0 or (moved and min(u, v, r) < 0):
         return None
     results = chosen(surface, header.channels[: message.results])
     access = Access(
         texels_of(surface, slices=slice >= 0),
-        (u, y, slice, lod),
+        (x, y, slice, lod),
         surface.kind is SurfaceType.S3D,
         surface.levels > 1 and lod >= 0,
         results=results,
@@ -237,19 +227,8 @@ def _sizes(known: Known) -> Shortcut | None:
     """resinfo: the record's levels are what it answers."""
     surface = known.surface
     record = record_of(known)
-    depth = surface.state.depth + 1
     for k in range(surface.levels):
-        level = surface.level(k)
-        row = [level.width, level.height, depth if surface.is_array else 0]
-        if surface.is_buffer:
-            row = [surface.width, 0, 0]
-        elif surface.kind is SurfaceType.S1D:
-            row = [level.width, row[2], 0]
-        elif surface.kind is SurfaceType.S3D:
-            row[2] = level.depth
-        elif surface.kind is SurfaceType.CUBE:
-            row[2] = depth
-        record["level"][0, k, :3] = row
+        record["level"][0, k, :3] = level_sizes(surface, k)
     (lod,) = _arguments(known, ("lod",))
     channels = known.header.channels[: known.message.results]
     return made(known, record, sizing, lod, channels, known.message.bits)

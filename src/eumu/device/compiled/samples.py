@@ -9,8 +9,8 @@ from typing import Final
 from eumu.device.compiled import cubes
 from eumu.device.compiled.coordinates import Choice, Place, place_of_level
 from eumu.device.compiled.frame import Lanes, begin, chunks, finish
-from eumu.device.compiled.texels import Texels, float_bits, texel_function
-from eumu.device.compiled.vectors import Vector
+from eumu.device.compiled.texels import Texels, texel_function
+from eumu.device.compiled.vectors import Kind, Vector
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.sampler.addressing import Taps, layer, taps
 from eumu.device.sampler.cube import face_of, on_face
@@ -77,14 +77,11 @@ def sampling(spec: Sampling, width: int) -> str:
     if spec.is_seamless:
         cubes.texel_function(module, spec.texels, len(spec.channels))
     b = begin(module)
-    type = b.i if spec.bits == 16 or spec.texels.is_integer else b.f
-    with chunks(b, [(type, spec.bits)] * len(spec.results)) as lanes:
+    with chunks(b, spec.texels.response(spec.bits, len(spec.results))) as lanes:
         sample = _Sample(b, spec, lanes)
         values = sample.gathered() if spec.gathers else sample.filtered()
         for n, value in enumerate(values):
-            if spec.bits == 16 and not spec.texels.is_integer:
-                value = float_bits(b, value, 16)
-            lanes.result(n, value, type, spec.bits)
+            lanes.result(n, value, spec.bits)
     return finish(b)
 
 
@@ -112,19 +109,15 @@ class _Sample:
         """These lanes of a float parameter; of one that is not given, 0."""
         if name not in self.spec.parameters:
             return self.b.constant(0.0)
-        return self.b.vector("f", self._argument(name, self.b.f))
+        return self._argument(name, "f")
 
-    def integers(self, name: str) -> Vector:
-        """These lanes of an integer parameter."""
-        return self.b.vector("i", self._argument(name, self.b.i))
-
-    def _argument(self, name: str, type: str) -> str:
+    def _argument(self, name: str, kind: Kind) -> Vector:
         index = self.spec.first_parameter + self.spec.parameters.index(name)
-        return self.lanes.argument(index, type)
+        return self.lanes.argument(index, kind)
 
     # ---- the results
 
-    def filtered(self) -> list[str]:
+    def filtered(self) -> list[Vector]:
         """The results of a sample."""
         b, spec = self.b, self.spec
         if spec.mips is None:
@@ -136,7 +129,7 @@ class _Sample:
         if found.second is None or found.weight is None:
             return self._selected(values)
         mixed, end, here = b.name("mixed"), b.name("one"), b.block
-        b.do(f"br i1 {b.any(b.differ(found.weight, 0.0).name)}, label %{mixed}, label %{end}")
+        b.do(f"br i1 {b.any(b.differ(found.weight, 0.0))}, label %{mixed}, label %{end}")
         b.label(mixed)
         others = self._level(place_of_level(b, found.second), found.is_magnified)
         both = [mix(b, x, y, found.weight) for x, y in zip(values, others, strict=True)]
@@ -150,7 +143,7 @@ class _Sample:
             ]
         )
 
-    def gathered(self) -> list[str]:
+    def gathered(self) -> list[Vector]:
         """One channel of the four texels of a linear filter."""
         place = place_of_level(self.b, None)
         found = self._taps(place, None, always_linear=True)
@@ -159,7 +152,7 @@ class _Sample:
 
     def _selected(
         self, values: Sequence[Vector], results: Sequence[int] | None = None
-    ) -> list[str]:
+    ) -> list[Vector]:
         spec, b = self.spec, self.b
         zero = b.constant(0 if spec.texels.is_integer else 0.0)
         one = b.constant(1 if spec.texels.is_integer else 1.0)
@@ -167,7 +160,7 @@ class _Sample:
         if spec.compare is not None:
             known |= {1: zero, 2: zero, 3: one}
         known |= {ZERO: zero, ONE: one}
-        return [known[k].name for k in (spec.results if results is None else results)]
+        return [known[k] for k in (spec.results if results is None else results)]
 
     def _lod(self) -> Vector:
         """The level of detail before the sampler's bias."""
@@ -226,7 +219,7 @@ class _Sample:
         if self.spec.moved == "header":
             return self.b.every("offset", dimension)
         if self.spec.moved == "lanes" and dimension < 2:  # six bits, signed
-            return self.integers(("offu", "offv")[dimension]) << 26 >> 26
+            return self._argument(("offu", "offv")[dimension], "i") << 26 >> 26
         return None
 
     def _corners(self, place: Place, found: Sequence[Taps[Vector]]) -> list[list[Vector]]:
@@ -247,8 +240,7 @@ class _Sample:
         else:
             vectors += [x, y, slice + self.face if spec.is_cube else slice]
         name, given = "cube" if spec.is_seamless else "texel", [v.typed for v in vectors]
-        values = b.ask(spec.texels.type(b), len(spec.channels), name, "ptr %rec", *given)
-        texel = [b.vector("i" if spec.texels.is_integer else "f", v) for v in values]
+        texel = b.ask(spec.texels.kind, len(spec.channels), name, "ptr %rec", *given)
         if inside is None:
             return texel
         border = [b.every("border", k) for k in spec.channels]

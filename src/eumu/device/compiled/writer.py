@@ -40,21 +40,19 @@ def _constant(kind: Kind, value: float) -> str:
     if kind == "b":
         return "true" if value else "false"
     if kind in "iu":
-        return str(value)
+        return str(value if value < 1 << 31 else int(value) - (1 << 32))
     return number(value) if kind == "f" else f"0x{struct.pack('>d', value).hex().upper()}"
 
 
 class Body:
     """One function in the making; what a method returns is the name of a value.
 
-    Vectors have the module's width: of floats `f`, doubles `d`, 32-bit integers `i`, flags `b`.
+    Vectors have the module's width; `i` is the type of those of integers.
     """
 
     def __init__(self, module: Module) -> None:
         self.module, self.width = module, module.width
-        self.f, self.d, self.i, self.b = (
-            f"<{module.width} x {t}>" for t in ("float", "double", "i32", "i1")
-        )
+        self.i = self.type("i")
         self._lines: list[str] = []
         self._count = 0
         self.block = "entry"
@@ -93,64 +91,11 @@ class Body:
         given = ", ".join(f"{type} {a}" for a in args)
         return self.op(f"call {type} @llvm.{name}.{suffix}({given})")
 
-    # ---- vectors
-
-    def ints(self, op: str, a: str, b: str) -> str:
-        return self.op(f"{op} {self.i} {a}, {b}")
-
-    def floats(self, op: str, a: str, b: str) -> str:
-        return self.op(f"{op} {self.f} {a}, {b}")
-
-    def doubles(self, op: str, a: str, b: str) -> str:
-        return self.op(f"{op} {self.d} {a}, {b}")
-
-    def icmp(self, how: str, a: str, b: str) -> str:
-        return self.op(f"icmp {how} {self.i} {a}, {b}")
-
-    def fcmp(self, how: str, a: str, b: str) -> str:
-        return self.op(f"fcmp {how} {self.f} {a}, {b}")
-
-    def both(self, a: str, b: str) -> str:
-        """a and b; an empty name is all lanes."""
-        return self.op(f"and {self.b} {a}, {b}") if a and b else a or b
-
-    def negate(self, mask: str) -> str:
-        return self.op(f"xor {self.b} {mask}, splat (i1 true)")
-
-    def either(self, a: str, b: str) -> str:
-        return self.op(f"or {self.b} {a}, {b}")
-
-    def choose(self, mask: str, type: str, a: str, b: str) -> str:
-        return self.op(f"select {self.b} {mask}, {type} {a}, {type} {b}")
-
-    def clamp(self, x: str, low: str, high: str) -> str:
-        """Signed integers within limits."""
-        return self.call(self.i, "smin", self.call(self.i, "smax", x, low), high)
-
-    def cast(self, op: str, x: str, source: str, target: str) -> str:
-        return self.op(f"{op} {source} {x} to {target}")
-
-    def splat(self, type: str, value: str) -> str:
-        """A scalar in every lane."""
-        scalar = type.strip("<>").split(" x ")[1]
-        first = self.op(f"insertelement {type} poison, {scalar} {value}, i32 0")
-        lanes = f"<{self.width} x i32> zeroinitializer"
-        return self.op(f"shufflevector {type} {first}, {type} poison, {lanes}")
-
-    def any(self, mask: str) -> str:
-        """i1: whether a lane is set."""
-        bits = self.cast("bitcast", mask, self.b, f"i{self.width}")
-        return self.op(f"icmp ne i{self.width} {bits}, 0")
-
-    @staticmethod
-    def k(value: int) -> str:
-        return f"splat (i32 {value})"
-
-    @staticmethod
-    def x(value: float) -> str:
-        return f"splat (float {number(value)})"
-
     # ---- the functions of `device.lanes`
+
+    def type(self, kind: Kind) -> str:
+        """The LLVM type of a vector."""
+        return f"<{self.width} x {SCALARS[kind]}>"
 
     def vector(self, kind: Kind, name: str) -> Vector:
         return Vector(self, kind, name)
@@ -219,10 +164,13 @@ class Body:
             return Vector(self, "i", x.name)
         return self._cast({"f": "fptosi", "d": "fptosi", "b": "zext"}, x, "i")
 
-    def bits(self, x: Vector) -> Vector:
+    def unsigned(self, x: Vector) -> Vector:
         if x.kind == "i":
             return Vector(self, "u", x.name)
-        return self._cast({"f": "bitcast", "b": "zext"}, x, "u")
+        return self._cast({"f": "fptoui", "d": "fptoui"}, x, "u")
+
+    def bits(self, x: Vector) -> Vector:
+        return self._cast({"f": "bitcast"}, x, "u")
 
     def from_bits(self, x: Vector) -> Vector:
         return self._cast({"u": "bitcast", "i": "bitcast"}, x, "f")
@@ -230,12 +178,17 @@ class Body:
     def _cast(self, instructions: Mapping[Kind, str], x: Vector, kind: Kind) -> Vector:
         if x.kind == kind:
             return x
-        type = f"<{self.width} x {SCALARS[kind]}>"
-        return Vector(self, kind, self.cast(instructions[x.kind], x.name, x.type, type))
+        type = self.type(kind)
+        return Vector(self, kind, self.op(f"{instructions[x.kind]} {x.typed} to {type}"))
 
     def _intrinsic(self, name: str, *args: Vector) -> Vector:
         first = args[0]
         return Vector(self, first.kind, self.call(first.type, name, *(a.name for a in args)))
+
+    def any(self, mask: Vector) -> str:
+        """i1: whether a lane is set."""
+        bits = self.op(f"bitcast {mask.typed} to i{self.width}")
+        return self.op(f"icmp ne i{self.width} {bits}, 0")
 
     def quad_step(self, x: Vector, lane: int) -> Vector:
         """A lane of each square of four less its first one."""
@@ -260,6 +213,11 @@ class Body:
     def store(self, type: str, value: str, pointer: str) -> None:
         self.do(f"store {type} {value}, ptr {pointer}, align 1")
 
+    def store_flags(self, mask: Vector, pointer: str) -> None:
+        """A byte for each lane of a mask, 0 or 1."""
+        octets = f"<{self.width} x i8>"
+        self.store(octets, self.op(f"zext {mask.typed} to {octets}"), pointer)
+
     def field(self, name: str, index: int = 0) -> str:
         """A scalar of the record."""
         kind, offset = RECORD.fields[name][:2]  # type: ignore[index]
@@ -273,22 +231,21 @@ class Body:
     def every(self, name: str, index: int = 0) -> Vector:
         """A field of the record in every lane."""
         kind: Kind = "d" if RECORD[name].base.str[1:] == "f8" else "i"
-        type = f"<{self.width} x {SCALARS[kind]}>"
-        return Vector(self, kind, self.splat(type, self.field(name, index)))
+        type, scalar = self.type(kind), f"{SCALARS[kind]} {self.field(name, index)}"
+        first = self.op(f"insertelement {type} poison, {scalar}, i32 0")
+        lanes = f"<{self.width} x i32> zeroinitializer"
+        name = self.op(f"shufflevector {type} {first}, {type} poison, {lanes}")
+        return Vector(self, kind, name)
 
-    def wide(self, name: str, index: int = 0) -> str:
-        """An integer of the record in every lane."""
-        return self.splat(self.i, self.field(name, index))
-
-    def pointers(self, base: str, offsets: str) -> list[str]:
+    def pointers(self, base: str, offsets: Vector) -> list[str]:
         """Of each lane: unsigned offsets in bytes from a base."""
         found = []
         for n in range(self.width):
-            place = self.op(f"extractelement {self.i} {offsets}, i32 {n}")
+            place = self.op(f"extractelement {offsets.typed}, i32 {n}")
             found.append(self.at(base, place))
         return found
 
-    def gather(self, pointers: Sequence[str], offset: int = 0, bits: int = 32) -> str:
+    def gather(self, pointers: Sequence[str], offset: int = 0, bits: int = 32) -> Vector:
         """Integers of up to 32 bits at pointers, zero-extended."""
         out = "poison"
         for n, pointer in enumerate(pointers):
@@ -297,18 +254,28 @@ class Body:
             if bits < 32:
                 value = self.op(f"zext i{bits} {value} to i32")
             out = self.op(f"insertelement {self.i} {out}, i32 {value}, i32 {n}")
-        return out
+        return Vector(self, "u", out)
 
-    def lanes(self, names: Sequence[str], type: str) -> str:
-        """A structure of vectors, to be returned."""
-        kind = "{" + ", ".join([type] * len(names)) + "}"
-        out = "poison"
-        for n, value in enumerate(names):
-            out = self.op(f"insertvalue {kind} {out}, {type} {value}, {n}")
-        return f"{kind} {out}"
+    def give(self, values: Sequence[Vector]) -> None:
+        """Return a structure of vectors."""
+        kind, out = _structure([v.type for v in values]), "poison"
+        for n, value in enumerate(values):
+            out = self.op(f"insertvalue {kind} {out}, {value.typed}, {n}")
+        self.do(f"ret {kind} {out}")
 
-    def ask(self, kind: str, count: int, function: str, *args: str) -> list[str]:
+    def ask(self, kind: Kind, count: int, function: str, *args: str) -> list[Vector]:
         """The vectors that a function of this module returns; arguments with their types."""
-        structure = "{" + ", ".join([kind] * count) + "}"
+        structure = _structure([self.type(kind)] * count)
         found = self.op(f"call {structure} @{function}({', '.join(args)})")
-        return [self.op(f"extractvalue {structure} {found}, {n}") for n in range(count)]
+        names = [self.op(f"extractvalue {structure} {found}, {n}") for n in range(count)]
+        return [Vector(self, kind, name) for name in names]
+
+    def finish_internal(self, name: str, kind: Kind, count: int, vectors: Sequence[str]) -> None:
+        """Add a function of a record and vectors of integers, which returns vectors."""
+        given = ", ".join(f"{self.i} %{n}" for n in vectors)
+        structure = _structure([self.type(kind)] * count)
+        self.finish(f"internal {structure} @{name}(ptr %rec, {given})")
+
+
+def _structure(types: Sequence[str]) -> str:
+    return "{" + ", ".join(types) + "}"

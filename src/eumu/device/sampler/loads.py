@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from eumu.device.sampler.request import Request
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.mcs import is_clear, slices_of
+from eumu.device.surfaces.places import places
 from eumu.device.surfaces.surface import Surface
 from eumu.device.surfaces.texels import missing
 
-__all__ = ["control", "resource", "samples", "texels"]
+__all__ = ["control", "level_sizes", "resource", "samples", "texels"]
 
 Lanes = NDArray[Any]
 
@@ -21,25 +22,10 @@ Lanes = NDArray[Any]
 def texels(request: Request) -> Lanes:
     """Texels at integer coordinates; what lies outside is 0."""
     surface, header = request.texture.surface, request.header
-    lod = request.integers("lod")
-    x, y, r = (request.integers(n) for n in ("u", "v", "r"))
-    x, zero = x + header.u_offset, np.zeros_like(x)
-    is_1d = surface.dimensions == 1
-    slice = y if is_1d else r
-    if surface.kind is SurfaceType.S3D:
-        slice = r + header.r_offset
-    elif not surface.is_array and surface.kind is not SurfaceType.CUBE:
-        slice = zero
-    y = zero if is_1d else y + header.v_offset
-    known = np.clip(lod, 0, surface.levels - 1)
-    if not surface.is_null:
-        sizes = [surface.level(k) for k in range(surface.levels)]
-        table = np.array([(v.width, v.height, v.depth) for v in sizes])[known]
-    else:
-        table = np.zeros((len(x), 3), np.int64)
-    last = table[:, 2] if surface.kind is SurfaceType.S3D else np.full_like(x, surface.layers)
-    inside = (lod == known) & (x >= 0) & (x < table[:, 0]) & (y >= 0) & (y < table[:, 1])
-    inside &= (slice >= 0) & (slice < last)
+    at = {name: request.integers(name) for name in ("u", "v", "r", "lod")}
+    for name, offset in zip(("u", "v", "r")[: surface.dimensions], header.offsets, strict=False):
+        at[name] = at[name] + offset
+    (level, x, y, slice), inside = places(surface, at)
     clear = np.zeros(len(x), bool)
     operation = request.message.operation
     if "2dms" in operation or operation == "ld2dss":
@@ -54,9 +40,9 @@ def texels(request: Request) -> Lanes:
     out = missing(surface.format, len(x))
     out[:, sorted(surface.format.outputs)] = 0
     k = np.flatnonzero(inside)
-    out[k] = request.texture.read(known[k], x[k], y[k], slice[k])
+    out[k] = request.texture.read(level[k], x[k], y[k], slice[k])
     kept = sorted(surface.format.outputs)
-    out[np.ix_(inside & clear, kept)] = _clear_colour(surface, out.dtype)[kept]
+    out[np.flatnonzero(inside & clear)[:, None], kept] = _clear_colour(surface, out.dtype)[kept]
     return out
 
 
@@ -104,24 +90,25 @@ def resource(request: Request) -> NDArray[np.uint32]:
     if surface.is_null:
         return out
     known = np.clip(lod, 0, surface.levels - 1)
-    sizes = [surface.level(k) for k in range(surface.levels)]
-    rows = []
-    for v in sizes:
-        depth = surface.state.depth + 1
-        match surface.kind:
-            case SurfaceType.BUFFER | SurfaceType.STRBUF:
-                rows.append((surface.width, 0, 0))
-            case SurfaceType.S1D:
-                rows.append((v.width, depth if surface.is_array else 0, 0))
-            case SurfaceType.S3D:
-                rows.append((v.width, v.height, v.depth))
-            case SurfaceType.CUBE:
-                rows.append((v.width, v.height, depth))
-            case _:
-                rows.append((v.width, v.height, depth if surface.is_array else 0))
-    out[:, :3] = np.where((lod == known)[:, None], np.array(rows)[known], 0)
+    rows = np.array([level_sizes(surface, k) for k in range(surface.levels)])
+    out[:, :3] = np.where((lod == known)[:, None], rows[known], 0)
     out[:, 3] = surface.levels
     return out
+
+
+def level_sizes(surface: Surface, lod: int) -> tuple[int, int, int]:
+    """What resinfo says of a level that there is: its sizes, and the elements of an array."""
+    v, depth = surface.level(lod), surface.state.depth + 1
+    match surface.kind:
+        case SurfaceType.BUFFER | SurfaceType.STRBUF:
+            return surface.width, 0, 0
+        case SurfaceType.S1D:
+            return v.width, depth if surface.is_array else 0, 0
+        case SurfaceType.S3D:
+            return v.width, v.height, v.depth
+        case SurfaceType.CUBE:
+            return v.width, v.height, depth
+    return v.width, v.height, depth if surface.is_array else 0
 
 
 def samples(request: Request) -> NDArray[np.uint32]:

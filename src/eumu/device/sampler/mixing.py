@@ -96,7 +96,7 @@ def compared(lanes: Lanes[V], op: PrefilterOp, red: V, reference: V, *, is_norma
             holds = lanes.differ(red, reference)
         case PrefilterOp.GEQUAL:
             holds = red >= reference
-    return lanes.where(holds, lanes.constant(0.0), 1.0)
+    return lanes.where(~holds, lanes.constant(1.0), 0.0)
 
 
 def gathered(corners: Sequence[T]) -> tuple[T, T, T, T]:

@@ -203,11 +203,10 @@ def _points(request: Request) -> tuple[Points, Footprint]:
 def _slice(request: Request) -> Ints:
     """The array element of the active lanes."""
     surface, mask = request.texture.surface, request.mask
-    name = {SurfaceType.S1D: "v", SurfaceType.S2D: "r", SurfaceType.CUBE: "ai"}.get(surface.kind)
-    if name is None or not surface.is_array:
+    if not surface.element:
         return np.zeros(int(mask.sum()), np.int64)
     elements = surface.layers // (6 if surface.kind is SurfaceType.CUBE else 1)
-    return layer(ARRAYS, request.parameter(name)[mask], ARRAYS.constant(elements))
+    return layer(ARRAYS, request.parameter(surface.element)[mask], ARRAYS.constant(elements))
 
 
 def _detail(request: Request, wide: list[Lanes]) -> Footprint:

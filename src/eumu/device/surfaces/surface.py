@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from eumu.device.state.fields import title
 from eumu.device.state.surface import AuxiliaryMode, SurfaceState, SurfaceType, TileMode
 from eumu.device.surfaces.formats import Encoding, TexelFormat, texel_format
+from eumu.device.surfaces.tiling import TILES, tiled
 from eumu.errors import Unsupported
 
 __all__ = ["MAX_LEVELS", "Level", "Surface", "align", "minified"]
@@ -31,8 +32,6 @@ MAX_LEVELS: Final = 15
 _FACES: Final = tuple(
     f"cube_face_enable_{sign}_{axis}" for sign in ("negative", "positive") for axis in "xyz"
 )
-# Width in bytes and height in rows of a tile.
-_TILES: Final = {TileMode.XMAJOR: (512, 8), TileMode.YMAJOR: (128, 32)}
 
 
 def align(n: int, unit: int) -> int:
@@ -161,6 +160,21 @@ class Surface:
             return 3
         return 1 if self.is_buffer or self.kind is SurfaceType.S1D else 2
 
+    @property
+    def coordinates(self) -> tuple[str, str, str]:
+        """The integer parameters that are x, y and slice; "" is 0, whatever is given."""
+        if self.dimensions == 1:
+            return "u", "", "v" if self.is_array else ""
+        return "u", "v", "r" if self.dimensions == 3 or self.is_array else ""
+
+    @property
+    def element(self) -> str:
+        """The float parameter that names an array's element, "" if there is one only."""
+        if not self.is_array:
+            return ""
+        names = {SurfaceType.S1D: "v", SurfaceType.S2D: "r", SurfaceType.CUBE: "ai"}
+        return names.get(self.kind, "")
+
     @cached_property
     def all_levels(self) -> tuple[Level, ...]:
         """Every level from 0 on that has a place, those under Surface Min LOD too."""
@@ -211,20 +225,15 @@ class Surface:
         left = x // 2 * 2 + self.state.x_offset_for_u_or_uv_plane
         return (self._offset(left, row) + self.base).astype(np.uint64)
 
-    def _offset(self, left: Ints, row: Ints) -> Ints:
+    def _offset(self, left: NDArray[Any], row: NDArray[Any]) -> NDArray[Any]:
         """Bytes from the base to byte `left` of a row."""
         mode = self.state.tile_mode
         if self.state.vertical_line_stride:
             row = 2 * row + self.state.vertical_line_stride_offset
         if mode is TileMode.LINEAR:
-            return row * self.pitch + left
-        width, height = _TILES[mode]
-        tile = row // height * (self.pitch // width) + left // width
-        inside_x, inside_y = left % width, row % height
-        if mode is TileMode.XMAJOR:
-            return tile * 4096 + inside_y * width + inside_x
-        # Columns of sixteen bytes, from top to bottom.
-        return tile * 4096 + inside_x // 16 * 512 + inside_y * 16 + inside_x % 16
+            left = left + row * self.pitch
+            return left
+        return tiled(mode, left, row, self.pitch // TILES[mode][0])
 
     @cached_property
     def size(self) -> int:
@@ -244,7 +253,7 @@ class Surface:
             rows = 2 * rows - 1 + self.state.vertical_line_stride_offset
         if self.state.tile_mode is TileMode.LINEAR:
             return (rows - 1) * self.pitch + across * self.format.bytes
-        return self.pitch * align(rows, _TILES[self.state.tile_mode][1])
+        return self.pitch * align(rows, TILES[self.state.tile_mode][1])
 
 
 # ---- what the hardware takes
@@ -333,8 +342,8 @@ def _check_pitch(surface: Surface) -> None:
                 f"is {pitch} bytes; {surface.format.name} needs {surface.format.bytes}",
             )
         return
-    if state.tile_mode is not TileMode.LINEAR and pitch % _TILES[state.tile_mode][0]:
-        tile = _TILES[state.tile_mode][0]
+    if state.tile_mode is not TileMode.LINEAR and pitch % TILES[state.tile_mode][0]:
+        tile = TILES[state.tile_mode][0]
         raise state.error(
             "surface_pitch", f"is {pitch} bytes, not a multiple of the tile's width, {tile}"
         )

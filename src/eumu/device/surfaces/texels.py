@@ -12,11 +12,21 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.device.lanes import ARRAYS
 from eumu.device.surfaces.bc import decode_blocks
 from eumu.device.surfaces.formats import Channel, Encoding, Numbers, TexelFormat
+from eumu.device.surfaces.numbers import decoded, encoded, unorm
 from eumu.errors import Unsupported
 
-__all__ = ["BYTES_OF_PAIR", "decode", "encode", "linear_from_srgb", "missing", "srgb_from_linear"]
+__all__ = [
+    "BYTES_OF_PAIR",
+    "decode",
+    "encode",
+    "linear_from_srgb",
+    "missing",
+    "srgb_from_linear",
+    "srgb_table",
+]
 
 Bytes = NDArray[np.uint8]
 Lanes = NDArray[Any]  # float32, or uint32 for integers
@@ -64,7 +74,7 @@ def _chrominance(format: TexelFormat, luma: Lanes, cb: Lanes, cr: Lanes) -> Lane
     """Cr is red, luma green, Cb blue."""
     out = missing(format, len(luma))
     for k, value in enumerate((cr, luma, cb)):
-        out[:, k] = value / np.float64(255)
+        out[:, k] = unorm(ARRAYS, value, 8)
     return out
 
 
@@ -98,88 +108,21 @@ def _field(data: Bytes, channel: Channel) -> NDArray[np.uint32]:
 
 
 def _decode(channel: Channel, raw: NDArray[np.uint32], data: Bytes) -> Lanes:
-    match channel.numbers:
-        case Numbers.UNORM:
-            if channel.srgb:
-                return _srgb_table(channel.size)[raw]
-            return (raw / np.float64((1 << channel.size) - 1)).astype(np.float32)
-        case Numbers.SNORM:
-            top = (1 << channel.size - 1) - 1
-            return np.maximum(_signed(raw, channel.size) / np.float64(top), -1).astype(np.float32)
-        case Numbers.UINT:
-            return raw
-        case Numbers.SINT:
-            return _signed(raw, channel.size).astype(np.int32).view(np.uint32)
-        case Numbers.USCALED:
-            return raw.astype(np.float32)
-        case Numbers.SSCALED:
-            return _signed(raw, channel.size).astype(np.float32)
-        case Numbers.FLOAT:
-            return _float(raw, channel.size)
-        case Numbers.SHAREDEXP:
-            exponent = (data[:, 3] >> 3).astype(np.int32)
-            return np.ldexp(raw.astype(np.float32), exponent - 15 - 9).astype(np.float32)
-    raise Unsupported(f"a channel of type {channel.numbers.value}")
+    if channel.srgb:
+        return srgb_table(channel.size)[raw]
+    exponent = None
+    if channel.numbers is Numbers.SHAREDEXP:
+        exponent = (data[:, 3] >> 3).astype(np.uint32)
+    return decoded(ARRAYS, channel, raw, exponent)
 
 
 def _encode(channel: Channel, value: Lanes) -> NDArray[np.uint32]:
-    top = (1 << channel.size) - 1
-    match channel.numbers:
-        case Numbers.UNORM:
-            x = np.nan_to_num(value.view(np.float32).astype(np.float64), nan=0.0, posinf=1.0)
-            x = np.clip(x, 0.0, 1.0)
-            return np.rint((srgb_from_linear(x) if channel.srgb else x) * top).astype(np.uint32)
-        case Numbers.SNORM:
-            half = top >> 1
-            x = np.nan_to_num(value.view(np.float32).astype(np.float64), nan=0.0, posinf=1.0)
-            code = np.rint(np.clip(x, -1.0, 1.0) * half).astype(np.int64)
-            return (code & top).astype(np.uint32)
-        case Numbers.UINT:
-            return np.minimum(value.view(np.uint32), np.uint32(top))
-        case Numbers.SINT:
-            half = top >> 1
-            clamped = np.clip(value.view(np.int32).astype(np.int64), -half - 1, half)
-            return (clamped & top).astype(np.uint32)
-        case Numbers.FLOAT:
-            return _float_bits(value.view(np.float32), channel.size)
-    raise Unsupported(f"writing a channel of type {channel.numbers.value}")
-
-
-def _signed(raw: NDArray[np.uint32], size: int) -> NDArray[np.int64]:
-    wide = raw.astype(np.int64)
-    return wide - ((wide >> size - 1) << size)
-
-
-def _float(raw: NDArray[np.uint32], size: int) -> NDArray[np.float32]:
-    """Floats of 32, 16, 11 and 10 bits; the last two have no sign and five bits of exponent."""
-    if size == 32:
-        return raw.view(np.float32)
-    half = raw << np.uint32(15 - size) if size < 16 else raw
-    return half.astype(np.uint16).view(np.float16).astype(np.float32)
-
-
-def _float_bits(value: NDArray[np.float32], size: int) -> NDArray[np.uint32]:
-    if size == 32:
-        return value.view(np.uint32)
-    if size == 16:
-        with np.errstate(over="ignore"):
-            return value.astype(np.float16).view(np.uint16).astype(np.uint32)
-    return _small_float_bits(value.astype(np.float64), size)
-
-
-def _small_float_bits(value: NDArray[np.float64], size: int) -> NDArray[np.uint32]:
-    """Unsigned floats of 11 or 10 bits: to nearest even; negative ones are 0."""
-    fraction = size - 5
-    finite = np.where(np.isfinite(value) & (value > 0), value, 0.0)
-    exponent = np.where(finite > 0, np.clip(np.frexp(finite)[1] - 1, -14, 15), -14)
-    # Far above the largest code: infinity, and no overflow of the integer.
-    scaled = np.rint(np.minimum(np.ldexp(finite, fraction - exponent), 2.0**40)).astype(np.int64)
-    # A carry out of the fraction goes on into the exponent, as the codes are consecutive.
-    code = scaled + ((exponent.astype(np.int64) + 14) << fraction)
-    infinity = 31 << fraction
-    code = np.minimum(code, infinity)
-    code = np.where(np.isposinf(value), infinity, code)
-    return np.where(np.isnan(value), infinity | 1 << fraction - 1, code).astype(np.uint32)
+    if channel.srgb:
+        top = (1 << channel.size) - 1
+        x = np.nan_to_num(value.view(np.float32).astype(np.float64), nan=0.0, posinf=1.0)
+        return np.rint(srgb_from_linear(np.clip(x, 0.0, 1.0)) * top).astype(np.uint32)
+    kind = np.uint32 if channel.numbers.is_integer else np.float32
+    return encoded(ARRAYS, channel, np.ascontiguousarray(value).view(kind))
 
 
 # ---- sRGB
@@ -198,6 +141,7 @@ def srgb_from_linear(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @cache
-def _srgb_table(size: int) -> NDArray[np.float32]:
+def srgb_table(size: int) -> NDArray[np.float32]:
+    """The linear value of every code of a channel."""
     codes = np.arange(1 << size)
     return linear_from_srgb(codes / np.float64((1 << size) - 1))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from eumu.device.state.fields import StateError
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.formats import Encoding, Numbers
+from eumu.device.surfaces.places import places
 from eumu.device.surfaces.texture import Texture, bits_of
 from eumu.errors import Unsupported
 from eumu.messages import BlockRead, BlockWrite, TypedAtomic
@@ -33,24 +34,7 @@ def _places(texture: Texture, at: Coordinates) -> tuple[tuple[Ints, Ints, Ints, 
     surface = texture.surface
     if surface.samples > 1:
         raise surface.state.error("number_of_multisamples", "is more than 1 in a typed access")
-    x, y, r, lod = (at[n] for n in ("u", "v", "r", "lod"))
-    zero = np.zeros_like(x)
-    if surface.is_null:
-        return (zero, zero, zero, zero), np.zeros(len(x), bool)
-    known = np.clip(lod, 0, surface.levels - 1)
-    sizes = [surface.level(k) for k in range(surface.levels)]
-    table = np.array([(v.width, v.height, v.depth) for v in sizes])[known]
-    slice, last = zero, np.ones_like(x)
-    if surface.kind is SurfaceType.S3D:
-        slice, last = r, table[:, 2]
-    elif surface.dimensions == 1:
-        slice, y = (y if surface.is_array else zero), zero
-        last = np.full_like(x, surface.layers)
-    elif surface.is_array or surface.kind is SurfaceType.CUBE:
-        slice, last = r, np.full_like(x, surface.layers)
-    inside = (lod == known) & (x < table[:, 0]) & (y < table[:, 1]) & (slice < last)
-    inside &= (x >= 0) & (y >= 0) & (slice >= 0)
-    return (known, x, y, slice), inside
+    return places(surface, at)
 
 
 def _some(places: tuple[Ints, Ints, Ints, Ints], k: NDArray[np.intp]) -> list[Ints]:
@@ -68,12 +52,12 @@ def _check_format(texture: Texture) -> None:
 def read(texture: Texture, at: Coordinates) -> NDArray[np.uint32]:
     """Texels [N, 4] as bits."""
     _check_format(texture)
-    places, inside = _places(texture, at)
+    found, inside = _places(texture, at)
     one = 1 if texture.surface.format.is_integer else 0x3F800000
     out = np.zeros((len(inside), 4), np.uint32)
     out[:, 3] = one
     k = np.flatnonzero(inside)
-    out[k] = bits_of(texture.selected(texture.read(*_some(places, k))))
+    out[k] = bits_of(texture.selected(texture.read(*_some(found, k))))
     return out
 
 
@@ -82,9 +66,9 @@ def write(
 ) -> None:
     """Write bits [N, 4]; channels of the format that are not given keep their texel's value."""
     _check_format(texture)
-    places, inside = _places(texture, at)
+    found, inside = _places(texture, at)
     k = np.flatnonzero(inside)
-    some = _some(places, k)
+    some = _some(found, k)
     values = data[k]
     if texture.surface.format.outputs - set(channels):
         old = bits_of(texture.read(*some))
@@ -120,9 +104,9 @@ def atomic(
 ) -> NDArray[np.uint32]:
     """The old texels [N] (`predec`: the new ones); lanes one after the other."""
     kind = _atomic_type(texture, message)
-    places, inside = _places(texture, at)
+    found, inside = _places(texture, at)
     k = np.flatnonzero(inside)
-    addresses = texture.raw(*_some(places, k))
+    addresses = texture.raw(*_some(found, k))
     given = [d[k].astype(f"u{kind.itemsize}").view(kind) for d in data]
     out = np.zeros(len(inside), np.uint32)
     operation = _OPERATIONS[message.operation]

@@ -1,0 +1,141 @@
+"""One channel of texels: its bits to numbers and back, rounded to nearest even and clamped.
+
+Numbers are floats of 32 bits; of an integer format the bits of an integer, signed ones extended.
+sRGB channels are not here: they go through tables.
+"""
+
+from __future__ import annotations
+
+from eumu.device.lanes import Lanes, V
+from eumu.device.surfaces.formats import Channel, Numbers
+from eumu.errors import Unsupported
+
+__all__ = ["decoded", "encoded", "float_bits", "unorm"]
+
+_INFINITY = 0x7F80_0000  # as the bits of a float of 32
+
+
+def decoded(lanes: Lanes[V], channel: Channel, raw: V, exponent: V | None = None) -> V:
+    """The number of a channel's bits; `exponent` is the five bits that SHAREDEXP channels share."""
+    size = channel.size
+    match channel.numbers:
+        case Numbers.UNORM:
+            return unorm(lanes, raw, size)
+        case Numbers.SNORM:
+            top = (1 << size - 1) - 1
+            return lanes.most(_ratio(lanes, _signed(lanes, raw, size), top), -1.0)
+        case Numbers.UINT:
+            return raw
+        case Numbers.SINT:
+            return lanes.unsigned(_signed(lanes, raw, size))
+        case Numbers.USCALED:
+            return lanes.single(raw)
+        case Numbers.SSCALED:
+            return lanes.single(_signed(lanes, raw, size))
+        case Numbers.FLOAT:
+            return _float(lanes, raw, size)
+        case Numbers.SHAREDEXP if exponent is not None:
+            # Nine bits times a power of two: the exponent is 2^(e - 24).
+            return lanes.single(raw) * lanes.from_bits(exponent + (127 - 24) << 23)
+    raise Unsupported(f"a channel of type {channel.numbers.value}")
+
+
+def encoded(lanes: Lanes[V], channel: Channel, value: V) -> V:
+    """The bits of a channel; NaN is 0 in normalized numbers."""
+    size, top = channel.size, (1 << channel.size) - 1
+    match channel.numbers:
+        case Numbers.UNORM | Numbers.SNORM:
+            return _scaled(lanes, value, size, is_signed=channel.numbers is Numbers.SNORM)
+        case Numbers.UINT:
+            return value if size == 32 else lanes.least(value, top)
+        case Numbers.SINT:
+            half = top >> 1
+            clamped = lanes.least(lanes.most(lanes.integer(value), -half - 1), half)
+            return value if size == 32 else lanes.unsigned(clamped) & top
+        case Numbers.FLOAT:
+            return float_bits(lanes, value, size)
+    raise Unsupported(f"writing a channel of type {channel.numbers.value}")
+
+
+# ---- integers
+
+
+def unorm(lanes: Lanes[V], raw: V, size: int) -> V:
+    """0 to 1."""
+    return _ratio(lanes, raw, (1 << size) - 1)
+
+
+def _ratio(lanes: Lanes[V], code: V, top: int) -> V:
+    """A float, rounded once."""
+    if top < 1 << 24:
+        return lanes.single(code) / float(top)
+    return lanes.single(lanes.double(code) / float(top))
+
+
+def _signed(lanes: Lanes[V], raw: V, size: int) -> V:
+    gap = 32 - size
+    return lanes.integer(raw << gap) >> gap if gap else lanes.integer(raw)
+
+
+def _scaled(lanes: Lanes[V], value: V, size: int, *, is_signed: bool) -> V:
+    top = (1 << size - is_signed) - 1
+    value = lanes.where(lanes.equal(value, value), value, 0.0)
+    value = lanes.least(lanes.most(value, -1.0 if is_signed else 0.0), 1.0)
+    whole = lanes.rint(lanes.double(value) * float(top))
+    if top > 0x7FFF_FFFF:
+        return lanes.unsigned(whole)
+    code = lanes.unsigned(lanes.integer(whole))
+    return code & (1 << size) - 1 if is_signed else code
+
+
+# ---- floats of 32, 16, 11 and 10 bits: small ones have five bits of exponent, 11 and 10 no sign
+
+
+def _fraction(size: int) -> int:
+    """Bits of the fraction."""
+    return 10 if size == 16 else size - 5
+
+
+def _float(lanes: Lanes[V], raw: V, size: int) -> V:
+    if size == 32:
+        return lanes.from_bits(raw)
+    fraction = _fraction(size)
+    magnitude = raw & 0x7FFF if size == 16 else raw
+    bits = magnitude << 23 - fraction
+    scaled = lanes.bits(lanes.from_bits(bits) * 2.0**112)
+    bits = lanes.where(magnitude >= 31 << fraction, bits | _INFINITY, scaled)
+    if size == 16:
+        bits = bits | (raw & 0x8000) << 16
+    return lanes.from_bits(bits)
+
+
+def float_bits(lanes: Lanes[V], value: V, size: int) -> V:
+    """Negative floats of 11 and 10 bits are 0; a NaN of 16 bits keeps the top of its payload."""
+    bits = lanes.bits(value)
+    if size == 32:
+        return bits
+    infinity = 31 << _fraction(size)
+    magnitude = bits & 0x7FFF_FFFF
+    is_nan = magnitude > _INFINITY
+    code = lanes.where(magnitude >= _INFINITY, infinity, _rounded(lanes, magnitude, size))
+    if size == 16:
+        payload = (magnitude & 0x7F_FFFF) >> 13
+        payload = lanes.where(lanes.equal(payload, 0), 1, payload)
+        return lanes.where(is_nan, payload | infinity, code) | bits >> 16 & 0x8000
+    code = lanes.where(bits > 0x7FFF_FFFF, 0, code)
+    return lanes.where(is_nan, infinity | 1 << _fraction(size) - 1, code)
+
+
+def _rounded(lanes: Lanes[V], magnitude: V, size: int) -> V:
+    """Of the bits of a float without sign: to nearest even, infinity at most."""
+    fraction = _fraction(size)
+    gap = 23 - fraction
+    odd = magnitude >> gap & 1
+    half = (1 << gap - 1) - 1 - (112 << 23) & 0xFFFF_FFFF
+    normal = magnitude + (odd + half) >> gap
+    # Below 2^-14, a sum whose last place is that of the small float rounds.
+    unit = 2.0 ** (9 - fraction)
+    unit_bits = 127 + 9 - fraction << 23
+    tiny = lanes.bits(lanes.from_bits(magnitude) + unit) - unit_bits
+    code = lanes.where(magnitude < 113 << 23, tiny, normal)
+    return lanes.least(code, 31 << fraction)
