@@ -1,1 +1,1 @@
-"""Compiled answers to messages, for the fast engine; NumPy elsewhere in `device` defines them."""
+"""Compiled answers to messages, for the fast engine; equations and checks are the model's."""

@@ -1,1 +1,1 @@
-"""The 3D sampler: addressing, filtering and its messages, in NumPy."""
+"""The 3D sampler: the equations of addressing and filtering, and its messages in NumPy."""
