@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import shutil
 import stat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -201,3 +203,52 @@ def test_lines_of_a_launch(engine: str, error: type[BaseException]) -> None:
     check()
     where = ("eumu/runtime/", "exec/jit/launch", "exec/jit/engine")
     assert at_every_line(action, check, where, error) > 50
+
+
+SAXPY = Path(__file__).parent / "kernels" / "bin" / "skl" / "saxpy.bin"
+
+
+def _saxpy() -> tuple[eumu.Device, Any, dict[str, Any]]:
+    device = eumu.Device("skl", engine="interp", memory_bytes=1 << 24)
+    arrays = {name: device.array(np.arange(64, dtype=np.float32)) for name in "xy"}
+    return device, eumu.load(SAXPY)["saxpy"], {**arrays, "a": 2.0}
+
+
+def test_lines_of_a_launch_by_commands() -> None:
+    """The heaps, the code and the batch are given back, wherever the launch ends."""
+    device, kernel, args = _saxpy()
+
+    def action() -> None:
+        kernel.launch(device, 64, 16, args, via="commands")
+
+    action()
+    live = [a.start for a in device.memory.live]
+
+    def check() -> None:
+        if len(device.memory.live) > len(live):
+            gc.collect()  # an exception out of an ExitStack holds itself
+        assert [a.start for a in device.memory.live] == live
+
+    assert at_every_line(action, check, ("runtime/submission", "device/memory.py")) > 100
+
+
+def test_lines_of_a_launch_that_is_stopped() -> None:
+    """So is the context image."""
+    device, kernel, args = _saxpy()
+    kernel.launch(device, 64, 16, args)
+    live = [a.start for a in device.memory.live]
+
+    def action() -> None:
+        device.preempt(after=20)
+        kernel.launch(device, 64, 16, args)
+        assert "context image" in device.memory.live[-1].name
+        device.resume()
+
+    def check() -> None:
+        if device.stops_next:
+            kernel.launch(device, 64, 16, args)
+        if device.suspended is not None:
+            device.resume()
+        assert [a.start for a in device.memory.live] == live
+
+    assert at_every_line(action, check, ("runtime/preemption", "device/memory.py")) > 20

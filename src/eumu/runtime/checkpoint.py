@@ -185,6 +185,7 @@ def _restored(
     residents = None if context is None else residents_of(part, grid)
     held = Suspended(kernel, grid, residents, first, instructions, context)
     held.snapshot(memory)  # LaunchError unless the context is one
+    held.adopt(memory)
     return held, printed
 
 

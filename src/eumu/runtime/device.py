@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -124,6 +124,8 @@ class Device:
         self._senders = Facts(_sends)
         self._arrays = count(1)
         self._making = threading.RLock()  # what is made when it is first wanted
+        # What submissions have in memory until they are closed.
+        self.submitted: set[ExitStack] = set()
         self._urb: Array | None = None
         self._caches: StateCaches | None = None
         self._heaps: StateHeaps | None = None

@@ -23,6 +23,10 @@ __all__ = ["Suspended", "plain_name", "residents_of"]
 _NAME: Final = "the context image"
 
 
+class _Room:
+    """What the room of a context image is tied to: it is given back when this is gone."""
+
+
 @dataclass(slots=True)
 class Suspended:
     """A stopped launch; `image` is its context in device memory, None between two groups.
@@ -40,6 +44,7 @@ class Suspended:
     findings: tuple[Finding, ...] = ()
     printed: Any = None
     stack: ExitStack = field(default_factory=ExitStack, repr=False)
+    room: _Room | None = field(default=None, repr=False)  # owns an image of the launch's own
 
     @classmethod
     def of(
@@ -52,14 +57,24 @@ class Suspended:
         at: int | None = None,
     ) -> Suspended:
         """Put the state of the threads into device memory: at an address, or where room is."""
-        image = None
+        image, room = None, None
         if residents is not None:
             size = context_bytes(residents, snapshot)
-            image = memory.allocate(size, _NAME) if at is None else _inside(memory, at, size)
+            if at is None:
+                room = _Room()
+                image = memory.allocate(size, _NAME, claim=memory.claim(room))
+            else:
+                image = _inside(memory, at, size)
             save(residents, snapshot, memory.view(image))
         left = snapshot.first, snapshot.instructions
         own = at is None
-        return cls(kernel, grid, residents, *left, image, own, snapshot.findings)
+        return cls(kernel, grid, residents, *left, image, own, snapshot.findings, room=room)
+
+    def adopt(self, memory: Memory) -> None:
+        """Own the context image, which nobody owns yet."""
+        if self.image is not None:
+            self.room = _Room()
+            memory.adopt(self.image, memory.claim(self.room))
 
     def snapshot(self, memory: Memory) -> Snapshot:
         """The state as memory has it now."""
@@ -71,7 +86,8 @@ class Suspended:
     def close(self, memory: Memory) -> None:
         """Free the context image and what the launch had for itself."""
         if self.image is not None and self.is_own:
-            memory.free(self.image.start)
+            self.room, self.image = None, None
+            memory.settle()
         self.stack.close()
 
 

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.device.allocator import Claim
 from eumu.device.commands import (
     Command,
     CommandError,
@@ -31,7 +32,7 @@ from eumu.device.commands import (
 )
 from eumu.device.commands.registers import BINDLESS_BASE_SELECT, GT_MODE
 from eumu.device.dispatch import Needs
-from eumu.device.memory import Allocation
+from eumu.device.memory import Allocation, Memory
 from eumu.device.state.fields import StateError
 from eumu.device.state.sampler import BindingTableState
 from eumu.device.state.surface import SurfaceState, SurfaceType
@@ -98,11 +99,13 @@ class Submission:
         return found[0]
 
     def keep(self, resources: ExitStack) -> None:
-        """Close these with the submission."""
+        """Close these with the submission, which lasts from now on until then."""
         self._stack.push(resources)
+        self.device.submitted.add(self._stack)
 
     def close(self) -> None:
         """Free the heaps and the batch."""
+        self.device.submitted.discard(self._stack)
         self._stack.close()
 
     def __enter__(self) -> Submission:
@@ -142,6 +145,14 @@ def _check(device: Device, grid: Grid) -> None:
         )
 
 
+class _Owner:
+    """What room in memory is tied to; the stack that frees the room keeps it."""
+
+    def release(self, memory: Memory, claim: Claim) -> None:
+        """Give the room back."""
+        memory.release(claim)
+
+
 class _Writer:
     """Puts heaps into device memory; they are freed with `stack`."""
 
@@ -150,9 +161,11 @@ class _Writer:
 
     def place(self, data: bytes, name: str) -> Allocation:
         """A copy in memory, on a multiple of 4096 bytes."""
-        memory = self.device.memory
-        allocation = memory.allocate(max(4096, -(-len(data) // 4096) * 4096), name)
-        self._stack.callback(memory.free, allocation.start)
+        memory, owner = self.device.memory, _Owner()
+        claim = memory.claim(owner)  # until the stack has it, nobody else would free it
+        size = max(4096, -(-len(data) // 4096) * 4096)
+        allocation = memory.allocate(size, name, claim=claim)
+        self._stack.callback(owner.release, memory, claim)
         memory.view(allocation)[: len(data)] = memoryview(data)
         return allocation
 
