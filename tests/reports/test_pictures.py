@@ -206,6 +206,7 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main([*arguments, *pictures, "--pools", "0x777000"]) == 0
     assert json.loads(trace_file.read_text())["otherData"]["part"] == "bxt-3x6"
     assert "saxpy on bxt-3x6" in page_file.read_text()
+    assert "made by IGC, zebin 1." in page_file.read_text()
     assert main([*arguments, *pictures, "--part", "nowhere"]) == 2
     assert "bxt-2x6" in capsys.readouterr().err
     assert main([*arguments, *pictures, "--part", "skl-gt2", "--pools", "1"]) == 2

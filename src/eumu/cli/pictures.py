@@ -18,7 +18,7 @@ __all__ = ["watched"]
 
 
 @contextmanager
-def watched(device: eumu.Device, options: argparse.Namespace) -> Iterator[None]:
+def watched(device: eumu.Device, options: argparse.Namespace, made_by: str = "") -> Iterator[None]:
     """Watch the launch inside, on the interpreter, and write what is asked for."""
     row = None if options.l3 is None else whole("--l3", options.l3)
     has_model = device.part.has_cache_model
@@ -34,7 +34,7 @@ def watched(device: eumu.Device, options: argparse.Namespace) -> Iterator[None]:
     if options.timeline is not None:
         write_whole(options.timeline, json.dumps(trace(profile, schedule)).encode())
     if options.report is not None:
-        write_whole(options.report, page(profile, schedule).encode())
+        write_whole(options.report, page(profile, schedule, made_by).encode())
     if options.l3 is not None and not options.quiet:
         words = l3_words(profile) if has_model else [no_model(device.part)]
         print(*words, sep="\n")

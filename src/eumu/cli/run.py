@@ -48,7 +48,7 @@ def command(options: argparse.Namespace) -> int:
     shown = (eumu.Array, eumu.Image)
     before = {n: v.numpy() for n, v in values.items() if isinstance(v, shown)}
     try:
-        with _watched(device, options):
+        with _watched(device, options, kernel.program.made_by):
             report = _launch(device, kernel, values, options, progress)
     except eumu.Fault as fault:
         _list(fault.findings)
@@ -69,13 +69,15 @@ def _memory(text: str | None) -> int | None:
     return None if text is None else from_zero("--memory", text) << 20
 
 
-def _watched(device: eumu.Device, options: argparse.Namespace) -> AbstractContextManager[None]:
+def _watched(
+    device: eumu.Device, options: argparse.Namespace, made_by: str
+) -> AbstractContextManager[None]:
     """What --timeline, --report and --l3 need around a launch."""
     if options.timeline is None and options.report is None and options.l3 is None:
         return nullcontext()
     from eumu.cli.pictures import watched
 
-    return watched(device, options)
+    return watched(device, options, made_by)
 
 
 def _load(options: argparse.Namespace) -> eumu.Program:

@@ -37,7 +37,7 @@ svg .number { font-size: 9px; text-anchor: middle; }
 <h1>$title</h1>
 <div class="figures">$figures</div>
 <h2>Where groups ran</h2>
-<p class="note">On $part; a tick of time is an instruction of each thread.</p>
+<p class="note">On $part$made_by; a tick of time is an instruction of each thread.</p>
 $placement
 <h2>Occupancy</h2>
 $occupancy
@@ -51,12 +51,16 @@ $memory
 )
 
 
-def page(profile: Profile, schedule: Schedule) -> str:
-    """HTML with style and pictures inside; it loads nothing."""
+def page(profile: Profile, schedule: Schedule, made_by: str = "") -> str:
+    """HTML with style and pictures inside; it loads nothing.
+
+    `made_by` is the compiler of the program, as `Program.made_by` has it.
+    """
     name = profile.grid.function.name if profile.grid else "a run"
     return _PAGE.substitute(
         title=escape(f"{name} on {schedule.part.name}"),
         part=escape(schedule.part.name),
+        made_by=escape(f"; the program was made by {made_by}" if made_by else ""),
         figures="".join(_figure(value, what) for value, what in _figures(profile, schedule)),
         placement=picture(schedule),
         occupancy=_table(
