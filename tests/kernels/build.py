@@ -3,7 +3,8 @@
     python tests/kernels/build.py [NAME ...]
 
 needs `ocloc` (Debian: apt-get install intel-opencl-icd libigc-tools) and rewrites
-`bin/<device>/<name>.bin`, `bin/MANIFEST.tsv` (when everything is built) and `examples/*.bin`.
+`bin/<device>/<name>.bin`, `bin/MANIFEST.tsv` (when everything is built) and `examples/*.bin`, and
+says which of them changed; `keep_newest.py` does so for the few by the newest compiler.
 The ELF files are exactly what the compiler wrote.
 """
 
@@ -163,11 +164,15 @@ def main(names: list[str]) -> int:
             if device in program.cannot:
                 skipped.append((device, program.name, program.cannot[device]))
                 print(f"{device}/{program.name}: not built: {program.cannot[device]}")
-            elif complaint := build(program, device):
+                continue
+            elf = program.elf(device)
+            before = elf.read_bytes() if elf.exists() else b""
+            if complaint := build(program, device):
                 failed += 1
                 print(f"{device}/{program.name}: FAILED\n{complaint}")
             else:
-                print(f"{device}/{program.name}: {program.elf(device).stat().st_size} bytes")
+                said = "unchanged" if elf.read_bytes() == before else "changed"
+                print(f"{device}/{program.name}: {elf.stat().st_size} bytes, {said}")
     for program in EXAMPLE_PROGRAMS:
         shutil.copyfile(program.elf(EXAMPLE_DEVICE), EXAMPLES / f"{program.name}.bin")
     if not names and not failed:
