@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from eumu.device.compiled.frame import begin, finish
 from eumu.device.compiled.writer import Body, Module
+from eumu.device.state.surface import TileMode
+from eumu.device.surfaces.tiling import tiled
 
 __all__ = ["Block", "moving"]
 
@@ -61,8 +63,8 @@ def _rows(b: Body, block: Block, rows: str, x: str, y: str) -> None:
     whole = b.op(f"and i1 {whole}, {b.op(f'icmp sle i64 {after}, {extent[0]}')}")
     if block.tiles:  # four bytes together lie in one column of a tile
         together = block.width % 4 == 0 and not block.texel & (block.texel - 1)
-        low = b.op(f"and i64 {b.op(f'add i64 {x}, {_left(b)}')}, 3")
-        aligned = b.op(f"icmp eq i64 {low}, 0")
+        low = (b.vector("w", x) + b.alone("level", 3)) & 3
+        aligned = b.op(f"icmp eq i64 {low.name}, 0")
         whole = b.op(f"and i1 {whole}, {aligned}") if together else "false"
     last = b.op(f"sub i64 {extent[1]}, 1")
     base = b.pointer("base")
@@ -161,30 +163,8 @@ def _octets(b: Body, block: Block, there: str, base: str, x: str, row: str, acro
 
 def _offset(b: Body, block: Block, left: str, row: str) -> str:
     """Bytes from the base to a byte of a row, as i64."""
-    left = b.op(f"add i64 {left}, {_left(b)}")
+    column, line = b.vector("w", left) + b.alone("level", 3), b.vector("w", row)
     if not block.tiles:
-        step = b.op(f"sext i32 {b.field('step', 1)} to i64")
-        return b.op(f"add i64 {left}, {b.op(f'mul i64 {row}, {step}')}")
-    row = b.op(f"add i64 {row}, {b.op(f'zext i32 {_level(b, 4)} to i64')}")
-    wide, high = (9, 3) if block.tiles == 2 else (7, 5)
-    tiles = b.op(f"zext i32 {b.field('tiles')} to i64")
-    tile = b.op(f"mul i64 {b.op(f'lshr i64 {row}, {high}')}, {tiles}")
-    tile = b.op(f"add i64 {tile}, {b.op(f'lshr i64 {left}, {wide}')}")
-    column = b.op(f"and i64 {left}, {(1 << wide) - 1}")
-    line = b.op(f"and i64 {row}, {(1 << high) - 1}")
-    if block.tiles == 2:
-        inside = b.op(f"add i64 {b.op(f'shl i64 {line}, 9')}, {column}")
-    else:
-        sixteens = b.op(f"shl i64 {b.op(f'lshr i64 {column}, 4')}, 9")
-        inside = b.op(f"add i64 {sixteens}, {b.op(f'shl i64 {line}, 4')}")
-        inside = b.op(f"add i64 {inside}, {b.op(f'and i64 {column}, 15')}")
-    return b.op(f"add i64 {b.op(f'shl i64 {tile}, 12')}, {inside}")
-
-
-def _left(b: Body) -> str:
-    return b.op(f"zext i32 {_level(b, 3)} to i64")
-
-
-def _level(b: Body, index: int) -> str:
-    """Where the first level begins: `left` or `row`."""
-    return b.field("level", index)
+        return (column + line * b.alone("step", 1)).name
+    line = line + b.alone("level", 4)
+    return tiled(TileMode(block.tiles), column, line, b.alone("tiles")).name

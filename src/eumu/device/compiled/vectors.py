@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SCALARS", "Kind", "Vector"]
 
-Kind = Literal["f", "d", "i", "u", "b"]  # float, double, signed and unsigned integer, flag
+# Float, double, signed and unsigned integer, flag; a wide integer that is alone, no vector.
+Kind = Literal["f", "d", "i", "u", "b", "w"]
 
-SCALARS: Final = {"f": "float", "d": "double", "i": "i32", "u": "i32", "b": "i1"}
+SCALARS: Final = {"f": "float", "d": "double", "i": "i32", "u": "i32", "b": "i1", "w": "i64"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +34,7 @@ class Vector:
     @property
     def type(self) -> str:
         """The LLVM type."""
-        return f"<{self.body.width} x {SCALARS[self.kind]}>"
+        return self.body.type(self.kind)
 
     @property
     def typed(self) -> str:

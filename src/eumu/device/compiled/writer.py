@@ -95,13 +95,15 @@ class Body:
 
     def type(self, kind: Kind) -> str:
         """The LLVM type of a vector."""
-        return f"<{self.width} x {SCALARS[kind]}>"
+        return SCALARS[kind] if kind == "w" else f"<{self.width} x {SCALARS[kind]}>"
 
     def vector(self, kind: Kind, name: str) -> Vector:
         return Vector(self, kind, name)
 
     def splatted(self, kind: Kind, value: float) -> Vector:
         """A number in every lane."""
+        if kind == "w":
+            return Vector(self, kind, str(value))
         text = f"{SCALARS[kind]} {_constant(kind, value)}"
         return Vector(self, kind, f"splat ({text})" if value else "zeroinitializer")
 
@@ -227,6 +229,10 @@ class Body:
 
     def pointer(self, name: str, index: int = 0) -> str:
         return self.op(f"inttoptr i64 {self.field(name, index)} to ptr")
+
+    def alone(self, name: str, index: int = 0) -> Vector:
+        """An integer of the record, once."""
+        return Vector(self, "w", self.op(f"sext i32 {self.field(name, index)} to i64"))
 
     def every(self, name: str, index: int = 0) -> Vector:
         """A field of the record in every lane."""
