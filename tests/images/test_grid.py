@@ -32,6 +32,7 @@ FORMATS = {
     "RGBA16_FLOAT": ("RGBA", "HALF_FLOAT", "f2", 4),
     "RGBA32_FLOAT": ("RGBA", "FLOAT", "f4", 4),
     "R32_FLOAT": ("R", "FLOAT", "f4", 1),
+    "R16_UNORM": ("R", "UNORM_INT16", "u2", 1),
     "R8_UNORM": ("R", "UNORM_INT8", "u1", 1),
     "RG8_UNORM": ("RG", "UNORM_INT8", "u1", 2),
     "RG16_UNORM": ("RG", "UNORM_INT16", "u2", 2),
@@ -95,7 +96,7 @@ def grid(format: str) -> Iterator[dict[str, Any]]:
     is_integer = format.endswith("INT")
     kernel = {"u": "u2", "i": "i2"}[dtype[0]] if is_integer else "f2"
     shapes = [(kernel, SIZES[0], False)]
-    if format in ("RGBA8_UNORM", "RGBA32_FLOAT"):
+    if format in ("RGBA8_UNORM", "RGBA32_FLOAT", "RGBA16_FLOAT", "RGBA8_SNORM"):
         shapes = [*((kernel, size, False) for size in SIZES), *OTHERS]
     filters = ("NEAREST",) if is_integer else ("NEAREST", "LINEAR")
     rng = np.random.default_rng(len(format) + ord(format[-1]))
@@ -219,7 +220,7 @@ def test_grid(format: str, oracle: str) -> None:
     assert not wrong, f"{len(wrong)} of {len(cases)}: " + "\n".join(wrong[:8])
 
 
-@pytest.mark.parametrize("format", ["RGBA8_UNORM", "RGBA32_FLOAT", "RGBA16_SINT"])
+@pytest.mark.parametrize("format", FORMATS)
 def test_engines_agree(format: str) -> None:
     for case in list(grid(format))[::9]:
         want, got = run("interp", format, case), run("jit", format, case)
