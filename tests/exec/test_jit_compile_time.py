@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +16,12 @@ import pytest
 import eumu
 from ctrl_c.run import answer_time
 from eumu.errors import Fault, Unsupported
-from eumu.exec.jit import compiler
+from eumu.exec.jit import compiler, dataflow
 from eumu.exec.jit.emit import Emitter
 from eumu.exec.jit.inputs import Special
 from eumu.exec.jit.module import build
 from eumu.exec.jit.target import compile_object, host
+from eumu.ir import Function
 from eumu.platforms import platform
 from random_kernels import isolated
 
@@ -98,6 +100,18 @@ def temporaries(count: int) -> str:
     return head + "again:\n" + "".join(steps) + again + TAIL
 
 
+def subroutines(count: int) -> str:
+    """Each is called from two places: a return may lead behind any of them."""
+    callers = [f"    (P1) call (M1, 16) S{n // 2}\n" for n in range(2 * count)]
+    bodies = [
+        f"S{n}:\n    mul (M1, 16) X(0,0)<1> X(0,0)<1;1,0> 0x9e3779b1:ud\n"
+        f"    cmp.gt (M1, 16) P1 X(0,0)<1;1,0> {n << 22:#x}:ud\n    ret (M1, 16)\n"
+        for n in range(count)
+    ]
+    compare = "    cmp.gt (M1, 16) P1 X(0,0)<1;1,0> 0x5:ud\n"
+    return HEAD + compare + "".join(callers) + TAIL + "".join(bodies)
+
+
 def text_of(source: str) -> str:
     kernel = eumu.load(source.encode(), device="pvc")["k"]
     return build(kernel.function(platform("pvc")), SPECIAL, host().target).text
@@ -112,6 +126,31 @@ def test_jumps_that_cross_cost_what_they_are() -> None:
 def test_what_one_block_alone_accesses_is_no_variable() -> None:
     few, many = (text_of(temporaries(count)).count("= alloca") for count in (10, 500))
     assert few == many
+
+
+def test_what_waits_behind_calls_is_no_variable() -> None:
+    """What each return may merge grew as the square of the number of calls."""
+    few, many = (text_of(subroutines(count)).count("= alloca") for count in (40, 80))
+    assert few == many
+
+
+def test_patterns_are_looked_for_once_in_code_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    run_block = dataflow.run_block
+
+    def counted(function: Function, block: int, *rest: Any) -> Any:
+        seen.append(block)
+        return run_block(function, block, *rest)
+
+    monkeypatch.setattr(dataflow, "run_block", counted)
+    ladder = [
+        f"L{n}:\n    cmp.eq (M1, 16) P1 X(0,0)<1;1,0> {n + 1:#x}:ud\n"
+        f"    (P1) goto (M1, 16) L{min(20, n + 1 + n % 5)}\n    mov (M1, 16) X(0,0)<1> {n}:ud\n"
+        for n in range(20)
+    ]
+    text_of(HEAD + "".join(ladder) + "L20:\n" + TAIL)
+    # Certain and likely patterns, of the complete and of the straight version.
+    assert all(seen.count(block) <= 4 for block in seen)
 
 
 @pytest.fixture

@@ -11,13 +11,14 @@ from collections.abc import Iterable
 from eumu.exec.jit import named
 from eumu.exec.jit import registers as regs
 from eumu.exec.jit.attention import NO_LIMIT
-from eumu.exec.jit.calls import Calls, frames_size
+from eumu.exec.jit.calls import Calls, calls_of, frames_size
 from eumu.exec.jit.kernel import Kernel
 from eumu.exec.jit.layout import FaultKind, Outcome, Record
 from eumu.exec.jit.spill import Resume
 from eumu.ir import Terminator, Value
 
 _FEW, _MANY = 4, 512  # blocks where lanes may wait: at a jump, and in all blocks together
+_MANY_CALLS = 50  # a return leads behind each: what waits there would be merged at each return
 
 
 class Ends:
@@ -34,6 +35,7 @@ class Ends:
         # One place looks for the block that runs next where each jump would have many to test.
         self.shares = sum(map(len, k.flow.parked.values())) > _MANY
         self.keeps_alive = self.calls.exist or self.shares
+        self.in_memory = self.shares or sum(1 for _ in calls_of(k.function)) > _MANY_CALLS
 
     def park(self, block: int) -> str:
         return f"%park{block}"
@@ -45,11 +47,11 @@ class Ends:
         if self.keeps_alive:
             entry.append(f"  %alive = alloca {word}")
             self.k.registers.variables["%alive"] = word
-        if self.shares:
+        if self.in_memory:
             entry += self._in_memory(len(self.k.flow.waiting))
         for n, block in enumerate(sorted(self.k.flow.waiting)):
             place = (
-                f"getelementptr {word}, ptr %parks, i64 {n}" if self.shares else f"alloca {word}"
+                f"getelementptr {word}, ptr %parks, i64 {n}" if self.in_memory else f"alloca {word}"
             )
             entry.append(f"  {self.park(block)} = {place}")
             entry.append(f"  store {word} 0, ptr {self.park(block)}")

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from typing import Final
 
 from eumu.exec.jit.patterns import know, of_results
 from eumu.exec.jit.slots import Facts, Known, State
 from eumu.ir import Function
+
+# Operations looked at and edges followed, certain and likely patterns apart: a second or two.
+# Beyond, nothing is known but where a function begins; code is slower then.
+_MOST_EFFORT: Final = 300_000
 
 
 @dataclass(slots=True)
@@ -31,9 +37,12 @@ def analyse(function: Function, facts: Facts) -> Analysis:
 def _entries(function: Function, facts: Facts, *, active: bool) -> dict[int, State]:
     """Iterate over reachable blocks; a slot keeps its pattern where all predecessors agree."""
     entry: dict[int, State] = {0: State(facts.inputs)}
-    work, own = [0], _own(function, facts)
+    work, own, effort = [0], _own(function, facts), 0
     while work:
-        i = work.pop(0)
+        i = heappop(work)  # the first in program order: what leads to it has mostly been there
+        effort += len(function.blocks[i].ops) + len(facts.flow.edges.get(i, ()))
+        if effort > _MOST_EFFORT:
+            return {0: State(facts.inputs)}
         leaving = run_block(function, i, entry[i].copy(), facts)
         leaving.forget(own.get(i, ()))
         end = function.blocks[i].end
@@ -47,7 +56,7 @@ def _entries(function: Function, facts: Facts, *, active: bool) -> dict[int, Sta
             if old is None or new != old:
                 entry[j] = new.copy()
                 if j not in work:
-                    work.append(j)
+                    heappush(work, j)
     return entry
 
 

@@ -33,7 +33,11 @@ class Flow:
 
     def repeated(self) -> set[int]:
         """The blocks that may run more than once: those that some jump back goes past."""
-        back = [(t, i) for i, targets in self.edges.items() for t in targets if t <= i]
+        back = [
+            (min(targets), i)
+            for i, targets in self.edges.items()
+            if min(targets, default=i + 1) <= i
+        ]
         found: set[int] = set()
         first = -1
         for low, high in sorted(back):

@@ -41,7 +41,7 @@ from eumu.exec.jit.webs import split_file
 from eumu.ir import Function, Value
 
 MOST_OPERATIONS: Final = 200_000  # of a function: their LLVM text alone takes 10 s
-_SHORT: Final = 10_000  # operations: a longer function is not compiled twice
+_SHORT: Final = 10_000  # operations: a longer function is not compiled twice, and never inlined
 
 # They register their operations.
 _LOWERED_IN = (
@@ -304,6 +304,7 @@ def _assemble(
     e = k.e
     resumable = bool(resume.saves)
     inline = quick is None and (resumable or not _has_loop(k.function))
+    inline = inline and _length(k.function) <= _SHORT
     prologue = [*_SHARED, *e.prologue, *(straight.PROLOGUE if quick else ())]
     in_bands = quick is not None and quick.streams and _alone(special)
     shared = {"%flat": "ptr", **e.shared} if inline or quick else {}
