@@ -230,6 +230,31 @@ def test_without_processes_it_is_compiled_here(monkeypatch: pytest.MonkeyPatch) 
     assert compiler.compile_text(text, host()) == compile_object(text, host())
 
 
+@pytest.mark.usefixtures("_no_disk_cache")
+@pytest.mark.parametrize("source", [crossing(40), temporaries(50), subroutines(60)])
+@pytest.mark.parametrize(
+    "bound", ["compiler._VERY_LONG", "compiler._CAREFUL", "dataflow._MOST_EFFORT"]
+)
+def test_what_is_made_quickly_runs_alike(
+    monkeypatch: pytest.MonkeyPatch, source: str, bound: str
+) -> None:
+    """Whether it is long, took too long, or has too much to know of it."""
+    monkeypatch.setattr(compiler, "LONG", 0)
+    monkeypatch.setattr(f"eumu.exec.jit.{bound}", 0)
+    attempts: list[bool] = []
+    attempt = compiler._attempt
+
+    def noted(*given: Any, quick: bool) -> bytes:
+        attempts.append(quick)
+        return attempt(*given, quick=quick)
+
+    monkeypatch.setattr(compiler, "_attempt", noted)
+    engine, found = launched(source, "jit")
+    wanted = {"_VERY_LONG": [True], "_CAREFUL": [False, True], "_MOST_EFFORT": [False]}
+    assert (engine, attempts) == ("jit", wanted[bound.split(".")[1]])
+    assert found == launched(source, "interp")[1]
+
+
 def test_what_llvm_refuses_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "LONG", 0)
     with pytest.raises(eumu.InternalError, match="invalid LLVM"):

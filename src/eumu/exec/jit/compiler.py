@@ -4,6 +4,10 @@ LLVM's passes do not look at a clock, run without Python's lock and end the proc
 runs out.  What exceeds ``EUMU_COMPILE_SECONDS`` of processor time or ``EUMU_COMPILE_MB`` of memory
 (`eumu.settings`) is `Unsupported`, so that the interpreter runs the kernel.  A module of less than
 ``LONG`` lines takes about a second and is compiled here.
+
+What LLVM's passes take grows faster than the module, in ways that its length does not tell.  So a
+long module may take ``_CAREFUL`` seconds; if it takes more, or has ``_VERY_LONG`` lines, it is made
+into slower code, in a time that grows with its length.
 """
 
 from __future__ import annotations
@@ -27,6 +31,8 @@ from eumu.settings import COMPILE_MB, COMPILE_SECONDS
 __all__ = ["LONG", "compile_text", "main"]
 
 LONG: Final = 25_000  # lines
+_VERY_LONG: Final = 100_000
+_CAREFUL: Final = 3
 _PATIENCE: Final = 10  # seconds of waiting for one of processor time, on a busy machine
 _REFUSED: Final = 3  # exit status: LLVM said what is wrong
 # Edges that the register allocator looks at for each value that it splits.  With LLVM's 10000 its
@@ -49,17 +55,32 @@ def compile_text(text: str, processor: Processor) -> bytes:
 
 def _in_a_process(text: str, processor: Processor) -> bytes:
     """The same; the process is killed by whatever is raised here meanwhile."""
-    seconds, megabytes = COMPILE_SECONDS.get(), COMPILE_MB.get()
-    given = json.dumps([asdict(processor), seconds, megabytes]) + "\n" + text
+    lines, seconds = text.count("\n"), COMPILE_SECONDS.get()
+    if lines < _VERY_LONG:
+        with contextlib.suppress(_Exceeded):
+            return _attempt(text, processor, min(_CAREFUL, seconds), quick=False)
+    try:
+        return _attempt(text, processor, seconds, quick=True)
+    except _Exceeded as error:
+        raise _unsupported(lines, seconds, str(error)) from None
+
+
+class _Exceeded(Exception):
+    """A process reached a limit; what it said last."""
+
+
+def _attempt(text: str, processor: Processor, seconds: int, *, quick: bool) -> bytes:
+    """Code made in a process, or _Exceeded."""
+    given = json.dumps([asdict(processor), seconds, COMPILE_MB.get(), quick]) + "\n" + text
     paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
     try:
         status, code, said = _run(given.encode(), paths, seconds * _PATIENCE)
     except subprocess.TimeoutExpired:
-        raise _exceeded(text, seconds, megabytes, "") from None
+        raise _Exceeded("") from None
     if status == _REFUSED:
         raise InternalError(said)
     if status:
-        raise _exceeded(text, seconds, megabytes, said)
+        raise _Exceeded(said)
     return code
 
 
@@ -82,22 +103,22 @@ def _run(given: bytes, paths: str, seconds: int) -> tuple[int, bytes, str]:
     return process.returncode, code, said.decode(errors="replace").strip()
 
 
-def _exceeded(text: str, seconds: int, megabytes: int, said: str) -> Unsupported:
+def _unsupported(lines: int, seconds: int, said: str) -> Unsupported:
     last = f"; it ended with {said.splitlines()[-1][:200]!r}" if said else ""
     return Unsupported(
-        f"compiling it: {text.count(chr(10))} lines of LLVM take more than {seconds} s or"
-        f" {megabytes} MB ({COMPILE_SECONDS.name} and {COMPILE_MB.name} set the limits){last}"
+        f"compiling it: {lines} lines of LLVM take more than {seconds} s or {COMPILE_MB.get()} MB"
+        f" ({COMPILE_SECONDS.name} and {COMPILE_MB.name} set the limits){last}"
     )
 
 
 def main() -> int:
     """Compile what comes in; for the process that `compile_text` starts."""
     first, text = sys.stdin.buffer.readline(), sys.stdin.buffer.read()
-    processor, seconds, megabytes = json.loads(first)
+    processor, seconds, megabytes, quick = json.loads(first)
     _bound(seconds, megabytes)
     llvm.set_option("eumu", f"-grow-region-complexity-budget={_REGION}")
     try:
-        code = compile_object(text.decode(), Processor(**processor))
+        code = compile_object(text.decode(), Processor(**processor), quick=quick)
     except InternalError as error:
         print(error, file=sys.stderr)
         return _REFUSED

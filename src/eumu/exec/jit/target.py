@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import takewhile
 from typing import Any, ClassVar, Final
@@ -104,7 +104,7 @@ def attributes(processor: Processor) -> str:
     return f"attributes #0 = {{ {' '.join(names)} }}\nattributes #1 = {{ {keeps} }}\n"
 
 
-def optimised(text: str, processor: Processor) -> Any:
+def optimised(text: str, processor: Processor, *, quick: bool = False) -> Any:
     """The LLVM module of a text, after the pass pipeline."""
     machine = _machine(processor)
     refuse_wide(text)
@@ -115,15 +115,16 @@ def optimised(text: str, processor: Processor) -> Any:
         raise InternalError(f"the fast engine made invalid LLVM: {error}") from error
     module.triple = processor.triple
     module.data_layout = str(machine.target_data)
-    _optimise(module, machine)
+    _optimise(module, machine, quick)
     return module
 
 
-def _optimise(module: Any, machine: Any) -> None:
+def _optimise(module: Any, machine: Any, quick: bool) -> None:
     """Half the time of LLVM's -O1, which does not make faster code of these modules.
 
-    New GVN looks at a value again when another phi node turns out to be no copy, and ends the
-    process at the hundredth time; functions with as many of them get what -O1 has.
+    Of a `quick` one no values are numbered, as that takes most of it. New GVN looks at a value
+    again when another phi node turns out to be no copy, and ends the process at the hundredth time;
+    functions with as many of them get what -O1 has.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     builder = llvm.create_pass_builder(machine, options)
@@ -144,8 +145,9 @@ def _optimise(module: Any, machine: Any) -> None:
     for function in module.functions:
         if not function.is_declaration:
             first.run(function, builder)
-            is_safe = _phis(function) <= _MOST_PHIS
-            (numbering if is_safe else builder.getFunctionPassManager()).run(function, builder)
+            if not quick:
+                is_safe = _phis(function) <= _MOST_PHIS
+                (numbering if is_safe else builder.getFunctionPassManager()).run(function, builder)
             last.run(function, builder)
 
 
@@ -158,10 +160,12 @@ def _phis(function: Any) -> int:
     )
 
 
-def compile_object(text: str, processor: Processor) -> bytes:
-    """Machine code of a module, as an object file."""
+def compile_object(text: str, processor: Processor, *, quick: bool = False) -> bytes:
+    """Machine code of a module, as an object file; slower code, made in a fifth of the time."""
     with _LOCK:
-        module = optimised(text, processor)
+        if quick:
+            processor = replace(processor, effort=0)
+        module = optimised(text, processor, quick=quick)
         code: bytes = _machine(processor).emit_object(module)
         return code
 
