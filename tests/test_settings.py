@@ -103,6 +103,14 @@ def test_printed_text_has_a_limit() -> None:
     for wide in (b"%2000000000d", b"%.2000000000d", b"%-9999999999999999999d", b"%0123456789d"):
         text = text_of(wide, 7)
         assert len(text) < 1200 and PRINTF_MB.name in text, wide
+    many = text_of(b"%2000000000d" * 1000, *range(1000), most=1 << 20)  # 1 GB if each were as wide
+    assert len(many) < 1200 + (1 << 20) and PRINTF_MB.name in many
+    vector = (16).to_bytes(4, "little") + bytes(64)
+    data = bytes(8) + b"\x0b\0\0\0" + vector
+    assert decode((4 + len(data)).to_bytes(4, "little") + data, lambda a: b"%v16d", 31) == (
+        ",".join("0" * 16)
+    )
+    assert text_of("é%d".encode(), 7, most=2) == "é7"
     assert text_of(b"%999d|", 7) == "7".rjust(999) + "|"
     assert PRINTF_MB.name in text_of(b"%999d|x", 7)
     assert text_of(b"%05d %.3d", 7, 8) == "00007 008"

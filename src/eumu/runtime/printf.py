@@ -88,24 +88,20 @@ class _Reader:
 
     def _record(self, template: bytes) -> str:
         parts, last = [], 0
+        room = 4 * self.room  # bytes, of which a character has up to four
         for match in _CONVERSION.finditer(template):
             parts.append(template[last : match.start()].decode("latin-1"))
             last = match.end()
             if match["letter"] == b"%":
                 parts.append("%")
             else:
-                parts.append(_format(self._narrowed(match), self._argument()))
-        parts.append(template[last:].decode("latin-1"))
+                parts.append(_format(_narrowed(match, self.room), self._argument(), room))
+            room -= len(parts[-2]) + len(parts[-1])
+            if room < 0:
+                break
+        else:
+            parts.append(template[last:].decode("latin-1"))
         return "".join(parts).encode("latin-1", "replace").decode("utf-8", "replace")
-
-    def _narrowed(self, match: re.Match[bytes]) -> re.Match[bytes]:
-        """The conversion with a width and precision that are not beyond what may come."""
-        most, narrow = max(0, self.room) + 1, match[0]
-        for name in ("width", "precision"):
-            digits = (match[name] or b"").lstrip(b".0")
-            if len(digits) > 12 or int(digits or b"0") > most:
-                narrow = narrow.replace(digits, b"%d" % most, 1)
-        return match if narrow is match[0] else _CONVERSION.fullmatch(narrow) or match
 
     def _argument(self) -> Argument:
         kind = int(self._take("I"))
@@ -128,11 +124,27 @@ class _Reader:
         return number
 
 
-def _format(match: re.Match[bytes], value: Argument) -> str:
-    """One conversion; the elements of a vector are separated by commas."""
-    if isinstance(value, list):
-        return ",".join(_scalar(match, element) for element in value)
-    return _scalar(match, value)
+def _narrowed(match: re.Match[bytes], room: int) -> re.Match[bytes]:
+    """The conversion with a width and precision that are not beyond what may come."""
+    most, narrow = max(0, room) + 1, match[0]
+    for name in ("width", "precision"):
+        digits = (match[name] or b"").lstrip(b".0")
+        if len(digits) > 12 or int(digits or b"0") > most:
+            narrow = narrow.replace(digits, b"%d" % most, 1)
+    return match if narrow is match[0] else _CONVERSION.fullmatch(narrow) or match
+
+
+def _format(match: re.Match[bytes], value: Argument, room: int) -> str:
+    """One conversion; the elements of a vector, as many as have room, are separated by commas."""
+    if not isinstance(value, list):
+        return _scalar(match, value)
+    elements: list[str] = []
+    for element in value:
+        elements.append(_scalar(match, element))
+        room -= len(elements[-1]) + 1
+        if room < -1:  # the last one has no comma
+            break
+    return ",".join(elements)
 
 
 def _scalar(match: re.Match[bytes], value: int | float | str) -> str:
