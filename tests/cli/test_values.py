@@ -10,6 +10,8 @@ import pytest
 
 from eumu import binary, text
 from eumu.cli import main
+from eumu.cli.images import read_npy
+from eumu.cli.status import UsageError
 from kernels import build
 
 TEXT = """.version 4.1
@@ -86,3 +88,11 @@ def test_text_for_no_device_has_one_form(
     )
     assert main([*line, "--device", "pvc"]) == 1
     assert capsys.readouterr().out == "visa is the only form: there is nothing to compare it with\n"
+
+
+@pytest.mark.parametrize("header", [b"{'descr': ('<f4'", b"{", b"(((", b"'''", b"\0"])
+def test_a_header_that_is_none(header: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "in.npy"
+    path.write_bytes(b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header)
+    with pytest.raises(UsageError, match=r"not a \.npy file"):
+        read_npy(str(path))

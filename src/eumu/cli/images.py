@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import tokenize
 import warnings
 import zipfile
 import zlib
@@ -142,6 +143,7 @@ def _read(path: str) -> NDArray[Any]:
 _DAMAGED: Final = (
     *(OSError, ValueError, EOFError, SyntaxError, TypeError, LookupError, OverflowError),
     *(MemoryError, RecursionError, struct.error, zlib.error, zipfile.BadZipFile, AttributeError),
+    tokenize.TokenError,  # NumPy reads headers as Python text, once more if they are none
 )
 
 
