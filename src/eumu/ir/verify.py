@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Final
 
 from eumu.errors import InternalError
 from eumu.ir.function import Block, Function, Op, RootKind, Terminator, Value
@@ -85,7 +86,7 @@ def _check_op(function: Function, op: Op, defined: dict[int, Value], folded: boo
             yield f"{value} is defined twice"
     if folded and op.attrs.get("rounding") is Rounding.CR0:
         yield "its rounding is not folded"
-    problems = list(_check_words(op, row))
+    problems = _word_findings(op, row)
     yield from problems
     if row.also is not None and not problems:
         yield from row.also(function, op)
@@ -131,6 +132,26 @@ class _Binding:
 
 def _names(types: Iterable[Type]) -> str:
     return " ".join(sorted(t.name for t in types))
+
+
+# Operations whose words are kept, by all that `_check_words` looks at: a function has few kinds.
+_FINE: Final[set[tuple[object, ...]]] = set()
+_MOST_FINE: Final = 1 << 14
+
+
+def _word_findings(op: Op, row: Row) -> list[str]:
+    """What `_check_words` finds; it is not asked again where it found nothing."""
+    values = (*op.args, *op.results)
+    shapes = [(value.type, value.width) for value in values]
+    key = (op.name, op.attrs.get("space"), len(op.args), *shapes)
+    if key in _FINE:
+        return []
+    findings = list(_check_words(op, row))
+    if not findings:
+        if len(_FINE) >= _MOST_FINE:
+            _FINE.clear()
+        _FINE.add(key)
+    return findings
 
 
 def _check_words(op: Op, row: Row) -> Findings:
