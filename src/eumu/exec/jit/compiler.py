@@ -31,7 +31,7 @@ from eumu.settings import COMPILE_MB, COMPILE_SECONDS
 __all__ = ["LONG", "compile_text", "main"]
 
 LONG: Final = 25_000  # lines
-_VERY_LONG: Final = 100_000
+_VERY_LONG: Final = 60_000
 _CAREFUL: Final = 3
 _PATIENCE: Final = 10  # seconds of waiting for one of processor time, on a busy machine
 _REFUSED: Final = 3  # exit status: LLVM said what is wrong

@@ -10,9 +10,10 @@ from eumu.exec.jit.patterns import know, of_results
 from eumu.exec.jit.slots import Facts, Known, State
 from eumu.ir import Function
 
-# Operations looked at and edges followed, certain and likely patterns apart: a second or two.
+# Operations looked at and edges followed, for what is certain and what is likely: two seconds.
 # Beyond, nothing is known but where a function begins; code is slower then.
 _MOST_EFFORT: Final = 300_000
+_MOST_LIKELY: Final = 100_000
 
 
 @dataclass(slots=True)
@@ -41,7 +42,7 @@ def _entries(function: Function, facts: Facts, *, active: bool) -> dict[int, Sta
     while work:
         i = heappop(work)  # the first in program order: what leads to it has mostly been there
         effort += len(function.blocks[i].ops) + len(facts.flow.edges.get(i, ()))
-        if effort > _MOST_EFFORT:
+        if effort > (_MOST_LIKELY if active else _MOST_EFFORT):
             return {0: State(facts.inputs)}
         leaving = run_block(function, i, entry[i].copy(), facts)
         leaving.forget(own.get(i, ()))

@@ -83,15 +83,14 @@ def _folded(op: Op, args: Sequence[Known], state: State) -> int | None:
         shape = state.get(Slot(slot.root, slot.offsets[:1], slot.size))
         return shape.constant if shape else None
     fold = FOLDS.get(op.name)
-    types = [v.type for v in (*op.args, result)]
-    if fold is None or op.attrs.get("saturate") or not all(t.is_int for t in types):
+    if fold is None or op.attrs.get("saturate") or not result.type.is_int:
         return None
     values = []
-    for known, type in zip(args, types, strict=False):
-        if known.bits is None or len(set(known.bits)) != 1:
+    for value, known in zip(op.args, args, strict=True):
+        if known.bits is None or not value.type.is_int or len(set(known.bits)) != 1:
             return None
         bits = known.bits[0]
-        values.append(signed(bits, type.bits) if type.is_signed else bits)
+        values.append(signed(bits, value.type.bits) if value.type.is_signed else bits)
     return fold(result.type, *values) & ((1 << result.type.bits) - 1)
 
 
