@@ -5,6 +5,7 @@ Each row is looked at by a test: one that does not differ any more is an error, 
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from eumu.types import Kind
@@ -29,6 +30,7 @@ REFUSED: Final = {
     "atomics": "syntax error, unexpected DOT, expecting ATOMIC_SUB_OP",
 }
 
+_PACKED: Final = "the immediate vector is moved to a register by a word without a type, code 15"
 _ALIGN16: Final = "three sources have Align16 words, which lose .any and .all of predicates"
 # Vector instructions (pairwise cases): name -> what the finalizer makes of the text.
 PAIRWISE: Final = {
@@ -53,9 +55,59 @@ def made_wrong(case: Case) -> str:
     """Why one case of an instruction can have no native code; empty where it has some."""
     first = case.sources[0]
     if case.opcode.mnemonic in _MATH and first.type.kind is Kind.PACKED:
-        return "the immediate vector is moved to a register by a word without a type, code 15"
+        return _PACKED
     if case.opcode.mnemonic == "sad2add" and first.kind == "i":
         return "sad2 gets an immediate as its first source, which has no place in a word"
     if case.opcode.mnemonic == "cmp" and case.signature.dst.size == 8:
         return "its check refuses destinations of 64 bits"
     return ""
+
+
+_SIGNED: Final = "an immediate vector of words without sign is read as words with sign"
+_PLACE: Final = (
+    "messages to surfaces of less than eight lanes are made for eight, which M2, M4, M6 and M8"
+    " do not suit: they become M1, and lose NoMask"
+)
+_COPIED: Final = (
+    "constants and elements at addresses are copied under the execution mask, but lanes also use"
+    " those of their neighbours"
+)
+# Statements that random kernels leave out: what a line looks like -> why.
+_GUARD: Final = r"(\(.*?\) )?"
+STATEMENTS: Final = {
+    rf"{_GUARD}(div|mod|invm|rsqtm)[ .]": "its reader or its check refuses them",
+    r"\(.*?\) (addc|subb) ": PAIRWISE["addc"],
+    r"\(.*?\) (min|max)[ .]": PAIRWISE["max"],
+    rf"{_GUARD}sad2add[ .]": PAIRWISE["sad2add"],
+    rf"{_GUARD}madw[ .]": PAIRWISE["madw"],
+    r"\(.*?\.(any|all)\) (bfe|bfi|lrp|mad)[ .]": _ALIGN16,
+    rf"{_GUARD}bfe (?=.*\bU?D.*\b(D|UD).*)(?=.*(\bUD|:ud))(?=.*(\bD|:d\b))": PAIRWISE["bfe"],
+    rf"{_GUARD}(min|max)[ .].*:uv\b": _SIGNED,
+    rf"{_GUARD}(gather|scatter)(4?_scaled)?\.\w+ \(M[2468](_NM)?, [124]\)": _PLACE,
+    rf"{_GUARD}dword_atomic\.\w+ \(M[2468](_NM)?, [124]\)": _PLACE,
+    rf"{_GUARD}svm_atomic\.f(add|sub) ": "Gen9 has no such atomic operation",
+    rf"{_GUARD}dword_atomic\.f(add|sub) ": "Gen9 has no such atomic operation",
+    rf"{_GUARD}dp[234h](\.sat)? \(M\d, .*:(vf|f)\b": _COPIED,
+    rf"{_GUARD}sad2[ .]": "it writes every other lane; the others are lost in a spilled result",
+    rf"{_GUARD}(divm|sqrtm)[ .]": (
+        "eumu's native math.invm and math.rsqtm round to nearest in every mode"
+    ),
+    rf"{_GUARD}(asr|shl|shr)(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:u?q ": (
+        "a constant of 64 bits that fits into 32 becomes one, and counts lose their sixth bit"
+    ),
+    rf"{_GUARD}shr .* 0x0:": "a shift by nothing becomes a move, which extends signs",
+    r".*\(M1(_NM)?, 32\) (?P<dst>U?B\d)\(.*(?P=dst)\(": (
+        "32 bytes become two times 16, and the first overwrite what the second read"
+    ),
+    rf"{_GUARD}(gather|scatter)(_scaled)?\.\w+ \(M1(_NM)?, 32\)": (
+        "a message of 16 lanes is sent with an execution size of 32, which it has not"
+    ),
+    rf"{_GUARD}mulh .*:u?v$": PAIRWISE["mulh"],
+    rf"{_GUARD}pow[ .].*(\bHF|:hf)": PAIRWISE["pow"],
+    rf"{_GUARD}(cos|exp|inv|log|rsqrt|sin|sqrt|divm|sqrtm)[ .].*:(u?v|vf)\b": _PACKED,
+}
+
+
+def unsuited(line: str) -> str:
+    """Why random kernels leave out a statement; empty where they do not."""
+    return next((why for form, why in STATEMENTS.items() if re.match(form, line)), "")

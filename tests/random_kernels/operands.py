@@ -73,7 +73,7 @@ class Operands:
             return f"{random.getrandbits(32):#x}:{type.name}"
         if isinstance(field.kind, QuadKind):
             start = 4 * random.randrange(self.count // 4 - 1)
-            shape = "<0;4,1>" if lanes > 2 else "<0;1,0>"  # the region does not count
+            shape = "<0;4,1>" if lanes > 2 else "<0;1,0>"  # no wider than the instruction
             return f"{self.variable(type)}{self.place(type, start)}{shape}"
         if isinstance(field.kind, RegistersKind):
             return f"{type.name.upper()}W(0,0)<1;1,0>"

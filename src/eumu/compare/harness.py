@@ -7,7 +7,8 @@ a finalizer, as native code.  The kernel has one input, the address of an *image
     0            initial values of the variables, in the order of `Harness.places`
     results      a copy of them for each thread of the group, as they are at the end
 
-All memory is read and written in blocks of 16 bytes through registers of the harness, so that the
+Memory is read and written in blocks.  What fills whole registers of a variable that is declared to
+begin at one goes there at once; all else goes through registers of the harness, so that the
 variables stay where the finalizer would put them.
 """
 
@@ -130,6 +131,9 @@ class Transfers:
         for name in names:
             for start, size, owords in self._blocks(name):
                 yield self._address("H_IMAGE", name, start)
+                if self._is_whole(name, start, size):
+                    yield f"svm_block_ld ({owords}) H_AT(0,0)<0;1,0> {name}.{start}"
+                    continue
                 yield f"svm_block_ld ({owords}) H_AT(0,0)<0;1,0> H_BLOCK.0"
                 for lanes, block, variable in self._moves(name, start, size):
                     yield f"mov (M1_NM, {lanes}) {variable}<1> {block}{_region(lanes)}"
@@ -137,9 +141,12 @@ class Transfers:
     def stores(self, names: Iterable[str]) -> Iterator[str]:
         for name in names:
             for start, size, owords in self._blocks(name):
+                yield self._address("H_RESULTS", name, start)
+                if self._is_whole(name, start, size):
+                    yield f"svm_block_st ({owords}) H_AT(0,0)<0;1,0> {name}.{start}"
+                    continue
                 for lanes, block, variable in self._moves(name, start, size):
                     yield f"mov (M1_NM, {lanes}) {block}<1> {variable}{_region(lanes)}"
-                yield self._address("H_RESULTS", name, start)
                 yield f"svm_block_st ({owords}) H_AT(0,0)<0;1,0> H_BLOCK.0"
 
     def _address(self, base: str, name: str, start: int) -> str:
@@ -148,13 +155,24 @@ class Transfers:
 
     def _blocks(self, name: str) -> Iterator[tuple[int, int, int]]:
         """First byte, bytes and 16-byte words of each message."""
-        total = self.places[name][1]
-        for start in range(0, total, _BLOCK):
+        total, start = self.places[name][1], 0
+        while start < total:
             size = min(_BLOCK, total - start)
+            if self._is_aligned(name) and size > _ROW:  # whole registers first
+                size = 1 << size.bit_length() - 1
             owords = 1
             while 16 * owords < size:
                 owords *= 2
             yield start, size, owords
+            start += size
+
+    def _is_aligned(self, name: str) -> bool:
+        variable = self._known[name]
+        return variable.alias is None and variable.align in ("GRF", "GRFx2")
+
+    def _is_whole(self, name: str, start: int, size: int) -> bool:
+        """Whether a message may read or write these bytes of the variable itself."""
+        return self._is_aligned(name) and not start % _ROW and size in (32, 64, 128)
 
     def _moves(self, name: str, start: int, size: int) -> Iterator[tuple[int, str, str]]:
         """Lanes and both operands of the moves between a block and its variable."""

@@ -1,0 +1,88 @@
+"""Random kernels through Intel's finalizer: ``python tests/finalizer/run.py --count 5000``.
+
+Each runs natively and as vISA on both engines.  With ``--log FILE`` verdicts are written down, one
+a line, and the next call goes on where the last one stopped.  ``--small SEED`` makes the kernel of
+a seed that differs small.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from finalizer.programs import Program, judge, program, smaller, verdicts
+from random_kernels import isolated
+from random_kernels.statements import lines
+
+KERNELS = 20  # of a process
+LIMIT = 600.0  # seconds of processor time for a process
+
+
+def chunk(first: int) -> str:
+    """The verdicts on the kernels from a seed on, one a line."""
+    return "\n".join(f"{s} {why}" for s, why in verdicts(range(first, first + KERNELS)))
+
+
+def smallest(seed: int, tries: int) -> Program:
+    """A small kernel that differs as that of a seed does."""
+    made, going = program(seed), True
+    while going and tries > 0:
+        going = False
+        for less in smaller(made):
+            tries -= 1
+            if judge(less).startswith("differs"):
+                made, going = less, True
+            if going or tries <= 0:
+                break
+    return made
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--count", type=int, default=500, help="kernels (500)")
+    parser.add_argument("--first", type=int, default=0, help="the first seed (0)")
+    parser.add_argument("--log", type=Path, help="verdicts, one a line")
+    parser.add_argument(
+        "--small", type=int, help="make the kernel of this seed small, nothing else"
+    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    os.environ["EUMU_CACHE"] = "off"
+    if arguments.small is not None:
+        found = smallest(arguments.small, 200)
+        print(judge(found), *lines(found.bundle.sections[0].body), sep="\n")
+        for name, block in found.bundle.sections[0].subroutines:
+            print(f"{name}:", *lines(block), sep="\n")
+        return 0
+    first = max(logged(arguments.log), default=arguments.first - 1) + 1
+    counts = Counter[str]()
+    starts = range(first, first + arguments.count, KERNELS)
+    for start, answer in isolated.each(chunk, starts, arguments.jobs, LIMIT):
+        rows = answer.splitlines() if answer[:1].isdigit() else [f"{start} differs: {answer}"]
+        if arguments.log is not None:
+            with arguments.log.open("a") as log:
+                log.write("\n".join(rows) + "\n")
+        for row in rows:
+            why = row.partition(" ")[2]
+            counts[why.partition(":")[0] if why.startswith("differs") else why] += 1
+            if why.startswith("differs"):
+                print(row)
+    for why, count in counts.most_common():
+        print(f"{count:6} {why}")
+    return 1 if counts["differs"] else 0
+
+
+def logged(path: Path | None) -> set[int]:
+    """The seeds that earlier calls have run."""
+    if path is None or not path.exists():
+        return set()
+    return {int(line.split()[0]) for line in path.read_text().splitlines()}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
