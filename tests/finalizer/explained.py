@@ -13,7 +13,6 @@ from oracle.pairwise import Case
 
 # Run files: stem -> why what the finalizer makes is not what the text says.
 RUN_FILES: Final = {
-    "wide": "madw: the second register of the result is not written; the carry is lost",
     "sad": "sad2add becomes sad2 and an add of all lanes, so that odd lanes change",
     "plane_modified": "16 coordinates are copied under the execution mask of 8 lanes",
     "switchjmp": "an index past the last label jumps behind the table, which has no check",
