@@ -2,10 +2,11 @@
 
 Each source below the folders is compiled by ocloc for four devices, checked, lowered, and each of
 its kernels launched with arguments that are made up, on both engines, on Gen9 at both levels.
-Results must be the same, bit for bit but for NaNs; PoCL gets the same arguments where the source
-needs nothing that it lacks.  Runs with a fault, with races or without an end are counted as such.
-The exit status is 1 if anything is left unexplained.  With `--log`, results are kept and a later
-call goes on where the last one stopped; `--report` only shows them.
+Results must be the same, bit for bit but for NaNs; PoCL gets the same arguments, or Intel's runtime
+for CPUs where the source has half or sub-groups, if it needs nothing that these lack.  Runs with a
+fault, with races or without an end are counted as such.  The exit status is 1 if anything is left
+unexplained.  With `--log`, results are kept and a later call goes on where the last one stopped;
+`--report` only shows them.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ BAD = {
     ("engines", "different"),
     ("levels", "different"),
     ("pocl", "different"),
-    ("pocl", "PoCL dies"),
+    ("pocl", "dies"),
+    ("intel", "different"),
+    ("intel", "dies"),
     ("launch", "InternalError"),
     ("launch", "Unsupported"),
     ("source", "died"),
@@ -64,7 +67,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=300.0, help="seconds of a source")
     parser.add_argument("--only", default="", help="sources with this in their path")
     parser.add_argument("--fast", help="devices that the compiled engine runs too (default: all)")
-    parser.add_argument("--no-pocl", action="store_true")
+    parser.add_argument("--no-others", action="store_true")
     parser.add_argument("--report", action="store_true")
     return parser.parse_args()
 
@@ -82,7 +85,7 @@ def _run(
     wanted = [s for s in found if options.only in str(s.path)]
     devices = options.devices.split(",")
     fast = devices if options.fast is None else options.fast.split(",")
-    given = tasks(wanted, devices, fast, options.options, pocl=not options.no_pocl)
+    given = tasks(wanted, devices, fast, options.options, others=not options.no_others)
     todo = [t for t in given if (str(t.source.path), t.device) not in done]
     preload()
     for number, (task, answer) in enumerate(each(trial, todo, options.jobs, options.limit), 1):

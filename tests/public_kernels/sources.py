@@ -40,10 +40,18 @@ class Text:
         return 2 if re.search(r"get_(?:global|local|group)_id\s*\(\s*1\s*\)", self.text) else 1
 
     @property
-    def is_portable(self) -> bool:
-        """Whether it needs no sub-groups, half, images or builtins of Intel."""
-        words = ("sub_group", "intel_", "__asm", "image")
-        return not _HALF.search(self.text) and not any(word in self.text for word in words)
+    def witness(self) -> str:
+        """Which implementation can run it, too: "pocl", "intel" (its runtime for CPUs) or none.
+
+        PoCL has no half and no sub-groups; of these the size must be said, as it changes results.
+        """
+        if any(word in self.text for word in ("__asm", "image", "intel_media", "_matrix_mad")):
+            return ""
+        if "sub_group" in self.text:
+            return "intel" if "intel_reqd_sub_group_size" in self.text else ""
+        if _HALF.search(self.text):
+            return "intel"
+        return "" if "intel_" in self.text else "pocl"
 
 
 def sources(folder: Path) -> Iterator[Text]:

@@ -38,7 +38,7 @@ class Task:
     source: Text
     device: str
     options: str = ""
-    pocl: bool = False
+    others: bool = False
     fast: bool = True
 
 
@@ -47,7 +47,7 @@ class Result:
     """What came of a kernel, or of the whole source where `kernel` is empty.
 
     `stage` is where it ended: build, check, rules (of native words), lower, launch, engines,
-    levels, pocl.  `outcome` is a word that the table counts, `detail` says more.
+    levels, pocl, intel.  `outcome` is a word that the table counts, `detail` says more.
     """
 
     source: str
@@ -143,8 +143,9 @@ def _kernel(
             yield "engines", *_verdict(task, program, kernel, level, fast, slow), level
     if len(runs) == 2 and not any(r.ending for r in runs.values()):
         yield "levels", *_verdict(task, program, kernel, "native", *runs.values()), "both"
-    if task.pocl and task.source.is_portable and not runs["visa"].ending:
-        yield "pocl", *_pocl(task, program, kernel, options, runs["visa"]), "visa"
+    witness = task.source.witness if task.others and not runs["visa"].ending else ""
+    if witness:
+        yield witness, *_other(witness, task, program, kernel, options, runs["visa"]), "visa"
 
 
 def sizes(task: Task, kernel: eumu.Kernel) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -202,18 +203,18 @@ def _excuse(task: Task, program: eumu.Program, kernel: eumu.Kernel, level: str) 
     return "atomics in another order" if "atomic" in races.found else ""
 
 
-def _pocl(
-    task: Task, program: eumu.Program, kernel: eumu.Kernel, options: str, run: Run
+def _other(
+    name: str, task: Task, program: eumu.Program, kernel: eumu.Kernel, options: str, run: Run
 ) -> tuple[str, str]:
     """Another implementation's results for the same arguments.
 
     It has a process of its own: a kernel with races may take it out of its arrays.
     """
-    from public_kernels.pocl import PoCL
+    from public_kernels.others import Other
 
     def ask(_: None) -> str:
         try:
-            theirs = PoCL.of(task.source, options).run(kernel, *sizes(task, kernel))
+            theirs = Other.of(name, task.source, options).run(kernel, *sizes(task, kernel))
         except RuntimeError as error:
             return f"no {error}"
         pointers = [p for p in kernel.args if p.passing is Passing.BUFFER]
@@ -221,9 +222,9 @@ def _pocl(
 
     answer = call(ask, None)
     if answer.startswith("no "):
-        return "PoCL refuses", answer[3:]
+        return "refused", answer[3:]
     if not answer[0].isdigit():
-        return _excuse(task, program, kernel, "visa") or "PoCL dies", answer
+        return _excuse(task, program, kernel, "visa") or "dies", answer
     worst = float(answer)
     if worst <= 1e-3:
         return "same", f"{worst:.1e}"
@@ -255,12 +256,12 @@ def _floats(x: NDArray[Any], y: NDArray[Any]) -> float:
 
 
 def tasks(
-    sources: list[Text], devices: list[str], fast: list[str], options: str, *, pocl: bool
+    sources: list[Text], devices: list[str], fast: list[str], options: str, *, others: bool
 ) -> Iterator[Task]:
-    """Every source for every device; PoCL is asked once for a source."""
+    """Every source for every device; other implementations are asked once for a source."""
     for number, device in enumerate(devices):
         for source in sources:
-            yield Task(source, device, options, pocl and number == 0, device in fast)
+            yield Task(source, device, options, others and number == 0, device in fast)
 
 
 def name(path: str) -> str:

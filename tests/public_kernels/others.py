@@ -1,16 +1,23 @@
-"""Launches on PoCL with the arguments that eumu gets."""
+"""Launches on other implementations of OpenCL, with the arguments that eumu gets.
+
+One process asks one of them: the loader looks for drivers once.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 import warnings
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import eumu
+import opencl_process
 from eumu.runtime.parameters import Passing, element_type
 from public_kernels.arguments import LOCAL_BYTES, contents
 from public_kernels.sources import Text
@@ -18,24 +25,24 @@ from public_kernels.sources import Text
 _INTEL = re.compile(r"-cl-intel\S*")
 
 
-class PoCL:
-    """A source built for PoCL."""
+class Other:
+    """A source built for an implementation."""
 
     def __init__(self, context: Any, program: Any) -> None:
         self._context, self._program = context, program
 
     @staticmethod
     @cache
-    def of(source: Text, options: str) -> PoCL:
+    def of(name: str, source: Text, options: str) -> Other:
         """Build it; RuntimeError says why not."""
         import pyopencl as cl
 
-        context = _context()
+        context = _context(name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 wanted = _INTEL.sub("", options).replace('"', "").split()
-                return PoCL(context, cl.Program(context, source.text).build(options=wanted))
+                return Other(context, cl.Program(context, source.text).build(options=wanted))
             except cl.Error as error:
                 raise RuntimeError(str(error).splitlines()[0]) from None
 
@@ -85,10 +92,15 @@ def _read(cl: Any, queue: Any, buffer: Any, size: int) -> NDArray[np.uint8]:
 
 
 @cache
-def _context() -> Any:
+def _context(name: str) -> Any:
     import pyopencl as cl
 
-    for platform in cl.get_platforms():
-        if platform.name == "Portable Computing Language":
+    with tempfile.TemporaryDirectory() as place:
+        if name == "intel":  # the loader does not know it, and looks once
+            (Path(place) / "intel.icd").write_text(f"{opencl_process.INTEL}\n")
+            os.environ["OCL_ICD_VENDORS"] = place
+        platforms = cl.get_platforms()
+    for platform in platforms:
+        if opencl_process.NAMES[name] in platform.name:
             return cl.Context(platform.get_devices()[:1])
-    raise RuntimeError("PoCL is not installed (Debian: apt-get install pocl-opencl-icd)")
+    raise RuntimeError(f"{name} is not installed")
