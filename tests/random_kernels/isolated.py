@@ -76,5 +76,8 @@ def _death(status: int | None, limit: float) -> str:
 def _answer(function: Callable[[T], str], argument: T, sender: Connection, limit: float) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     seconds = int(used.ru_utime + used.ru_stime + limit) + 1
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    if most != resource.RLIM_INFINITY:  # a process of such a process has no more than that
+        seconds = min(seconds, most - 5)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     sender.send(function(argument))
