@@ -82,6 +82,8 @@ def main() -> int:
                 with log.open("a") as file:
                     file.write(json.dumps(row | {"why": f"status {status}"}) + "\n")
             if not open_ones:
+                if status not in (0, 1, 5):  # passed, failed, none left
+                    print(f"{path.name}: pytest ends with status {status}; see {log.stem}.out")
                 break
         _tell(log, path.name)
     _tell(log, "")
