@@ -73,6 +73,7 @@ def main() -> int:
         print(f"skipped: {given.tests} is not there; it is `test` of github.com/inducer/pyopencl")
         return 0
     log = given.log.resolve()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends the test, too
     for path in sorted(given.tests.resolve().glob("test_*.py")):
         for _ in range(100):  # a new process behind each test that ends its own
             status = run_file(path, log, given.options, given.timeout)
