@@ -21,7 +21,8 @@ def descriptor(kind: int, control: int, response: int, length: int, table: int =
     return f"{table | control << 8 | kind << 14 | response << 20 | length << 25:#x}"
 
 
-INCREMENT = 5 | 1 << 4 | 1 << 5  # one lane, the old value comes back
+FLAT_INCREMENT = 5 | 1 << 5  # the old value comes back
+INCREMENT = FLAT_INCREMENT | 1 << 4  # of eight lanes
 ONE_CHANNEL = 0xE | 2 << 4
 # Each thread takes a number in its group's memory, waits for the others if there is a barrier,
 # reads how many there are, and takes a record of a list: coordinates, color, number, size, group.
@@ -32,7 +33,7 @@ TEXT = f"""\
 (W) send (8|M0) r42:ud r40 0xC {descriptor(0x1, ONE_CHANNEL, 1, 1, 0xFE)}
 (W) mov (4|M0) r10.0<1>:uq r1.0<0;1,0>:uq
 (W) mov (4|M0) r11.0<1>:uq r1.0<0;1,0>:uq
-(W) send (1|M0) r20:ud r10 0xC {descriptor(0x12, INCREMENT, 1, 2)}
+(W) send (1|M0) r20:ud r10 0xC {descriptor(0x12, FLAT_INCREMENT, 1, 2)}
 (W) shl (1|M0) r20.0<1>:ud r20.0<0;1,0>:ud 5:uw
 (W) mov (1|M0) r21.0<1>:uq r20.0<0;1,0>:ud
 (W) add (1|M0) r21.0<1>:uq r21.0<0;1,0>:uq r1.0<0;1,0>:uq

@@ -323,7 +323,7 @@ _FUNCTIONS: Final = {
         "message gateway",
         FieldRow("function", 2, 0),
         _GATEWAY,
-        (FieldRow("notify", 16, 15), FieldRow("acknowledgement", 14, 14, _FLAG)),
+        (_HEADER, FieldRow("notify", 16, 15), FieldRow("acknowledgement", 14, 14, _FLAG)),
     ),
     4: _Function("sampler cache data port", _TYPE, _READ_ONLY, (_HEADER, _BTI)),
     5: _Function(

@@ -30,10 +30,12 @@ _STATE_BYTES: Final = 4 * 33
 
 
 def message(b: Meaning, request: Request) -> Lengths:
-    """A barrier, or an event where there are some."""
+    """A barrier, or an event where there are some, which the compiler says has a header."""
     function = request.desc & FUNCTION
     if events.has_events(b, function):
         return events.send(b, request, function)
+    if request.header:
+        raise request.unsupported("header: it has none")
     if function != BARRIER:
         raise request.unsupported("threads of a group exchange no messages")
     request.check_lengths(Lengths(1))
