@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from eumu.drm import compile
 from eumu.drm.build import library
+from eumu.drm.compile import PREBUILT
+from eumu.errors import Unsupported
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="i915 is a driver of Linux"),
@@ -38,3 +42,27 @@ def test_a_folder_that_others_may_write_is_not_used(
     monkeypatch.setenv("EUMU_CACHE", "off")
     os.remove(library(own))
     assert library(own).parent == own
+
+
+def test_a_folder_that_cannot_be_written_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.delenv("EUMU_CACHE", raising=False)
+    monkeypatch.setenv("EUMU_CACHE_DIR", str(tmp_path / "file" / "kept"))
+    assert library(tmp_path / "own").parent == tmp_path / "own"
+    with pytest.raises(Unsupported, match="cannot be written to"):
+        library(tmp_path / "file" / "own")
+
+
+def test_building_a_wheel_needs_nothing_of_the_package(tmp_path: Path) -> None:
+    code = (
+        "import runpy, sys, pathlib\n"
+        "found = runpy.run_path(sys.argv[1])\n"
+        "assert not any(name.partition('.')[0] == 'eumu' for name in sys.modules)\n"
+        "assert found['compile'](found['compiler'](), pathlib.Path(sys.argv[2])) == ''\n"
+    )
+    target = tmp_path / PREBUILT.name
+    words = [sys.executable, "-S", "-c", code, str(compile.__file__), str(target)]
+    subprocess.run(words, check=True, timeout=60)
+    assert target.read_bytes()[:4] == b"\x7fELF"

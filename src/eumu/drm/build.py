@@ -3,58 +3,66 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 import subprocess
-import tempfile
 from pathlib import Path
-from typing import Final
 
+from eumu.drm.compile import FLAGS, PREBUILT, SOURCE, compile, compiler
 from eumu.errors import ToolMissing, Unsupported
 from eumu.keeping import is_ours, trusted_directory
+from eumu.writing import work_folder, write_whole
 
 __all__ = ["library"]
-
-_SOURCE: Final = Path(__file__).with_name("shim.c")
-_PREBUILT: Final = Path(__file__).with_name("libeumu_drm.so")
-_FLAGS: Final = (
-    *("-O1", "-std=gnu11", "-shared", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"),
-    "-pthread",
-)
 
 
 def library(otherwise: Path) -> Path:
     """The path of the library, in a private directory where none is kept.
 
-    ToolMissing without a C compiler, Unsupported if it fails.
+    ToolMissing without a C compiler, Unsupported if it fails, BuildError where no files are taken.
     """
-    if _PREBUILT.exists():
-        return _PREBUILT
-    digest = hashlib.sha256(_SOURCE.read_bytes() + " ".join(_FLAGS).encode()).hexdigest()
-    path = (trusted_directory() or otherwise) / f"eumu_drm-{digest[:16]}.so"
+    if PREBUILT.exists():
+        return PREBUILT
+    digest = hashlib.sha256(SOURCE.read_bytes() + " ".join(FLAGS).encode()).hexdigest()
+    name = f"eumu_drm-{digest[:16]}.so"
+    kept = trusted_directory()
+    if kept is not None and _is_ours(kept / name):
+        return kept / name
+    with work_folder() as work:
+        made = work / name
+        _compile(made)
+        for place in (kept, otherwise):
+            if place is not None and _keep(made, place):
+                return place / name
+    raise Unsupported(f"the preloaded library cannot be written to {otherwise}")
+
+
+def _is_ours(path: Path) -> bool:
     try:
-        is_there = is_ours(path.stat())
+        return is_ours(path.stat())
     except OSError:
-        is_there = False
-    if not is_there:
-        _compile(path)
-    return path
+        return False
 
 
-def _compile(path: Path) -> None:
-    compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
-    if compiler is None:
+def _keep(made: Path, place: Path) -> bool:
+    """Copy the library into a folder; whether that can be done."""
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (place / made.name).unlink(missing_ok=True)  # others may have written it
+        write_whole(place / made.name, made.read_bytes())
+    except OSError:
+        return False
+    return _is_ours(place / made.name)
+
+
+def _compile(target: Path) -> None:
+    tool = compiler()
+    if tool is None:
         raise ToolMissing(
             "eumu gpu compiles its preloaded library at first use and finds no C compiler;"
             " install gcc (apt-get install gcc libc6-dev)"
         )
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(suffix=".so", dir=path.parent)
-    os.close(handle)
-    done = subprocess.run(
-        [compiler, *_FLAGS, "-o", name, str(_SOURCE)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        Path(name).unlink(missing_ok=True)
-        raise Unsupported(f"{compiler} cannot compile {_SOURCE.name}:\n{done.stderr.strip()}")
-    os.replace(name, path)
+    try:
+        wrong = compile(tool, target)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ToolMissing(f"{tool} cannot be run: {error}") from None
+    if wrong:
+        raise Unsupported(f"{tool} cannot compile {SOURCE.name}:\n{wrong}")
