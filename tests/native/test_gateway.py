@@ -155,6 +155,12 @@ def test_g4_threads_that_say_different_counts_are_a_fault(engine: str) -> None:
         _sum(text, engine)
 
 
+@pytest.mark.parametrize("register", ["n0.1", "n0.2"])
+def test_nothing_else_notifies(register: str) -> None:
+    with pytest.raises(Unsupported, match=r"another notification than n0\.0"):
+        _sum(f"(W) wait {register}<0;1,0>:ud\n", "interp")
+
+
 IGNORED = [30, *range(16, 24), *range(9)]
 
 

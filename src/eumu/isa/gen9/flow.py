@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from eumu.ir import Value
+from eumu.errors import Unsupported
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import DST, SRC0, SRC1
 from eumu.isa.gen9.kinds import Exec
@@ -23,7 +23,7 @@ from eumu.isa.gen9.kinds.flow import (
 )
 from eumu.isa.gen9.kinds.source import SCALAR, ImplicitSourceKind
 from eumu.isa.gen9.machine import Machine
-from eumu.isa.gen9.operands import Execution, Options, Region, Source, Target
+from eumu.isa.gen9.operands import Execution, Options, Region, Register, Source, Target
 from eumu.isa.gen9.registers import IP
 from eumu.isa.gen9.registry import opcode
 from eumu.isa.messages import gateway
@@ -87,7 +87,8 @@ class _ReturnKind(ImplicitSourceKind):
 
 
 ReturnAddress = Annotated[Source, _ReturnKind(SRC0, _PAIR, D)]
-Notification = Annotated[Value, NotificationKind()]
+Notification = Annotated[Source, NotificationKind()]
+_BARRIER = Register(True, 0x90)  # n0.0
 WaitOpts = Annotated[Options, OptionsKind("AccWrEn", align16=True)]
 
 
@@ -182,6 +183,8 @@ def join(b: Machine, exec: Exec, jip: OnlyJip, options: Opts) -> None:
 @opcode(0x30, "{exec.pred}wait {exec} {src0} {options}")
 def wait(b: Machine, exec: Hidden, src0: Notification, options: WaitOpts) -> None:
     """Wait until the notification count is not 0, then take 1 from it."""
+    if src0.place != _BARRIER:
+        raise Unsupported("a wait for another notification than n0.0, by which barriers tell")
     gateway.wait(b)
 
 

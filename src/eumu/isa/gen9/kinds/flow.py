@@ -97,7 +97,7 @@ class SecondTargetKind(NativeKind):
 
 
 class NotificationKind(SourceKind):
-    """`n0.1<0;1,0>:ud`: read, and written by the same instruction."""
+    """`n0.1<0;1,0>:ud`: read, and written by the same instruction; the body gets the operand."""
 
     def __init__(self) -> None:
         super().__init__(bits.SRC0, last=True, only=True, modifiers=False)
@@ -111,3 +111,6 @@ class NotificationKind(SourceKind):
             word |= bits.DST.type.put(bits.REGISTER_TYPES.index(operand.type))
             word |= bits.DST.hstride.put(1)
         return word
+
+    def bind(self, operand: Any, builder: Any) -> Any:
+        return operand
