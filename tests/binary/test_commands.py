@@ -138,7 +138,9 @@ def test_places_are_lines_of_the_disassembly(tmp_path: Path) -> None:
     file.write_bytes(binary.write(text.parse(SCALE.replace("flat[AT]:a64", "arg[AT]:a64"))))
     device = eumu.Device("pvc", "interp")
     out = device.array(np.zeros(16, np.uint32))
-    with pytest.raises(eumu.Unsupported, match=r"bad\.isa:\d+:5: unsupported: .*address model arg"):
+    with pytest.raises(
+        eumu.Unsupported, match=r"bad\.isa:\d+:5: unsupported: .*implicit arguments at"
+    ):
         eumu.load(file)["scale"].launch(device, global_size=16, local_size=16, args=[out, 3])
 
 

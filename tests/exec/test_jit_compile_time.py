@@ -5,6 +5,7 @@ Programs that LLVM once never ended on compile in a process of their own, within
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -253,6 +254,22 @@ def test_what_is_made_quickly_runs_alike(
     wanted = {"_VERY_LONG": [True], "_CAREFUL": [False, True], "_MOST_EFFORT": [False]}
     assert (engine, attempts) == ("jit", wanted[bound.split(".")[1]])
     assert found == launched(source, "interp")[1]
+
+
+def test_what_ends_the_quick_way_goes_the_careful_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM aborts on some modules when it generates code with no effort."""
+    text = _repeated_bytes((0,) * 64)
+    monkeypatch.setattr(compiler, "LONG", 0)
+    monkeypatch.setattr(compiler, "_VERY_LONG", 0)
+    run = compiler._run
+
+    def aborting(given: bytes, paths: str, seconds: int) -> tuple[int, bytes, str]:
+        if given.partition(b"\n")[0].endswith(b"true]"):
+            return -signal.SIGABRT, b"", "UNREACHABLE executed"
+        return run(given, paths, seconds)
+
+    monkeypatch.setattr(compiler, "_run", aborting)
+    assert compiler.compile_text(text, host()) == compile_object(text, host())
 
 
 def test_what_llvm_refuses_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

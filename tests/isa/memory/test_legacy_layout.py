@@ -175,7 +175,8 @@ def test_svm_gather(device: str, size: int, count: int, exec: str) -> None:
     thread = thread_for(device, noise(13, MEMORY))
     start = places(14, lanes, size, size * count)
     slot = size if size > 1 else max(4, count)
-    pitch = max(platform(device).grf_bytes, lanes * size)
+    grf = platform(device).grf_bytes
+    pitch = max(grf, max(lanes, grf // 4) * size)  # of no fewer lanes than the hardware has
     pieces = [(k * size, k * pitch if size > 1 else k, size, 0) for k in range(count)]
     extent = count * pitch if size > 1 else 32 * slot
     thread.registers = {"A": quadwords(start + BASE), "D": noise(15, extent)}

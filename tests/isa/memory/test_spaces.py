@@ -172,7 +172,7 @@ def test_status_has_a_bit_per_active_lane() -> None:
 
 
 UNSUPPORTED = {
-    "lsc_load.ugm (M1, 32) D:d32 arg[A]:a32": "which compilers replace",
+    "lsc_load.slm (M1, 32) D:d32 arg[A]:a32": "shared local memory at arg a32",
     "lsc_load.slm (M1, 32) D:d32 flat[A]:a64": "shared local memory at flat a64",
     "lsc_load.ugm (M1, 8) D:d32x4t flat[A]:a64": "transposed data of more than one lane",
     "lsc_store.ugm (M1, 8) flat[A]:a64 %null:d32": "a store without data",

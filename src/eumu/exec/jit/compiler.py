@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import asdict
@@ -62,11 +63,18 @@ def _in_a_process(text: str, processor: Processor) -> bytes:
     try:
         return _attempt(text, processor, seconds, quick=True)
     except _Exceeded as error:
+        if error.by_itself:  # LLVM gives up some modules in the quick way only
+            with contextlib.suppress(_Exceeded):
+                return _attempt(text, processor, seconds, quick=False)
         raise _unsupported(lines, seconds, str(error)) from None
 
 
 class _Exceeded(Exception):
-    """A process reached a limit; what it said last."""
+    """A process reached a limit, or LLVM ended it `by_itself`; what it said last."""
+
+    def __init__(self, said: str, *, by_itself: bool = False) -> None:
+        super().__init__(said)
+        self.by_itself = by_itself
 
 
 def _attempt(text: str, processor: Processor, seconds: int, *, quick: bool) -> bytes:
@@ -80,7 +88,7 @@ def _attempt(text: str, processor: Processor, seconds: int, *, quick: bool) -> b
     if status == _REFUSED:
         raise InternalError(said)
     if status:
-        raise _Exceeded(said)
+        raise _Exceeded(said, by_itself=status == -signal.SIGABRT)
     return code
 
 
