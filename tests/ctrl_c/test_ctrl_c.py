@@ -24,6 +24,11 @@ from interruptions import at_every_line
 
 SOON = 5.0  # seconds; what is measured by itself is in run.py
 ENGINES = ["jit", "interp"]
+# Python loses an interrupt that comes while a finaliser of another package runs, such as those of
+# llvmlite's references, and says so; the tests send another one then.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in.*__del__:pytest.PytestUnraisableExceptionWarning"
+)
 
 
 @pytest.fixture(scope="module", params=ENGINES)
