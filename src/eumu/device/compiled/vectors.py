@@ -6,12 +6,9 @@ See `device.lanes`.  A vector knows its kind, from which the instruction follows
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal, Protocol
 
-if TYPE_CHECKING:
-    from eumu.device.compiled.writer import Body
-
-__all__ = ["SCALARS", "Kind", "Vector"]
+__all__ = ["SCALARS", "Emitter", "Kind", "Vector"]
 
 # Float, double, signed and unsigned integer, flag; a wide integer that is alone, no vector.
 Kind = Literal["f", "d", "i", "u", "b", "w"]
@@ -19,11 +16,32 @@ Kind = Literal["f", "d", "i", "u", "b", "w"]
 SCALARS: Final = {"f": "float", "d": "double", "i": "i32", "u": "i32", "b": "i1", "w": "i64"}
 
 
+class Emitter(Protocol):
+    """The function in the making, as far as vectors and their functions ask it for text."""
+
+    width: int
+
+    def op(self, text: str) -> str:
+        """The name of an instruction's result."""
+
+    def type(self, kind: Kind) -> str:
+        """The LLVM type of a vector."""
+
+    def vector(self, kind: Kind, name: str) -> Vector: ...
+
+    def splatted(self, kind: Kind, value: float) -> Vector:
+        """A number in every lane."""
+
+    def where(self, mask: Vector, a: Vector | float, b: Vector | float) -> Vector: ...
+
+    def equal(self, a: Vector, b: Vector | float) -> Vector: ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Vector:
     """A value in every lane: the name of an LLVM vector, and what its elements are."""
 
-    body: Body
+    body: Emitter
     kind: Kind
     name: str
 
