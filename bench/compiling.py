@@ -67,22 +67,18 @@ def loop(count: int) -> str:
 
 def branches(count: int) -> str:
     """Jumps of some lanes to a place soon behind, some of them across others."""
-    total = count // 3
-    lines = [
-        f"L{n}:\n    cmp.eq (M1, 16) P1 X(0,0)<1;1,0> {3 * n + 1:#x}:ud\n"
-        f"    (P1) goto (M1, 16) L{min(total, n + 1 + 7919 * n % 5)}\n"
-        "    add (M1, 16) X(0,0)<1> X(0,0)<1;1,0> 0x1:ud\n"
-        for n in range(total)
-    ]
-    return _HEAD.format(declarations="") + "".join(lines) + f"L{total}:\n" + _TAIL
+    return _jumps(count // 3, lambda n, total: min(total, n + 1 + 7919 * n % 5))
 
 
 def crossing(count: int) -> str:
     """Jumps of some lanes to anywhere behind: nearly all of them cross."""
-    total = count // 3
+    return _jumps(count // 3, lambda n, total: n + 1 + 7919 * n % (total - n))
+
+
+def _jumps(total: int, target: Callable[[int, int], int]) -> str:
     lines = [
         f"L{n}:\n    cmp.eq (M1, 16) P1 X(0,0)<1;1,0> {3 * n + 1:#x}:ud\n"
-        f"    (P1) goto (M1, 16) L{n + 1 + 7919 * n % (total - n)}\n"
+        f"    (P1) goto (M1, 16) L{target(n, total)}\n"
         "    add (M1, 16) X(0,0)<1> X(0,0)<1;1,0> 0x1:ud\n"
         for n in range(total)
     ]
