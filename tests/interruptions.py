@@ -39,7 +39,7 @@ def _ends_early(
 
     def local(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal left, made
-        if event == "line" and made is None and not _is_with(frame):
+        if event == "line" and made is None and not _calls_nothing(frame):
             if left == 0:
                 made = error()
                 raise made
@@ -64,11 +64,12 @@ def _ends_early(
     return made is not None
 
 
-def _is_with(frame: FrameType) -> bool:
-    """Whether the line is that of a `with`: tracing comes back to it when the block is left, where
-    no signal is handled, and an exception would skip the end of the block.
+def _calls_nothing(frame: FrameType) -> bool:
+    """Whether the line is one where no signal is handled, and an exception would skip what must
+    come: that of a `with`, to which tracing comes back when the block is left, and a bare `try:`.
     """
-    return linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip().startswith("with ")
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+    return line.startswith("with ") or line == "try:"
 
 
 def _forget_frames(error: BaseException | None) -> None:

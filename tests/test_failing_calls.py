@@ -252,3 +252,23 @@ def test_lines_of_a_launch_that_is_stopped() -> None:
         assert [a.start for a in device.memory.live] == live
 
     assert at_every_line(action, check, ("runtime/preemption", "device/memory.py")) > 20
+
+
+def test_lines_of_a_restore(tmp_path: Path) -> None:
+    """A device whose restore was interrupted is empty, as it was."""
+    file = tmp_path / "stopped.eumu"
+    stopped, kernel, args = _saxpy()
+    stopped.preempt(after=20)
+    assert kernel.launch(stopped, 64, 16, args).preempted
+    stopped.checkpoint(file)
+    device = eumu.Device("skl", engine="interp", memory_bytes=1 << 24)
+
+    def check() -> None:
+        if device.suspended is not None:
+            device.resume()
+            for allocation in device.memory.live:
+                device.memory.free(allocation.start)
+        assert not device.memory.live
+
+    where = ("runtime/checkpoint", "runtime/device", "device/memory.py")
+    assert at_every_line(lambda: device.restore(file, kernel), check, where) > 100

@@ -33,7 +33,7 @@ from eumu.runtime.fields import FieldError, Fields
 from eumu.runtime.preemption import Suspended, residents_of
 from eumu.writing import replacing
 
-__all__ = ["read_checkpoint", "write_checkpoint"]
+__all__ = ["empty_unless_done", "read_checkpoint", "write_checkpoint"]
 
 VERSION: Final = 3
 _MANIFEST: Final = "checkpoint.json"
@@ -125,14 +125,12 @@ def read_checkpoint(
 ) -> tuple[Suspended, int | None]:
     """Fill an empty device's memory; the stopped launch, and the address of its printf buffer.
 
-    LaunchError if the file is none, is of another version, platform or kernel, or memory is in use;
-    then memory is as it was.  OSError if there is no file that can be read.
+    LaunchError if the file is none, or is of another version, platform or kernel.  OSError if there
+    is no file that can be read.  The caller empties memory then (`empty_unless_done`).
     """
-    if memory.live:
-        raise LaunchError("a checkpoint is restored on a device without arrays")
     with Path(path).open("rb") as file:
         try:
-            with zipfile.ZipFile(file) as archive, _undone(memory):
+            with zipfile.ZipFile(file) as archive:
                 return _restored(path, archive, memory, platform, part, kernel, function)
         except LaunchError:
             raise
@@ -141,8 +139,10 @@ def read_checkpoint(
 
 
 @contextmanager
-def _undone(memory: Memory) -> Iterator[None]:
-    """Free what was allocated if that was in vain."""
+def empty_unless_done(memory: Memory) -> Iterator[None]:
+    """What is filled in here is emptied again, whatever stops it: LaunchError if it is in use."""
+    if memory.live:
+        raise LaunchError("a checkpoint is restored on a device without arrays")
     try:
         yield
     except BaseException:

@@ -28,7 +28,7 @@ from eumu.ir import Function
 from eumu.platforms import Platform, platform
 from eumu.runtime import urb
 from eumu.runtime.array import Array
-from eumu.runtime.checkpoint import read_checkpoint, write_checkpoint
+from eumu.runtime.checkpoint import empty_unless_done, read_checkpoint, write_checkpoint
 from eumu.runtime.facts import Facts
 from eumu.runtime.images import Image, make_image
 from eumu.runtime.media import (
@@ -228,9 +228,20 @@ class Device:
         if self.suspended is not None:
             raise LaunchError("a stopped launch is on this device already")
         function = kernel.function(self.platform)
-        held, printed = read_checkpoint(
-            path, self.memory, self.platform, self.part, kernel, function
-        )
+        try:
+            with empty_unless_done(self.memory):
+                held, printed = read_checkpoint(
+                    path, self.memory, self.platform, self.part, kernel, function
+                )
+                arrays = self._arrays_of(held, printed)
+                self.suspended = held
+        except BaseException:
+            self.suspended = None
+            raise
+        return arrays
+
+    def _arrays_of(self, held: Suspended, printed: int | None) -> dict[str, Array]:
+        """The arrays that a checkpoint brought, by name; the launch gets its printf buffer."""
         arrays = {}
         image = held.image.start if held.image else None
         for allocation in self.memory.live:
@@ -240,7 +251,6 @@ class Device:
             if allocation.start == printed:
                 held.printed = array
             arrays[plain_name(allocation.name)] = array
-        self.suspended = held
         return arrays
 
     def _held(self) -> Suspended:
