@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import checking
 import figures
 import host
-import levels
+import native_levels
 import observing
 import report
 from contest import contest
@@ -49,7 +49,7 @@ def measure_figures(items: list[Any]) -> dict[str, Any]:
         "scaling": figures.scaling(),
         "checking": checking.checking(),
         "observing": observing.observing(),
-        "levels": levels.measure(),
+        "levels": native_levels.measure(),
     }
     _say("compiling, memory")
     small = {item.name: item.small() for item in items if item.small}
@@ -66,7 +66,7 @@ def text_of(run: dict[str, Any]) -> str:
     lines += ["", *report.summary_lines(run["results"]), *report.figure_lines(run["figures"])]
     lines += ["", _LEGEND, "", report.table(run["results"], run["host"])]
     if found := run["figures"].get("levels"):
-        lines += ["", *levels.lines(found)]
+        lines += ["", *native_levels.lines(found)]
     return "\n".join(lines) + "\n"
 
 

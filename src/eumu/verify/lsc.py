@@ -12,7 +12,6 @@ from typing import Any, Final
 from eumu.isa.kinds.lsc import (
     Caching,
     CachingKind,
-    DataShape,
     LscAddress,
     LscAddressKind,
     LscData,
@@ -20,7 +19,7 @@ from eumu.isa.kinds.lsc import (
     LscExecKind,
 )
 from eumu.isa.kinds.lsc_typed import TypedAddress, TypedAddressKind
-from eumu.isa.kinds.operands import Immediate
+from eumu.isa.kinds.operands import DataShape, Immediate
 from eumu.isa.limits import By
 from eumu.isa.spec import Field, Opcode
 from eumu.isa.visa.lsc import ATOMICS

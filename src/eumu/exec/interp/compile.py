@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,18 +14,8 @@ from eumu.exec.interp.reports import report
 from eumu.exec.interp.sends import require, send
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.special import SPECIAL
-from eumu.exec.interp.values import Run, Slots, Step
+from eumu.exec.interp.values import Compiled, Run, Slots, Step
 from eumu.ir import Block, Op
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """A block ready to run; `cost` is the number of instructions that it issues."""
-
-    steps: list[Step]
-    slots: int
-    cost: int
-    arguments: list[int]  # slots of the terminator's arguments
 
 
 def compile_block(block: Block, site: Site, memory: Memory) -> Compiled:

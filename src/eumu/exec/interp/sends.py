@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,21 +11,18 @@ from numpy.typing import NDArray
 from eumu.errors import Fault, Unsupported
 from eumu.exec.interp.memory import Memory
 from eumu.exec.interp.site import Site
-from eumu.exec.interp.values import ALL, Lanes, Mask, Run, Slots, Step, full
+from eumu.exec.interp.values import ALL, Compiled, Lanes, Mask, Run, Slots, Step, full
 from eumu.exec.state import ThreadState, row_bytes
 from eumu.ir import Block, Op, Root, RootKind, Space
 from eumu.ir.ops import Form
-
-if TYPE_CHECKING:
-    from eumu.exec.interp.compile import Compiled
 
 _STRETCHES = "src0", "src1"
 _ANSWER, _MASK = "dst", "mask"
 _KEPT = 256  # messages of one operation
 
 
-# Turns a block into something with `steps` and `slots`; it knows this operation.
-Maker = Callable[[Block, Site, Memory], "Compiled"]
+# Turns a block into steps; it knows this operation.
+Maker = Callable[[Block, Site, Memory], Compiled]
 
 
 class _Inside(Site):

@@ -8,6 +8,7 @@ lane of every thread", so that the common case is recognised without looking at 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -42,6 +43,16 @@ class Run:
 
 Slots = list[Any]
 Step = Callable[[Slots, Run], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A block ready to run; `cost` is the number of instructions that it issues."""
+
+    steps: list[Step]
+    slots: int
+    cost: int
+    arguments: list[int]  # slots of the terminator's arguments
 
 
 def full(x: Lanes, run: Run, width: int) -> Lanes:

@@ -28,7 +28,7 @@ from eumu.isa.kinds.lsc_encoding import (
     unpack_surface,
 )
 from eumu.isa.kinds.meaning import Meaning, Rows
-from eumu.isa.kinds.operands import ExecSize, General, Immediate, Raw
+from eumu.isa.kinds.operands import DataShape, ExecSize, General, Immediate, Raw
 from eumu.isa.kinds.raw import RawKind
 from eumu.isa.kinds.variables import Variable
 from eumu.isa.kinds.vector import SourceKind, variable
@@ -161,25 +161,6 @@ _COUNT = re.compile(r"x(\d+)")
 _ORDER = re.compile(r"t\b")
 _CHANNELS = re.compile(r"\.([xyzwXYZW]{1,4})\b")
 VECTORS = (1, 2, 3, 4, 8, 16, 32, 64)
-
-
-@dataclass(frozen=True, slots=True)
-class DataShape:
-    """`d32x4`, `d32x16t`, `d32.xz`: element size, elements per address, order, channels.
-
-    `size` is d8, d16, d32, d64, d8c32, d16c32 or d16c32h; `transposed` puts the elements of the one
-    address side by side; `channels` (numbers, x is 0) replaces the count.
-    """
-
-    size: str
-    elements: int = 1
-    transposed: bool = False
-    channels: tuple[int, ...] = ()
-
-    def __str__(self) -> str:
-        count = f"x{self.elements}" if self.elements > 1 else ""
-        channels = "." + "".join("xyzw"[c] for c in self.channels) if self.channels else ""
-        return f"{self.size}{count}{'t' if self.transposed else ''}{channels}"
 
 
 @dataclass(frozen=True, slots=True)

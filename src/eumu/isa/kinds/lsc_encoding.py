@@ -6,15 +6,12 @@ its channels, into both of the fields that there are for them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
 from eumu.isa.kinds.encoding import pack_source, unpack_source
-from eumu.isa.kinds.operands import General, Immediate
+from eumu.isa.kinds.operands import DataShape, General, Immediate
 from eumu.types import UD
-
-if TYPE_CHECKING:
-    from eumu.isa.kinds.lsc import DataShape
 
 CACHE = ("df", "uc", "ca", "wb", "wt", "st", "ri", "cc")
 MODELS = (None, "flat", "bss", "ss", "bti", "arg")

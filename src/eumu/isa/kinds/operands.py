@@ -125,3 +125,22 @@ Source = (
     General | Indirect | Immediate | PredicateOperand | AddressOperand | AddressOf | StateOperand
 )
 Destination = General | Indirect | PredicateOperand | AddressOperand | StateOperand
+
+
+@dataclass(frozen=True, slots=True)
+class DataShape:
+    """LSC data `d32x4`, `d32x16t`, `d32.xz`: element size, elements per address, order, channels.
+
+    `size` is d8, d16, d32, d64, d8c32, d16c32 or d16c32h; `transposed` puts the elements of the one
+    address side by side; `channels` (numbers, x is 0) replaces the count.
+    """
+
+    size: str
+    elements: int = 1
+    transposed: bool = False
+    channels: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        count = f"x{self.elements}" if self.elements > 1 else ""
+        channels = "." + "".join("xyzw"[c] for c in self.channels) if self.channels else ""
+        return f"{self.size}{count}{'t' if self.transposed else ''}{channels}"

@@ -23,12 +23,11 @@ from eumu.isa.kinds.lsc import (
     Caching,
     CachingKind,
     DataRows,
-    DataShape,
     LscAddressKind,
     LscDataKind,
     LscExecKind,
 )
-from eumu.isa.kinds.operands import ExecSize
+from eumu.isa.kinds.operands import DataShape, ExecSize
 from eumu.isa.kinds.raw import RawKind
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.memory import (

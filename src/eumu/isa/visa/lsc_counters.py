@@ -19,13 +19,12 @@ from eumu.isa.kinds.lsc import (
     Caching,
     CachingKind,
     DataRows,
-    DataShape,
     LscAddressKind,
     LscDataKind,
     LscExecKind,
 )
 from eumu.isa.kinds.lsc_typed import SurfaceModel, SurfaceModelKind
-from eumu.isa.kinds.operands import ExecSize
+from eumu.isa.kinds.operands import DataShape, ExecSize
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.lsc import HEAD, NULL, swap_data

@@ -15,7 +15,8 @@ from typing import Final
 from eumu.errors import Unsupported
 from eumu.ir import Value
 from eumu.isa.kinds import Meaning, Rows
-from eumu.isa.kinds.lsc import VECTORS, Addresses, DataRows, DataShape
+from eumu.isa.kinds.lsc import VECTORS, Addresses, DataRows
+from eumu.isa.kinds.operands import DataShape
 from eumu.isa.visa.lsc import ATOMICS, ELEMENTS, access_places, load_data, store_data, swap_data
 from eumu.types import BOOL, UD
 
