@@ -11,7 +11,7 @@ import numpy as np
 import eumu
 from eumu.exec.grid import Grid
 from eumu.exec.host import Engine
-from eumu.runtime.heaps import Tables
+from eumu.runtime.tables import Tables
 from visa_thread import Buffer
 
 

@@ -26,6 +26,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from eumu.device.state.codes import SurfaceFormat  # noqa: E402
 from eumu.device.state.sampler import (  # noqa: E402
     AnisotropyRatio,
     Filter,
@@ -33,7 +34,6 @@ from eumu.device.state.sampler import (  # noqa: E402
     SamplerState,
 )
 from eumu.device.state.surface import SurfaceState  # noqa: E402
-from eumu.device.surfaces.codes import SurfaceFormat  # noqa: E402
 from eumu.device.surfaces.formats import Encoding, texel_format  # noqa: E402
 from eumu.errors import Unsupported  # noqa: E402
 from eumu.exec.host import Places, Refusal  # noqa: E402

@@ -24,7 +24,7 @@ from eumu.device.state.sampler import SamplerState
 from eumu.device.state.surface import SurfaceState
 from eumu.exec.host import Refusal
 from eumu.messages import PARAMETERS, FlushStateCaches, Sample8x8, SamplerMessage
-from eumu.runtime.heaps import Tables
+from eumu.runtime.tables import Tables
 
 DATA = np.arange(64, dtype=np.float32).reshape(4, 4, 4)
 

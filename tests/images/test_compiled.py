@@ -11,6 +11,7 @@ import pytest
 
 from eumu.device.compiled.shortcuts import can_answer
 from eumu.device.compiled.texels import can_keep, can_read, can_write
+from eumu.device.state.codes import SurfaceFormat
 from eumu.device.state.fields import StateError
 from eumu.device.state.sampler import (
     AddressMode,
@@ -21,7 +22,6 @@ from eumu.device.state.sampler import (
     SamplerState,
 )
 from eumu.device.state.surface import ChannelSelect, SurfaceState, SurfaceType, TileMode
-from eumu.device.surfaces.codes import SurfaceFormat
 from eumu.device.surfaces.formats import Encoding, texel_format
 from eumu.device.surfaces.surface import Surface
 from eumu.errors import Unsupported

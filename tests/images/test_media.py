@@ -551,7 +551,7 @@ def test_adaptive_scaling_is_refused(device: eumu.Device) -> None:
 
 def test_several_kernels_share_a_table(device: eumu.Device) -> None:
     """Each kind of state counts in units of its own; none lies in another."""
-    from eumu.runtime.heaps import Tables
+    from eumu.runtime.tables import Tables
 
     states = [
         device.media_sampler(places=[[1]]),

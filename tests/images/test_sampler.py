@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eumu
-from eumu.device.surfaces.codes import SurfaceFormat
+from eumu.device.state.codes import SurfaceFormat
 from eumu.device.surfaces.formats import texel_format
 from eumu.device.surfaces.texels import encode
 from images import scalar_model as model

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eumu.device.state.codes import SurfaceFormat
 from eumu.device.state.sampler import AddressMode, PrefilterOp, Reduction, SamplerState
 from eumu.device.state.sampler import Filter as FilterMode
 from eumu.device.state.surface import ChannelSelect, SurfaceState, SurfaceType, TileMode
-from eumu.device.surfaces.codes import SurfaceFormat
 from eumu.messages import PARAMETERS, SamplerMessage, TypedRead, TypedWrite
 from images import scalar_oracle as oracle
 from images.both_answers import Answers, Machine, fitted, header

@@ -10,6 +10,7 @@ import pytest
 
 from eumu.cli.main import main
 from eumu.device.sampler.header import Header
+from eumu.device.state.codes import SurfaceFormat
 from eumu.device.state.fields import State, StateError
 from eumu.device.state.media import (
     Convolve,
@@ -30,7 +31,6 @@ from eumu.device.state.sampler import (
 )
 from eumu.device.state.scaler import Avs, AvsCoefficients, AvsControl, AvsState
 from eumu.device.state.surface import SurfaceState, SurfaceType
-from eumu.device.surfaces.codes import SurfaceFormat
 from eumu.device.surfaces.formats import Encoding, texel_format
 
 KINDS: tuple[type[State], ...] = (

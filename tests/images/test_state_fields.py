@@ -20,11 +20,11 @@ import eumu
 from eumu.device.functions import SharedFunctions, StateCaches
 from eumu.device.sampler.header import Header, OutputControl, OutputFormat, SimdExtension
 from eumu.device.state import media, sampler, scaler, surface
+from eumu.device.state.codes import SurfaceFormat
 from eumu.device.state.fields import State
 from eumu.device.state.sampler import AddressMode, BorderColor, Filter, MipFilter, SamplerState
 from eumu.device.state.surface import AuxiliaryMode, SurfaceState, SurfaceType, TileMode
 from eumu.device.state.unheeded import UNHEEDED, Kind, Unheeded
-from eumu.device.surfaces.codes import SurfaceFormat
 from eumu.errors import EumuError
 from eumu.exec.grid import StatePointers
 from eumu.exec.host import Refusal

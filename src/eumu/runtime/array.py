@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from eumu.device import Allocation, Memory
 from eumu.errors import ArgumentError, LaunchError
-
-if TYPE_CHECKING:
-    from eumu.runtime.device import Device
 
 __all__ = ["Array", "Local"]
 
@@ -32,6 +29,12 @@ class Local:
             raise LaunchError(f"Local({self.nbytes}): a size in bytes is not negative")
 
 
+class Holder(Protocol):
+    """What arrays lie on: a device."""
+
+    memory: Memory
+
+
 class Array:
     """An array in the memory of `device`; make one with :meth:`Device.array`.
 
@@ -40,7 +43,7 @@ class Array:
     """
 
     def __init__(
-        self, device: Device, owner: _Owner, shape: tuple[int, ...], dtype: np.dtype[Any]
+        self, device: Holder, owner: _Owner, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> None:
         self.device = device
         self.shape = shape
@@ -50,7 +53,7 @@ class Array:
     @classmethod
     def allocate(
         cls,
-        device: Device,
+        device: Holder,
         shape: tuple[int, ...],
         dtype: np.dtype[Any],
         name: str,
@@ -73,7 +76,7 @@ class Array:
         return cls(device, owner, shape, dtype)
 
     @classmethod
-    def of_allocation(cls, device: Device, allocation: Allocation) -> Array:
+    def of_allocation(cls, device: Holder, allocation: Allocation) -> Array:
         """The bytes of an allocation that nobody owns yet; it is freed with the array."""
         owner = _Owner(device.memory)
         owner.adopt(allocation)

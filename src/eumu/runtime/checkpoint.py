@@ -30,7 +30,7 @@ from eumu.ir import Function
 from eumu.ir.text import format_function
 from eumu.platforms import Platform
 from eumu.runtime.fields import FieldError, Fields
-from eumu.runtime.preemption import Suspended, residents_of
+from eumu.runtime.preemption import Resumable, Suspended, residents_of
 from eumu.writing import replacing
 
 __all__ = ["empty_unless_done", "read_checkpoint", "write_checkpoint"]
@@ -120,7 +120,7 @@ def read_checkpoint(
     memory: Memory,
     platform: Platform,
     part: Part,
-    kernel: Any,
+    kernel: Resumable,
     function: Function,
 ) -> tuple[Suspended, int | None]:
     """Fill an empty device's memory; the stopped launch, and the address of its printf buffer.
@@ -157,7 +157,7 @@ def _restored(
     memory: Memory,
     platform: Platform,
     part: Part,
-    kernel: Any,
+    kernel: Resumable,
     function: Function,
 ) -> tuple[Suspended, int | None]:
     manifest = Fields(_json(_read(archive, _MANIFEST, _MOST_MANIFEST)), "the checkpoint")

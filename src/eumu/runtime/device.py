@@ -5,17 +5,14 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 from importlib.util import find_spec
-from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from weakref import WeakKeyDictionary, ref
 
-import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 
 from eumu.device import Memory, chip
 from eumu.errors import ArgumentError, LaunchError, ToolMissing, Unsupported
@@ -26,8 +23,8 @@ from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
 from eumu.exec.telling import is_telling
 from eumu.ir import Function
 from eumu.platforms import Platform, platform
-from eumu.runtime import urb
 from eumu.runtime.array import Array
+from eumu.runtime.board import Board
 from eumu.runtime.checkpoint import empty_unless_done, read_checkpoint, write_checkpoint
 from eumu.runtime.facts import Facts
 from eumu.runtime.images import Image, make_image
@@ -37,14 +34,9 @@ from eumu.runtime.media import (
     make_media_image,
     make_media_sampler,
 )
-from eumu.runtime.preemption import Suspended, plain_name, residents_of
+from eumu.runtime.preemption import Resumable, Suspended, plain_name, residents_of
 from eumu.runtime.report import Report
 from eumu.runtime.samplers import Sampler, make_sampler
-
-if TYPE_CHECKING:
-    from eumu.device.functions import StateCaches
-    from eumu.runtime.heaps import StateHeaps
-    from eumu.runtime.kernel import Kernel
 
 __all__ = ["DEFAULT_FUEL", "ENGINES", "Device"]
 
@@ -58,7 +50,7 @@ def _nothing() -> None:
     return None
 
 
-class Device:
+class Device(Board):
     """An emulated GPU.
 
     `name` is a platform ("pvc", "skl", "apl", …).  `engine` is "jit" or "interp"; without one it is
@@ -98,13 +90,12 @@ class Device:
         part: str | None = None,
         pools: int | None = None,
     ) -> None:
-        self.platform = platform(name)
-        self.part = chip.part(part or self.platform)
+        target = platform(name)
+        super().__init__(target, Memory(memory_bytes, sink), strict_bounds=strict_bounds)
+        self.part = chip.part(part or target)
         self.pools = pools
         self.clock: chip.Clock = chip.InstructionClock()
         self.check = check
-        self.strict_bounds = strict_bounds
-        self.memory = Memory(memory_bytes, sink)
         self.memory.progress = progress
         if engine is not None and engine not in ENGINES:
             raise ValueError(f"unknown engine {engine!r}; the engines are {', '.join(ENGINES)}")
@@ -122,13 +113,6 @@ class Device:
         self._engines: dict[str, Engine] = {}
         self._refused = Facts(lambda function: [False])  # whether the JIT did not take it
         self._senders = Facts(_sends)
-        self._arrays = count(1)
-        self._making = threading.RLock()  # what is made when it is first wanted
-        # What submissions have in memory until they are closed.
-        self.submitted: set[ExitStack] = set()
-        self._urb: Array | None = None
-        self._caches: StateCaches | None = None
-        self._heaps: StateHeaps | None = None
         # Held while a launch runs.
         self._turn = threading.RLock()
         self.suspended: Suspended | None = None
@@ -212,14 +196,14 @@ class Device:
         with self.turn:
             held = self._held()
             self.suspended = None
-            report: Report = held.kernel.resume(self, held)
-            return report
+            assert held.kernel is not None  # batches keep their own
+            return held.kernel.resume(self, held)
 
     def checkpoint(self, path: str | Path) -> None:
         """Write the launch that was stopped, and all of device memory, to a file."""
         write_checkpoint(path, self.memory, self.platform.name, self._held())
 
-    def restore(self, path: str | Path, kernel: Kernel) -> dict[str, Array]:
+    def restore(self, path: str | Path, kernel: Resumable) -> dict[str, Array]:
         """Take a checkpoint up on a new device; what was in memory as arrays of bytes, by name.
 
         `kernel` must be the one of the checkpoint.  `resume` goes on with the launch.  LaunchError
@@ -270,60 +254,6 @@ class Device:
     def __repr__(self) -> str:
         return f"<Device {self.platform} ({self.platform.title}), engine {self.engine}>"
 
-    def array(
-        self,
-        data: ArrayLike | int | tuple[int, ...],
-        dtype: DTypeLike | None = None,
-        *,
-        name: str = "",
-    ) -> Array:
-        """A device array: a copy of `data`, or zeros if `data` is a shape (an int or a tuple).
-
-        A list of Python floats becomes float32, one of ints int32, unless `dtype` says otherwise.
-        `name` is what messages call it; else it gets the name of the parameter it is passed for.
-        """
-        label = f"array '{name}'" if name else f"array #{next(self._arrays)}"
-        make = partial(Array.allocate, self, name=label, is_named=bool(name), spread=True)
-        if isinstance(data, int) or (
-            isinstance(data, tuple) and all(isinstance(n, int) for n in data)
-        ):
-            if dtype is None:
-                raise ArgumentError(f"Device.array({data!r}): a shape needs a dtype")
-            shape = (data,) if isinstance(data, int) else data
-            return make(shape, np.dtype(dtype))
-        values = _values(data, dtype)
-        array = make(values.shape, values.dtype)
-        array.write(values)
-        return array
-
-    @property
-    def urb(self) -> Array:
-        """The URB, uint32[rows, 4]: what kernels write by `urb_write_3d`."""
-        with self._making:
-            if self._urb is None:
-                self._urb = self.array((urb.ROWS, 4), np.uint32, name="urb")
-            return self._urb
-
-    @property
-    def caches(self) -> StateCaches:
-        """What the sampler and the data port know of states; made for the first message."""
-        from eumu.device.functions import StateCaches
-
-        with self._making:
-            if self._caches is None:
-                self._caches = StateCaches()
-            return self._caches
-
-    @property
-    def heaps(self) -> StateHeaps:
-        """Where the states of images and samplers lie; made for the first of them."""
-        from eumu.runtime.heaps import StateHeaps
-
-        with self._making:
-            if self._heaps is None:
-                self._heaps = StateHeaps(self)
-            return self._heaps
-
     def image(
         self,
         data: ArrayLike | tuple[int, ...],
@@ -350,7 +280,7 @@ class Device:
         >>> Device("skl").image(np.zeros((4, 8, 4), np.uint8), format="RGBA8_UNORM").shape()
         (4, 8, 4)
         """
-        label = f"image '{name}'" if name else f"image #{next(self._arrays)}"
+        label = self.next_label("image", name)
         return make_image(
             self,
             data,
@@ -395,7 +325,7 @@ class Device:
         `format` is a name of MEDIA_SURFACE_STATE, such as Y8_UNORM_VA, Y16_SNORM, Y1_UNORM (pixels
         that are 0 or not), PLANAR_420_8; `address` "clamp" or "mirror" says what lies outside.
         """
-        label = f"image '{name}'" if name else f"image #{next(self._arrays)}"
+        label = self.next_label("image", name)
         return make_media_image(self, data, format, address, tiling, label)
 
     def media_sampler(self, **what: Any) -> MediaSampler:
@@ -429,11 +359,6 @@ class Device:
     @bindless_samplers.setter
     def bindless_samplers(self, is_set: bool) -> None:
         self.heaps.bindless_samplers = is_set
-
-    def invalidate_states(self) -> None:
-        """Make the sampler forget cached states: for whoever changes their bytes in memory."""
-        if self._caches is not None:
-            self._caches.invalidate()
 
     def _host(self, grid: Grid, stop: Preemption | None = None) -> Host:
         """Memory for a grid; with answers to messages if its function sends some.
@@ -535,14 +460,3 @@ def _make(name: str) -> Engine:
     from eumu.exec.interp import Interpreter
 
     return Interpreter()
-
-
-def _values(data: Any, dtype: DTypeLike | None) -> np.ndarray[Any, Any]:
-    values = np.asarray(data, dtype)
-    if dtype is None and not isinstance(data, (np.ndarray, np.generic)):
-        smaller = {"float64": np.float32, "int64": np.int32}.get(values.dtype.name)
-        if smaller is not None:
-            values = values.astype(smaller)
-    if values.dtype.hasobject or values.dtype.kind not in "biufVc":
-        raise ArgumentError(f"a device array cannot hold {values.dtype} elements")
-    return values

@@ -1,4 +1,4 @@
-"""The memory that states lie in: heaps of a device, tables of a launch.
+"""The memory that states lie in: the heaps of a device.
 
 Surface states and binding tables are in one heap, which Surface State Base and Bindless Surface
 State Base point to; tables of samplers and border colours in another, at Dynamic State Base.  A
@@ -9,43 +9,33 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from eumu.addresses import SCRATCH_STATE, SURFACE_STATE_BASE, URB_SURFACE
 from eumu.device import Claim
-from eumu.device.state.sampler import BindingTableState, BorderColor, SamplerState
+from eumu.device.state.codes import SurfaceFormat
 from eumu.device.state.surface import SurfaceState, SurfaceType
-from eumu.device.surfaces.codes import SurfaceFormat
-from eumu.errors import ArgumentError, OutOfMemory
+from eumu.errors import OutOfMemory
 from eumu.exec.grid import StatePointers
-from eumu.runtime.array import Array
-from eumu.zebin.ze_info import KernelInfo
+from eumu.runtime.array import Array, Holder
 
 if TYPE_CHECKING:
     from eumu.device.functions import StateCaches
-    from eumu.runtime.device import Device
-    from eumu.runtime.media import MediaSampler
 
 __all__ = [
     "HEAP_BYTES",
     "Heap",
     "Slot",
     "StateHeaps",
-    "Tables",
     "buffer_size",
     "buffer_state",
-    "needs_tables",
 ]
 
 _TABLES: Final = 64 << 10  # where binding tables end
 _UNIT: Final = 64
 HEAP_BYTES: Final = 1 << 20
-_SAMPLERS: Final = 16  # of a table
 
 
 class Slot:
@@ -125,8 +115,8 @@ class Heap:
 class StateHeaps:
     """The heaps of one device, and the caches of what lies in them."""
 
-    def __init__(self, device: Device) -> None:
-        self.caches = device.caches
+    def __init__(self, device: Holder, caches: StateCaches) -> None:
+        self.caches = caches
         surfaces = _allocate(device, "the surface state heap")
         dynamic = _allocate(device, "the dynamic state heap")
         self.tables = Heap(surfaces, 0, _TABLES, self.caches)
@@ -150,82 +140,8 @@ class StateHeaps:
         )
 
 
-def _allocate(device: Device, name: str) -> Array:
+def _allocate(device: Holder, name: str) -> Array:
     return Array.allocate(device, (HEAP_BYTES,), np.dtype(np.uint8), name)
-
-
-@dataclass(frozen=True, slots=True)
-class BindlessBuffer:
-    """A buffer and its state in the bindless heap."""
-
-    state: Slot
-    array: Array
-
-
-class Tables:
-    """The binding table and the table of samplers of one launch.
-
-    `surfaces` are slots of surface states by binding-table index, `samplers` states and border
-    colours by their index, `media` states of the media sampler by the number of their argument.
-    `sampler_numbers` are the indices that these get: the first that do not overlap others.
-    `bindless` are buffers that the kernel names by a handle: arguments by their number, the
-    program's variables by their section.
-    """
-
-    def __init__(
-        self,
-        heaps: StateHeaps,
-        surfaces: dict[int, Slot],
-        samplers: dict[int, tuple[SamplerState, BorderColor]],
-        keep: Sequence[object] = (),
-        media: Mapping[int, MediaSampler] = MappingProxyType({}),
-        bindless: Mapping[int | str, BindlessBuffer] = MappingProxyType({}),
-    ) -> None:
-        self.bindless = bindless
-        self._keep = [*surfaces.values(), *keep]
-        entries = max(surfaces, default=0) + 1
-        self._bindings = heaps.tables.take(4 * entries)
-        table = bytearray(4 * entries)
-        for index, slot in surfaces.items():
-            entry = BindingTableState(surface_state_pointer=slot.offset)
-            table[4 * index : 4 * index + 4] = entry.encode()
-        self._bindings.write(bytes(table))
-        taken = [(SamplerState.size() * k, SamplerState.size()) for k in samplers]
-        smallest_first = sorted(media, key=lambda k: media[k].unit)  # their indices reach least far
-        self.sampler_numbers = {k: _placed_media(media[k], taken) for k in smallest_first}
-        end = max((start + size for start, size in taken), default=0)
-        self._samplers = heaps.dynamic.take(max(end, SamplerState.size() * _SAMPLERS))
-        self._borders: list[Slot] = []
-        states = bytearray(self._samplers.size)
-        for index, sampler in media.items():
-            place = sampler.unit * self.sampler_numbers[index]
-            states[place : place + sampler.size] = sampler.state.encode()[: sampler.size]
-        for index, (state, border) in samplers.items():
-            place = SamplerState.size() * index
-            states[place : place + SamplerState.size()] = self._placed(heaps, state, border)
-        self._samplers.write(bytes(states))
-        self.pointers = heaps.pointers(self._bindings.offset, self._samplers.offset, self)
-
-    def _placed(self, heaps: StateHeaps, state: SamplerState, border: BorderColor) -> bytes:
-        """A sampler's bytes; its border colour gets a place of its own."""
-        slot = heaps.dynamic.take(BorderColor.size())
-        slot.write(border.encode())
-        self._borders.append(slot)
-        data = int.from_bytes(state.encode(), "little")
-        pointer = SamplerState(border_color_pointer=slot.offset)
-        data |= int.from_bytes(pointer.encode(), "little")
-        return data.to_bytes(SamplerState.size(), "little")
-
-
-def _placed_media(sampler: MediaSampler, taken: list[tuple[int, int]]) -> int:
-    """The first index whose bytes nobody has; they are added to `taken`."""
-    size = sampler.size
-    for index in range(0, _SAMPLERS, sampler.step):
-        start = sampler.unit * index
-        if all(start + size <= first or first + length <= start for first, length in taken):
-            taken.append((start, size))
-            return index
-    raise ArgumentError("more samplers than a table has room for")
 
 
 def buffer_state(address: int, size: int) -> SurfaceState:
@@ -244,11 +160,3 @@ def buffer_state(address: int, size: int) -> SurfaceState:
 def buffer_size(state: SurfaceState) -> int:
     """The bytes of a raw buffer, from its state."""
     return (state.width | state.height << 7 | state.depth << 21) + 1
-
-
-def needs_tables(info: KernelInfo) -> bool:
-    """Whether a kernel uses images, samplers, or surfaces that need a state."""
-    spaces = {slot.addrspace for slot in info.payload_arguments}
-    surfaces = any(slot.arg_type == "binding_table_entry" for slot in info.payload_arguments)
-    bindless = any(slot.addrmode == "bindless" for slot in info.payload_arguments)
-    return bool(spaces & {"image", "sampler"} or info.inline_samplers or surfaces or bindless)

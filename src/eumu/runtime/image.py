@@ -8,8 +8,7 @@ import numpy as np
 
 from eumu.addresses import function_address
 from eumu.errors import BuildError, Unsupported
-from eumu.runtime.array import Array
-from eumu.runtime.device import Device
+from eumu.runtime.array import Array, Holder
 from eumu.zebin import DataSection, Symbol, SymbolKind, Zebin
 
 __all__ = ["Image"]
@@ -18,7 +17,7 @@ __all__ = ["Image"]
 class Image:
     """The data sections of a program, allocated and relocated; they live as long as this does."""
 
-    def __init__(self, program: Zebin, device: Device) -> None:
+    def __init__(self, program: Zebin, device: Holder) -> None:
         self._program = program
         self._sections = {s.name: _allocate(s, program, device) for s in program.data}
         for section in program.data:
@@ -63,7 +62,7 @@ class Image:
         return self.base(symbol.section) + symbol.value
 
 
-def _allocate(section: DataSection, program: Zebin, device: Device) -> Array:
+def _allocate(section: DataSection, program: Zebin, device: Holder) -> Array:
     """Room for a section; `size` may exceed its initial bytes, the rest is zero."""
     label = f"{section.name} of {program.name}"
     return Array.allocate(device, (section.size,), np.dtype(np.uint8), label)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from eumu.device.state.sampler import BorderColor, SamplerState
 from eumu.device.state.surface import SurfaceState
@@ -12,16 +12,15 @@ from eumu.device.surfaces.formats import Numbers, TexelFormat
 from eumu.errors import Unsupported
 from eumu.platforms import Platform
 from eumu.runtime.array import Array
-from eumu.runtime.heaps import BindlessBuffer, Slot, Tables, buffer_state, needs_tables
+from eumu.runtime.board import Board
+from eumu.runtime.heaps import Slot, buffer_state
 from eumu.runtime.image import Image as Variables
 from eumu.runtime.images import Image
 from eumu.runtime.media import MediaSampler
 from eumu.runtime.parameters import Parameter, Passing
 from eumu.runtime.samplers import Sampler, make_sampler
+from eumu.runtime.tables import BindlessBuffer, Tables, needs_tables
 from eumu.zebin.ze_info import InlineSampler, KernelInfo, PayloadArgument
-
-if TYPE_CHECKING:
-    from eumu.runtime.device import Device
 
 __all__ = [
     "IMAGE_FACTS",
@@ -114,7 +113,7 @@ def _each(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def image_tables(
-    device: Device, info: KernelInfo, values: Sequence[Any], variables: Variables | None = None
+    device: Board, info: KernelInfo, values: Sequence[Any], variables: Variables | None = None
 ) -> Tables | None:
     """The tables of a launch; None for a kernel that uses neither images nor samplers.
 
@@ -157,7 +156,7 @@ def image_tables(
     return Tables(heaps, surfaces, samplers, images, media, bindless)
 
 
-def _buffer(device: Device, array: Array) -> Slot:
+def _buffer(device: Board, array: Array) -> Slot:
     """The state of an array as a surface."""
     slot = device.heaps.surfaces.take(SurfaceState.size())
     slot.write(buffer_state(array.address, array.nbytes).encode())

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from eumu.device.state.codes import SurfaceFormat
 from eumu.device.state.surface import (
     ChannelSelect,
     HorizontalAlignment,
@@ -17,7 +18,6 @@ from eumu.device.state.surface import (
     TileMode,
     VerticalAlignment,
 )
-from eumu.device.surfaces.codes import SurfaceFormat
 from eumu.device.surfaces.formats import Encoding, Numbers, TexelFormat
 from eumu.device.surfaces.surface import align, minified
 from eumu.errors import ArgumentError

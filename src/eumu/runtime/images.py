@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from eumu.device.state.codes import SurfaceFormat
 from eumu.device.state.surface import AuxiliaryMode, SurfaceState
 from eumu.device.surfaces import texels
-from eumu.device.surfaces.codes import SurfaceFormat
 from eumu.device.surfaces.formats import Encoding, TexelFormat, texel_format
 from eumu.device.surfaces.surface import Surface
 from eumu.device.surfaces.texture import Texture
 from eumu.errors import ArgumentError
 from eumu.runtime.array import Array
+from eumu.runtime.board import Board
 from eumu.runtime.image_layout import KINDS, SPATIAL, Layout, state_of, surface_format
-
-if TYPE_CHECKING:
-    from eumu.runtime.device import Device
 
 __all__ = ["Image", "make_image"]
 
@@ -37,7 +35,7 @@ class Image:
 
     def __init__(
         self,
-        device: Device,
+        device: Board,
         state: SurfaceState,
         kind: str,
         *,
@@ -205,7 +203,7 @@ class Image:
         self._memory.free()
 
 
-def _counter(device: Device, given: Array | int, name: str) -> Array:
+def _counter(device: Board, given: Array | int, name: str) -> Array:
     """The memory of an append counter: an array, or a new one with a number.
 
     A state has no place for the low twelve bits of its address.
@@ -238,7 +236,7 @@ def _counting(state: SurfaceState, counter: Array | None) -> SurfaceState:
 
 
 def make_image(
-    device: Device,
+    device: Board,
     data: ArrayLike | tuple[int, ...],
     format: str | SurfaceFormat,
     *,

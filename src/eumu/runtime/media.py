@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,10 +23,8 @@ from eumu.device.state.scaler import Avs, AvsCoefficients, AvsControl, AvsState,
 from eumu.device.state.surface import SurfaceState
 from eumu.device.surfaces.media import PLAIN, MediaSurface
 from eumu.errors import ArgumentError
+from eumu.runtime.board import Board
 from eumu.runtime.images import Image, make_image
-
-if TYPE_CHECKING:
-    from eumu.runtime.device import Device
 
 __all__ = ["MediaImage", "MediaSampler", "make_media_image", "make_media_sampler"]
 
@@ -39,7 +37,7 @@ _KERNEL: Final = 31
 class MediaImage(Image):
     """An image that the media sampler reads: its slot has the bytes of `media`."""
 
-    def __init__(self, device: Device, state: SurfaceState, kind: str, **more: Any) -> None:
+    def __init__(self, device: Board, state: SurfaceState, kind: str, **more: Any) -> None:
         wanted: MediaSurfaceState = more.pop("media")
         super().__init__(device, state, kind, **more)
         plain = self.state
@@ -61,7 +59,7 @@ class MediaImage(Image):
 
 
 def make_media_image(
-    device: Device, data: ArrayLike, format: str, address: str, tiling: str, name: str
+    device: Board, data: ArrayLike, format: str, address: str, tiling: str, name: str
 ) -> MediaImage:
     """:meth:`Device.media_image`."""
     code = MediaFormat.__members__.get(format)

@@ -15,7 +15,6 @@ from eumu.errors import LaunchError, Unsupported
 from eumu.exec.grid import BufferSurface, Payload
 from eumu.platforms import Platform
 from eumu.runtime.array import Array, Local
-from eumu.runtime.heaps import BindlessBuffer, Tables
 from eumu.runtime.image_arguments import (
     IMAGE_FACTS,
     SECTIONS,
@@ -26,6 +25,7 @@ from eumu.runtime.image_arguments import (
 from eumu.runtime.images import Image
 from eumu.runtime.ndrange import Range
 from eumu.runtime.parameters import Parameter, Passing, element_type
+from eumu.runtime.tables import BindlessBuffer, Tables
 from eumu.runtime.thread_space import PLACE_IN_GROUP
 from eumu.zebin.ze_info import (
     ARG_TYPES,

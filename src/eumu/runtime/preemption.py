@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from eumu.device import Memory
 from eumu.device.chip import Part
@@ -17,10 +17,21 @@ from eumu.device.memory import Allocation
 from eumu.errors import Finding, LaunchError
 from eumu.exec.grid import Grid
 from eumu.exec.snapshot import Snapshot, between_groups
+from eumu.ir import Function
+from eumu.platforms import Platform
+from eumu.runtime.report import Report
 
-__all__ = ["Suspended", "plain_name", "residents_of"]
+__all__ = ["Resumable", "Suspended", "plain_name", "residents_of"]
 
 _NAME: Final = "the context image"
+
+
+class Resumable(Protocol):
+    """What a stopped launch goes on with: a kernel."""
+
+    def function(self, platform: Platform) -> Function: ...
+
+    def resume(self, device: Any, held: Suspended) -> Report: ...
 
 
 class _Room:
@@ -34,7 +45,7 @@ class Suspended:
     `kernel` is None if a batch started it; `is_own` says that the image is freed with it.
     """
 
-    kernel: Any  # the runtime's Kernel: what goes on with it
+    kernel: Resumable | None
     grid: Grid
     residents: Residents | None  # where its groups in flight are
     first: int
@@ -50,7 +61,7 @@ class Suspended:
     def of(
         cls,
         memory: Memory,
-        kernel: Any,
+        kernel: Resumable | None,
         grid: Grid,
         residents: Residents | None,
         snapshot: Snapshot,

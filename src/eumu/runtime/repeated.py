@@ -17,7 +17,7 @@ import numpy as np
 
 from eumu.exec.grid import Grid
 from eumu.runtime.array import Array, Local
-from eumu.runtime.device import Device
+from eumu.runtime.board import Board
 
 __all__ = ["Grids", "argument_key"]
 
@@ -56,9 +56,9 @@ class Grids:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: WeakKeyDictionary[Device, OrderedDict[Hashable, Grid]] = WeakKeyDictionary()
+        self._kept: WeakKeyDictionary[Board, OrderedDict[Hashable, Grid]] = WeakKeyDictionary()
 
-    def get(self, device: Device, key: Hashable | None, make: Callable[[], Grid]) -> Grid:
+    def get(self, device: Board, key: Hashable | None, make: Callable[[], Grid]) -> Grid:
         """The grid of a key, made now if it is new; a key of None is always new."""
         if key is None:
             return make()

@@ -39,7 +39,7 @@ from eumu.device.state.surface import SurfaceState, SurfaceType
 from eumu.errors import Diagnostic, LaunchError, Unsupported
 from eumu.exec.grid import BufferSurface, Grid, StatePointers
 from eumu.exec.state import existing_lanes, thread_payloads
-from eumu.runtime.device import Device
+from eumu.runtime.board import Board
 from eumu.runtime.heaps import HEAP_BYTES, buffer_size, buffer_state
 
 __all__ = ["Submission", "grid_of_walker", "grids_of", "known_kernel"]
@@ -51,7 +51,7 @@ _BINDLESS: Final = HEAP_BYTES // 64  # states that the heap has room for
 _SIMD: Final = {8: gpgpu.SimdSize.SIMD8, 16: gpgpu.SimdSize.SIMD16, 32: gpgpu.SimdSize.SIMD32}
 
 # The kernels whose code lies in a device's memory, by address: a grid of each as a pattern.
-_CODE: WeakKeyDictionary[Device, dict[int, Grid]] = WeakKeyDictionary()
+_CODE: WeakKeyDictionary[Board, dict[int, Grid]] = WeakKeyDictionary()
 
 
 @dataclass(slots=True)
@@ -61,14 +61,14 @@ class Submission:
     `batch` is the device address of the command buffer, `size` its bytes.
     """
 
-    device: Device
+    device: Board
     batch: int
     size: int
     findings: list[Diagnostic] = field(default_factory=list)
     _stack: ExitStack = field(default_factory=ExitStack, repr=False)
 
     @classmethod
-    def of(cls, device: Device, grid: Grid, code: bytes = bytes(64)) -> Submission:
+    def of(cls, device: Board, grid: Grid, code: bytes = bytes(64)) -> Submission:
         """Write a grid; `code` is what lies at the Kernel Start Pointer.
 
         LaunchError for platforms without these commands and for groups of more than 64 threads.
@@ -115,7 +115,7 @@ class Submission:
         self.close()
 
 
-def grids_of(device: Device, address: int) -> tuple[list[Grid], list[Diagnostic]]:
+def grids_of(device: Board, address: int) -> tuple[list[Grid], list[Diagnostic]]:
     """The grids that a batch at a device address starts, and what the rules say of the batch."""
     found: list[Grid] = []
     bus = MemoryBus(device.memory)
@@ -133,7 +133,7 @@ def grids_of(device: Device, address: int) -> tuple[list[Grid], list[Diagnostic]
     return found, list(streamer.findings)
 
 
-def _check(device: Device, grid: Grid) -> None:
+def _check(device: Board, grid: Grid) -> None:
     if device.platform.generation != "gen9":
         raise LaunchError(
             f"{device.platform} has no GPGPU_WALKER of Gen9; via='commands' is for skl and bxt"
@@ -156,7 +156,7 @@ class _Owner:
 class _Writer:
     """Puts heaps into device memory; they are freed with `stack`."""
 
-    def __init__(self, device: Device, grid: Grid, stack: ExitStack) -> None:
+    def __init__(self, device: Board, grid: Grid, stack: ExitStack) -> None:
         self.device, self.grid, self._stack = device, grid, stack
 
     def place(self, data: bytes, name: str) -> Allocation:
@@ -334,12 +334,12 @@ def _scratch_code(size: int) -> int:
 # ---- and back
 
 
-def known_kernel(device: Device, address: int) -> Grid | None:
+def known_kernel(device: Board, address: int) -> Grid | None:
     """A launch of the kernel whose code a submission has put at an address."""
     return _CODE.get(device, {}).get(address)
 
 
-def grid_of_walker(device: Device, bus: MemoryBus, job: WalkerJob) -> Grid:
+def grid_of_walker(device: Board, bus: MemoryBus, job: WalkerJob) -> Grid:
     """The grid of a job; LaunchError or Unsupported for what no kernel here can be given."""
     pattern = known_kernel(device, job.kernel)
     if pattern is None:
@@ -448,7 +448,7 @@ def _ids(job: WalkerJob, pitch: int) -> NDArray[np.uint16]:
 
 
 def _surfaces(
-    device: Device, bus: MemoryBus, job: WalkerJob, pattern: Grid
+    device: Board, bus: MemoryBus, job: WalkerJob, pattern: Grid
 ) -> dict[int, BufferSurface]:
     """The binding table's entries that the kernel uses."""
     found = {}

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
 from eumu.addresses import URB_SURFACE
 from eumu.exec.grid import BufferSurface
 from eumu.ir import Function
+from eumu.runtime.board import Board
 
-if TYPE_CHECKING:
-    from eumu.runtime.device import Device
-
-__all__ = ["ROWS", "names_urb", "urb_surface"]
-
-ROWS: Final = 4096  # 64 KiB, the least that a chip has
+__all__ = ["names_urb", "urb_surface"]
 
 
 def names_urb(function: Function) -> bool:
@@ -25,6 +19,6 @@ def names_urb(function: Function) -> bool:
     )
 
 
-def urb_surface(device: Device) -> dict[int, BufferSurface]:
+def urb_surface(device: Board) -> dict[int, BufferSurface]:
     """What a function finds the URB by."""
     return {URB_SURFACE: BufferSurface(device.urb.address, device.urb.nbytes)}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated
 
+from eumu.device.state.codes import SurfaceFormat
 from eumu.device.state.fields import State, bits
-from eumu.device.surfaces.codes import SurfaceFormat
 
 __all__ = [
     "AuxiliaryMode",

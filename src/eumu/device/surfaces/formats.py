@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cache
 from typing import Final
 
-from eumu.device.surfaces.codes import SurfaceFormat
+from eumu.device.state.codes import SurfaceFormat
 
 __all__ = ["Channel", "Encoding", "Numbers", "TexelFormat", "texel_format"]
 

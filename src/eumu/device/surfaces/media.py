@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.device.state.codes import SurfaceFormat
 from eumu.device.state.fields import StateError
 from eumu.device.state.media import (
     AddressControl,
@@ -20,7 +21,6 @@ from eumu.device.state.media import (
     PictureStructure,
 )
 from eumu.device.state.surface import SurfaceState, TiledResourceMode
-from eumu.device.surfaces.codes import SurfaceFormat
 from eumu.device.surfaces.surface import Surface
 from eumu.device.surfaces.texture import Arena, Texture
 from eumu.errors import Unsupported
