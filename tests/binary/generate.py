@@ -20,6 +20,7 @@ from eumu.isa.kinds import (
     sampler,
     vector,
 )
+from eumu.isa.kinds.kind import Kind
 from eumu.isa.kinds.operands import (
     AddressOf,
     AddressOperand,
@@ -34,7 +35,7 @@ from eumu.isa.kinds.operands import (
 )
 from eumu.isa.kinds.variables import PREDEFINED, Declared, Variable
 from eumu.isa.limits import DESTINATION, SOURCE
-from eumu.isa.spec import Field, Kind, Opcode
+from eumu.isa.spec import Field, Opcode
 from eumu.isa.visa import VISA
 from eumu.isa.visa.calls import FunctionKind, RegisterCountKind
 from eumu.isa.visa.render import BoundedNumberKind

@@ -10,8 +10,9 @@ import pytest
 
 from eumu.cli.isa import name, table
 from eumu.isa.kinds import control, lsc_block2d, matrix, raw, sampler, vector
+from eumu.isa.kinds.kind import Kind
 from eumu.isa.limits import EVERY_PLATFORM, By, since
-from eumu.isa.spec import Kind, Opcode
+from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
 from eumu.isa.visa.sync import ParticipantsKind
 from eumu.types import Kind as TypeKind

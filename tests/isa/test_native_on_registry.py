@@ -15,7 +15,8 @@ import pytest
 from eumu.errors import InternalError
 from eumu.ir import Block, Function, Region, Root, RootKind, Value
 from eumu.isa.kinds import ExecSize, Meaning, Place
-from eumu.isa.spec import Kind, Opcode, Registry
+from eumu.isa.kinds.kind import Kind
+from eumu.isa.spec import Opcode, Registry
 from eumu.platforms import platform
 from eumu.types import DF, HF, UB, UD, UQ, UW, B, D, F, Q, Type, W
 

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from eumu.errors import Diagnostic, Source, Span
 from eumu.isa.kinds.cursor import Cursor
+from eumu.isa.kinds.kind import Names
 from eumu.isa.kinds.variables import Declared
-from eumu.isa.spec import Names, Opcode
+from eumu.isa.spec import Opcode
 from eumu.program import Inst, Module, ScopeMark
 from eumu.text.draft import Draft
 from eumu.text.parser import Parser, Statement, in_order

@@ -12,6 +12,7 @@ from typing import Any
 
 from eumu.errors import Span
 from eumu.isa.kinds.cursor import Cursor
+from eumu.isa.kinds.kind import Names
 from eumu.isa.kinds.literals import STRING, expression, string
 from eumu.isa.kinds.variables import (
     AddressVariable,
@@ -22,7 +23,6 @@ from eumu.isa.kinds.variables import (
     Variable,
     by_type_name,
 )
-from eumu.isa.spec import Names
 from eumu.text.names import IDENTIFIER, is_reserved
 from eumu.types import BOOL, Kind, Type
 

@@ -6,10 +6,10 @@ import re
 from difflib import get_close_matches
 
 from eumu.isa.kinds.cursor import Cursor
+from eumu.isa.kinds.kind import Names
 from eumu.isa.kinds.literals import STRING, expression, string
 from eumu.isa.kinds.variables import Declared, SamplerVariable, SurfaceVariable, Variable
 from eumu.isa.kinds.vector import variable
-from eumu.isa.spec import Names
 from eumu.program import Attribute, KernelInput, SourceMark
 from eumu.text.names import IDENTIFIER
 

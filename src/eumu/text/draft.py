@@ -8,8 +8,9 @@ from functools import cache
 
 from eumu.errors import Diagnostic, Span
 from eumu.isa.kinds.control import LabelKind
+from eumu.isa.kinds.kind import Names
 from eumu.isa.kinds.variables import NUMBERED, PREDEFINED, Declared, Scope
-from eumu.isa.spec import Names, Opcode
+from eumu.isa.spec import Opcode
 from eumu.program import Attribute, Inst, Item, Kernel, KernelInput, LabelMark, ScopeMark
 
 Report = Callable[[Diagnostic], None]

@@ -13,7 +13,8 @@ from functools import cache
 from typing import Any
 
 from eumu.isa.kinds.cursor import Cursor, ParseError
-from eumu.isa.spec import Kind, Names, Opcode, Registry
+from eumu.isa.kinds.kind import Kind, Names
+from eumu.isa.spec import Opcode, Registry
 from eumu.program import Inst
 
 _HEAD = re.compile(r"[ \t]*(?:\([^()]*\)[ \t]*)?([A-Za-z_]\w*)")

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from eumu.errors import BuildError, Diagnostic, Severity, Source, Span, Unsupported
 from eumu.isa.kinds.cursor import Cursor, ParseError
+from eumu.isa.kinds.kind import Names
 from eumu.isa.kinds.literals import quoted
 from eumu.isa.kinds.variables import Declared
-from eumu.isa.spec import Names
 from eumu.isa.visa import VISA
 from eumu.program import (
     Attribute,

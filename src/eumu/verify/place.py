@@ -6,8 +6,8 @@ from typing import Any
 
 from eumu.errors import Span
 from eumu.isa.kinds.cursor import Cursor, ParseError
+from eumu.isa.kinds.kind import Names
 from eumu.isa.kinds.variables import Declared, Scope
-from eumu.isa.spec import Names
 from eumu.program import Inst, Kernel
 
 

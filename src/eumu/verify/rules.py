@@ -14,8 +14,9 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from eumu.errors import InternalError, Severity, Span
+from eumu.isa.kinds.kind import Kind
 from eumu.isa.limits import By
-from eumu.isa.spec import Field, Kind, Opcode
+from eumu.isa.spec import Field, Opcode
 from eumu.verify.compiler import BROKEN_BY_THE_COMPILER
 
 

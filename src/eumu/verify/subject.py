@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from eumu.isa.kinds.kind import Kind
 from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.kinds.variables import Variable
-from eumu.isa.spec import Kind, Opcode
+from eumu.isa.spec import Opcode
 from eumu.platforms import Platform
 from eumu.program import Inst, Kernel, LabelMark, Module
 

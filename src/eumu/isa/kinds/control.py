@@ -21,12 +21,12 @@ from eumu.isa.kinds.encoding import (
     unpack_exec,
     unpack_predicate,
 )
+from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import STRING, integer_literal, quoted, string
 from eumu.isa.kinds.meaning import Meaning
 from eumu.isa.kinds.operands import ExecSize, Predicate
 from eumu.isa.kinds.variables import Declared, PredicateVariable
 from eumu.isa.kinds.vector import variable
-from eumu.isa.spec import Kind, Names
 
 _MASK = re.compile(r"(M[1-8])(_NM)?\b|NoMask\b")
 _COMBINE = re.compile(r"\.(any|all)\b")

@@ -13,12 +13,12 @@ from typing import NoReturn
 from eumu.errors import InternalError
 from eumu.ir import Value
 from eumu.isa.kinds.cursor import Cursor
+from eumu.isa.kinds.kind import Names
 from eumu.isa.kinds.literals import integer_literal as integer_literal
 from eumu.isa.kinds.literals import unary
 from eumu.isa.kinds.meaning import Meaning
 from eumu.isa.kinds.operands import Immediate
 from eumu.isa.kinds.variables import by_type_name
-from eumu.isa.spec import Names
 from eumu.types import BF, BOOL, DF, HF, UV, UW, VF, F, Kind, Type, V, W
 
 _FLOAT = re.compile(r"(-?[ \t]*\d+(?:\.\d+(?:[eE][+-]\d+)?|[eE][+-]\d+)):(f|df)\b", re.IGNORECASE)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from eumu.isa.kinds.cursor import Cursor
-from eumu.isa.spec import Names
+from eumu.isa.kinds.kind import Names
 
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 NAME = re.compile(r"[A-Za-z_%][A-Za-z0-9_]*")

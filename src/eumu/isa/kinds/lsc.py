@@ -15,6 +15,7 @@ from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
 from eumu.isa.kinds.control import ExecKind
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, pack_source, unpack_raw
+from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import expression, integer_literal, unary
 from eumu.isa.kinds.lsc_encoding import (
     CACHE,
@@ -32,7 +33,6 @@ from eumu.isa.kinds.operands import DataShape, ExecSize, General, Immediate, Raw
 from eumu.isa.kinds.raw import RawKind
 from eumu.isa.kinds.variables import Variable
 from eumu.isa.kinds.vector import SourceKind, variable
-from eumu.isa.spec import Kind, Names
 from eumu.types import UD, UQ
 
 SFIDS = ("ugm", "ugml", "slm")

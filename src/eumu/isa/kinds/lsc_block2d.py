@@ -14,12 +14,12 @@ from eumu.ir import Value
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, unpack_raw
+from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.lsc import SCALAR, parse_model, print_model
 from eumu.isa.kinds.lsc_encoding import BLOCK_BITS, FLAGS, ORDERS, choose
 from eumu.isa.kinds.meaning import Meaning, Rows
 from eumu.isa.kinds.operands import General, Immediate, Raw
 from eumu.isa.kinds.raw import RawKind
-from eumu.isa.spec import Kind, Names
 from eumu.types import UB, UD, UQ, UW, Type
 
 _SHAPE = re.compile(r":[du](8|16|32|64)\.(?:(\d+)x)?(\d+)x(\d+)(?:([nt])([nt])?)?(?!\w)")

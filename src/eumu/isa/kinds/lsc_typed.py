@@ -12,6 +12,7 @@ from typing import Any
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, unpack_raw
+from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.lsc import parse_model, print_model
 from eumu.isa.kinds.lsc_encoding import (
     ADDRESS_BITS,
@@ -22,7 +23,6 @@ from eumu.isa.kinds.lsc_encoding import (
 )
 from eumu.isa.kinds.operands import General, Immediate, Raw
 from eumu.isa.kinds.raw import RawKind
-from eumu.isa.spec import Kind, Names
 
 _COORDINATES = ("u", "v", "r", "lod")
 _SIZE = re.compile(r":a(32|64)\b")

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_source, unpack_source
+from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import expression
 from eumu.isa.kinds.meaning import Meaning, Rows
 from eumu.isa.kinds.operands import General
 from eumu.isa.kinds.variables import Variable
 from eumu.isa.kinds.vector import variable
-from eumu.isa.spec import Kind, Names
 from eumu.types import BF, HF, UB, B, F, Type
 
 

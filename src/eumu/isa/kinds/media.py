@@ -13,10 +13,10 @@ from typing import Any
 
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
+from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import integer_literal
 from eumu.isa.kinds.operands import Immediate
 from eumu.isa.kinds.vector import SourceKind
-from eumu.isa.spec import Kind, Names
 from eumu.types import UB
 
 

@@ -12,12 +12,12 @@ from typing import ClassVar
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, unpack_raw
+from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import expression, integer_literal
 from eumu.isa.kinds.meaning import Meaning, Rows
 from eumu.isa.kinds.operands import Raw
 from eumu.isa.kinds.variables import SurfaceVariable, Variable
 from eumu.isa.kinds.vector import variable
-from eumu.isa.spec import Kind, Names
 from eumu.types import UD
 
 _NULL = re.compile(r"(?:%null|V0)\b(\.0\b)?")

@@ -13,11 +13,11 @@ from eumu.ir import Value
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, unpack_raw
+from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.meaning import Meaning, Rows
 from eumu.isa.kinds.operands import Raw
 from eumu.isa.kinds.raw import RawKind
 from eumu.isa.kinds.vector import SourceKind
-from eumu.isa.spec import Kind, Names
 
 # Words of `rt_write_3d` and their bits, in the order in which Intel's printer has them.
 WRITE_BITS: Final = {

@@ -14,13 +14,13 @@ from eumu.ir import Value
 from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, unpack_raw
+from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import integer_literal
 from eumu.isa.kinds.meaning import Meaning, Rows
 from eumu.isa.kinds.operands import ExecSize, Immediate, Raw
 from eumu.isa.kinds.raw import ChannelsKind, RawKind
 from eumu.isa.kinds.variables import SamplerVariable
 from eumu.isa.kinds.vector import SourceKind, variable
-from eumu.isa.spec import Kind, Names
 from eumu.types import UD, D
 
 

@@ -24,6 +24,7 @@ from eumu.isa.kinds.immediate import (
     print_immediate,
     starts_immediate,
 )
+from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import NAME, expression
 from eumu.isa.kinds.meaning import Meaning, Place
 from eumu.isa.kinds.operands import (
@@ -44,7 +45,6 @@ from eumu.isa.kinds.variables import (
     by_type_name,
 )
 from eumu.isa.limits import DESTINATION, SOURCE
-from eumu.isa.spec import Kind, Names
 from eumu.types import BOOL, UD, D
 
 _TYPE = re.compile(r":([A-Za-z]+)\b")

@@ -14,8 +14,8 @@ from eumu.isa.kinds import BranchCond, Dst, Exec, Meaning, Name, Scalar
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.control import StringKind
 from eumu.isa.kinds.cursor import Cursor
+from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import integer_literal, quoted
-from eumu.isa.spec import Kind, Names
 from eumu.isa.visa.flow import every_lane
 from eumu.isa.visa.registry import opcode
 from eumu.types import BOOL, UD, UQ

@@ -16,7 +16,8 @@ from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Scalar
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.control import NumberKind
 from eumu.isa.kinds.cursor import Cursor
-from eumu.isa.spec import Fidelity, Kind, Names
+from eumu.isa.kinds.kind import Kind, Names
+from eumu.isa.spec import Fidelity
 from eumu.isa.visa.registry import opcode
 
 SENDS = Fidelity(

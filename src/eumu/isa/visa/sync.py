@@ -12,9 +12,9 @@ from eumu.ir import Value
 from eumu.isa.kinds import Meaning, Scalar
 from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
+from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.limits import since
-from eumu.isa.spec import Kind, Names
 from eumu.isa.visa.registry import opcode
 from eumu.messages import FlushStateCaches
 from eumu.types import BOOL, UD

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from eumu.errors import InternalError
 from eumu.isa.gen9.bits import BitField, Undecodable
 from eumu.isa.kinds.cursor import Cursor
-from eumu.isa.spec import Kind
+from eumu.isa.kinds.kind import Kind
 from eumu.types import TYPES, Type
 
 T = TypeVar("T")
