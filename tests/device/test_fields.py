@@ -92,7 +92,7 @@ class Scene:
         arena[at : at + len(batch)] = list(batch)
         self.device.clock = eumu.device.chip.InstructionClock()  # type: ignore[attr-defined]
         queue = CommandQueue(self.device)
-        queue._functions = self.functions
+        queue._code._functions = self.functions
         self.device.run = self.take  # type: ignore[method-assign]
         seen: list[Any] = []
         try:

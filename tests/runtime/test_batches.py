@@ -492,12 +492,12 @@ def test_what_is_behind_a_fault_writes_its_results() -> None:
 
 def test_a_queue_keeps_the_code_it_ran_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """No more of it than a limit, however many kernels a queue sees."""
-    monkeypatch.setattr("eumu.runtime.batches._MOST_FUNCTIONS", 2)
+    monkeypatch.setattr("eumu.runtime.native_code._MOST_FUNCTIONS", 2)
     driver = Driver("apl")
     code = driver.place(native_code("saxpy", "saxpy", "apl"), "native code")
-    first, second = (driver.queue._function(code, 16, payload) for payload in (96, 128))
-    assert driver.queue._function(code, 16, 96) is first
-    driver.queue._function(code, 16, 160)
-    assert driver.queue._function(code, 16, 96) is first
-    assert driver.queue._function(code, 16, 128) is not second
-    assert len(driver.queue._functions) == 2
+    first, second = (driver.queue._code.function(code, 16, payload) for payload in (96, 128))
+    assert driver.queue._code.function(code, 16, 96) is first
+    driver.queue._code.function(code, 16, 160)
+    assert driver.queue._code.function(code, 16, 96) is first
+    assert driver.queue._code.function(code, 16, 128) is not second
+    assert len(driver.queue._code._functions) == 2

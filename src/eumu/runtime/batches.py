@@ -9,13 +9,9 @@ MEDIA_OBJECT_GRPID run when their group is complete.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Final
-
-import numpy as np
 
 from eumu.device.chip import Occupancy, Part
 from eumu.device.commands import (
@@ -29,34 +25,26 @@ from eumu.device.commands import (
     media,
 )
 from eumu.device.commands.gpgpu import SliceDisable
-from eumu.device.commands.jobs import Bases
 from eumu.device.commands.media_walker import Deltas, dependencies
 from eumu.device.dispatch import Needs, capacity
-from eumu.device.memory import Memory
-from eumu.device.state.fields import StateError
-from eumu.device.state.surface import SurfaceState, SurfaceType
 from eumu.errors import Diagnostic, Finding, LaunchError, Severity, Unsupported
-from eumu.exec.gate import in_extents
-from eumu.exec.grid import BufferSurface, Grid, Payload, StatePointers
+from eumu.exec.grid import Grid, Payload
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
-from eumu.ir.passes import find_undefined
 from eumu.isa.messages.gateway import GATEWAY
 from eumu.isa.messages.request import GENERAL_STATE
 from eumu.runtime.device import DEFAULT_FUEL, Device
-from eumu.runtime.heaps import buffer_size
+from eumu.runtime.job_surfaces import buffer_surfaces, state_pointers
+from eumu.runtime.native_code import NativeCode
 from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.submission import grid_of_walker, known_kernel
+from eumu.runtime.thread_rows import header_bytes, media_row, payload_of_rows, walker_row
 from eumu.runtime.walkers import lanes_of, payload_of, payload_with_general_state
 
 __all__ = ["BatchReport", "CommandQueue"]
 
-_GRF: Final = 32
-_MOST_CODE: Final = 1 << 20  # bytes of a kernel
 _MOST_THREADS: Final = 1 << 16  # of native code in one command, where each has bytes of its own
 _MEDIA_SIMD: Final = 32
-_MOST_FUNCTIONS: Final = 64  # that a queue keeps lowered; the one used longest ago leaves first
-_ENTRIES: Final = 240
 
 
 @dataclass(slots=True)
@@ -124,8 +112,7 @@ class CommandQueue:
         self._streamer = Streamer(
             self._bus, self._dispatch, device.invalidate_states, l3_banks=banks
         )
-        self._functions: dict[tuple[bytes, int, int, int], Function] = {}
-        self._known: dict[int, bytes] = {}  # code by its address
+        self._code = NativeCode(device, self._bus)
         self._skips = False  # whether commands start no threads
         self._report = BatchReport(Stop.END)
         self._after: int | None = None
@@ -279,9 +266,9 @@ class CommandQueue:
             return self._walker_from(job)
         lanes = lanes_of(job)
         first = self.per_thread_first
-        payload = payload_of(job, lanes, _header([0] * 8, job), per_thread_first=first)
+        payload = payload_of(job, lanes, header_bytes([0] * 8, job), per_thread_first=first)
         end = payload.cross_thread_offset + len(payload.cross_thread)
-        function = self._function(job.kernel, job.simd, payload.size, end)
+        function = self._code.function(job.kernel, job.simd, payload.size, end)
         return self._grid(job, function, payload, job.last, lanes.local_size, lanes.masks)
 
     def _walker_from(self, job: WalkerJob) -> Grid:
@@ -291,38 +278,33 @@ class CommandQueue:
                 f"GPGPU_WALKER starts {job.groups * job.threads} threads of native code at a group"
                 f" other than (0, 0, 0); {_MOST_THREADS} are possible"
             )
-        rows = []
+        rows, first = [], self.per_thread_first
         for z in range(job.first[2], job.last[2]):
             for y in range(job.first[1], job.last[1]):
                 for x in range(job.first[0], job.last[0]):
-                    rows += [self._row(job, (x, y, z), t) for t in range(job.threads)]
-        function = self._function(job.kernel, job.simd, len(rows[0]))
+                    rows += [
+                        walker_row(job, (x, y, z), t, per_thread_first=first)
+                        for t in range(job.threads)
+                    ]
+        function = self._code.function(job.kernel, job.simd, len(rows[0]))
         masks = tuple(job.lanes(t) for t in range(job.threads))
         x, y, z = (b - a for a, b in zip(job.first, job.last, strict=True))
         size = job.simd * job.threads, 1, 1
-        return self._grid(job, function, _own(rows), (x, y, z), size, masks)
-
-    def _row(self, job: WalkerJob, group: tuple[int, int, int], thread: int) -> bytes:
-        """The payload of one thread: header, then constants in the order of this queue."""
-        header = [0] * 8
-        header[1], header[6], header[7] = group
-        header[2] = thread & 0xFF
-        pieces = [job.per_thread[thread], job.cross_thread]
-        if not self.per_thread_first:
-            pieces.reverse()
-        return _header(header, job) + b"".join(pieces)
+        return self._grid(job, function, payload_of_rows(rows), (x, y, z), size, masks)
 
     def _media(self, job: MediaJob) -> Iterator[Grid]:
         """A grid for each wave, so that each thread comes behind those that it waits for."""
         for wave in job.waves():
-            rows = [_media_row(thread, job) for thread in wave]
+            rows = [media_row(thread, job) for thread in wave]
             self._report.waves.append(wave)
-            function = self._function(job.kernel, _MEDIA_SIMD, len(rows[0]))
+            function = self._code.function(job.kernel, _MEDIA_SIMD, len(rows[0]))
             per_group = sum(t.group is None or t.group == wave[0].group for t in wave)
             if wave[0].group is None:
                 per_group = 1
             size = function.width * per_group, 1, 1
-            yield self._grid(job, function, _own(rows), (len(rows) // per_group, 1, 1), size)
+            yield self._grid(
+                job, function, payload_of_rows(rows), (len(rows) // per_group, 1, 1), size
+            )
 
     def _media_group(self, job: MediaJob, *, is_again: bool) -> Iterator[Grid]:
         """One grid of a whole thread group with its last thread, none before."""
@@ -334,7 +316,7 @@ class CommandQueue:
         if not job.ends_group:
             return
         wave = tuple(member.threads[0] for member in self._group)
-        rows = [_media_row(m.threads[0], m) for m in self._group]
+        rows = [media_row(m.threads[0], m) for m in self._group]
         if (
             len({(m.kernel, m.descriptor, len(r)) for m, r in zip(self._group, rows, strict=True)})
             > 1
@@ -342,9 +324,9 @@ class CommandQueue:
             raise self._open_group("threads with another kernel, descriptor or payload come")
         self._check_group(job, wave)
         self._report.waves.append(wave)
-        function = self._function(job.kernel, _MEDIA_SIMD, len(rows[0]))
+        function = self._code.function(job.kernel, _MEDIA_SIMD, len(rows[0]))
         size = function.width * len(rows), 1, 1
-        yield self._grid(job, function, _own(rows), (1, 1, 1), size)
+        yield self._grid(job, function, payload_of_rows(rows), (1, 1, 1), size)
 
     def _check_group(self, job: MediaJob, wave: tuple[MediaThread, ...]) -> None:
         """Its threads run at once: none may wait for another, and barriers count them."""
@@ -388,51 +370,16 @@ class CommandQueue:
             group_count=groups,
             local_size=local_size,
             payload=payload,
-            surfaces=_surfaces(self.device, self._bus, bases, descriptor.binding_table_pointer),
+            surfaces=buffer_surfaces(
+                self._bus, bases, descriptor.binding_table_pointer, strict=self.device.strict_bounds
+            ),
             slm_bytes=512 << code if code else 0,
             scratch_bytes=job.scratch[1] if job.scratch[0] else 0,
             fuel=DEFAULT_FUEL[self.device.engine],
-            state=_pointers(job),
+            state=state_pointers(job),
             masks=masks,
             pool_map=job.pool_map,
         )
-
-    def _function(
-        self, address: int, simd: int, payload: int, general_state: int | None = None
-    ) -> Function:
-        """The code at an address, lowered; the same bytes are the same function.
-
-        Where 32-bit stateless addresses count from follows on byte `general_state` of what a thread
-        gets, on the last one if it is not said.
-        """
-        from eumu import native
-        from eumu.lower_native import counts_from_general_state, lower
-
-        code, at = self._code(address), payload if general_state is None else general_state
-        key = code, simd, payload, at
-        function = self._functions.pop(key, None)
-        if function is None:
-            program = native.decode(code, self.device.platform, f"code_{address:x}")
-            is_needed = counts_from_general_state(program)
-            function = lower(program, simd, payload, general_state=at if is_needed else None)
-            if self.device.check:
-                function = find_undefined(function)
-            while len(self._functions) >= _MOST_FUNCTIONS:
-                del self._functions[next(iter(self._functions))]
-        self._functions[key] = function
-        return function
-
-    def _code(self, address: int) -> bytes:
-        """The code of a kernel; what was at its place before is compared, not decoded again."""
-        data, known = _code(self.device.memory, self._bus, address), self._known.get(address)
-        if known is None or not data.startswith(known):
-            from eumu.native.extent import code_size
-
-            known = self._known[address] = data[: code_size(data)]
-        if not known:
-            there = "only zeros" if not any(data[:_GRF]) else data[:_GRF].hex(" ", 8)
-            raise CommandError(f"no code is at {address:#x}: {there}", "Kernel Start Pointer")
-        return known
 
 
 def _part(part: Part, job: WalkerJob | MediaJob) -> Part:
@@ -454,100 +401,3 @@ def _part(part: Part, job: WalkerJob | MediaJob) -> Part:
     if job.slices is SliceDisable.ONLY_SLICE_0_SUBSLICE_0_ENABLED:
         return part.without(*part.enabled[1:])
     return part  # one slice is all that a part here has
-
-
-def _code(memory: Memory, bus: MemoryBus, address: int) -> bytes:
-    """Bytes from an address on to the end of the allocation."""
-    starts, ends = memory.extents()
-    if not in_extents((starts, ends), address, 1):
-        raise CommandError(
-            f"the Kernel Start Pointer leads to {address:#x}: {memory.describe(address)}",
-            "Kernel Start Pointer",
-        )
-    end = int(ends[starts.searchsorted(np.uint64(address), side="right") - 1])
-    return bus.read(address, min(end - address, _MOST_CODE), "the instruction cache")
-
-
-def _own(rows: Sequence[bytes]) -> Payload:
-    """Each thread of a grid with bytes of its own."""
-    return Payload((0,) * 8, None, 0, len(rows[0]), b"", rows=tuple(rows))
-
-
-def _header(words: Sequence[int], job: WalkerJob | MediaJob) -> bytes:
-    """r0, with what it has for every thread: tables, and where scratch space is."""
-    full = list(words)
-    full[3] |= job.descriptor.sampler_state_pointer & ~31
-    full[4] |= job.descriptor.binding_table_pointer & ~31
-    return struct.pack("<8I", *full)
-
-
-def _media_row(thread: MediaThread, job: MediaJob) -> bytes:
-    """The payload of a media thread."""
-    return _header(_media_header(thread), job) + thread.data + bytes(-len(thread.data) % _GRF)
-
-
-def _media_header(thread: MediaThread) -> list[int]:
-    """The header's words of a media thread: its coordinates, and its group if it has one."""
-    words = [0] * 8
-    words[1] = thread.x | thread.y << 16
-    words[2] = thread.color << 16
-    if thread.group is not None:
-        words[6] = thread.group
-    return words
-
-
-def _pointers(job: WalkerJob | MediaJob) -> StatePointers:
-    return StatePointers(
-        job.bases.surface,
-        job.bases.dynamic,
-        job.bases.bindless,
-        job.descriptor.binding_table_pointer,
-        job.descriptor.sampler_state_pointer,
-        job.bases.chroma_keys,
-        job.bases.bindless_samplers,
-        job.bases.bindless_surfaces,
-    )
-
-
-def _surfaces(device: Device, bus: MemoryBus, bases: Bases, table: int) -> dict[int, BufferSurface]:
-    """The raw buffers of a binding table; an entry that leads nowhere may be one of none.
-
-    How many entries there are nobody says: what is behind the last one is looked at, too, and much
-    of it is the same.
-    """
-    found = {}
-    known: dict[bytes, tuple[int, int] | None] = {}
-    for index, entry in enumerate(_binding_table(bus, bases.surface + table)):
-        if entry not in known:
-            at = bases.surface + (int.from_bytes(entry, "little") & ~63)
-            try:
-                known[entry] = _buffer(bus.read(at, 64, "a surface state"))
-            except CommandError:
-                known[entry] = None
-        place = known[entry]
-        if place is not None:
-            found[index] = BufferSurface(*place, device.strict_bounds)
-    return found
-
-
-@lru_cache(maxsize=4096)
-def _buffer(data: bytes) -> tuple[int, int] | None:
-    """Address and size of a raw buffer, None for other surfaces and for what is no state."""
-    try:
-        state = SurfaceState.decode(data)
-    except StateError:
-        return None
-    if state.surface_type is not SurfaceType.BUFFER or not state.surface_base_address:
-        return None
-    return state.surface_base_address, buffer_size(state)
-
-
-def _binding_table(bus: MemoryBus, at: int) -> Iterator[bytes]:
-    """Its entries, as many as memory has."""
-    for count in (_ENTRIES, _ENTRIES // 4, 16):
-        try:
-            data = bus.read(at, 4 * count, "the binding table")
-        except CommandError:
-            continue
-        return (data[k : k + 4] for k in range(0, len(data), 4))
-    return iter(())

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import numpy as np
-
 from eumu.addresses import IMPLICIT_ARGUMENTS
-from eumu.errors import ArgumentError, LaunchError, Unsupported, shortened
-from eumu.exec.grid import CONCURRENT_THREADS, Grid, RunStats
+from eumu.errors import LaunchError, Unsupported
+from eumu.exec.grid import Grid, RunStats
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
 from eumu.ir.passes import find_undefined
 from eumu.platforms import Platform
-from eumu.runtime import images, implicit_arguments, printf
+from eumu.runtime import printf
+from eumu.runtime.arguments import Arguments, check_devices, check_number, in_order
 from eumu.runtime.array import Array
 from eumu.runtime.device import DEFAULT_FUEL, Device
 from eumu.runtime.facts import Facts
 from eumu.runtime.image import Image
 from eumu.runtime.image_arguments import dropped_reads, image_tables
+from eumu.runtime.launch_memory import buffers, with_implicit
 from eumu.runtime.ndrange import Range, Size
 from eumu.runtime.parameters import Parameter
-from eumu.runtime.payload import Addresses, bind, private_bytes, scratch_bytes
+from eumu.runtime.payload import Addresses, bind, scratch_bytes
 from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.repeated import Grids, argument_key
 from eumu.runtime.report import Report
@@ -41,10 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["Kernel"]
 
 MOST_FUEL: Final = (1 << 62) - 1  # instructions
-_STRINGS: Final = ".data.const.string"
 _MOST_SEED: Final = (1 << 64) - 1
-
-Arguments = Sequence[Any] | Mapping[str, Any]
 
 
 # Shared local memory and scratch space beyond what the KernelInfo says, in bytes.
@@ -242,18 +239,21 @@ class Kernel:
     ) -> tuple[Grid, Array | None]:
         """The grid of a launch, and the printf buffer; implicit buffers are freed with `stack`."""
         if fuel is not None:
-            _check_number("fuel", fuel, 1, MOST_FUEL)
-        _check_number("seed", seed, 0, _MOST_SEED)
+            check_number("fuel", fuel, 1, MOST_FUEL)
+        check_number("seed", seed, 0, _MOST_SEED)
         self._check_platform(device)
         if text := dropped_reads(self.info, device.platform):
             warnings.warn(text, RuntimeWarning, 4)
-        values = self._in_order(args)
-        self._check_devices(device, values)
+        values = in_order(self.name, self.args, args)
+        check_devices(self.args, device, values)
         fuel = fuel or DEFAULT_FUEL[device.engine]
-        addresses, printed = self._buffers(device, self.program.image(device), stack)
+        image = self.program.image(device)
+        addresses, printed = buffers(device, self.info, image, stack)
         if self._reads_implicit(device.platform, level):
             range = self._range(device.platform, sizes)
-            addresses, printed = self._with_implicit(device, range, addresses, printed, stack)
+            addresses, printed = with_implicit(
+                device, self.info, image, range, addresses, printed, stack
+            )
         given = argument_key(values)
         # What a grid is made of; the same again is the same grid.
         modes = device.strict_bounds, device.check, device.pools, fuel, seed, level
@@ -394,85 +394,10 @@ class Kernel:
                 f' use Device("{made_for}") or build the program for {device.platform}'
             )
 
-    def _in_order(self, args: Arguments) -> list[Any]:
-        if isinstance(args, Mapping):
-            names = [p.name for p in self.args]
-            unknown = [n for n in args if n not in names]
-            missing = [n for n in names if n not in args]
-            if unknown or missing:
-                raise ArgumentError(
-                    f"kernel {self.name} takes {_listed(names)};"
-                    + (f" unknown: {', '.join(map(str, unknown))};" if unknown else "")
-                    + (f" missing: {', '.join(missing)}" if missing else "")
-                )
-            return [args[n] for n in names]
-        values = list(args)
-        if len(values) != len(self.args):
-            names = [p.name for p in self.args]
-            raise ArgumentError(
-                f"kernel {self.name} takes {len(names)} arguments"
-                f" ({', '.join(map(str, self.args)) or 'none'}), {len(values)} were given"
-            )
-        return values
-
-    def _check_devices(self, device: Device, values: list[Any]) -> None:
-        for parameter, given in zip(self.args, values, strict=True):
-            for value in given if isinstance(given, tuple) else (given,):
-                if not isinstance(value, (Array, images.Image)):
-                    continue
-                if value.device is not device:
-                    raise parameter.error(
-                        f"{value.name} is in the memory of another device ({value.device!r})"
-                    )
-                if value.is_freed:
-                    raise parameter.error(f"{value.name} has been freed")
-                value.label(parameter.name)
-
-    # ---- memory that a launch needs for itself
-
-    def _buffers(
-        self, device: Device, image: Image | None, stack: ExitStack
-    ) -> tuple[Addresses, Array | None]:
-        """Addresses of implicit buffers, freed with `stack`, and the printf buffer if any."""
-        wanted = self._implicit
-        printed = private = None
-        if "printf_buffer" in wanted:
-            printed = _printf_buffer(device, stack)
-        if "private_base_stateless" in wanted and private_bytes(self.info):
-            size = private_bytes(self.info) * CONCURRENT_THREADS
-            private = _temporary(device, size, f"private memory of {self.name}", stack)
-        addresses = Addresses(
-            printf_buffer=printed.address if printed else 0,
-            private_base=private.address if private else 0,
-            const_base=image.base(".data.const") if image else 0,
-            global_base=image.base(".data.global") if image else 0,
-        )
-        return addresses, printed
-
     def _reads_implicit(self, target: Platform, level: str) -> bool:
         """Whether the kernel or what it calls reads the structure of implicit arguments."""
         declared = "implicit_arg_buffer" in self._implicit
         return declared or IMPLICIT_ARGUMENTS in self.function(target, level).symbols
-
-    def _with_implicit(
-        self,
-        device: Device,
-        range: Range,
-        addresses: Addresses,
-        printed: Array | None,
-        stack: ExitStack,
-    ) -> tuple[Addresses, Array | None]:
-        """The same with the structure that called functions read; they may be all that prints."""
-        image = self.program.image(device)
-        if printed is None and image and image.section(_STRINGS):
-            printed = _printf_buffer(device, stack)
-        printf_buffer = printed.address if printed else 0
-        size = len(implicit_arguments.contents(range, self.simd_width, 0, 0))
-        array = _temporary(device, size, f"implicit arguments of {self.name}", stack)
-        array.memory[:size] = implicit_arguments.contents(
-            range, self.simd_width, array.address, printf_buffer
-        )
-        return replace(addresses, implicit_arguments=array.address), printed
 
 
 def _symbols(function: Function, image: Image | None, addresses: Addresses) -> dict[str, int]:
@@ -486,27 +411,3 @@ def _symbols(function: Function, image: Image | None, addresses: Addresses) -> d
 
 def _done_with(args: Arguments) -> None:
     """Nothing: the arguments lived until here."""
-
-
-def _check_number(name: str, value: object, least: int, most: int) -> None:
-    if not isinstance(value, (int, np.integer)) or not least <= value <= most:
-        # Python writes no decimal number of more than 4300 digits.
-        said = f"{value:#x}" if isinstance(value, int) and abs(value) > most else repr(value)
-        said = said if len(said) < 60 else shortened(said)
-        raise LaunchError(f"{name} is {said}; it is a whole number from {least} to {most}")
-
-
-def _printf_buffer(device: Device, stack: ExitStack) -> Array:
-    array = _temporary(device, printf.BUFFER_BYTES, "the printf buffer", stack)
-    array.memory[:4].view(np.uint32)[0] = printf.FIRST_RECORD
-    return array
-
-
-def _temporary(device: Device, size: int, name: str, stack: ExitStack) -> Array:
-    array = Array.allocate(device, (size,), np.dtype(np.uint8), name)
-    stack.callback(array.free)
-    return array
-
-
-def _listed(names: list[str]) -> str:
-    return f"the arguments {', '.join(names)}" if names else "no arguments"

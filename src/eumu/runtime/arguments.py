@@ -1,0 +1,69 @@
+"""What a launch is given: one value for each parameter, on the right device, numbers in range."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eumu.errors import ArgumentError, LaunchError, shortened
+from eumu.runtime.array import Array
+from eumu.runtime.board import Board
+from eumu.runtime.images import Image
+from eumu.runtime.parameters import Parameter
+
+__all__ = ["Arguments", "check_devices", "check_number", "in_order"]
+
+Arguments = Sequence[Any] | Mapping[str, Any]
+
+
+def in_order(kernel: str, parameters: Sequence[Parameter], args: Arguments) -> list[Any]:
+    """One value for each parameter; ArgumentError for names and numbers of them that do not fit."""
+    if isinstance(args, Mapping):
+        names = [p.name for p in parameters]
+        unknown = [n for n in args if n not in names]
+        missing = [n for n in names if n not in args]
+        if unknown or missing:
+            raise ArgumentError(
+                f"kernel {kernel} takes {_listed(names)};"
+                + (f" unknown: {', '.join(map(str, unknown))};" if unknown else "")
+                + (f" missing: {', '.join(missing)}" if missing else "")
+            )
+        return [args[n] for n in names]
+    values = list(args)
+    if len(values) != len(parameters):
+        names = [p.name for p in parameters]
+        raise ArgumentError(
+            f"kernel {kernel} takes {len(names)} arguments"
+            f" ({', '.join(map(str, parameters)) or 'none'}), {len(values)} were given"
+        )
+    return values
+
+
+def check_devices(parameters: Sequence[Parameter], device: Board, values: Sequence[Any]) -> None:
+    """Arrays and images must lie on the device; they are called by the parameters from now on."""
+    for parameter, given in zip(parameters, values, strict=True):
+        for value in given if isinstance(given, tuple) else (given,):
+            if not isinstance(value, (Array, Image)):
+                continue
+            if value.device is not device:
+                raise parameter.error(
+                    f"{value.name} is in the memory of another device ({value.device!r})"
+                )
+            if value.is_freed:
+                raise parameter.error(f"{value.name} has been freed")
+            value.label(parameter.name)
+
+
+def check_number(name: str, value: object, least: int, most: int) -> None:
+    """LaunchError unless a value is a whole number in a range."""
+    if not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        # Python writes no decimal number of more than 4300 digits.
+        said = f"{value:#x}" if isinstance(value, int) and abs(value) > most else repr(value)
+        said = said if len(said) < 60 else shortened(said)
+        raise LaunchError(f"{name} is {said}; it is a whole number from {least} to {most}")
+
+
+def _listed(names: list[str]) -> str:
+    return f"the arguments {', '.join(names)}" if names else "no arguments"

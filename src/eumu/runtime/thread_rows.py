@@ -1,0 +1,57 @@
+"""Payloads of threads that each have bytes of their own.
+
+Those are the threads of the media pipeline, and of walkers that begin at another group than the
+first.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from eumu.device.commands import MediaJob, MediaThread, WalkerJob
+from eumu.device.commands.jobs import GRF
+from eumu.exec.grid import Payload
+
+__all__ = ["header_bytes", "media_row", "payload_of_rows", "walker_row"]
+
+
+def payload_of_rows(rows: Sequence[bytes]) -> Payload:
+    """Each thread of a grid with bytes of its own."""
+    return Payload((0,) * 8, None, 0, len(rows[0]), b"", rows=tuple(rows))
+
+
+def header_bytes(words: Sequence[int], job: WalkerJob | MediaJob) -> bytes:
+    """r0, with what it has for every thread: tables, and where scratch space is."""
+    full = list(words)
+    full[3] |= job.descriptor.sampler_state_pointer & ~31
+    full[4] |= job.descriptor.binding_table_pointer & ~31
+    return struct.pack("<8I", *full)
+
+
+def walker_row(
+    job: WalkerJob, group: tuple[int, int, int], thread: int, *, per_thread_first: bool
+) -> bytes:
+    """The payload of one thread of a walker: header, then constants in the order of a queue."""
+    words = [0] * 8
+    words[1], words[6], words[7] = group
+    words[2] = thread & 0xFF
+    pieces = [job.per_thread[thread], job.cross_thread]
+    if not per_thread_first:
+        pieces.reverse()
+    return header_bytes(words, job) + b"".join(pieces)
+
+
+def media_row(thread: MediaThread, job: MediaJob) -> bytes:
+    """The payload of a media thread."""
+    return header_bytes(_media_header(thread), job) + thread.data + bytes(-len(thread.data) % GRF)
+
+
+def _media_header(thread: MediaThread) -> list[int]:
+    """The header's words of a media thread: its coordinates, and its group if it has one."""
+    words = [0] * 8
+    words[1] = thread.x | thread.y << 16
+    words[2] = thread.color << 16
+    if thread.group is not None:
+        words[6] = thread.group
+    return words
