@@ -94,3 +94,9 @@ def test_imports_only_from_above(path: Path) -> None:
 
 def test_the_check_can_fail() -> None:
     assert RANK["ir"] < RANK["exec"] and room_of("exec.jit.emit") == "exec"
+
+
+def test_no_long_files() -> None:
+    """400 lines are the aim; a file of 500 is to be split by what its parts mean."""
+    lengths = {str(p.relative_to(SOURCE)): len(p.read_text().splitlines()) for p in FILES}
+    assert {name: n for name, n in lengths.items() if n > 500} == {}

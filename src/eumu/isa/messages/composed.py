@@ -11,9 +11,9 @@ from eumu.ir.passes.modes import fold_modes
 from eumu.ir.verify import check
 from eumu.isa.kinds import Meaning, Rows
 from eumu.isa.kinds.operands import ExecSize
-from eumu.isa.messages.dataport import is_stateless
 from eumu.isa.messages.descriptor import describe
 from eumu.isa.messages.known import known_bits
+from eumu.isa.messages.port_addresses import is_stateless
 from eumu.isa.messages.request import Payload, Request
 from eumu.isa.messages.resolve import constant_state
 from eumu.isa.messages.route import send

@@ -6,7 +6,17 @@ from collections.abc import Callable
 from typing import Final
 
 from eumu.isa.kinds import Meaning
-from eumu.isa.messages import dataport, gateway, motion, pixels, textures, urb
+from eumu.isa.messages import (
+    gateway,
+    motion,
+    pixels,
+    port_addresses,
+    port_atomics,
+    port_blocks,
+    port_elements,
+    textures,
+    urb,
+)
 from eumu.isa.messages.request import Lengths, Request
 from eumu.isa.messages.unheeded import check
 
@@ -17,7 +27,7 @@ _CONSTANT_PORT, _PORT_0, _PORT_1 = 9, 10, 12
 
 
 def _scratch(b: Meaning, request: Request) -> Lengths:
-    return dataport.scratch_block(b, request, write=bool(request.desc >> 17 & 1))
+    return port_blocks.scratch_block(b, request, write=bool(request.desc >> 17 & 1))
 
 
 # By shared function and message type; see the descriptor's tables for the names.
@@ -26,34 +36,34 @@ ROUTES: Final[dict[tuple[int, int], Route]] = {
         (port, kind): route
         for port in (_SAMPLER_PORT, _CONSTANT_PORT, _PORT_0)
         for kind, route in {
-            0x00: dataport.oword_block_read,
-            0x01: dataport.unaligned_oword_block_read,
-            0x03: dataport.dword_scattered_read,
+            0x00: port_blocks.oword_block_read,
+            0x01: port_blocks.unaligned_oword_block_read,
+            0x03: port_elements.dword_scattered_read,
         }.items()
     },
-    (_PORT_0, 0x04): dataport.byte_scattered_read,
-    (_PORT_0, 0x07): dataport.memory_fence,
-    (_PORT_0, 0x08): dataport.oword_block_write,
-    (_PORT_0, 0x0B): dataport.dword_scattered_write,
-    (_PORT_0, 0x0C): dataport.byte_scattered_write,
+    (_PORT_0, 0x04): port_elements.byte_scattered_read,
+    (_PORT_0, 0x07): port_atomics.memory_fence,
+    (_PORT_0, 0x08): port_blocks.oword_block_write,
+    (_PORT_0, 0x0B): port_elements.dword_scattered_write,
+    (_PORT_0, 0x0C): port_elements.byte_scattered_write,
     **{(_PORT_0, kind): _scratch for kind in range(0x10, 0x20, 2)},
-    (_PORT_1, 0x01): dataport.untyped_read,
-    (_PORT_1, 0x02): dataport.untyped_atomic,
+    (_PORT_1, 0x01): port_elements.untyped_read,
+    (_PORT_1, 0x02): port_atomics.untyped_atomic,
     (_PORT_1, 0x04): textures.media_block_read,
     (_PORT_1, 0x05): textures.typed_read,
     (_PORT_1, 0x06): textures.typed_atomic,
-    (_PORT_1, 0x09): dataport.untyped_write,
+    (_PORT_1, 0x09): port_elements.untyped_write,
     (_PORT_1, 0x0A): textures.media_block_write,
     (_PORT_1, 0x0D): textures.typed_write,
-    (_PORT_1, 0x10): dataport.flat_scattered_read,
-    (_PORT_1, 0x11): dataport.untyped_read,
-    (_PORT_1, 0x12): dataport.flat_atomic,
-    (_PORT_1, 0x14): dataport.flat_block_read,
-    (_PORT_1, 0x15): dataport.flat_block_write,
-    (_PORT_1, 0x19): dataport.untyped_write,
-    (_PORT_1, 0x1A): dataport.flat_scattered_write,
-    (_PORT_1, 0x1B): dataport.untyped_float_atomic,
-    (_PORT_1, 0x1D): dataport.flat_float_atomic,
+    (_PORT_1, 0x10): port_elements.flat_scattered_read,
+    (_PORT_1, 0x11): port_elements.untyped_read,
+    (_PORT_1, 0x12): port_atomics.flat_atomic,
+    (_PORT_1, 0x14): port_blocks.flat_block_read,
+    (_PORT_1, 0x15): port_blocks.flat_block_write,
+    (_PORT_1, 0x19): port_elements.untyped_write,
+    (_PORT_1, 0x1A): port_elements.flat_scattered_write,
+    (_PORT_1, 0x1B): port_atomics.untyped_float_atomic,
+    (_PORT_1, 0x1D): port_atomics.flat_float_atomic,
     (_URB, 7): urb.write,
     (_URB, 8): urb.read,
     (_RENDER, 12): pixels.target_write,
@@ -89,8 +99,8 @@ def send(b: Meaning, request: Request) -> None:
     check(request)
     route, message = _route(request), request.message
     is_indexed = request.surface is None
-    if b.general_state is not None and is_indexed and dataport.is_stateless(message):
-        lengths = dataport.stateless(b, request, route)
+    if b.general_state is not None and is_indexed and port_addresses.is_stateless(message):
+        lengths = port_addresses.stateless(b, request, route)
     else:
         lengths = route(b, request)
     request.check_lengths(lengths)
