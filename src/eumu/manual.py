@@ -13,7 +13,7 @@ from eumu.isa.visa.unused import unused_sources
 from eumu.platforms import PLATFORMS
 from eumu.types import TYPES, Type
 
-__all__ = ["DIRECTIVES", "address", "directive", "example", "forms", "page"]
+__all__ = ["DIRECTIVES", "address", "directive", "example", "forms", "native_page", "page"]
 
 _PAGES: Final = "https://github.com/intel/intel-graphics-compiler/blob/master/documentation/visa/"
 # Named by the documents, and without a page among those that are public.
@@ -87,11 +87,26 @@ def page(opcode: Opcode) -> Iterator[str]:
     for row in opcode.types:
         if row.by is not By.FRONT_END:
             yield f"  types        {_row(row)}"
-    number = f"{opcode.number:#04x}" + ("" if opcode.sub is None else f", sub-opcode {opcode.sub}")
-    yield f"  opcode       {number}"
+    yield f"  opcode       {_number(opcode)}"
     yield f"  platforms    {_platforms(opcode.platforms or EVERY_PLATFORM)}"
     yield f"  fidelity     {opcode.fidelity}"
-    yield f"  page         vISA {opcode.page}"
+    known = f"{VISA.document} {opcode.page}" if opcode.page else "no public one"
+    yield f"  page         {known}"
+
+
+def native_page(opcode: Opcode, document: str) -> Iterator[str]:
+    """The same for an instruction of native Gen9 code, whose operands are those of its text."""
+    yield f"{opcode.mnemonic}    {opcode.template}"
+    yield ""
+    yield from (f"  {line}".rstrip() for line in opcode.doc.splitlines())
+    yield ""
+    yield f"  opcode       {_number(opcode)}"
+    yield f"  fidelity     {opcode.fidelity}"
+    yield f"  page         {document} {opcode.page}"
+
+
+def _number(opcode: Opcode) -> str:
+    return f"{opcode.number:#04x}" + ("" if opcode.sub is None else f", sub-opcode {opcode.sub}")
 
 
 def forms(opcode: Opcode, field: Field) -> list[tuple[str, str]]:

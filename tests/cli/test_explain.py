@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from functools import partial
 
@@ -13,15 +14,18 @@ from eumu.errors import EumuError, Fault, Unsupported
 from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
+from eumu.isa.gen9 import GEN9
 from eumu.isa.kinds.raw import SurfaceKind
 from eumu.isa.limits import By
 from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
 from eumu.manual import DIRECTIVES, example, forms
+from eumu.native.rules import RULES, Rule
 from eumu.platforms import PLATFORMS, platform
 from eumu.program import Kernel
 from eumu.types import BOOL, Kind, Type
 from image_thread import DeviceHost
+from native.samples import iga64
 from visa_thread import Buffer, execute, variables
 from vocabulary import is_executed, is_vector, name, operands, signatures
 
@@ -215,3 +219,33 @@ def test_examples_of_directives_are_read() -> None:
     order = [".version", ".kernel", ".kernel_attr", ".decl", ".input", "FILE", "LOC", "LABEL"]
     lines = [DIRECTIVES[word][1] for word in [*order, "SUBROUTINE"]]
     text.parse("\n".join([*lines, "    ret (M1, 1)", ""]), "k.visaasm")
+
+
+@pytest.mark.parametrize("opcode", list(GEN9), ids=lambda o: f"{o}{o.literal_after_mnemonic()}")
+def test_native_instructions_are_explained(
+    opcode: Opcode, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert opcode.page, "its title in the manual's volume of instructions"
+    name = f"{opcode}{opcode.literal_after_mnemonic()}"
+    assert main(["explain", "--level", "native", name]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert f"page         {GEN9.document} {opcode.page}" in lines
+
+
+def test_titles_are_those_that_the_assembler_lists() -> None:
+    command = [iga64(), "-p=9", "-Xlist-ops"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    titles = dict(line.split(maxsplit=1) for line in listed.splitlines()[1:] if line.strip())
+    assert {str(o): o.page for o in GEN9} == {name: t.strip() for name, t in titles.items()}
+
+
+@pytest.mark.parametrize("rule", list(RULES.values()), ids=lambda r: r.id)
+def test_native_rules_are_explained(rule: Rule, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--level", "native", rule.id]) == 0
+    shown = capsys.readouterr().out
+    assert rule.title in shown and rule.page in shown
+
+
+def test_a_native_name_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--level", "native", "2.77"]) == 1
+    assert "near it: 2.7" in capsys.readouterr().err

@@ -20,7 +20,7 @@ from eumu.isa.spec import Opcode, Registry
 from eumu.platforms import platform
 from eumu.types import DF, HF, UB, UD, UQ, UW, B, D, F, Q, Type, W
 
-GEN9 = Registry("gen9")
+GEN9 = Registry("gen9", "a manual")
 REGISTER_TYPES = (UD, D, UW, W, UB, B, DF, F, UQ, Q, HF)
 IMMEDIATE_TYPES = (UD, D, UW, W, None, None, None, F)
 RELATIONS = {1: "eq", 2: "ne", 3: "gt", 4: "ge", 5: "lt", 6: "le"}
@@ -205,30 +205,30 @@ Sfid = Annotated[int, FieldBits(24, 27)]
 Desc = Annotated[int, FieldBits(96, 126)]
 
 
-@GEN9.opcode(0x01, "mov {exec} {dst} {src0}")
+@GEN9.opcode(0x01, "mov {exec} {dst} {src0}", page="")
 def mov(b: Native, exec: Exec, dst: Dst, src0: Src0) -> None:
     """dst[i] = src0[i], converted."""
     b.write(dst, src0)
 
 
-@GEN9.opcode(0x40, "add {exec} {dst} {src0} {src1}")
+@GEN9.opcode(0x40, "add {exec} {dst} {src0} {src1}", page="")
 def add(b: Native, exec: Exec, dst: Dst, src0: Src0, src1: Src1) -> None:
     """dst[i] = src0[i] + src1[i]."""
     b.write(dst, b.add(*b.promote(src0, src1)))
 
 
-@GEN9.opcode(0x10, "cmp {exec} {rel} {dst} {src0} {src1}")
+@GEN9.opcode(0x10, "cmp {exec} {rel} {dst} {src0} {src1}", page="")
 def cmp(b: Native, exec: Exec, rel: CondMod, dst: Dst, src0: Src0, src1: Src1) -> None:
     """f0.0[i] = src0[i] rel src1[i]."""
     b.write_flag(b.flag, b.exec.offset, b.cmp(rel, *b.promote(src0, src1)), b.mask)
 
 
-@GEN9.opcode(0x31, "send {exec} {dst} {src0} {sfid} {desc}")
+@GEN9.opcode(0x31, "send {exec} {dst} {src0} {sfid} {desc}", page="")
 def send(b: Native, exec: Exec, dst: Dst, src0: Src0, sfid: Sfid, desc: Desc) -> None:
     """A message to shared function `sfid`."""
 
 
-@GEN9.opcode(0x2E, "{pred}goto {exec} {jip} {uip}", flow=True)
+@GEN9.opcode(0x2E, "{pred}goto {exec} {jip} {uip}", page="", flow=True)
 def goto(b: Native, exec: Exec, pred: Pred, jip: Jip, uip: Uip) -> None:
     """Lanes where the predicate does not hold go to UIP (forward form)."""
     b.transfer("diverge", (b.not_(pred),), uip, offset=b.exec.offset)
@@ -287,7 +287,7 @@ def test_bodies_build_ir() -> None:
 
 
 def test_a_template_that_disagrees_with_its_signature_fails_at_once() -> None:
-    registry = Registry("broken")
+    registry = Registry("broken", "a manual")
 
     def body(b: Meaning, exec: Exec, dst: Dst) -> None:
         """Nothing."""
@@ -295,7 +295,9 @@ def test_a_template_that_disagrees_with_its_signature_fails_at_once() -> None:
     body.__annotations__.update({"exec": Exec, "dst": Dst, "b": Meaning, "return": None})
     for template in ("op {exec}", "op {exec} {dst} {src}", "op {exec} {dst.swizzle} {dst}"):
         with pytest.raises(InternalError):
-            registry.opcode(1, template)(body)
-    registry.opcode(1, "op {exec} {dst}")(body)
+            registry.opcode(1, template, page="Op")(body)
+    registry.opcode(1, "op {exec} {dst}", page="Op")(body)
     with pytest.raises(InternalError):
-        registry.opcode(1, "op2 {exec} {dst}")(body)
+        registry.opcode(1, "op2 {exec} {dst}", page="Op")(body)
+    with pytest.raises(InternalError, match=r"op3 has no page= of a manual"):
+        registry.opcode(2, "op3 {exec} {dst}")(body)

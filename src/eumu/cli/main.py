@@ -385,9 +385,16 @@ def _add_register_size(parser: argparse.ArgumentParser) -> None:
 
 def _add_explain(commands: _Commands[argparse.ArgumentParser]) -> None:
     explain = _command(
-        commands, "explain", "show the manual page of a vISA instruction, or list all of them"
+        commands, "explain", "show the manual page of an instruction, or list all of them"
     )
     explain.add_argument("opcode", nargs="?", help="the mnemonic, such as lsc_load")
+    explain.add_argument(
+        "--level",
+        choices=("visa", "native"),
+        default="visa",
+        help="native: an instruction of Gen9's machine code, or a rule of `eumu check` on it by its"
+        " number",
+    )
 
 
 def _add_lsp(commands: _Commands[argparse.ArgumentParser]) -> None:

@@ -90,7 +90,7 @@ NO_LIMITS = Limits()
 class Opcode:
     """One instruction of an instruction set.  `sub` is the sub-opcode where there is one.
 
-    `platforms` are the documented ones, None for all; `page` is that of the specification.
+    `platforms` are the documented ones, None for all; `page` is that of the registry's document.
     """
 
     mnemonic: str
@@ -138,10 +138,10 @@ _MNEMONIC = re.compile(r"(?:\{[\w.]+\})?\s*([A-Za-z_]\w*)")
 
 
 class Registry:
-    """All instructions of one instruction set."""
+    """All instructions of one instruction set; `document` says where their pages are."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, document: str) -> None:
+        self.name, self.document = name, document
         self.unmodelled: dict[str, str] = {}  # documented mnemonics without a row, and why
         self.spellings: dict[str, str] = {}  # words of the documents for other mnemonics
         self._by_mnemonic: dict[str, list[Opcode]] = {}
@@ -154,7 +154,7 @@ class Registry:
         *,
         sub: int | None = None,
         types: tuple[TypeRow, ...] = (),
-        page: str = "",
+        page: str | None = None,
         fidelity: Fidelity = EXACT,
         platforms: Iterable[str] | None = None,
         doc: str = "",
@@ -163,9 +163,15 @@ class Registry:
         limits: Limits = NO_LIMITS,
         front_end: FrontEnd = AS_DOCUMENTED,
     ) -> Callable[[Body], Body]:
-        """Declare an instruction; see the module for what is checked."""
+        """Declare an instruction; see the module for what is checked.
+
+        `page` is that of the registry's document, "" for what no public page describes.
+        """
 
         def register(body: Body) -> Body:
+            if page is None:
+                where = f"{inspect.getsourcefile(body)}: {body.__name__}"
+                raise InternalError(f"{where} has no page= (of {self.document})")
             fields = _fields(body)
             words = layout if layout is not None else " ".join(("sub", *fields))
             self._add(
@@ -197,7 +203,7 @@ class Registry:
         if key in self._by_number:
             raise InternalError(f"{self.name}: {opcode} and {self._by_number[key]} share {key}")
         if not opcode.doc:
-            raise InternalError(f"{self.name}: {opcode} has no manual line")
+            raise InternalError(f"{self.name}: {opcode} has no manual line (a docstring)")
         self._by_number[key] = opcode
         same = self._by_mnemonic.setdefault(opcode.mnemonic, [])
         same.append(opcode)

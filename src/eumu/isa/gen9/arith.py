@@ -54,7 +54,7 @@ def _dot(b: Machine, x: Value, y: Value, count: int, *, homogeneous: bool) -> Va
     return found
 
 
-@opcode(0x10, two("cmp"))
+@opcode(0x10, two("cmp"), page="Compare")
 def cmp(
     b: Machine,
     exec: Exec,
@@ -72,7 +72,7 @@ def cmp(
     b.put(dst, all_ones(b, found, dst.type), b.mask)
 
 
-@opcode(0x11, two("cmpn"))
+@opcode(0x11, two("cmpn"), page="Compare NaN")
 def cmpn(
     b: Machine,
     exec: Exec,
@@ -90,7 +90,7 @@ def cmpn(
     b.put(dst, all_ones(b, found, dst.type), b.mask)
 
 
-@opcode(0x40, two("add"))
+@opcode(0x40, two("add"), page="Addition")
 def add(
     b: Machine,
     exec: Exec,
@@ -105,7 +105,7 @@ def add(
     b.finish(dst, total(b, dst, x, y, (src0, src1)), cond, options)
 
 
-@opcode(0x41, two("mul"))
+@opcode(0x41, two("mul"), page="Multiply")
 def mul(
     b: Machine,
     exec: Exec,
@@ -120,7 +120,7 @@ def mul(
     b.finish(dst, b.mul(x, y), cond, options, product=True)
 
 
-@opcode(0x42, two("avg"))
+@opcode(0x42, two("avg"), page="Average")
 def avg(
     b: Machine,
     exec: Exec,
@@ -137,42 +137,42 @@ def avg(
     b.finish(dst, b.shr(b.add(b.add(x, y), one), one), cond, options)
 
 
-@opcode(0x43, one("frc"))
+@opcode(0x43, one("frc"), page="Fraction")
 def frc(b: Machine, exec: Exec, cond: Cond, dst: PlainDst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = src0[i] - floor(src0[i])."""
     (x,) = b.floats(src0)
     b.finish(dst, fraction(b, x), cond, options)
 
 
-@opcode(0x44, one("rndu"))
+@opcode(0x44, one("rndu"), page="Round Up")
 def rndu(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the least integer not less than src0[i]."""
     (x,) = b.floats(src0)
     b.finish(dst, b.round(x, Rounding.RU), cond, options)
 
 
-@opcode(0x45, one("rndd"))
+@opcode(0x45, one("rndd"), page="Round Down")
 def rndd(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the greatest integer not greater than src0[i]."""
     (x,) = b.floats(src0)
     b.finish(dst, b.round(x, Rounding.RD), cond, options)
 
 
-@opcode(0x46, one("rnde"))
+@opcode(0x46, one("rnde"), page="Round to Nearest or Even")
 def rnde(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the integer nearest to src0[i], of two the even one."""
     (x,) = b.floats(src0)
     b.finish(dst, b.round(x, Rounding.RNE), cond, options)
 
 
-@opcode(0x47, one("rndz"))
+@opcode(0x47, one("rndz"), page="Round to Zero")
 def rndz(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = src0[i] without its fraction."""
     (x,) = b.floats(src0)
     b.finish(dst, b.round(x, Rounding.RTZ), cond, options)
 
 
-@opcode(0x48, two("mac"))
+@opcode(0x48, two("mac"), page="Multiply Accumulate")
 def mac(
     b: Machine,
     exec: Exec,
@@ -189,7 +189,7 @@ def mac(
     b.finish(dst, result, cond, options, product=True)
 
 
-@opcode(0x49, two("mach", cond=False))
+@opcode(0x49, two("mach", cond=False), page="Multiply Accumulate High")
 def mach(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """The high half of a 32 by 32 bit product; acc0 holds the part of src1's low word."""
     b.integers(src0, src1)
@@ -201,7 +201,7 @@ def mach(b: Machine, exec: Exec, dst: Dst, src0: Src0, src1: Src1, options: Opts
         b.write_accumulator(whole, product=True)
 
 
-@opcode(0x4E, two("addc"))
+@opcode(0x4E, two("addc"), page="Addition with Carry")
 def addc(
     b: Machine,
     exec: Exec,
@@ -219,7 +219,7 @@ def addc(
     b.write_accumulator(one_where(b, b.cmp("lt", low, x)))
 
 
-@opcode(0x4F, two("subb"))
+@opcode(0x4F, two("subb"), page="Integer Subtraction with Borrow")
 def subb(
     b: Machine,
     exec: Exec,
@@ -236,7 +236,7 @@ def subb(
     b.write_accumulator(one_where(b, b.cmp("lt", x, y)))
 
 
-@opcode(0x50, two("sad2"))
+@opcode(0x50, two("sad2"), page="Sum of Absolute Difference 2")
 def sad2(
     b: Machine,
     exec: Exec,
@@ -253,7 +253,7 @@ def sad2(
     b.finish(dst, sums, cond, options)
 
 
-@opcode(0x51, two("sada2"))
+@opcode(0x51, two("sada2"), page="Sum of Absolute Difference Accumulate 2")
 def sada2(
     b: Machine,
     exec: Exec,
@@ -270,7 +270,7 @@ def sada2(
     b.finish(dst, sums, cond, options)
 
 
-@opcode(0x54, two("dp4"), fidelity=FUSED)
+@opcode(0x54, two("dp4"), fidelity=FUSED, page="Dot Product 4")
 def dp4(
     b: Machine,
     exec: Exec,
@@ -284,7 +284,7 @@ def dp4(
     b.finish(dst, _dot(b, src0, src1, 4, homogeneous=False), cond, options)
 
 
-@opcode(0x55, two("dph"), fidelity=FUSED)
+@opcode(0x55, two("dph"), fidelity=FUSED, page="Dot Product Homogeneous")
 def dph(
     b: Machine,
     exec: Exec,
@@ -298,7 +298,7 @@ def dph(
     b.finish(dst, _dot(b, src0, src1, 3, homogeneous=True), cond, options)
 
 
-@opcode(0x56, two("dp3"), fidelity=FUSED)
+@opcode(0x56, two("dp3"), fidelity=FUSED, page="Dot Product 3")
 def dp3(
     b: Machine,
     exec: Exec,
@@ -312,7 +312,7 @@ def dp3(
     b.finish(dst, _dot(b, src0, src1, 3, homogeneous=False), cond, options)
 
 
-@opcode(0x57, two("dp2"), fidelity=FUSED)
+@opcode(0x57, two("dp2"), fidelity=FUSED, page="Dot Product 2")
 def dp2(
     b: Machine,
     exec: Exec,
@@ -326,7 +326,7 @@ def dp2(
     b.finish(dst, _dot(b, src0, src1, 2, homogeneous=False), cond, options)
 
 
-@opcode(0x59, two("line"), fidelity=FUSED)
+@opcode(0x59, two("line"), fidelity=FUSED, page="Line")
 def line(
     b: Machine,
     exec: Exec,
@@ -342,7 +342,7 @@ def line(
     b.finish(dst, b.fma(p, x, q), cond, options)
 
 
-@opcode(0x5A, two("pln"), fidelity=FUSED)
+@opcode(0x5A, two("pln"), fidelity=FUSED, page="Plane")
 def pln(
     b: Machine,
     exec: Exec,
@@ -361,7 +361,7 @@ def pln(
     b.finish(dst, b.fma(p, u, b.fma(q, v, r)), cond, options)
 
 
-@opcode(0x5B, three("mad"))
+@opcode(0x5B, three("mad"), page="Multiply Add")
 def mad(
     b: Machine,
     exec: TernaryExec,
@@ -378,7 +378,7 @@ def mad(
     b.finish(dst, result, cond, options, product=True)
 
 
-@opcode(0x5C, three("lrp"), fidelity=FUSED)
+@opcode(0x5C, three("lrp"), fidelity=FUSED, page="Linear Interpolation")
 def lrp(
     b: Machine,
     exec: TernaryExec,
@@ -395,7 +395,7 @@ def lrp(
     b.finish(dst, b.fma(y, x, rest), cond, options)
 
 
-@opcode(0x5D, three("madm"), fidelity=MACRO)
+@opcode(0x5D, three("madm"), fidelity=MACRO, page="Multiply Add for Macro")
 def madm(
     b: Machine,
     exec: TernaryMacroExec,

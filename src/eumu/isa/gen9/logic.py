@@ -43,7 +43,7 @@ def _zero_extended(b: Machine, x: Value) -> Value:
     return b.convert(bits_of(b, x, integer(x.type.bits, signed=False)), UD)
 
 
-@opcode(0x04, one("not"))
+@opcode(0x04, one("not"), page="Logic Not")
 def not_(
     b: Machine,
     exec: Exec,
@@ -56,7 +56,7 @@ def not_(
     logic(b, dst, cond, options, b.not_, src0)
 
 
-@opcode(0x05, two("and"))
+@opcode(0x05, two("and"), page="Logic And")
 def and_(
     b: Machine,
     exec: Exec,
@@ -70,7 +70,7 @@ def and_(
     logic(b, dst, cond, options, b.and_, src0, src1)
 
 
-@opcode(0x06, two("or"))
+@opcode(0x06, two("or"), page="Logic Or")
 def or_(
     b: Machine,
     exec: Exec,
@@ -84,7 +84,7 @@ def or_(
     logic(b, dst, cond, options, b.or_, src0, src1)
 
 
-@opcode(0x07, two("xor"))
+@opcode(0x07, two("xor"), page="Logic Xor")
 def xor(
     b: Machine,
     exec: Exec,
@@ -98,7 +98,7 @@ def xor(
     logic(b, dst, cond, options, b.xor, src0, src1)
 
 
-@opcode(0x08, two("shr"))
+@opcode(0x08, two("shr"), page="Shift Right")
 def shr(
     b: Machine,
     exec: Exec,
@@ -114,7 +114,7 @@ def shr(
     b.finish(dst, b.shr(x, count), cond, options)
 
 
-@opcode(0x09, two("shl"))
+@opcode(0x09, two("shl"), page="Shift Left")
 def shl(
     b: Machine,
     exec: Exec,
@@ -131,7 +131,7 @@ def shl(
     b.finish(dst, shifted, cond, options, product=True)
 
 
-@opcode(0x0C, two("asr"))
+@opcode(0x0C, two("asr"), page="Arithmetic Shift Right")
 def asr(
     b: Machine,
     exec: Exec,
@@ -147,14 +147,14 @@ def asr(
     b.finish(dst, b.shr(x, count), cond, options)
 
 
-@opcode(0x17, one("bfrev", cond=False))
+@opcode(0x17, one("bfrev", cond=False), page="Bit Field Reverse")
 def bfrev(b: Machine, exec: Exec, dst: PlainDst, src0: PlainOnlySrc, options: Opts) -> None:
     """dst[i] = the bits of src0[i] in reverse order."""
     b.integers(src0)
     b.finish(dst, b.bitreverse(b.convert(src0, UD)), None, options)
 
 
-@opcode(0x18, three("bfe", cond=False))
+@opcode(0x18, three("bfe", cond=False), page="Bit Field Extract")
 def bfe(
     b: Machine,
     exec: TernaryExec,
@@ -172,7 +172,7 @@ def bfe(
     b.finish(dst, bit_field(b, size, offset, b.convert(src2, UD), signed=signed), None, options)
 
 
-@opcode(0x19, two("bfi1", cond=False))
+@opcode(0x19, two("bfi1", cond=False), page="Bit Field Insert 1")
 def bfi1(
     b: Machine,
     exec: Exec,
@@ -188,7 +188,7 @@ def bfi1(
     b.finish(dst, b.shl(field_mask(b, size), offset), None, options)
 
 
-@opcode(0x1A, three("bfi2", cond=False))
+@opcode(0x1A, three("bfi2", cond=False), page="Bit Field Insert 2")
 def bfi2(
     b: Machine,
     exec: TernaryExec,
@@ -205,14 +205,14 @@ def bfi2(
     b.finish(dst, b.or_(b.and_(base, b.not_(mask)), inserted), None, options)
 
 
-@opcode(0x4A, one("lzd"))
+@opcode(0x4A, one("lzd"), page="Leading Zero Detection")
 def lzd(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the number of zeros above the highest one of src0[i]."""
     b.integers(src0)
     b.finish(dst, b.clz(b.convert(src0, UD)), cond, options)
 
 
-@opcode(0x4B, one("fbh", cond=False))
+@opcode(0x4B, one("fbh", cond=False), page="Find First Bit from MSB Side")
 def fbh(b: Machine, exec: Exec, dst: PlainDst, src0: PlainOnlySrc, options: Opts) -> None:
     """dst[i] = how far from the top the first bit unlike the sign (unsigned: one) is."""
     b.integers(src0)
@@ -220,13 +220,13 @@ def fbh(b: Machine, exec: Exec, dst: PlainDst, src0: PlainOnlySrc, options: Opts
     b.finish(dst, first_high(b, b.convert(src0, UD), signed=signed), None, options)
 
 
-@opcode(0x4C, one("fbl", cond=False))
+@opcode(0x4C, one("fbl", cond=False), page="Find First Bit from LSB Side")
 def fbl(b: Machine, exec: Exec, dst: PlainDst, src0: PlainOnlySrc, options: Opts) -> None:
     """dst[i] = the number of the lowest one of src0[i], all ones if there is none."""
     b.finish(dst, first_low(b, _zero_extended(b, src0)), None, options)
 
 
-@opcode(0x4D, one("cbit", cond=False))
+@opcode(0x4D, one("cbit", cond=False), page="Count Bits Set")
 def cbit(b: Machine, exec: Exec, dst: PlainDst, src0: PlainOnlySrc, options: Opts) -> None:
     """dst[i] = how many ones src0[i] has."""
     b.finish(dst, b.popcount(_zero_extended(b, src0)), None, options)

@@ -195,7 +195,7 @@ _ONE = "{exec.pred}%s {exec} {dst} {src0} {ex_desc} {desc} {options}"
 _TWO = "{exec.pred}%s {exec} {dst} {src0} {src1} {ex_desc} {desc} {options}"
 
 
-@opcode(0x31, _ONE % "send")
+@opcode(0x31, _ONE % "send", page="Send Message")
 def send(
     b: Machine, exec: Exec, dst: Dst, src0: Src, ex_desc: ExDesc, desc: Desc, options: Opts
 ) -> None:
@@ -203,7 +203,7 @@ def send(
     _send(b, dst, src0, None, ex_desc, desc, options)
 
 
-@opcode(0x32, _ONE % "sendc")
+@opcode(0x32, _ONE % "sendc", page="Conditional Send Message")
 def sendc(
     b: Machine, exec: Exec, dst: Dst, src0: Src, ex_desc: ExDesc, desc: Desc, options: Opts
 ) -> None:
@@ -211,7 +211,7 @@ def sendc(
     _send(b, dst, src0, None, ex_desc, desc, options)
 
 
-@opcode(0x33, _TWO % "sends")
+@opcode(0x33, _TWO % "sends", page="Split Send Message")
 def sends(
     b: Machine,
     exec: Exec,
@@ -226,7 +226,7 @@ def sends(
     _send(b, dst, src0, src1, ex_desc, desc, options)
 
 
-@opcode(0x34, _TWO % "sendsc")
+@opcode(0x34, _TWO % "sendsc", page="Conditional Split Send Message")
 def sendsc(
     b: Machine,
     exec: Exec,

@@ -25,13 +25,13 @@ from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.registry import one, opcode, three, two
 
 
-@opcode(0x01, one("mov"))
+@opcode(0x01, one("mov"), page="Move")
 def mov(b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = src0[i], converted; bits are kept where both types are of one family."""
     b.finish(dst, src0, cond, options)
 
 
-@opcode(0x02, two("sel"))
+@opcode(0x02, two("sel"), page="Select")
 def sel(
     b: Machine, exec: Exec, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts
 ) -> None:
@@ -46,13 +46,13 @@ def sel(
     b.finish(dst, b.min(x, y) if cond.name in ("lt", "le") else b.max(x, y), None, options)
 
 
-@opcode(0x03, one("movi", cond=False))
+@opcode(0x03, one("movi", cond=False), page="Move Indexed")
 def movi(b: Machine, exec: Exec, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = an element of src0 whose place a0 says for each channel."""
     b.finish(dst, src0, None, options)
 
 
-@opcode(0x0A, two("smov", cond=False))
+@opcode(0x0A, two("smov", cond=False), page="Scattered Move")
 def smov(
     b: Machine, exec: Exec, dst: PlainDst, src0: PlainSrc0, src1: LaneMask, options: Opts
 ) -> None:
@@ -60,7 +60,7 @@ def smov(
     b.write(dst, src0, b.and_(b.mask, src1))
 
 
-@opcode(0x12, three("csel"))
+@opcode(0x12, three("csel"), page="Conditional Select")
 def csel(
     b: Machine,
     exec: PlainTernaryExec,

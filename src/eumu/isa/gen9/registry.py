@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eumu.isa.spec import Registry
 
-GEN9 = Registry("gen9")
+GEN9 = Registry("gen9", "Skylake PRM, Volume 2a: Command Reference: Instructions:")
 opcode = GEN9.opcode
 
 

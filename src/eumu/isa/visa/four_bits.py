@@ -49,6 +49,7 @@ SAME_PARTS = Fidelity(
     0x9A,
     "{pred}dnscl.{conversion}.{packing}.{rounding} {exec} {dst} {src0} {src1} {src2}",
     types=fields(dst=(UD,), src0=(UD,), src1=(UD,), src2=(UD,)),
+    page="",
     platforms=XE3P,
     fidelity=LIMITED,
 )
@@ -117,6 +118,7 @@ def _int4(b: Meaning, x: Value) -> Value:
     0x95,
     "{pred}shfl_idx4 {exec} {dst} {src0} {src1}",
     types=fields(dst=(UD,), src0=(UD,), src1=(UB, UW)),
+    page="",
     platforms=XE3P,
     limits=Limits(modifiers="none", sizes=sizes(16, 32), operands={"src0": "g", "src1": "g"}),
     fidelity=SAME_PARTS,

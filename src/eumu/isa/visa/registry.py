@@ -2,7 +2,7 @@
 
 from eumu.isa.spec import Registry
 
-VISA = Registry("visa")
+VISA = Registry("visa", "vISA")
 opcode = VISA.opcode
 
 # What the specification or Intel's front end (up to IGC 2.40) knows and this registry does not

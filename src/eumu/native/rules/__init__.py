@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from eumu.errors import Diagnostic, Source, Span
+from eumu.errors import Diagnostic, Severity, Source, Span
 from eumu.isa.gen9.operands import Target
 from eumu.native.program import Instruction
 from eumu.native.rules import (
@@ -20,7 +20,7 @@ from eumu.native.rules import (
     mixed,
     regions,
 )
-from eumu.native.rules.rule import RULES, Finding, Rule
+from eumu.native.rules.rule import RULES, Finding, Rule, page_of
 from eumu.native.rules.subject import Subject
 from eumu.native.text import print_instruction
 from eumu.native.words import Wrong, field_kind, native_platform, scan
@@ -63,7 +63,8 @@ def _findings(subject: Subject) -> Iterator[tuple[Rule, Finding]]:
 
 
 def _targets(instruction: Instruction, starts: set[int], name: str) -> Iterator[Diagnostic]:
-    rule = Rule("G.target", "a branch goes to an instruction", lambda subject: iter(()))
+    title = "a branch goes to an instruction"
+    rule = Rule("G.target", title, lambda subject: iter(()), Severity.ERROR, page_of("G.target"))
     for field, operand in zip(instruction.opcode.fields, instruction.operands, strict=True):
         if isinstance(operand, Target) and operand.offset not in starts:
             message = f"byte {operand.offset}; must be the start of an instruction"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from eumu.errors import InternalError, Severity
 from eumu.native.rules.subject import Subject
@@ -30,8 +31,19 @@ class Rule:
     id: str
     title: str
     check: Check
-    severity: Severity = Severity.ERROR
+    severity: Severity
+    page: str  # document and section
 
+
+_VOLUME: Final = "Broxton PRM, Volume 6: 3D-Media-GPGPU"
+_VALIDATOR: Final = "Mesa, the validator of EU instructions (brw_eu_validate.c)"
+# By what a number begins with.
+_SECTIONS: Final = {
+    **{str(n): f"{_VOLUME}: Register Region Restrictions, rule" for n in range(1, 9)},
+    "SR": f"{_VOLUME}: Register Region Restrictions, special restriction",
+    "A": f"{_VOLUME}: Accumulator Registers, rule",
+    "G": f"{_VALIDATOR}: rule",
+}
 
 RULES: dict[str, Rule] = {}
 
@@ -42,7 +54,16 @@ def rule(id: str, title: str, *, severity: Severity = Severity.ERROR) -> Callabl
     def register(check: Check) -> Check:
         if id in RULES:
             raise InternalError(f"two rules are called {id}")
-        RULES[id] = Rule(id, title, check, severity)
+        RULES[id] = Rule(id, title, check, severity, page_of(id))
         return check
 
     return register
+
+
+def page_of(id: str) -> str:
+    """Where a rule stands; InternalError for a number of no section."""
+    letters = "".join(c for c in id.partition(".")[0] if c.isupper())
+    section = _SECTIONS.get(letters or id[0])
+    if section is None:
+        raise InternalError(f"rule {id} belongs to no section; _SECTIONS in native/rules/rule.py")
+    return f"{section} {id}"
