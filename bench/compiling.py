@@ -36,15 +36,16 @@ _HEAD: Final = """.version 3.6
     add (M1, 8) X(0,8)<1> X(0,0)<1;1,0> 0x8:ud
     mul (M1, 16) AT(0,0)<1> X(0,0)<1;1,0> 0x4:ud
     add (M1, 16) AT(0,0)<1> AT(0,0)<1;1,0> A(0,0)<0;1,0>
+    lsc_load.ugm (M1, 16) X:d32 flat[AT]:a64
 """
 _TAIL: Final = "    lsc_store.ugm (M1, 16) flat[AT]:a64 X:d32\n    ret (M1, 1)\n"
 
 
 def _steps(count: int) -> Iterator[str]:
-    """Arithmetic on X, each value in a variable of its own."""
+    """Arithmetic on X, each value in a variable of its own; X never becomes a known number."""
     for n in range(count // 2):
         yield f"    mul (M1, 16) T{n + 1000}(0,0)<1> X(0,0)<1;1,0> {0x9E3779B1 + 2 * n:#x}:ud\n"
-        yield f"    xor (M1, 16) X(0,0)<1> X(0,0)<1;1,0> T{n + 1000}(0,0)<1;1,0>\n"
+        yield f"    xor (M1, 16) X(0,0)<1> T{n + 1000}(0,0)<1;1,0> {0x85EBCA6B + n:#x}:ud\n"
 
 
 def _temporaries(count: int) -> str:
@@ -90,7 +91,8 @@ def calls(count: int) -> str:
     bodies, callers = [], []
     for n in range(count // 12):
         work = "".join(
-            f"    xor (M1, 16) X(0,0)<1> X(0,0)<1;1,0> {n * 16 + k:#x}:ud\n" for k in range(9)
+            f"    {name} (M1, 16) X(0,0)<1> X(0,0)<1;1,0> {n * 16 + 2 * k + 1:#x}:ud\n"
+            for k, name in enumerate(("mul", "xor") * 4 + ("mul",))
         )
         bodies.append(f"S{n}:\n{work}    ret (M1, 16)\n")
         callers += [f"    call (M1, 16) S{n}\n"] * 2
