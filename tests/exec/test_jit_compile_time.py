@@ -8,6 +8,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,12 @@ import pytest
 import eumu
 from ctrl_c.run import answer_time
 from eumu.errors import Fault, Unsupported
-from eumu.exec.jit import compiler, dataflow
+from eumu.exec.jit import compiler, constants, dataflow, module
 from eumu.exec.jit.emit import Emitter
 from eumu.exec.jit.inputs import Special
 from eumu.exec.jit.module import build
 from eumu.exec.jit.target import compile_object, host
-from eumu.ir import Function
+from eumu.ir import Function, Op
 from eumu.platforms import platform
 from random_kernels import isolated
 
@@ -154,6 +155,50 @@ def test_patterns_are_looked_for_once_in_code_that_goes_on(monkeypatch: pytest.M
     assert all(seen.count(block) <= 4 for block in seen)
 
 
+def test_a_block_that_begins_alike_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what is certain, what is likely, lowering, and all these of the straight version."""
+    seen: list[str] = []
+
+    def counted(op: Op, *rest: Any) -> Any:
+        seen.append(op.name)
+        return know(op, *rest)
+
+    know = dataflow.know
+    monkeypatch.setattr(dataflow, "know", counted)
+    monkeypatch.setattr("eumu.exec.jit.kernel.know", counted)
+    function = eumu.load((HEAD + TAIL).encode(), device="pvc")["k"].function(platform("pvc"))
+    operations = [op for block in function.blocks for op in block.ops]
+    build(function, SPECIAL, host().target)
+    writes = sum(not op.results for op in operations)  # lowering follows what they change, twice
+    assert len(seen) == len(operations) + 2 * writes
+
+
+def test_a_search_for_wide_constants_looks_at_few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    refuse = constants._refuse
+    monkeypatch.setattr(constants, "_refuse", lambda line: (looked.append(line), refuse(line)))
+    text = text_of(HEAD + TAIL)
+    constants.refuse_wide(text)
+    assert len(looked) < text.count("\n") / 5
+
+
+def test_constant_masks_are_found_in_one_pass() -> None:
+    """For each operation its whole block was once looked through."""
+
+    class Counted(list[Op]):
+        passes = 0
+
+        def __iter__(self) -> Iterator[Op]:
+            Counted.passes += 1
+            return super().__iter__()
+
+    function = eumu.load((HEAD + TAIL).encode(), device="pvc")["k"].function(platform("pvc"))
+    for block in function.blocks:
+        block.ops = Counted(block.ops)
+    assert module._full_masks(function)
+    assert Counted.passes == len(function.blocks)
+
+
 @pytest.fixture
 def _no_disk_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EUMU_CACHE", "off")
@@ -213,7 +258,7 @@ def _long_text() -> str:
     variables = [
         f"  %a{n} = alloca i32\n  store i32 {n}, ptr %a{n}\n  %v{n} = load i32, ptr %a{n}\n"
         f"  store volatile i32 %v{n}, ptr %p\n"
-        for n in range(40_000)
+        for n in range(100_000)
     ]
     return f"define void @run(ptr %p) {{\n{''.join(variables)}  ret void\n}}\n"
 

@@ -72,6 +72,7 @@ class Kernel:
     sites: list[Site] = field(default_factory=list)
     values: dict[int, Lanes] = field(default_factory=dict)
     known: dict[int, Known] = field(default_factory=dict)
+    found: dict[int, Known] | None = None  # of the block's values, if nothing more is known here
     state: State = field(default_factory=State)
     likely: State = field(default_factory=State)  # not in `state`, and not written in this block
     shadows: dict[tuple[Slot, Shape], tuple[list[str], str]] = field(default_factory=dict)
@@ -157,6 +158,11 @@ class Kernel:
         """Emit the operations of a block (its label is already placed)."""
         self.block = self.registers.block = index
         self.state = self.analysis.entry.get(index, State()).copy()
+        visit = self.analysis.visits.get(index)
+        self.found = None
+        if visit is not None and visit.holds(index, self.state, self.facts):
+            self.found = visit.known
+            self.known.update(visit.known)
         self.likely = self.analysis.likely.get(index, State()).copy()
         self.written, self.held = {}, {}
         for place, op in enumerate(self.function.blocks[index].ops):
@@ -176,14 +182,19 @@ class Kernel:
     def lower(self, op: Op) -> None:
         known = [self.known[a.id] for a in op.args]
         source, likely = self._slot_of(op, self.state), None
-        result = know(op, known, self.state, self.block, self.facts)
+        if self.found is not None and op.results:
+            result = self.found[op.results[0].id]
+        else:
+            result = know(op, known, self.state, self.block, self.facts)
         if op.name in ("read", "write", "write_indirect"):
             likely = self._likely(op, result)
         if likely is not None:
             shape = slice_shape(self.likely[likely[0]], likely[1], op.result.width)
             assert shape is not None
             result = Known(replace(shape, active=True, certain=False, bound=None))
-        self.known.update(of_results(op, result))
+            self.found = None  # more is known here, and so of what is made of it
+        if self.found is None:
+            self.known.update(of_results(op, result))
         if result.bits is not None and op.name != "const":
             constant_lanes(self, op, result.bits)
         elif op.name == "read":

@@ -25,6 +25,7 @@ from eumu.exec.jit import registers as regs
 from eumu.exec.jit.attention import DECLARATION, SLICE, look
 from eumu.exec.jit.blocks import Ends
 from eumu.exec.jit.calls import frames_size, saved_roots
+from eumu.exec.jit.dataflow import Visits
 from eumu.exec.jit.dataflow import analyse as analyse_patterns
 from eumu.exec.jit.driver import driver, parameters
 from eumu.exec.jit.emit import Emitter
@@ -106,13 +107,18 @@ def _emitter(target: Target) -> Emitter:
 
 
 def _kernel(
-    function: Function, facts: Facts, special: Special, target: Target, e: Emitter
+    function: Function,
+    facts: Facts,
+    special: Special,
+    target: Target,
+    e: Emitter,
+    visits: Visits | None = None,
 ) -> Kernel:
     words = Record.FRAMES + len(facts.flow.waiting)
     return Kernel(
         function,
         facts,
-        analyse_patterns(function, facts),
+        analyse_patterns(function, facts, visits),
         regs.cut(
             function,
             8 * words + frames_size(function, facts.flow),
@@ -145,7 +151,8 @@ def _straight(k: Kernel, special: Special, target: Target) -> Kernel | None:
     if _length(function) > _SHORT:
         return None
     flow = straight.together(function)
-    own = _kernel(function, replace(k.facts, flow=flow), special, target, k.e.another())
+    facts, visits = replace(k.facts, flow=flow), k.analysis.visits
+    own = _kernel(function, facts, special, target, k.e.another(), visits)
     own.free, own.sites = k.free, k.sites
     own.untouched = straight.untouched(function, flow)
     own.streams = streaming.may_stream(function)
@@ -172,25 +179,16 @@ def _full_masks(function: Function) -> set[tuple[int, int]]:
     """Constant masks of every lane, per block: the lanes of an unconditional return or call."""
     found = set()
     for index, block in enumerate(function.blocks):
+        single: set[int] = set()  # constant true masks of one lane
         for op in block.ops:
-            if op.name == "const" and all(op.attrs["lanes"]) and op.result.is_mask:
+            if op.name == "const" and op.result.is_mask and all(op.attrs["lanes"]):
+                if op.result.width == 1:
+                    single.add(op.result.id)
                 if op.result.width >= function.width:
                     found.add((index, op.result.id))
-            elif op.name == "splat" and (index, op.args[0].id) in _single(function, index):
+            elif op.name == "splat" and op.args[0].id in single:
                 found.add((index, op.result.id))
     return found
-
-
-def _single(function: Function, index: int) -> set[tuple[int, int]]:
-    """Constant true masks of one lane in a block."""
-    return {
-        (index, op.result.id)
-        for op in function.blocks[index].ops
-        if op.name == "const"
-        and op.result.is_mask
-        and op.result.width == 1
-        and all(op.attrs["lanes"])
-    }
 
 
 def _reach(function: Function) -> frozenset[str]:

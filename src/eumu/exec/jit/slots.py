@@ -59,24 +59,39 @@ class Facts:
 
 
 class State:
-    """Slots and the patterns they hold; those of one root are found without the others."""
+    """Slots and the patterns they hold; those of one root are found without the others.
 
-    __slots__ = ("_roots",)
+    Copies share the slots of a root until one of them changes it.
+    """
+
+    __slots__ = ("_own", "_roots")
 
     def __init__(self, slots: Mapping[Slot, Shape] | None = None) -> None:
         self._roots: dict[str, dict[Slot, Shape]] = {}
+        self._own: set[str] = set()  # roots whose slots no copy has
         for slot, shape in (slots or {}).items():
             self[slot] = shape
 
     def copy(self) -> State:
         """Another state, which changes by itself."""
         other = State()
-        other._roots = {root: dict(slots) for root, slots in self._roots.items() if slots}
+        other._roots = self._roots.copy()
+        self._own.clear()
         return other
+
+    def roots(self) -> Iterable[str]:
+        """The roots that have slots."""
+        return self._roots.keys()
 
     def of(self, root: str) -> Mapping[Slot, Shape]:
         """The slots of a root."""
         return self._roots.get(root, _NONE)
+
+    def share(self, root: str, other: State) -> None:
+        """Hold of a root what another state holds."""
+        self._roots[root] = other._roots[root]
+        self._own.discard(root)
+        other._own.discard(root)
 
     def get(self, slot: Slot) -> Shape | None:
         return self._roots.get(slot.root, _NONE).get(slot)
@@ -85,10 +100,10 @@ class State:
         return self._roots[slot.root][slot]
 
     def __setitem__(self, slot: Slot, shape: Shape) -> None:
-        self._roots.setdefault(slot.root, {})[slot] = shape
+        self._changing(slot.root)[slot] = shape
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, State) and dict(self.items()) == dict(other.items())
+        return isinstance(other, State) and self._roots == other._roots
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 
@@ -101,12 +116,36 @@ class State:
         for root in roots:
             self._roots.pop(root, None)
 
+    def forget_active(self) -> None:
+        """Forget what holds of executing lanes only."""
+        for root in [
+            r for r, slots in self._roots.items() if any(s.active for s in slots.values())
+        ]:
+            active = [slot for slot, shape in self._roots[root].items() if shape.active]
+            if len(active) == len(self._roots[root]):
+                del self._roots[root]
+                continue
+            slots = self._changing(root)
+            for slot in active:
+                del slots[slot]
+
     def kill(self, slot: Slot) -> None:
         """Forget every slot that a write to these elements changes."""
         slots = self._roots.get(slot.root)
-        if slots:
-            for other in [o for o in slots if o.overlaps(slot)]:
+        if slots and (gone := [o for o in slots if o.overlaps(slot)]):
+            if len(gone) == len(slots):
+                del self._roots[slot.root]
+                return
+            slots = self._changing(slot.root)
+            for other in gone:
                 del slots[other]
+
+    def _changing(self, root: str) -> dict[Slot, Shape]:
+        """The slots of a root, which only this state has."""
+        if root not in self._own:
+            self._own.add(root)
+            self._roots[root] = dict(self._roots.get(root, _NONE))
+        return self._roots.setdefault(root, {})
 
 
 _NONE: Mapping[Slot, Shape] = {}

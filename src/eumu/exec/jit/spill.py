@@ -9,8 +9,10 @@ LLVM copy them from one stack slot to another on every edge.)
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 from typing import Final
 
 from eumu.exec.jit.flow import Flow
@@ -23,7 +25,6 @@ from eumu.ir import Block, Function, Terminator
 # than the code itself, and LLVM's time grows with it.
 _MOST_VALUES: Final = 600_000
 _WAITS = ("atomic", "fence", "send")
-_ACCESS = re.compile(r"^  (?:%\S+ = load .*|store .*), ptr (%a\d+)$")
 _BLEND = re.compile(r"^  store (<.*>) (%\S+), ptr (%a\d+)$")
 _ALLOCA = re.compile(r"^  (%a\d+) = alloca ")
 
@@ -106,12 +107,9 @@ class Resume:
         stay = len(variables) * len(self.k.flow.parked) > _MOST_VALUES
         if not self.saves and not stay:
             return []
-        live = liveness(self.k.flow, self.k.registers.log)
         self.points = sorted({save.target for save in self.saves})
         self.rotations = sorted({(s.target, s.others) for s in self.saves if s.others}, key=str)
-        behind = {j for _, others in self.rotations for j in others}
-        needed = {v for p in behind.union(self.points) for v in live.get(p, ())}
-        self._place(sorted(variables.keys() - set(self._masks()) if stay else needed))
+        self._place(sorted(variables.keys() - set(self._masks()) if stay else self._needed()))
         state = first, self.size - first
         cleared = self._move()
         if self.rotations:
@@ -138,6 +136,11 @@ class Resume:
                 rotate(*self.rotations[number - 1 - len(self.points)])
         return cleared
 
+    def _needed(self) -> set[str]:
+        """The variables that are read behind a resume point before they are written."""
+        behind = {j for _, others in self.rotations for j in others}
+        return live_at(behind.union(self.points), self.k.flow, self.k.registers.log)
+
     def _next(self, save: Save, first: int, size: int) -> str:
         """The resume point: another one for lanes that wait in vain, as all state repeats."""
         e, number = self.k.e, self.points.index(save.target) + 1
@@ -153,18 +156,17 @@ class Resume:
         """Replace stack variables by places in the record."""
         e, cleared, entry = self.k.e, [], []
         for line in e.entry:
-            declared, stored = _ALLOCA.match(line), _ACCESS.match(line)
+            declared = _ALLOCA.match(line)
             if declared and declared[1] in self.places:
                 place = self.places[declared[1]]
                 entry.append(f"  {declared[1]} = getelementptr i8, ptr %rec, i64 {place}")
-            elif stored and stored[1] in self.places:
+            elif _accessed(line) in self.places:
                 cleared.append(line + ", align 8")
             else:
                 entry.append(line)
         e.entry[:] = entry
         for n, line in enumerate(e.lines):
-            found = _ACCESS.match(line)
-            if found and found[1] in self.places:
+            if _accessed(line) in self.places:
                 blends = any(" = select " in before for before in e.lines[max(0, n - 2) : n])
                 e.lines[n] = (_unmasked(line, n) if blends else line) + ", align 8"
         return cleared
@@ -207,29 +209,54 @@ def bytes_of(type: str) -> int:
     return -(-int(type[1:]) // 8)
 
 
-def liveness(flow: Flow, log: dict[int, list[Event]]) -> dict[int, set[str]]:
-    """The variables that are read after the start of each block before they are written."""
-    used: dict[int, set[str]] = {}
-    defined: dict[int, set[str]] = {}
+def _accessed(line: str) -> str:
+    """The variable that a line loads or stores whole, or nothing."""
+    start = line.rfind(", ptr %a")
+    if start < 0 or not (line.startswith("  store ") or " = load " in line):
+        return ""
+    return line[start + len(", ptr ") :]
+
+
+def live_at(points: Iterable[int], flow: Flow, log: dict[int, list[Event]]) -> set[str]:
+    """The variables that are read after the start of some of these blocks before they are written.
+
+    Sets are numbers with a bit for each variable; a block is looked at again only if what is read
+    behind it has grown.
+    """
+    bits: dict[str, int] = {}
+    used: dict[int, int] = {}
+    defined: dict[int, int] = {}
     for block, events in log.items():
-        used[block], defined[block] = set(), set()
+        read = written = 0
         for event in events:
+            bit = 1 << bits.setdefault(event.variable, len(bits))
             if not event.is_use:
-                defined[block].add(event.variable)
-            elif event.variable not in defined[block]:
-                used[block].add(event.variable)
-    live = {block: set(used.get(block, ())) for block in flow.parked}
-    changed = True
-    while changed:
-        changed = False
-        for block in sorted(live, reverse=True):
-            behind: set[str] = set()
-            for target in flow.edges.get(block, ()):
-                behind |= live[target]
-            found = live[block] | (behind - defined.get(block, set()))
-            if found != live[block]:
-                live[block], changed = found, True
-    return live
+                written |= bit
+            elif not written & bit:
+                read |= bit
+        used[block], defined[block] = read, written
+    live = {block: used.get(block, 0) for block in flow.parked}
+    before: dict[int, list[int]] = {}
+    for block in live:
+        for target in flow.edges.get(block, ()):
+            before.setdefault(target, []).append(block)
+    work = [-block for block in live]
+    heapify(work)
+    waiting = set(live)
+    while work:
+        block = -heappop(work)  # the last in program order: what it leads to has mostly been there
+        waiting.discard(block)
+        for other in before.get(block, ()):
+            found = live[other] | live[block] & ~defined.get(other, 0)
+            if found != live[other]:
+                live[other] = found
+                if other not in waiting:
+                    waiting.add(other)
+                    heappush(work, -other)
+    wanted = 0
+    for point in points:
+        wanted |= live.get(point, 0)
+    return {name for name, digit in zip(bits, bin(wanted)[:1:-1], strict=False) if digit == "1"}
 
 
 def _meets(end: Terminator | None) -> bool:
@@ -259,12 +286,19 @@ def waiting_headers(function: Function, flow: Flow) -> frozenset[int]:
 
 def _headers(function: Function, flow: Flow, waits: Callable[[Block], bool]) -> frozenset[int]:
     """Headers of loops with such a block in them; one that ends at a barrier gives way there."""
-    waiting = {
+    waiting = sorted(
         i for i in flow.parked if waits(function.blocks[i]) and not _meets(function.blocks[i].end)
-    }
+    )
+    if not waiting:
+        return frozenset()
+
+    def is_in(low: int, high: int) -> bool:
+        place = bisect_left(waiting, low)
+        return place < len(waiting) and waiting[place] <= high
+
     return frozenset(
         target
         for i in flow.parked
         for target in flow.edges.get(i, ())
-        if target <= i and any(target <= w <= i for w in waiting)
+        if target <= i and is_in(target, i)
     )
