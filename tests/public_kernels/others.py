@@ -1,6 +1,7 @@
 """Launches on other implementations of OpenCL, with the arguments that eumu gets.
 
-One process asks one of them: the loader looks for drivers once.
+One process asks one of them: the loader looks for drivers once.  One of them, Oclgrind, runs the
+work items of the source one by one and says which of them race.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from numpy.typing import NDArray
 
 import eumu
 import opencl_process
-from eumu.runtime.parameters import Passing, element_type
-from public_kernels.arguments import LOCAL_BYTES, contents
+from eumu.runtime.parameters import Passing
+from public_kernels.arguments import LOCAL_BYTES, Way, contents, element
 from public_kernels.sources import Text
 
+_NAMES = {**opencl_process.NAMES, "oclgrind": "Oclgrind"}
 _INTEL = re.compile(r"-cl-intel\S*")
 
 
@@ -46,15 +48,13 @@ class Other:
             except cl.Error as error:
                 raise RuntimeError(str(error).splitlines()[0]) from None
 
-    def run(
-        self, kernel: eumu.Kernel, global_size: tuple[int, ...], local_size: tuple[int, ...]
-    ) -> list[NDArray[np.uint8]]:
+    def run(self, kernel: eumu.Kernel, way: Way) -> list[NDArray[np.uint8]]:
         """What the buffers hold in the end."""
         import pyopencl as cl
 
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         buffers, arguments = [], []
-        for parameter, content in zip(kernel.args, contents(kernel), strict=True):
+        for parameter, content in zip(kernel.args, contents(kernel, way), strict=True):
             if parameter.passing is Passing.BUFFER:
                 assert content is not None
                 buffers.append((cl.Buffer(self._context, flags, hostbuf=content), content.nbytes))
@@ -64,20 +64,20 @@ class Other:
             elif content is None:
                 raise RuntimeError(f"a parameter of type {parameter.type_name}")
             else:
-                arguments.append(_value(parameter, content))
+                arguments.append(_value(parameter, content, way))
         try:
             queue = cl.CommandQueue(self._context)
             found = cl.Kernel(self._program, kernel.name)
             found.set_args(*arguments)
-            cl.enqueue_nd_range_kernel(queue, found, global_size, local_size)
+            cl.enqueue_nd_range_kernel(queue, found, way.global_size, way.local_size)
             queue.finish()
             return [_read(cl, queue, buffer, size) for buffer, size in buffers]
         except cl.Error as error:
             raise RuntimeError(str(error).splitlines()[0]) from None
 
 
-def _value(parameter: eumu.Parameter, content: NDArray[Any]) -> Any:
-    known = element_type(parameter.type_name)
+def _value(parameter: eumu.Parameter, content: NDArray[Any], way: Way) -> Any:
+    known = element(parameter, way)
     if known is None:
         return content
     if known[1] == 1:
@@ -91,16 +91,38 @@ def _read(cl: Any, queue: Any, buffer: Any, size: int) -> NDArray[np.uint8]:
     return made
 
 
+_OCLGRIND = Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so")
+_RACE = re.compile(r"(\S+ data race at .*? memory) address")
+
+
+def races(source: Text, options: str, kernel: eumu.Kernel, way: Way) -> str:
+    """Which data races Oclgrind sees between the work items of a launch.
+
+    RuntimeError says why it cannot tell.
+    """
+    with tempfile.NamedTemporaryFile("r") as log:
+        os.environ |= {"OCLGRIND_DATA_RACES": "1", "OCLGRIND_LOG": log.name}
+        Other.of("oclgrind", source, options).run(kernel, way)
+        return ", ".join(sorted(set(_RACE.findall(log.read()))))
+
+
+# Drivers that the system's loader does not know.
+_DRIVERS = {"intel": opencl_process.INTEL, "oclgrind": _OCLGRIND}
+
+
 @cache
 def _context(name: str) -> Any:
     import pyopencl as cl
 
     with tempfile.TemporaryDirectory() as place:
-        if name == "intel":  # the loader does not know it, and looks once
-            (Path(place) / "intel.icd").write_text(f"{opencl_process.INTEL}\n")
+        if (driver := _DRIVERS.get(name)) is not None:
+            (Path(place) / f"{name}.icd").write_text(f"{driver}\n")
             os.environ["OCL_ICD_VENDORS"] = place
-        platforms = cl.get_platforms()
+        try:
+            platforms = cl.get_platforms()
+        except cl.Error as error:
+            raise RuntimeError(f"{name} is not installed: {error}") from None
     for platform in platforms:
-        if opencl_process.NAMES[name] in platform.name:
+        if _NAMES[name] in platform.name:
             return cl.Context(platform.get_devices()[:1])
     raise RuntimeError(f"{name} is not installed")

@@ -14,7 +14,12 @@ _GRANULE = 4
 
 
 class Races(Observer):
-    """Looks at every access; `found` says what kinds of conflict there were."""
+    """Looks at every access; `found` says what kinds of conflict there were.
+
+    "threads": two threads touch a place, one of them by a store, and no barrier orders them.
+    "lanes": a store has two lanes at one address.  "atomics": the same of threads or lanes whose
+    accesses are atomic, so that what they return depends on their order.
+    """
 
     def __init__(self) -> None:
         self.found: set[str] = set()
@@ -35,11 +40,9 @@ class Races(Observer):
     ) -> None:
         if space == "scratch":
             return
-        if kind == "atomic":
-            self.found.add("atomic")
         shared = "slm" if space == "slm" else "memory"
-        if kind == "store" and np.unique(addresses).size < addresses.size:
-            self.found.add("lanes")
+        if kind != "load" and np.unique(addresses).size < addresses.size:
+            self.found.add("lanes" if kind == "store" else "atomics")
         for thread, address in zip(threads.tolist(), addresses.tolist(), strict=True):
             group = thread // self._per_group
             for granule in range(address // _GRANULE, (address + size - 1) // _GRANULE + 1):
@@ -51,6 +54,6 @@ class Races(Observer):
         for other, (who, when) in seen.items():
             same_group = who // self._per_group == thread // self._per_group
             ordered = same_group and when != epoch
-            if who != thread and not ordered and {kind, other} not in ({"load"}, {"atomic"}):
-                self.found.add("threads")
+            if who != thread and not ordered and {kind, other} != {"load"}:
+                self.found.add("atomics" if {kind, other} == {"atomic"} else "threads")
         seen[kind] = thread, epoch

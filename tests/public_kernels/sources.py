@@ -18,26 +18,54 @@ from eumu.errors import BuildError, Severity
 _SUFFIXES = (".cl", ".ocl", ".opencl")
 _KERNEL = re.compile(r"^[^/\n]*\b(?:__)?kernel\b", re.M)
 _LITERAL = re.compile(r'^\s*(?:R"\(|\)")\s*;?.*$', re.M)
-_MACRO = re.compile(r"^\s*MSTRINGIFY\s*\((.*)\)\s*$", re.M | re.S)
+_MACRO = re.compile(
+    r"\b(?:MSTRINGIFY|CONVERT_KERNEL_TO_STRING)\s*\((.*)\)\s*;?\s*(?:#endif[^\n]*)?\s*$", re.S
+)
+_LINE_END = re.compile(r"^\s*\\n", re.M)  # before a directive inside of a macro's argument
 _MISSING = (
     (re.compile(r"use of undeclared identifier '(\w+)'"), "16"),
     (re.compile(r"unknown type name '(\w+)'"), "float"),
 )
+_TYPEDEF = re.compile(r"\btypedef\s+([\w ]+?)\s+(\w+)\s*;")
+_DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)[ \t]+(\w+)\s*$", re.M)
+_OPTION = re.compile(r"-D(\w+)=(\w+)")
 _ATTEMPTS = 8
+_ABOVE = 3  # folders above a source in which headers are looked for
 _TOGETHER = "common.opencl"
 _HALF = re.compile(r"\bhalf\b|cl_khr_fp16")
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A source; `dimensions` that its kernels ask ids of."""
+    """A source."""
 
     path: Path
     text: str
 
     @property
-    def dimensions(self) -> int:
-        return 2 if re.search(r"get_(?:global|local|group)_id\s*\(\s*1\s*\)", self.text) else 1
+    def sizes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """A global and a local size in the directions of which the kernels ask ids."""
+        if re.search(r"get_(?:global|local)_id\s*\(\s*1\s*\)", self.text):
+            return (32, 4), (16, 2)
+        if re.search(r"get_group_id\s*\(\s*1\s*\)", self.text):
+            return (64, 2), (32, 1)
+        return (64,), (32,)
+
+    def types(self, options: str) -> dict[str, str]:
+        """What the names of types stand for, by the source and the compiler's options.
+
+        Where the preprocessor has a choice it is taken to be float.
+        """
+        found: dict[str, str] = {}
+        typedefs = ((name, text.strip()) for text, name in _TYPEDEF.findall(self.text))
+        for name, text in [*typedefs, *_DEFINE.findall(self.text), *_OPTION.findall(options)]:
+            found[name] = text if text == "float" else found.get(name, text)
+        return found
+
+    @property
+    def work(self) -> float:
+        """How much text there is for a kernel."""
+        return len(self.text) / max(1, len(_KERNEL.findall(self.text)))
 
     @property
     def witness(self) -> str:
@@ -61,7 +89,7 @@ def sources(folder: Path) -> Iterator[Text]:
         if not _KERNEL.search(text):
             continue
         if literal := _MACRO.search(text):
-            text = literal[1]
+            text = _LINE_END.sub("\n", literal[1])
         if 'R"(' in text:
             text = _whole(path, text)
         yield Text(path, text)
@@ -84,9 +112,13 @@ def _whole(path: Path, text: str) -> str:
 
 
 def build(source: Text, device: str, options: str) -> tuple[zebin.ocloc.Built, str]:
-    """The compiled program, and the options with which it compiled; raises BuildError."""
-    folders = {source.path.parent, source.path.parent.parent, source.path.parent / "include"}
-    options = " ".join([options, *(f'-I "{folder}"' for folder in sorted(folders))])
+    """The compiled program, and the options with which it compiled; raises BuildError.
+
+    Options that this returned for another device are taken as they are.
+    """
+    folders = {*list(source.path.parents)[:_ABOVE], source.path.parent / "include"}
+    if "-I " not in options:
+        options = " ".join([options, *(f'-I "{folder}"' for folder in sorted(folders))])
     error: BuildError | None = None
     for _ in range(_ATTEMPTS):
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import resource
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -17,37 +18,20 @@ import eumu
 from eumu import native, zebin
 from eumu.compare.nans import unequal
 from eumu.errors import Severity
-from eumu.runtime.parameters import Passing, element_type
-from public_kernels.arguments import values
-from public_kernels.races import Races
+from public_kernels.cases import Case, Run, Task, conflicts, keep, one_thread, ways
 from public_kernels.sources import Text, build
-from random_kernels.isolated import call
+from public_kernels.witness import compared
 
-FUEL = 100_000
 _NATIVE = ("skl", "bxt")
-# Where made-up arguments have no defined result: (file, kernel) -> why.
-EXPLAINED = {
-    ("Particles.cl", "calcHash"): "places divided by cells of no size become integers",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A source for a device; `fast` asks for the compiled engine beside the interpreter."""
-
-    source: Text
-    device: str
-    options: str = ""
-    others: bool = False
-    fast: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """What came of a kernel, or of the whole source where `kernel` is empty.
 
-    `stage` is where it ended: build, check, rules (of native words), lower, launch, engines,
-    levels, pocl, intel.  `outcome` is a word that the table counts, `detail` says more.
+    `stage` is where it ended: build, check, rules (of native words), launch (on the interpreter),
+    engines, levels, pocl, intel.  `outcome` is a word that the table counts, `detail` says more.
+    `seconds` of the processor went by in this process since the result before.
     """
 
     source: str
@@ -57,15 +41,7 @@ class Result:
     stage: str
     outcome: str
     detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What a launch left: arrays and images of their own types, or how it ended."""
-
-    memory: tuple[NDArray[Any], ...] = ()
-    ending: str = ""
-    detail: str = ""
+    seconds: float = 0.0
 
 
 def preload() -> None:
@@ -80,15 +56,28 @@ def trial(task: Task) -> str:
     return "\n".join(json.dumps(asdict(r)) for r in _trial(task))
 
 
+def _used() -> float:
+    """Seconds of the processor that this process and the ended ones below it used."""
+    spent = (resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(used.ru_utime + used.ru_stime for used in spent)
+
+
 def _trial(task: Task) -> Iterator[Result]:
+    last = _used()
+
     def result(
         stage: str, outcome: str, detail: str = "", kernel: str = "", level: str = ""
     ) -> Result:
+        nonlocal last
+        before, last = last, _used()
+        seconds = round(last - before, 2)
         path = str(task.source.path)
-        return Result(path, kernel, task.device, level, stage, outcome, detail[:600])
+        return Result(path, kernel, task.device, level, stage, outcome, detail[:600], seconds)
 
     try:
-        built, options = build(task.source, task.device, task.options)
+        given = keep(task, "options", lambda: task.options)
+        built, options = build(task.source, task.device, given)
+        keep(task, "options", lambda: options, again=True)
     except eumu.BuildError as error:
         yield result("build", "refused", str(error).splitlines()[0] if str(error) else "")
         return
@@ -127,65 +116,78 @@ def _kernel(
     task: Task, program: eumu.Program, kernel: eumu.Kernel, options: str
 ) -> Iterator[tuple[str, str, str, str]]:
     levels = ("visa", "native") if task.device in _NATIVE else ("visa",)
-    runs: dict[str, Run] = {}
+    for way in ways(task, kernel, options):
+        case = Case(task, program, kernel, way)
+        runs = {"visa": case.launch("visa", "interp")}
+        if runs["visa"].ending != "fault":
+            break
+    else:
+        case = Case(task, program, kernel, next(ways(task, kernel, options)))
+        runs = {"visa": case.launch("visa", "interp")}
     for level in levels:
-        slow = runs[level] = launch(task, program, kernel.name, level, "interp")
-        if not task.fast:
-            yield "launch", slow.ending or "ran", slow.detail, level
-            continue
-        fast = launch(task, program, kernel.name, level, "jit")
-        if fast.ending != slow.ending:
-            outcome = f"endings differ: {fast.ending or 'ran'} / {slow.ending or 'ran'}"
-            yield "launch", outcome, f"{fast.detail} | {slow.detail}", level
-            continue
+        slow = runs[level] = runs.get(level) or case.launch(level, "interp")
         yield "launch", slow.ending or "ran", slow.detail, level
-        if not slow.ending:
-            yield "engines", *_verdict(task, program, kernel, level, fast, slow), level
-    if len(runs) == 2 and not any(r.ending for r in runs.values()):
-        yield "levels", *_verdict(task, program, kernel, "native", *runs.values()), "both"
+        if task.fast:
+            yield "engines", *_engines(case, level, slow), level
+    if len(runs) == 2:
+        yield "levels", *_levels(case, runs["visa"], runs["native"]), "both"
     witness = task.source.witness if task.others and not runs["visa"].ending else ""
     if witness:
-        yield witness, *_other(witness, task, program, kernel, options, runs["visa"]), "visa"
+        yield witness, *compared(witness, case, options, runs["visa"]), "visa"
 
 
-def sizes(task: Task, kernel: eumu.Kernel) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Global and local sizes."""
-    if needed := kernel.required_local_size:
-        return (needed[0] * 2, *needed[1:]), needed
-    return ((32, 4), (16, 2)) if task.source.dimensions == 2 else ((64,), (32,))
+def _engines(case: Case, level: str, slow: Run) -> tuple[str, str]:
+    fast = case.launch(level, "jit")
+    if fast.ending == "not compiled":
+        return fast.ending, fast.detail
+    if fast.ending != slow.ending:
+        outcome = f"endings differ: {fast.ending or 'ran'} / {slow.ending or 'ran'}"
+        if {fast.ending, slow.ending} <= {"", "fault"} and conflicts(case, level):
+            outcome = "race"
+        return outcome, f"{fast.detail} | {slow.detail}"
+    if slow.ending:
+        return f"both {slow.ending}", ""
+    wrong, detail = _unequal(fast, slow)
+    if wrong and "threads" in conflicts(case, level):
+        alone = Case(case.task, case.program, case.kernel, one_thread(case.kernel, case.way))
+        return _alone(alone.launch(level, "jit"), alone.launch(level, "interp"), detail)
+    return wrong or "same", detail
 
 
-def launch(
-    task: Task, program: eumu.Program, name: str, level: str, engine: str, observer: Any = None
-) -> Run:
-    """One launch on a device of its own."""
-    kernel = program[name]
-    device = eumu.Device(task.device, engine, sink=lambda text: None)
-    device.observer = observer
-    try:
-        given = values(device, kernel)
-        kernel.launch(device, *sizes(task, kernel), given, level=level, fuel=FUEL)
-    except eumu.Fault as error:
-        return Run(ending="fault", detail=str(error).splitlines()[0])
-    except eumu.Unsupported as error:
-        return Run(ending="Unsupported", detail=str(error))
-    except eumu.EumuError as error:
-        return Run(ending=type(error).__name__, detail=str(error))
-    kept = [v for v in given if isinstance(v, (eumu.Array, eumu.Image))]
-    return Run(tuple(np.ascontiguousarray(v.numpy()).reshape(-1).copy() for v in kept))
+def _levels(case: Case, visa: Run, native: Run) -> tuple[str, str]:
+    if visa.ending or native.ending:
+        if visa.ending == native.ending:
+            return f"both {visa.ending}", ""
+        outcome = f"endings differ: {visa.ending or 'ran'} / {native.ending or 'ran'}"
+        return outcome, f"{visa.detail} | {native.detail}"
+    wrong, detail = _unequal(visa, native)
+    if wrong and "threads" in conflicts(case, "visa"):
+        alone = Case(case.task, case.program, case.kernel, one_thread(case.kernel, case.way))
+        return _alone(alone.launch("visa", "interp"), alone.launch("native", "interp"), detail)
+    return wrong or "same", detail
 
 
-def _verdict(
-    task: Task, program: eumu.Program, kernel: eumu.Kernel, level: str, one: Run, two: Run
-) -> tuple[str, str]:
-    """Whether two runs left the same; if not, what may have made the difference."""
+def _alone(one: Run, two: Run, detail: str) -> tuple[str, str]:
+    """The verdict on a kernel that races, from launches of one thread."""
+    if one.ending or two.ending:
+        if one.ending == two.ending:
+            return f"race; in one thread both {one.ending}", detail
+        return f"endings differ: {one.ending or 'ran'} / {two.ending or 'ran'}", "in one thread"
+    wrong, detail_alone = _unequal(one, two)
+    if wrong:
+        return wrong, f"in one thread {detail_alone}"
+    return "race; in one thread the same", detail
+
+
+def _unequal(one: Run, two: Run) -> tuple[str, str]:
+    """What differs, and in which arrays."""
     pairs = list(zip(one.memory, two.memory, strict=True))
     wrong = [n for n, (a, b) in enumerate(pairs) if unequal(a, b).any()]
     if not wrong:
-        return "same", ""
+        return "", ""
     if not any(_differ_as_floats(*pairs[n]) for n in wrong):
         return "NaNs read as integers", f"arrays {wrong}"
-    return _excuse(task, program, kernel, level) or "different", f"arrays {wrong}"
+    return "different", f"arrays {wrong}"
 
 
 def _differ_as_floats(a: NDArray[Any], b: NDArray[Any]) -> bool:
@@ -195,73 +197,19 @@ def _differ_as_floats(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return bool(unequal(a.view(np.uint8).view(np.float32), b.view(np.uint8).view(np.float32)).any())
 
 
-def _excuse(task: Task, program: eumu.Program, kernel: eumu.Kernel, level: str) -> str:
-    races = Races()
-    launch(task, program, kernel.name, level, "interp", races)
-    if races.found & {"threads", "lanes"}:
-        return "race"
-    return "atomics in another order" if "atomic" in races.found else ""
-
-
-def _other(
-    name: str, task: Task, program: eumu.Program, kernel: eumu.Kernel, options: str, run: Run
-) -> tuple[str, str]:
-    """Another implementation's results for the same arguments.
-
-    It has a process of its own: a kernel with races may take it out of its arrays.
-    """
-    from public_kernels.others import Other
-
-    def ask(_: None) -> str:
-        try:
-            theirs = Other.of(name, task.source, options).run(kernel, *sizes(task, kernel))
-        except RuntimeError as error:
-            return f"no {error}"
-        pointers = [p for p in kernel.args if p.passing is Passing.BUFFER]
-        return repr(max(map(distance, pointers, run.memory, theirs), default=0.0))
-
-    answer = call(ask, None)
-    if answer.startswith("no "):
-        return "refused", answer[3:]
-    if not answer[0].isdigit():
-        return _excuse(task, program, kernel, "visa") or "dies", answer
-    worst = float(answer)
-    if worst <= 1e-3:
-        return "same", f"{worst:.1e}"
-    if reason := EXPLAINED.get((task.source.path.name, kernel.name)):
-        return "undefined", reason
-    return _excuse(task, program, kernel, "visa") or "different", f"off by {worst:.1e}"
-
-
-def distance(parameter: eumu.Parameter, a: NDArray[Any], b: NDArray[np.uint8]) -> float:
-    """The largest difference, in parts of the largest magnitude; integers differ by 1 or 0."""
-    known = element_type(parameter.type_name.replace("*", " ").split(";")[0].strip())
-    if known is None and a.nbytes % 4 == 0:  # of structures, and of memory without a type
-        return _floats(a.view(np.uint8).view(np.float32), b.view(np.float32))
-    if known is None or known[0].kind != "f":
-        return 0.0 if np.array_equal(a.view(np.uint8), b) else 1.0
-    return _floats(a, b.view(known[0]))
-
-
-def _floats(x: NDArray[Any], y: NDArray[Any]) -> float:
-    with np.errstate(all="ignore"):
-        x, y = x.astype(np.float64), y.astype(np.float64)
-        if not np.array_equal(np.isfinite(x), np.isfinite(y)):
-            return 1.0
-        both = np.isfinite(x)
-        if not both.any():
-            return 0.0
-        scale = max(float(np.max(np.abs(y[both]))), 1e-30)
-        return float(np.max(np.abs(x[both] - y[both]))) / scale
-
-
 def tasks(
-    sources: list[Text], devices: list[str], fast: list[str], options: str, *, others: bool
+    sources: list[Text],
+    devices: list[str],
+    fast: list[str],
+    options: str,
+    kept: Path,
+    *,
+    others: bool,
 ) -> Iterator[Task]:
-    """Every source for every device; other implementations are asked once for a source."""
-    for number, device in enumerate(devices):
-        for source in sources:
-            yield Task(source, device, options, others and number == 0, device in fast)
+    """Every source for every device."""
+    for source in sources:
+        for device in devices:
+            yield Task(source, device, options, others, device in fast, kept)
 
 
 def name(path: str) -> str:

@@ -1,0 +1,99 @@
+"""The verdicts on a source: what is the same, what races, what is wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from public_kernels.cases import Case, Run, Task
+from public_kernels.sources import Text, sources
+from public_kernels.trial import trial
+
+needs_ocloc = pytest.mark.skipif(shutil.which("ocloc") is None, reason="ocloc is not installed")
+
+KERNELS = """
+typedef float REAL;
+
+kernel void scaled(global REAL *x, REAL by, int n) {
+  int i = get_global_id(0);
+  if (i < n) x[i] *= by;
+}
+
+kernel void last(global int *x) { x[0] = get_global_id(0); }
+
+kernel void halves(global float *x) {  // lanes i and i + 16 of a thread
+  int i = get_local_id(0) % 16;
+  x[i] = x[i] * 2.0f + 1.0f;
+}
+
+kernel void far(global int *x) { x[20000 + get_global_id(0)] = 1; }
+
+kernel void never(global int *x) { x[-1 - (int)get_global_id(0)] = 1; }
+"""
+
+
+def _outcomes(folder: Path, text: str = KERNELS) -> dict[tuple[str, str], str]:
+    """The outcome of each stage of each kernel on skl."""
+    task = Task(Text(folder / "some.cl", text), "skl", others=True, kept=folder)
+    found = [json.loads(line) for line in trial(task).splitlines()]
+    assert all(r["seconds"] >= 0 for r in found)
+    return {(r["kernel"], r["level"] + " " + r["stage"]): r["outcome"] for r in found}
+
+
+@needs_ocloc
+def test_verdicts(tmp_path: Path) -> None:
+    found = _outcomes(tmp_path)
+    for kernel in ("scaled", "far"):
+        for stage in ("visa engines", "native engines", "both levels"):
+            assert found[kernel, stage] == "same"
+    assert found["never", "visa launch"] == "fault"
+    assert found["never", "native engines"] == found["never", "both levels"] == "both fault"
+    assert found["halves", "both levels"] == "same"
+    if found["scaled", "visa pocl"] == "refused":
+        pytest.skip("PoCL is not installed")
+    assert found["scaled", "visa pocl"] == "same"
+    # Lanes of a thread store what they loaded at once: work items of PoCL come one after another.
+    assert found["halves", "visa pocl"] in ("race; one work item the same", "different")
+    if Path("/usr/lib/oclgrind").exists():  # which sees it; threads of skl do not show it
+        assert found["halves", "visa pocl"] == "race; one work item the same"
+
+
+@needs_ocloc
+def test_a_wrong_engine_is_no_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The difference is there in one thread, too."""
+    launch = Case.launch
+
+    def wrong(case: Case, level: str, engine: str, observer: Any = None) -> Run:
+        run = launch(case, level, engine, observer)
+        if engine == "interp" or not run.memory:
+            return run
+        return replace(run, memory=tuple(x + 1 for x in run.memory))
+
+    monkeypatch.setattr(Case, "launch", wrong)
+    text = KERNELS.partition("kernel void halves")[0]
+    found = _outcomes(tmp_path, text)
+    assert found["scaled", "visa engines"] == found["last", "visa engines"] == "different"
+
+
+def test_sources_in_macros(tmp_path: Path) -> None:
+    """Text that a host program makes a string of, with lines of the preprocessor in it."""
+    (tmp_path / "a.cl").write_text("MSTRINGIFY(\n\\n#define N 3\n\nkernel void k() {}\n)\n")
+    kernel = ["kernel", "void", "k()", "{}"]
+    head = "#ifndef A\n#define A\nstatic const char* s = CONVERT_KERNEL_TO_STRING(\n"
+    (tmp_path / "b.cl").write_text(head + "kernel void k() {}\n);\n\n#endif")
+    found = [s.text.split() for s in sources(tmp_path)]
+    assert found == [["#define", "N", "3", *kernel], kernel]
+
+
+def test_sizes_and_types() -> None:
+    one = Text(Path("a.cl"), "kernel void k() { get_global_id(0); }")
+    rows = Text(Path("a.cl"), "kernel void k() { get_group_id(1) * get_local_id(0); }")
+    two = Text(Path("a.cl"), "typedef unsigned T;\n#define T float\nget_local_id( 1 )")
+    assert (one.sizes, rows.sizes) == (((64,), (32,)), ((64, 2), (32, 1)))
+    assert two.sizes == ((32, 4), (16, 2))
+    assert two.types("-DU=int -DT=double") == {"T": "float", "U": "int"}

@@ -1,0 +1,121 @@
+"""Whether another implementation of OpenCL leaves the same for the same arguments."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.runtime.parameters import Passing
+from public_kernels import others
+from public_kernels.arguments import element
+from public_kernels.cases import Case, Run, conflicts, keep
+from random_kernels.isolated import DIED, call
+
+_NEAR = 1e-3  # of the largest magnitude, for floats of another implementation
+# Where made-up arguments have no defined result: (file, kernel) -> why.
+EXPLAINED = {
+    ("Particles.cl", "calcHash"): "places divided by cells of no size become integers",
+}
+
+
+def compared(witness: str, case: Case, options: str, run: Run) -> tuple[str, str]:
+    """The verdict, and how far the results are from each other."""
+    theirs = _ask(witness, case, options)
+    if isinstance(theirs, str) and not theirs.startswith(DIED):
+        return "refused", theirs
+    far = _far(case, run, theirs)
+    if not far:
+        return "same", ""
+    if reason := EXPLAINED.get((case.task.source.path.name, case.kernel.name)):
+        return "undefined", reason
+    found = ", ".join(sorted(conflicts(case, "visa"))) or _races(case, options)
+    if not found:
+        return "different", far
+    if case.kernel.required_local_size:
+        return "race; more than one work item required", f"{far}; {found}"
+    one = replace(case.way, global_size=(1,), local_size=(1,))
+    alone = Case(case.task, case.program, case.kernel, one)
+    mine = alone.launch("visa", "interp")
+    if mine.ending:
+        return f"race; one work item ends with {mine.ending}", f"{far}; {found}"
+    if far_alone := _far(alone, mine, _ask(witness, alone, options)):
+        return "different", f"one work item: {far_alone}; all: {far}"
+    return "race; one work item the same", f"{far}; {found}"
+
+
+def _far(case: Case, run: Run, theirs: str | list[NDArray[np.uint8]]) -> str:
+    """How far the results are from each other, if too far."""
+    if isinstance(theirs, str):
+        return theirs
+    pointers = [p for p in case.kernel.args if p.passing is Passing.BUFFER]
+    elements = [element(p, case.way) for p in pointers]
+    worst = max(map(distance, elements, run.memory, theirs), default=0.0)
+    return f"off by {worst:.1e}" if worst > _NEAR else ""
+
+
+def _ask(witness: str, case: Case, options: str) -> str | list[NDArray[np.uint8]]:
+    """Another implementation's results, or why there are none.
+
+    It has a process of its own: a kernel with races may take it out of its arrays.
+    """
+
+    def ask(_: None) -> str:
+        try:
+            theirs = others.Other.of(witness, case.task.source, options).run(case.kernel, case.way)
+        except RuntimeError as error:
+            return f"no {error}"
+        return pickle.dumps(theirs).decode("latin-1")
+
+    def answer() -> str | list[NDArray[np.uint8]]:
+        text = call(ask, None)
+        if text.startswith(("no ", DIED)):
+            return text.removeprefix("no ")
+        theirs: list[NDArray[np.uint8]] = pickle.loads(text.encode("latin-1"))
+        return theirs
+
+    made = keep(case.task, f"{witness} {case.kernel.name} {case.way}", answer)
+    assert isinstance(made, (str, list))
+    return made
+
+
+def _races(case: Case, options: str) -> str:
+    """The data races that Oclgrind sees: lanes of a thread are work items there."""
+
+    def ask(_: None) -> str:
+        try:
+            return others.races(case.task.source, options, case.kernel, case.way)
+        except RuntimeError as error:
+            return f"no {error}"
+
+    def answer() -> str:
+        text = call(ask, None)
+        return "" if text.startswith(("no ", DIED)) else text
+
+    return str(keep(case.task, f"races {case.kernel.name} {case.way}", answer))
+
+
+def distance(
+    known: tuple[np.dtype[Any], int] | None, a: NDArray[Any], b: NDArray[np.uint8]
+) -> float:
+    """The largest difference, in parts of the largest magnitude; integers differ by 1 or 0."""
+    if known is None and a.nbytes % 4 == 0:  # of structures, and of memory without a type
+        return _floats(a.view(np.uint8).view(np.float32), b.view(np.float32))
+    if known is None or known[0].kind != "f":
+        return 0.0 if np.array_equal(a.view(np.uint8), b) else 1.0
+    return _floats(a, b.view(known[0]))
+
+
+def _floats(x: NDArray[Any], y: NDArray[Any]) -> float:
+    with np.errstate(all="ignore"):
+        x, y = x.astype(np.float64), y.astype(np.float64)
+        if not np.array_equal(np.isfinite(x), np.isfinite(y)):
+            return 1.0
+        both = np.isfinite(x)
+        if not both.any():
+            return 0.0
+        scale = max(float(np.max(np.abs(y[both]))), 1e-30)
+        return float(np.max(np.abs(x[both] - y[both]))) / scale
