@@ -19,6 +19,7 @@ from public_kernels.races import Races
 from public_kernels.sources import Text
 
 FUEL = 100_000
+ORDERED = {"threads", "atomics"}  # conflicts in which the order of threads shows
 _ROOMY = 1 << 22  # bytes of a buffer, where less is too little
 
 
@@ -89,10 +90,13 @@ def ways(task: Task, kernel: eumu.Kernel, options: str) -> Iterator[Way]:
     yield replace(first, nbytes=_ROOMY, number=1)
 
 
-def one_thread(kernel: eumu.Kernel, way: Way) -> Way:
-    """The same in one thread, where nothing races; a required size may need more threads."""
-    size = kernel.required_local_size or (max(kernel.simd_width, 1),)
-    return replace(way, global_size=size, local_size=size)
+def smaller(kernel: eumu.Kernel, way: Way) -> Iterator[tuple[str, Way]]:
+    """Launches of one group, and of one thread, in which less races."""
+    if way.global_size != way.local_size:
+        yield "group", replace(way, global_size=way.local_size)
+    if kernel.required_local_size is None:
+        size = (max(kernel.simd_width, 1),)
+        yield "thread", replace(way, global_size=size, local_size=size)
 
 
 def conflicts(case: Case, level: str) -> set[str]:

@@ -75,6 +75,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=300.0, help="seconds of a source")
     parser.add_argument("--most", type=int, help="sources of a folder")
     parser.add_argument("--only", default="", help="sources with this in their path")
+    parser.add_argument("--again", help="drop and repeat what the log has with this in an outcome")
     parser.add_argument("--fast", help="devices that the compiled engine runs too (default: all)")
     parser.add_argument("--no-others", action="store_true")
     parser.add_argument("--report", action="store_true")
@@ -90,6 +91,11 @@ def _known(log: Path | None) -> list[Record]:
 def _run(
     options: argparse.Namespace, found: list[Text], records: list[Record], log: Path | None
 ) -> list[Record]:
+    if options.again:
+        again = {(r["source"], r["device"]) for r in records if options.again in r["outcome"]}
+        records = [r for r in records if (r["source"], r["device"]) not in again]
+        if log is not None:
+            log.write_text("".join(json.dumps(r) + "\n" for r in records))
     done = {(r["source"], r["device"]) for r in records}
     wanted = [s for s in found if options.only in str(s.path)]
     devices = options.devices.split(",")

@@ -6,7 +6,7 @@ import contextlib
 import json
 import resource
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import eumu
 from eumu import native, zebin
 from eumu.compare.nans import unequal
 from eumu.errors import Severity
-from public_kernels.cases import Case, Run, Task, conflicts, keep, one_thread, ways
+from public_kernels.cases import ORDERED, Case, Run, Task, conflicts, keep, smaller, ways
 from public_kernels.sources import Text, build
 from public_kernels.witness import compared
 
@@ -130,7 +130,8 @@ def _kernel(
         if task.fast:
             yield "engines", *_engines(case, level, slow), level
     if len(runs) == 2:
-        yield "levels", *_levels(case, runs["visa"], runs["native"]), "both"
+        verdict = _verdict(case, ("native", "interp"), ("visa", "interp"), *reversed(runs.values()))
+        yield "levels", *verdict, "both"
     witness = task.source.witness if task.others and not runs["visa"].ending else ""
     if witness:
         yield witness, *compared(witness, case, options, runs["visa"]), "visa"
@@ -140,43 +141,43 @@ def _engines(case: Case, level: str, slow: Run) -> tuple[str, str]:
     fast = case.launch(level, "jit")
     if fast.ending == "not compiled":
         return fast.ending, fast.detail
-    if fast.ending != slow.ending:
-        outcome = f"endings differ: {fast.ending or 'ran'} / {slow.ending or 'ran'}"
-        if {fast.ending, slow.ending} <= {"", "fault"} and conflicts(case, level):
-            outcome = "race"
-        return outcome, f"{fast.detail} | {slow.detail}"
-    if slow.ending:
-        return f"both {slow.ending}", ""
-    wrong, detail = _unequal(fast, slow)
-    if wrong and "threads" in conflicts(case, level):
-        alone = Case(case.task, case.program, case.kernel, one_thread(case.kernel, case.way))
-        return _alone(alone.launch(level, "jit"), alone.launch(level, "interp"), detail)
-    return wrong or "same", detail
+    return _verdict(case, (level, "jit"), (level, "interp"), fast, slow)
 
 
-def _levels(case: Case, visa: Run, native: Run) -> tuple[str, str]:
-    if visa.ending or native.ending:
-        if visa.ending == native.ending:
-            return f"both {visa.ending}", ""
-        outcome = f"endings differ: {visa.ending or 'ran'} / {native.ending or 'ran'}"
-        return outcome, f"{visa.detail} | {native.detail}"
-    wrong, detail = _unequal(visa, native)
-    if wrong and "threads" in conflicts(case, "visa"):
-        alone = Case(case.task, case.program, case.kernel, one_thread(case.kernel, case.way))
-        return _alone(alone.launch("visa", "interp"), alone.launch("native", "interp"), detail)
-    return wrong or "same", detail
+def _verdict(
+    case: Case, first: tuple[str, str], second: tuple[str, str], one: Run, two: Run
+) -> tuple[str, str]:
+    """Whether two launches, each of a level and an engine, end alike and leave the same.
+
+    If not, and threads race, smaller launches that do not race tell.
+    """
+    outcome, detail = _alike(one, two)
+    if _is_fine(outcome) or not conflicts(case, second[0]) & ORDERED:
+        return outcome, detail
+    for what, way in smaller(case.kernel, case.way):
+        part = replace(case, way=way)
+        if conflicts(part, second[0]) & ORDERED:
+            continue
+        found, why = _alike(part.launch(*first), part.launch(*second))
+        if not _is_fine(found):
+            return found, f"in one {what}: {why}"
+        return f"race; in one {what} {found}", detail
+    return "race; in one group, too", detail
 
 
-def _alone(one: Run, two: Run, detail: str) -> tuple[str, str]:
-    """The verdict on a kernel that races, from launches of one thread."""
-    if one.ending or two.ending:
-        if one.ending == two.ending:
-            return f"race; in one thread both {one.ending}", detail
-        return f"endings differ: {one.ending or 'ran'} / {two.ending or 'ran'}", "in one thread"
-    wrong, detail_alone = _unequal(one, two)
-    if wrong:
-        return wrong, f"in one thread {detail_alone}"
-    return "race; in one thread the same", detail
+def _is_fine(outcome: str) -> bool:
+    return outcome == "same" or outcome.startswith("both ")
+
+
+def _alike(one: Run, two: Run) -> tuple[str, str]:
+    """Whether two runs end alike and leave the same."""
+    if one.ending != two.ending:
+        outcome = f"endings differ: {one.ending or 'ran'} / {two.ending or 'ran'}"
+        return outcome, f"{one.detail} | {two.detail}"
+    if one.ending:
+        return f"both {one.ending}", ""
+    outcome, detail = _unequal(one, two)
+    return outcome or "same", detail
 
 
 def _unequal(one: Run, two: Run) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from eumu.runtime.parameters import Passing
 from public_kernels import others
-from public_kernels.arguments import element
+from public_kernels.arguments import Way, element
 from public_kernels.cases import Case, Run, conflicts, keep
 from random_kernels.isolated import DIED, call
 
@@ -32,19 +33,30 @@ def compared(witness: str, case: Case, options: str, run: Run) -> tuple[str, str
         return "same", ""
     if reason := EXPLAINED.get((case.task.source.path.name, case.kernel.name)):
         return "undefined", reason
-    found = ", ".join(sorted(conflicts(case, "visa"))) or _races(case, options)
+    found = _shared(case, options)
     if not found:
         return "different", far
-    if case.kernel.required_local_size:
-        return "race; more than one work item required", f"{far}; {found}"
-    one = replace(case.way, global_size=(1,), local_size=(1,))
-    alone = Case(case.task, case.program, case.kernel, one)
-    mine = alone.launch("visa", "interp")
-    if mine.ending:
-        return f"race; one work item ends with {mine.ending}", f"{far}; {found}"
-    if far_alone := _far(alone, mine, _ask(witness, alone, options)):
-        return "different", f"one work item: {far_alone}; all: {far}"
-    return "race; one work item the same", f"{far}; {found}"
+    for what, way in _smaller(case):
+        part = replace(case, way=way)
+        mine = part.launch("visa", "interp")
+        if mine.ending or _shared(part, options):
+            continue
+        if far_part := _far(part, mine, _ask(witness, part, options)):
+            return "different", f"one {what}: {far_part}; all: {far}"
+        return f"race; in one {what} the same", f"{far}; {found}"
+    return "race; in one group, too", f"{far}; {found}"
+
+
+def _smaller(case: Case) -> Iterator[tuple[str, Way]]:
+    """Launches of one group, and of one work item."""
+    yield "group", replace(case.way, global_size=case.way.local_size)
+    if case.kernel.required_local_size is None:
+        yield "work item", replace(case.way, global_size=(1,), local_size=(1,))
+
+
+def _shared(case: Case, options: str) -> str:
+    """How work items race, if they do."""
+    return ", ".join(sorted(conflicts(case, "visa"))) or _races(case, options)
 
 
 def _far(case: Case, run: Run, theirs: str | list[NDArray[np.uint8]]) -> str:
