@@ -12,17 +12,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
 import eumu
 from ctrl_c.run import answer_time
 from eumu.errors import Fault, Unsupported
-from eumu.exec.jit import compiler, constants, dataflow, module
+from eumu.exec.jit import compiler, constants, dataflow, module, target
 from eumu.exec.jit.emit import Emitter
 from eumu.exec.jit.inputs import Special
 from eumu.exec.jit.module import build
-from eumu.exec.jit.target import compile_object, host
+from eumu.exec.jit.target import Effort, compile_object, host, optimised
 from eumu.ir import Function, Op
 from eumu.platforms import platform
 from random_kernels import isolated
@@ -238,7 +239,7 @@ def test_too_many_crossing_jumps_are_interpreted() -> None:
 
 def test_the_same_code_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     text = _repeated_bytes((0,) * 64)
-    here = compile_object(text, host())
+    here = compile_object(text, host(), Effort.LONG)
     monkeypatch.setattr(compiler, "LONG", 0)
     assert compiler.compile_text(text, host()) == here
 
@@ -287,16 +288,17 @@ def test_what_is_made_quickly_runs_alike(
     """Whether it is long, took too long, or has too much to know of it."""
     monkeypatch.setattr(compiler, "LONG", 0)
     monkeypatch.setattr(f"eumu.exec.jit.{bound}", 0)
-    attempts: list[bool] = []
+    attempts: list[Effort] = []
     attempt = compiler._attempt
 
-    def noted(*given: Any, quick: bool) -> bytes:
-        attempts.append(quick)
-        return attempt(*given, quick=quick)
+    def noted(*given: Any) -> bytes:
+        attempts.append(given[-1])
+        return attempt(*given)
 
     monkeypatch.setattr(compiler, "_attempt", noted)
     engine, found = launched(source, "jit")
-    wanted = {"_VERY_LONG": [True], "_CAREFUL": [False, True], "_MOST_EFFORT": [False]}
+    long, quick = Effort.LONG, Effort.QUICK
+    wanted = {"_VERY_LONG": [quick], "_CAREFUL": [long, quick], "_MOST_EFFORT": [long]}
     assert (engine, attempts) == ("jit", wanted[bound.split(".")[1]])
     assert found == launched(source, "interp")[1]
 
@@ -309,12 +311,69 @@ def test_what_ends_the_quick_way_goes_the_careful_one(monkeypatch: pytest.Monkey
     run = compiler._run
 
     def aborting(given: bytes, paths: str, seconds: int) -> tuple[int, bytes, str]:
-        if given.partition(b"\n")[0].endswith(b"true]"):
+        if given.partition(b"\n")[0].endswith(b'"quick"]'):
             return -signal.SIGABRT, b"", "UNREACHABLE executed"
         return run(given, paths, seconds)
 
     monkeypatch.setattr(compiler, "_run", aborting)
-    assert compiler.compile_text(text, host()) == compile_object(text, host())
+    assert compiler.compile_text(text, host()) == compile_object(text, host(), Effort.LONG)
+
+
+class _Counted:
+    """Pass managers of LLVM that say what is added to them and what is asked for whole."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.added: list[str] = []
+        create, build = llvm.create_new_function_pass_manager, llvm.create_pass_builder
+        monkeypatch.setattr(
+            llvm, "create_new_function_pass_manager", lambda: self._watch(create(), "add_")
+        )
+        monkeypatch.setattr(
+            llvm, "create_pass_builder", lambda *given: self._watch(build(*given), "getFunction")
+        )
+
+    def _watch(self, real: Any, prefix: str) -> Any:
+        counted = self
+
+        class Watched(type(real)):  # type: ignore[misc]
+            def __getattribute__(self, name: str) -> Any:
+                if name.startswith(prefix):
+                    counted.added.append(name)
+                return super().__getattribute__(name)
+
+        real.__class__ = Watched
+        return real
+
+
+def test_long_modules_have_only_passes_whose_time_grows_with_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The third pass manager is of numbering, and of phi nodes there are many."""
+    text = text_of(subroutines(40))
+    monkeypatch.setattr(target, "_MOST_PHIS", 2)
+    passes: dict[Effort, list[str]] = {}
+    for effort in Effort:
+        counted = _Counted(monkeypatch)
+        optimised(text, host(), effort)
+        passes[effort] = counted.added
+        monkeypatch.undo()
+        monkeypatch.setattr(target, "_MOST_PHIS", 2)
+    assert "getFunctionPassManager" in passes[Effort.FULL]
+    assert "getFunctionPassManager" not in passes[Effort.LONG] + passes[Effort.QUICK]
+    assert passes[Effort.LONG].count("add_instruction_combine_pass") == 2
+    assert passes[Effort.QUICK].count("add_instruction_combine_pass") == 1
+    assert "add_dead_store_elimination_pass" not in passes[Effort.QUICK]
+
+
+def test_a_long_function_is_not_compiled_twice_and_not_inlined() -> None:
+    def steps(count: int) -> str:
+        return HEAD + "    mul (M1, 16) X(0,0)<1> X(0,0)<1;1,0> 0x9e3779b1:ud\n" * count + TAIL
+
+    short, long = text_of(steps(50)), text_of(steps(800))
+    assert "@straight(" in short
+    assert "@straight(" not in long
+    (head,) = (line for line in long.splitlines() if line.startswith("define internal i32 @thread"))
+    assert " noinline" in head
 
 
 def test_what_llvm_refuses_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ import llvmlite.binding as llvm
 
 from eumu.errors import InternalError, Unsupported
 from eumu.exec.jit.apart import apart
-from eumu.exec.jit.target import Processor, compile_object
+from eumu.exec.jit.target import Effort, Processor, compile_object
 from eumu.settings import COMPILE_MB, COMPILE_SECONDS
 
 __all__ = ["LONG", "compile_text", "main"]
@@ -36,10 +36,15 @@ _VERY_LONG: Final = 60_000
 _CAREFUL: Final = 3
 _PATIENCE: Final = 10  # seconds of waiting for one of processor time, on a busy machine
 _REFUSED: Final = 3  # exit status: LLVM said what is wrong
-# Edges that the register allocator looks at for each value that it splits.  With LLVM's 10000 its
-# time grows as the square of the number of branches.  It is an option of the whole process, and
-# shorter modules get slightly better code without.
-_REGION: Final = 200
+# Options of the whole process; shorter modules get slightly better code without.
+_OPTIONS: Final = (
+    # Edges that the register allocator looks at for each value that it splits.  With LLVM's 10000
+    # its time grows as the square of the number of branches.
+    "-grow-region-complexity-budget=200",
+    # Constants stay where they are used.  In front of a loop of thousands of instructions they take
+    # more registers than there are, and spilling them grows as the square of their number.
+    "-disable-machine-licm",
+)
 _PROGRAM: Final = f"import sys; from {__name__} import main; sys.exit(main())"
 
 
@@ -59,13 +64,13 @@ def _in_a_process(text: str, processor: Processor) -> bytes:
     lines, seconds = text.count("\n"), COMPILE_SECONDS.get()
     if lines < _VERY_LONG:
         with contextlib.suppress(_Exceeded):
-            return _attempt(text, processor, min(_CAREFUL, seconds), quick=False)
+            return _attempt(text, processor, min(_CAREFUL, seconds), Effort.LONG)
     try:
-        return _attempt(text, processor, seconds, quick=True)
+        return _attempt(text, processor, seconds, Effort.QUICK)
     except _Exceeded as error:
         if error.by_itself:  # LLVM gives up some modules in the quick way only
             with contextlib.suppress(_Exceeded):
-                return _attempt(text, processor, seconds, quick=False)
+                return _attempt(text, processor, seconds, Effort.LONG)
         raise _unsupported(lines, seconds, str(error)) from None
 
 
@@ -77,9 +82,9 @@ class _Exceeded(Exception):
         self.by_itself = by_itself
 
 
-def _attempt(text: str, processor: Processor, seconds: int, *, quick: bool) -> bytes:
+def _attempt(text: str, processor: Processor, seconds: int, effort: Effort) -> bytes:
     """Code made in a process, or _Exceeded."""
-    given = json.dumps([asdict(processor), seconds, COMPILE_MB.get(), quick]) + "\n" + text
+    given = json.dumps([asdict(processor), seconds, COMPILE_MB.get(), effort.value]) + "\n" + text
     paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
     try:
         status, code, said = _run(given.encode(), paths, seconds * _PATIENCE)
@@ -122,11 +127,12 @@ def _unsupported(lines: int, seconds: int, said: str) -> Unsupported:
 def main() -> int:
     """Compile what comes in; for the process that `compile_text` starts."""
     first, text = sys.stdin.buffer.readline(), sys.stdin.buffer.read()
-    processor, seconds, megabytes, quick = json.loads(first)
+    processor, seconds, megabytes, effort = json.loads(first)
     _bound(seconds, megabytes)
-    llvm.set_option("eumu", f"-grow-region-complexity-budget={_REGION}")
+    for option in _OPTIONS:
+        llvm.set_option("eumu", option)
     try:
-        code = compile_object(text.decode(), Processor(**processor), quick=quick)
+        code = compile_object(text.decode(), Processor(**processor), Effort(effort))
     except InternalError as error:
         print(error, file=sys.stderr)
         return _REFUSED

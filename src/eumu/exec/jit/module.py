@@ -42,7 +42,7 @@ from eumu.exec.jit.webs import split_file
 from eumu.ir import Function, Value
 
 MOST_OPERATIONS: Final = 200_000  # of a function: their LLVM text alone takes 10 s
-_SHORT: Final = 10_000  # operations: a longer function is not compiled twice, and never inlined
+_SHORT: Final = 3000  # operations: a longer function is not compiled twice, and never inlined
 
 # They register their operations.
 _LOWERED_IN = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cache
 from itertools import takewhile
 from typing import Any, ClassVar, Final
@@ -104,7 +105,15 @@ def attributes(processor: Processor) -> str:
     return f"attributes #0 = {{ {' '.join(names)} }}\nattributes #1 = {{ {keeps} }}\n"
 
 
-def optimised(text: str, processor: Processor, *, quick: bool = False) -> Any:
+class Effort(Enum):
+    """What a module is worth."""
+
+    FULL = "full"
+    LONG = "long"  # nothing whose time grows faster than the module
+    QUICK = "quick"  # slower code, made in a fifth of the time
+
+
+def optimised(text: str, processor: Processor, effort: Effort = Effort.FULL) -> Any:
     """The LLVM module of a text, after the pass pipeline."""
     machine = _machine(processor)
     refuse_wide(text)
@@ -115,16 +124,17 @@ def optimised(text: str, processor: Processor, *, quick: bool = False) -> Any:
         raise InternalError(f"the fast engine made invalid LLVM: {error}") from error
     module.triple = processor.triple
     module.data_layout = str(machine.target_data)
-    _optimise(module, machine, quick)
+    _optimise(module, machine, effort)
     return module
 
 
-def _optimise(module: Any, machine: Any, quick: bool) -> None:
+def _optimise(module: Any, machine: Any, effort: Effort) -> None:
     """Half the time of LLVM's -O1, which does not make faster code of these modules.
 
-    Of a `quick` one no values are numbered, as that takes most of it. New GVN looks at a value
-    again when another phi node turns out to be no copy, and ends the process at the hundredth time;
-    functions with as many of them get what -O1 has.
+    Of a quick one no values are numbered, and nothing is looked for after that: both take most of
+    the time.  New GVN looks at a value again when another phi node turns out to be no copy, and
+    ends the process at the hundredth time; functions with as many of them get what -O1 has, but
+    long ones get nothing.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     builder = llvm.create_pass_builder(machine, options)
@@ -138,16 +148,18 @@ def _optimise(module: Any, machine: Any, quick: bool) -> None:
     numbering = llvm.create_new_function_pass_manager()
     numbering.add_new_gvn_pass()
     last = llvm.create_new_function_pass_manager()
-    last.add_dead_store_elimination_pass()
-    last.add_instruction_combine_pass()
+    if effort is not Effort.QUICK:
+        last.add_dead_store_elimination_pass()
+        last.add_instruction_combine_pass()
     last.add_aggressive_dce_pass()
     last.add_simplify_cfg_pass()
     for function in module.functions:
         if not function.is_declaration:
             first.run(function, builder)
-            if not quick:
-                is_safe = _phis(function) <= _MOST_PHIS
-                (numbering if is_safe else builder.getFunctionPassManager()).run(function, builder)
+            if effort is not Effort.QUICK and _phis(function) <= _MOST_PHIS:
+                numbering.run(function, builder)
+            elif effort is Effort.FULL:
+                builder.getFunctionPassManager().run(function, builder)
             last.run(function, builder)
 
 
@@ -160,12 +172,12 @@ def _phis(function: Any) -> int:
     )
 
 
-def compile_object(text: str, processor: Processor, *, quick: bool = False) -> bytes:
-    """Machine code of a module, as an object file; slower code, made in a fifth of the time."""
+def compile_object(text: str, processor: Processor, effort: Effort = Effort.FULL) -> bytes:
+    """Machine code of a module, as an object file."""
     with _LOCK:
-        if quick:
+        if effort is Effort.QUICK:
             processor = replace(processor, effort=0)
-        module = optimised(text, processor, quick=quick)
+        module = optimised(text, processor, effort)
         code: bytes = _machine(processor).emit_object(module)
         return code
 
