@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -48,7 +49,11 @@ def test_the_interpreter(program: Path) -> None:
 
 
 def test_a_fault_is_an_error_for_the_program_and_a_report_for_people(program: Path) -> None:
-    done = run(program, "fault")
+    done = run(program, "fault", BUILD_OPTIONS="-cl-std=CL2.0 -g")
+    assert "in kernel far, group (0, 0, 0)" in done.stderr
+    assert (
+        "the source is source.cl:6:" in done.stderr and "p[get_global_id(0) * step]" in done.stderr
+    )
     assert "fault ok" in done.stdout and done.returncode == 3, done.stdout + done.stderr
     assert "store of 4 bytes at 0x400000 is outside the 4096 bytes of surface 0" in done.stderr
 
@@ -61,6 +66,41 @@ def test_a_checked_run_finds_uses_of_undefined_values(program: Path) -> None:
     done = run(program, "add", "local", "undefined", options=("--check",))
     assert done.stdout.count("ok") == 3 and done.returncode == 1, done.stdout + done.stderr
     assert done.stderr.count("undefined stored data") == 2 and "eumu: 2 findings" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("case", "report"),
+    [
+        ("past_svm", "0 bytes after the end of buffer object "),
+        ("past_buffer", "is outside what is in memory of surface 0: 1001 of 1004 bytes"),
+    ],
+)
+def test_checked_runs_know_the_sizes_that_were_asked_for(
+    program: Path, case: str, report: str
+) -> None:
+    """The driver rounds buffers up to pages, and nothing happens there on hardware."""
+    assert run(program, case).stdout.endswith(f"{case} 0\n{case} ok\n")
+    done = run(program, case, options=("--check",))
+    assert f"{case} -5\n" in done.stdout and done.returncode == 3, done.stdout + done.stderr
+    assert report in done.stderr
+
+
+def test_a_page_and_a_log_about_the_kernels(program: Path, tmp_path: Path) -> None:
+    page, log = tmp_path / "r.html", tmp_path / "log"
+    page.write_text("an old one")
+    options = ("--report", str(page), "--log", str(log), "--dump", str(tmp_path / "records"))
+    done = run(program, "pointers", "local", options=options)
+    assert done.returncode == 0 and done.stdout.count(" ok") == 2, done.stdout + done.stderr
+    text = page.read_text()
+    for name in ("link", "sum_list", "reduce"):
+        assert f"<td>{name}</td><td>1</td>" in text
+        assert log.read_text().count(f"kernel {name}\n") == 1
+    (record,) = (tmp_path / "records").iterdir()
+    again = tmp_path / "again.html"
+    words = ["-m", "eumu", "replay", str(record), "--report", str(again)]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and ", 0 of them not as in the record" in done.stdout
+    assert again.read_text() == text
 
 
 def test_clinfo(tmp_path: Path) -> None:

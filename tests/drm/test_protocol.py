@@ -10,6 +10,7 @@ import struct
 import pytest
 
 from eumu.drm.protocol import (
+    Built,
     ContextCreated,
     ContextDestroyed,
     Message,
@@ -40,7 +41,7 @@ def submission(*objects: tuple[int, int, list[tuple[int, int]]], context: int = 
     """Objects: address, size, pieces."""
     body = struct.pack("<IIQQ", context, len(objects), 7, 0x1000)
     for handle, (address, size, pieces) in enumerate(objects, 1):
-        body += struct.pack("<IIQQ", handle, len(pieces), address, size)
+        body += struct.pack("<IIQQQ", handle, len(pieces), address, size, 0)
         body += b"".join(struct.pack("<QQ", *p) for p in pieces)
     return message(1, body)
 
@@ -55,6 +56,13 @@ def test_messages() -> None:
         ContextDestroyed(0),
     ]
     assert received(good[:-3]) == []  # the program went away in the middle
+
+
+def test_programs_that_were_built() -> None:
+    good = message(4, struct.pack("<Q", 3) + b"abc" + b"\x7fELF")
+    assert received(good) == [Built(b"abc", b"\x7fELF")]
+    with pytest.raises(ProtocolError, match="longer than its message"):
+        received(message(4, struct.pack("<Q", 9) + b"abc"))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +81,8 @@ def test_messages() -> None:
         message(1, bytes(24) + bytes(8)),
         message(1, struct.pack("<IIQQ", 1, 1 << 31, 1, 0)),
         message(1, struct.pack("<IIQQIIQQ", 1, 1, 1, 0, 1, 1 << 31, 0, 0)),
-        message(4, bytes(8)),
+        message(5, bytes(8)),
+        message(4, bytes(4)),
         message(2, bytes(4)),
         struct.pack("<II", 4, 1),
         struct.pack("<II", 1 << 31, 1),

@@ -85,7 +85,7 @@ FIRST: dict[str, object] = {
 }
 STEP: dict[str, object] = {
     **{"entry": "step", "step": "submit", "context": 1, "batch": 4096},
-    "objects": [[1, 1 << 40, 4096]],
+    "objects": [[1, 1 << 40, 4096, 0]],
 }
 END: dict[str, object] = {"entry": "changed", "outcome": "fine", "clock": []}
 
@@ -102,7 +102,7 @@ END: dict[str, object] = {"entry": "changed", "outcome": "fine", "clock": []}
         [(FIRST, b""), ({"entry": "pages", "addresses": [[0, 1]]}, zlib.compress(bytes(4096)))],
         [(FIRST, b""), ({"entry": "pages", "addresses": [[1 << 47, 1]]}, zlib.compress(b""))],
         [(FIRST, b""), (STEP, b""), (END, b"x")],
-        [(FIRST, b""), (STEP | {"objects": [[1, 5, 4096]]}, b""), (END, zlib.compress(b""))],
+        [(FIRST, b""), (STEP | {"objects": [[1, 5, 4096, 0]]}, b""), (END, zlib.compress(b""))],
         [(FIRST, b""), (STEP | {"batch": "x"}, b""), (END, zlib.compress(b""))],
         [(FIRST, b""), (STEP | {"step": 7}, b""), (END, zlib.compress(b""))],
     ],

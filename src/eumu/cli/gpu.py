@@ -12,7 +12,7 @@ from eumu.drm.options import Options
 from eumu.drm.session import missing_packages, run
 from eumu.settings import FAULT_ENDS, TRACEBACK
 
-__all__ = ["command"]
+__all__ = ["command", "free_page"]
 
 
 def command(options: argparse.Namespace) -> int:
@@ -48,7 +48,22 @@ def _options(options: argparse.Namespace) -> Options:
         aborts=FAULT_ENDS.get(),
         dump=None if options.dump is None else _directory(options.dump),
         traceback=TRACEBACK.get(),
+        report=None if options.report is None else free_page(options.report),
     )
+
+
+def free_page(name: str) -> str:
+    """The file of the report; engine processes make it, an old one is removed before."""
+    path = os.path.abspath(name)
+    try:
+        if os.path.lexists(path):
+            os.remove(path)
+        with open(path, "x"):
+            pass
+        os.remove(path)
+    except OSError as error:
+        raise UsageError(f"--report {name}: {error.strerror}") from None
+    return path
 
 
 def _directory(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from eumu.cli.gpu import free_page
 from eumu.cli.status import UsageError
 from eumu.drm.replay import run
 
@@ -15,4 +16,5 @@ def command(options: argparse.Namespace) -> int:
     """FINE if memory became what it was in the record, FAILED if not, FAULT after a fault."""
     if not os.path.isfile(options.file):
         raise UsageError(f"no file {options.file!r}")
-    return run(options.file, options.engine, check=options.check)
+    report = None if options.report is None else free_page(options.report)
+    return run(options.file, options.engine, check=options.check, report=report)

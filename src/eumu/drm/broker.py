@@ -32,6 +32,7 @@ _NEEDED: Final = (
     *("numpy", "eumu.isa.kinds", "eumu.isa.visa", "eumu.binary", "eumu.runtime", "eumu.device"),
     *("eumu.runtime.batches", "eumu.drm.engine", "eumu.device.functions", "eumu.exec.interp"),
     *("eumu.native", "eumu.lower_native", "eumu.native.extent", "eumu.drm.first"),
+    "elftools.elf.elffile",
 )
 _LOOK_S: Final = 0.5
 _GRACE_S: Final = 5.0

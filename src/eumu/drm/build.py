@@ -1,4 +1,4 @@
-"""The preloaded library: the one in the package, or made from `shim.c` at first use."""
+"""The preloaded library: the one in the package, or made from its sources at first use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import subprocess
 from pathlib import Path
 
-from eumu.drm.compile import FLAGS, PREBUILT, SOURCE, compile, compiler
+from eumu.drm.compile import FLAGS, PREBUILT, SOURCES, compile, compiler
 from eumu.errors import ToolMissing, Unsupported
 from eumu.keeping import is_ours, trusted_directory
 from eumu.writing import work_folder, write_whole
@@ -21,7 +21,9 @@ def library(otherwise: Path) -> Path:
     """
     if PREBUILT.exists():
         return PREBUILT
-    digest = hashlib.sha256(SOURCE.read_bytes() + " ".join(FLAGS).encode()).hexdigest()
+    files = [*SOURCES, SOURCES[0].with_suffix(".h")]
+    texts = [*(path.read_bytes() for path in files), " ".join(FLAGS).encode()]
+    digest = hashlib.sha256(b"\0".join(texts)).hexdigest()
     name = f"eumu_drm-{digest[:16]}.so"
     kept = trusted_directory()
     if kept is not None and _is_ours(kept / name):
@@ -65,4 +67,4 @@ def _compile(target: Path) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolMissing(f"{tool} cannot be run: {error}") from None
     if wrong:
-        raise Unsupported(f"{tool} cannot compile {SOURCE.name}:\n{wrong}")
+        raise Unsupported(f"{tool} cannot compile the preloaded library:\n{wrong}")

@@ -1,4 +1,4 @@
-"""Makes the preloaded library of its C source.
+"""Makes the preloaded library of its C sources.
 
 Imports nothing of the package: building a wheel runs it, too, before anything is installed.
 """
@@ -11,11 +11,12 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-__all__ = ["FLAGS", "PREBUILT", "SOURCE", "compile", "compiler"]
+__all__ = ["FLAGS", "PREBUILT", "SOURCES", "compile", "compiler"]
 
-SOURCE: Final = Path(__file__).with_name("shim.c")
+_HERE: Final = Path(__file__).parent
+SOURCES: Final = (_HERE / "shim.c", _HERE / "layer.c")
 # A wheel for all machines has the library of the machine that made it.
-PREBUILT: Final = SOURCE.with_name(f"libeumu_drm-{platform.system()}-{platform.machine()}.so")
+PREBUILT: Final = _HERE / f"libeumu_drm-{platform.system()}-{platform.machine()}.so"
 FLAGS: Final = (
     *("-O1", "-std=gnu11", "-shared", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"),
     "-pthread",
@@ -34,7 +35,7 @@ def compile(tool: str, target: Path) -> str:
     OSError and TimeoutExpired if it cannot be run.
     """
     done = subprocess.run(
-        [tool, *FLAGS, "-o", str(target), str(SOURCE)],
+        [tool, *FLAGS, "-o", str(target), *map(str, SOURCES)],
         capture_output=True,
         text=True,
         check=False,

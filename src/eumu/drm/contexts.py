@@ -17,7 +17,7 @@ from typing import Final, Protocol
 from eumu.device.commands import CommandError, Stop
 from eumu.drm.memory import DriverMemory
 from eumu.drm.progress import Progress
-from eumu.drm.protocol import ContextCreated, ContextDestroyed, Message, Submission
+from eumu.drm.protocol import ContextCreated, ContextDestroyed, Submission
 from eumu.drm.record import Recorder
 from eumu.errors import EumuError
 from eumu.runtime.batches import BatchReport, CommandQueue
@@ -27,6 +27,9 @@ __all__ = ["HardwareContext", "Reporter"]
 
 _POLL_S: Final = 0.0005  # how often a semaphore is looked at
 _NOTICED_S: Final = 1.5  # the driver looks for a hang twice a second
+
+
+ForContext = ContextCreated | ContextDestroyed | Submission
 
 
 class Reporter(Protocol):
@@ -52,13 +55,13 @@ class HardwareContext:
     ) -> None:
         self._device, self._memory, self._turn = device, memory, turn
         self._progress, self._reporter, self._make_queue = progress, reporter, make_queue
-        self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[ForContext] = queue.SimpleQueue()
         self._recorder = recorder
         self._queue: CommandQueue | None = None
         self._hangs = False
         threading.Thread(target=self._run, daemon=True).start()
 
-    def put(self, message: Message) -> None:
+    def put(self, message: ForContext) -> None:
         """Queue a message of this context."""
         self._messages.put(message)
 

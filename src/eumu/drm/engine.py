@@ -12,7 +12,9 @@ import signal
 import sys
 import threading
 from collections.abc import Iterable
-from typing import Final
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError
@@ -21,13 +23,17 @@ from eumu.drm.greeting import Program
 from eumu.drm.memory import DriverMemory
 from eumu.drm.options import FAULTED, FOUND, Options
 from eumu.drm.parts import gpu
+from eumu.drm.programs import Programs
 from eumu.drm.progress import Progress
-from eumu.drm.protocol import Submission, messages
+from eumu.drm.protocol import Built, Submission, messages
 from eumu.drm.record import NotedClock, Recorder
 from eumu.errors import EumuError, Fault, Finding
 from eumu.exec.host import Engine
-from eumu.runtime.batches import BatchReport
+from eumu.runtime.batches import BatchReport, CommandQueue
 from eumu.runtime.device import Device
+
+if TYPE_CHECKING:
+    from eumu.drm.report import KernelProfiles
 
 __all__ = ["serve"]
 
@@ -37,8 +43,8 @@ _SHOWN: Final = 20  # findings that are printed
 class _Log:
     """Tells people what became of submissions, on standard error and in the log."""
 
-    def __init__(self, options: Options, program: int) -> None:
-        self._options, self._program = options, program
+    def __init__(self, options: Options, program: int, programs: Programs) -> None:
+        self._options, self._program, self._programs = options, program, programs
         self._told: set[tuple[str, str, int]] = set()  # findings: reason, code, line of it
 
     def ran(self, submission: Submission, report: BatchReport, seconds: float) -> None:
@@ -51,12 +57,17 @@ class _Log:
             f" {len(report.commands)} commands that start threads, {report.groups} groups,"
             f" {report.threads} threads, {report.instructions} instructions, {engines},"
             f" {1e3 * seconds:.2f} ms",
+            *(f"  kernel {name}" for name in report.kernels),
             *(f"  {finding.message}" for finding in report.findings),
         )
 
     def failed(self, submission: Submission, error: Exception) -> None:
         known = isinstance(error, (EumuError, CommandError))
-        text = str(error) if known else f"internal error: {type(error).__name__}: {error}"
+        text = (
+            self._programs.explained(error)
+            if known
+            else f"internal error: {type(error).__name__}: {error}"
+        )
         if isinstance(error, Fault):
             self._tell(error.findings)
         lines = [f"eumu: context {submission.context} hangs from now on: {text}"]
@@ -80,6 +91,7 @@ class _Log:
             key = finding.reason, *_place(finding)
             if key in self._told:
                 continue
+            finding = replace(finding, notes=(*finding.notes, *self._programs.notes(finding.span)))
             self._told.add(key)
             if self._options.status is not None:
                 os.write(self._options.status, FOUND)
@@ -107,7 +119,8 @@ def serve(program: Program, options: Options) -> None:
     ProtocolError if it does not keep to the protocol.
     """
     part = gpu(options.gpu)
-    progress, memory = Progress(program.control_fd), DriverMemory(program.memory_fd)
+    progress = Progress(program.control_fd)
+    memory = DriverMemory(program.memory_fd, exact=options.check)
     device = Device(
         part.platform,
         options.engine,
@@ -121,16 +134,43 @@ def serve(program: Program, options: Options) -> None:
     if options.dump is not None:
         device.clock = clock = NotedClock(device.clock)
         recorder = Recorder(options.dump, program.pid, options, program.memory_fd, clock)
-    if device.engine == "jit" and not options.check:
+    if device.engine == "jit" and not options.check and options.report is None:
         device.use("jit", _tiered())
-    log, turn = _Log(options, program.pid), threading.Lock()
+    programs = Programs()
+    log, turn = _Log(options, program.pid, programs), threading.Lock()
     contexts: dict[int, HardwareContext] = {}
+
+    make_queue = partial(CommandQueue, title=programs.title)
+    profiles = None
+    if options.report is not None:
+        from eumu.drm.report import KernelProfiles
+
+        device.observer = profiles = KernelProfiles(device.part)
     for message in messages(program.peer, os.fstat(program.memory_fd).st_size):
+        if isinstance(message, Built):
+            programs.add(message)
+            if recorder is not None:
+                with turn:
+                    recorder.built(message)
+            continue
         context = contexts.get(message.context)
         if context is None:
-            context = HardwareContext(device, memory, turn, progress, log, recorder=recorder)
+            context = HardwareContext(device, memory, turn, progress, log, make_queue, recorder)
             contexts[message.context] = context
         context.put(message)
+    if profiles is not None and options.report is not None:
+        with turn:
+            _report(profiles, options.report, program.pid)
+
+
+def _report(profiles: KernelProfiles, path: str, number: int) -> None:
+    try:
+        name = profiles.write(path, number)
+    except OSError as error:
+        print(f"eumu: --report {path}: {error.strerror}", file=sys.stderr, flush=True)
+        return
+    said = f"what kernels did is in {name}" if name else "no kernel ran: there is no report"
+    print(f"eumu: {said}", file=sys.stderr, flush=True)
 
 
 def _tiered() -> Engine:

@@ -72,12 +72,13 @@ class DriverMemory(Memory):
     """The objects of one program, pages of the file `fd`.
 
     `bind` says which of them there are; a page behind each stays readable, as engines read some
-    bytes more than they need.
+    bytes more than they need.  An `exact` memory ends each object behind the bytes that the program
+    asked for, where that is known.
     """
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, *, exact: bool = False) -> None:
         super().__init__(2 * _PAGE)
-        self._fd = fd
+        self._fd, self._exact = fd, exact
         self.base = _LOWEST
         self.size = ADDRESS_END - _LOWEST
         space = (ctypes.c_uint8 * self.size).from_address(_LOWEST)
@@ -113,7 +114,11 @@ class DriverMemory(Memory):
         while len(self._bound) > max(_MOST_BOUND, len(objects)):
             self._unmap(next(iter(self._bound.values())))
         self._objects = tuple(sorted(objects, key=lambda made: made.address))
-        self._now = self._extents_of(tuple((m.address, m.end) for m in self._objects))
+        self._now = self._extents_of(tuple((m.address, self._end(m)) for m in self._objects))
+
+    def _end(self, made: Submitted) -> int:
+        """Behind the last byte of an object that may be accessed."""
+        return made.address + made.wanted if self._exact and made.wanted else made.end
 
     def _extents_of(
         self, key: tuple[tuple[int, int], ...]
@@ -181,13 +186,17 @@ class DriverMemory(Memory):
         k = bisect_right(self._objects, address, key=lambda made: made.address) - 1
         below = self._objects[k] if k >= 0 else None
         above = self._objects[k + 1] if k + 1 < len(self._objects) else None
-        if below and address < below.end:
-            return f"byte {address - below.address} of {_name(below)}"
-        if below and address - below.end < _NEAR:
-            return f"{address - below.end} bytes after the end of {_name(below)}"
+        if below and address < self._end(below):
+            return f"byte {address - below.address} of {self._name(below)}"
+        if below and address - self._end(below) < _NEAR:
+            return f"{address - self._end(below)} bytes after the end of {self._name(below)}"
         if above and above.address - address < _NEAR:
-            return f"{above.address - address} bytes before the start of {_name(above)}"
+            return f"{above.address - address} bytes before the start of {self._name(above)}"
         return "in no buffer that the driver submitted"
+
+    def _name(self, made: Submitted) -> str:
+        size = self._end(made) - made.address
+        return f"buffer object {made.handle} ({size} bytes at {made.address:#x})"
 
 
 def _joined(rows: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
@@ -198,10 +207,6 @@ def _joined(rows: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.ui
     apart = rows[1:, 0] != rows[:-1, 1]
     first, last = np.concatenate(([True], apart)), np.concatenate((apart, [True]))
     return (rows[first, 0], rows[last, 1]) if len(rows) else (rows[:, 0], rows[:, 1])
-
-
-def _name(made: Submitted) -> str:
-    return f"buffer object {made.handle} ({made.size} bytes at {made.address:#x})"
 
 
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)

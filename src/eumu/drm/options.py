@@ -18,7 +18,8 @@ _MEMORY_BYTES: Final = 4 << 30  # what the driver is told that there is
 class Options:
     """How programs are run.
 
-    `status` is where a byte goes for each fault and each finding, `dump` the directory of records.
+    `status` is where a byte goes for each fault and each finding, `dump` the directory of records,
+    `report` the file of a page about the kernels.
     """
 
     gpu: str = "skl"
@@ -31,3 +32,4 @@ class Options:
     traceback: bool = False
     memory_bytes: int = _MEMORY_BYTES
     dump: str | None = None
+    report: str | None = None

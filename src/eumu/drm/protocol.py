@@ -21,6 +21,7 @@ __all__ = [
     "ADDRESS_END",
     "CONTEXTS",
     "CONTROL_BYTES",
+    "Built",
     "ContextCreated",
     "ContextDestroyed",
     "Message",
@@ -33,7 +34,7 @@ __all__ = [
     "welcome",
 ]
 
-VERSION: Final = 1
+VERSION: Final = 2
 CONTEXTS: Final = 1024
 CONTROL_BYTES: Final = 64 + 32 * CONTEXTS
 ADDRESS_END: Final = 1 << 47
@@ -44,9 +45,10 @@ _FACTS: Final = struct.Struct("<8IQ")
 _HEAD: Final = struct.Struct("<II")
 _CONTEXT: Final = struct.Struct("<II")
 _SUBMIT: Final = struct.Struct("<IIQQ")
-_OBJECT: Final = struct.Struct("<IIQQ")
+_OBJECT: Final = struct.Struct("<IIQQQ")
+_BUILT: Final = struct.Struct("<Q")
 _MOST_BYTES: Final = 64 << 20
-_SUBMITTED, _CREATED, _DESTROYED = 1, 2, 3
+_SUBMITTED, _CREATED, _DESTROYED, _BUILT_PROGRAM = 1, 2, 3, 4
 
 
 class ProtocolError(EumuError, ValueError):
@@ -63,12 +65,16 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """An object of a submission: `size` bytes at a GPU address, made of pieces in order."""
+    """An object of a submission: `size` bytes at a GPU address, made of pieces in order.
+
+    `wanted` are the bytes that the program asked for, 0 where nobody knows.
+    """
 
     handle: int
     address: int
     size: int
     pieces: tuple[Piece, ...]
+    wanted: int = 0
 
     @property
     def end(self) -> int:
@@ -95,7 +101,15 @@ class ContextDestroyed:
     context: int
 
 
-Message = Submission | ContextCreated | ContextDestroyed
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A program that was built: its source, empty where there is none, and what it became."""
+
+    source: bytes
+    binary: bytes
+
+
+Message = Submission | ContextCreated | ContextDestroyed | Built
 
 
 def greeting(peer: socket.socket) -> list[int]:
@@ -149,6 +163,8 @@ def _decode(kind: int, body: bytes, memory_end: int) -> Message:
     try:
         if kind == _SUBMITTED:
             return _submission(body, memory_end)
+        if kind == _BUILT_PROGRAM:
+            return _built(body)
         context, _ = _CONTEXT.unpack(body)
     except struct.error as error:
         raise ProtocolError(f"message {kind} has {len(body)} bytes: {error}") from None
@@ -158,6 +174,14 @@ def _decode(kind: int, body: bytes, memory_end: int) -> Message:
     if kind == _DESTROYED:
         return ContextDestroyed(context)
     raise ProtocolError(f"no message has number {kind}")
+
+
+def _built(body: bytes) -> Built:
+    (size,) = _BUILT.unpack_from(body)
+    if size > len(body) - _BUILT.size:
+        raise ProtocolError(f"a source of {size} bytes is longer than its message")
+    end = _BUILT.size + size
+    return Built(body[_BUILT.size : end], body[end:])
 
 
 def _check_context(context: int) -> None:
@@ -170,13 +194,13 @@ def _submission(body: bytes, memory_end: int) -> Submission:
     _check_context(context)
     at, objects = _SUBMIT.size, []
     for _ in range(count):
-        handle, pieces, address, size = _OBJECT.unpack_from(body, at)
+        handle, pieces, address, size, wanted = _OBJECT.unpack_from(body, at)
         at += _OBJECT.size
         if pieces > (len(body) - at) // 16:
             raise ProtocolError(f"object {handle} has {pieces} pieces, more than its message")
         flat = struct.unpack_from(f"<{2 * pieces}Q", body, at)
         at += 16 * pieces
-        made = Submitted(handle, address, size, tuple(map(Piece, flat[::2], flat[1::2])))
+        made = Submitted(handle, address, size, tuple(map(Piece, flat[::2], flat[1::2])), wanted)
         _check_object(made, memory_end)
         objects.append(made)
     if at != len(body):
@@ -194,6 +218,7 @@ def _check_object(made: Submitted, memory_end: int) -> None:
         or sum(p.size for p in made.pieces) != made.size
         or any(end > memory_end for end in ends)
         or not all(p.size for p in made.pieces)
+        or made.wanted > made.size
     ):
         raise ProtocolError(
             f"object {made.handle}: {made.size} bytes at {made.address:#x} in {made.pieces[:4]}"

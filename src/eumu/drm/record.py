@@ -23,7 +23,7 @@ from typing import Any, Final, Protocol
 
 from eumu.device.chip import Clock
 from eumu.drm.options import Options
-from eumu.drm.protocol import Submission, Submitted
+from eumu.drm.protocol import Built, Submission, Submitted
 
 __all__ = [
     "CHANGED",
@@ -36,7 +36,7 @@ __all__ = [
     "pages_of",
 ]
 
-RECORD: Final = "eumu-gpu-record-1"
+RECORD: Final = "eumu-gpu-record-2"
 PAGE: Final = 4096
 LINE: Final = 64  # two sides seldom write to one cache line at once
 CHANGED: Final = struct.Struct("<Q8s")
@@ -135,6 +135,11 @@ class Recorder:
         """A context was created or destroyed: its state is gone."""
         self._put({"entry": "reset", "context": context})
 
+    def built(self, program: Built) -> None:
+        """A program was built: names and sources of kernels."""
+        data = zlib.compress(program.source + program.binary, 1)
+        self._put({"entry": "built", "source": len(program.source)}, data)
+
     def begin(self, step: str, submission: Submission, *, always: bool = True) -> bool:
         """A step comes next; with `always` off only if the program has changed memory."""
         found = self._pages(submission)
@@ -150,7 +155,7 @@ class Recorder:
         self._before, self._after = found, None
         self._written |= {address: digest(page) for address, page in changed.items()}
         self._put_pages(changed)
-        objects = [(o.handle, o.address, o.size) for o in submission.objects]
+        objects = [(o.handle, o.address, o.size, o.wanted) for o in submission.objects]
         entry = {"entry": "step", "step": step, "context": submission.context}
         self._put(entry | {"batch": submission.batch, "objects": objects})
         self._clock.read.clear()

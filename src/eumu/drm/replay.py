@@ -15,7 +15,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -23,8 +23,10 @@ from typing import Any, BinaryIO, Final
 from eumu.device.commands import CommandError
 from eumu.drm.memory import DriverMemory
 from eumu.drm.parts import gpu
-from eumu.drm.protocol import ADDRESS_END, Piece, Submitted
+from eumu.drm.programs import Programs
+from eumu.drm.protocol import ADDRESS_END, Built, Piece, Submitted
 from eumu.drm.record import CHANGED, PAGE, RECORD, changed_lines, digest, pages_of
+from eumu.drm.report import KernelProfiles
 from eumu.drm.session import legacy_layout
 from eumu.errors import EumuError, Finding, FormatError
 from eumu.runtime.batches import BatchReport, CommandQueue
@@ -53,6 +55,7 @@ class Outcome:
     by_program: int = 0
     faults: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    page: str | None = None
 
 
 class _ReplayedClock:
@@ -120,7 +123,9 @@ class _Action(Enum):
 
 
 class _Replay:
-    def __init__(self, name: str, first: dict[str, Any], engine: str | None, check: bool) -> None:
+    def __init__(
+        self, name: str, first: dict[str, Any], engine: str | None, check: bool, reports: bool
+    ) -> None:
         if first.get("what") != RECORD:
             raise FormatError(
                 f"{name}: this is no record of eumu gpu --dump, or of another version"
@@ -139,9 +144,12 @@ class _Replay:
         )
         self.fd = os.memfd_create("eumu-replay")
         os.ftruncate(self.fd, ADDRESS_END)
-        self.memory = DriverMemory(self.fd)
+        self.memory = DriverMemory(self.fd, exact=check)
         self.device.memory, self.device.clock = self.memory, self.clock
         self.queues: dict[int, CommandQueue] = {}
+        self.programs = Programs()
+        self.profiles = KernelProfiles(self.device.part) if reports else None
+        self.device.observer = self.profiles
         self.after: dict[int, bytes] = {}  # pages behind the last command that started threads
 
     def run(self, found: Iterator[Entry]) -> Outcome:
@@ -153,6 +161,10 @@ class _Replay:
                         self._write(entry["addresses"], data)
                 case "reset":
                     self.queues.pop(entry.get("context", 0), None)
+                case "built":
+                    with _decoding(self.name):
+                        built, size = _unpacked(data), operator.index(entry["source"])
+                        self.programs.add(Built(built[:size], built[size:]))
                 case "step":
                     step = entry
                 case "changed" if step is not None:
@@ -184,9 +196,12 @@ class _Replay:
     def _step(self, step: dict[str, Any], end: dict[str, Any], changed: bytes) -> None:
         objects = []
         with _decoding(self.name):
-            for handle, address, size in step["objects"]:
+            for handle, address, size, wanted in step["objects"]:
                 self._check_place(address, size)
-                objects.append(Submitted(handle, address, size, (Piece(address, size),)))
+                if not 0 <= wanted <= size:
+                    raise ValueError(f"{wanted} of {size} bytes")
+                pieces = (Piece(address, size),)
+                objects.append(Submitted(handle, address, size, pieces, wanted))
             ticks, context, batch = [int(t) for t in end["clock"]], step["context"], step["batch"]
             wanted = dict(CHANGED.iter_unpack(_unpacked(changed)))
             action = _Action(step["step"])
@@ -194,16 +209,20 @@ class _Replay:
         before = self._pages(objects)
         self.memory.bind(objects)
         self.clock.left = ticks
-        queue = self.queues.setdefault(context, CommandQueue(self.device))
+        queue = self.queues.get(context)
+        if queue is None:
+            queue = self.queues[context] = CommandQueue(self.device, title=self.programs.title)
         self.outcome.steps += 1
         self.after = {}
         queue.ran = lambda: self._note(objects)
         try:
             report = self._begun(action, queue, batch)()
             self.outcome.walkers += len(report.commands)
-            self.outcome.findings += report.undefined
+            self.outcome.findings += (
+                replace(f, notes=(*f.notes, *self.programs.notes(f.span))) for f in report.undefined
+            )
         except (EumuError, CommandError) as error:
-            self.outcome.faults.append(str(error))
+            self.outcome.faults.append(self.programs.explained(error))
             ending = "fault"
         else:
             ending = "fine"
@@ -250,9 +269,9 @@ class _Replay:
         self.outcome.differ += [a for a, found in changed.items() if found != wanted.get(a)]
 
 
-def run(path: str, engine: str | None, *, check: bool) -> int:
+def run(path: str, engine: str | None, *, check: bool, report: str | None = None) -> int:
     """Run a record in a process of its own; its exit status."""
-    words = [path, engine or "", "check" if check else ""]
+    words = [path, engine or "", "check" if check else "", report or ""]
     process = subprocess.run(
         [sys.executable, "-m", "eumu.drm.replay", *words],
         preexec_fn=legacy_layout,
@@ -262,18 +281,22 @@ def run(path: str, engine: str | None, *, check: bool) -> int:
     return process.returncode
 
 
-def replay(path: Path, engine: str | None, *, check: bool) -> Outcome:
+def replay(path: Path, engine: str | None, *, check: bool, report: str | None = None) -> Outcome:
     """Run a record in this process, whose mappings must leave room for its objects."""
     with path.open("rb") as file:
         found = entries(file, path.name)
         first, _ = next(found, ({}, b""))
-        return _Replay(path.name, first, engine, check).run(found)
+        made = _Replay(path.name, first, engine, check, report is not None)
+        outcome = made.run(found)
+    if made.profiles is not None and report is not None:
+        outcome.page = made.profiles.write(report, os.getpid())
+    return outcome
 
 
 def _main(words: list[str]) -> int:
-    path, engine, check = words
+    path, engine, check, report = words
     try:
-        outcome = replay(Path(path), engine or None, check=bool(check))
+        outcome = replay(Path(path), engine or None, check=bool(check), report=report or None)
     except (EumuError, OSError) as error:
         print(f"eumu: {error}", file=sys.stderr)
         return 1
@@ -286,6 +309,8 @@ def _main(words: list[str]) -> int:
         f" {outcome.lines} cache lines changed, {len(outcome.differ)} of them not as in the record;"
         f" {outcome.by_program} changed in the record alone"
     )
+    if report:
+        print(f"what kernels did is in {outcome.page}" if outcome.page else "no kernel ran")
     if outcome.other_ends:
         print(f"  {outcome.other_ends} steps have a fault here or in the record, not in both")
     for address in outcome.differ[:5]:

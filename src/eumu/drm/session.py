@@ -72,8 +72,10 @@ def _icd() -> Path | None:
 
 def environment(path: str, base: Mapping[str, str]) -> dict[str, str]:
     """The variables of a program whose node answers at a socket in a private directory."""
-    preload = [str(library(Path(path).parent)), *base.get("LD_PRELOAD", "").split()]
-    changed = {**base, "LD_PRELOAD": " ".join(preload), DRM_SOCKET.name: path}
+    made = str(library(Path(path).parent))
+    changed = {**base, DRM_SOCKET.name: path}
+    changed["LD_PRELOAD"] = " ".join([made, *base.get("LD_PRELOAD", "").split()])
+    changed["OPENCL_LAYERS"] = ":".join([made, *filter(None, [base.get("OPENCL_LAYERS")])])
     icd = _icd()
     if icd is not None and "OCL_ICD_VENDORS" not in base:
         changed["OCL_ICD_VENDORS"] = str(icd)

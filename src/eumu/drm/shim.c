@@ -37,7 +37,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define VERSION 1 /* of the protocol; protocol.py has the same */
+#include "shim.h"
+
+#define VERSION 2 /* of the protocol; protocol.py has the same */
 #define PAGE 4096ull
 #define DIRECTORY "/dev/dri"
 #define NODE DIRECTORY "/renderD128"
@@ -59,9 +61,11 @@ struct Progress { /* of a context: sequence numbers, and how often this file has
 };
 struct Control { _Atomic uint32_t event, unused[15]; struct Progress contexts[CONTEXTS]; };
 struct Head { uint32_t size, kind; };
-enum { SUBMIT = 1, CREATED = 2, DESTROYED = 3 };
+enum { SUBMIT = 1, CREATED = 2, DESTROYED = 3, BUILT = 4 };
 struct Submit { struct Head head; uint32_t context, objects; uint64_t sequence, batch; };
-struct SubmitObject { uint32_t handle, segments; uint64_t address, size; };
+struct SubmitObject { uint32_t handle, segments; uint64_t address, size, wanted; };
+struct Built { struct Head head; uint64_t source_size; }; /* then the source, then the binary */
+#define MOST_BYTES (64u << 20) /* of a message */
 struct Segment { uint64_t offset, size; };
 
 /* ---- state */
@@ -71,6 +75,7 @@ enum { FREE, LIVE, DYING };
 struct Object {
   int state;
   uint64_t size, user; /* user: the address of user pages, or 0 */
+  uint64_t wanted;     /* bytes that the program asked for; 0 where nobody knows */
   uint32_t segments, uses, tiling, stride;
   struct Segment *segment;
   struct Use *use; /* the last submission of each context that has it */
@@ -91,6 +96,7 @@ static struct Context contexts[CONTEXTS];
 static struct Area *areas;
 static size_t area_count, area_room;
 static int is_gone_told;
+static __thread struct { int is_on; uint32_t count, handle[16]; } noted; /* objects for one request */
 
 static int fail(int error) { errno = error; return -1; }
 
@@ -299,7 +305,26 @@ static int create(uint64_t *size, uint32_t *handle) {
   *handle = new_object(bytes);
   add_segment(&objects[*handle], own_next, bytes);
   own_next += bytes + PAGE;
+  if (noted.is_on && noted.count < sizeof noted.handle / sizeof *noted.handle) noted.handle[noted.count++] = *handle;
   return 0;
+}
+
+void begin_noting(void) { noted.is_on = 1, noted.count = 0; }
+
+/* The object of a request is the only one that has its size, rounded as drivers round. */
+void end_noting(size_t size) {
+  const uint64_t rounding = 128 << 10;
+  struct Object *found = 0;
+  int matches = 0;
+  noted.is_on = 0;
+  if (!size || !noted.count) return;
+  pthread_mutex_lock(&lock);
+  for (uint32_t k = 0; k < noted.count; k++) {
+    struct Object *o = object_of(noted.handle[k]);
+    if (o && size <= o->size && o->size - size < rounding) found = o, matches++;
+  }
+  if (matches == 1) found->wanted = size;
+  pthread_mutex_unlock(&lock);
 }
 
 /* ---- user pages */
@@ -590,7 +615,7 @@ static int exec(const struct Exec *e) {
   char *out = buffer + sizeof head;
   for (uint32_t k = 0; k < count; k++) {
     struct Object *o = object_of(x[k].handle);
-    struct SubmitObject entry = {x[k].handle, o->segments, x[k].offset & ((1ull << 48) - 1), o->size};
+    struct SubmitObject entry = {x[k].handle, o->segments, x[k].offset & ((1ull << 48) - 1), o->size, o->wanted};
     memcpy(out, &entry, sizeof entry);
     memcpy(out + sizeof entry, o->segment, o->segments * sizeof *o->segment);
     out += sizeof entry + o->segments * sizeof *o->segment;
@@ -605,6 +630,16 @@ static int exec(const struct Exec *e) {
 static int tell(uint32_t kind, uint32_t context) {
   struct { struct Head head; uint32_t context, unused; } message = {{16, kind}, context, 0};
   return is_gone() ? 0 : transfer(&message, sizeof message, 1);
+}
+
+void send_program(const void *source, size_t source_size, const void *binary, size_t binary_size) {
+  size_t size = sizeof(struct Built) + source_size + binary_size;
+  if (size > MOST_BYTES) return;
+  struct Built head = {{size, BUILT}, source_size};
+  pthread_mutex_lock(&lock);
+  if (node >= 0 && !is_gone() && !transfer(&head, sizeof head, 1) && !transfer((void *)source, source_size, 1))
+    transfer((void *)binary, binary_size, 1);
+  pthread_mutex_unlock(&lock);
 }
 
 static int create_context(uint32_t *id) {

@@ -54,7 +54,7 @@ class BatchReport:
     `occupancy` has, for each of `commands`, how many groups each subslice or pool could hold;
     `waves` the threads of the media pipeline, those that ran at once together; `interrupts` counts
     the commands that notified the host.  `undefined` is what native code did with undefined values,
-    on a device that checks.
+    on a device that checks; `kernels` has the names of the functions of grids.
     """
 
     stop: Stop
@@ -68,6 +68,7 @@ class BatchReport:
     engines: set[str] = field(default_factory=set)
     interrupts: int = 0
     undefined: list[Finding] = field(default_factory=list)
+    kernels: list[str] = field(default_factory=list)
 
     def add(self, rest: BatchReport) -> None:
         """What the same batch did when it went on."""
@@ -78,6 +79,7 @@ class BatchReport:
         self.findings += rest.findings
         self.undefined += rest.undefined
         self.commands += rest.commands
+        self.kernels += rest.kernels
         self.occupancy += rest.occupancy
         self.waves += rest.waves
         self.engines |= rest.engines
@@ -96,11 +98,17 @@ class CommandQueue:
 
     `per_thread_first` says where the constants of one thread stand in its registers: before those
     of all threads, as Intel's compiler has them, or behind, as in Mesa.  A walker starts
-    `most_threads` at most: a number in a batch must not run for ever.
+    `most_threads` at most: a number in a batch must not run for ever.  `title` names native code
+    where it knows it; other code is called by its address.
     """
 
     def __init__(
-        self, device: Device, *, per_thread_first: bool = True, most_threads: int = 1 << 28
+        self,
+        device: Device,
+        *,
+        per_thread_first: bool = True,
+        most_threads: int = 1 << 28,
+        title: Callable[[bytes], str | None] | None = None,
     ) -> None:
         if device.platform.generation != "gen9":
             raise LaunchError(f"{device.platform} does not have the commands of Gen9")
@@ -112,7 +120,7 @@ class CommandQueue:
         self._streamer = Streamer(
             self._bus, self._dispatch, device.invalidate_states, l3_banks=banks
         )
-        self._code = NativeCode(device, self._bus)
+        self._code = NativeCode(device, self._bus, title)
         self._skips = False  # whether commands start no threads
         self._report = BatchReport(Stop.END)
         self._after: int | None = None
@@ -206,6 +214,7 @@ class CommandQueue:
                 self._note_counts(job, grid)
             if resumed is not None and number < resumed.number:
                 continue
+            self._report.kernels.append(grid.function.name)
             snapshot = None
             if resumed is not None and number == resumed.number:
                 snapshot = resumed.state.snapshot(self.device.memory)

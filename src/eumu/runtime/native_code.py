@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -21,10 +22,12 @@ _MOST_FUNCTIONS: Final = 64  # that are kept lowered; the one used longest ago l
 
 
 class NativeCode:
-    """The kernels that a queue has met."""
+    """The kernels that a queue has met; `title` knows the names of some by their code."""
 
-    def __init__(self, device: Device, bus: MemoryBus) -> None:
-        self.device, self._bus = device, bus
+    def __init__(
+        self, device: Device, bus: MemoryBus, title: Callable[[bytes], str | None] | None = None
+    ) -> None:
+        self.device, self._bus, self._title = device, bus, title
         self._functions: dict[tuple[bytes, int, int, int], Function] = {}
         self._known: dict[int, bytes] = {}  # code by its address
 
@@ -43,7 +46,8 @@ class NativeCode:
         key = code, simd, payload, at
         function = self._functions.pop(key, None)
         if function is None:
-            program = native.decode(code, self.device.platform, f"code_{address:x}")
+            title = self._title(code) if self._title is not None else None
+            program = native.decode(code, self.device.platform, title or f"code_{address:x}")
             is_needed = counts_from_general_state(program)
             function = lower(program, simd, payload, general_state=at if is_needed else None)
             if self.device.check:
