@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define CHECK(x) do { cl_int e_ = (x); if (e_) { printf("line %d: %s: %d\n", __LINE__, #x, e_); exit(1); } } while (0)
 #define TRUE_(x) do { if (!(x)) { printf("line %d: %s\n", __LINE__, #x); exit(1); } } while (0)
@@ -233,11 +235,57 @@ static void past_buffer(void) {
 }
 
 static void many(void) { cl_event e; cl_command_queue q = queue_of(0); axpy(q, 64, 500, &e); }
+/* Launches with a wait each, as many as LAUNCHES says. */
+static void steady(void) {
+  int n = 64, count = getenv("LAUNCHES") ? atoi(getenv("LAUNCHES")) : 1000;
+  float *y = calloc(n, 4), a = 1;
+  cl_mem mx = buffer(4 * n, y), my = buffer(4 * n, y);
+  cl_kernel k = kernel_of("axpy");
+  cl_command_queue q = queue_of(0);
+  size_t global = n;
+  CHECK(clSetKernelArg(k, 0, sizeof mx, &mx));
+  CHECK(clSetKernelArg(k, 1, sizeof my, &my));
+  for (int t = 0; t < count; t++) {
+    a = t;
+    CHECK(clSetKernelArg(k, 2, sizeof a, &a));
+    CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &global, 0, 0, 0, 0));
+    CHECK(clFinish(q));
+    if (t == 0) puts("begun"), fflush(stdout);
+  }
+}
+
+/* A child has its own copy of what the GPU uses, and ends; the parent goes on. */
+static void forks(void) {
+  cl_int e;
+  static int data[4096];
+  cl_mem m = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, sizeof data, data, &e);
+  cl_kernel k = kernel_of("far");
+  cl_command_queue q = queue_of(0);
+  int step = 1, status;
+  size_t global = 4096;
+  CHECK(e);
+  CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+  CHECK(clSetKernelArg(k, 1, sizeof step, &step));
+  for (int t = 0; t < 3; t++) {
+    CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &global, 0, 0, 0, 0));
+    CHECK(clFinish(q));
+    pid_t child = fork();
+    if (!child) {
+      for (int i = 0; i < 4096; i++) data[i] += 41;
+      _exit(data[7] == 42 ? 0 : 1);
+    }
+    TRUE_(waitpid(child, &status, 0) == child && !status);
+    TRUE_(clEnqueueMapBuffer(q, m, CL_TRUE, CL_MAP_READ, 0, sizeof data, 0, 0, 0, &e) == data && !e);
+    for (int i = 0; i < 4096; i++) TRUE_(data[i] == 1);
+    CHECK(clEnqueueUnmapMemObject(q, m, data, 0, 0, 0));
+  }
+}
+
 static void very_many(void) { cl_event e; cl_command_queue q = queue_of(0); axpy(q, 64, 5000, &e); }
 
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"add", add}, {"profiling", profiling}, {"svm", svm}, {"pointers", pointers}, {"local", local}, {"image", image},
-    {"prints", prints}, {"threads", threads}, {"undefined", undefined}, {"fault", fault}, {"past_svm", past_svm}, {"past_buffer", past_buffer}, {"many", many}, {"very_many", very_many}};
+    {"prints", prints}, {"threads", threads}, {"undefined", undefined}, {"fault", fault}, {"past_svm", past_svm}, {"past_buffer", past_buffer}, {"many", many}, {"very_many", very_many}, {"steady", steady}, {"forks", forks}};
 
 int main(int argc, char **argv) {
   cl_platform_id platform;

@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 HERE = Path(__file__).parent
-CASES = ("add", "profiling", "svm", "pointers", "local", "image", "threads", "many")
+CASES = ("add", "profiling", "svm", "pointers", "local", "image", "threads", "many", "forks")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
-/* A layer below the OpenCL loader (OPENCL_LAYERS), in the same library as the render node.
+/* A layer below the OpenCL loader (OPENCL_LAYERS), in the same library as the render node; and the
+ * few functions of Level Zero in front of its loader, for programs that are linked with it.
  *
- * It passes every call on.  On the way it notes what no driver tells the kernel: how many bytes a
+ * Every call is passed on.  On the way it notes what no driver tells the kernel: how many bytes a
  * program asked for where the driver rounds objects up, and which programs it has built, whose
  * binaries and sources have the names of kernels and lines.
  *
@@ -8,6 +9,7 @@
  * of cl.h and cl_layer.h.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -201,4 +203,57 @@ EXPORT int32_t clInitLayer(uint32_t count, void *const *target, uint32_t *own_co
   *own_count = used;
   *own = ours;
   return 0;
+}
+
+/* ---- Level Zero */
+
+#define NEXT(name) \
+  static name##_t *real; \
+  if (!real) real = (name##_t *)dlsym(RTLD_NEXT, #name); \
+  if (!real) return UNINITIALIZED;
+enum { UNINITIALIZED = 0x78000001 };
+
+typedef uint32_t zeMemAllocHost_t(void *, const void *, size_t, size_t, void **);
+EXPORT uint32_t zeMemAllocHost(void *context, const void *desc, size_t size, size_t alignment, void **made) {
+  NEXT(zeMemAllocHost)
+  begin_noting();
+  uint32_t error = real(context, desc, size, alignment, made);
+  end_noting(error ? 0 : size);
+  return error;
+}
+
+typedef uint32_t zeMemAllocDevice_t(void *, const void *, size_t, size_t, void *, void **);
+EXPORT uint32_t zeMemAllocDevice(void *context, const void *desc, size_t size, size_t alignment, void *device, void **made) {
+  NEXT(zeMemAllocDevice)
+  begin_noting();
+  uint32_t error = real(context, desc, size, alignment, device, made);
+  end_noting(error ? 0 : size);
+  return error;
+}
+
+typedef uint32_t zeMemAllocShared_t(void *, const void *, const void *, size_t, size_t, void *, void **);
+EXPORT uint32_t zeMemAllocShared(void *context, const void *desc, const void *host, size_t size, size_t alignment, void *device, void **made) {
+  NEXT(zeMemAllocShared)
+  begin_noting();
+  uint32_t error = real(context, desc, host, size, alignment, device, made);
+  end_noting(error ? 0 : size);
+  return error;
+}
+
+typedef uint32_t NativeBinary(void *, size_t *, uint8_t *);
+static void pass_on_module(void *module) {
+  NativeBinary *binary_of = (NativeBinary *)dlsym(RTLD_NEXT, "zeModuleGetNativeBinary");
+  size_t size = 0;
+  if (!binary_of || binary_of(module, &size, 0) || !size) return;
+  uint8_t *data = malloc(size);
+  if (data && !binary_of(module, &size, data)) send_program(0, 0, data, size);
+  free(data);
+}
+
+typedef uint32_t zeModuleCreate_t(void *, void *, const void *, void **, void **);
+EXPORT uint32_t zeModuleCreate(void *context, void *device, const void *desc, void **module, void **log) {
+  NEXT(zeModuleCreate)
+  uint32_t error = real(context, device, desc, module, log);
+  if (!error && module) pass_on_module(*module);
+  return error;
 }
