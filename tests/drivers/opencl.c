@@ -21,6 +21,10 @@ static const char *source =
     "__kernel void through(__global ulong *q, int at) { __global int *p = (__global int *)q[0];\n"
     "  p[at] = 7; }\n"
     "__kernel void bytes(__global uchar *p, int at) { p[at] = 7; }\n"
+    "__kernel void spill(__global uint *a) { int i = get_global_id(0); uint r[96];\n"
+    "  for (int k = 0; k < 96; k++) r[k] = a[i * 96 + k];\n"
+    "  for (int t = 0; t < 5; t++) for (int k = 0; k < 96; k++) r[k] = r[k] * r[(k * 5 + 1) % 96] + r[(k * 11 + 3) % 96];\n"
+    "  for (int k = 0; k < 96; k++) a[i * 96 + k] = r[k]; }\n"
     "__kernel void reduce(__global const int *x, __global int *out, __local int *part) {\n"
     "  int l = get_local_id(0); part[l] = x[get_global_id(0)];\n"
     "  for (int n = get_local_size(0) / 2; n; n /= 2) { barrier(CLK_LOCAL_MEM_FENCE); if (l < n) part[l] += part[l + n]; }\n"
@@ -160,6 +164,26 @@ static void image(void) {
   for (int n = 0; n < 40 * 50 * 4; n++) TRUE_(out[n] == n + 1);
 }
 
+/* More values at once than there are registers: they go to scratch space. */
+static void spills(void) {
+  enum { N = 64 };
+  static unsigned a[96 * N], out[96 * N];
+  for (int k = 0; k < 96 * N; k++) a[k] = k * 2654435761u;
+  cl_mem m = buffer(sizeof a, a);
+  cl_kernel k = kernel_of("spill");
+  cl_command_queue q = queue_of(0);
+  size_t global = N;
+  CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &global, 0, 0, 0, 0));
+  CHECK(clEnqueueReadBuffer(q, m, CL_TRUE, 0, sizeof a, out, 0, 0, 0));
+  for (int i = 0; i < N; i++) {
+    unsigned *r = a + 96 * i;
+    for (int t = 0; t < 5; t++)
+      for (int n = 0; n < 96; n++) r[n] = r[n] * r[(n * 5 + 1) % 96] + r[(n * 11 + 3) % 96];
+    TRUE_(!memcmp(r, out + 96 * i, 96 * sizeof *r));
+  }
+}
+
 static void prints(void) {
   int n = 3;
   size_t global = 3;
@@ -285,7 +309,7 @@ static void very_many(void) { cl_event e; cl_command_queue q = queue_of(0); axpy
 
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"add", add}, {"profiling", profiling}, {"svm", svm}, {"pointers", pointers}, {"local", local}, {"image", image},
-    {"prints", prints}, {"threads", threads}, {"undefined", undefined}, {"fault", fault}, {"past_svm", past_svm}, {"past_buffer", past_buffer}, {"many", many}, {"very_many", very_many}, {"steady", steady}, {"forks", forks}};
+    {"spills", spills}, {"prints", prints}, {"threads", threads}, {"undefined", undefined}, {"fault", fault}, {"past_svm", past_svm}, {"past_buffer", past_buffer}, {"many", many}, {"very_many", very_many}, {"steady", steady}, {"forks", forks}};
 
 int main(int argc, char **argv) {
   cl_platform_id platform;

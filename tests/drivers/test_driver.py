@@ -19,7 +19,18 @@ pytestmark = [
 ]
 
 HERE = Path(__file__).parent
-CASES = ("add", "profiling", "svm", "pointers", "local", "image", "threads", "many", "forks")
+CASES = (
+    "add",
+    "profiling",
+    "svm",
+    "pointers",
+    "local",
+    "image",
+    "threads",
+    "many",
+    "forks",
+    "spills",
+)
 
 
 @pytest.fixture(scope="module")

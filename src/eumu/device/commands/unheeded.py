@@ -81,7 +81,11 @@ _STATE_BASE_ADDRESS: Final = {
     ),
 }
 _MEDIA_VFE_STATE: Final = {
-    **rows(Kind.REFUSED, "threads have no stack beside their scratch space", "stack_size"),
+    **rows(
+        Kind.HINT,
+        "no thread is told of a stack: Intel's driver writes the size of scratch space here, too",
+        "stack_size",
+    ),
     **rows(Kind.HINT, _ROOM, "number_of_urb_entries"),
     **rows(Kind.HINT, "the gateway's message for its time stamp is refused", "reset_gateway_timer"),
 }
