@@ -281,7 +281,7 @@ static void steady(void) {
 /* A child has its own copy of what the GPU uses, and ends; the parent goes on. */
 static void forks(void) {
   cl_int e;
-  static int data[4096];
+  static int data[4096] __attribute__((aligned(4096))); /* else the driver works on a copy */
   cl_mem m = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, sizeof data, data, &e);
   cl_kernel k = kernel_of("far");
   cl_command_queue q = queue_of(0);
