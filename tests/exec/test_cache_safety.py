@@ -14,7 +14,7 @@ from eumu.exec.jit import cache
 from eumu.exec.jit.module import Module
 from interruptions import at_every_line
 
-MODULE = Module("", (), 8, False, (), 0, False)
+MODULE = Module("", (), (), 8, False, (), 0, False)
 
 
 @pytest.fixture
@@ -25,9 +25,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_new_folder_is_for_its_owner(folder: Path) -> None:
-    cache.write(folder / "a.kernel", MODULE, b"code")
+    cache.write(folder / "a.kernel", MODULE, (b"code", b"more"))
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert cache.read(folder / "a.kernel") == (MODULE, b"code")
+    assert cache.read(folder / "a.kernel") == (MODULE, (b"code", b"more"))
     assert keeping.is_trusted(folder)
 
 
@@ -47,7 +47,7 @@ def test_a_folder_that_others_may_write_is_not_used(folder: Path, mode: int) -> 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no such owners here")
 def test_a_file_that_others_may_write_is_not_used(folder: Path) -> None:
     path = folder / "a.kernel"
-    cache.write(path, MODULE, b"code")
+    cache.write(path, MODULE, (b"code", b"more"))
     path.chmod(0o666)
     assert cache.read(path) is None
     path.chmod(0o600)
@@ -59,7 +59,7 @@ def test_a_file_that_others_may_write_is_not_used(folder: Path) -> None:
 )
 def test_what_belongs_to_somebody_else_is_not_used(folder: Path) -> None:
     path = folder / "a.kernel"
-    cache.write(path, MODULE, b"code")
+    cache.write(path, MODULE, (b"code", b"more"))
     os.chown(path, 54321, 54321)
     assert cache.read(path) is None
     os.chown(folder, 54321, 54321)
@@ -79,11 +79,11 @@ def test_each_call_of_the_system_may_fail(
     path = folder / "a.kernel"
     with monkeypatch.context() as patch:
         patch.setattr(f"eumu.exec.jit.cache.{where}", _fail)
-        cache.write(path, MODULE, b"code")
+        cache.write(path, MODULE, (b"code", b"more"))
         assert cache.read(path) is None or where == "os.utime"
     assert [p.name for p in folder.iterdir()] in ([], ["a.kernel"])
-    cache.write(path, MODULE, b"code")
-    assert cache.read(path) == (MODULE, b"code")
+    cache.write(path, MODULE, (b"code", b"more"))
+    assert cache.read(path) == (MODULE, (b"code", b"more"))
 
 
 def test_interrupted_anywhere_no_file_is_left(folder: Path) -> None:
@@ -93,11 +93,11 @@ def test_interrupted_anywhere_no_file_is_left(folder: Path) -> None:
         left = [p.name for p in folder.iterdir()] if folder.exists() else []
         assert left in ([], ["a.kernel"])
         if left:
-            assert cache.read(path) == (MODULE, b"code")
+            assert cache.read(path) == (MODULE, (b"code", b"more"))
             path.unlink()
 
     def action() -> None:
-        cache.write(path, MODULE, b"code")
+        cache.write(path, MODULE, (b"code", b"more"))
 
     _run(action, check)
 
@@ -120,7 +120,7 @@ def test_what_a_killed_process_left_is_removed(folder: Path) -> None:
     for path in (old, new):
         path.write_bytes(b"half")
     os.utime(old, (0, 0))
-    cache.write(folder / "a.kernel", MODULE, b"code")
+    cache.write(folder / "a.kernel", MODULE, (b"code", b"more"))
     assert not old.exists() and new.exists()
 
 

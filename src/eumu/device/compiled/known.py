@@ -60,7 +60,7 @@ def _compiled(make: Callable[..., str], width: int, *spec: Any) -> Any:
     """The machine code of a function; the compiler is imported when it is needed."""
     from eumu.exec.jit.target import Loaded, compile_object, host
 
-    return Loaded(compile_object(make(*spec, width), host()), host())
+    return Loaded([compile_object(make(*spec, width), host())], host())
 
 
 def record_of(known: Known, first_level: int = 0) -> Any:

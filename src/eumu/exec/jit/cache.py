@@ -15,8 +15,10 @@ import json
 import os
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
-from functools import cache
+from functools import cache, lru_cache
+from itertools import accumulate
 from pathlib import Path
 
 from eumu.exec.jit.compiler import compile_text
@@ -30,8 +32,9 @@ from eumu.ir.text import format_function
 from eumu.keeping import is_ours, trusted_directory
 from eumu.settings import CACHE_MB
 
-_MAGIC = b"eumu kernel 1\n"
+_MAGIC = b"eumu kernel 2\n"
 _SUFFIX = ".kernel"
+_SUPPORT = ".support"  # what many kernels call
 _UNFINISHED = ".part"
 _LEFT = 3600  # seconds after which a file that nobody finished is rubbish
 
@@ -61,20 +64,52 @@ def key_of(function: Function, special: Special, processor: Processor) -> str:
 def compiled(function: Function, special: Special, processor: Processor) -> Compiled:
     """The machine code of a function, from disk if it is there."""
     place = trusted_directory()
-    if place is None:
-        module = build(function, special, processor.target)
-        return Compiled.of(module, Loaded(compile_text(module.text, processor), processor))
-    path = place / (key_of(function, special, processor) + _SUFFIX)
-    found = read(path)
+    path = place / (key_of(function, special, processor) + _SUFFIX) if place else None
+    found = read(path) if path else None
     if found is None:
         module = build(function, special, processor.target)
-        found = module, compile_text(module.text, processor)
-        write(path, *found)
+        objects = [compile_text(module.text, processor)]
+        objects += [_support(text, processor) for text in module.support]
+        found = module, tuple(objects)
+        if path:
+            write(path, *found)
     return Compiled.of(found[0], Loaded(found[1], processor))
 
 
-def read(path: Path) -> tuple[Module, bytes] | None:
-    """A kernel file: magic, a JSON line, the object file, a hash of all that."""
+@lru_cache(maxsize=1 << 10)
+def _support(text: str, processor: Processor) -> bytes:
+    """The object of support functions, from disk or made now, once for all kernels."""
+    place = trusted_directory()
+    if place is None:
+        return compile_text(text, processor)
+    key = "\n".join((engine_version(), processor.identity, text))
+    path = place / (hashlib.sha256(key.encode()).hexdigest() + _SUPPORT)
+    code = _read(path)
+    if code is None:
+        code = compile_text(text, processor)
+        _write(path, code)
+    return code
+
+
+def read(path: Path) -> tuple[Module, tuple[bytes, ...]] | None:
+    """A kernel file: magic, a JSON line, the object files, a hash of all that."""
+    body = _read(path)
+    if body is None:
+        return None
+    header, _, code = body.partition(b"\n")
+    facts = json.loads(header)
+    sites = tuple(Site(**site) for site in facts["sites"])
+    waiting = tuple(facts["waiting"])
+    size, offset = facts["record_size"], facts["waiting_offset"]
+    ends = list(accumulate(facts["objects"]))
+    objects = tuple(code[start:end] for start, end in zip([0, *ends], ends, strict=False))
+    return Module(
+        "", (), sites, size, facts["resumable"], waiting, offset, facts["in_bands"]
+    ), objects
+
+
+def _read(path: Path) -> bytes | None:
+    """What a file holds, or None if it is not there, not ours, or damaged."""
     try:
         with path.open("rb") as file:
             if not is_ours(os.fstat(file.fileno())):
@@ -86,17 +121,13 @@ def read(path: Path) -> tuple[Module, bytes] | None:
     body, digest = data[:-32], data[-32:]
     if not body.startswith(_MAGIC) or hashlib.sha256(body).digest() != digest:
         return None
-    header, _, code = body[len(_MAGIC) :].partition(b"\n")
-    facts = json.loads(header)
-    sites = tuple(Site(**site) for site in facts["sites"])
-    waiting = tuple(facts["waiting"])
-    size, offset = facts["record_size"], facts["waiting_offset"]
-    return Module("", sites, size, facts["resumable"], waiting, offset, facts["in_bands"]), code
+    return body[len(_MAGIC) :]
 
 
-def write(path: Path, module: Module, code: bytes) -> None:
+def write(path: Path, module: Module, objects: Sequence[bytes]) -> None:
     """Keep a kernel; a directory that cannot be written is no error."""
     facts = {
+        "objects": [len(code) for code in objects],
         "sites": [asdict(site) for site in module.sites],
         "record_size": module.record_size,
         "resumable": module.resumable,
@@ -104,7 +135,11 @@ def write(path: Path, module: Module, code: bytes) -> None:
         "waiting_offset": module.waiting_offset,
         "in_bands": module.in_bands,
     }
-    body = _MAGIC + json.dumps(facts).encode() + b"\n" + code
+    _write(path, json.dumps(facts).encode() + b"\n" + b"".join(objects))
+
+
+def _write(path: Path, content: bytes) -> None:
+    body = _MAGIC + content
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _prune(path.parent, len(body))
@@ -131,7 +166,7 @@ def _prune(place: Path, more: int) -> None:
                 with contextlib.suppress(OSError):
                     if time.time() - entry.stat().st_mtime > _LEFT:
                         os.unlink(entry.path)
-            if entry.name.endswith(_SUFFIX):
+            if entry.name.endswith((_SUFFIX, _SUPPORT)):
                 with contextlib.suppress(OSError):  # another process removed it
                     status = entry.stat()
                     files.append((status.st_mtime, status.st_size, entry.path))

@@ -22,7 +22,7 @@ from eumu.exec.jit import (
     streaming,
 )
 from eumu.exec.jit import registers as regs
-from eumu.exec.jit.attention import DECLARATION, SLICE, look
+from eumu.exec.jit.attention import SLICE, look
 from eumu.exec.jit.blocks import Ends
 from eumu.exec.jit.calls import frames_size, saved_roots
 from eumu.exec.jit.dataflow import Visits
@@ -36,6 +36,7 @@ from eumu.exec.jit.kernel import Kernel, Site, Target
 from eumu.exec.jit.lanewise import free_writes
 from eumu.exec.jit.layout import Context, Outcome, Record
 from eumu.exec.jit.named import has_named
+from eumu.exec.jit.shared import INTRINSICS, METADATA, divide
 from eumu.exec.jit.slots import Facts
 from eumu.exec.jit.spill import Resume, rotating_headers, waiting_headers
 from eumu.exec.jit.webs import split_file
@@ -56,6 +57,7 @@ class Module:
     """LLVM text, and what the engine must know of it."""
 
     text: str
+    support: tuple[str, ...]  # texts of objects that are linked beside it, see `shared`
     sites: tuple[Site, ...]
     record_size: int
     resumable: bool
@@ -221,9 +223,6 @@ def _only_sync(k: Kernel, resume: Resume) -> bool:
     return kinds <= {"sync"} and all(s.outcome is Outcome.BARRIER for s in resume.saves)
 
 
-_MEMSET = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-_UMIN = "declare i64 @llvm.umin.i64(i64, i64)"
-_LESS = "declare i64 @llvm.usub.sat.i64(i64, i64)"
 # What is the same in all threads: where device address 0 would be, the payload of thread 0.
 _SHARED = (
     f"  %base.p = getelementptr i64, ptr %ctx, i64 {int(Context.BASE)}",
@@ -235,11 +234,6 @@ _SHARED = (
     f"  %common.p = getelementptr i64, ptr %ctx, i64 {int(Context.PAYLOADS)}",
     "  %common = load ptr, ptr %common.p",
 )
-_METADATA = """
-!0 = !{!"branch_weights", i32 1, i32 100000}
-!1 = !{!"branch_weights", i32 100000, i32 1}
-!2 = !{i32 1}
-"""
 
 
 def _has_loop(function: Function) -> bool:
@@ -271,6 +265,24 @@ def _entry(e: Emitter) -> list[str]:
         "  %slm.i = load i64, ptr %slm.p",
         "  %slm = inttoptr i64 %slm.i to ptr",
     ]
+
+
+def _with_support(
+    e: Emitter, kernel: str, special: Special, target: Target
+) -> tuple[str, tuple[str, ...]]:
+    """The whole text, and those of the objects that it calls; all is one if all is asserted."""
+    declarations = e.declarations.values()
+    divided = divide(e.support, declarations, kernel, is_arm=target.is_arm)
+    if not special.paranoid:
+        return divided.text, divided.objects
+    parts = [
+        *sorted({*declarations, *INTRINSICS}),
+        look(target.is_arm),
+        *e.support.values(),
+        kernel,
+        METADATA,
+    ]
+    return paranoid.asserted("\n".join(parts)), ()
 
 
 def _resuming(resume: Resume) -> list[str]:
@@ -311,9 +323,6 @@ def _assemble(
     entry = [*([] if shared else prologue), *_entry(e), *_resuming(resume)]
     thread = "ptr noalias %ctx, ptr noalias %rec, ptr %payload, i64 %lanes" + parameters(shared)
     parts = [
-        *sorted({*e.declarations.values(), _MEMSET, _UMIN, _LESS, DECLARATION}),
-        look(target.is_arm),
-        *e.support.values(),
         *(
             _define("straight", thread, " alwaysinline", [*_entry(quick.e), *straight.ENTRY], quick)
             if quick
@@ -334,11 +343,11 @@ def _assemble(
             prologue=prologue if shared else [],
             shared=shared,
         ),
-        _METADATA,
     ]
-    text = "\n".join(parts)
+    text, support = _with_support(e, "\n".join(parts), special, target)
     return Module(
-        paranoid.asserted(text) if special.paranoid else text,
+        text,
+        support,
         tuple(k.sites),
         resume.size,
         resumable,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
@@ -190,12 +191,12 @@ def assembly(text: str, processor: Processor) -> str:
 
 
 class Loaded:
-    """An object file in executable memory; `run` is the driver's address."""
+    """Object files in executable memory; `run` is the driver's address."""
 
     _linkers: ClassVar[dict[Processor, Any]] = {}
     _count: ClassVar[int] = 0
 
-    def __init__(self, code: bytes, processor: Processor) -> None:
+    def __init__(self, objects: Sequence[bytes], processor: Processor) -> None:
         with _LOCK:
             _initialize()
             if processor not in Loaded._linkers:
@@ -207,7 +208,8 @@ class Loaded:
                 Loaded._linkers[processor] = llvm.create_lljit_compiler(machine, use_jit_link=True)
             Loaded._count += 1
             builder = llvm.JITLibraryBuilder()
-            builder.add_object_img(code)
+            for code in objects:
+                builder.add_object_img(code)
             builder.export_symbol("run")
             builder.add_current_process()
             linker = Loaded._linkers[processor]
