@@ -28,6 +28,7 @@ from eumu.zebin.program import Relocation, RelocationType
 
 _CR0: Final = 0x80
 _PADDING: Final = "illegal"
+_JUMP_SHIFT: Final = 4  # a jmpi has 16 bytes
 _CALLS: Final = frozenset({"call", "calla"})
 _BRANCHES: Final = frozenset({"brd", "brc"})
 _FFTID: Final = 20  # the byte of r0.5, whose low bits are the number of the hardware thread
@@ -187,13 +188,29 @@ class _Lowering(Machine):
         return [i.offset for i in self._code]
 
     def _table_behind(self, k: int) -> list[int]:
-        """The offsets of the jumps right behind an instruction; one alone is no table."""
+        """The offsets of the jumps right behind an instruction.
+
+        One alone is a table only where the instruction's own distance is a number of jumps.
+        """
         table = []
         for instruction in self._code[k + 1 :]:
             if instruction.opcode.mnemonic != "jmpi" or _is_far(instruction):
                 break
             table.append(instruction.offset)
-        return table if len(table) > 1 else []
+        return table if len(table) > 1 or self._counts_jumps(k) else []
+
+    def _counts_jumps(self, k: int) -> bool:
+        """Whether the distance in a jump's register is a row of a table, times its bytes."""
+        target = self._code[k].operand("target")
+        for instruction in reversed(self._code[:k]):
+            if _ends_block(instruction) or not isinstance(target, Operand):
+                return False
+            written = instruction.operand("dst")
+            if isinstance(written, Destination) and written.place == target.place:
+                shift = instruction.operand("src1")
+                is_scaled = instruction.opcode.mnemonic == "shl" and isinstance(shift, Constant)
+                return is_scaled and shift.bits == _JUMP_SHIFT
+        return False
 
     def _goes_far(self) -> bool:
         """Whether code jumps to addresses, other than into tables, or returns by hand."""
