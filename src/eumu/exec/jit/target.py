@@ -26,18 +26,21 @@ class Processor:
     """A processor to compile for; `features` in LLVM's form, ``+avx2,-fma``.
 
     `effort` is that of LLVM's code generator, 0 to 3: at 0 it takes a third, and its code is slow.
+    Without `numbering`, which is half of the passes' time, more values are computed again.
     """
 
     triple: str
     cpu: str
     features: str
     effort: int = 2
+    numbering: bool = True
 
     @property
     def identity(self) -> str:
         """Everything of the compiler and the processor that code depends on."""
         versions = f"{llvmlite.__version__} {llvm.llvm_version_info}"
-        return f"{self.triple} {self.cpu} {self.features} {self.effort} {versions}"
+        effort = f"{self.effort}{'' if self.numbering else ' without numbering'}"
+        return f"{self.triple} {self.cpu} {self.features} {effort} {versions}"
 
     def has(self, feature: str) -> bool:
         return f"+{feature}" in self.features.split(",")
@@ -176,6 +179,8 @@ def _phis(function: Any) -> int:
 def compile_object(text: str, processor: Processor, effort: Effort = Effort.FULL) -> bytes:
     """Machine code of a module, as an object file."""
     with _LOCK:
+        if not processor.numbering:
+            effort = Effort.QUICK
         if effort is Effort.QUICK:
             processor = replace(processor, effort=0)
         module = optimised(text, processor, effort)
