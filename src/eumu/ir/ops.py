@@ -28,6 +28,7 @@ class Rounding(Enum):
     RD = 2  # toward -infinity
     RTZ = 3  # toward zero
     CR0 = "cr0"  # what %cr0 says at this point
+    KEPT = "kept"  # what it said before, if a register keeps that; else as CR0
 
 
 class Space(Enum):

@@ -84,7 +84,7 @@ def _check_op(function: Function, op: Op, defined: dict[int, Value], folded: boo
     for value in op.results:
         if value.id in defined:
             yield f"{value} is defined twice"
-    if folded and op.attrs.get("rounding") is Rounding.CR0:
+    if folded and op.attrs.get("rounding") in (Rounding.CR0, Rounding.KEPT):
         yield "its rounding is not folded"
     problems = _word_findings(op, row)
     yield from problems

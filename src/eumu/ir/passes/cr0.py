@@ -27,11 +27,13 @@ class State:
 
     cr0: Known = 0
     copies: frozenset[tuple[tuple[str, int], int]] = frozenset()
+    before: Known = None  # %cr0 before it was written last
 
     def meet(self, other: State) -> State:
         """What is known if either is there."""
         cr0 = self.cr0 if self.cr0 == other.cr0 else None
-        return State(cr0, self.copies & other.copies)
+        before = self.before if self.before == other.before else None
+        return State(cr0, self.copies & other.copies, before)
 
 
 START = State()
@@ -46,14 +48,20 @@ class Tracker:
     every_lane: bool = False  # whether all lanes execute
     copies: Copies = field(default_factory=dict)
     derived: set[int] = field(default_factory=set)  # values that were made of %cr0
+    before: Known = None  # %cr0 before it was written last
 
     @classmethod
     def entering(cls, state: State, every_lane: bool) -> Tracker:
-        return cls(state.cr0, {}, every_lane, dict(state.copies))
+        return cls(state.cr0, {}, every_lane, dict(state.copies), before=state.before)
 
     @property
     def state(self) -> State:
-        return State(self.cr0, frozenset(self.copies.items()))
+        return State(self.cr0, frozenset(self.copies.items()), self.before)
+
+    @property
+    def kept(self) -> Known:
+        """What %cr0 was before it was written last, if a register keeps it."""
+        return self.before if self.before in self.copies.values() else None
 
     def step(self, op: Op) -> None:
         """Account for one operation."""
@@ -110,6 +118,8 @@ class Tracker:
         x, mask = op.args
         value, written = self.values.get(x.id), self.values.get(mask.id)
         offsets = set(op.attrs["region"].offsets(x.width))
+        if written != 0:
+            self.before = self.cr0
         if value is not None and written and offsets == {0} and x.type.size == _DWORD:
             self.cr0 = value  # whatever it was
             return

@@ -1,4 +1,4 @@
-"""Float modes: `Rounding.CR0` becomes a concrete rounding, flushed denormals become operations.
+"""Float modes: roundings of %cr0 become concrete ones, flushed denormals become operations.
 
 %cr0 (vISA "Float control", PRM "Control register") has the rounding in bits 5:4 and keeps
 denormals of `df`, `f` and `hf` with bits 6, 7 and 10; a thread starts with 0.  Where a type's bit
@@ -35,7 +35,7 @@ _FLUSHES = {
 
 
 def fold_modes(function: Function) -> Function:
-    """A copy of `function` without `Rounding.CR0`, that flushes denormals where %cr0 says so.
+    """A copy of `function` without roundings of %cr0, that flushes denormals where it says so.
 
     Raises `Unsupported` for float arithmetic where %cr0 is not one constant.
     """
@@ -72,7 +72,7 @@ class _Rewriter:
 
     def _rewrite(self, op: Op) -> None:
         floats = {v.type for v in (*op.args, *op.results) if v.type in KEEP_DENORMALS}
-        if op.attrs.get("rounding") is Rounding.CR0:
+        if op.attrs.get("rounding") in (Rounding.CR0, Rounding.KEPT):
             rounding = self._rounding(op) if floats else Rounding.RNE
             op = replace(op, attrs={**op.attrs, "rounding": rounding})
         if op.name not in _FLUSHES or not any(self._flushes(op, t) for t in floats):
@@ -102,7 +102,8 @@ class _Rewriter:
         return type in KEEP_DENORMALS and not self._cr0(op) & KEEP_DENORMALS[type]
 
     def _rounding(self, op: Op) -> Rounding:
-        return Rounding(self._cr0(op) >> 4 & 3)
+        kept = self._tracker.kept if op.attrs["rounding"] is Rounding.KEPT else None
+        return Rounding((self._cr0(op) if kept is None else kept) >> 4 & 3)
 
     def _cr0(self, op: Op) -> int:
         cr0 = self._tracker.cr0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eumu.ir import Value
+from eumu.ir import Rounding, Value
 from eumu.isa import mathlib
 from eumu.isa.gen9.kinds import (
     Dst,
@@ -31,6 +31,8 @@ _TWO = "{exec.pred}math.%s {exec} {dst} {src0} {src1} {options}"
 
 
 MACRO = Fidelity("approximate", "the first step gives the final result")
+# Code sets the mode to nearest for the steps, and puts back what it was for the last one.
+_LAST_STEP = Rounding.KEPT
 
 
 def _singles(b: Machine, *sources: Value) -> tuple[Value, ...]:
@@ -157,7 +159,7 @@ def invm(
     where nothing is left to do.
     """
     x, y = b.floats(src0, src1)
-    b.write_macro(dst, b.div(x, y))
+    b.write_macro(dst, b.div(x, y, _LAST_STEP))
     b.write_condition(early_out, b.const(BOOL, 1, b.width))
 
 
@@ -182,5 +184,5 @@ def rsqtm(
     where nothing is left to do.
     """
     (x,) = b.floats(src0)
-    b.write_macro(dst, b.sqrt(x))
+    b.write_macro(dst, b.sqrt(x, _LAST_STEP))
     b.write_condition(early_out, b.const(BOOL, 1, b.width))

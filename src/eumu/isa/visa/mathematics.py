@@ -17,6 +17,7 @@ from eumu.isa.mathlib.integers import fraction
 from eumu.isa.spec import EXACT, Fidelity
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
+from eumu.types import DF
 
 XE3P = since("nvlp")
 
@@ -37,6 +38,20 @@ def _bound(name: str) -> Fidelity:
     return Fidelity("ulp", ", ".join(f"{bounds[t].ulp} in {t}" for t in sorted(bounds)))
 
 
+def _root(b: Meaning, x: Value) -> Value:
+    """A root that rounds as %cr0 says: the last step of a sequence of instructions does."""
+    return b.sqrt(x)
+
+
+def _inverse_of_any(b: Meaning, x: Value) -> Value:
+    """Of a :df such a sequence; the math unit rounds to nearest."""
+    return b.div(b.const(DF, 1.0, x.width), x) if x.type is DF else mathlib.inv(b, x)
+
+
+def _root_of_any(b: Meaning, x: Value) -> Value:
+    return _root(b, x) if x.type is DF else mathlib.sqrt(b, x)
+
+
 def _integral(rounding: Rounding) -> Callable[[Meaning, Value], Value]:
     return lambda b, x: b.round(x, rounding)
 
@@ -49,13 +64,13 @@ _unary(0x17, "sin", mathlib.sin, "dst[i] = sine of src0[i] radians.",
        types=maps.FLOAT, fidelity=_bound("sin"))  # fmt: skip
 _unary(0x18, "cos", mathlib.cos, "dst[i] = cosine of src0[i] radians.",
        types=maps.FLOAT, fidelity=_bound("cos"))  # fmt: skip
-_unary(0x19, "sqrt", mathlib.sqrt, "dst[i] = square root of src0[i], correctly rounded.",
+_unary(0x19, "sqrt", _root_of_any, "dst[i] = square root of src0[i], correctly rounded.",
        types=maps.SQRT, fidelity=EXACT)  # fmt: skip
 _unary(0x1A, "rsqrt", mathlib.rsqrt, "dst[i] = 1 / square root of src0[i].",
        types=maps.FLOAT, fidelity=_bound("rsqrt"))  # fmt: skip
-_unary(0x1B, "inv", mathlib.inv, "dst[i] = 1 / src0[i], correctly rounded.",
+_unary(0x1B, "inv", _inverse_of_any, "dst[i] = 1 / src0[i], correctly rounded.",
        types=maps.FLOAT_OR_DOUBLE, fidelity=EXACT)  # fmt: skip
-_unary(0x7E, "sqrtm", mathlib.sqrt, "dst[i] = square root of src0[i], correctly rounded.",
+_unary(0x7E, "sqrtm", _root, "dst[i] = square root of src0[i], correctly rounded.",
        types=maps.IEEE_FLOAT, fidelity=EXACT)  # fmt: skip
 _unary(0x96, "tanh", mathlib.tanh, "dst[i] = hyperbolic tangent of src0[i].",
        types=maps.FLOAT, platforms=XE3P, fidelity=_bound("tanh"))  # fmt: skip
