@@ -27,6 +27,7 @@ from eumu.device.commands import (
 )
 from eumu.errors import EumuError, LaunchError
 from eumu.exec.state import thread_payloads
+from eumu.runtime import batches
 from eumu.runtime.batches import BatchReport, CommandQueue
 from kernels.build import PROGRAMS
 
@@ -111,8 +112,10 @@ def test_a_submission_runs_as_its_kernel() -> None:
     assert (y.numpy() == 1 + 2 * np.arange(256)).all()
 
 
-def test_walkers_may_start_anywhere() -> None:
-    """Groups 1 and 2 of four: Thread Group ID Starting X."""
+@pytest.mark.parametrize("most", [1, 1 << 16])
+def test_walkers_may_start_anywhere(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups 1 and 2 of four: Thread Group ID Starting X; with `most` 1 one after the other."""
+    monkeypatch.setattr(batches, "_MOST_THREADS", most)
     driver = Driver("apl")
     _, y, submit = saxpy(driver)
     launch = submit()
@@ -123,7 +126,8 @@ def test_walkers_may_start_anywhere() -> None:
         if isinstance(command, gpgpu.GpgpuWalker):
             command = replace(command, thread_group_id_starting_x=1, thread_group_id_x_dimension=3)
         changed.append(Packet(command, placed.packet.inline))
-    driver.queue.submit(driver.place(encode(changed), "a batch"))
+    report = driver.queue.submit(driver.place(encode(changed), "a batch"))
+    assert report.groups == 2 and len(report.kernels) == (2 if most == 1 else 1)
     middle = (np.arange(256) >= 64) & (np.arange(256) < 192)
     assert (y.numpy() == 1 + 2 * np.arange(256) * middle).all()
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice, product
 from typing import Any, Final
 
 from eumu.device.chip import Occupancy, Part
@@ -43,7 +44,7 @@ from eumu.runtime.walkers import lanes_of, payload_of, payload_with_general_stat
 
 __all__ = ["BatchReport", "CommandQueue"]
 
-_MOST_THREADS: Final = 1 << 16  # of native code in one command, where each has bytes of its own
+_MOST_THREADS: Final = 1 << 16  # of a grid where each has bytes of its own
 _MEDIA_SIMD: Final = 32
 
 
@@ -266,13 +267,13 @@ class CommandQueue:
             )
         elif known_kernel(self.device, job.kernel) is not None:
             yield grid_of_walker(self.device, self._bus, job)
+        elif any(job.first):
+            yield from self._walker_from(job)
         else:
             yield self._walker(job)
 
     def _walker(self, job: WalkerJob) -> Grid:
         """Native code; the groups of a command differ in their ids alone."""
-        if any(job.first):
-            return self._walker_from(job)
         lanes = lanes_of(job)
         first = self.per_thread_first
         payload = payload_of(job, lanes, header_bytes([0] * 8, job), per_thread_first=first)
@@ -280,26 +281,31 @@ class CommandQueue:
         function = self._code.function(job.kernel, job.simd, payload.size, end)
         return self._grid(job, function, payload, job.last, lanes.local_size, lanes.masks)
 
-    def _walker_from(self, job: WalkerJob) -> Grid:
-        """A walker whose ids do not begin at 0: each thread with a payload of its own."""
-        if job.groups * job.threads > _MOST_THREADS:
-            raise LaunchError(
-                f"GPGPU_WALKER starts {job.groups * job.threads} threads of native code at a group"
-                f" other than (0, 0, 0); {_MOST_THREADS} are possible"
-            )
-        rows, first = [], self.per_thread_first
-        for z in range(job.first[2], job.last[2]):
-            for y in range(job.first[1], job.last[1]):
-                for x in range(job.first[0], job.last[0]):
-                    rows += [
-                        walker_row(job, (x, y, z), t, per_thread_first=first)
-                        for t in range(job.threads)
-                    ]
-        function = self._code.function(job.kernel, job.simd, len(rows[0]))
+    def _walker_from(self, job: WalkerJob) -> Iterator[Grid]:
+        """A walker whose ids do not begin at 0: each thread with a payload of its own.
+
+        It is one grid, or several one after the other where there are many threads.
+        """
+        axes = (range(a, b) for a, b in zip(job.first, job.last, strict=True))
+        groups = product(*reversed(list(axes)))  # x fastest
         masks = tuple(job.lanes(t) for t in range(job.threads))
-        x, y, z = (b - a for a, b in zip(job.first, job.last, strict=True))
         size = job.simd * job.threads, 1, 1
-        return self._grid(job, function, payload_of_rows(rows), (x, y, z), size, masks)
+        most = max(1, _MOST_THREADS // job.threads)
+        if job.groups > most and job.descriptor.global_barrier_enable:
+            raise LaunchError(
+                f"GPGPU_WALKER starts {job.groups} groups at another than (0, 0, 0), with a barrier"
+                f" that they share; {most} are possible"
+            )
+        while some := list(islice(groups, most)):
+            rows = [
+                walker_row(job, (x, y, z), t, per_thread_first=self.per_thread_first)
+                for z, y, x in some
+                for t in range(job.threads)
+            ]
+            function = self._code.function(job.kernel, job.simd, len(rows[0]))
+            x, y, z = (b - a for a, b in zip(job.first, job.last, strict=True))
+            count = (x, y, z) if len(some) == job.groups else (len(some), 1, 1)
+            yield self._grid(job, function, payload_of_rows(rows), count, size, masks)
 
     def _media(self, job: MediaJob) -> Iterator[Grid]:
         """A grid for each wave, so that each thread comes behind those that it waits for."""
