@@ -191,7 +191,10 @@ def main() -> int:
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--launches", type=int, default=100_000)
+    parser.add_argument("--only", default="", help="cases with this in their name")
     given = parser.parse_args()
+    # A shell that starts this in the background has interrupts ignored, which programs inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if missing := [line for line in missing_packages() if "Level Zero alone" not in line]:
         print("skipped:", *missing, sep="\n")
         return 0
@@ -201,6 +204,8 @@ def main() -> int:
         words = ["cc", "-O1", "-o", str(program), str(HERE / "opencl.c"), "-lOpenCL", "-lpthread"]
         subprocess.run(words, check=True)
         for name, case in CASES.items():
+            if given.only not in name:
+                continue
             begun = time.monotonic()
             wrong = case(program, given.launches)
             bad += bool(wrong)
