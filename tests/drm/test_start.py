@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from drm.programs import HERE, compiled, run
+from eumu.cli.main import main
+from eumu.drm import session
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="i915 is a driver of Linux")
 
@@ -37,3 +39,17 @@ def test_one_that_says_nothing_holds_up_nobody(tmp_path: Path) -> None:
     )
     done = run(sys.executable, "-c", silent, node, "created")
     assert "created ok" in done.stdout, done.stdout + done.stderr
+
+
+def test_what_is_missing_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(session, "_icd", lambda: None)
+    monkeypatch.setattr(session, "_has_library", lambda name: "OpenCL" not in name)
+    assert main(["gpu", "--check-driver"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in said] == [
+        ["missing:", "intel-opencl-icd:"],
+        ["missing:", "ocl-icd-libopencl1:"],
+    ]
+    assert all("apt-get install" in line for line in said)
