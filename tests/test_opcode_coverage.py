@@ -9,23 +9,9 @@ import pytest
 import coverage_of_opcodes as coverage
 from eumu import binary
 from eumu.errors import BuildError
-from eumu.isa.visa import VISA
 from eumu.platforms import platform
 from eumu.text import parse, print_module
 from runfile import read
-from vocabulary import is_executed, is_vector, name
-
-
-def test_every_executed_instruction_is_run() -> None:
-    missing = coverage.without_a_run()
-    assert not missing, f"{len(missing)} without a run on both engines: {', '.join(missing)}"
-
-
-def test_every_vector_instruction_has_a_run_file() -> None:
-    """Beside its runs by pairs of choices, which take a while: one that the fast tests run."""
-    kept = coverage.in_run_files()
-    missing = [name(o) for o in VISA if is_executed(o) and is_vector(o) and o not in kept]
-    assert not missing, f"no run file: {', '.join(missing)}"
 
 
 def test_a_missing_run_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,10 +12,6 @@ from eumu.verify.manual import rules_page
 PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
 
 
-def test_the_page_is_current() -> None:
-    assert PAGE.read_text() == rules_page(), "python -m eumu.verify > docs/rules.md"
-
-
 def test_the_command_prints_it() -> None:
     command = [sys.executable, "-m", "eumu.verify"]
     assert subprocess.run(command, capture_output=True, text=True).stdout == rules_page()
