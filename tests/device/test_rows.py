@@ -42,7 +42,7 @@ from eumu.device.profile import Profile
 from eumu.device.state.fields import title
 from eumu.exec.snapshot import Snapshot
 from eumu.isa.messages.descriptor import describe
-from eumu.runtime.urb import ROWS
+from eumu.runtime.board import URB_ROWS
 from runtime.test_batches import Driver, native_code
 from test_kernels import _load
 
@@ -151,8 +151,8 @@ def test_l9_the_urb_is_one_space_of_all_banks() -> None:
     assert (min(sizes), max(sizes)) == (32, 192)
     assert allocation(True, True, 1).total(1).urb == 64
     urb = eumu.Device("skl").urb
-    assert urb.nbytes == ROWS * 16 == 64 << 10
-    rows = np.arange(4 * ROWS, dtype=np.uint32).reshape(ROWS, 4)
+    assert urb.nbytes == URB_ROWS * 16 == 64 << 10
+    rows = np.arange(4 * URB_ROWS, dtype=np.uint32).reshape(URB_ROWS, 4)
     urb.write(rows)
     start = urb.address - urb.device.memory.base
     assert urb.device.memory.arena[start : start + urb.nbytes].tobytes() == rows.tobytes()
