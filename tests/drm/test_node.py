@@ -76,10 +76,11 @@ def test_the_exit_status_is_the_programs() -> None:
 
 
 def test_without_an_engine_process_there_is_no_gpu(node: Path, tmp_path: Path) -> None:
-    from eumu.drm.build import library
+    from eumu.cc.build import library
+    from eumu.cc.compile import DRM
 
     env = os.environ | {
-        "LD_PRELOAD": str(library(tmp_path)),
+        "LD_PRELOAD": str(library(DRM, tmp_path)),
         "EUMU_DRM_SOCKET": str(tmp_path / "none"),
     }
     done = subprocess.run([node, "created"], capture_output=True, text=True, env=env)

@@ -16,6 +16,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("types", "addresses", "settings", "writing"),
     ("keeping",),
+    ("cc",),
     ("platforms",),
     ("messages",),
     ("ir",),
@@ -34,7 +35,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("device",),
     ("runtime",),
     ("reports", "lsp", "highlight", "compare"),
-    ("drm",),
+    ("drm", "cl"),
     ("cli",),
     ("tools",),
 )

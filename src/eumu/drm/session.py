@@ -20,7 +20,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from eumu.drm.build import library
+from eumu.cc.build import library
+from eumu.cc.compile import DRM
 from eumu.drm.options import FAULTED, FOUND, Options
 from eumu.drm.parts import gpu
 from eumu.errors import ToolMissing
@@ -72,7 +73,7 @@ def _icd() -> Path | None:
 
 def environment(path: str, base: Mapping[str, str]) -> dict[str, str]:
     """The variables of a program whose node answers at a socket in a private directory."""
-    made = str(library(Path(path).parent))
+    made = str(library(DRM, Path(path).parent))
     changed = {**base, DRM_SOCKET.name: path}
     changed["LD_PRELOAD"] = " ".join([made, *base.get("LD_PRELOAD", "").split()])
     changed["OPENCL_LAYERS"] = ":".join([made, *filter(None, [base.get("OPENCL_LAYERS")])])

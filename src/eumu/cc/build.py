@@ -1,4 +1,4 @@
-"""The preloaded library: the one in the package, or made from its sources at first use."""
+"""The libraries in C: those in the package, or made from their sources at first use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import subprocess
 from pathlib import Path
 
-from eumu.drm.compile import FLAGS, PREBUILT, SOURCES, compile, compiler
+from eumu.cc.compile import Library, compile, compiler
 from eumu.errors import ToolMissing, Unsupported
 from eumu.keeping import is_ours, trusted_directory
 from eumu.writing import work_folder, write_whole
@@ -14,27 +14,31 @@ from eumu.writing import work_folder, write_whole
 __all__ = ["library"]
 
 
-def library(otherwise: Path) -> Path:
-    """The path of the library, in a private directory where none is kept.
+def library(which: Library, otherwise: Path) -> Path:
+    """The path of a library, in a private directory where none is kept.
 
     ToolMissing without a C compiler, Unsupported if it fails, BuildError where no files are taken.
     """
-    if PREBUILT.exists():
-        return PREBUILT
-    files = [*SOURCES, SOURCES[0].with_suffix(".h")]
-    texts = [*(path.read_bytes() for path in files), " ".join(FLAGS).encode()]
-    digest = hashlib.sha256(b"\0".join(texts)).hexdigest()
-    name = f"eumu_drm-{digest[:16]}.so"
+    if which.prebuilt.exists():
+        return which.prebuilt
+    name = f"eumu_{which.room}-{_digest(which)[:16]}.so"
     kept = trusted_directory()
     if kept is not None and _is_ours(kept / name):
         return kept / name
     with work_folder() as work:
         made = work / name
-        _compile(made)
+        _compile(which, made)
         for place in (kept, otherwise):
             if place is not None and _keep(made, place):
                 return place / name
-    raise Unsupported(f"the preloaded library cannot be written to {otherwise}")
+    raise Unsupported(f"the library {name} cannot be written to {otherwise}")
+
+
+def _digest(which: Library) -> str:
+    digest = hashlib.sha256(" ".join(which.flags).encode())
+    for path in (*which.sources, *which.headers):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _is_ours(path: Path) -> bool:
@@ -55,16 +59,16 @@ def _keep(made: Path, place: Path) -> bool:
     return _is_ours(place / made.name)
 
 
-def _compile(target: Path) -> None:
+def _compile(which: Library, target: Path) -> None:
     tool = compiler()
     if tool is None:
         raise ToolMissing(
-            "eumu gpu compiles its preloaded library at first use and finds no C compiler;"
+            f"{which.purpose} at first use and finds no C compiler;"
             " install gcc (apt-get install gcc libc6-dev)"
         )
     try:
-        wrong = compile(tool, target)
+        wrong = compile(tool, which, target)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolMissing(f"{tool} cannot be run: {error}") from None
     if wrong:
-        raise Unsupported(f"{tool} cannot compile the preloaded library:\n{wrong}")
+        raise Unsupported(f"{tool} cannot compile the library of eumu/{which.room}:\n{wrong}")

@@ -1,4 +1,4 @@
-"""Where the preloaded library is kept: it is code, so nobody else may have written it."""
+"""Where libraries in C are kept: they are code, so nobody else may have written them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from eumu.drm import compile
-from eumu.drm.build import library
-from eumu.drm.compile import PREBUILT
+from eumu.cc import compile
+from eumu.cc.build import library
+from eumu.cc.compile import CL, DRM, Library
 from eumu.errors import Unsupported
 
 pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="i915 is a driver of Linux"),
+    pytest.mark.skipif(sys.platform != "linux", reason="the libraries are for Linux"),
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
 ]
 
@@ -27,21 +27,21 @@ def test_a_folder_that_others_may_write_is_not_used(
     kept, own = tmp_path / "kept", tmp_path / "own"
     monkeypatch.delenv("EUMU_CACHE", raising=False)
     monkeypatch.setenv("EUMU_CACHE_DIR", str(kept))
-    path = library(own)
+    path = library(DRM, own)
     assert path.parent == kept and kept.stat().st_mode & 0o777 == 0o700
 
     path.write_bytes(b"not the library")
     path.chmod(0o666)  # others may have written it: it is made anew
-    assert library(own) == path and path.read_bytes()[:4] == b"\x7fELF"
+    assert library(DRM, own) == path and path.read_bytes()[:4] == b"\x7fELF"
     assert not path.stat().st_mode & 0o022
 
     kept.chmod(0o777)
     with pytest.warns(RuntimeWarning, match="others may write"):
-        assert library(own).parent == own
+        assert library(DRM, own).parent == own
     kept.chmod(0o700)
     monkeypatch.setenv("EUMU_CACHE", "off")
-    os.remove(library(own))
-    assert library(own).parent == own
+    os.remove(library(DRM, own))
+    assert library(DRM, own).parent == own
 
 
 def test_a_folder_that_cannot_be_written_is_passed_over(
@@ -50,19 +50,21 @@ def test_a_folder_that_cannot_be_written_is_passed_over(
     (tmp_path / "file").write_text("")
     monkeypatch.delenv("EUMU_CACHE", raising=False)
     monkeypatch.setenv("EUMU_CACHE_DIR", str(tmp_path / "file" / "kept"))
-    assert library(tmp_path / "own").parent == tmp_path / "own"
+    assert library(DRM, tmp_path / "own").parent == tmp_path / "own"
     with pytest.raises(Unsupported, match="cannot be written to"):
-        library(tmp_path / "file" / "own")
+        library(DRM, tmp_path / "file" / "own")
 
 
-def test_building_a_wheel_needs_nothing_of_the_package(tmp_path: Path) -> None:
+@pytest.mark.parametrize("which", (DRM, CL), ids=lambda which: which.room)
+def test_building_a_wheel_needs_nothing_of_the_package(tmp_path: Path, which: Library) -> None:
     code = (
         "import runpy, sys, pathlib\n"
         "found = runpy.run_path(sys.argv[1])\n"
         "assert not any(name.partition('.')[0] == 'eumu' for name in sys.modules)\n"
-        "assert found['compile'](found['compiler'](), pathlib.Path(sys.argv[2])) == ''\n"
+        "library = next(l for l in found['LIBRARIES'] if l.room == sys.argv[2])\n"
+        "assert found['compile'](found['compiler'](), library, pathlib.Path(sys.argv[3])) == ''\n"
     )
-    target = tmp_path / PREBUILT.name
-    words = [sys.executable, "-S", "-c", code, str(compile.__file__), str(target)]
+    target = tmp_path / which.prebuilt.name
+    words = [sys.executable, "-S", "-c", code, str(compile.__file__), which.room, str(target)]
     subprocess.run(words, check=True, timeout=60)
     assert target.read_bytes()[:4] == b"\x7fELF"
