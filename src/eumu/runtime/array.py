@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -43,7 +43,7 @@ class Array:
     """
 
     def __init__(
-        self, device: Holder, owner: _Owner, shape: tuple[int, ...], dtype: np.dtype[Any]
+        self, device: Holder, owner: _Owner | _Lent, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> None:
         self.device = device
         self.shape = shape
@@ -81,6 +81,12 @@ class Array:
         owner = _Owner(device.memory)
         owner.adopt(allocation)
         return cls(device, owner, (allocation.size,), np.dtype(np.uint8))
+
+    @classmethod
+    def lent(cls, device: Holder, address: int, size: int, name: str) -> Array:
+        """`size` bytes at a device address, which somebody else owns; it cannot be freed."""
+        owner = _Lent(device.memory, Allocation(address, size, name))
+        return cls(device, owner, (size,), np.dtype(np.uint8))
 
     @property
     def address(self) -> int:
@@ -222,3 +228,24 @@ class _Owner:
         self.live()
         self.freed = True
         self.memory.release(self._claim)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lent:
+    """Stands for the owner of bytes that are not an array's own."""
+
+    memory: Memory
+    allocation: Allocation
+    freed: ClassVar[bool] = False
+
+    def live(self) -> Allocation:
+        return self.allocation
+
+    def view(self) -> NDArray[np.uint8]:
+        return self.memory.view(self.allocation)
+
+    def label(self, name: str) -> None:
+        """It has a name."""
+
+    def free(self) -> None:
+        raise LaunchError(f"{self.allocation.name} belongs to somebody else")
