@@ -27,6 +27,9 @@ def test_wrong_values_are_named(
     if setting.kind in ("a folder", "a path"):
         assert setting.get() == Path(text)
         return
+    if setting.kind == "the name of a device" and text.isprintable() and len(text) < 65:
+        assert setting.get() == text  # whoever uses it says that there is no such device
+        return
     with pytest.raises(SettingError, match=setting.name) as raised:
         setting.get()
     assert setting.kind in str(raised.value)

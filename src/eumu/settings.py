@@ -17,6 +17,10 @@ __all__ = [
     "CACHE",
     "CACHE_DIR",
     "CACHE_MB",
+    "CL_CHECK",
+    "CL_DEVICE",
+    "CL_ENGINE",
+    "CL_SOCKET",
     "COMPILE_MB",
     "COMPILE_SECONDS",
     "DRM_SOCKET",
@@ -81,6 +85,19 @@ def _path(text: str) -> Path | None:
     if "\0" in text:
         raise ValueError
     return Path(text)
+
+
+def _word(text: str) -> str:
+    if not text.isprintable() or len(text) > 64:
+        raise ValueError
+    return text
+
+
+def _engine(text: str) -> str | None:
+    word = text.lower()
+    if word not in ("jit", "interp"):
+        raise ValueError
+    return word
 
 
 def _fault(text: str) -> bool:
@@ -151,7 +168,29 @@ DRM_SOCKET: Final = Setting(
     _path,
 )
 
+CL_DEVICE: Final = Setting(
+    *("EUMU_DEVICE", "the name of a device", "pvc", "pvc"),
+    "what eumu's OpenCL driver is a driver of",
+    _word,
+)
+CL_ENGINE: Final = Setting(
+    *("EUMU_ENGINE", "jit or interp", None, "jit where it can be used"),
+    "what runs the kernels of eumu's OpenCL driver",
+    _engine,
+)
+CL_CHECK: Final = Setting(
+    *("EUMU_CHECK", "on or off", False, "off"),
+    "whether kernels of eumu's OpenCL driver are looked at for uses of undefined values",
+    _switch,
+)
+CL_SOCKET: Final = Setting(
+    *("EUMU_CL_SOCKET", "a path", None, "none"),
+    "set by `eumu run --` for its program, whose OpenCL driver reads it: where the engine is",
+    _path,
+)
+
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     *(WORKERS, CACHE, CACHE_DIR, CACHE_MB, COMPILE_SECONDS, COMPILE_MB),
     *(SCRATCH_MB, PRINTF_MB, PARANOID, TRACEBACK, FAULT_ENDS, DRM_SOCKET),
+    *(CL_DEVICE, CL_ENGINE, CL_CHECK, CL_SOCKET),
 )

@@ -70,6 +70,12 @@ examples:
   eumu gpu -- clinfo -l
   eumu gpu --device apl --engine interp -- python app.py"""
 
+_ICD_EPILOG: Final = """\
+EUMU_DEVICE names the device (pvc), EUMU_CHECK=on looks for uses of undefined values.
+
+example:
+  OCL_ICD_VENDORS=$(eumu icd) EUMU_DEVICE=dg2 clinfo -l"""
+
 _GARBAGE: Final = 100_000  # objects more than before
 _BUILD_OPTIONS: Final = "--build-options"
 _COMPARE_EPILOG: Final = """\
@@ -203,6 +209,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_state(commands)
     _add_commands(commands)
     _add_gpu(commands)
+    _add_icd(commands)
     _add_replay(commands)
     return parser
 
@@ -456,6 +463,10 @@ def _add_replay(commands: _Commands[argparse.ArgumentParser]) -> None:
         metavar="FILE.html",
         help="what kernels did, a page (on the interpreter)",
     )
+
+
+def _add_icd(commands: _Commands[argparse.ArgumentParser]) -> None:
+    _command(commands, "icd", "print the folder of eumu's OpenCL driver", _ICD_EPILOG)
 
 
 def _add_gpu(commands: _Commands[argparse.ArgumentParser]) -> None:

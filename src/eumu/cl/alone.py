@@ -1,0 +1,48 @@
+"""The engine process of a program that was started without `eumu run`: `python -m eumu.cl.alone`.
+
+The driver's library starts it with a socket as descriptor 3.  It leaves a process of its own
+behind, so that the program has no child that it does not know.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from typing import Final
+
+__all__ = ["main"]
+
+_SOCKET: Final = 3
+_MOST_FILES: Final = 1 << 20
+
+
+def main() -> int:
+    """Serve the program at the other end of the socket."""
+    if os.fork():
+        os._exit(0)
+    os.closerange(_SOCKET + 1, _MOST_FILES)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    from eumu.cl.meeting import meet, options_of_environment
+
+    peer = socket.socket(fileno=_SOCKET)
+    try:
+        options = options_of_environment()
+        base, size = meet(peer, options)
+        from eumu.cl.engine import serve, watch
+
+        watch(peer)
+        serve(peer, base, size, options)
+    except Exception as error:
+        from eumu.errors import EumuError
+
+        if not isinstance(error, (EumuError, OSError)):
+            raise
+        print(f"eumu: {error}", file=sys.stderr, flush=True)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    os._exit(main())

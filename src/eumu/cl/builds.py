@@ -1,0 +1,229 @@
+"""Builds programs for the driver: with Intel's compiler, or from a cache that processes share.
+
+A source that includes files is always compiled: what they hold is not known here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from eumu.cl.protocol import Form, Status, Wanted
+from eumu.errors import BuildError, EumuError, ToolMissing
+from eumu.keeping import is_ours, trusted_directory
+from eumu.platforms import Platform
+from eumu.writing import work_folder, write_whole
+from eumu.zebin import compilers, container, ocloc
+
+__all__ = ["Failed", "Made", "build"]
+
+_FOLDER: Final = "opencl"
+_SECONDS: Final = 600.0
+_MOST_KEPT: Final = 512  # programs
+_ARGUMENTS: Final = "-cl-kernel-arg-info"
+_INCLUDES: Final = re.compile(rb"^\s*#\s*include", re.MULTILINE)
+# What links objects is no option of the compiler.
+_LINKER: Final = ("-create-library", "-enable-link-options")
+
+Part = tuple[str, bytes]  # a name and what it has
+
+
+class Failed(EumuError):
+    """A build that failed: its status and log."""
+
+    def __init__(self, status: Status, log: str) -> None:
+        super().__init__(log)
+        self.status, self.log = status, log
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a build gave: an ELF, or SPIR-V of an object or library."""
+
+    data: bytes
+    log: str
+
+
+def build(
+    wanted: Wanted, form: Form, options: str, parts: Sequence[Part], platform: Platform
+) -> Made:
+    """Build a program, an object or a library.  Failed has the compiler's log."""
+    try:
+        if form is Form.BINARY:
+            return _from_binary(wanted, options, parts[0][1], platform)
+        if form is Form.OBJECTS:
+            return _linked(wanted, options, [data for _, data in parts], platform)
+        if wanted is Wanted.OBJECT:
+            return _object(options, parts, platform, is_il=form is Form.IL)
+        return _program(options, parts[0][1], platform)
+    except ToolMissing as error:
+        raise Failed(Status.COMPILER_NOT_AVAILABLE, str(error)) from None
+    except BuildError as error:
+        log = "\n".join([str(error), *getattr(error, "__notes__", ())])
+        raise Failed(_FAILURES[wanted], log) from None
+
+
+_FAILURES: Final = {
+    Wanted.PROGRAM: Status.BUILD_PROGRAM_FAILURE,
+    Wanted.OBJECT: Status.COMPILE_PROGRAM_FAILURE,
+    Wanted.LINKED: Status.LINK_PROGRAM_FAILURE,
+    Wanted.LIBRARY: Status.LINK_PROGRAM_FAILURE,
+}
+
+
+def _from_binary(wanted: Wanted, options: str, data: bytes, platform: Platform) -> Made:
+    if container.is_elf(data):
+        return Made(data, "")
+    if container.is_spirv(data):
+        return _program(options, data, platform) if wanted is Wanted.PROGRAM else Made(data, "")
+    raise Failed(Status.INVALID_BINARY, "the binary is neither the compiler's ELF nor SPIR-V")
+
+
+def _program(options: str, source: bytes, platform: Platform) -> Made:
+    kept = _place_of(options, source, platform)
+    if kept is not None and (found := _read(kept)) is not None:
+        return found
+    if not source.strip(b"\0 \t\r\n"):
+        source = b"\n/* nothing */\n"
+    built = ocloc.compile(source, platform, f"{options} {_ARGUMENTS}".strip())
+    made = Made(built.elf, "\n".join(map(str, built.warnings)))
+    if kept is not None:
+        _keep(kept, made)
+    return made
+
+
+# ---- the cache
+
+
+def _place_of(options: str, source: bytes, platform: Platform) -> Path | None:
+    """Where the program of a source is kept, or None if it is not."""
+    if _INCLUDES.search(source) or "-I" in options:
+        return None
+    place = trusted_directory()
+    if place is None:
+        return None
+    compiler = compilers.choose(platform)
+    words = [platform.name, compiler.path, compiler.version or "", options]
+    digest = hashlib.sha256(json.dumps(words).encode() + b"\0" + source)
+    return place / _FOLDER / f"{digest.hexdigest()}.program"
+
+
+def _read(path: Path) -> Made | None:
+    try:
+        if not is_ours(path.stat()):
+            return None
+        data = path.read_bytes()
+        os.utime(path)
+    except OSError:
+        return None
+    size = int.from_bytes(data[:4], "little")
+    return Made(data[4 + size :], data[4 : 4 + size].decode("utf-8", "replace"))
+
+
+def _keep(path: Path, made: Made) -> None:
+    log = made.log.encode()
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_whole(path, len(log).to_bytes(4, "little") + log + made.data)
+        others = sorted(path.parent.glob("*.program"), key=lambda p: p.stat().st_mtime)
+        for old in others[:-_MOST_KEPT]:
+            old.unlink(missing_ok=True)
+    except OSError:
+        return  # it is compiled again next time
+
+
+# ---- objects and libraries are SPIR-V
+
+
+def _object(options: str, parts: Sequence[Part], platform: Platform, *, is_il: bool) -> Made:
+    source = parts[0][1]
+    if is_il:
+        return Made(source, "")
+    with work_folder() as folder:
+        (folder / "source.cl").write_bytes(source)
+        for name, text in parts[1:]:
+            path = _inside(folder / "include", name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text)
+        words = f'{options} {_ARGUMENTS} -I "{folder / "include"}"'
+        return _run(
+            *(folder, platform, ["-file", "source.cl", "-spv_only", "-options", words]),
+            container.is_spirv,
+        )
+
+
+def _inside(folder: Path, name: str) -> Path:
+    path = Path(os.path.normpath(folder / name))
+    if not path.is_relative_to(folder):
+        raise BuildError(f"the header {name!r} lies outside the program")
+    return path
+
+
+def _linked(wanted: Wanted, options: str, parts: Sequence[bytes], platform: Platform) -> Made:
+    words = [w for w in _words(options) if w not in _LINKER]
+    if wanted is Wanted.LIBRARY and len(parts) == 1:
+        return Made(parts[0], "")
+    with work_folder() as folder:
+        names = [f"part{k}.spv" for k in range(len(parts))]
+        for name, data in zip(names, parts, strict=True):
+            (folder / name).write_bytes(data)
+        files = [word for name in names for word in ("-file", name)]
+        if wanted is Wanted.LIBRARY:
+            return _link(folder, platform, files, "whole.spv", "SPIRV")
+        if len(parts) == 1:
+            return _program(shlex.join(words), parts[0], platform)
+        _link(folder, platform, files, "whole.bc", "LLVM_BC")
+        _, _, internal, visa = ("", "", *container.FORMAT_OPTIONS[2:])
+        more = ["-file", "whole.bc", "-llvm_input", *container.FORMAT_OPTIONS[:2]]
+        more += ["-options", shlex.join(words)] if words else []
+        return _run(folder, platform, [*more, internal, visa], container.is_elf)
+
+
+def _words(options: str) -> list[str]:
+    try:
+        return shlex.split(options)
+    except ValueError as error:
+        raise Failed(Status.INVALID_BUILD_OPTIONS, f"{options!r}: {error}") from None
+
+
+def _link(folder: Path, platform: Platform, files: list[str], out: str, format: str) -> Made:
+    compiler = compilers.choose(platform)
+    log = _call([compiler.path, "link", *files, "-out", out, "-out_format", format], folder)
+    path = folder / out
+    if not path.is_file():
+        raise BuildError(f"the parts cannot be linked\n{log}")
+    return Made(path.read_bytes(), log)
+
+
+def _run(folder: Path, platform: Platform, words: list[str], is_result: object) -> Made:
+    compiler = compilers.choose(platform)
+    command = [compiler.path, "compile", "-device", platform.ocloc, *words]
+    log = _call([*command, "-output", "program", "-output_no_suffix", "-out_dir", "out"], folder)
+    for path in sorted((folder / "out").glob("program*")):
+        data = path.read_bytes()
+        if callable(is_result) and is_result(data):
+            return Made(data, log)
+    raise BuildError(f"the compiler made nothing\n{log}")
+
+
+def _call(command: list[str], folder: Path) -> str:
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, timeout=_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise BuildError(f"{command[1]} did not end within {_SECONDS:g} s") from None
+    except OSError as error:
+        raise ToolMissing(f"{command[0]} cannot be started: {error.strerror}") from None
+    text = (done.stdout + done.stderr).decode("utf-8", "replace").strip()
+    if done.returncode:
+        raise BuildError(text or f"the compiler ended with status {done.returncode}")
+    return ""

@@ -1,0 +1,311 @@
+"""The engine process of one program: answers what the driver's library asks.
+
+Requests are answered one after the other; what a kernel does wrong is told on standard error and
+becomes a status.  When the program is gone, the process ends at once, whatever it is doing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import select
+import socket
+import struct
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeVar
+
+from eumu.cl import images
+from eumu.cl.builds import Failed, build
+from eumu.cl.memory import SharedMemory, title
+from eumu.cl.options import Options
+from eumu.cl.programs import Loaded, described
+from eumu.cl.protocol import (
+    Argument,
+    Fields,
+    Form,
+    ProtocolError,
+    Request,
+    Status,
+    Wanted,
+    packed,
+    reply,
+    requests,
+)
+from eumu.errors import EumuError, Fault, Finding, OutOfMemory
+from eumu.runtime import Array, Device, Image, Kernel, Local, load
+
+__all__ = ["serve"]
+
+_SHOWN: Final = 20  # findings that are printed
+_ALLOCATE: Final = struct.Struct("<QQIQ")
+_ADDRESS: Final = struct.Struct("<Q")
+_LAUNCH: Final = struct.Struct("<4I9Q")
+_POINTER: Final = struct.Struct("<2Q")
+_SAMPLER: Final = struct.Struct("<3I")
+_IMAGE: Final = struct.Struct("<Q3I6Q")
+_MADE: Final = struct.Struct("<5Q")
+_MOST_ARGUMENTS: Final = 256  # kept for launches with the same ones
+_BINARY_TYPES: Final = {Wanted.PROGRAM: 4, Wanted.OBJECT: 1, Wanted.LINKED: 4, Wanted.LIBRARY: 2}
+
+Answer = tuple[int, bytes]
+
+
+class _Service:
+    """The device of a program, and what the program has of it."""
+
+    def __init__(self, memory: SharedMemory, options: Options) -> None:
+        self._options, self._memory = options, memory
+        self.device = Device(
+            options.device, options.engine, check=options.check, memory_bytes=1 << 16
+        )
+        self.device.memory = memory
+        memory.sink = self._print
+        self._printed: list[str] = []
+        self._numbers = itertools.count(1)
+        self._programs: dict[int, Loaded] = {}
+        self._images: dict[int, Image] = {}
+        self._told: set[str] = set()
+        self._answers: dict[Request, Callable[[Fields], Answer]] = {
+            Request.ALLOCATE: self._allocate,
+            Request.FREE: self._free,
+            Request.BUILD: self._build,
+            Request.DROP: self._drop,
+            Request.LAUNCH: self._launch,
+            Request.IMAGE: self._image,
+            Request.TEXEL: self._texel,
+            Request.FREE_IMAGE: self._free_image,
+        }
+
+    def answer(self, request: Request, data: bytes) -> Answer:
+        """The answer to a request; only ProtocolError comes out."""
+        found = self._answers.get(request)
+        if found is None:
+            raise ProtocolError(f"request {request.name} in the middle")
+        try:
+            return found(Fields(data))
+        except ProtocolError:
+            raise
+        except OutOfMemory as error:
+            return self._failed(error, Status.MEM_OBJECT_ALLOCATION_FAILURE)
+        except Exception as error:  # a fault, or a mistake of eumu's: the program sees a status
+            return self._failed(error, Status.OUT_OF_RESOURCES)
+
+    # ---- memory
+
+    def _allocate(self, fields: Fields) -> Answer:
+        size, align, kind, number = fields.numbers(_ALLOCATE)
+        if align & (align - 1):
+            raise ProtocolError(f"memory that starts at a multiple of {align}")
+        made = self._memory.allocate(size, title(kind, number), align=max(align, 1))
+        return Status.SUCCESS, _ADDRESS.pack(made.start)
+
+    def _free(self, fields: Fields) -> Answer:
+        self._memory.free(fields.u64())
+        return Status.SUCCESS, b""
+
+    # ---- programs
+
+    def _build(self, fields: Fields) -> Answer:
+        wanted, form = _of(Wanted, fields.u32()), _of(Form, fields.u32())
+        options, count = fields.text(), fields.u32()
+        inner = Fields(fields.data_bytes())
+        parts = [(inner.text(), inner.data_bytes()) for _ in range(count)]
+        if not parts:
+            raise ProtocolError("a build of nothing")
+        try:
+            made = build(wanted, form, options, parts, self.device.platform)
+            return Status.SUCCESS, packed(made.log, made.data) + self._described(wanted, made.data)
+        except Failed as error:
+            return error.status, packed(error.log, b"", 0, 0, 0)
+        except EumuError as error:
+            status = Status.INVALID_BINARY if form is Form.BINARY else Status.BUILD_PROGRAM_FAILURE
+            return status, packed(str(error), b"", 0, 0, 0)
+
+    def _described(self, wanted: Wanted, data: bytes) -> bytes:
+        kind = _BINARY_TYPES[wanted]
+        if wanted in (Wanted.OBJECT, Wanted.LIBRARY):
+            return packed(kind, 0, 0)
+        loaded = Loaded(load(data, device=self.device))
+        number = next(self._numbers)
+        self._programs[number] = loaded
+        return packed(kind, number) + described(loaded)
+
+    def _drop(self, fields: Fields) -> Answer:
+        self._programs.pop(fields.u32(), None)
+        return Status.SUCCESS, b""
+
+    # ---- launches
+
+    def _launch(self, fields: Fields) -> Answer:
+        numbers = fields.numbers(_LAUNCH)
+        program, index, dims, has_local = numbers[:4]
+        sizes = [numbers[k : k + 3][: min(dims, 3)] for k in (4, 7, 10)]
+        loaded = self._programs.get(program)
+        if loaded is None or index >= len(loaded.kernels) or not 1 <= dims <= 3:
+            raise ProtocolError(f"a launch of kernel {index} of program {program}")
+        arguments = self._arguments(loaded, index, fields)
+        try:
+            report = loaded.kernels[index].launch(
+                *(self.device, sizes[0], sizes[1] if has_local else None, arguments),
+                global_offset=sizes[2],
+            )
+        except Fault as error:
+            self._tell(error.findings)
+            _say(f"eumu: {error}")
+            for line in _passed(loaded.kernels[index], arguments):
+                _say(f"  {line}")
+            self._options.note_fault()
+            return Status.OUT_OF_RESOURCES, self._text()
+        self._tell(report.findings)
+        return Status.SUCCESS, self._text()
+
+    def _arguments(self, loaded: Loaded, index: int, fields: Fields) -> list[object]:
+        """The arguments of a launch; those of the same bytes are the same objects."""
+        key = index, fields.rest()
+        known = loaded.arguments.get(key)
+        if known is None:
+            known = [self._argument(fields) for _ in loaded.kernels[index].args]
+            if not fields.is_empty:
+                raise ProtocolError("more arguments than the kernel has")
+            if all(isinstance(value, (bytes, Array, Local, type(None))) for value in known):
+                if len(loaded.arguments) >= _MOST_ARGUMENTS:
+                    loaded.arguments.clear()
+                loaded.arguments[key] = known
+        return known
+
+    def _argument(self, fields: Fields) -> Any:
+        match _of(Argument, fields.u32()):
+            case Argument.VALUE:
+                return fields.data_bytes()
+            case Argument.POINTER:
+                return self._pointer(*fields.numbers(_POINTER))
+            case Argument.LOCAL:
+                return Local(fields.u64())
+            case Argument.SAMPLER:
+                return images.sampler(self.device, *fields.numbers(_SAMPLER))
+            case Argument.IMAGE:
+                number = fields.u64()
+                if number not in self._images:
+                    raise ProtocolError(f"image {number} in a launch")
+                return self._images[number]
+
+    def _pointer(self, address: int, size: int) -> Array | None:
+        if not address:
+            return None
+        below = self._memory.around(address)
+        inside = below is not None and address < below.end
+        name = below.name if below is not None and inside else f"the pointer {address:#x}"
+        if not size and below is not None and inside:
+            size = below.end - address
+        return Array.lent(self.device, address, size, name)
+
+    def _text(self) -> bytes:
+        """What kernels have printed since the last answer."""
+        text, self._printed = "".join(self._printed), []
+        return packed(text) if text else b""
+
+    def _print(self, text: str) -> None:
+        self._printed.append(text)
+
+    # ---- images
+
+    def _image(self, fields: Fields) -> Answer:
+        number, order, type, kind, *sizes, address, pitch = fields.numbers(_IMAGE)
+        if address or pitch:
+            return Status.IMAGE_FORMAT_NOT_SUPPORTED, b""
+        width, height, depth, layers = sizes
+        format = images.format_name(order, type)
+        channels = 4 if order in (0x10B5, 0x10B6, 0x10C1) else 2 if order == 0x10B2 else 1
+        made = images.made(
+            self.device, f"#{number}", format, kind, (width, height, depth, layers), channels
+        )
+        rows, slices = images.distances(made)
+        self._images[number] = made
+        return Status.SUCCESS, _MADE.pack(number, made.address, made.nbytes, rows, slices)
+
+    def _free_image(self, fields: Fields) -> Answer:
+        image = self._images.pop(fields.u64(), None)
+        if image is not None:
+            image.free()
+        return Status.SUCCESS, b""
+
+    def _texel(self, fields: Fields) -> Answer:
+        order, type, color = fields.u32(), fields.u32(), fields.data_bytes()
+        if len(color) != 16:
+            raise ProtocolError(f"a color of {len(color)} bytes")
+        return Status.SUCCESS, packed(images.texel(order, type, color))
+
+    # ---- what people are told
+
+    def _failed(self, error: Exception, status: Status) -> Answer:
+        known = isinstance(error, EumuError)
+        text = str(error) if known else f"internal error: {type(error).__name__}: {error}"
+        _say(f"eumu: {text}")
+        if not known:
+            _say("  this is a bug in eumu; EUMU_TRACEBACK=1 shows where")
+        if self._options.traceback:
+            sys.excepthook(type(error), error, error.__traceback__)
+        self._options.note_fault()
+        return status, self._text()
+
+    def _tell(self, findings: Iterable[Finding]) -> None:
+        """What a checked run found, each once, and no more than so many."""
+        for finding in findings:
+            text = str(finding)
+            if text in self._told:
+                continue
+            self._told.add(text)
+            self._options.note_finding()
+            if len(self._told) <= _SHOWN:
+                _say(text)
+
+
+def _passed(kernel: Kernel, arguments: list[object]) -> Iterator[str]:
+    """What the buffers of a launch are, a line each."""
+    for parameter, value in zip(kernel.args, arguments, strict=True):
+        if isinstance(value, Array):
+            where = f"{value.nbytes} bytes at {value.address:#x}"
+            yield f"argument {parameter.index} '{parameter.name}' is {value.name} ({where})"
+        elif value is None:
+            yield f"argument {parameter.index} '{parameter.name}' is the null pointer"
+
+
+def _say(text: str) -> None:
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        return  # nobody reads
+
+
+_Number = TypeVar("_Number", Wanted, Form, Argument)
+
+
+def _of(kind: type[_Number], number: int) -> _Number:
+    try:
+        return kind(number)
+    except ValueError:
+        raise ProtocolError(f"{number} is no {kind.__name__}") from None
+
+
+def watch(peer: socket.socket) -> None:
+    """End this process when the program is gone, whatever it is doing."""
+
+    def wait() -> None:
+        poll = select.poll()
+        poll.register(peer, select.POLLRDHUP)
+        poll.poll()
+        os._exit(0)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def serve(peer: socket.socket, base: int, size: int, options: Options) -> None:
+    """Answer one program until it is gone.
+
+    ProtocolError if it does not keep to the protocol.
+    """
+    service = _Service(SharedMemory(base, size), options)
+    for request, data in requests(peer):
+        reply(peer, *service.answer(request, data))

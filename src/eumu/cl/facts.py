@@ -1,0 +1,85 @@
+"""What the driver says of a device; quick to import, as a program waits for the answer."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from eumu.cl.protocol import packed
+from eumu.platforms import Platform
+
+__all__ = ["MEMORY_BYTES", "MOST_BYTES", "extensions", "facts", "features"]
+
+MEMORY_BYTES: Final = 4 << 30
+MOST_BYTES: Final = 1 << 30  # of one allocation
+_CLOCK_MHZ: Final = 1000
+_VERSION: Final = "1"  # of what kernels may come out as; programs keep binaries by it
+
+_ALWAYS: Final = (
+    *("cl_khr_icd", "cl_khr_byte_addressable_store", "cl_khr_fp16", "cl_khr_il_program"),
+    *("cl_khr_global_int32_base_atomics", "cl_khr_global_int32_extended_atomics"),
+    *("cl_khr_local_int32_base_atomics", "cl_khr_local_int32_extended_atomics"),
+    *("cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"),
+    *("cl_khr_subgroups", "cl_khr_subgroup_extended_types", "cl_khr_subgroup_ballot"),
+    *("cl_khr_subgroup_shuffle", "cl_khr_subgroup_shuffle_relative"),
+    *("cl_khr_subgroup_non_uniform_vote", "cl_khr_subgroup_non_uniform_arithmetic"),
+    *("cl_khr_subgroup_clustered_reduce", "cl_khr_create_command_queue"),
+    *("cl_khr_suggested_local_work_size", "cl_khr_extended_versioning"),
+    *("cl_intel_subgroups", "cl_intel_subgroups_short", "cl_intel_subgroups_char"),
+    *("cl_intel_subgroups_long", "cl_intel_required_subgroup_size"),
+    *("cl_intel_unified_shared_memory", "cl_intel_device_attribute_query"),
+)
+_FEATURES: Final = (
+    *("__opencl_c_int64", "__opencl_c_generic_address_space", "__opencl_c_subgroups"),
+    *("__opencl_c_program_scope_global_variables", "__opencl_c_atomic_order_acq_rel"),
+    *("__opencl_c_atomic_order_seq_cst", "__opencl_c_atomic_scope_device"),
+)
+# Numbers of the hardware as Intel's OpenCL extension gives them: major << 22 | minor << 14.
+_IP_VERSIONS: Final = {
+    **{"bdw": 8 << 22, "skl": 9 << 22, "bxt": 9 << 22 | 1 << 14, "icllp": 11 << 22},
+    **{"tgllp": 12 << 22, "xehp": 12 << 22 | 50 << 14, "dg2": 12 << 22 | 55 << 14},
+    **{"mtl": 12 << 22 | 70 << 14, "arl": 12 << 22 | 74 << 14, "pvc": 12 << 22 | 60 << 14},
+    **{"bmg": 20 << 22 | 1 << 14, "lnl": 20 << 22 | 4 << 14, "ptl": 30 << 22},
+}
+_CHIPS: Final = {"skl": 0x1912, "bxt": 0x5A84, "dg2": 0x56A0, "pvc": 0x0BDA}
+_NUMBERS: Final = struct.Struct("<14I2Q")
+
+
+def extensions(platform: Platform) -> tuple[str, ...]:
+    """The extensions of a device."""
+    more: tuple[str, ...] = ("cl_khr_fp64",) if platform.has_double else ()
+    if platform.has_sampler:
+        more += ("cl_khr_3d_image_writes",)
+    return (*_ALWAYS, *more)
+
+
+def features(platform: Platform) -> tuple[str, ...]:
+    """The optional features of OpenCL C 3.0 of a device."""
+    more: tuple[str, ...] = ("__opencl_c_fp64",) if platform.has_double else ()
+    if platform.has_sampler:
+        more += ("__opencl_c_images", "__opencl_c_3d_image_writes")
+    return (*_FEATURES, *more)
+
+
+def least_simd(platform: Platform) -> int:
+    """The smallest sub-group that the compiler makes."""
+    return 8 if platform.grf_bytes == 32 else 16
+
+
+def facts(platform: Platform, *, checks: bool) -> bytes:
+    """The answer to a greeting."""
+    numbers = _NUMBERS.pack(
+        *(platform.has_sampler, platform.has_double),
+        platform.subslices * platform.eus_per_subslice,
+        *(platform.max_group_size, platform.max_slm_bytes, _CLOCK_MHZ),
+        *(_IP_VERSIONS.get(platform.name, 0), _CHIPS.get(platform.name, 0)),
+        *(1, platform.subslices, platform.eus_per_subslice, platform.threads_per_eu),
+        *(least_simd(platform), checks, MEMORY_BYTES, MOST_BYTES),
+    )
+    texts = (
+        f"eumu {platform.title} ({platform.name})",
+        f"{_VERSION}.{platform.name}",
+        " ".join(extensions(platform)),
+        " ".join(features(platform)),
+    )
+    return numbers + packed(*texts)

@@ -1,0 +1,93 @@
+"""Images for the driver: OpenCL's formats and shapes as eumu has them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from eumu.device.surfaces.formats import texel_format
+from eumu.device.surfaces.texels import encode
+from eumu.errors import Unsupported
+from eumu.runtime import Device, Image, Sampler
+from eumu.runtime.image_layout import surface_format
+
+__all__ = ["distances", "format_name", "made", "sampler", "texel"]
+
+_ORDERS: Final = {0x10B0: "R", 0x10B2: "RG", 0x10B5: "RGBA", 0x10B6: "BGRA", 0x10C1: "RGBA"}
+_SRGB: Final = 0x10C1
+_TYPES: Final = {
+    **{0x10D0: "8_SNORM", 0x10D1: "16_SNORM", 0x10D2: "8_UNORM", 0x10D3: "16_UNORM"},
+    **{0x10D7: "8_SINT", 0x10D8: "16_SINT", 0x10D9: "32_SINT", 0x10DA: "8_UINT"},
+    **{0x10DB: "16_UINT", 0x10DC: "32_UINT", 0x10DD: "16_FLOAT", 0x10DE: "32_FLOAT"},
+}
+# Kinds of images, from CL_MEM_OBJECT_IMAGE2D on.
+_2D, _3D, _2D_ARRAY, _1D, _1D_ARRAY, _1D_BUFFER = range(6)
+_ADDRESSES: Final = ("none", "clamp_to_edge", "clamp_to_border", "repeat", "mirrored_repeat")
+_FILTERS: Final = ("nearest", "linear")
+
+
+def format_name(order: int, type: int) -> str:
+    """The name of a format; Unsupported for those that there are not.
+
+    >>> format_name(0x10B5, 0x10D2)
+    'RGBA8_UNORM'
+    """
+    if order not in _ORDERS or type not in _TYPES:
+        raise Unsupported(f"an image of channel order {order:#x} and type {type:#x}")
+    return _ORDERS[order] + _TYPES[type] + ("_SRGB" if order == _SRGB else "")
+
+
+def made(
+    device: Device,
+    name: str,
+    format: str,
+    kind: int,
+    sizes: tuple[int, int, int, int],
+    channels: int,
+) -> Image:
+    """An image of zeros; sizes are width, height, depth and layers."""
+    width, height, depth, layers = sizes
+    shapes = {
+        _1D: (width,),
+        _1D_BUFFER: (width,),
+        _1D_ARRAY: (layers, width),
+        _2D: (height, width),
+        _2D_ARRAY: (layers, height, width),
+        _3D: (depth, height, width),
+    }
+    if kind not in shapes:
+        raise Unsupported(f"an image of kind {kind}")
+    shape = shapes[kind] + ((channels,) if channels > 1 else ())
+    is_array = kind in (_1D_ARRAY, _2D_ARRAY)
+    named = {_1D: "1d", _1D_ARRAY: "1d", _1D_BUFFER: "buffer", _3D: "3d"}.get(kind, "2d")
+    return device.image(
+        shape, format=format, kind=named, layers=layers if is_array else None, name=name
+    )
+
+
+def distances(image: Image) -> tuple[int, int]:
+    """Bytes from one row of an image to the next, and from one slice to the next."""
+    surface = image.surface
+    if surface.is_buffer:
+        return image.nbytes, image.nbytes
+    zero = np.zeros(2, np.int64)
+    slices = np.array([0, min(1, surface.slices - 1)], np.int64)
+    first, second = (int(a) for a in surface.addresses(zero, zero, zero, slices)[0])
+    return surface.pitch, second - first
+
+
+def texel(order: int, type: int, color: bytes) -> bytes:
+    """The bytes of a texel of four floats."""
+    format = texel_format(surface_format(format_name(order, type)))
+    values = np.frombuffer(color, np.float32).reshape(1, 4)
+    return bytes(encode(format, values.view(np.uint32))[0].tobytes())
+
+
+def sampler(device: Device, normalized: int, addressing: int, filter: int) -> Sampler:
+    """A sampler of OpenCL's numbers, counted from those of `none` and `nearest`."""
+    if addressing >= len(_ADDRESSES) or filter >= len(_FILTERS):
+        raise Unsupported(f"a sampler of addressing mode {addressing} and filter {filter}")
+    return device.sampler(
+        normalized=bool(normalized), address=_ADDRESSES[addressing], filter=_FILTERS[filter]
+    )

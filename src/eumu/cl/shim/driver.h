@@ -1,0 +1,249 @@
+/* eumu's OpenCL driver: what its files know of each other.
+ *
+ * Objects, queues and events live in the program's process and are C, no Python.  What needs an
+ * engine (building, launching, device memory) is asked of the engine process over a socket
+ * (engine.c, eumu/cl/protocol.py).  All of device memory is one file that both processes map at the
+ * same address, so a device address is a pointer of the program.
+ *
+ * Locks: `state` for objects, queues and events; the socket has its own.  Nobody holds `state` while
+ * asking the engine or calling the program back.
+ */
+#ifndef EUMU_DRIVER_H
+#define EUMU_DRIVER_H
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opencl.h"
+#include "entries.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define ENTRY /* of the table; hidden, or the loader's function of the same name would be taken for it */
+#define MOST_DIMS 3
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+enum Kind { PLATFORM = 1, DEVICE, CONTEXT, QUEUE, MEMORY, SAMPLER, PROGRAM, KERNEL, EVENT };
+
+/* What begins every object; the loader reads the first word.  An object lives while the program
+ * has `refs` to it or other objects have `uses` of it. */
+struct Object {
+  void **dispatch;
+  enum Kind kind;
+  uint32_t refs, uses;
+  uint64_t number; /* which of its kind it is, in the order in which they were made */
+};
+
+typedef void (*Notify)(void *, void *);
+struct Callback { struct Callback *next; Notify call; cl_int when; void *user; };
+
+struct Context {
+  struct Object base;
+  cl_context_properties *properties;
+  size_t property_count;
+  struct Callback *destructors;
+  uint32_t generation; /* of the engine process */
+};
+
+struct Command;
+struct Queue {
+  struct Object base;
+  struct Context *context;
+  cl_bitfield properties;
+  cl_ulong property_list[8];
+  size_t property_count;
+  struct Command *first, *last; /* that have not begun */
+  uint32_t running;
+  int has_worker;
+  cl_int failed; /* of a command since somebody last waited */
+};
+
+struct Event {
+  struct Object base;
+  struct Context *context;
+  struct Queue *queue; /* none for user events */
+  cl_uint type;
+  cl_int status;
+  cl_ulong times[4]; /* queued, submitted, started, ended; ns */
+  struct Callback *callbacks;
+};
+
+struct Map { struct Map *next; char *pointer; cl_bitfield flags; size_t origin[3], region[3]; };
+
+/* A buffer, a sub-buffer, or an image; `rows` and `slices` are distances in bytes. */
+struct Memory {
+  struct Object base;
+  struct Context *context;
+  cl_uint type;
+  cl_bitfield flags;
+  struct Memory *parent;
+  size_t offset, size;
+  char *data;     /* device memory */
+  char *host;     /* the program's, of CL_MEM_USE_HOST_PTR */
+  int owns;       /* whether `data` is given back with the object */
+  uint64_t image; /* the engine's number of an image, or 0 */
+  cl_image_format format;
+  cl_image_desc shape;
+  size_t texel, rows, slices;
+  struct Map *maps;
+  uint32_t map_count;
+  struct Callback *destructors;
+  cl_ulong property_list[16];
+  size_t property_count;
+};
+
+struct Sampler {
+  struct Object base;
+  struct Context *context;
+  cl_bool normalized;
+  cl_uint addressing, filter;
+  cl_ulong property_list[8];
+  size_t property_count;
+};
+
+enum Passing { BY_VALUE, BY_BUFFER, BY_LOCAL, BY_IMAGE, BY_SAMPLER };
+struct Parameter {
+  enum Passing passing;
+  uint32_t size, address, access, qualifiers, has_info;
+  char *type, *name;
+};
+struct Entry { /* a kernel of a built program */
+  char *name, *attributes;
+  uint32_t count, simd, required_simd, slm;
+  uint32_t group[3];
+  uint64_t private_bytes, spill_bytes;
+  struct Parameter *parameters;
+};
+struct Built { /* shared by a program and its kernels */
+  uint32_t uses;
+  uint32_t number, generation;
+  uint32_t count;
+  struct Entry *entries;
+};
+struct Program {
+  struct Object base;
+  struct Context *context;
+  char *source;
+  void *il;
+  size_t il_bytes;
+  void *given; /* the binary it was made from */
+  size_t given_bytes;
+  void *binary;
+  size_t binary_bytes;
+  cl_uint binary_type;
+  cl_int status;
+  char *options, *log;
+  struct Built *built;
+  uint32_t kernels; /* that are alive */
+  struct Callback *callbacks;
+};
+
+struct Argument {
+  int is_set;
+  uint32_t size;
+  void *value;         /* of BY_VALUE */
+  char *pointer;       /* of BY_BUFFER without an object */
+  struct Object *object; /* buffer, image or sampler */
+};
+struct Kernel {
+  struct Object base;
+  struct Program *program;
+  struct Built *built;
+  uint32_t index;
+  struct Argument *arguments;
+};
+
+/* A command of a queue: `run` gives CL_SUCCESS or what went wrong. */
+struct Command {
+  struct Command *next;
+  struct Queue *queue;
+  struct Event *event;
+  uint32_t wait_count;
+  struct Event **waits;
+  int is_barrier;
+  cl_int (*run)(struct Command *);
+  uint32_t keep_count;
+  struct Object **keeps; /* what lives until it has run */
+  char *to;
+  const char *from;
+  size_t region[3], to_rows, to_slices, from_rows, from_slices;
+  size_t pattern;
+  struct Memory *memory;
+  struct Map *map;
+  char *copy; /* freed with the command */
+  size_t copy_bytes;
+  void (*free_call)(void *, cl_uint, void **, void *);
+  void *user;
+};
+
+/* ---- objects.c */
+extern pthread_mutex_t state;
+extern pthread_cond_t changed;
+void *make(enum Kind kind, size_t size);
+int is_object(const void *handle, enum Kind kind);
+void use(void *object);
+void unuse(void *object);
+cl_int retain(void *handle, enum Kind kind, cl_int wrong);
+cl_int release(void *handle, enum Kind kind, cl_int wrong);
+void *room(size_t bytes);
+char *copied(const char *text);
+cl_int answer(const void *data, size_t bytes, size_t size, void *value, size_t *size_ret);
+cl_int answer_text(const char *text, size_t size, void *value, size_t *size_ret);
+void call_back(struct Callback **list, void *object);
+int add_callback(struct Callback **list, Notify call, cl_int when, void *user);
+cl_ulong now_ns(void);
+
+/* ---- engine.c */
+struct Facts {
+  uint32_t has_images, has_fp64, compute_units, max_group, slm_bytes, clock_mhz;
+  uint32_t ip_version, device_id, slices, subslices, eus, threads, least_simd, checks;
+  uint64_t memory_bytes, most_bytes;
+  char *name, *version, *extensions, *features;
+};
+extern struct Facts facts;
+extern uint32_t generation;
+struct Message { char *data; size_t size, room; int is_broken; };
+struct Reply { char *data; size_t size, at; int is_broken; };
+enum Request { HELLO = 1, ALLOCATE, FREE, BUILD, DROP, LAUNCH, IMAGE, TEXEL, FREE_IMAGE };
+void put32(struct Message *m, uint32_t value);
+void put64(struct Message *m, uint64_t value);
+void put_bytes(struct Message *m, const void *data, size_t size);
+uint32_t take32(struct Reply *r);
+uint64_t take64(struct Reply *r);
+char *take_text(struct Reply *r);
+void *take_bytes(struct Reply *r, size_t *size);
+int is_there(void);
+cl_int ask(enum Request what, struct Message *m, struct Reply *r);
+char *device_memory(size_t size, size_t align, uint32_t kind, uint64_t number);
+void free_device_memory(void *at);
+int is_device_memory(const void *at);
+
+/* ---- icd.c, platform.c */
+extern void *dispatch[];
+extern struct Object the_platform, the_device;
+
+/* ---- queue.c */
+void *command(struct Queue *q, cl_uint type, cl_int (*run)(struct Command *));
+void keep(struct Command *c, void *object);
+void cancel(struct Command *c);
+cl_int check_waits(struct Context *context, cl_uint count, const cl_event *waits);
+cl_int enqueue(struct Command *c, cl_uint count, const cl_event *waits, cl_event *event, cl_bool blocking);
+void free_event(struct Event *e);
+
+/* ---- memory.c, image.c */
+struct Box { char *start; size_t bytes, rows, slices, y, z; }; /* of an image in device memory */
+cl_int check_flags(cl_bitfield flags, const void *host);
+struct Memory *new_memory(struct Context *context, cl_uint type, cl_bitfield flags, size_t size);
+cl_int check_box(const struct Memory *m, const size_t *origin, const size_t *region);
+struct Box box_of(const struct Memory *m, const size_t *origin, const size_t *region);
+cl_int texel_of(const struct Memory *m, const void *color, char *texel);
+
+/* ---- memory.c, program.c: what ends with an object, and what a kernel keeps */
+void free_memory(struct Memory *m);
+void free_program(struct Program *p);
+void free_kernel(struct Kernel *k);
+void free_built(struct Built *b);
+#endif

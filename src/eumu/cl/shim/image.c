@@ -1,0 +1,226 @@
+/* Images: rows of texels in device memory, whose state the engine process has. */
+#include "driver.h"
+
+struct Code { cl_uint code, bytes; };
+static const struct Code types[] = { /* of one channel; packed types are of all */
+    {CL_SNORM_INT8, 1}, {CL_SNORM_INT16, 2}, {CL_UNORM_INT8, 1}, {CL_UNORM_INT16, 2},
+    {CL_SIGNED_INT8, 1}, {CL_SIGNED_INT16, 2}, {CL_SIGNED_INT32, 4}, {CL_UNSIGNED_INT8, 1},
+    {CL_UNSIGNED_INT16, 2}, {CL_UNSIGNED_INT32, 4}, {CL_HALF_FLOAT, 2}, {CL_FLOAT, 4}};
+
+static cl_uint channels_of(cl_uint order) {
+  switch (order) {
+    case CL_R: case CL_INTENSITY: case CL_LUMINANCE: return 1;
+    case CL_RG: return 2;
+    case CL_RGBA: case CL_BGRA: case CL_sRGBA: return 4;
+  }
+  return 0;
+}
+
+static cl_uint bytes_of(cl_uint type) {
+  for (size_t k = 0; k < COUNT(types); k++)
+    if (types[k].code == type) return types[k].bytes;
+  return 0;
+}
+
+static int is_normal(cl_uint type) { return type == CL_SNORM_INT8 || type == CL_SNORM_INT16 || type == CL_UNORM_INT8 || type == CL_UNORM_INT16; }
+
+/* Whether images of an order and type can be made. */
+static int is_supported(cl_uint order, cl_uint type) {
+  if (!channels_of(order) || !bytes_of(type)) return 0;
+  if (order == CL_INTENSITY || order == CL_LUMINANCE) return 0;
+  if (order == CL_BGRA || order == CL_sRGBA) return type == CL_UNORM_INT8;
+  return 1;
+}
+
+ENTRY cl_int clGetSupportedImageFormats(cl_context context, cl_bitfield flags, cl_uint type, cl_uint room_for, cl_image_format *found, cl_uint *count) {
+  static const cl_uint orders[] = {CL_R, CL_RG, CL_RGBA, CL_BGRA, CL_sRGBA};
+  if (!is_object(context, CONTEXT)) return CL_INVALID_CONTEXT;
+  if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER || (!room_for && found)) return CL_INVALID_VALUE;
+  cl_uint n = 0;
+  for (size_t o = 0; facts.has_images && o < COUNT(orders); o++)
+    for (size_t k = 0; k < COUNT(types); k++) {
+      int writes = !(flags & CL_MEM_READ_ONLY) || flags & CL_MEM_KERNEL_READ_AND_WRITE;
+      if (!is_supported(orders[o], types[k].code) || (orders[o] == CL_sRGBA && writes)) continue;
+      if (found && n < room_for) found[n] = (cl_image_format){orders[o], types[k].code};
+      n++;
+    }
+  if (count) *count = n;
+  return CL_SUCCESS;
+}
+
+static int layers_of(cl_uint type) { return type == CL_MEM_OBJECT_IMAGE2D_ARRAY || type == CL_MEM_OBJECT_IMAGE1D_ARRAY; }
+
+static cl_int check_shape(const cl_image_desc *d) {
+  int dims = d->image_type == CL_MEM_OBJECT_IMAGE3D ? 3 : d->image_type == CL_MEM_OBJECT_IMAGE2D || d->image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY ? 2 : 1;
+  size_t most = dims == 3 ? 2048 : 16384;
+  if (d->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER) most = 65536;
+  if (!d->image_width || d->image_width > most) return CL_INVALID_IMAGE_SIZE;
+  if (dims > 1 && (!d->image_height || d->image_height > most)) return CL_INVALID_IMAGE_SIZE;
+  if (dims > 2 && (!d->image_depth || d->image_depth > most)) return CL_INVALID_IMAGE_SIZE;
+  if (layers_of(d->image_type) && (!d->image_array_size || d->image_array_size > 2048)) return CL_INVALID_IMAGE_SIZE;
+  return d->num_mip_levels || d->num_samples ? CL_INVALID_IMAGE_DESCRIPTOR : CL_SUCCESS;
+}
+
+/* Distances of the program's memory that are 0 follow from the shape. */
+static cl_int complete(cl_image_desc *d, size_t texel, int has_host) {
+  size_t row = d->image_width * texel;
+  if (!has_host && (d->image_row_pitch || d->image_slice_pitch)) return CL_INVALID_IMAGE_DESCRIPTOR;
+  if (!d->image_row_pitch) d->image_row_pitch = row;
+  if (d->image_row_pitch < row || d->image_row_pitch % texel) return CL_INVALID_IMAGE_DESCRIPTOR;
+  size_t slice = d->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? d->image_row_pitch : d->image_row_pitch * d->image_height;
+  int has_slices = d->image_type == CL_MEM_OBJECT_IMAGE3D || layers_of(d->image_type);
+  if (has_slices && !d->image_slice_pitch) d->image_slice_pitch = slice;
+  return has_slices && d->image_slice_pitch < slice ? CL_INVALID_IMAGE_DESCRIPTOR : CL_SUCCESS;
+}
+
+/* Ask the engine for the image; what it has of it goes into the object. */
+static cl_int make_in_engine(struct Memory *m) {
+  struct Message message = {0};
+  struct Reply r = {0};
+  const cl_image_desc *d = &m->shape;
+  put64(&message, m->base.number);
+  put32(&message, m->format.image_channel_order), put32(&message, m->format.image_channel_data_type);
+  put32(&message, m->type - CL_MEM_OBJECT_IMAGE2D);
+  put64(&message, d->image_width), put64(&message, d->image_height);
+  put64(&message, d->image_depth), put64(&message, d->image_array_size);
+  put64(&message, m->parent ? (uintptr_t)m->parent->data : 0);
+  put64(&message, m->parent ? d->image_row_pitch : 0);
+  cl_int status = ask(IMAGE, &message, &r);
+  m->image = take64(&r), m->data = (char *)take64(&r), m->size = take64(&r);
+  m->rows = take64(&r), m->slices = take64(&r);
+  if (!status && r.is_broken) status = CL_OUT_OF_RESOURCES;
+  free(r.data);
+  return status;
+}
+
+static cl_int check_image(cl_context context, cl_bitfield flags, const cl_image_format *format, const cl_image_desc *shape, const void *host) {
+  if (!is_object(context, CONTEXT)) return CL_INVALID_CONTEXT;
+  cl_int wrong = check_flags(flags, host);
+  if (wrong) return wrong;
+  if (!facts.has_images) return CL_INVALID_OPERATION;
+  if (!format) return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+  if (!channels_of(format->image_channel_order) || !bytes_of(format->image_channel_data_type)) return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+  if (!shape || shape->image_type < CL_MEM_OBJECT_IMAGE2D || shape->image_type > CL_MEM_OBJECT_IMAGE1D_BUFFER) return CL_INVALID_IMAGE_DESCRIPTOR;
+  if (!is_supported(format->image_channel_order, format->image_channel_data_type)) return CL_IMAGE_FORMAT_NOT_SUPPORTED;
+  wrong = check_shape(shape);
+  if (wrong) return wrong;
+  struct Memory *of = (void *)shape->mem_object;
+  if (!of) return shape->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER ? CL_INVALID_IMAGE_DESCRIPTOR : CL_SUCCESS;
+  if (!is_object(of, MEMORY) || of->type != CL_MEM_OBJECT_BUFFER || shape->image_type != CL_MEM_OBJECT_IMAGE1D_BUFFER) return CL_INVALID_IMAGE_DESCRIPTOR;
+  size_t texel = channels_of(format->image_channel_order) * bytes_of(format->image_channel_data_type);
+  return shape->image_width * texel > of->size ? CL_INVALID_IMAGE_SIZE : CL_SUCCESS;
+}
+
+ENTRY cl_mem clCreateImageWithProperties(cl_context context, const cl_ulong *list, cl_bitfield flags, const cl_image_format *format, const cl_image_desc *shape, void *host, cl_int *error) {
+  struct Memory *m = 0;
+  cl_int wrong = list && list[0] ? CL_INVALID_PROPERTY : check_image(context, flags, format, shape, host);
+  size_t texel = wrong ? 0 : channels_of(format->image_channel_order) * bytes_of(format->image_channel_data_type);
+  cl_image_desc whole = {0};
+  if (!wrong) {
+    whole = *shape;
+    wrong = complete(&whole, texel, host != 0);
+  }
+  if (!wrong) {
+    m = new_memory((void *)context, shape->image_type, flags, 0);
+    m->property_count = list ? 1 : 0;
+    m->format = *format, m->shape = whole, m->texel = texel;
+    if (flags & CL_MEM_USE_HOST_PTR) m->host = host;
+    use(m->parent = (void *)shape->mem_object);
+    wrong = make_in_engine(m);
+    m->owns = !wrong;
+    if (wrong) clReleaseMemObject((cl_mem)m), m = 0;
+  }
+  if (m && host) {
+    size_t slices = m->shape.image_depth && m->type == CL_MEM_OBJECT_IMAGE3D ? m->shape.image_depth : layers_of(m->type) ? m->shape.image_array_size : 1;
+    size_t rows = m->type == CL_MEM_OBJECT_IMAGE2D || m->type == CL_MEM_OBJECT_IMAGE3D || m->type == CL_MEM_OBJECT_IMAGE2D_ARRAY ? m->shape.image_height : 1;
+    for (size_t z = 0; z < slices; z++)
+      for (size_t y = 0; y < rows; y++)
+        memcpy(m->data + z * m->slices + y * m->rows, (char *)host + z * m->shape.image_slice_pitch + y * m->shape.image_row_pitch, m->shape.image_width * texel);
+  }
+  if (error) *error = wrong;
+  return (cl_mem)m;
+}
+
+ENTRY cl_mem clCreateImage(cl_context context, cl_bitfield flags, const cl_image_format *format, const cl_image_desc *shape, void *host, cl_int *error) {
+  return clCreateImageWithProperties(context, 0, flags, format, shape, host, error);
+}
+
+ENTRY cl_mem clCreateImage2D(cl_context context, cl_bitfield flags, const cl_image_format *format, size_t width, size_t height, size_t rows, void *host, cl_int *error) {
+  cl_image_desc shape = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = width, .image_height = height, .image_row_pitch = rows};
+  return clCreateImageWithProperties(context, 0, flags, format, &shape, host, error);
+}
+
+ENTRY cl_mem clCreateImage3D(cl_context context, cl_bitfield flags, const cl_image_format *format, size_t width, size_t height, size_t depth, size_t rows, size_t slices, void *host, cl_int *error) {
+  cl_image_desc shape = {.image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = width, .image_height = height, .image_depth = depth, .image_row_pitch = rows, .image_slice_pitch = slices};
+  return clCreateImageWithProperties(context, 0, flags, format, &shape, host, error);
+}
+
+ENTRY cl_int clGetImageInfo(cl_mem image, cl_uint what, size_t size, void *value, size_t *size_ret) {
+  struct Memory *m = (void *)image;
+  if (!is_object(m, MEMORY) || m->type == CL_MEM_OBJECT_BUFFER) return CL_INVALID_MEM_OBJECT;
+  const cl_image_desc *d = &m->shape;
+  cl_uint none = 0;
+  void *buffer = m->parent;
+  int is_flat = m->type == CL_MEM_OBJECT_IMAGE1D || m->type == CL_MEM_OBJECT_IMAGE1D_ARRAY || m->type == CL_MEM_OBJECT_IMAGE1D_BUFFER;
+  size_t height = is_flat ? 0 : d->image_height, depth = m->type == CL_MEM_OBJECT_IMAGE3D ? d->image_depth : 0;
+  size_t layers = layers_of(m->type) ? d->image_array_size : 0;
+  switch (what) {
+    case CL_IMAGE_FORMAT: return answer(&m->format, sizeof m->format, size, value, size_ret);
+    case CL_IMAGE_ELEMENT_SIZE: return answer(&m->texel, sizeof m->texel, size, value, size_ret);
+    case CL_IMAGE_ROW_PITCH: return answer(&d->image_row_pitch, sizeof d->image_row_pitch, size, value, size_ret);
+    case CL_IMAGE_SLICE_PITCH: return answer(&d->image_slice_pitch, sizeof d->image_slice_pitch, size, value, size_ret);
+    case CL_IMAGE_WIDTH: return answer(&d->image_width, sizeof d->image_width, size, value, size_ret);
+    case CL_IMAGE_HEIGHT: return answer(&height, sizeof height, size, value, size_ret);
+    case CL_IMAGE_DEPTH: return answer(&depth, sizeof depth, size, value, size_ret);
+    case CL_IMAGE_ARRAY_SIZE: return answer(&layers, sizeof layers, size, value, size_ret);
+    case CL_IMAGE_BUFFER: return answer(&buffer, sizeof buffer, size, value, size_ret);
+    case CL_IMAGE_NUM_MIP_LEVELS:
+    case CL_IMAGE_NUM_SAMPLES: return answer(&none, sizeof none, size, value, size_ret);
+  }
+  return CL_INVALID_VALUE;
+}
+
+/* ---- boxes of texels */
+
+cl_int check_box(const struct Memory *m, const size_t *origin, const size_t *region) {
+  if (!origin || !region) return CL_INVALID_VALUE;
+  size_t most[3] = {m->shape.image_width, 1, 1};
+  if (m->type == CL_MEM_OBJECT_IMAGE1D_ARRAY) most[1] = m->shape.image_array_size;
+  if (m->type == CL_MEM_OBJECT_IMAGE2D || m->type == CL_MEM_OBJECT_IMAGE2D_ARRAY || m->type == CL_MEM_OBJECT_IMAGE3D) most[1] = m->shape.image_height;
+  if (m->type == CL_MEM_OBJECT_IMAGE2D_ARRAY) most[2] = m->shape.image_array_size;
+  if (m->type == CL_MEM_OBJECT_IMAGE3D) most[2] = m->shape.image_depth;
+  for (int k = 0; k < 3; k++)
+    if (!region[k] || origin[k] > most[k] || region[k] > most[k] - origin[k]) return CL_INVALID_VALUE;
+  return CL_SUCCESS;
+}
+
+struct Box box_of(const struct Memory *m, const size_t *origin, const size_t *region) {
+  int is_row_array = m->type == CL_MEM_OBJECT_IMAGE1D_ARRAY; /* whose layers are slices */
+  struct Box box = {.bytes = region[0] * m->texel, .rows = region[1], .slices = region[2], .y = origin[1], .z = origin[2]};
+  if (is_row_array) box.rows = 1, box.slices = region[1], box.y = 0, box.z = origin[1];
+  box.start = m->data + box.z * m->slices + box.y * m->rows + origin[0] * m->texel;
+  return box;
+}
+
+/* The bytes of a texel of one color: four floats, or integers, as its format says. */
+cl_int texel_of(const struct Memory *m, const void *color, char *texel) {
+  cl_uint order = m->format.image_channel_order, type = m->format.image_channel_data_type;
+  static const int swapped[] = {2, 1, 0, 3};
+  if (is_normal(type) || type == CL_HALF_FLOAT) { /* conversions are the engine's */
+    struct Message message = {0};
+    struct Reply r = {0};
+    put32(&message, order), put32(&message, type);
+    put_bytes(&message, color, 16);
+    cl_int status = ask(TEXEL, &message, &r);
+    size_t size;
+    char *bytes = take_bytes(&r, &size);
+    if (!status && size != m->texel) status = CL_OUT_OF_RESOURCES;
+    if (!status) memcpy(texel, bytes, size);
+    free(bytes), free(r.data);
+    return status;
+  }
+  cl_uint bytes = bytes_of(type);
+  for (cl_uint k = 0; k < channels_of(order); k++)
+    memcpy(texel + k * bytes, (const char *)color + 4 * (order == CL_BGRA ? swapped[k] : (int)k), bytes);
+  return CL_SUCCESS;
+}

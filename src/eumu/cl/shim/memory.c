@@ -1,0 +1,287 @@
+/* Buffers, sub-buffers, images, samplers, and memory that programs share by address. */
+#include "driver.h"
+
+enum { OF_BUFFER, OF_SVM, OF_HOST, OF_DEVICE, OF_SHARED }; /* allocations, as protocol.py has them */
+
+#define ACCESS (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
+#define HOST_ACCESS (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)
+#define HOST_MEMORY (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)
+#define SVM_BITS (CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS)
+
+static int bits(cl_bitfield flags) { return __builtin_popcountll(flags); }
+
+cl_int check_flags(cl_bitfield flags, const void *host) {
+  if (flags & ~(ACCESS | HOST_ACCESS | HOST_MEMORY | CL_MEM_KERNEL_READ_AND_WRITE)) return CL_INVALID_VALUE;
+  if (bits(flags & ACCESS) > 1 || bits(flags & HOST_ACCESS) > 1) return CL_INVALID_VALUE;
+  if (flags & CL_MEM_USE_HOST_PTR && flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) return CL_INVALID_VALUE;
+  if (!host != !(flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR))) return CL_INVALID_HOST_PTR;
+  return CL_SUCCESS;
+}
+
+struct Memory *new_memory(struct Context *context, cl_uint type, cl_bitfield flags, size_t size) {
+  struct Memory *m = make(MEMORY, sizeof *m);
+  use(m->context = context);
+  m->type = type, m->size = size;
+  m->flags = flags & ACCESS ? flags : flags | CL_MEM_READ_WRITE;
+  return m;
+}
+
+void free_memory(struct Memory *m) {
+  call_back(&m->destructors, m);
+  while (m->maps) {
+    struct Map *map = m->maps;
+    m->maps = map->next;
+    free(map);
+  }
+  if (m->owns && m->context->generation == generation) {
+    if (m->image) {
+      struct Message message = {0};
+      put64(&message, m->image);
+      ask(FREE_IMAGE, &message, 0);
+    } else free_device_memory(m->data);
+  }
+  unuse(m->parent);
+  unuse(m->context);
+}
+
+ENTRY cl_mem clCreateBufferWithProperties(cl_context context, const cl_ulong *list, cl_bitfield flags, size_t size, void *host, cl_int *error) {
+  struct Memory *m = 0;
+  cl_int wrong = CL_SUCCESS;
+  if (!is_object(context, CONTEXT)) wrong = CL_INVALID_CONTEXT;
+  else if (list && list[0]) wrong = CL_INVALID_PROPERTY;
+  else if (!(wrong = check_flags(flags, host)) && (!size || size > facts.most_bytes)) wrong = CL_INVALID_BUFFER_SIZE;
+  if (!wrong) {
+    m = new_memory((void *)context, CL_MEM_OBJECT_BUFFER, flags, size);
+    m->property_count = list ? 1 : 0;
+    if (flags & CL_MEM_USE_HOST_PTR) m->host = host;
+    m->owns = !(m->host && is_device_memory(host));
+    m->data = m->owns ? device_memory(size, 128, OF_BUFFER, m->base.number) : host;
+    if (!m->data) {
+      clReleaseMemObject((cl_mem)m);
+      m = 0, wrong = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    } else if (host && m->owns) memcpy(m->data, host, size);
+  }
+  if (error) *error = wrong;
+  return (cl_mem)m;
+}
+
+ENTRY cl_mem clCreateBuffer(cl_context context, cl_bitfield flags, size_t size, void *host, cl_int *error) {
+  return clCreateBufferWithProperties(context, 0, flags, size, host, error);
+}
+
+static cl_int check_part(struct Memory *m, cl_bitfield flags, cl_uint what, const cl_buffer_region *part) {
+  if (!is_object(m, MEMORY) || m->type != CL_MEM_OBJECT_BUFFER || m->parent) return CL_INVALID_MEM_OBJECT;
+  if (flags & ~(ACCESS | HOST_ACCESS) || bits(flags & ACCESS) > 1 || bits(flags & HOST_ACCESS) > 1) return CL_INVALID_VALUE;
+  if (m->flags & CL_MEM_WRITE_ONLY && flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY)) return CL_INVALID_VALUE;
+  if (m->flags & CL_MEM_READ_ONLY && flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY)) return CL_INVALID_VALUE;
+  if (m->flags & CL_MEM_HOST_WRITE_ONLY && flags & CL_MEM_HOST_READ_ONLY) return CL_INVALID_VALUE;
+  if (m->flags & CL_MEM_HOST_READ_ONLY && flags & CL_MEM_HOST_WRITE_ONLY) return CL_INVALID_VALUE;
+  if (m->flags & CL_MEM_HOST_NO_ACCESS && flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY)) return CL_INVALID_VALUE;
+  if (what != CL_BUFFER_CREATE_TYPE_REGION || !part) return CL_INVALID_VALUE;
+  if (!part->size) return CL_INVALID_BUFFER_SIZE;
+  if (part->origin > m->size || part->size > m->size - part->origin) return CL_INVALID_VALUE;
+  return part->origin % 128 ? CL_MISALIGNED_SUB_BUFFER_OFFSET : CL_SUCCESS;
+}
+
+ENTRY cl_mem clCreateSubBuffer(cl_mem buffer, cl_bitfield flags, cl_uint what, const void *info, cl_int *error) {
+  struct Memory *whole = (void *)buffer, *m = 0;
+  const cl_buffer_region *part = info;
+  cl_int wrong = check_part(whole, flags, what, part);
+  if (!wrong) {
+    if (!(flags & ACCESS)) flags |= whole->flags & ACCESS;
+    if (!(flags & HOST_ACCESS)) flags |= whole->flags & HOST_ACCESS;
+    m = new_memory(whole->context, CL_MEM_OBJECT_BUFFER, flags | (whole->flags & HOST_MEMORY), part->size);
+    use(m->parent = whole);
+    m->offset = part->origin;
+    m->data = whole->data + part->origin;
+    if (whole->host) m->host = whole->host + part->origin;
+  }
+  if (error) *error = wrong;
+  return (cl_mem)m;
+}
+
+ENTRY cl_int clRetainMemObject(cl_mem m) { return retain(m, MEMORY, CL_INVALID_MEM_OBJECT); }
+ENTRY cl_int clReleaseMemObject(cl_mem m) { return release(m, MEMORY, CL_INVALID_MEM_OBJECT); }
+
+ENTRY cl_int clSetMemObjectDestructorCallback(cl_mem memory, void (*call)(cl_mem, void *), void *user) {
+  if (!is_object(memory, MEMORY)) return CL_INVALID_MEM_OBJECT;
+  if (!call) return CL_INVALID_VALUE;
+  return add_callback(&((struct Memory *)memory)->destructors, (Notify)call, 0, user);
+}
+
+ENTRY cl_int clGetMemObjectInfo(cl_mem memory, cl_uint what, size_t size, void *value, size_t *size_ret) {
+  struct Memory *m = (void *)memory;
+  if (!is_object(m, MEMORY)) return CL_INVALID_MEM_OBJECT;
+  cl_bool is_svm = m->host && is_device_memory(m->host);
+  switch (what) {
+    case CL_MEM_TYPE: return answer(&m->type, sizeof m->type, size, value, size_ret);
+    case CL_MEM_FLAGS: return answer(&m->flags, sizeof m->flags, size, value, size_ret);
+    case CL_MEM_SIZE: return answer(&m->size, sizeof m->size, size, value, size_ret);
+    case CL_MEM_HOST_PTR: return answer(&m->host, sizeof m->host, size, value, size_ret);
+    case CL_MEM_MAP_COUNT: return answer(&m->map_count, sizeof m->map_count, size, value, size_ret);
+    case CL_MEM_REFERENCE_COUNT: return answer(&m->base.refs, sizeof m->base.refs, size, value, size_ret);
+    case CL_MEM_CONTEXT: return answer(&m->context, sizeof m->context, size, value, size_ret);
+    case CL_MEM_ASSOCIATED_MEMOBJECT: return answer(&m->parent, sizeof m->parent, size, value, size_ret);
+    case CL_MEM_OFFSET: return answer(&m->offset, sizeof m->offset, size, value, size_ret);
+    case CL_MEM_USES_SVM_POINTER: return answer(&is_svm, sizeof is_svm, size, value, size_ret);
+    case CL_MEM_PROPERTIES:
+      return answer(m->property_list, m->property_count * sizeof(cl_ulong), size, value, size_ret);
+  }
+  return CL_INVALID_VALUE;
+}
+
+/* ---- samplers */
+
+ENTRY cl_sampler clCreateSamplerWithProperties(cl_context context, const cl_ulong *list, cl_int *error) {
+  struct Sampler found = {.normalized = CL_TRUE, .addressing = CL_ADDRESS_CLAMP, .filter = CL_FILTER_NEAREST}, *s = 0;
+  cl_int wrong = is_object(context, CONTEXT) ? CL_SUCCESS : CL_INVALID_CONTEXT;
+  if (!wrong && !facts.has_images) wrong = CL_INVALID_OPERATION;
+  for (const cl_ulong *at = list; !wrong && at && at[0]; at += 2) {
+    if (found.property_count > 5) { wrong = CL_INVALID_VALUE; break; }
+    if (at[0] == CL_SAMPLER_NORMALIZED_COORDS && at[1] <= 1) found.normalized = at[1];
+    else if (at[0] == CL_SAMPLER_ADDRESSING_MODE && at[1] - CL_ADDRESS_NONE <= 4) found.addressing = at[1];
+    else if (at[0] == CL_SAMPLER_FILTER_MODE && at[1] - CL_FILTER_NEAREST <= 1) found.filter = at[1];
+    else wrong = CL_INVALID_VALUE;
+    found.property_list[found.property_count++] = at[0];
+    found.property_list[found.property_count++] = at[1];
+  }
+  if (list) found.property_list[found.property_count++] = 0;
+  if (error) *error = wrong;
+  if (wrong) return 0;
+  s = make(SAMPLER, sizeof *s);
+  found.base = s->base;
+  *s = found;
+  use(s->context = (void *)context);
+  return (cl_sampler)s;
+}
+
+ENTRY cl_sampler clCreateSampler(cl_context context, cl_bool normalized, cl_uint addressing, cl_uint filter, cl_int *error) {
+  cl_ulong list[] = {CL_SAMPLER_NORMALIZED_COORDS, normalized, CL_SAMPLER_ADDRESSING_MODE, addressing, CL_SAMPLER_FILTER_MODE, filter, 0};
+  cl_sampler made = clCreateSamplerWithProperties(context, list, error);
+  if (made) ((struct Sampler *)made)->property_count = 0;
+  return made;
+}
+
+ENTRY cl_int clGetSamplerInfo(cl_sampler sampler, cl_uint what, size_t size, void *value, size_t *size_ret) {
+  struct Sampler *s = (void *)sampler;
+  if (!is_object(s, SAMPLER)) return CL_INVALID_SAMPLER;
+  switch (what) {
+    case CL_SAMPLER_REFERENCE_COUNT: return answer(&s->base.refs, sizeof s->base.refs, size, value, size_ret);
+    case CL_SAMPLER_CONTEXT: return answer(&s->context, sizeof s->context, size, value, size_ret);
+    case CL_SAMPLER_NORMALIZED_COORDS: return answer(&s->normalized, sizeof s->normalized, size, value, size_ret);
+    case CL_SAMPLER_ADDRESSING_MODE: return answer(&s->addressing, sizeof s->addressing, size, value, size_ret);
+    case CL_SAMPLER_FILTER_MODE: return answer(&s->filter, sizeof s->filter, size, value, size_ret);
+    case CL_SAMPLER_PROPERTIES:
+      return answer(s->property_list, s->property_count * sizeof(cl_ulong), size, value, size_ret);
+  }
+  return CL_INVALID_VALUE;
+}
+
+ENTRY cl_int clRetainSampler(cl_sampler s) { return retain(s, SAMPLER, CL_INVALID_SAMPLER); }
+ENTRY cl_int clReleaseSampler(cl_sampler s) { return release(s, SAMPLER, CL_INVALID_SAMPLER); }
+
+/* ---- memory by address: SVM and Intel's unified shared memory */
+
+struct Block { struct Block *next; char *start; size_t size; uint32_t kind; cl_ulong flags; struct Context *context; };
+static struct Block *blocks;
+static uint64_t block_count;
+
+static struct Block *block_at(const void *pointer) {
+  struct Block *found = 0;
+  pthread_mutex_lock(&state);
+  for (struct Block *b = blocks; b && !found; b = b->next)
+    if ((const char *)pointer >= b->start && (const char *)pointer < b->start + b->size) found = b;
+  pthread_mutex_unlock(&state);
+  return found;
+}
+
+static void *new_block(cl_context context, size_t size, size_t align, uint32_t kind, cl_ulong flags, cl_int *error) {
+  cl_int wrong = CL_SUCCESS;
+  struct Block *b = 0;
+  if (!is_object(context, CONTEXT)) wrong = CL_INVALID_CONTEXT;
+  else if (!size || size > facts.most_bytes) wrong = CL_INVALID_BUFFER_SIZE;
+  else if (align & (align - 1) || align > 65536) wrong = CL_INVALID_VALUE;
+  if (!wrong) {
+    b = room(sizeof *b);
+    *b = (struct Block){.size = size, .kind = kind, .flags = flags, .context = (void *)context};
+    pthread_mutex_lock(&state);
+    uint64_t number = ++block_count;
+    pthread_mutex_unlock(&state);
+    b->start = device_memory(size, align > 128 ? align : 128, kind, number);
+    if (!b->start) { free(b); wrong = CL_OUT_OF_RESOURCES; }
+  }
+  if (error) *error = wrong;
+  if (wrong) return 0;
+  pthread_mutex_lock(&state);
+  b->next = blocks, blocks = b;
+  pthread_mutex_unlock(&state);
+  return b->start;
+}
+
+static cl_int free_block(void *pointer) {
+  struct Block **at, *found = 0;
+  pthread_mutex_lock(&state);
+  for (at = &blocks; *at && (*at)->start != pointer; at = &(*at)->next) {}
+  if ((found = *at)) *at = found->next;
+  pthread_mutex_unlock(&state);
+  if (!found) return CL_INVALID_VALUE;
+  free_device_memory(pointer);
+  free(found);
+  return CL_SUCCESS;
+}
+
+ENTRY void *clSVMAlloc(cl_context context, cl_bitfield flags, size_t size, cl_uint align) {
+  if (flags & ~(ACCESS | SVM_BITS) || bits(flags & ACCESS) > 1) return 0;
+  if (flags & CL_MEM_SVM_ATOMICS && !(flags & CL_MEM_SVM_FINE_GRAIN_BUFFER)) return 0;
+  if (flags & CL_MEM_SVM_ATOMICS || align > 128) return 0; /* not offered; the largest type has 128 bytes */
+  return new_block(context, size, align, OF_SVM, flags, 0);
+}
+
+ENTRY void clSVMFree(cl_context context, void *pointer) {
+  if (is_object(context, CONTEXT)) free_block(pointer);
+}
+
+static cl_ulong usm_flags(const cl_ulong *list) {
+  for (; list && list[0]; list += 2)
+    if (list[0] == CL_MEM_ALLOC_FLAGS_INTEL) return list[1];
+  return 0;
+}
+
+ENTRY void *clHostMemAllocINTEL(cl_context c, const cl_ulong *list, size_t size, cl_uint align, cl_int *error) {
+  return new_block(c, size, align, OF_HOST, usm_flags(list), error);
+}
+
+ENTRY void *clDeviceMemAllocINTEL(cl_context c, cl_device_id d, const cl_ulong *list, size_t size, cl_uint align, cl_int *error) {
+  if (!is_object(d, DEVICE)) { if (error) *error = CL_INVALID_DEVICE; return 0; }
+  return new_block(c, size, align, OF_DEVICE, usm_flags(list), error);
+}
+
+ENTRY void *clSharedMemAllocINTEL(cl_context c, cl_device_id d, const cl_ulong *list, size_t size, cl_uint align, cl_int *error) {
+  if (d && !is_object(d, DEVICE)) { if (error) *error = CL_INVALID_DEVICE; return 0; }
+  return new_block(c, size, align, OF_SHARED, usm_flags(list), error);
+}
+
+ENTRY cl_int clMemFreeINTEL(cl_context context, void *pointer) {
+  if (!is_object(context, CONTEXT)) return CL_INVALID_CONTEXT;
+  return pointer ? free_block(pointer) : CL_SUCCESS;
+}
+
+ENTRY cl_int clMemBlockingFreeINTEL(cl_context context, void *pointer) { return clMemFreeINTEL(context, pointer); }
+
+ENTRY cl_int clGetMemAllocInfoINTEL(cl_context context, const void *pointer, cl_uint what, size_t size, void *value, size_t *size_ret) {
+  if (!is_object(context, CONTEXT)) return CL_INVALID_CONTEXT;
+  static const cl_uint types[] = {CL_MEM_TYPE_UNKNOWN_INTEL, CL_MEM_TYPE_UNKNOWN_INTEL, CL_MEM_TYPE_HOST_INTEL, CL_MEM_TYPE_DEVICE_INTEL, CL_MEM_TYPE_SHARED_INTEL};
+  struct Block *b = block_at(pointer);
+  cl_uint type = b ? types[b->kind] : CL_MEM_TYPE_UNKNOWN_INTEL;
+  void *start = b ? b->start : 0, *device = b && b->kind >= OF_DEVICE ? &the_device : 0;
+  size_t bytes = b ? b->size : 0;
+  cl_ulong flags = b ? b->flags : 0;
+  switch (what) {
+    case CL_MEM_ALLOC_TYPE_INTEL: return answer(&type, sizeof type, size, value, size_ret);
+    case CL_MEM_ALLOC_BASE_PTR_INTEL: return answer(&start, sizeof start, size, value, size_ret);
+    case CL_MEM_ALLOC_SIZE_INTEL: return answer(&bytes, sizeof bytes, size, value, size_ret);
+    case CL_MEM_ALLOC_DEVICE_INTEL: return answer(&device, sizeof device, size, value, size_ret);
+    case CL_MEM_ALLOC_FLAGS_INTEL: return answer(&flags, sizeof flags, size, value, size_ret);
+  }
+  return CL_INVALID_VALUE;
+}
