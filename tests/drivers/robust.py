@@ -44,8 +44,8 @@ def title(pid: int) -> str:
         above = Path(f"/proc/{parent}/cmdline").read_text()
     except OSError:
         return ""
-    if "eumu.drm.broker" in words:
-        return "engine" if "eumu.drm.broker" in above else "broker"
+    if "eumu.beside.broker" in words:
+        return "engine" if "eumu.beside.broker" in above else "broker"
     return "program"
 
 

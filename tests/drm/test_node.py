@@ -126,7 +126,7 @@ def _is_engine(pid: int) -> bool:
     """The broker's child, which has the broker's command line."""
     words = Path(f"/proc/{pid}/cmdline").read_text()
     parent = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    return "eumu.drm.broker" in words and "broker" in Path(f"/proc/{parent}/cmdline").read_text()
+    return "eumu.beside.broker" in words and "broker" in Path(f"/proc/{parent}/cmdline").read_text()
 
 
 def test_the_end_of_the_engine_process_is_a_hang(waiting: subprocess.Popen[str]) -> None:

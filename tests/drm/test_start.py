@@ -12,12 +12,14 @@ from drm.programs import HERE, compiled, run
 from eumu.cli.main import main
 from eumu.drm import session
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="i915 is a driver of Linux")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the doors are for Linux")
 
 HEAVY = ("numpy", "llvmlite", "eumu.runtime", "eumu.device", "eumu.isa", "eumu.exec")
 
 
-@pytest.mark.parametrize("module", ["eumu.cli.gpu", "eumu.drm.broker"])
+@pytest.mark.parametrize(
+    "module", ["eumu.cli.gpu", "eumu.beside.broker", "eumu.drm.door", "eumu.cl.door"]
+)
 def test_nothing_heavy_is_imported_before_a_program_is_answered(module: str) -> None:
     code = f"import sys, {module}; print(*[name for name in {HEAVY} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -35,6 +35,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("device",),
     ("runtime",),
     ("reports", "lsp", "highlight", "compare"),
+    ("beside",),
     ("drm", "cl"),
     ("cli",),
     ("tools",),

@@ -24,16 +24,13 @@ def main() -> int:
         os._exit(0)
     os.closerange(_SOCKET + 1, _MOST_FILES)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    from eumu.cl.meeting import meet, options_of_environment
+    from eumu.cl.door import meet, serve
+    from eumu.cl.meeting import options_of_environment
 
     peer = socket.socket(fileno=_SOCKET)
     try:
         options = options_of_environment()
-        base, size = meet(peer, options)
-        from eumu.cl.engine import serve, watch
-
-        watch(peer)
-        serve(peer, base, size, options)
+        serve(meet(peer, options), options)
     except Exception as error:
         from eumu.errors import EumuError
 

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import itertools
 import os
-import select
-import socket
+import signal
 import struct
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeVar
 
 from eumu.cl import images
 from eumu.cl.builds import Failed, build
+from eumu.cl.meeting import Program
 from eumu.cl.memory import SharedMemory, title
 from eumu.cl.options import Options
 from eumu.cl.programs import Loaded, described
@@ -55,8 +54,8 @@ Answer = tuple[int, bytes]
 class _Service:
     """The device of a program, and what the program has of it."""
 
-    def __init__(self, memory: SharedMemory, options: Options) -> None:
-        self._options, self._memory = options, memory
+    def __init__(self, memory: SharedMemory, program: int, options: Options) -> None:
+        self._options, self._memory, self._program = options, memory, program
         self.device = Device(
             options.device, options.engine, check=options.check, memory_bytes=1 << 16
         )
@@ -156,7 +155,7 @@ class _Service:
             _say(f"eumu: {error}")
             for line in _passed(loaded.kernels[index], arguments):
                 _say(f"  {line}")
-            self._options.note_fault()
+            self._fault()
             return Status.OUT_OF_RESOURCES, self._text()
         self._tell(report.findings)
         return Status.SUCCESS, self._text()
@@ -247,8 +246,13 @@ class _Service:
             _say("  this is a bug in eumu; EUMU_TRACEBACK=1 shows where")
         if self._options.traceback:
             sys.excepthook(type(error), error, error.__traceback__)
-        self._options.note_fault()
+        self._fault()
         return status, self._text()
+
+    def _fault(self) -> None:
+        self._options.note_fault()
+        if self._options.aborts:
+            os.kill(self._program, signal.SIGABRT)
 
     def _tell(self, findings: Iterable[Finding]) -> None:
         """What a checked run found, each once, and no more than so many."""
@@ -289,23 +293,11 @@ def _of(kind: type[_Number], number: int) -> _Number:
         raise ProtocolError(f"{number} is no {kind.__name__}") from None
 
 
-def watch(peer: socket.socket) -> None:
-    """End this process when the program is gone, whatever it is doing."""
-
-    def wait() -> None:
-        poll = select.poll()
-        poll.register(peer, select.POLLRDHUP)
-        poll.poll()
-        os._exit(0)
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
-def serve(peer: socket.socket, base: int, size: int, options: Options) -> None:
-    """Answer one program until it is gone.
+def serve(program: Program, options: Options) -> None:
+    """Answer a program, whose memory is mapped here, until it is gone.
 
     ProtocolError if it does not keep to the protocol.
     """
-    service = _Service(SharedMemory(base, size), options)
-    for request, data in requests(peer):
-        reply(peer, *service.answer(request, data))
+    service = _Service(SharedMemory(program.base, program.size), program.pid, options)
+    for request, data in requests(program.peer):
+        reply(program.peer, *service.answer(request, data))

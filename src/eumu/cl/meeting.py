@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import struct
+from dataclasses import dataclass
 from typing import Final
 
 from eumu.cl.facts import facts
@@ -13,10 +15,29 @@ from eumu.cl.protocol import ProtocolError, hello, reply
 from eumu.platforms import platform
 from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, FAULT_ENDS, TRACEBACK
 
-__all__ = ["meet", "options_of_environment"]
+__all__ = ["Program", "meet", "options_of_environment"]
 
 _GET_SEALS, _SHRINK = 1034, 2
-_LEAST_BYTES: Final = 1 << 20
+_PEER: Final = struct.Struct("3i")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that was greeted: its socket, and the file of its device memory.
+
+    The program has `size` bytes of it at the address `base`; `pid` is the number of its process.
+    """
+
+    peer: socket.socket
+    memory_fd: int
+    base: int
+    size: int
+    pid: int
+
+    def close(self) -> None:
+        """Let socket and file go, in this process."""
+        self.peer.close()
+        os.close(self.memory_fd)
 
 
 def options_of_environment() -> Options:
@@ -30,17 +51,16 @@ def options_of_environment() -> Options:
     )
 
 
-def meet(peer: socket.socket, options: Options) -> tuple[int, int]:
-    """Answer a greeting; the address and size of the memory, which is mapped here now."""
-    from eumu.cl.mapping import map_file
-
+def meet(peer: socket.socket, options: Options) -> Program:
+    """Answer a greeting that has come.  ProtocolError if it is none."""
     fd, base, size = hello(peer)
     try:
         seals = fcntl.fcntl(fd, _GET_SEALS)
-        if not seals & _SHRINK:  # or the other owner could end this process by a signal
-            raise ProtocolError("the file of the memory is not sealed against shrinking")
-        map_file(fd, base, size)
-    finally:
+    except OSError:
+        seals = 0
+    if not seals & _SHRINK:  # or the file's other owner could end this process by a signal
         os.close(fd)
+        raise ProtocolError("the file of the memory is not sealed against shrinking")
+    pid, _, _ = _PEER.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
     reply(peer, 0, facts(platform(options.device), checks=options.check))
-    return base, size
+    return Program(peer, fd, base, size, pid)

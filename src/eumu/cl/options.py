@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Final
 
-__all__ = ["FAULTED", "FOUND", "Options"]
+from eumu.beside.door import FAULTED, FOUND
 
-# What goes to `status`, a byte for each.
-FAULTED: Final = b"F"
-FOUND: Final = b"U"
+__all__ = ["Options"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import Final
 
-from eumu.errors import EumuError
+from eumu.beside.door import ProtocolError
 
 __all__ = [
     "HELLO",
@@ -39,10 +39,6 @@ _TAIL: Final = struct.Struct("<Ii")
 HELLO: Final = struct.Struct("<IIIIQQ")
 _MOST_BYTES: Final = 1 << 30
 _ROOM: Final = 1 << 16
-
-
-class ProtocolError(EumuError, ValueError):
-    """The other process does not keep to the protocol."""
 
 
 class Request(IntEnum):

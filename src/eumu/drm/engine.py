@@ -16,12 +16,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from eumu.beside.door import FAULTED, FOUND
 from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError
 from eumu.drm.contexts import HardwareContext
 from eumu.drm.greeting import Program
 from eumu.drm.memory import DriverMemory
-from eumu.drm.options import FAULTED, FOUND, Options
+from eumu.drm.options import Options
 from eumu.drm.parts import gpu
 from eumu.drm.programs import Programs
 from eumu.drm.progress import Progress

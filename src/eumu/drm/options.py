@@ -5,11 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["FAULTED", "FOUND", "Options"]
-
-# What goes to `status`, a byte for each.
-FAULTED: Final = b"F"
-FOUND: Final = b"U"
+__all__ = ["Options"]
 
 _MEMORY_BYTES: Final = 4 << 30  # what the driver is told that there is
 

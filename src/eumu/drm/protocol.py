@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from eumu.beside.door import ProtocolError
 from eumu.drm.parts import Gpu
-from eumu.errors import EumuError
 
 __all__ = [
     "ADDRESS_END",
@@ -49,10 +49,6 @@ _OBJECT: Final = struct.Struct("<IIQQQ")
 _BUILT: Final = struct.Struct("<Q")
 _MOST_BYTES: Final = 64 << 20
 _SUBMITTED, _CREATED, _DESTROYED, _BUILT_PROGRAM = 1, 2, 3, 4
-
-
-class ProtocolError(EumuError, ValueError):
-    """The other process does not keep to the protocol."""
 
 
 @dataclass(frozen=True, slots=True)

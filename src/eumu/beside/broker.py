@@ -1,4 +1,4 @@
-"""Starts an engine process for each program that opens the node: `python -m eumu.drm.broker`.
+"""Starts an engine process for each program that comes: `python -m eumu.beside.broker`.
 
 Programs are greeted at once, by what is quick to import: many only ask what GPU there is.  With
 the first greeting the engines are imported, once and module by module; engine processes are forked
@@ -17,23 +17,14 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Final
 
-from eumu.drm.greeting import Program, meet
-from eumu.drm.options import FAULTED, Options
-from eumu.drm.protocol import ProtocolError
+from eumu.beside.door import FAULTED, Door, Options, Program, ProtocolError
 
 __all__ = ["main"]
 
-# What the first kernel needs, in steps between which other programs are greeted.
-_NEEDED: Final = (
-    *("numpy", "eumu.isa.kinds", "eumu.isa.visa", "eumu.binary", "eumu.runtime", "eumu.device"),
-    *("eumu.runtime.batches", "eumu.drm.engine", "eumu.device.functions", "eumu.exec.interp"),
-    *("eumu.native", "eumu.lower_native", "eumu.native.extent", "eumu.drm.first"),
-    "elftools.elf.elffile",
-)
 _LOOK_S: Final = 0.5
 _GRACE_S: Final = 5.0
 
@@ -71,12 +62,12 @@ class _Programs:
 class _Broker:
     """Greets programs, and forks an engine process for each when all is imported."""
 
-    def __init__(self, listener: socket.socket, options: Options) -> None:
-        self._listener, self._options = listener, options
+    def __init__(self, listener: socket.socket, door: Door, options: Options) -> None:
+        self._listener, self._door, self._options = listener, door, options
         self._programs = _Programs()
         self._silent: list[socket.socket] = []  # have come and said nothing yet
         self._met: list[Program] = []  # those that wait for an engine process
-        self._steps = _warm(options)
+        self._steps = _warm(door.needed, options)
         self._is_warm = False
 
     def run(self) -> None:
@@ -100,7 +91,7 @@ class _Broker:
     def _greet(self, peer: socket.socket) -> None:
         self._silent.remove(peer)
         try:
-            self._met.append(meet(peer, self._options))
+            self._met.append(self._door.meet(peer, self._options))
         except (ProtocolError, OSError) as error:
             _note_failure(error, self._options)
             peer.close()
@@ -113,26 +104,29 @@ class _Broker:
                 peer.close()
             for other in self._met:
                 other.close()  # its end must be seen by its own engine process alone
-            _child(program, self._options)
-        self._programs.add(engine, program)
+            _child(program, self._door, self._options)
+        if self._door.hangs:
+            self._programs.add(engine, program)
         program.close()
 
 
-def main(text: str) -> int:
-    """Serve until the control pipe, standard input, is closed; the text is JSON of the options."""
+def main(name: str, text: str) -> int:
+    """Serve until the control pipe, standard input, is closed.
+
+    `name` is that of a door's module, the text JSON of its options.
+    """
+    door: Door = import_module(name)
     given = json.loads(text)
     listener = socket.socket(fileno=given.pop("listener"))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _Broker(listener, Options(**given)).run()
+    _Broker(listener, door, door.options(**given)).run()
     return 0
 
 
-def _child(program: Program, options: Options) -> None:
+def _child(program: Program, door: Door, options: Options) -> None:
     """The engine process; it ends here."""
-    from eumu.drm.engine import serve
-
     try:
-        serve(program, options)
+        door.serve(program, options)
         os._exit(0)
     except ProtocolError as error:
         _note_failure(error, options)
@@ -152,10 +146,10 @@ def _note_status(options: Options) -> None:
         os.write(options.status, FAULTED)
 
 
-def _warm(options: Options) -> Iterator[str]:
+def _warm(needed: Iterable[str], options: Options) -> Iterator[str]:
     """Import what the first kernel needs, one step after the other."""
     gc.disable()  # what is imported stays
-    for module in _NEEDED:
+    for module in needed:
         import_module(module)
         yield module
     if options.engine != "interp":
@@ -168,4 +162,4 @@ def _warm(options: Options) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

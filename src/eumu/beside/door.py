@@ -1,0 +1,53 @@
+"""What a door tells the broker; the module of a door is an object of this kind."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any, Protocol
+
+from eumu.errors import EumuError
+
+__all__ = ["FAULTED", "FOUND", "Door", "Options", "Program", "ProtocolError"]
+
+# What goes to the `status` of a session's options, a byte for each.
+FAULTED = b"F"
+FOUND = b"U"
+
+
+class ProtocolError(EumuError, ValueError):
+    """The other process does not keep to the protocol."""
+
+
+class Options(Protocol):
+    """How programs are run; `status` is where a byte goes for each fault and each finding."""
+
+    @property
+    def status(self) -> int | None: ...
+
+    @property
+    def engine(self) -> str | None: ...
+
+
+class Program(Protocol):
+    """A program that was greeted; `pid` is the number of its process."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def close(self) -> None: ...
+
+
+class Door(Protocol):
+    """`needed` are the modules that the first kernel needs, in the order of their import.
+
+    `hangs` says that a program may wait for ever for an engine process that has died.
+    """
+
+    needed: tuple[str, ...]
+    hangs: bool
+
+    def options(self, **given: Any) -> Options: ...
+
+    def meet(self, peer: socket.socket, options: Any) -> Program: ...
+
+    def serve(self, program: Any, options: Any) -> None: ...

@@ -1,0 +1,114 @@
+"""One run of a program: the broker beside it, and what came of it."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from types import FrameType
+from typing import Any, Final
+
+from eumu.beside.door import FAULTED, FOUND
+
+__all__ = ["Outcome", "legacy_layout", "run_beside"]
+
+_LEGACY_LAYOUT: Final = 0x0200000  # ADDR_COMPAT_LAYOUT of personality(2)
+_LAST_WORDS_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`status` of the program as a shell has it, how many submissions made a fault, and how many
+    places a checked run found."""
+
+    status: int
+    faults: int
+    findings: int = 0
+
+
+def run_beside(
+    command: Sequence[str], variables: Mapping[str, str], door: str, path: str, options: Any
+) -> Outcome:
+    """Run a program whose engine processes come through the door of that module's name.
+
+    They answer at the socket `path`; `options` are a dataclass of the door, with a `status`.
+    """
+    with _broker(door, path, options) as status:
+        program = subprocess.Popen(command, env=variables)
+        with _signals_to(program):
+            code = program.wait()
+    told = _told(status)
+    faults, findings = told.count(FAULTED), told.count(FOUND)
+    return Outcome(code if code >= 0 else 128 - code, faults, findings)
+
+
+@contextmanager
+def _broker(door: str, path: str, options: Any) -> Iterator[int]:
+    """The process that starts engine processes; yields where they write what came of it.
+
+    Its reading end is left to the caller, who closes it.
+    """
+    reads, writes = os.pipe()
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(64)
+    os.set_inheritable(listener.fileno(), True)
+    given = asdict(replace(options, status=writes)) | {"listener": listener.fileno()}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "eumu.beside.broker", door, json.dumps(given)],
+        stdin=subprocess.PIPE,
+        pass_fds=(listener.fileno(), writes),
+        preexec_fn=legacy_layout,
+        env={"OPENBLAS_NUM_THREADS": "1", **os.environ},
+    )
+    os.close(writes)
+    listener.close()
+    try:
+        yield reads
+    finally:
+        process.terminate()  # engine processes end when their programs do
+        process.wait()
+
+
+def legacy_layout() -> None:
+    """Mappings of the engine process go up from a third of the address space, away from those of
+    programs, which go down from its top."""
+    libc = ctypes.CDLL(None)
+    libc.personality(libc.personality(0xFFFFFFFF) | _LEGACY_LAYOUT)
+
+
+def _told(fd: int) -> bytes:
+    """The bytes of engine processes, until all have ended or have had time enough."""
+    told, end = b"", time.monotonic() + _LAST_WORDS_S
+    while (left := end - time.monotonic()) > 0 and select.select([fd], [], [], left)[0]:
+        data = os.read(fd, 4096)
+        if not data:
+            break
+        told += data
+    os.close(fd)
+    return told
+
+
+@contextmanager
+def _signals_to(program: subprocess.Popen[bytes]) -> Iterator[None]:
+    """The program decides what Ctrl-C is, which it gets itself; other ends are passed on to it."""
+
+    def passes(number: int, frame: FrameType | None) -> None:
+        program.send_signal(number)
+
+    old = {s: signal.signal(s, passes) for s in (signal.SIGTERM, signal.SIGHUP)}
+    old[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)

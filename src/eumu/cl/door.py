@@ -1,0 +1,45 @@
+"""The door by eumu's own OpenCL driver, for the broker."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import threading
+from typing import Final
+
+from eumu.cl.mapping import map_file
+from eumu.cl.meeting import Program, meet
+from eumu.cl.options import Options
+
+__all__ = ["hangs", "meet", "needed", "options", "serve"]
+
+needed: Final = (
+    *("numpy", "eumu.isa.kinds", "eumu.isa.visa", "eumu.runtime", "eumu.device", "eumu.text"),
+    *("eumu.lower", "eumu.zebin.ocloc", "elftools.elf.elffile", "eumu.cl.engine"),
+    *("eumu.exec.interp", "eumu.runtime.printf"),
+)
+hangs: Final = False  # the driver's library hears of an end by its socket
+options: Final = Options
+
+
+def serve(program: Program, options: Options) -> None:
+    """Answer a program until it is gone."""
+    _end_with(program.peer)
+    map_file(program.memory_fd, program.base, program.size)
+    os.close(program.memory_fd)
+    from eumu.cl import engine
+
+    engine.serve(program, options)
+
+
+def _end_with(peer: socket.socket) -> None:
+    """End this process when the program is gone, whatever it is doing."""
+
+    def wait() -> None:
+        poll = select.poll()
+        poll.register(peer, select.POLLRDHUP)
+        poll.poll()
+        os._exit(0)
+
+    threading.Thread(target=wait, daemon=True).start()

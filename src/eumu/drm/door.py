@@ -1,0 +1,26 @@
+"""The door under Intel's own driver, for the broker."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from eumu.drm.greeting import Program, meet
+from eumu.drm.options import Options
+
+__all__ = ["hangs", "meet", "needed", "options", "serve"]
+
+needed: Final = (
+    *("numpy", "eumu.isa.kinds", "eumu.isa.visa", "eumu.binary", "eumu.runtime", "eumu.device"),
+    *("eumu.runtime.batches", "eumu.drm.engine", "eumu.device.functions", "eumu.exec.interp"),
+    *("eumu.native", "eumu.lower_native", "eumu.native.extent", "eumu.drm.first"),
+    "elftools.elf.elffile",
+)
+hangs: Final = True  # the driver waits for memory to change
+options: Final = Options
+
+
+def serve(program: Program, options: Options) -> None:
+    """Run what a program submits until it is gone."""
+    from eumu.drm import engine
+
+    engine.serve(program, options)
