@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from cl.programs import SOURCES, run
+from cl.programs import SOURCES, TIMEOUT_S, environment, run
 from drm.programs import compiled
 from eumu.zebin import ocloc
 
@@ -16,6 +21,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the driver is one for Linux"),
     pytest.mark.skipif(ocloc.find() is None, reason="ocloc is not installed"),
 ]
+HERE = Path(__file__).parent
 CASES = ("add", "profiling", "svm", "pointers", "local", "threads", "many")
 
 
@@ -59,6 +65,96 @@ def test_a_checked_run_finds_uses_of_undefined_values(program: Path) -> None:
 def test_an_unknown_device_is_no_device(program: Path) -> None:
     done = run(program, "add", EUMU_DEVICE="vga")
     assert done.returncode == 1 and "vga" in done.stderr and "no OpenCL device" in done.stderr
+
+
+INTERFACE = (
+    *("out_of_order", "failed_wait", "callbacks", "destructors", "maps", "parts", "rectangles"),
+    *("usm", "compiled", "binaries", "mistakes", "offsets", "threads", "forks"),
+    "released_at_exit",
+)
+
+
+@pytest.fixture(scope="module")
+def interface(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(HERE / "interface.c", tmp_path_factory.mktemp("interface"), "OpenCL")
+
+
+@pytest.mark.parametrize("device", ["pvc", "skl"])
+def test_the_interface(interface: Path, device: str) -> None:
+    done = run(interface, *INTERFACE, EUMU_DEVICE=device)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines() == [f"{case} ok" for case in INTERFACE]
+
+
+def _engines(mark: str) -> list[int]:
+    """Engine processes that have a variable in their environment."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (place / "cmdline").read_bytes()
+            if b"eumu.cl.alone" in words and mark.encode() in (place / "environ").read_bytes():
+                found.append(int(place.name))
+        except OSError:  # it is gone
+            continue
+    return found
+
+
+@pytest.fixture
+def spinning(interface: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A program whose kernel runs for minutes, and its engine process."""
+    mark = f"EUMU_TEST_MARK={tmp_path}"
+    program = subprocess.Popen(
+        [interface, "spins"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(EUMU_TEST_MARK=str(tmp_path)),
+    )
+    assert program.stdout is not None and program.stdout.readline() == "spins\n"
+    (engine,) = _engines(mark)
+    yield program, engine
+    program.kill()
+    program.communicate()
+
+
+def test_an_engine_process_that_dies_is_an_error_for_the_program(
+    spinning: tuple[subprocess.Popen[str], int],
+) -> None:
+    program, engine = spinning
+    os.kill(engine, signal.SIGKILL)
+    out, err = program.communicate(timeout=TIMEOUT_S)
+    assert program.returncode == 0 and out == "spins ok\n", out + err
+    assert "the engine process has ended" in err
+
+
+def test_a_program_that_dies_takes_its_engine_process_along(
+    spinning: tuple[subprocess.Popen[str], int],
+) -> None:
+    program, engine = spinning
+    program.kill()
+    end = time.monotonic() + 60
+    while Path(f"/proc/{engine}").exists():
+        assert time.monotonic() < end, "the engine process stays"
+        time.sleep(0.05)
+
+
+def _eumu(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "eumu", "run", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+
+
+def test_eumu_run_starts_programs(program: Path) -> None:
+    """Statuses: the program's, 3 after a fault, 1 after findings; other drivers are not seen."""
+    done = _eumu("--device", "skl", "--", "sh", "-c", f"{program} add; {program} local; exit 7")
+    assert done.returncode == 7 and done.stdout.count("Skylake (skl)") == 2, done.stderr
+    assert "add ok" in done.stdout and "local ok" in done.stdout
+    done = _eumu("--", program, "fault", "add")
+    assert done.returncode == 3 and "add ok" in done.stdout
+    assert "eumu: 1 fault on the OpenCL device" in done.stderr
+    done = _eumu("--check", "--", program, "undefined")
+    assert done.returncode == 1 and "eumu: 1 finding" in done.stderr
+    done = _eumu("--", "no-such-command-anywhere")
+    assert done.returncode != 0 and "no-such-command-anywhere" in done.stderr
 
 
 def test_clinfo() -> None:

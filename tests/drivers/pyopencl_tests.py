@@ -1,7 +1,9 @@
 """Runs pyopencl's own tests on the virtual GPU, each file in a process of its own.
 
     python tests/drivers/pyopencl_tests.py --tests DIRECTORY --log FILE [-- OPTIONS OF eumu gpu]
+    python tests/drivers/pyopencl_tests.py --own pvc --tests DIRECTORY --log FILE
 
+With `--own` they run on eumu's own driver of that device.
 DIRECTORY is `test` of pyopencl's repository, of the version that is installed.  A test that says
 nothing for `--timeout` seconds is out of time; its process ends and the others go on in a new one.
 A call goes on where the last one stopped; the log has a line of JSON for each beginning and end.
@@ -30,12 +32,12 @@ def outcomes(log: Path) -> dict[str, tuple[str, str]]:
     return {row["test"]: (row["outcome"], row["why"]) for row in rows}
 
 
-def run_file(path: Path, log: Path, options: list[str], timeout: float) -> int:
+def run_file(path: Path, log: Path, command: list[str], timeout: float) -> int:
     """Run those tests of a file that the log does not have; pytest's exit status."""
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "reporting"]
     with log.with_suffix(".out").open("a") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "eumu", "gpu", *options, "--", *words, path.name],
+            [sys.executable, "-m", "eumu", *command, "--", *words, path.name],
             cwd=path.parent,
             env=os.environ | {"PYTHONPATH": str(HERE), "SUITE_LOG": str(log)},
             stdout=output,
@@ -67,6 +69,8 @@ def main() -> int:
     parser.add_argument("--tests", type=Path, required=True)
     parser.add_argument("--log", type=Path, required=True)
     parser.add_argument("--timeout", type=float, default=300)
+    parser.add_argument("--own", metavar="DEVICE", help="on eumu's own driver")
+    parser.add_argument("--file", action="append", help="of the directory; else all")
     parser.add_argument("options", nargs="*", help="of eumu gpu")
     given = parser.parse_args()
     if not given.tests.is_dir():
@@ -74,9 +78,12 @@ def main() -> int:
         return 0
     log = given.log.resolve()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends the test, too
+    command = ["run", "--device", given.own] if given.own else ["gpu", *given.options]
     for path in sorted(given.tests.resolve().glob("test_*.py")):
+        if given.file and path.name not in given.file:
+            continue
         for _ in range(100):  # a new process behind each test that ends its own
-            status = run_file(path, log, given.options, given.timeout)
+            status = run_file(path, log, command, given.timeout)
             open_ones = [test for test, (outcome, _) in outcomes(log).items() if outcome == "begun"]
             for test in open_ones:
                 row = {"test": test, "outcome": "out of time" if status == -1 else "crashed"}

@@ -58,7 +58,8 @@ values of --arg NAME=VALUE (NAME is the parameter's, or its number from 0):
 
 example:
   eumu run examples/saxpy.bin --kernel saxpy --global 1024 --local 64 \\
-      --arg x=arange:float32:1024 --arg y=zeros:float32:1024 --arg a=2.5 --save y=y.npy"""
+      --arg x=arange:float32:1024 --arg y=zeros:float32:1024 --arg a=2.5 --save y=y.npy
+  eumu run --device dg2 -- ./app       a host program for OpenCL, on eumu's own driver"""
 
 
 _GPU_EPILOG: Final = """\
@@ -69,12 +70,6 @@ program sees a GPU that hangs. EUMU_FAULT=abort ends it there instead.
 examples:
   eumu gpu -- clinfo -l
   eumu gpu --device apl --engine interp -- python app.py"""
-
-_ICD_EPILOG: Final = """\
-EUMU_DEVICE names the device (pvc), EUMU_CHECK=on looks for uses of undefined values.
-
-example:
-  OCL_ICD_VENDORS=$(eumu icd) EUMU_DEVICE=dg2 clinfo -l"""
 
 _GARBAGE: Final = 100_000  # objects more than before
 _BUILD_OPTIONS: Final = "--build-options"
@@ -114,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         words = sys.argv[1:] if argv is None else argv
         _check_words(words)
-        options = _parser().parse_args(list(_joined(words)))
+        options = _parsed(words)
         if options.command is None:
             _parser().print_help()
             return USAGE
@@ -135,6 +130,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(paint.error(_message(error)), file=sys.stderr)
         return _status(error)
+
+
+def _parsed(words: Sequence[str]) -> argparse.Namespace:
+    if words[:1] == ["run"] and "--" in words:  # behind it are a program's words
+        found: argparse.Namespace = import_module("eumu.cli.host").parsed(words)
+        return found
+    return _parser().parse_args(list(_joined(words)))
 
 
 def _check_words(words: Sequence[str]) -> None:
@@ -209,7 +211,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_state(commands)
     _add_commands(commands)
     _add_gpu(commands)
-    _add_icd(commands)
+    _command(commands, "icd", "print the folder of eumu's OpenCL driver, for OCL_ICD_VENDORS")
     _add_replay(commands)
     return parser
 
@@ -463,10 +465,6 @@ def _add_replay(commands: _Commands[argparse.ArgumentParser]) -> None:
         metavar="FILE.html",
         help="what kernels did, a page (on the interpreter)",
     )
-
-
-def _add_icd(commands: _Commands[argparse.ArgumentParser]) -> None:
-    _command(commands, "icd", "print the folder of eumu's OpenCL driver", _ICD_EPILOG)
 
 
 def _add_gpu(commands: _Commands[argparse.ArgumentParser]) -> None:
