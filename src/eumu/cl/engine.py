@@ -16,12 +16,14 @@ from typing import Any, Final, TypeVar
 
 from eumu.cl import images
 from eumu.cl.builds import Failed, build
+from eumu.cl.facts import MOST_BYTES
 from eumu.cl.meeting import Program
 from eumu.cl.memory import SharedMemory, title
 from eumu.cl.options import Options
 from eumu.cl.programs import Loaded, described
 from eumu.cl.protocol import (
     Argument,
+    Block,
     Fields,
     Form,
     ProtocolError,
@@ -45,6 +47,8 @@ _POINTER: Final = struct.Struct("<2Q")
 _SAMPLER: Final = struct.Struct("<3I")
 _IMAGE: Final = struct.Struct("<Q3I6Q")
 _MADE: Final = struct.Struct("<5Q")
+_MOST_ALIGN: Final = 1 << 16
+_MOST_TEXELS: Final = 1 << 16  # in one direction
 _MOST_ARGUMENTS: Final = 256  # kept for launches with the same ones
 _BINARY_TYPES: Final = {Wanted.PROGRAM: 4, Wanted.OBJECT: 1, Wanted.LINKED: 4, Wanted.LIBRARY: 2}
 
@@ -95,9 +99,10 @@ class _Service:
 
     def _allocate(self, fields: Fields) -> Answer:
         size, align, kind, number = fields.numbers(_ALLOCATE)
-        if align & (align - 1):
-            raise ProtocolError(f"memory that starts at a multiple of {align}")
-        made = self._memory.allocate(size, title(kind, number), align=max(align, 1))
+        if align & (align - 1) or align > _MOST_ALIGN or size > MOST_BYTES:
+            raise ProtocolError(f"{size} bytes of memory at a multiple of {align}")
+        name = title(_of(Block, kind), number)
+        made = self._memory.allocate(size, name, align=max(align, 1))
         return Status.SUCCESS, _ADDRESS.pack(made.start)
 
     def _free(self, fields: Fields) -> Answer:
@@ -214,6 +219,8 @@ class _Service:
         number, order, type, kind, *sizes, address, pitch = fields.numbers(_IMAGE)
         if address or pitch:
             return Status.IMAGE_FORMAT_NOT_SUPPORTED, b""
+        if max(sizes) > _MOST_TEXELS or number in self._images:
+            raise ProtocolError(f"image {number} of {sizes}")
         width, height, depth, layers = sizes
         format = images.format_name(order, type)
         channels = 4 if order in (0x10B5, 0x10B6, 0x10C1) else 2 if order == 0x10B2 else 1
@@ -283,7 +290,7 @@ def _say(text: str) -> None:
         return  # nobody reads
 
 
-_Number = TypeVar("_Number", Wanted, Form, Argument)
+_Number = TypeVar("_Number", Wanted, Form, Argument, Block)
 
 
 def _of(kind: type[_Number], number: int) -> _Number:

@@ -26,13 +26,13 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 _LIBC.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
-def title(kind: int, number: int) -> str:
+def title(kind: Block, number: int) -> str:
     """What messages call an allocation: by its kind and the order of their making.
 
     >>> title(Block.BUFFER, 3)
     'buffer #3'
     """
-    return f"{_TITLES[Block(kind)]} #{number}"
+    return f"{_TITLES[kind]} #{number}"
 
 
 class SharedMemory(Memory):

@@ -1,0 +1,109 @@
+"""What a program sends is checked: wrong requests end in a typed error or a status."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from eumu.beside.door import ProtocolError
+from eumu.cl.engine import _Service
+from eumu.cl.mapping import map_file
+from eumu.cl.meeting import meet
+from eumu.cl.memory import SharedMemory
+from eumu.cl.options import Options
+from eumu.cl.protocol import HELLO, Request, packed, requests
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the driver is one for Linux")
+KERNELS = Path(__file__).parents[1] / "kernels" / "bin" / "skl"
+BASE, SIZE = 0x200000000000, 64 << 20
+INTERESTING = (0, 1, 2, 3, 8, 255, 1 << 16, 1 << 31, (1 << 32) - 1)
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[_Service]:
+    fd = os.memfd_create("test")
+    os.ftruncate(fd, SIZE)
+    map_file(fd, BASE, SIZE)
+    os.close(fd)
+    yield _Service(SharedMemory(BASE, SIZE), os.getpid(), Options(device="skl"))
+
+
+@pytest.mark.parametrize("request_", list(Request)[1:], ids=lambda r: r.name)
+def test_random_requests(
+    service: _Service, request_: Request, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for seed in range(200):
+        rng = random.Random(seed)
+        words = [rng.choice((*INTERESTING, BASE & 0xFFFFFFFF)) for _ in range(rng.randrange(24))]
+        data = packed(*words) + rng.randbytes(rng.choice((0, 0, 1, 7)))
+        try:
+            status, answer = service.answer(request_, data)
+        except ProtocolError:
+            continue
+        assert isinstance(status, int) and isinstance(answer, bytes)
+    assert "internal error" not in capsys.readouterr().err
+
+
+def test_launches_with_random_arguments(
+    service: _Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Addresses and sizes that aim beside memory are faults or errors of the launch."""
+    elf = (KERNELS / "saxpy.bin").read_bytes()
+    build = packed(0, 2, "", 1, packed("", elf))
+    status, answer = service.answer(Request.BUILD, build)
+    log, binary = struct.unpack_from("<I", answer)[0], len(elf)
+    assert status == 0
+    number = struct.unpack_from("<2I", answer, 8 + log + binary)[1]
+    _, made = service.answer(Request.ALLOCATE, struct.pack("<QQIQ", 4096, 128, 0, 1))
+    (address,) = struct.unpack("<Q", made)
+    statuses = set()
+    for seed in range(150):
+        rng = random.Random(seed)
+        ends = (0, address, address + 4096, address - 4, BASE, BASE + SIZE, 1 << 47, (1 << 64) - 1)
+        x, y = ((address, 4096) if rng.random() < 0.3 else _pointer(rng, ends) for _ in range(2))
+        sizes = rng.choice((16, 64, 256)), 1, 1, rng.choice((1, 16, 3, 1 << 40)), 1, 1
+        head = struct.pack("<4I9Q", number, 0, 1, rng.randrange(2), *sizes, 0, 0, 0)
+        body = struct.pack("<IQQIQQ", 1, *x, 1, *y) + packed(0, struct.pack("<f", 2.0))
+        statuses.add(service.answer(Request.LAUNCH, head + body)[0])
+    assert statuses == {0, -5}
+    assert "internal error" not in capsys.readouterr().err
+
+
+def _pointer(rng: random.Random, ends: tuple[int, ...]) -> tuple[int, int]:
+    return rng.choice(ends), rng.choice((0, 1, 64, 4096, 1 << 32, (1 << 64) - 1))
+
+
+def test_a_greeting_is_checked() -> None:
+    for base, size, length in ((BASE + 1, SIZE, SIZE), (1 << 47, SIZE, SIZE), (BASE, SIZE, 4096)):
+        fd = os.memfd_create("test")
+        os.ftruncate(fd, length)
+        with pytest.raises(ProtocolError):
+            map_file(fd, base, size)
+        os.close(fd)
+    ours, theirs = socket.socketpair()
+    fd = os.memfd_create("test")  # not sealed
+    socket.send_fds(theirs, [HELLO.pack(HELLO.size, Request.HELLO, 1, 0, BASE, SIZE)], [fd])
+    with pytest.raises(ProtocolError, match="not sealed"):
+        meet(ours, Options())
+    theirs.send(HELLO.pack(HELLO.size, Request.HELLO, 1, 0, BASE, SIZE))
+    with pytest.raises(ProtocolError, match="no greeting"):
+        meet(ours, Options())
+    for peer in (ours, theirs):
+        peer.close()
+    os.close(fd)
+
+
+@pytest.mark.parametrize("head", [(4, 2), (1 << 31, 2), (8, 99)], ids=["short", "long", "unknown"])
+def test_a_head_is_checked(head: tuple[int, int]) -> None:
+    ours, theirs = socket.socketpair()
+    theirs.send(struct.pack("<II", *head))
+    with pytest.raises(ProtocolError):
+        list(requests(ours))
+    ours.close(), theirs.close()
