@@ -70,6 +70,7 @@ class _Service:
         self._programs: dict[int, Loaded] = {}
         self._images: dict[int, Image] = {}
         self._told: set[str] = set()
+        self._is_lasting = True  # whether arguments are those of the same bytes later
         self._answers: dict[Request, Callable[[Fields], Answer]] = {
             Request.ALLOCATE: self._allocate,
             Request.FREE: self._free,
@@ -158,7 +159,7 @@ class _Service:
         except Fault as error:
             self._tell(error.findings)
             _say(f"eumu: {error}")
-            for line in _passed(loaded.kernels[index], arguments):
+            for line in self._passed(loaded.kernels[index], arguments):
                 _say(f"  {line}")
             self._fault()
             return Status.OUT_OF_RESOURCES, self._text()
@@ -170,10 +171,11 @@ class _Service:
         key = index, fields.rest()
         known = loaded.arguments.get(key)
         if known is None:
+            self._is_lasting = True
             known = [self._argument(fields) for _ in loaded.kernels[index].args]
             if not fields.is_empty:
                 raise ProtocolError("more arguments than the kernel has")
-            if all(isinstance(value, (bytes, Array, Local, type(None))) for value in known):
+            if self._is_lasting:
                 if len(loaded.arguments) >= _MOST_ARGUMENTS:
                     loaded.arguments.clear()
                 loaded.arguments[key] = known
@@ -188,8 +190,10 @@ class _Service:
             case Argument.LOCAL:
                 return Local(fields.u64())
             case Argument.SAMPLER:
+                self._is_lasting = False
                 return images.sampler(self.device, *fields.numbers(_SAMPLER))
             case Argument.IMAGE:
+                self._is_lasting = False
                 number = fields.u64()
                 if number not in self._images:
                     raise ProtocolError(f"image {number} in a launch")
@@ -201,9 +205,21 @@ class _Service:
         below = self._memory.around(address)
         inside = below is not None and address < below.end
         name = below.name if below is not None and inside else f"the pointer {address:#x}"
-        if not size and below is not None and inside:
-            size = below.end - address
+        if not size:  # of an allocation whose address may be another's later
+            self._is_lasting = False
+            size = below.end - address if below is not None and inside else 0
         return Array.lent(self.device, address, size, name)
+
+    def _passed(self, kernel: Kernel, arguments: list[object]) -> Iterator[str]:
+        """What the buffers of a launch are, a line each."""
+        for parameter, value in zip(kernel.args, arguments, strict=True):
+            if isinstance(value, Array):
+                owner = self._memory.around(value.address)
+                name = owner.name if owner and value.address < owner.end else "no allocation"
+                where = f"{value.nbytes} bytes at {value.address:#x}"
+                yield f"argument {parameter.index} '{parameter.name}' is {name} ({where})"
+            elif value is None:
+                yield f"argument {parameter.index} '{parameter.name}' is the null pointer"
 
     def _text(self) -> bytes:
         """What kernels have printed since the last answer."""
@@ -271,16 +287,6 @@ class _Service:
             self._options.note_finding()
             if len(self._told) <= _SHOWN:
                 _say(text)
-
-
-def _passed(kernel: Kernel, arguments: list[object]) -> Iterator[str]:
-    """What the buffers of a launch are, a line each."""
-    for parameter, value in zip(kernel.args, arguments, strict=True):
-        if isinstance(value, Array):
-            where = f"{value.nbytes} bytes at {value.address:#x}"
-            yield f"argument {parameter.index} '{parameter.name}' is {value.name} ({where})"
-        elif value is None:
-            yield f"argument {parameter.index} '{parameter.name}' is the null pointer"
 
 
 def _say(text: str) -> None:
