@@ -22,9 +22,10 @@ from eumu.errors import Fault, Unsupported
 from eumu.exec.jit import compiler, constants, dataflow, module, target
 from eumu.exec.jit.emit import Emitter
 from eumu.exec.jit.inputs import Special
+from eumu.exec.jit.layout import Context
 from eumu.exec.jit.module import build
 from eumu.exec.jit.target import Effort, compile_object, host, optimised
-from eumu.ir import Function, Op
+from eumu.ir import Function, Op, verify
 from eumu.platforms import platform
 from random_kernels import isolated
 
@@ -135,6 +136,33 @@ def test_what_waits_behind_calls_is_no_variable() -> None:
     """What each return may merge grew as the square of the number of calls."""
     few, many = (text_of(subroutines(count)).count("= alloca") for count in (40, 80))
     assert few == many
+
+
+def test_faults_are_recorded_in_one_place() -> None:
+    """Each call may be too deep, and may have used up the budget."""
+
+    def fault_words(count: int) -> int:
+        place = f"getelementptr i64, ptr %ctx, i64 {int(Context.FAULT_LANES)}"
+        thread = text_of(subroutines(count)).split("@thread(")[1].split("\n}")[0]
+        return thread.count(place)
+
+    assert fault_words(5) == fault_words(20) == 1
+
+
+def test_lowering_is_verified_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    monkeypatch.setattr(
+        verify, "_check_op", lambda function, op, *rest: iter(looked.append(op.name) or ())
+    )
+
+    def lower() -> int:
+        looked.clear()
+        eumu.load((HEAD + TAIL).encode(), device="pvc")["k"].function(platform("pvc"))
+        return len(looked)
+
+    assert lower() > 20, "tests are verified"
+    monkeypatch.delenv("EUMU_VERIFY_IR")
+    assert lower() == 0
 
 
 def test_patterns_are_looked_for_once_in_code_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,6 +84,8 @@ class Kernel:
     block: int = 0
     place: int = 0  # of the operation in the block
     cost: int = 0  # instructions of the block
+    faults: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)  # where; words
+    may_be_faulty: bool = False  # some access records its fault itself
 
     @property
     def flow(self) -> Flow:
@@ -354,15 +356,34 @@ class Kernel:
 
     def fault(self, kind: FaultKind | str, site: int, lanes: str = "0", address: str = "0") -> None:
         """Emit the cold end of a thread: record the fault (or one known at run time) and leave."""
+        number = kind if isinstance(kind, str) else str(int(kind))
+        self.faults.append((self.e.current_label(), (number, str(site), lanes, address)))
+        self.e.do("br label %faulted")
+
+    def finish(self) -> None:
+        """The one place where all faults are recorded, and the one where all faulty threads leave:
+        there are many, and each would be a dozen instructions for LLVM."""
         e = self.e
-        for word, value in (
-            (Context.FAULT, kind if isinstance(kind, str) else str(int(kind))),
-            (Context.FAULT_SITE, str(site)),
-            (Context.FAULT_LANES, lanes),
-            (Context.FAULT_ADDRESS, address),
-        ):
-            e.do(f"store i64 {value}, ptr {self.context(word)}")
-        self.leave(Outcome.FAULT)
+        if self.faults:
+            e.label("faulted")
+            labels = [label for label, _ in self.faults]
+            values = []
+            for row in zip(*(said for _, said in self.faults), strict=True):
+                ways = (f"[ {x}, %{label} ]" for x, label in zip(row, labels, strict=True))
+                values.append(e.op(f"phi i64 {', '.join(ways)}"))
+            for word, value in zip(_FAULT_WORDS, values, strict=True):
+                e.do(f"store i64 {value}, ptr {self.context(word)}")
+            e.do("br label %faulty")
+        if self.faults or self.may_be_faulty:
+            e.label("faulty")
+            self.leave(Outcome.FAULT)
+
+    def lose(self, faulty: str) -> None:
+        """Leave where an i1 says that a fault has been recorded."""
+        self.may_be_faulty = True
+        on = self.e.name("on")
+        self.e.do(f"br i1 {faulty}, label %faulty, label %{on}, !prof !0")
+        self.e.label(on)
 
     def count(self) -> str:
         """Instructions run so far: what may run until the thread looks up is counted down."""
@@ -375,6 +396,9 @@ class Kernel:
         place = e.op(f"getelementptr i64, ptr %rec, i64 {int(Record.COUNT)}")
         e.do(f"store i64 {self.count()}, ptr {place}")
         e.do(f"ret i32 {int(outcome)}")
+
+
+_FAULT_WORDS = (Context.FAULT, Context.FAULT_SITE, Context.FAULT_LANES, Context.FAULT_ADDRESS)
 
 
 def _of_pattern(e: Emitter, type: Type, pattern: Pattern, cold: bool) -> str:

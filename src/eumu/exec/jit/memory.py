@@ -15,7 +15,7 @@ from eumu.exec.jit.emit import Emitter, int_type, lane_type, scalar_type, vector
 from eumu.exec.jit.gather import fast_part, lane_part
 from eumu.exec.jit.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.lanes import Lanes, Pattern, Shape
-from eumu.exec.jit.layout import VOID_BYTES, Outcome
+from eumu.exec.jit.layout import VOID_BYTES
 from eumu.exec.jit.scalars import heads_of
 from eumu.ir import Op, Space
 from eumu.types import Type
@@ -49,11 +49,7 @@ def slow_call(
         ("i64", access.surface),
         ("i64", str(total)),
     )
-    out, on = e.name("fault"), e.name("on")
-    e.do(f"br i1 {fault}, label %{out}, label %{on}, !prof !0")
-    e.label(out)
-    k.leave(Outcome.FAULT)
-    e.label(on)
+    k.lose(fault)
 
 
 def slow_mask(k: Kernel, mask: Lanes) -> str:

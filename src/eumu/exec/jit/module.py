@@ -142,6 +142,7 @@ def _lower(k: Kernel, ends: Ends, special: Special) -> None:
     ends.declare()
     _blocks(k, ends)
     ends.finish()
+    k.finish()
     start(k, special, keeps_alive=ends.keeps_alive, runs_once=not ends.resume.saves)
 
 
