@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import sys
@@ -16,6 +17,9 @@ from native_launches import natively
 NEWEST_OCLOC = Path(sys.prefix, "newest-ocloc", "ocloc")
 TOOLS = {"ocloc": "intel-opencl-icd", "GenX_IR": "libigc-tools", "iga64": "libigc-tools"}
 
+
+# What every test lowers is verified, in processes that tests start, too.
+os.environ["EUMU_VERIFY_IR"] = "on"
 
 # Who starts tests in the background may have switched Ctrl-C off, and children inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import io
 import multiprocessing
+import os
 import sys
 import tempfile
 import time
@@ -238,6 +239,7 @@ def _part(given: tuple[int, int, Readers]) -> tuple[Counter[str], list[str]]:
 
 
 def main(readers: Readers = READERS, description: str | None = __doc__) -> int:
+    os.environ.setdefault("EUMU_VERIFY_IR", "on")
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--count", type=int, default=1_000_000)
     parser.add_argument("--first", type=int, default=0, help="seed of the first input")

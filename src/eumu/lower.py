@@ -12,7 +12,7 @@ from eumu.errors import BuildError, Diagnostic, Span, Unsupported
 from eumu.ir import Block, Function, Input, Region, Root, RootKind, Value
 from eumu.ir.passes.frames import Procedure, save_roots
 from eumu.ir.passes.modes import fold_modes
-from eumu.ir.verify import check
+from eumu.ir.verify import check_lowered
 from eumu.isa.kinds.meaning import Meaning
 from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.kinds.variables import R0_ALIASES, THREAD_SPACE, Declared, Variable
@@ -46,7 +46,7 @@ def lower(kernel: Kernel, platform: Platform, functions: Sequence[Kernel] = ()) 
     place of the first instruction that is not modelled.
     """
     function = fold_modes(_Lowering(kernel, platform, functions).run())
-    check(function, folded=True)
+    check_lowered(function)
     return function
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from eumu.errors import BuildError, Diagnostic, Source, Span, Unsupported
 from eumu.ir import Block, Function, Input, Region, Root, RootKind, Value
 from eumu.ir.passes.modes import fold_modes
-from eumu.ir.verify import check
+from eumu.ir.verify import check_lowered
 from eumu.isa.gen9.jumps import PLACES
 from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import Constant, Destination, Execution, Options, Register, Target
@@ -62,7 +62,7 @@ def lower(
     if general_state is not None:
         lowering.add_general_state(payload, general_state)
     function = fold_modes(lowering.run(payload, entry))
-    check(function, folded=True)
+    check_lowered(function)
     return function
 
 

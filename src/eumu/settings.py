@@ -30,6 +30,7 @@ __all__ = [
     "SCRATCH_MB",
     "SETTINGS",
     "TRACEBACK",
+    "VERIFY_IR",
     "WORKERS",
     "Setting",
 ]
@@ -152,6 +153,11 @@ PARANOID: Final = Setting(
     "whether every access of compiled code is compared with the memory of the launch; for tests",
     _switch,
 )
+VERIFY_IR: Final = Setting(
+    *("EUMU_VERIFY_IR", "on or off", False, "off"),
+    "whether what a program is lowered to is compared with the rules of the IR; for tests",
+    _switch,
+)
 TRACEBACK: Final = Setting(
     *("EUMU_TRACEBACK", "on or off", False, "off"),
     "whether commands show where in eumu an error was raised",
@@ -191,6 +197,6 @@ CL_SOCKET: Final = Setting(
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     *(WORKERS, CACHE, CACHE_DIR, CACHE_MB, COMPILE_SECONDS, COMPILE_MB),
-    *(SCRATCH_MB, PRINTF_MB, PARANOID, TRACEBACK, FAULT_ENDS, DRM_SOCKET),
+    *(SCRATCH_MB, PRINTF_MB, PARANOID, VERIFY_IR, TRACEBACK, FAULT_ENDS, DRM_SOCKET),
     *(CL_DEVICE, CL_ENGINE, CL_CHECK, CL_SOCKET),
 )

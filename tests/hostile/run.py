@@ -10,6 +10,7 @@ was, and not take long.  A process that ends or says nothing for ten seconds is 
 from __future__ import annotations
 
 import argparse
+import os
 import queue
 import subprocess
 import sys
@@ -135,6 +136,7 @@ def run(first: int, kernels: int, launches: int = LAUNCHES) -> tuple[int, list[s
 
 
 def main() -> int:
+    os.environ.setdefault("EUMU_VERIFY_IR", "on")
     if sys.argv[1:2] == ["--child"]:
         child(*map(int, sys.argv[2:5]))
         return 0

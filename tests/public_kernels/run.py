@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 from collections import Counter
@@ -48,6 +49,7 @@ Record = dict[str, Any]
 
 
 def main() -> int:
+    os.environ.setdefault("EUMU_VERIFY_IR", "on")
     options = _options()
     log = Path(options.log) if options.log else None
     records = _known(log)

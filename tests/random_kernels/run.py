@@ -100,6 +100,7 @@ def logged(path: Path | None) -> set[int]:
 
 
 def main() -> int:
+    os.environ.setdefault("EUMU_VERIFY_IR", "on")
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--count", type=int, default=2000, help="kernels (2000)")
     parser.add_argument("--log", type=Path, help="bundles that have been run, one a line")

@@ -8,7 +8,7 @@ from typing import Final, NoReturn
 from eumu.errors import Unsupported
 from eumu.ir import Block, Function, Root, RootKind, Value
 from eumu.ir.passes.modes import fold_modes
-from eumu.ir.verify import check
+from eumu.ir.verify import check_lowered
 from eumu.isa.kinds import Meaning, Rows
 from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.messages.descriptor import describe
@@ -65,7 +65,7 @@ class Composed:
         self.lower(b, ex_desc, desc, rows)
         b.finish()
         function = fold_modes(b.function)
-        check(function, folded=True)
+        check_lowered(function)
         return function
 
     def lower(self, b: Meaning, ex_desc: int, desc: int, rows: dict[str, Rows]) -> None:
