@@ -422,10 +422,11 @@ def test_ctrl_c_ends_the_process() -> None:
     before = _compilers()
     with pytest.raises(AssertionError, match="by itself"):
         answer_time(lambda: None, 10)
+    text = _long_text()
     seen: list[set[str]] = []
     watch = threading.Timer(0.7, lambda: seen.append(_compilers() - before))
     watch.start()
-    took = answer_time(lambda: compiler.compile_text(_long_text(), host()), 1.0)
+    took = answer_time(lambda: compiler.compile_text(text, host()), 1.0)
     watch.join()
     assert took < 5.0  # 0.3 on a machine that does nothing else
     assert len(seen[0]) == 1

@@ -134,6 +134,9 @@ def near(shape: Shape | None, bits: int) -> Shape | None:
 def shape_of_constants(values: tuple[int, ...], bits: int) -> tuple[Shape, tuple[int, ...]] | None:
     """The shape of known lanes and the first value of each group; None for an irregular vector."""
     width = len(values)
+    if values.count(values[0]) == width:
+        bound = values[0] if bits and values[0] < 1 << (bits - 1) else None
+        return Shape(1, (0,) * width, bound=bound), values[:1]
     groups = 1
     while groups <= MAX_GROUPS and width % groups == 0:
         size = width // groups

@@ -10,8 +10,10 @@ thread's record instead, as bytes.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import gcd
 
 from eumu.errors import InternalError, Unsupported
@@ -120,9 +122,10 @@ class Registers:
 
     def part(self, root: Root, low: int) -> Part:
         """The part that contains a byte of a root."""
-        for part in self.parts[root.name]:
-            if part.start <= low < part.end:
-                return part
+        parts = self.parts[root.name]
+        place = bisect_right(parts, low, key=_start) - 1
+        if place >= 0 and low < parts[place].end:
+            return parts[place]
         raise InternalError(f"byte {low} of root {root.name} is in no part")
 
 
@@ -157,15 +160,12 @@ def cut(
     users: dict[str, list[tuple[int, int]]] = {}
     roots: dict[str, Root] = {}
     for index, root, offsets, size in accesses(function):
-        low, high = min(offsets), max(offsets) + size
+        low, high, unit = _range(offsets, size)
         if low < 0 or high > root.size:
             raise InternalError(f"access to bytes {low}..{high} of root {root.name}")
         if root.name in registers.memory:
             continue
         roots[root.name] = root
-        unit = size
-        for offset in offsets:
-            unit = gcd(unit, offset - low)
         ranges.setdefault(root.name, []).append((low, high, unit))
         users.setdefault(root.name, []).append((low, index))
     for name, found in ranges.items():
@@ -180,16 +180,30 @@ def cut(
     return registers
 
 
+@lru_cache(maxsize=1 << 12)
+def _range(offsets: tuple[int, ...], size: int) -> tuple[int, int, int]:
+    """First byte, end, and bytes of a unit of which all elements consist."""
+    low = min(offsets)
+    return low, max(offsets) + size, gcd(size, *(offset - low for offset in offsets))
+
+
+def _start(part: Part) -> int:
+    return part.start
+
+
 def _find_inside(
     registers: Registers, users: Mapping[str, list[tuple[int, int]]], flow: Flow
 ) -> None:
     """Mark the parts that one block alone accesses; `users`: first byte and block of accesses."""
     repeated = flow.repeated()
     for name, places in users.items():
-        for part in registers.parts[name]:
-            blocks = {block for low, block in places if part.start <= low < part.end}
-            part.inside = len(blocks) == 1
-            part.is_new = not blocks & repeated
+        parts = registers.parts[name]
+        blocks: list[set[int]] = [set() for _ in parts]
+        for low, block in places:
+            blocks[bisect_right(parts, low, key=_start) - 1].add(block)
+        for part, found in zip(parts, blocks, strict=True):
+            part.inside = len(found) == 1
+            part.is_new = not found & repeated
 
 
 def _addressed(function: Function) -> list[Root]:
