@@ -20,6 +20,7 @@ from eumu.beside.door import FAULTED, FOUND
 from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError
 from eumu.drm.contexts import HardwareContext
+from eumu.drm.findings import New
 from eumu.drm.greeting import Program
 from eumu.drm.memory import DriverMemory
 from eumu.drm.options import Options
@@ -46,7 +47,7 @@ class _Log:
 
     def __init__(self, options: Options, program: int, programs: Programs) -> None:
         self._options, self._program, self._programs = options, program, programs
-        self._told: set[tuple[str, str, int]] = set()  # findings: reason, code, line of it
+        self._new = New()
 
     def ran(self, submission: Submission, report: BatchReport, seconds: float) -> None:
         self._tell(report.undefined)
@@ -88,30 +89,20 @@ class _Log:
 
     def _tell(self, findings: Iterable[Finding]) -> None:
         """What a checked run found, each place once, and no more than so many."""
-        for finding in findings:
-            key = finding.reason, *_place(finding)
-            if key in self._told:
-                continue
-            finding = replace(finding, notes=(*finding.notes, *self._programs.notes(finding.span)))
-            self._told.add(key)
+        for finding in self._new.of(findings):
+            notes = *finding.notes, *self._programs.notes(finding.span)
+            text = str(replace(finding, notes=notes))
             if self._options.status is not None:
                 os.write(self._options.status, FOUND)
-            if len(self._told) <= _SHOWN:
+            if len(self._new) <= _SHOWN:
                 with contextlib.suppress(OSError):
-                    print(finding, file=sys.stderr, flush=True)
-            self._note(str(finding))
+                    print(text, file=sys.stderr, flush=True)
+            self._note(text)
 
     def _note(self, *lines: str) -> None:
         if self._options.log is not None:
             with open(self._options.log, "a") as file:
                 file.write(f"{self._program}: " + "\n".join(lines) + "\n")
-
-
-def _place(finding: Finding) -> tuple[str, int]:
-    """The code that made a finding, wherever it lies in memory, and the place in it."""
-    if finding.span is None:
-        return finding.kernel, 0
-    return finding.span.source.text, finding.span.line
 
 
 def serve(program: Program, options: Options) -> None:

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, Final
 
 from eumu.beside.session import legacy_layout
 from eumu.device.commands import CommandError
+from eumu.drm.findings import New
 from eumu.drm.memory import DriverMemory
 from eumu.drm.parts import gpu
 from eumu.drm.programs import Programs
@@ -147,7 +148,7 @@ class _Replay:
         self.memory = DriverMemory(self.fd, exact=check)
         self.device.memory, self.device.clock = self.memory, self.clock
         self.queues: dict[int, CommandQueue] = {}
-        self.programs = Programs()
+        self.programs, self.new = Programs(), New()
         self.profiles = KernelProfiles(self.device.part) if reports else None
         self.device.observer = self.profiles
         self.after: dict[int, bytes] = {}  # pages behind the last command that started threads
@@ -219,7 +220,8 @@ class _Replay:
             report = self._begun(action, queue, batch)()
             self.outcome.walkers += len(report.commands)
             self.outcome.findings += (
-                replace(f, notes=(*f.notes, *self.programs.notes(f.span))) for f in report.undefined
+                replace(f, notes=(*f.notes, *self.programs.notes(f.span)))
+                for f in self.new.of(report.undefined)
             )
         except (EumuError, CommandError) as error:
             self.outcome.faults.append(self.programs.explained(error))
