@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import struct
 from functools import lru_cache
 from typing import Final
 
-from eumu.device.commands import CommandError, MediaJob, MemoryBus, WalkerJob
+from eumu.device.commands import MediaJob, MemoryBus, WalkerJob
 from eumu.device.commands.jobs import Bases
 from eumu.device.state.fields import StateError
 from eumu.device.state.surface import SurfaceState, SurfaceType
@@ -39,19 +39,13 @@ def buffer_surfaces(
     How many entries there are nobody says: what is behind the last one is looked at, too, and much
     of it is the same.
     """
-    found = {}
-    known: dict[bytes, tuple[int, int] | None] = {}
-    for index, entry in enumerate(_binding_table(bus, bases.surface + table)):
-        if entry not in known:
-            at = bases.surface + (int.from_bytes(entry, "little") & ~63)
-            try:
-                known[entry] = _buffer(bus.read(at, 64, "a surface state"))
-            except CommandError:
-                known[entry] = None
-        place = known[entry]
-        if place is not None:
-            found[index] = BufferSurface(*place, strict)
-    return found
+    found: dict[int, BufferSurface] = {}
+    for offset, indices in _places(_binding_table(bus, bases.surface + table)):
+        if bus.has(bases.surface + offset, 64):
+            place = _buffer(bus.read(bases.surface + offset, 64, "a surface state"))
+            if place is not None:
+                found |= dict.fromkeys(indices, BufferSurface(*place, strict))
+    return dict(sorted(found.items()))
 
 
 @lru_cache(maxsize=4096)
@@ -66,12 +60,18 @@ def _buffer(data: bytes) -> tuple[int, int] | None:
     return state.surface_base_address, buffer_size(state)
 
 
-def _binding_table(bus: MemoryBus, at: int) -> Iterator[bytes]:
+@lru_cache(maxsize=256)
+def _places(table: bytes) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Offsets of surface states, and which entries of the table lead to each."""
+    found: dict[int, list[int]] = {}
+    for index, (entry,) in enumerate(struct.iter_unpack("<I", table)):
+        found.setdefault(entry & ~63, []).append(index)
+    return tuple((offset, tuple(indices)) for offset, indices in found.items())
+
+
+def _binding_table(bus: MemoryBus, at: int) -> bytes:
     """Its entries, as many as memory has."""
     for count in (_ENTRIES, _ENTRIES // 4, 16):
-        try:
-            data = bus.read(at, 4 * count, "the binding table")
-        except CommandError:
-            continue
-        return (data[k : k + 4] for k in range(0, len(data), 4))
-    return iter(())
+        if bus.has(at, 4 * count):
+            return bus.read(at, 4 * count, "the binding table")
+    return b""

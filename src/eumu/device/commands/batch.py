@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from eumu.device.commands import gpgpu, media, mi, render
@@ -89,10 +89,16 @@ def decode(data: bytes | memoryview, at: int = 0) -> Placed:
             "reserved",
         )
     try:
-        command = kind.decode(body)
+        command = _decoded(kind.decode, body)
     except StateError as error:
         raise CommandError(f"{error} (at {at:#x})", error.field) from None
     return Placed(at, Packet(command, bytes(data[kind.size() : 4 * dwords])))
+
+
+@lru_cache(maxsize=4096)
+def _decoded(read: Callable[[bytes], Command], body: bytes) -> Command:
+    """Drivers write the same commands again and again."""
+    return read(body)
 
 
 def packets(data: bytes, base: int = 0) -> Iterator[Placed]:

@@ -25,6 +25,10 @@ class MemoryBus:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
+    def has(self, address: int, size: int) -> bool:
+        """Whether bytes can be read."""
+        return in_extents(self._memory.extents(), address, size)
+
     def read(self, address: int, size: int, what: str) -> bytes:
         start = self._offset(address, size, f"{what} reads")
         return self._memory.arena[start : start + size].tobytes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from eumu.device.state.fields import State, StateError
 
@@ -39,6 +40,7 @@ class Command(State):
         return False
 
     @classmethod
+    @cache
     def reserved(cls) -> int:
         """Bits that neither a field nor the header has."""
         used = cls.mask() | (1 << cls.LENGTH) - 1
