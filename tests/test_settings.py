@@ -12,7 +12,17 @@ import pytest
 import eumu
 from eumu.errors import SettingError
 from eumu.exec.jit import Jit
-from eumu.settings import CACHE, CACHE_MB, PRINTF_MB, SCRATCH_MB, SETTINGS, WORKERS, Setting
+from eumu.settings import (
+    CACHE,
+    CACHE_MB,
+    IGA64,
+    OCLOC,
+    PRINTF_MB,
+    SCRATCH_MB,
+    SETTINGS,
+    WORKERS,
+    Setting,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 WRONG = ("x", "-5", "1e23", "1.5", "9" * 5000, "\x01", "maybe")
@@ -30,6 +40,9 @@ def test_wrong_values_are_named(
     if setting.kind == "the name of a device" and text.isprintable() and len(text) < 65:
         assert setting.get() == text  # whoever uses it says that there is no such device
         return
+    if setting in (OCLOC, IGA64):  # that it is no program is seen where it is to be started
+        assert setting.get() == (text,)
+        return
     with pytest.raises(SettingError, match=setting.name) as raised:
         setting.get()
     assert setting.kind in str(raised.value)
@@ -40,6 +53,8 @@ def test_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EUMU_CACHE", " Off ")
     monkeypatch.setenv("EUMU_CACHE_MB", "0")
     monkeypatch.setenv("EUMU_WORKERS", "")
+    monkeypatch.setenv("EUMU_OCLOC", ": /a/ocloc :ocloc:")
+    assert OCLOC.get() == ("/a/ocloc", "ocloc")
     assert (CACHE.get(), CACHE_MB.get(), WORKERS.get()) == (False, 0, None)
     monkeypatch.setenv("EUMU_WORKERS", "3")
     assert Jit().workers == 3

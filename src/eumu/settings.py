@@ -25,6 +25,8 @@ __all__ = [
     "COMPILE_SECONDS",
     "DRM_SOCKET",
     "FAULT_ENDS",
+    "IGA64",
+    "OCLOC",
     "PARANOID",
     "PRINTF_MB",
     "SCRATCH_MB",
@@ -38,6 +40,8 @@ __all__ = [
 T = TypeVar("T")
 _YES: Final = ("on", "1", "yes", "true")
 _NO: Final = ("off", "0", "no", "false")
+_NO_PROGRAM: Final[tuple[str, ...]] = ()
+_PROGRAMS: Final = f"programs, separated by `{os.pathsep}`"
 _MOST_MB: Final = 1 << 40  # more than any machine has, and bytes still have 64 bits
 
 
@@ -108,6 +112,25 @@ def _fault(text: str) -> bool:
     return word == "abort"
 
 
+def _programs(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(os.pathsep) if name.strip())
+
+
+OCLOC: Final = Setting(
+    *(
+        "EUMU_OCLOC",
+        _PROGRAMS,
+        _NO_PROGRAM,
+        "`ocloc` on the path, then each `ocloc-`*version*, newest first",
+    ),
+    "Intel's compilers, in order: the first that knows the device builds for it",
+    _programs,
+)
+IGA64: Final = Setting(
+    *("EUMU_IGA64", _PROGRAMS, _NO_PROGRAM, "`iga64` on the path"),
+    "Intel's disassemblers, in order: the first that knows the device prints its native code",
+    _programs,
+)
 WORKERS: Final = Setting(
     *("EUMU_WORKERS", "a whole number from 1 to 4096", None, "the processors of this process"),
     "threads that run a launch on the fast engine",
@@ -196,7 +219,7 @@ CL_SOCKET: Final = Setting(
 )
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    *(WORKERS, CACHE, CACHE_DIR, CACHE_MB, COMPILE_SECONDS, COMPILE_MB),
+    *(OCLOC, IGA64, WORKERS, CACHE, CACHE_DIR, CACHE_MB, COMPILE_SECONDS, COMPILE_MB),
     *(SCRATCH_MB, PRINTF_MB, PARANOID, VERIFY_IR, TRACEBACK, FAULT_ENDS, DRM_SOCKET),
     *(CL_DEVICE, CL_ENGINE, CL_CHECK, CL_SOCKET),
 )

@@ -13,14 +13,14 @@ from typing import Final
 
 from eumu.errors import ToolMissing
 from eumu.platforms import Platform
+from eumu.settings import IGA64
 from eumu.writing import work_folder
 
-__all__ = ["VARIABLE", "disassemble"]
+__all__ = ["disassemble"]
 
-VARIABLE: Final = "EUMU_IGA64"
 _INSTALL: Final = (
     "install it with: sudo apt install libigc-tools\n"
-    f"  several can be used: {VARIABLE}=/path/to/one:/path/to/another, the first that knows the"
+    f"  several can be used: {IGA64.name}=/path/to/one:/path/to/another, the first that knows the"
     " device is taken"
 )
 _SECONDS: Final = 60.0
@@ -43,19 +43,20 @@ def disassemble(code: bytes, device: Platform, name: str) -> str:
         )
     raise ToolMissing(
         f"{name} is native code of {device} ({device.title}), which {', '.join(tried)} cannot"
-        f" disassemble\n  {_INSTALL}"
+        f" disassemble; newer releases of iga64 know newer devices, those of 2026 up to Xe2\n"
+        f"  {_INSTALL}"
     )
 
 
 def _tools() -> Iterator[str]:
     """Those that the variable lists, or else the one on the path."""
-    listed = [n for n in os.environ.get(VARIABLE, "").split(os.pathsep) if n.strip()]
-    for name in listed or ["iga64"]:
-        path = shutil.which(os.path.expanduser(name.strip()))
+    listed = IGA64.get()
+    for name in listed or ("iga64",):
+        path = shutil.which(os.path.expanduser(name))
         if path is not None:
             yield path
         elif listed:
-            raise ToolMissing(f"{VARIABLE} names {name}, which is no program")
+            raise ToolMissing(f"{IGA64.name} names {name}, which is no program")
 
 
 def _run(tool: str, code: bytes, device: Platform) -> str | None:

@@ -19,11 +19,12 @@ from typing import Final
 
 from eumu.errors import BuildError, ToolMissing
 from eumu.platforms import ALIASES, PLATFORMS, Platform
+from eumu.settings import OCLOC
 from eumu.writing import work_folder
 
 __all__ = ["HOW_TO_GET", "VARIABLE", "Compiler", "choose", "find", "installed"]
 
-VARIABLE: Final = "EUMU_OCLOC"
+VARIABLE: Final = OCLOC.name
 INSTALL: Final = "sudo apt install intel-opencl-icd"
 HOW_TO_GET: Final = (
     f"install it with: {INSTALL}\n"
@@ -68,9 +69,9 @@ def installed() -> tuple[Compiler, ...]:
     They are those that the variable EUMU_OCLOC lists, or else `ocloc` and then every `ocloc-…` with
     a version in its name, the newest first, as far as they are on the path.
     """
-    listed = [name for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name.strip()]
+    listed = OCLOC.get()
     if listed:
-        return tuple(Compiler(_listed(name.strip())) for name in listed)
+        return tuple(Compiler(_listed(name)) for name in listed)
     plain = shutil.which("ocloc")
     paths = [*([plain] if plain else []), *_versioned()]
     return tuple(Compiler(path) for path in dict.fromkeys(paths))
