@@ -275,7 +275,10 @@ def _failure(
         return ToolMissing(
             f"ocloc is there, but not its compiler libraries\n  {compilers.INSTALL}\n{run.log}"
         )
-    if "Could not determine device target" in run.log:
+    if (
+        build.device not in build.compiler.devices
+        or "Could not determine device target" in run.log  # one that does not say what it knows
+    ):
         return compilers.unknown_device(build.device, (build.compiler,))
     if any(d.severity is Severity.ERROR for d in found):
         error = BuildError.of(found)
