@@ -1,4 +1,4 @@
-"""`eumu dis`: an object file to vISA text, native code to assembly text."""
+"""`eumu dis`: an object file to vISA text, native code to assembly text, programs to both."""
 
 from __future__ import annotations
 
@@ -30,9 +30,13 @@ def command(options: argparse.Namespace) -> int:
 
 
 def _print(options: argparse.Namespace, name: str, data: bytes) -> str:
-    if options.level == "native" or (options.level is None and zebin.is_elf(data)):
+    if zebin.is_elf(data):
+        return native.of_program(options, name, data, options.level or "native")
+    if options.level == "both":
+        raise UsageError(f"--level both: {name} is no compiled program, which has both")
+    if options.level == "native":
         return native.disassemble(options, name, data)
     if options.kernel:
-        raise UsageError("--kernel chooses native code of a compiled program")
+        raise UsageError("--kernel chooses a kernel of a compiled program")
     grf = platform(options.device).grf_bytes if options.device else 32
     return text.print_module(binary.read(data, name, grf))

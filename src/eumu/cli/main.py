@@ -379,7 +379,9 @@ def _add_dis(commands: _Commands[argparse.ArgumentParser]) -> None:
     dis = _command(commands, "dis", "print an object file as vISA text, native code as assembly")
     dis.add_argument("file", help="an .isa file, the compiler's ELF, or raw code; - is stdin")
     dis.add_argument(
-        "--level", choices=("visa", "native"), help="native for raw code; else the file says it"
+        "--level",
+        choices=("visa", "native", "both"),
+        help="native for raw code; of an ELF file (native) also visa, or both side by side",
     )
     dis.add_argument("--kernel", metavar="NAME", help="one kernel of an ELF file")
     dis.add_argument("-o", "--output", metavar="OUT.visaasm", help="standard output if left out")
