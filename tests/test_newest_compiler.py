@@ -62,10 +62,13 @@ def test_barriers(case: Case, device: str, engine: str) -> None:
     assert not newest.run(case, device, engine, newest=True)
 
 
-@pytest.mark.parametrize("device", ("pvc", *newest.DEVICES[1:]))
-def test_what_it_writes_reads_prints_and_checks_clean(device: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "device"),
+    [*(("reduce", d) for d in newest.DEVICES), *(("private_array", d) for d in DEVICES)],
+)
+def test_what_it_writes_reads_prints_and_checks_clean(name: str, device: str) -> None:
     """Text that prints the same again, with no error; and the file says who made it."""
-    program = eumu.load(newest.build("reduce", device))
+    program = eumu.load(newest.build(name, device))
     assert program.elf is not None
     assert program.made_by.startswith("IGC, zebin 1.")
     assert "vISA 4.2" in program.made_by
@@ -73,7 +76,7 @@ def test_what_it_writes_reads_prints_and_checks_clean(device: str) -> None:
     for kernel in program.elf.kernels:
         printed = print_module(parse(kernel.visaasm, kernel.name, grf))
         assert print_module(parse(printed, kernel.name, grf)) == printed
-    found = eumu.check(newest.build("reduce", device), device)
+    found = eumu.check(newest.build(name, device), device)
     assert [d for d in found if d.severity is Severity.ERROR] == []
 
 

@@ -135,7 +135,8 @@ class FrontEnd:
     """Where Intel's front end differs from the documents; None where it does not.
 
     Of the messages with an atomic operation, it checks the operands of one.  `emitted` are sizes
-    that its compilers use against the documents, `emits_saturation` says that they use `.sat`.
+    that its compilers use against the documents, `emits_saturation` says that they use `.sat`;
+    `emitted_operands` gives classes by letter that they use besides.
     """
 
     platforms: frozenset[str] | None = None
@@ -147,6 +148,7 @@ class FrontEnd:
     checks_atomics: bool = False
     emitted: frozenset[int] = frozenset()
     emits_saturation: bool = False
+    emitted_operands: Mapping[str, str] = field(default_factory=dict)
 
 
 AS_DOCUMENTED = FrontEnd()

@@ -22,6 +22,7 @@ BROKEN_BY_THE_COMPILER: Final[dict[str, str]] = {
     "atomic-type-emitted": "`svm_atomic` on :d for unsigned operations, on :ud for floats.",
     "pause-counter-emitted": "`__builtin_IB_eu_thread_pause` writes %tsc on Gen8 and Gen9, too.",
     "setp-mask": "The CM compiler sets predicates of scalars under the execution mask.",
+    "operand-class-emitted": "IGC 2.x clears address variables with `mov`.",
     "saturation-emitted": "The CM compiler writes `asr.sat`.",
     "alias-predefined": "An alias of %hw_id where private memory is found by the thread's number.",
     "lsc-slm-caching": "IGC 2.x stores local memory with `.wb.wb` on DG2.",

@@ -53,10 +53,34 @@ def _letters(opcode: Opcode, name: str, *, is_dst: bool, parity: bool) -> str:
     return operands.get(name, DESTINATION if is_dst else SOURCE)
 
 
+def _is_emitted_class(opcode: Opcode, field: Field, found: type, parity: bool) -> bool:
+    """Whether Intel's compiler gives a field operands of a class, against the documents."""
+    letter = _CLASSES[found][0] if found in _CLASSES else ""
+    return (
+        bool(letter)
+        and not parity
+        and letter in opcode.front_end.emitted_operands.get(field.name, "")
+    )
+
+
+@rule(
+    "operand-class-emitted",
+    "The encoding of the instruction has no place for other operands.",
+    on=On.OPERAND,
+    by=By.DOCUMENTS,
+    kinds=VECTOR,
+    concerns=_is_emitted_class,
+)
+def operand_class_emitted(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
+    yield Finding(f"{field.name} is {_CLASSES[type(operand)][1]}", field.name)
+
+
 def _is_foreign(opcode: Opcode, field: Field, found: type, parity: bool) -> bool:
     """Whether a field takes no operands of a class."""
     letter = _CLASSES[found][0] if found in _CLASSES else ""
     if not letter or (not is_typed(opcode) and letter in "gri"):
+        return False
+    if _is_emitted_class(opcode, field, found, parity):
         return False
     is_dst = isinstance(field.kind, DestinationKind)
     return letter not in _letters(opcode, field.name, is_dst=is_dst, parity=parity)

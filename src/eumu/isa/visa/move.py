@@ -52,7 +52,7 @@ AddressSrc = Annotated[Value, SourceKind(address=True)]
     types=maps.MOVE,
     page="MOV",
     limits=Limits(operands={"src0": "grip"}),
-    front_end=FrontEnd(operands={"dst": "gra", "src0": "gripa&"}),
+    front_end=FrontEnd(operands={"dst": "gra", "src0": "gripa&"}, emitted_operands={"dst": "a"}),
 )
 def mov(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: MoveSrc) -> None:
     """dst[i] = src0[i], converted; a predicate source gives its bits, lane 0 lowest."""
