@@ -13,8 +13,10 @@ BROKEN_BY_THE_COMPILER: Final[dict[str, str]] = {
     "region-span": "64-bit and SIMD32 regions of up to four registers; it splits them itself.",
     "scalar-mask": "Every kernel ends with `ret (M1, 1)`.",
     "types-emitted": "Shifts, bit reversal, products of bytes, first bits and copies of predicates"
-    " on whatever type is at hand; the CM compiler's `movs` of :d.",
-    "payload-type-emitted": "Coordinates of images of type :d; blocks of bytes that go as dwords.",
+    " on whatever type is at hand; sums of 64 bits where the finalizer must emulate them; the CM"
+    " compiler's `movs` of :d.",
+    "payload-type-emitted": "Coordinates of images of type :d; blocks of bytes that go as dwords;"
+    " by IGC 2.x levels of detail of type :f.",
     "sampler-parameter-emitted": "The same for images that are read.",
     "operand-reach-emitted": "`intel_sub_group_block_write` of less than an oword.",
     "exec-size-emitted": "`madw` of 16 lanes where registers have 32 bytes;"

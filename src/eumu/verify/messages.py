@@ -25,7 +25,7 @@ from eumu.isa.spec import Field, Opcode
 from eumu.isa.visa.surface import ATOMICS
 from eumu.types import DF, HF, TYPES, UD, UQ, D, F, Q, Type
 from eumu.verify.execution import ordered
-from eumu.verify.operands import type_rows
+from eumu.verify.operands import emitted_rows, type_rows
 from eumu.verify.rules import Finding, On, listed, rule
 from eumu.verify.subject import Use
 
@@ -113,6 +113,9 @@ def payload_type_emitted(use: Use) -> Iterator[Finding]:
 def _is_bits(use: Use, name: str, type: Type, types: frozenset[Type]) -> bool:
     """Whether a message takes the bits for what it says, and the compiler writes such."""
     if only_signs_differ(type, types):
+        return True
+    emitted = emitted_rows(use.opcode, use.subject.platform.name, whole=False)
+    if any(type in dict(row.fields).get(name, ()) for row in emitted):
         return True
     theirs = _payload_types(use.opcode, use.subject.platform.name, True).get(name)
     return name in _DATA and (theirs is None or type in theirs)

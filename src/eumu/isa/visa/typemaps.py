@@ -62,7 +62,8 @@ WORDS = row((UD, D, UW, W), (UD, D, UW, W))
 
 # ---- arithmetic
 
-ADD = INTEGER + FLOAT + DOUBLES + BFLOATS
+# Stack pointers have 64 bits everywhere; what the device lacks, the finalizer makes of it.
+ADD = INTEGER + FLOAT + DOUBLES + BFLOATS + row(INTEGERS, ANY_INTEGER, by=EMITTED)
 MUL = (
     row(NARROW, ANY_NARROW, only=before("pvc"))
     + row(NARROW, (UW, W, UD, D, V, UV), only=since("pvc"))
@@ -173,7 +174,11 @@ EIGHT_OR_SIXTEEN = Limits(sizes=sizes(8, 16))
 SCALAR = Limits(sizes=sizes(1))
 # LSC messages have as many lanes as fit a register of dwords, twice; those on images half as many.
 LSC = Limits(sizes=sizes(1, 2, 4, 8, 16, wide=SIZES))
-LSC_TEXELS = Limits(sizes=sizes(1, 2, 4, 8, wide=(1, 2, 4, 8, 16)))
+# Since Xe2 messages on texels have 32 lanes, too (its compiler's; no page says it).
+_XE2 = since("bmg")
+LSC_TEXELS = Limits(
+    sizes={**sizes(1, 2, 4, 8, wide=(1, 2, 4, 8, 16)), **dict.fromkeys(_XE2, frozenset(SIZES))}
+)
 
 # ---- messages: what their registers hold
 
@@ -197,10 +202,14 @@ IMAGE_ATOMICS_READ = FrontEnd(sizes=sizes(*SIZES), slm=EVERY_PLATFORM, emitted=f
 
 _SAMPLES = (HF, F, W, UW, D, UD)
 SAMPLED = fields(DOCUMENTED, dst=_SAMPLES)
-INFO = fields(DOCUMENTED, lod=(UD,), dst=(UD,))
+INFO = fields(DOCUMENTED, lod=(UD,), dst=(UD,)) + fields(EMITTED, lod=(F,))
 _COORDINATES = dict.fromkeys(("u", "v", "delta_u", "delta_v"), (F,))
 UNORM = fields(DOCUMENTED, **_COORDINATES, dst=(UW,))
 LEGACY_SAMPLED = fields(DOCUMENTED, u=(F,), v=(F,), r=(F,), dst=(F, D, UD))
 LEGACY_LOADED = fields(DOCUMENTED, u=(UD, D), v=(UD, D), r=(UD, D), dst=(F, D, UD))
-SAMPLER = Limits(sizes=sizes(8, 16), slm=frozenset(), texels=True)
+SAMPLER = Limits(
+    sizes={**sizes(8, 16), **dict.fromkeys(_XE2, frozenset((8, 16, 32)))},
+    slm=frozenset(),
+    texels=True,
+)
 SAMPLER_READ = FrontEnd(sizes=sizes(*SIZES), slm=EVERY_PLATFORM)
