@@ -153,7 +153,12 @@ def image_tables(
                 array = values[argument.arg_index] if argument.arg_index >= 0 else None
             if isinstance(array, Array) and key not in bindless:
                 bindless[key] = BindlessBuffer(_buffer(device, array), array)
-    return Tables(heaps, surfaces, samplers, images, media, bindless)
+    handles = {
+        argument.sampler_index
+        for argument in info.payload_arguments
+        if argument.addrspace == "sampler" and argument.addrmode == "bindless"
+    }
+    return Tables(heaps, surfaces, samplers, images, media, bindless, handles)
 
 
 def _buffer(device: Board, array: Array) -> Slot:

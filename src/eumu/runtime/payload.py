@@ -239,6 +239,8 @@ class _Binder:
                 return self._values[slot.arg_index][start : start + slot.size]
             case "arg_bypointer":
                 return self._pointer(slot)
+            case "inline_sampler" if slot.addrmode == "bindless":
+                return self._sampler_handle(slot)
             case "buffer_address":
                 return struct.pack("<Q", self._address(slot.arg_index))
             case "buffer_offset":
@@ -264,12 +266,18 @@ class _Binder:
                 return self._slm(slot)
             case "bindless" if slot.addrspace == "image":
                 return self._handle(self.args[slot.arg_index].slot.offset)
+            case "bindless" if slot.addrspace == "sampler":
+                return self._sampler_handle(slot)
             case "bindless" if slot.addrspace in _BUFFERS:
                 return self._buffer_handle(slot.arg_index)
         raise Unsupported(
             f"kernel {self.info.name}: argument {slot.arg_index} is passed as"
             f" a {slot.addrmode} {slot.addrspace} pointer"
         )
+
+    def _sampler_handle(self, slot: PayloadArgument) -> bytes:
+        known = {} if self.tables is None else self.tables.handles
+        return struct.pack("<Q", known[slot.sampler_index].offset)
 
     def _buffer_handle(self, key: int | str) -> bytes:
         buffer = self._bindless().get(key)

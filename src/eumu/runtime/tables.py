@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -34,7 +34,8 @@ class Tables:
     colours by their index, `media` states of the media sampler by the number of their argument.
     `sampler_numbers` are the indices that these get: the first that do not overlap others.
     `bindless` are buffers that the kernel names by a handle: arguments by their number, the
-    program's variables by their section.
+    program's variables by their section; `handles` the places of samplers that it names so, by
+    their index.
     """
 
     def __init__(
@@ -45,8 +46,10 @@ class Tables:
         keep: Sequence[object] = (),
         media: Mapping[int, MediaSampler] = MappingProxyType({}),
         bindless: Mapping[int | str, BindlessBuffer] = MappingProxyType({}),
+        handles: Collection[int] = (),
     ) -> None:
         self.bindless = bindless
+        self.handles = {k: heaps.surfaces.take(SamplerState.size()) for k in handles}
         self._keep = [*surfaces.values(), *keep]
         entries = max(surfaces, default=0) + 1
         self._bindings = heaps.tables.take(4 * entries)
@@ -68,6 +71,8 @@ class Tables:
         for index, (state, border) in samplers.items():
             place = SamplerState.size() * index
             states[place : place + SamplerState.size()] = self._placed(heaps, state, border)
+            if index in self.handles:
+                self.handles[index].write(bytes(states[place : place + SamplerState.size()]))
         self._samplers.write(bytes(states))
         self.pointers = heaps.pointers(self._bindings.offset, self._samplers.offset, self)
 
