@@ -25,8 +25,9 @@ class Visible(Names):
     `broken` are names whose declaration had an error: using them is no second error.
     """
 
-    def __init__(self, grf_bytes: int | None) -> None:
+    def __init__(self, grf_bytes: int | None, version: tuple[int, int]) -> None:
         self.scope = Scope(None, grf_bytes)
+        self.version = version
         self.broken: set[str] = set()
         self._suggestions = _SUGGESTIONS
 

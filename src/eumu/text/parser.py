@@ -286,7 +286,9 @@ class Parser:
         return name
 
     def _begin(self, name: str, span: Span, *, is_function: bool) -> None:
-        self._draft = Draft(name, is_function, span, Visible(self._grf_bytes))
+        self._draft = Draft(
+            name, is_function, span, Visible(self._grf_bytes, self._version or (0, 0))
+        )
         self._instructions.forget()
 
     def _finish(self) -> None:

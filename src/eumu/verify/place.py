@@ -14,6 +14,8 @@ from eumu.program import Inst, Kernel
 class DeclaredNames(Names):
     """Every declaration of a kernel; of those that share a name, any will do for a place."""
 
+    version = (0xFF, 0)  # what an instruction has is in its text, too
+
     def __init__(self, kernel: Kernel, grf_bytes: int) -> None:
         self._scope = Scope(None, grf_bytes)
         for declared in kernel.declarations:
@@ -52,6 +54,8 @@ def _walk(cursor: Cursor, names: Any, inst: Inst, field: str) -> Span | None:
             continue
         if piece.part:
             piece.field.kind.parse_part(piece.part, cursor)
+            continue
+        if piece.field.kind.optional and inst.operands[piece.field.index] is None:
             continue
         start = cursor.skip()
         piece.field.kind.parse(cursor, names)

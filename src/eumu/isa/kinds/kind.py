@@ -10,7 +10,9 @@ from eumu.isa.kinds.cursor import Cursor
 
 
 class Names(Protocol):
-    """What a kind may ask while it parses: the declarations in scope."""
+    """What a kind may ask while it parses: the program's version, the declarations in scope."""
+
+    version: tuple[int, int]
 
     def find(self, name: str) -> Any: ...
     def suggest(self, name: str) -> str: ...

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from eumu.errors import Unsupported
 from eumu.ir import Value
 from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
@@ -22,6 +23,9 @@ from eumu.isa.kinds.raw import ChannelsKind, RawKind
 from eumu.isa.kinds.variables import SamplerVariable
 from eumu.isa.kinds.vector import SourceKind, variable
 from eumu.types import UD, D
+
+# The releases of 2022 and of 2026 call their formats 4.1 and 4.2; only the latter pairs surfaces.
+BEFORE_PAIRS = (4, 1)
 
 
 class SamplerKind(Kind):
@@ -293,6 +297,31 @@ class Parameters:
     def __contains__(self, name: str) -> bool:
         """Whether the program gives it."""
         return name in self.rows and self.rows[name].root is not None
+
+
+class PairedKind(Kind):
+    """`%null.0`: since version 4.2 a surface beside the one that is read; the body gets nothing."""
+
+    optional = True
+    manual = "since version 4.2: a second surface, none: %null.0"
+    example = "%null.0"
+    _register = RawKind()
+
+    def parse(self, cursor: Cursor, names: Names) -> Raw | None:
+        return self._register.parse(cursor, names) if names.version > BEFORE_PAIRS else None
+
+    def print(self, operand: Raw | None) -> str:
+        return "" if operand is None else f" {self._register.print(operand)}"
+
+    def pack(self, operand: Raw | None, out: Packer) -> None:
+        pack_raw(operand or Raw(None), out)
+
+    def unpack(self, source: Unpacker) -> Raw:
+        return unpack_raw(source)
+
+    def bind(self, operand: Raw | None, builder: Meaning) -> None:
+        if operand is not None and operand.variable is not None:
+            raise Unsupported("a message to the sampler with a paired surface, which no page tells")
 
 
 class ParametersKind(Kind):

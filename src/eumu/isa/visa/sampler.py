@@ -17,6 +17,7 @@ from eumu.isa.kinds.sampler import (
     ChannelKind,
     LegacyLanes,
     LegacyLanesKind,
+    PairedKind,
     Parameters,
     ParametersKind,
     SamplerKind,
@@ -40,6 +41,7 @@ Channels = Annotated[tuple[int, ...], ChannelsKind()]
 OneChannel = Annotated[int, ChannelKind()]
 InfoChannels = Annotated[tuple[int, ...], AllChannelsKind()]
 Sampler = Annotated[SamplerVariable, SamplerKind()]
+Paired = Annotated[None, PairedKind()]
 Offsets = Annotated[TexelOffsets, TexelOffsetsKind()]
 SampleOptions = Annotated[frozenset[str], SamplerOptionsKind("pixel_null_mask", "cps", "divS")]
 Output = Annotated[UnormChannels, UnormChannelsKind()]
@@ -70,6 +72,7 @@ def _sample(sub: int, name: str, names: str, doc: str) -> None:
         sampler: Sampler,
         surface: Surface,
         dst: RawDst,
+        paired: Paired,
         parameters: Parameters,
     ) -> None:
         sampler_message(
@@ -89,7 +92,7 @@ def _sample(sub: int, name: str, names: str, doc: str) -> None:
     opcode(
         0x6D,
         f"{{pred}}{name}{{options}}.{{channels}} {{exec}}  {{offsets}} {{sampler}} {{surface}}"
-        " {dst} {parameters}",
+        " {dst}{paired} {parameters}",
         sub=sub,
         page="3D_SAMPLE",
         types=maps.SAMPLED,
@@ -97,7 +100,7 @@ def _sample(sub: int, name: str, names: str, doc: str) -> None:
         front_end=maps.SAMPLER_READ,
         fidelity=SAMPLER,
         doc=doc,
-        layout=f"{_OPCODE} channels offsets sampler surface dst parameters",
+        layout=f"{_OPCODE} channels offsets sampler surface dst paired>4.1 parameters",
     )(sample)
 
 
@@ -130,6 +133,7 @@ def _load(sub: int, name: str, names: str, doc: str, short: str = "") -> None:
         offsets: Offsets,
         surface: Surface,
         dst: RawDst,
+        paired: Paired,
         parameters: Parameters,
     ) -> None:
         if "mcs0" in parameters:
@@ -151,7 +155,7 @@ def _load(sub: int, name: str, names: str, doc: str, short: str = "") -> None:
     opcode(
         0x6E,
         f"{{pred}}{name}{{options}}.{{channels}} {{exec}}  {{offsets}} {{surface}}"
-        " {dst} {parameters}",
+        " {dst}{paired} {parameters}",
         sub=sub,
         page="3D_LOAD",
         types=maps.SAMPLED,
@@ -159,7 +163,7 @@ def _load(sub: int, name: str, names: str, doc: str, short: str = "") -> None:
         front_end=maps.SAMPLER_READ,
         fidelity=SAMPLER,
         doc=doc,
-        layout=f"{_OPCODE} channels offsets surface dst parameters",
+        layout=f"{_OPCODE} channels offsets surface dst paired>4.1 parameters",
     )(load)
 
 
@@ -189,6 +193,7 @@ def _gather(sub: int, name: str, names: str, doc: str) -> None:
         sampler: Sampler,
         surface: Surface,
         dst: RawDst,
+        paired: Paired,
         parameters: Parameters,
     ) -> None:
         sampler_message(
@@ -208,7 +213,7 @@ def _gather(sub: int, name: str, names: str, doc: str) -> None:
     opcode(
         0x6F,
         f"{{pred}}{name}{{options}}.{{channel}} {{exec}} {{offsets}} {{sampler}} {{surface}}"
-        " {dst} {parameters}",
+        " {dst}{paired} {parameters}",
         sub=sub,
         page="3D_SAMPLE4",
         types=maps.SAMPLED,
@@ -216,7 +221,7 @@ def _gather(sub: int, name: str, names: str, doc: str) -> None:
         front_end=maps.SAMPLER_READ,
         fidelity=SAMPLER,
         doc=doc,
-        layout=f"{_OPCODE} channel offsets sampler surface dst parameters",
+        layout=f"{_OPCODE} channel offsets sampler surface dst paired>4.1 parameters",
     )(sample4)
 
 

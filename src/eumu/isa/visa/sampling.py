@@ -93,11 +93,16 @@ def needs_sampler(b: Meaning) -> None:
 
 
 def sampler_index(b: Meaning, sampler: SamplerVariable) -> Value:
-    """The index that `movs` put into a variable, or a bindless state."""
+    """The index that `movs` put into a variable, or a bindless state.
+
+    S31 is the Sampler State Pointer of the header: bits 4:0 are not part of the offset, and bit 0
+    selects the bindless base, which is the only one here.
+    """
     root, _ = b.root(sampler)
     index = b.read(root, Region.scalar(0), UD, 1)
     if sampler.name == "S31":
-        return b.add(index, b.const(UD, SURFACE_STATE_BASE))
+        offset = b.and_(index, b.const(UD, 0xFFFF_FFE0))
+        return b.add(offset, b.const(UD, SURFACE_STATE_BASE))
     return index
 
 
