@@ -22,7 +22,8 @@ BROKEN_BY_THE_COMPILER: Final[dict[str, str]] = {
     "exec-size-emitted": "`madw` of 16 lanes where registers have 32 bytes;"
     " the CM compiler's `typed_atomic` of one lane.",
     "atomic-type-emitted": "`svm_atomic` on :d for unsigned operations, on :ud for floats.",
-    "pause-counter-emitted": "`__builtin_IB_eu_thread_pause` writes %tsc on Gen8 and Gen9, too.",
+    "pause-counter-emitted": "`__builtin_IB_eu_thread_pause` writes %tsc on Gen8, Gen9 and since"
+    " Xe2, too.",
     "setp-mask": "The CM compiler sets predicates of scalars under the execution mask.",
     "operand-class-emitted": "IGC 2.x clears address variables with `mov`.",
     "saturation-emitted": "The CM compiler writes `asr.sat`.",
