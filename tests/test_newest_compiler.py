@@ -44,6 +44,8 @@ def _program(name: str, device: str) -> eumu.Program:
 
 
 CASES = [c for c in references.CASES if c.id in FAST]
+XE3P = ("reduce-small-groups", "private_array-private_memory", "call_noinline")
+XE3P_CASES = [c for c in references.CASES if c.id in XE3P]
 BARRIERS = [c for c in feature_references.CASES if "barrier" in c.program]
 
 
@@ -60,6 +62,13 @@ def test_kernel(case: Case, device: str, engine: str) -> None:
 def test_barriers(case: Case, device: str, engine: str) -> None:
     """Named ones, and those in two halves."""
     assert not newest.run(case, device, engine, newest=True)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", XE3P_CASES, ids=lambda case: case.id)
+def test_xe3p(case: Case, engine: str) -> None:
+    """Pointers of surfaces, scratch space by %scratchloc, 64 bytes of inline data."""
+    assert not newest.run(case, "nvlp", engine, newest=True)
 
 
 @pytest.mark.parametrize(

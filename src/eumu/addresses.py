@@ -31,6 +31,9 @@ BINDLESS_SHIFT: Final = 6
 # in r0.5, shifted left by 4 (bits 3:0 of r0.5 are not part of it).
 SCRATCH_STATE: Final = 0x2_0000
 
+# What names it where surfaces have pointers (Xe3p): the argument scratch_pointer, and %scratchloc.
+SCRATCH_HANDLE: Final = SCRATCH_STATE - SURFACE_STATE_BASE
+
 # The surface that stands for the URB, rows of 16 bytes that all threads share.
 URB_SURFACE: Final = 0x3_0000
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eumu.addresses import function_address
+from eumu.addresses import SCRATCH_HANDLE, function_address
 from eumu.errors import BuildError, Diagnostic, Span, Unsupported
 from eumu.ir import Block, Function, Input, Region, Root, RootKind, Value
 from eumu.ir.passes.frames import Procedure, save_roots
@@ -21,7 +21,7 @@ from eumu.program import Inst, Kernel, LabelMark
 from eumu.program.numbers import misfits
 from eumu.program.operands import meaningless
 from eumu.program.predicates import missing
-from eumu.types import BOOL, TYPES, UD
+from eumu.types import BOOL, TYPES, UD, UQ
 
 # Register-space addresses start here, and roots are this far apart, so that the address of one
 # variable plus a small offset is never the address of another.
@@ -331,6 +331,9 @@ class _Lowering(Meaning):
         root = known if known is not None else self._new_root(variable)
         if variable.name == "%ce0" and variable.predefined is not None:  # the lanes of this moment
             self.write_root(root, Region.scalar(0), self.channels, self.const(BOOL, 1))
+        if variable.name == "%scratchloc" and variable.predefined is not None:
+            place = self.const(UQ, SCRATCH_HANDLE)
+            self.write_root(root, Region.scalar(0), place, self.const(BOOL, 1))
         return root, offset
 
     def _r0(self) -> Root:

@@ -330,6 +330,23 @@ _ALL = (
         sr0_gaps=((7, 1),),
         sr0_thread_bits=4,
     ),
+    # Nor of this one.
+    Platform(
+        *("cri", "Crescent Island", "xe3p-xpc"),
+        numbers_threads=True,
+        grf_bytes=64,
+        subslices=20,
+        eus_per_subslice=8,
+        threads_per_eu=8,
+        max_slm_bytes=128 * _KB,
+        ocloc="cri",
+        visa="XE3P_CRI",
+        product_families=(0x564,),
+        has_lsc=True,
+        has_systolic=True,
+        scratch_is_surface=True,
+        sr0_gaps=((3, 1), (7, 1), (10, 1)),
+    ),
 )
 
 PLATFORMS: Final[dict[str, Platform]] = {p.name: p for p in _ALL}
@@ -354,6 +371,7 @@ _OTHER_NAMES: Final = {
     "ptl": "ptl_h ptl_u wcl pantherlake wildcatlake xe3_lpg xe3 b370 b390",
     "nvl": "nvl_s nvl_hx nvl_ul nvl_u nvl_h novalake",
     "nvlp": "nvl_p xe3p_lpg",
+    "cri": "crescentisland xe3p_xpc",
 }
 ALIASES: Final[dict[str, str]] = {
     name: platform for platform, names in _OTHER_NAMES.items() for name in names.split()

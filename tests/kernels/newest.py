@@ -33,7 +33,7 @@ from kernels.build import PROGRAMS, Program  # noqa: E402
 from kernels.case import Buffer, Case, Local, Value  # noqa: E402
 
 NEWEST = Path(sys.prefix, "newest-ocloc", "ocloc")
-DEVICES = ("pvc", "dg2", "mtl", "arl", "bmg", "lnl", "ptl", "nvl")
+DEVICES = ("pvc", "dg2", "mtl", "arl", "bmg", "lnl", "ptl", "nvl", "nvlp", "cri")
 OLD_DEVICES = ("pvc", "dg2", "skl", "apl")
 ENGINES = ("interp", "jit")
 FEATURES = feature_references.PROGRAMS
@@ -114,7 +114,7 @@ def cases(device: str) -> Iterator[Case]:
 
 def features_for(device: str) -> list[str]:
     """Features that devices of its kind have: those of pvc where registers have 64 bytes."""
-    like = {"arl": "dg2", "mtl": "dg2", "bmg": "pvc", "lnl": "pvc", "ptl": "pvc", "nvl": "pvc"}
+    like = {"arl": "dg2", "mtl": "dg2", **dict.fromkeys(DEVICES[4:], "pvc")}
     kind = like.get(device, device)
     asked = [f for f in FEATURES.values() if kind in f.devices and not f.expect]
     if device == "mtl":  # no systolic array

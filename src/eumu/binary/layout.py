@@ -46,7 +46,7 @@ LABEL_KINDS = ("block", "subroutine", "fc")
 FILE, LOC = 0x51, 0x52
 
 # Names that every pool begins with, after the kernel's own.
-POOL = tuple(PREDEFINED)
+POOL = tuple(name for name in PREDEFINED if name != "%scratchloc")  # which came with 4.2
 
 ALIGNMENTS = (
     *(None, "word", "dword", "qword", "oword", "GRF", "GRFx2", "hword", "wordx32", "wordx64"),

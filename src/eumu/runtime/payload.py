@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from eumu.addresses import BINDLESS_SHIFT, SCRATCH_STATE, SURFACE_STATE_BASE
+from eumu.addresses import BINDLESS_SHIFT, SCRATCH_HANDLE, SURFACE_STATE_BASE
 from eumu.errors import LaunchError, Unsupported
 from eumu.exec.grid import BufferSurface, Payload
 from eumu.platforms import Platform
@@ -110,7 +110,7 @@ def bind(
     cross_thread += bytes(-(-end // grf) * grf - len(cross_thread))
     r0 = [0] * (grf // 4)
     if platform.scratch_is_surface:
-        r0[5] = SCRATCH_STATE - SURFACE_STATE_BASE << 4  # the offset of the state
+        r0[5] = SCRATCH_HANDLE << 4  # the offset of the state
         if info.execution_env.has_stack_calls:
             r0[0] = _NO_PLACE
     if tables is not None:
@@ -365,6 +365,9 @@ _IMPLICIT: Final[dict[str, Callable[[_Binder], bytes]]] = {
     "global_size": lambda b: _three(b.range.global_size),
     "group_count": lambda b: _three(b.range.group_count),
     PLACE_IN_GROUP: lambda b: _three((0, 0, 0)),  # each thread gets its own
+    # Where the data lies that the thread's inline data has no room for: code before vISA loads it.
+    "indirect_data_pointer": lambda b: struct.pack("<Q", 0),
+    "scratch_pointer": lambda b: struct.pack("<Q", SCRATCH_HANDLE),
     "work_dimensions": lambda b: struct.pack("<I", b.range.dimensions),
     "printf_buffer": lambda b: struct.pack("<Q", b.addresses.printf_buffer),
     "private_base_stateless": lambda b: struct.pack("<Q", b.addresses.private_base),

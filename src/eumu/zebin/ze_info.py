@@ -60,6 +60,8 @@ ARG_TYPES: Final[Mapping[str, str]] = MappingProxyType(
         "implicit_arg_buffer": "the address of the implicit arguments that called functions read",
         "sync_buffer": "the address of the buffer of a barrier over the whole grid",
         "assert_buffer": "the address of the buffer that assert writes to",
+        "indirect_data_pointer": "the address of the data behind the inline data, not seen in vISA",
+        "scratch_pointer": "what names the surface of scratch space",
         "rt_global_buffer": "the address of the ray tracing globals",
         "const_base": "the address of .data.const",
         "global_base": "the address of .data.global",

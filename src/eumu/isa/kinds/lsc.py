@@ -247,7 +247,7 @@ def _vector(cursor: Cursor, size: str) -> DataShape:
 
 # ---- addresses
 
-_MODEL = re.compile(r"(flat|bti|ss|bss|arg)\b(?=\s*[\[(])")
+_MODEL = re.compile(r"(flat|bti|ss|bss|arg|surf)\b(?=\s*[\[(])")
 _ADDRESS_SIZE = re.compile(r":a(16|32|64)((?<=32)[us])?\b")
 # As the object file has them; of 32 bits, u and s say how indices become 64.
 _SIZES = (None, *((16, ""), (32, ""), (64, ""), (32, "u"), (32, "s")))
@@ -298,8 +298,8 @@ SCALAR = ScalarKind()
 class LscAddress:
     """`ss(S)[scale*V+offset]:a32`: one address per lane, or with `strided` a base and a pitch.
 
-    `surface` goes with the models bti, ss and bss; of flat it is a base (Xe3p).  `size` is in
-    bits, `offset` and `pitch` count bytes; a strided access without a pitch is packed.
+    `surface` goes with the models bti, ss, bss, and surf (Xe3p); of flat it is a base (Xe3p).
+    `size` is in bits, `offset` and `pitch` count bytes; a strided access without a pitch is packed.
     `extension` u or s (Xe3p) makes indices of 32 bits 64 before they are scaled.
     """
 
@@ -429,15 +429,20 @@ class LscAddressKind(Kind):
 
 
 def _surface(operand: LscAddress, builder: Meaning) -> Value | None:
-    """The surface as ud, of flat addresses the base that is added to each, as uq."""
+    """The surface as ud, of flat addresses the base that is added to each, as uq.
+
+    Of `surf` it is a pointer of 64 bits; one that is no handle here leads to no surface.
+    """
     if operand.surface is None:
         return None
     value = SCALAR.bind(operand.surface, builder)
+    if operand.model == "surf":
+        return builder.convert(value, UD, saturate=True)
     return builder.convert(value, UQ if operand.model == "flat" else UD)
 
 
 def parse_model(cursor: Cursor, names: Names) -> tuple[str, General | Immediate | None]:
-    """`flat`, `arg`, `bti(0x4)`, `ss(V)`, `bss(V(0,1))`, `flat(V)`; left out, it is flat."""
+    """`flat`, `arg`, `bti(0x4)`, `ss(V)`, `bss(V(0,1))`, `flat(V)`, `surf(V)`; else flat."""
     found = cursor.match(_MODEL)
     model = found.group(1) if found else "flat"
     if model == "arg" or (model == "flat" and not cursor.ahead("(")):

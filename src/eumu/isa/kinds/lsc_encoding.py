@@ -14,7 +14,7 @@ from eumu.isa.kinds.operands import DataShape, General, Immediate
 from eumu.types import UD
 
 CACHE = ("df", "uc", "ca", "wb", "wt", "st", "ri", "cc")
-MODELS = (None, "flat", "bss", "ss", "bti", "arg")
+MODELS = (None, "flat", "bss", "ss", "bti", "arg", "surf")
 ADDRESS_BITS = (None, 16, 32, 64)
 SIZES = (None, "d8", "d16", "d32", "d64", "d8c32", "d16c32", "d16c32h")
 ORDERS = (None, False, True)

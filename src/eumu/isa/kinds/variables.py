@@ -122,6 +122,7 @@ _TYPED: tuple[tuple[str, Type, int], ...] = (
     ("%impl_arg_buf_ptr", UQ, 1),
     ("%local_id_buf_ptr", UQ, 1),
     ("%msg0", UD, 3),
+    ("%scratchloc", UQ, 1),
 )
 _SURFACES = ("%slm", "T1", "T2", "TSS", "%bss", "%scratch")
 

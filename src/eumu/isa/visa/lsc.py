@@ -107,7 +107,7 @@ def target_of(b: Meaning, sfid: str, address: Addresses) -> Target:
 
 def _scaled(b: Meaning, address: Addresses, lanes: Value) -> Value:
     """scale * lanes + offset in the width of the address (16-bit ones in 32)."""
-    if address.extension and address.model != "flat":
+    if address.extension and address.model not in ("flat", "surf"):
         raise Unsupported(f"a32{address.extension} addresses in a surface")
     if address.extension == "s":
         lanes = b.convert(b.bitcast(lanes, D), Q)

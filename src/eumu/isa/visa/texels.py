@@ -32,10 +32,10 @@ def surface_index(b: Meaning, surface: Surface) -> Value:
 
 
 def model_index(b: Meaning, model: str, surface: General | Immediate | None) -> Value:
-    """The surface of `bti(..)`, `ss(..)` or `bss(..)`."""
-    if model not in ("bti", "ss", "bss") or surface is None:
+    """The surface of `bti(..)`, `ss(..)`, `bss(..)` or `surf(..)`."""
+    if model not in ("bti", "ss", "bss", "surf") or surface is None:
         raise Unsupported(f"images at {model} addresses")
-    index = b.convert(SCALAR.bind(surface, b), UD)
+    index = b.convert(SCALAR.bind(surface, b), UD, saturate=model == "surf")
     return index if model == "bti" else b.add(index, b.const(UD, SURFACE_STATE_BASE))
 
 
