@@ -371,7 +371,7 @@ _OTHER_NAMES: Final = {
     "ptl": "ptl_h ptl_u wcl pantherlake wildcatlake xe3_lpg xe3 b370 b390",
     "nvl": "nvl_s nvl_hx nvl_ul nvl_u nvl_h novalake",
     "nvlp": "nvl_p xe3p_lpg",
-    "cri": "crescentisland xe3p_xpc",
+    "cri": "crescentisland xe3p_xpc xe3p_cri",
 }
 ALIASES: Final[dict[str, str]] = {
     name: platform for platform, names in _OTHER_NAMES.items() for name in names.split()

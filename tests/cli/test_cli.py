@@ -252,7 +252,15 @@ def test_isa_lists_every_instruction(capsys: Captured) -> None:
     rows = {row["mnemonic"]: row for row in json.loads(out)}
     assert status == 0 and len(rows) > 150
     assert rows["nbarrier.signal"]["opcode"] == 0x60
-    assert rows["nbarrier.signal"]["platforms"] == ["pvc", "bmg", "lnl", "ptl", "nvl", "nvlp"]
+    assert rows["nbarrier.signal"]["platforms"] == [
+        "pvc",
+        "bmg",
+        "lnl",
+        "ptl",
+        "nvl",
+        "nvlp",
+        "cri",
+    ]
     assert all(row["detail"] for row in rows.values() if row["fidelity"] != "exact")
 
 

@@ -187,10 +187,12 @@ def test_a_page_of_arithmetic(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_platforms_are_a_stretch_of_time(capsys: pytest.CaptureFixture[str]) -> None:
-    later = "dg2, mtl, arl, pvc, bmg, lnl, ptl, nvl, nvlp"
+    later = "dg2, mtl, arl, pvc, bmg, lnl, ptl, nvl, nvlp, cri"
     assert f"platforms    dg2 and later ({later})" in page(capsys, "lsc_load")
     assert "platforms    up to bxt (bdw, skl, bxt)" in page(capsys, "lrp")
-    assert "platforms    xehp, dg2, arl, pvc, bmg, lnl, ptl, nvl, nvlp" in page(capsys, "qw_gather")
+    assert "platforms    xehp, dg2, arl, pvc, bmg, lnl, ptl, nvl, nvlp, cri" in page(
+        capsys, "qw_gather"
+    )
 
 
 def test_operands_have_the_classes_of_the_instruction(capsys: pytest.CaptureFixture[str]) -> None:

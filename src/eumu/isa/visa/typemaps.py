@@ -74,7 +74,14 @@ MUL = (
     + DOUBLES
     + BFLOATS
 )
-MAD = row(NARROW, ANY_NARROW) + row(INTEGERS, ANY_INTEGER, by=FE) + FLOAT + DOUBLES + BFLOATS
+MAD = (
+    row(NARROW, ANY_NARROW)
+    + row(INTEGERS, ANY_INTEGER, by=FE)
+    + FLOAT
+    + DOUBLES
+    + BFLOATS
+    + row(INTEGERS, ANY_INTEGER, only=since("nvlp"), by=EMITTED)
+)
 AVG = row(NARROW, ANY_NARROW) + row(NARROW, ANY_INTEGER, by=FE)
 DIV = (
     row(NARROW, ANY_NARROW, only=before("xehp"))
