@@ -44,7 +44,7 @@ def _program(name: str, device: str) -> eumu.Program:
 
 
 CASES = [c for c in references.CASES if c.id in FAST]
-XE3P = ("reduce-small-groups", "private_array-private_memory", "call_noinline")
+XE3P = ("reduce-small-groups", "private_array", "private_array-private_memory", "call_noinline")
 XE3P_CASES = [c for c in references.CASES if c.id in XE3P]
 BARRIERS = [c for c in feature_references.CASES if "barrier" in c.program]
 
@@ -67,13 +67,13 @@ def test_barriers(case: Case, device: str, engine: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", XE3P_CASES, ids=lambda case: case.id)
 def test_xe3p(case: Case, engine: str) -> None:
-    """Pointers of surfaces, scratch space by %scratchloc, 64 bytes of inline data."""
+    """Pointers of surfaces, scratch space by %scratchloc, 32 addresses, 64 bytes inline."""
     assert not newest.run(case, "nvlp", engine, newest=True)
 
 
 @pytest.mark.parametrize(
     ("name", "device"),
-    [*(("reduce", d) for d in newest.DEVICES), *(("private_array", d) for d in DEVICES)],
+    [*(("reduce", d) for d in newest.DEVICES), *(("private_array", d) for d in (*DEVICES, "nvlp"))],
 )
 def test_what_it_writes_reads_prints_and_checks_clean(name: str, device: str) -> None:
     """Text that prints the same again, with no error; and the file says who made it."""

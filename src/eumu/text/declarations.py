@@ -210,8 +210,9 @@ def _attribute(cursor: Cursor, names: Names) -> tuple[str, str | None]:
 def _address(cursor: Cursor, names: Names, name: str) -> AddressVariable:
     start = cursor.skip()
     count = _count(cursor, names)
-    if count > MAX_ADDRESSES:
-        cursor.fail(f"num_elts is {count}; an address variable has 1 to 16", start=start)
+    most = MAX_ADDRESSES * (2 if names.version > (4, 1) else 1)  # Xe3p has twice as many
+    if count > most:
+        cursor.fail(f"num_elts is {count}; an address variable has 1 to {most}", start=start)
     return AddressVariable(name, count, attrs=_attributes(cursor, names), span=_span(cursor))
 
 

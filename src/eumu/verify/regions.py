@@ -58,7 +58,7 @@ def region_width(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
 
 @rule(
     "region-addresses",
-    "There are 16 address registers.",
+    "There are 16 address registers, since Xe3p 32.",
     on=On.OPERAND,
     page=PAGE,
     kinds=(SourceKind,),
@@ -67,10 +67,11 @@ def region_width(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
 def region_addresses(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
     if isinstance(operand, Indirect) and operand.vstride is None:
         count = use.size // operand.width
-        if count > MAX_ADDRESSES:
+        most = MAX_ADDRESSES * (2 if use.subject.platform.name in since("nvlp") else 1)
+        if count > most:
             yield Finding(
                 f"a region <{operand.width},{operand.hstride}> of {use.size} lanes needs {count}"
-                f" addresses; there are up to {MAX_ADDRESSES}",
+                f" addresses; there are up to {most}",
                 field.name,
             )
 
