@@ -80,8 +80,8 @@ def logic(
     apply: Callable[..., Value],
     *sources: Value,
 ) -> None:
-    """A bitwise instruction; each source has its own sign in the bits of a wider destination."""
-    common = UQ if dst.type.size == 8 else b.integer_type(*sources)
+    """A bitwise instruction."""
+    common = b.integer_type(*sources)
     b.finish(dst, apply(*(bits_of(b, v, common) for v in sources)), cond, options)
 
 

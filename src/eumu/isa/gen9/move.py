@@ -39,7 +39,7 @@ def sel(
     mask = b.choose()
     if cond is None:
         same = src0.type is src1.type
-        x, y = (src0, src1) if same else b.promote(src0, src1, exact=True)
+        x, y = (src0, src1) if same else b.promote(src0, src1)
         b.finish(dst, x if mask is None else b.select(mask, x, y), None, options)
         return
     x, y = b.promote(src0, src1, exact=True)
