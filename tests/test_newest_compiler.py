@@ -16,6 +16,7 @@ import pytest
 
 import eumu
 from eumu import zebin
+from eumu.cli.main import main
 from eumu.compare import Divergence, Launch, compare, sides
 from eumu.errors import Severity
 from eumu.platforms import platform
@@ -299,6 +300,21 @@ def test_forms_whose_result_depends_on_the_width() -> None:
     first = labels[0].split()[-2]  # as in -O2 SIMD16 visa
     assert found["other"] and all(first not in label for label in found["other"])
     assert all(first in label for label in found["same"])
+
+
+def test_the_command_says_which_builds_are_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a source by this compiler alone, for the first device that it knows."""
+    source = tmp_path / "k.cl"
+    source.write_text("kernel void k(global int *a) { a[get_global_id(0)] += 5; }")
+    words = ("compare", str(source), "--global", "32", "--arg", "a=arange:int32:32")
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "-O0 SIMD16 visa is -O2 SIMD32 visa" in lines
+    assert [x for x in lines if "GRF" in x] == [
+        f"256 GRF SIMD{n} has the code of -O2 SIMD{n}" for n in (32, 16)
+    ]
 
 
 def test_the_large_register_file_runs_alike() -> None:

@@ -16,14 +16,20 @@ from eumu.cli.status import FAILED, FINE, UsageError
 from eumu.cli.values import arguments, size, whole
 from eumu.compare import Difference, Divergence, Launch, Side, compare, describe, reduce, sides
 from eumu.errors import BuildError, Unsupported
+from eumu.platforms import platform
+from eumu.zebin import compilers
 
 __all__ = ["command"]
 
 
 def command(options: argparse.Namespace) -> int:
     """Compare every form of the kernel with the first one; without a second one that fails."""
-    device = options.device or ("apl" if _is_source(options.program) else None)
-    forms = sides(options.program, device, options.build_options, options.kernel)
+    device = options.device or (_known_device() if _is_source(options.program) else None)
+
+    def same(label: str, known: str) -> None:
+        print(f"{label} has the code of {known}", flush=True)
+
+    forms = sides(options.program, device, options.build_options, options.kernel, same)
     first = next(forms)
     launch, status, is_compared = _launch(options, first.program), FINE, False
     for other in forms:
@@ -56,6 +62,13 @@ def _hint(found: Difference, options: argparse.Namespace) -> None:
 
 def _is_source(program: str) -> bool:
     return program.endswith(".cl")
+
+
+def _known_device() -> str:
+    """The first of those with both levels, or with vISA only, that a compiler knows."""
+    found = compilers.installed()
+    known = (d for d in ("apl", "pvc") if any(platform(d) in c.devices for c in found))
+    return next(known, "apl")
 
 
 def _tolerance(options: argparse.Namespace) -> float:

@@ -74,11 +74,11 @@ examples:
 _GARBAGE: Final = 100_000  # objects more than before
 _BUILD_OPTIONS: Final = "--build-options"
 _COMPARE_EPILOG: Final = """\
-An ELF file for apl or skl has both levels. OpenCL C is compiled for apl (or --device) with and
-without optimization, with the large register file where there is one, once for each SIMD width, and
-by every compiler that knows the device (`eumu info --compilers`); every level of every build is
-held against the vISA of the first: arrays, images, the program's variables, what is printed, and
-faults. Exit status 1 says that something differs.
+An ELF file for apl or skl has both levels. OpenCL C is compiled for apl (or --device; pvc where no
+compiler knows apl) with and without optimization, with the large register file where there is one,
+once for each SIMD width, and by every compiler that knows the device (`eumu info --compilers`);
+every level of every build is held against the vISA of the first: arrays, images, the program's
+variables, what is printed, and faults. Exit status 1 says that something differs.
 
 example:
   eumu compare tests/kernels/bin/apl/saxpy.bin --global 64 --arg x=arange:float32:64 \\

@@ -97,20 +97,22 @@ def sides(
     device: str | None = None,
     options: str = "",
     kernel: str | None = None,
+    same: Callable[[str, str], None] | None = None,
 ) -> Iterator[Side]:
     """The forms of a program, the one that the others are held against first.
 
     Of source (`.cl`) there are builds by every compiler that knows the device, with and without
     optimization, with the large register file where there is one, and with each SIMD width that
     the compiler can make of it, as far as they differ in the `kernel`; of an ELF file only the
-    levels.
+    levels.  `same` is told of each build with another one's code, and which that is.
     """
     if isinstance(program, bytes) or not str(program).endswith((".cl", ".spv")):
         loaded = eumu.load(program, device=device)
         yield from levels(loaded, "", _levels(loaded.platform))
         return
     target = platform(device or "apl")
-    seen: set[tuple[bytes, ...]] = set()
+    seen: dict[tuple[bytes, ...], str] = {}
+    told: set[str] = set()
     for compiler in _compilers(target):
         title = f"{compiler.version} " if len(_compilers(target)) > 1 else ""
         for name, more in (*_OPTIONS, *((_LARGE_GRF,) if target.has_lsc else ())):
@@ -128,10 +130,13 @@ def sides(
                 if not kernels:
                     continue  # where a width is forced, releases leave out kernels that cannot
                 code = tuple(_code(built, k.name, target) for k in kernels)
-                if code not in seen:
-                    seen.add(code)
-                    simd = f" SIMD{kernels[0].simd_width}" if kernels else ""
-                    yield from levels(built, f"{title}{name}{simd} ", _levels(target))
+                label = f"{title}{name} SIMD{kernels[0].simd_width}"
+                known = seen.setdefault(code, label)
+                if known is label:
+                    yield from levels(built, f"{label} ", _levels(target))
+                elif known != label and label not in told and same is not None:
+                    told.add(label)
+                    same(label, known)
 
 
 def _compilers(target: Platform) -> tuple[compilers.Compiler, ...]:
