@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,7 @@ class Case:
     program: eumu.Program
     kernel: eumu.Kernel
     way: Way
+    seen: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # conflicts, of parts too
 
     def launch(self, level: str, engine: str, observer: Any = None) -> Run:
         """One launch on a device of its own."""
@@ -81,7 +82,7 @@ class Case:
 
 def ways(task: Task, kernel: eumu.Kernel, options: str) -> Iterator[Way]:
     """Ways to launch a kernel; a later one is for kernels that reach out of what they get."""
-    sizes = task.source.sizes
+    sizes = task.source.sizes(kernel.name)
     if needed := kernel.required_local_size:
         sizes = (needed[0] * 2, *needed[1:]), needed
     first = Way(*sizes, task.source.types(options))
@@ -101,9 +102,12 @@ def smaller(kernel: eumu.Kernel, way: Way) -> Iterator[tuple[str, Way]]:
 
 def conflicts(case: Case, level: str) -> set[str]:
     """What `Races` finds in a launch."""
-    races = Races()
-    case.launch(level, "interp", races)
-    return races.found
+    key = level, str(case.way)
+    if key not in case.seen:
+        races = Races()
+        case.launch(level, "interp", races)
+        case.seen[key] = races.found
+    return case.seen[key]
 
 
 def keep(task: Task, what: str, make: Callable[[], Any], *, again: bool = False) -> Any:

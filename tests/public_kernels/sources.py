@@ -42,14 +42,23 @@ class Text:
     path: Path
     text: str
 
-    @property
-    def sizes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """A global and a local size in the directions of which the kernels ask ids."""
-        if re.search(r"get_(?:global|local)_id\s*\(\s*1\s*\)", self.text):
+    def sizes(self, kernel: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """A global and a local size in the directions of which a kernel asks ids."""
+        text = self._body(kernel)
+        if re.search(r"get_(?:global|local)_id\s*\(\s*1\s*\)", text):
             return (32, 4), (16, 2)
-        if re.search(r"get_group_id\s*\(\s*1\s*\)", self.text):
+        if re.search(r"get_group_id\s*\(\s*1\s*\)", text):
             return (64, 2), (32, 1)
         return (64,), (32,)
+
+    def _body(self, kernel: str) -> str:
+        """A kernel up to the next one; the whole text if others ask ids for it."""
+        found = re.search(rf"\b{re.escape(kernel)}\s*\(", self.text)
+        if found is None:
+            return self.text
+        following = _KERNEL.search(self.text, found.end())
+        body = self.text[found.start() : following.start() if following else len(self.text)]
+        return body if "_id" in body else self.text
 
     def types(self, options: str) -> dict[str, str]:
         """What the names of types stand for, by the source and the compiler's options.

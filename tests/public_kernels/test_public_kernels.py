@@ -91,9 +91,11 @@ def test_sources_in_macros(tmp_path: Path) -> None:
 
 
 def test_sizes_and_types() -> None:
-    one = Text(Path("a.cl"), "kernel void k() { get_global_id(0); }")
-    rows = Text(Path("a.cl"), "kernel void k() { get_group_id(1) * get_local_id(0); }")
-    two = Text(Path("a.cl"), "typedef unsigned T;\n#define T float\nget_local_id( 1 )")
-    assert (one.sizes, rows.sizes) == (((64,), (32,)), ((64, 2), (32, 1)))
-    assert two.sizes == ((32, 4), (16, 2))
-    assert two.types("-DU=int -DT=double") == {"T": "float", "U": "int"}
+    """Each kernel is launched in the directions that it asks for."""
+    line = "kernel void line() { get_global_id(0); }\n"
+    rows = "kernel void rows() { get_group_id(1) * get_local_id(0); }\n"
+    text = Text(Path("a.cl"), f"typedef unsigned T;\n#define T float\n{line}{rows}")
+    assert (text.sizes("line"), text.sizes("rows")) == (((64,), (32,)), ((64, 2), (32, 1)))
+    helped = Text(Path("a.cl"), "int y() { return get_local_id( 1 ); }\nkernel void k() { y(); }")
+    assert helped.sizes("k") == ((32, 4), (16, 2))
+    assert text.types("-DU=int -DT=double") == {"T": "float", "U": "int"}
