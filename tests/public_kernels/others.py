@@ -1,7 +1,7 @@
 """Launches on other implementations of OpenCL, with the arguments that eumu gets.
 
 One process asks one of them: the loader looks for drivers once.  One of them, Oclgrind, runs the
-work items of the source one by one and says which of them race.
+work items of the source one by one and says what they do that is undefined.
 """
 
 from __future__ import annotations
@@ -91,23 +91,30 @@ def _read(cl: Any, queue: Any, buffer: Any, size: int) -> NDArray[np.uint8]:
     return made
 
 
-_OCLGRIND = Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so")
-_RACE = re.compile(r"(\S+ data race at .*? memory) address")
+OCLGRIND = Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so")
+_UNDEFINED = re.compile(
+    r"^((?:\S+ data race|Uninitialized value|Invalid (?:read|write)) .*?\bmemory)\b", re.M
+)
 
 
-def races(source: Text, options: str, kernel: eumu.Kernel, way: Way) -> str:
-    """Which data races Oclgrind sees between the work items of a launch.
+def undefined(source: Text, options: str, kernel: eumu.Kernel, way: Way) -> str:
+    """What Oclgrind sees that OpenCL does not define: data races between the work items of a
+    launch, values that nobody wrote, and accesses outside of arrays.
 
     RuntimeError says why it cannot tell.
     """
     with tempfile.NamedTemporaryFile("r") as log:
-        os.environ |= {"OCLGRIND_DATA_RACES": "1", "OCLGRIND_LOG": log.name}
+        os.environ |= {
+            "OCLGRIND_DATA_RACES": "1",
+            "OCLGRIND_UNINITIALIZED": "1",
+            "OCLGRIND_LOG": log.name,
+        }
         Other.of("oclgrind", source, options).run(kernel, way)
-        return ", ".join(sorted(set(_RACE.findall(log.read()))))
+        return ", ".join(sorted(set(_UNDEFINED.findall(log.read()))))
 
 
 # Drivers that the system's loader does not know.
-_DRIVERS = {"intel": opencl_process.INTEL, "oclgrind": _OCLGRIND}
+_DRIVERS = {"intel": opencl_process.INTEL, "oclgrind": OCLGRIND}
 
 
 @cache

@@ -10,9 +10,13 @@ from typing import Any
 
 import pytest
 
+import eumu
+from public_kernels import others
+from public_kernels.arguments import Way
 from public_kernels.cases import Case, Run, Task
-from public_kernels.sources import Text, sources
+from public_kernels.sources import Text, build, sources
 from public_kernels.trial import trial
+from random_kernels.isolated import call
 
 needs_ocloc = pytest.mark.skipif(shutil.which("ocloc") is None, reason="ocloc is not installed")
 
@@ -59,8 +63,22 @@ def test_verdicts(tmp_path: Path) -> None:
     assert found["scaled", "visa pocl"] == "same"
     # Lanes of a thread store what they loaded at once: work items of PoCL come one after another.
     assert found["halves", "visa pocl"] in ("race; in one work item the same", "different")
-    if Path("/usr/lib/oclgrind").exists():  # which sees it; threads of skl do not show it
+    if others.OCLGRIND.exists():  # which sees it; threads of skl do not show it
         assert found["halves", "visa pocl"] == "race; in one work item the same"
+
+
+@needs_ocloc
+@pytest.mark.skipif(not others.OCLGRIND.exists(), reason="oclgrind is not installed")
+def test_oclgrind_says_what_is_undefined() -> None:
+    """Oclgrind is a driver of OpenCL like others: a process asks one of them."""
+    i = "get_global_id(0)"
+    text = f"kernel void k(global int *x, local int *y) {{ x[{i} / 2] = {i}; x[99] = y[0]; }}"
+    source = Text(Path("a.cl"), text)
+    kernel = eumu.load(build(source, "skl", "")[0].elf).kernels[0]
+    way = Way((32,), (32,))
+    found = call(lambda _: others.undefined(source, "", kernel, way), None)
+    assert "Uninitialized value written to global memory" in found
+    assert "Write-write data race at global memory" in found
 
 
 @needs_ocloc

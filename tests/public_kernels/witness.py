@@ -33,18 +33,19 @@ def compared(witness: str, case: Case, options: str, run: Run) -> tuple[str, str
         return "same", ""
     if reason := EXPLAINED.get((case.task.source.path.name, case.kernel.name)):
         return "undefined", reason
-    found = _shared(case, options)
+    found = _undefined(case, options)
     if not found:
         return "different", far
+    why = "not initialised" if found.startswith("Uninit") else "race"
     for what, way in _smaller(case):
         part = replace(case, way=way)
         mine = part.launch("visa", "interp")
-        if mine.ending or _shared(part, options):
+        if mine.ending or _undefined(part, options):
             continue
         if far_part := _far(part, mine, _ask(witness, part, options)):
             return "different", f"one {what}: {far_part}; all: {far}"
-        return f"race; in one {what} the same", f"{far}; {found}"
-    return "race; in one group, too", f"{far}; {found}"
+        return f"{why}; in one {what} the same", f"{far}; {found}"
+    return f"{why}; undefined in parts, too", f"{far}; {found}"
 
 
 def _smaller(case: Case) -> Iterator[tuple[str, Way]]:
@@ -54,9 +55,9 @@ def _smaller(case: Case) -> Iterator[tuple[str, Way]]:
         yield "work item", replace(case.way, global_size=(1,), local_size=(1,))
 
 
-def _shared(case: Case, options: str) -> str:
-    """How work items race, if they do."""
-    return ", ".join(sorted(conflicts(case, "visa"))) or _races(case, options)
+def _undefined(case: Case, options: str) -> str:
+    """How work items race, or what else is undefined."""
+    return ", ".join(sorted(conflicts(case, "visa"))) or _oclgrind(case, options)
 
 
 def _far(case: Case, run: Run, theirs: str | list[NDArray[np.uint8]]) -> str:
@@ -94,12 +95,12 @@ def _ask(witness: str, case: Case, options: str) -> str | list[NDArray[np.uint8]
     return made
 
 
-def _races(case: Case, options: str) -> str:
-    """The data races that Oclgrind sees: lanes of a thread are work items there."""
+def _oclgrind(case: Case, options: str) -> str:
+    """What Oclgrind finds: lanes of a thread are work items there."""
 
     def ask(_: None) -> str:
         try:
-            return others.races(case.task.source, options, case.kernel, case.way)
+            return others.undefined(case.task.source, options, case.kernel, case.way)
         except RuntimeError as error:
             return f"no {error}"
 
@@ -107,7 +108,7 @@ def _races(case: Case, options: str) -> str:
         text = call(ask, None)
         return "" if text.startswith(("no ", DIED)) else text
 
-    return str(keep(case.task, f"races {case.kernel.name} {case.way}", answer))
+    return str(keep(case.task, f"undefined {case.kernel.name} {case.way}", answer))
 
 
 def distance(
