@@ -97,18 +97,17 @@ _UNDEFINED = re.compile(
 )
 
 
-def undefined(source: Text, options: str, kernel: eumu.Kernel, way: Way) -> str:
-    """What Oclgrind sees that OpenCL does not define: data races between the work items of a
-    launch, values that nobody wrote, and accesses outside of arrays.
+# What Oclgrind looks for when it is asked to, one at a time: the second one lacks instructions.
+UNDEFINED = ("DATA_RACES", "UNINITIALIZED")
+
+
+def undefined(source: Text, options: str, kernel: eumu.Kernel, way: Way, asked: str) -> str:
+    """What Oclgrind sees that OpenCL does not define: what was asked for, and accesses outside.
 
     RuntimeError says why it cannot tell.
     """
     with tempfile.NamedTemporaryFile("r") as log:
-        os.environ |= {
-            "OCLGRIND_DATA_RACES": "1",
-            "OCLGRIND_UNINITIALIZED": "1",
-            "OCLGRIND_LOG": log.name,
-        }
+        os.environ |= {f"OCLGRIND_{asked}": "1", "OCLGRIND_LOG": log.name}
         Other.of("oclgrind", source, options).run(kernel, way)
         return ", ".join(sorted(set(_UNDEFINED.findall(log.read()))))
 

@@ -76,9 +76,12 @@ def test_oclgrind_says_what_is_undefined() -> None:
     source = Text(Path("a.cl"), text)
     kernel = eumu.load(build(source, "skl", "")[0].elf).kernels[0]
     way = Way((32,), (32,))
-    found = call(lambda _: others.undefined(source, "", kernel, way), None)
-    assert "Uninitialized value written to global memory" in found
-    assert "Write-write data race at global memory" in found
+    races, unwritten = (
+        call(lambda asked: others.undefined(source, "", kernel, way, asked), asked)
+        for asked in others.UNDEFINED
+    )
+    assert races == "Write-write data race at global memory"
+    assert unwritten == "Uninitialized value written to global memory"
 
 
 @needs_ocloc

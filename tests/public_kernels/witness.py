@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,17 +99,19 @@ def _ask(witness: str, case: Case, options: str) -> str | list[NDArray[np.uint8]
 def _oclgrind(case: Case, options: str) -> str:
     """What Oclgrind finds: lanes of a thread are work items there."""
 
-    def ask(_: None) -> str:
+    def ask(asked: str) -> str:
         try:
-            return others.undefined(case.task.source, options, case.kernel, case.way)
+            given = case.task.source, options, case.kernel, case.way
+            return others.undefined(*given, asked)
         except RuntimeError as error:
             return f"no {error}"
 
-    def answer() -> str:
-        text = call(ask, None)
-        return "" if text.startswith(("no ", DIED)) else text
-
-    return str(keep(case.task, f"undefined {case.kernel.name} {case.way}", answer))
+    for asked in others.UNDEFINED:
+        what = f"{asked} {case.kernel.name} {case.way}"
+        found = str(keep(case.task, what, partial(call, ask, asked)))
+        if found and not found.startswith(("no ", DIED)):
+            return found
+    return ""
 
 
 def distance(
