@@ -462,11 +462,7 @@ def _add_replay(commands: _Commands[argparse.ArgumentParser]) -> None:
         "--engine", choices=("jit", "interp"), help="that of the record if not said"
     )
     replay.add_argument("--check", action="store_true", help="find uses of undefined values")
-    replay.add_argument(
-        "--report",
-        metavar="FILE.html",
-        help="what kernels did, a page (on the interpreter)",
-    )
+    replay.add_argument("--report", metavar="FILE.html", help="a page: what kernels did; slow")
 
 
 def _add_gpu(commands: _Commands[argparse.ArgumentParser]) -> None:
@@ -491,11 +487,7 @@ def _add_gpu(commands: _Commands[argparse.ArgumentParser]) -> None:
     gpu.add_argument(
         "--dump", metavar="DIR", help="write a record of each program there, for eumu replay"
     )
-    gpu.add_argument(
-        "--report",
-        metavar="FILE.html",
-        help="what kernels did, a page (on the interpreter)",
-    )
+    gpu.add_argument("--report", metavar="FILE.html", help="a page: what kernels did; slow")
     gpu.add_argument(
         "--check-driver", action="store_true", help="say which packages are missing, run nothing"
     )
