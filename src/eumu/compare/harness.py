@@ -5,7 +5,7 @@ they hold, at its end it stores what they have become.  The same text then runs 
 a finalizer, as native code.  The kernel has one input, the address of an *image*::
 
     0            initial values of the variables, in the order of `Harness.places`
-    results      a copy of them for each thread of the group, as they are at the end
+    results      a copy of them for each thread of each group, as they are at the end
 
 Memory is read and written in blocks.  What fills whole registers of a variable that is declared to
 begin at one goes there at once; all else goes through registers of the harness, so that the
@@ -42,7 +42,8 @@ _UNIT: Final = re.compile(r"^\s*\.(function|global_function)\b")
 class Harness:
     """A complete text, and where its variables lie: name -> (offset, bytes) in an image's part.
 
-    An image has `pitch` bytes of initial values and as many for each of `threads`.
+    An image has `pitch` bytes of initial values and as many for each of `threads`, those of all
+    groups.
     """
 
     text: str
@@ -77,9 +78,9 @@ class Harness:
 class Transfers:
     """Lines that load and store variables; `declarations` are what they use."""
 
-    def __init__(self, kernel: Kernel, threads: int = 1) -> None:
+    def __init__(self, kernel: Kernel, threads: int = 1, groups: int = 1) -> None:
         self._known = {d.name: d for d in kernel.declarations if isinstance(d, Variable)}
-        self.threads = threads
+        self.threads, self.groups = threads, groups
         self.places: dict[str, tuple[int, int]] = {}
         self._aliases: dict[str, str] = {}
         self._end = 0
@@ -126,6 +127,10 @@ class Transfers:
         else:
             first = "H_IMAGE"
         yield f"add (M1_NM, 1) H_RESULTS(0,0)<1> {first}(0,0)<0;1,0> {self.pitch:#x}:ud"
+        if self.groups > 1:
+            group = self.pitch * self.threads
+            yield f"mul (M1_NM, 1) H_NUMBER(0,0)<1> %group_id_x(0,0)<0;1,0> {group:#x}:ud"
+            yield "add (M1_NM, 1) H_RESULTS(0,0)<1> H_RESULTS(0,0)<0;1,0> H_NUMBER(0,0)<0;1,0>"
 
     def loads(self, names: Iterable[str]) -> Iterator[str]:
         for name in names:
@@ -195,8 +200,8 @@ def _region(lanes: int) -> str:
     return "<0;1,0>" if lanes == 1 else "<1;1,0>"
 
 
-def wrap(text: str, names: Sequence[str], threads: int = 1) -> Harness:
-    """A text whose variables `names` come from an image and end there, in `threads` threads.
+def wrap(text: str, names: Sequence[str], threads: int = 1, groups: int = 1) -> Harness:
+    """A text whose variables `names` come from an image and end there, in each thread of `groups`.
 
     Returns of the kernel, in contrast to those of its subroutines, become branches to its end.
     Raises `BuildError` for text that is wrong, and `ValueError` where it has inputs of its own.
@@ -204,7 +209,7 @@ def wrap(text: str, names: Sequence[str], threads: int = 1) -> Harness:
     (kernel,) = (k for k in parse(text, "program").kernels if not k.is_function)
     if kernel.inputs:
         raise ValueError(f"kernel {kernel.name} has inputs of its own")
-    transfers = Transfers(kernel, threads)
+    transfers = Transfers(kernel, threads, groups)
     for name in names:
         transfers.add(name)
     head, body, rest = _divided(text)
@@ -213,7 +218,8 @@ def wrap(text: str, names: Sequence[str], threads: int = 1) -> Harness:
     lines += [*transfers.prologue(), *transfers.loads(names)]
     lines += [*_without_returns(body), f"{_END}:"]
     lines += [*transfers.stores(names), "ret (M1_NM, 1)", *rest]
-    return Harness("\n".join(lines) + "\n", transfers.places, transfers.pitch, threads)
+    every = threads * groups
+    return Harness("\n".join(lines) + "\n", transfers.places, transfers.pitch, every)
 
 
 def _divided(text: str) -> tuple[list[str], list[str], list[str]]:
