@@ -63,6 +63,46 @@ def made_wrong(case: Case) -> str:
 
 
 _SIGNED: Final = "an immediate vector of words without sign is read as words with sign"
+_SINGLES: Final = frozenset({"f", "hf", "df"})
+
+
+def may_differ(case: Case) -> str:
+    """Why one case may differ, by its form; empty where it must not."""
+    name, types = case.opcode.mnemonic, [s.type.name for s in case.sources]
+    combined = case.guard.endswith((".any)", ".all)"))
+    if name in ("bfe", "bfi", "lrp") or (name == "mad" and set(types) & _SINGLES):
+        if combined:
+            return _ALIGN16
+        return PAIRWISE["bfe"] if name == "bfe" and len(set(types)) > 1 else ""
+    if name in ("addc", "subb", "min", "max"):
+        return PAIRWISE[name] if case.guard else ""
+    if name in ("sad2add", "madw"):
+        return PAIRWISE[name]
+    if name == "mulh" and {"v", "uv"} & set(types):
+        return PAIRWISE["mulh"]
+    if name == "pow" and types[0] == "hf":
+        return PAIRWISE["pow"]
+    first = case.sources[0]
+    if name == "shr" and first.kind == "i" and first.type.is_signed:
+        return "a negative constant becomes one of words, which is read as unsigned"
+    if name == "shl" and first.kind == "i" and types[0] in ("q", "uq"):
+        return STATEMENTS[_SHIFTED]
+    if name in ("shl", "min", "max") and first.kind == "i" and types[0] == "uv":
+        return _SIGNED
+    if name in ("min", "max") and first.kind == "i" and first.type.is_float:
+        return "a constant goes second, and of zeros of unlike signs the first is taken"
+    if name == "cmp" and [s.modifier for s in case.sources] == ["-", "-"] and types[0] in _SINGLES:
+        return "two signs are dropped and the condition turned, which holds for NaN then"
+    if (
+        name in _MATH
+        and case.size < 8
+        and case.guard
+        and {case.signature.dst.name, *types} & {"hf"}
+    ):
+        return "elements of half precision go in eights, with bits of the predicate for others"
+    return ""
+
+
 _PLACE: Final = (
     "messages to surfaces of less than eight lanes are made for eight, which M2, M4, M6 and M8"
     " do not suit: they become M1, and lose NoMask"
@@ -71,8 +111,14 @@ _COPIED: Final = (
     "constants and elements at addresses are copied under the execution mask, but lanes also use"
     " those of their neighbours"
 )
+_ROWS: Final = "the macros read whole registers: of a region of elements apart the first ones"
+# A region whose elements do not follow each other, nor are all the same.
+_APART: Final = r"\d?\(\d+,\d+\)<(?!1;1,0>|0;1,0>|(\d+);\1,1>)\d+;"
+# Rows of four that repeat and cross a register.
+_ACROSS: Final = r"\(\d+,([2-7]\)<0;4,2>|[5-7]\)<0;4,1>)"
 # Statements that random kernels leave out: what a line looks like -> why.
 _GUARD: Final = r"(\(.*?\) )?"
+_SHIFTED: Final = rf"{_GUARD}(asr|shl|shr)(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:u?q "
 STATEMENTS: Final = {
     rf"{_GUARD}(div|mod|invm|rsqtm)[ .]": "its reader or its check refuses them",
     r"\(.*?\) (addc|subb) ": PAIRWISE["addc"],
@@ -88,11 +134,23 @@ STATEMENTS: Final = {
     rf"{_GUARD}dword_atomic\.f(add|sub) ": "Gen9 has no such atomic operation",
     rf"{_GUARD}dp[234h](\.sat)? \(M\d, .*:(vf|f)\b": _COPIED,
     rf"{_GUARD}sad2[ .]": "it writes every other lane; the others are lost in a spilled result",
-    rf"{_GUARD}(divm|sqrtm)[ .]": (
-        "eumu's native math.invm and math.rsqtm round to nearest in every mode"
+    rf"{_GUARD}(divm|sqrtm)(\.sat)? .*{_APART}": _ROWS,
+    rf"{_GUARD}(inv|sqrt)(\.sat)? .*\bDF{_APART}": _ROWS,
+    rf"{_GUARD}dp[234h](\.sat)? .*{_ACROSS}": (
+        "a row that repeats and crosses a register is copied as one row that goes on"
     ),
-    rf"{_GUARD}(asr|shl|shr)(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:u?q ": (
+    r".*\br\[A2\(.*\br\[A1\(": (
+        "the variables A1 and A2 have 17 words, of 16 that there are: A1 overwrites A2"
+    ),
+    rf"{_GUARD}mov \(.*?\) U?B.* .*(\bDF\d|:df)": (
+        "a double becomes a byte by way of a word, which it is not clamped to"
+    ),
+    rf"{_GUARD}cmp\.\w+ .*\bU?Q\d.*:uv\b": _SIGNED,
+    _SHIFTED: (
         "a constant of 64 bits that fits into 32 becomes one, and counts lose their sixth bit"
+    ),
+    rf"{_GUARD}(sel|and|or|xor)(\.sat)? \(.*?\) (U?Q\d|r\[.*?:u?q ).*\b0x[0-9a-f]+:u?q\b": (
+        "a constant of 64 bits that fits into 32 becomes one, and loses its sign or gets one"
     ),
     rf"{_GUARD}shr .* 0x0:": "a shift by nothing becomes a move, which extends signs",
     r".*\(M1(_NM)?, 32\) (?P<dst>U?B\d)\(.*(?P=dst)\(": (
@@ -101,7 +159,10 @@ STATEMENTS: Final = {
     rf"{_GUARD}(gather|scatter)(_scaled)?\.\w+ \(M1(_NM)?, 32\)": (
         "a message of 16 lanes is sent with an execution size of 32, which it has not"
     ),
-    rf"{_GUARD}mulh .*:u?v$": PAIRWISE["mulh"],
+    rf"{_GUARD}mulh .*:u?v\b": PAIRWISE["mulh"],
+    rf"{_GUARD}(addc|subb) \(M\d, .*\(\d+,7\)<0;2,1>": (
+        "a row that crosses a register is copied for all lanes under the mask of the first two"
+    ),
     rf"{_GUARD}pow[ .].*(\bHF|:hf)": PAIRWISE["pow"],
     rf"{_GUARD}(cos|exp|inv|log|rsqrt|sin|sqrt|divm|sqrtm)[ .].*:(u?v|vf)\b": _PACKED,
 }

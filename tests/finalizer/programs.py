@@ -1,4 +1,4 @@
-"""Random kernels as complete texts: one kernel each, two threads, with memory of their own.
+"""Random kernels as complete texts: one or many in a text, each with two threads and memory.
 
 They are those of `random_kernels`, but for statements of which it is known what the finalizer makes
 (`explained.STATEMENTS`), and what the documents leave undefined is given a value.
@@ -7,30 +7,29 @@ They are those of `random_kernels`, but for statements of which it is known what
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 
-from eumu.compare.differential import Pair, grid, pairs
-from eumu.compare.finalizer import UNREADABLE, Refusal
+from eumu.compare.differential import Pair, grid
 from eumu.compare.harness import Harness, wrap
-from eumu.errors import Fault, Unsupported
 from eumu.exec.grid import BufferSurface
 from eumu.exec.host import Engine
 from eumu.ir import Function
 from eumu.isa.spec import Opcode
 from eumu.types import UB, F, Type
 from finalizer.explained import unsuited
-from finalizer.witness import SCRATCH_BYTES, differences, engines
+from finalizer.witness import SCRATCH_BYTES, differences
 from random_kernels.generator import Generator
 from random_kernels.machine import AREA, FIRST_SURFACE, MEMORY, THREADS, Bundle
 from random_kernels.run import SIMD
-from random_kernels.statements import Block, Node, Section
+from random_kernels.statements import Block, Node
 from visa_thread import Buffer, FlatHost
 
 FUEL = 200_000
+FAMILY = 48  # so many seeds in a row have the same values and modes at first
 _LEFT_OUT = ("short_atomic",)  # Gen9 has none
 
 
@@ -60,7 +59,7 @@ class Suited(Generator):
 
 @dataclass(frozen=True)
 class Program:
-    """A random kernel with its harness and what its variables hold at first."""
+    """Random kernels with their harness: each is run by a group of its own."""
 
     bundle: Bundle
     harness: Harness
@@ -70,35 +69,44 @@ class Program:
         found = {name: (type, count) for name, type, count in self.bundle.outputs}
         return found | {"memory": (UB, AREA), "floats": (F, AREA // 4)}
 
+    @property
+    def seeds(self) -> list[int]:
+        return [section.seed for section in self.bundle.sections]
+
 
 def program(seed: int) -> Program:
     """The kernel of a seed."""
     simd = SIMD[seed % len(SIMD)]
-    section = Suited(seed, "skl", simd, "k0").section()
-    return complete(Bundle("skl", simd, seed, (section,)))
+    section = Suited(seed, "skl", simd, f"k{seed}").section()
+    return complete(Bundle("skl", simd, seed - seed % FAMILY, (section,)))
+
+
+def together(programs: Sequence[Program]) -> Program:
+    """Programs of one family and SIMD size as one."""
+    sections = tuple(s for made in programs for s in made.bundle.sections)
+    return complete(replace(programs[0].bundle, sections=sections, groups=0, outputs=[]))
 
 
 def complete(bundle: Bundle) -> Program:
-    """A bundle of one kernel with its harness."""
-    names = [name for name, _, _ in bundle.outputs]
+    """A bundle with its harness, which loads and stores the variables that occur."""
     text = "\n".join(_defined(bundle.text().splitlines(), bundle.simd)) + "\n"
-    return Program(bundle, wrap(text, [*names, "MEM"], THREADS))
+    used = Counter(_WORD.findall(text))
+    used["UDW"] += used["DW"] - 1  # the alias of the other
+    names = [name for name, _, _ in bundle.outputs if used[name] > 1]
+    return Program(bundle, wrap(text, [*names, "MEM"], THREADS, bundle.groups))
 
 
 def smaller(made: Program) -> Iterator[Program]:
     """The same kernel with less in it."""
     (section,) = made.bundle.sections
     for less in section.smaller():
-        yield complete(_with(made.bundle, less))
-
-
-def _with(bundle: Bundle, section: Section) -> Bundle:
-    return replace(bundle, sections=(section,), outputs=[])
+        yield complete(replace(made.bundle, sections=(less,), outputs=[]))
 
 
 # ---- what the documents leave open
 
-_BITS = re.compile(r"\s*mov \(M1_NM, 1\) (\w+\(\d+,\d+\))<1> P\d$")
+_WORD = re.compile(r"\b[A-Z]+\d*\b")
+_BITS = re.compile(r"\s*mov \((M\d(?:_NM)?), 1\) (\w+\(\d+,\d+\))<1> P\d$")
 _SHORT = re.compile(
     r"\s*(?:\(.*?\) )?(?:svm_gather\.1|gather|gather_scaled)\.([12]) .* (BIG|UD\d)\.0$"
 )
@@ -116,8 +124,8 @@ def _defined(lines: list[str], simd: int) -> Iterator[str]:
             yield f"    min (M1_NM, 1) CASE(0,0)<1> CASE(0,0)<0;1,0> {last}:ud"
         yield line
         if found := _BITS.match(line):  # bits of lanes that do not exist
-            place, mask = found[1], (1 << simd) - 1
-            yield f"    and (M1_NM, 1) {place}<1> {place}<0;1,0> {mask:#x}:ud"
+            lanes, place, mask = found[1], found[2], (1 << simd) - 1
+            yield f"    and ({lanes}, 1) {place}<1> {place}<0;1,0> {mask:#x}:ud"
         if found := _SHORT.match(line):  # the upper bytes of elements
             mask = {"1": 0xFF, "2": 0xFFFF}[found[1]]
             for row in range(0, -(-simd // 8)):
@@ -129,21 +137,24 @@ def _defined(lines: list[str], simd: int) -> Iterator[str]:
 
 
 def outcome(made: Program, function: Function, engine: Engine) -> dict[str, bytes]:
-    """What all variables and the memory of both threads hold at the end."""
-    harness, memory = made.harness, Buffer("memory", THREADS * MEMORY)
+    """What all variables and the memory of all threads hold at the end."""
+    harness, threads = made.harness, THREADS * made.bundle.groups
+    memory = Buffer("memory", threads * MEMORY)
     host = FlatHost(harness.size, [memory])
     before = made.bundle.initial()
-    host.fill(memory, before.pop("") * THREADS)
+    host.fill(memory, before.pop("") * threads)
     start = host.places["memory"]
-    image = harness.image({**before, "MEM": start.to_bytes(8, "little")})
+    values = {name: data for name, data in before.items() if name in harness.places}
+    image = harness.image({**values, "MEM": start.to_bytes(8, "little")})
     host.arena[: len(image)] = np.frombuffer(image, np.uint8)
     launch = grid(
         function,
         host.base,
         threads=THREADS,
+        groups=made.bundle.groups,
         surfaces={
             FIRST_SURFACE + k: BufferSurface(start + k * MEMORY, MEMORY, strict=False)
-            for k in range(THREADS)
+            for k in range(threads)
         },
         slm_bytes=THREADS * AREA,
         scratch_bytes=SCRATCH_BYTES,
@@ -152,7 +163,7 @@ def outcome(made: Program, function: Function, engine: Engine) -> dict[str, byte
     host.run(launch, engine)
     found = harness.results(bytes(host.results[: harness.size]))
     del found["MEM"]
-    rows = [host.bytes_of(memory)[k * MEMORY :][:MEMORY] for k in range(THREADS)]
+    rows = [host.bytes_of(memory)[k * MEMORY :][:MEMORY] for k in range(threads)]
     found["memory"] = b"".join(row[:AREA] for row in rows)
     found["floats"] = b"".join(row[AREA:] for row in rows)
     return found
@@ -169,45 +180,3 @@ def compared(made: Program, pair: Pair, engines: Mapping[str, Engine]) -> list[s
             want = want or got
             found += [f"{level} on {name}: {d}" for d in differences(made.types, want, got)]
     return found
-
-
-# ---- verdicts
-
-SAME: Final = "the same"
-_REASONS: Final = {
-    "infinite spill cost": "the finalizer gives up while it spills",
-    "it ended by signal": "the finalizer's process ends",
-    UNREADABLE: "the finalizer's code has words that are no instructions",
-    "syntax error": "the finalizer's readers of text and of object files refuse it",
-    "": "the finalizer's check refuses it",
-}
-
-
-def reason(refusal: Refusal) -> str:
-    """The sort of a refusal, few words of which many messages are."""
-    return next(why for part, why in _REASONS.items() if part in refusal.message)
-
-
-def verdicts(seeds: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Of the kernel of each seed: SAME, a reason why it cannot be compared, or what differs."""
-    made = [program(seed) for seed in seeds]
-    for seed, one, pair in zip(seeds, made, pairs(m.harness for m in made), strict=True):
-        yield seed, _verdict(one, pair)
-
-
-def judge(made: Program) -> str:
-    """The same of one kernel."""
-    (pair,) = pairs([made.harness])
-    return _verdict(made, pair)
-
-
-def _verdict(made: Program, pair: Pair) -> str:
-    if isinstance(pair.native, Refusal):
-        return reason(pair.native)
-    try:
-        found = compared(made, pair, engines())
-    except Unsupported as error:
-        return f"unsupported: {error.what}"
-    except Fault as error:
-        found = [str(error).partition("\n")[0]]
-    return "; ".join(["differs", *found[:3]]) if found else SAME

@@ -2,7 +2,8 @@
 
 Each runs natively and as vISA on both engines.  With ``--log FILE`` verdicts are written down, one
 a line, and the next call goes on where the last one stopped.  ``--small SEED`` makes the kernel of
-a seed that differs small.
+a seed that differs small.  ``--pairwise`` runs every pairwise case of every vector instruction on
+the interpreter instead.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from finalizer.programs import Program, judge, program, smaller, verdicts
+from finalizer import pairwise
+from finalizer.programs import FAMILY, Program, program, smaller
+from finalizer.verdicts import judge, verdicts
 from random_kernels import isolated
 from random_kernels.statements import lines
 
-KERNELS = 20  # of a process
-LIMIT = 600.0  # seconds of processor time for a process
+KERNELS = FAMILY  # of a process
+LIMIT = 1200.0  # seconds of processor time for a process
 
 
 def chunk(first: int) -> str:
@@ -50,6 +53,7 @@ def main() -> int:
     parser.add_argument(
         "--small", type=int, help="make the kernel of this seed small, nothing else"
     )
+    parser.add_argument("--pairwise", action="store_true", help="pairwise cases, all of them")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     os.environ["EUMU_CACHE"] = "off"
@@ -59,6 +63,8 @@ def main() -> int:
         for name, block in found.bundle.sections[0].subroutines:
             print(f"{name}:", *lines(block), sep="\n")
         return 0
+    if arguments.pairwise:
+        return every_case(arguments)
     first = max(logged(arguments.log), default=arguments.first - 1) + 1
     counts = Counter[str]()
     starts = range(first, first + arguments.count, KERNELS)
@@ -75,6 +81,29 @@ def main() -> int:
     for why, count in counts.most_common():
         print(f"{count:6} {why}")
     return 1 if counts["differs"] else 0
+
+
+def every_case(arguments: argparse.Namespace) -> int:
+    """All pairwise cases; 1 if something differs for a reason that is not known."""
+    counts = Counter[str]()
+    for opcode, answer in isolated.each(cases_of, pairwise.OPCODES, arguments.jobs, LIMIT):
+        rows = answer.splitlines() if answer.startswith(opcode) else [f"{opcode} differs: {answer}"]
+        if arguments.log is not None:
+            with arguments.log.open("a") as log:
+                log.write("\n".join(rows) + "\n")
+        for row in rows:
+            says = row.split(" ", 2)[-1]
+            counts["differs" if says.startswith("differs") else says] += 1
+            if says.startswith("differs"):
+                print(row, flush=True)
+    for says, count in counts.most_common():
+        print(f"{count:6} {says}")
+    return 1 if counts["differs"] else 0
+
+
+def cases_of(opcode: str) -> str:
+    """The verdicts on the cases of an instruction, one a line."""
+    return "\n".join(f"{opcode} {number} {says}" for number, says in pairwise.verdicts(opcode))
 
 
 def logged(path: Path | None) -> set[int]:

@@ -29,7 +29,7 @@ SCRATCH_BYTES = 16 << 10  # with room for what the finalizer spills
 @cache
 def engines() -> dict[str, Engine]:
     """Both; the fast one with little effort of LLVM's."""
-    quick = Jit(workers=1, processor=replace(processor(), effort=0))
+    quick = Jit(workers=1, processor=replace(processor(), effort=0, numbering=False))
     return {"interp": Interpreter(), "jit": quick}
 
 

@@ -1,0 +1,83 @@
+"""What random kernels show: the same on both levels and engines, or why not.
+
+A kernel goes through the finalizer by itself first.  Those that it accepts run together, many in
+one text, which makes each much cheaper: the harness and the modes of the start are there once.  A
+text of many that shows anything but the same is divided, down to single kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+from eumu.compare.differential import Pair, pairs
+from eumu.compare.finalizer import UNREADABLE, Refusal
+from eumu.errors import Fault, Unsupported
+from finalizer.programs import Program, compared, program, together
+from finalizer.witness import engines
+
+# Kernels in a text, at most, by SIMD size: with more the finalizer has too much to spill.
+TOGETHER: Final = {8: 16, 16: 8, 32: 4}
+SAME: Final = "the same"
+_REASONS: Final = {
+    "infinite spill cost": "the finalizer gives up while it spills",
+    "it ended by signal": "the finalizer's process ends",
+    UNREADABLE: "the finalizer's code has words that are no instructions",
+    "syntax error": "the finalizer's readers of text and of object files refuse it",
+    "": "the finalizer's check refuses it",
+}
+
+
+def reason(refusal: Refusal) -> str:
+    """The sort of a refusal, few words of which many messages are."""
+    return next(why for part, why in _REASONS.items() if part in refusal.message)
+
+
+def verdicts(seeds: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Of the kernel of each seed: SAME, a reason why it cannot be compared, or what differs."""
+    made = [program(seed) for seed in seeds]
+    accepted = []
+    for one, pair in zip(made, pairs(m.harness for m in made), strict=True):
+        if isinstance(pair.native, Refusal):
+            yield one.seeds[0], reason(pair.native)
+        else:
+            accepted.append(one)
+    accepted.sort(key=_alike)
+    for (_, simd), same in groupby(accepted, key=_alike):
+        alike, many = list(same), TOGETHER[simd]
+        for start in range(0, len(alike), many):
+            yield from _of(alike[start : start + many])
+
+
+def _alike(made: Program) -> tuple[int, int]:
+    """What kernels that run together have in common."""
+    return made.bundle.seed, made.bundle.simd
+
+
+def _of(programs: Sequence[Program]) -> Iterator[tuple[int, str]]:
+    whole = judge(together(programs))
+    if whole == SAME or len(programs) == 1:
+        yield from ((made.seeds[0], whole) for made in programs)
+        return
+    half = len(programs) // 2
+    yield from _of(programs[:half])
+    yield from _of(programs[half:])
+
+
+def judge(made: Program) -> str:
+    """The same of one text."""
+    (pair,) = pairs([made.harness])
+    return _verdict(made, pair)
+
+
+def _verdict(made: Program, pair: Pair) -> str:
+    if isinstance(pair.native, Refusal):
+        return reason(pair.native)
+    try:
+        found = compared(made, pair, engines())
+    except Unsupported as error:
+        return f"unsupported: {error.what}"
+    except Fault as error:
+        found = [str(error).partition("\n")[0]]
+    return "; ".join(["differs", *found[:3]]) if found else SAME
