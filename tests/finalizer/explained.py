@@ -99,7 +99,7 @@ def may_differ(case: Case) -> str:
         and case.guard
         and {case.signature.dst.name, *types} & {"hf"}
     ):
-        return "elements of half precision go in eights, with bits of the predicate for others"
+        return _FEW_HALVES
     return ""
 
 
@@ -116,6 +116,11 @@ _ROWS: Final = "the macros read whole registers: of a region of elements apart t
 _APART: Final = r"\d?\(\d+,\d+\)<(?!1;1,0>|0;1,0>|(\d+);\1,1>)\d+;"
 # Rows of four that repeat and cross a register.
 _ACROSS: Final = r"\(\d+,([2-7]\)<0;4,2>|[5-7]\)<0;4,1>)"
+_FEW_HALVES: Final = (
+    "functions of less than eight halves are made in parts, whose function and lanes are what"
+    " memory held: the code is another each time"
+)
+_FUNCTIONS: Final = "|".join(sorted(_MATH))
 # Statements that random kernels leave out: what a line looks like -> why.
 _GUARD: Final = r"(\(.*?\) )?"
 _SHIFTED: Final = rf"{_GUARD}(asr|shl|shr)(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:u?q "
@@ -152,6 +157,7 @@ STATEMENTS: Final = {
     rf"{_GUARD}(sel|and|or|xor)(\.sat)? \(.*?\) (U?Q\d|r\[.*?:u?q ).*\b0x[0-9a-f]+:u?q\b": (
         "a constant of 64 bits that fits into 32 becomes one, and loses its sign or gets one"
     ),
+    rf"{_GUARD}({_FUNCTIONS})(\.sat)? \(M\d(_NM)?, [124]\).*(\bHF|:hf)": _FEW_HALVES,
     rf"{_GUARD}shr .* 0x0:": "a shift by nothing becomes a move, which extends signs",
     r".*\(M1(_NM)?, 32\) (?P<dst>U?B\d)\(.*(?P=dst)\(": (
         "32 bytes become two times 16, and the first overwrite what the second read"

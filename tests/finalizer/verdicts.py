@@ -13,7 +13,7 @@ from typing import Final
 
 from eumu.compare.differential import Pair, pairs
 from eumu.compare.finalizer import UNREADABLE, Refusal
-from eumu.errors import Fault, Unsupported
+from eumu.errors import BuildError, Fault, Unsupported
 from finalizer.programs import Program, compared, program, together
 from finalizer.witness import engines
 
@@ -78,6 +78,6 @@ def _verdict(made: Program, pair: Pair) -> str:
         found = compared(made, pair, engines())
     except Unsupported as error:
         return f"unsupported: {error.what}"
-    except Fault as error:
-        found = [str(error).partition("\n")[0]]
+    except (BuildError, Fault) as error:
+        found = [" ".join(str(error).split())[:200]]
     return "; ".join(["differs", *found[:3]]) if found else SAME
