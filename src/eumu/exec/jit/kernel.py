@@ -85,7 +85,7 @@ class Kernel:
     place: int = 0  # of the operation in the block
     cost: int = 0  # instructions of the block
     faults: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)  # where; words
-    may_be_faulty: bool = False  # some access records its fault itself
+    losses: int = 0  # accesses that record their faults themselves
 
     @property
     def flow(self) -> Flow:
@@ -357,33 +357,37 @@ class Kernel:
     def fault(self, kind: FaultKind | str, site: int, lanes: str = "0", address: str = "0") -> None:
         """Emit the cold end of a thread: record the fault (or one known at run time) and leave."""
         number = kind if isinstance(kind, str) else str(int(kind))
+        group = len(self.faults) // _TOGETHER
         self.faults.append((self.e.current_label(), (number, str(site), lanes, address)))
-        self.e.do("br label %faulted")
+        self.e.do(f"br label %faulted{group}")
+
+    def lose(self, faulty: str) -> None:
+        """Leave where an i1 says that a fault has been recorded."""
+        group = self.losses // _TOGETHER
+        self.losses += 1
+        on = self.e.name("on")
+        self.e.do(f"br i1 {faulty}, label %faulty{group}, label %{on}, !prof !0")
+        self.e.label(on)
 
     def finish(self) -> None:
-        """The one place where all faults are recorded, and the one where all faulty threads leave:
-        there are many, and each would be a dozen instructions for LLVM."""
+        """The places where faults are recorded and faulty threads leave, for many faults each: a
+        dozen instructions behind every access would be more than the access.  What merges in one
+        place for all of a long function takes LLVM a time that grows as the square."""
         e = self.e
-        if self.faults:
-            e.label("faulted")
-            labels = [label for label, _ in self.faults]
+        for group, start in enumerate(range(0, len(self.faults), _TOGETHER)):
+            faults = self.faults[start : start + _TOGETHER]
+            e.label(f"faulted{group}")
+            labels = [label for label, _ in faults]
             values = []
-            for row in zip(*(said for _, said in self.faults), strict=True):
+            for row in zip(*(said for _, said in faults), strict=True):
                 ways = (f"[ {x}, %{label} ]" for x, label in zip(row, labels, strict=True))
                 values.append(e.op(f"phi i64 {', '.join(ways)}"))
             for word, value in zip(_FAULT_WORDS, values, strict=True):
                 e.do(f"store i64 {value}, ptr {self.context(word)}")
-            e.do("br label %faulty")
-        if self.faults or self.may_be_faulty:
-            e.label("faulty")
             self.leave(Outcome.FAULT)
-
-    def lose(self, faulty: str) -> None:
-        """Leave where an i1 says that a fault has been recorded."""
-        self.may_be_faulty = True
-        on = self.e.name("on")
-        self.e.do(f"br i1 {faulty}, label %faulty, label %{on}, !prof !0")
-        self.e.label(on)
+        for group in range(-(-self.losses // _TOGETHER)):
+            e.label(f"faulty{group}")
+            self.leave(Outcome.FAULT)
 
     def count(self) -> str:
         """Instructions run so far: what may run until the thread looks up is counted down."""
@@ -398,6 +402,7 @@ class Kernel:
         e.do(f"ret i32 {int(outcome)}")
 
 
+_TOGETHER = 64  # faults that are recorded in one place
 _FAULT_WORDS = (Context.FAULT, Context.FAULT_SITE, Context.FAULT_LANES, Context.FAULT_ADDRESS)
 
 
