@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eumu.addresses import SCRATCH_HANDLE, function_address
-from eumu.errors import BuildError, Diagnostic, Span, Unsupported
+from eumu.errors import BuildError, Diagnostic, Place, Span, Unsupported
 from eumu.ir import Block, Function, Input, Region, Root, RootKind, Value
 from eumu.ir.passes.frames import Procedure, save_roots
 from eumu.ir.passes.modes import fold_modes
@@ -17,7 +17,7 @@ from eumu.isa.kinds.meaning import Meaning
 from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.kinds.variables import R0_ALIASES, THREAD_SPACE, Declared, Variable
 from eumu.platforms import Platform
-from eumu.program import Inst, Kernel, LabelMark
+from eumu.program import Inst, Kernel, LabelMark, SourceMark
 from eumu.program.numbers import misfits
 from eumu.program.operands import meaningless
 from eumu.program.predicates import missing
@@ -34,6 +34,7 @@ _KINDS = {
     "T": (RootKind.STATE, 4),
     "S": (RootKind.STATE, 4),
 }
+_NOWHERE: Place | None = None
 _ARCHITECTURE = {"%cr0", "%sr0", "%ce0", "%dbg0", "%tsc", "%hw_id", "%msg0", "%null"}
 
 
@@ -69,6 +70,7 @@ class _Lowering(Meaning):
         self._places: dict[int, int] = {}  # placeholder -> block
         self._label_spans: dict[int, Span | None] = {}
         self._reach: dict[Variable, int] = {}
+        self._file, self._origin = "", _NOWHERE
 
     def run(self) -> Function:
         procedures = [self._procedure(self.kernel)]
@@ -92,6 +94,7 @@ class _Lowering(Meaning):
         """Lower a kernel or a function behind the blocks that there are."""
         first = self._first = self.next_block()
         self._unit, self._own = unit, []
+        self._file, self._origin = "", _NOWHERE
         self._reach |= _alias_reach(unit)
         for given in unit.inputs:
             self._input(given.variable, given.offset, given.size)
@@ -101,6 +104,8 @@ class _Lowering(Meaning):
                 self._place(item)
             elif isinstance(item, Inst):
                 self._instruction(item)
+            elif isinstance(item, SourceMark):
+                self._mark(item)
         self._finish()
         return Procedure(first, self.next_block(), tuple(self._own))
 
@@ -259,11 +264,17 @@ class _Lowering(Meaning):
 
     # ---- instructions
 
+    def _mark(self, mark: SourceMark) -> None:
+        """Line 0 says that what follows is the compiler's own."""
+        self._file = self._file if mark.file is None else mark.file
+        self._origin = Place(self._file, mark.line) if mark.line and self._file else _NOWHERE
+
     def _instruction(self, inst: Inst) -> None:
         if self.block is None or self.block.end is not None:
             self._open(f"after_{self.inst}")
         self.inst = len(self.function.spans)
         self.function.spans.append(inst.span)
+        self.function.origins.append(self._origin)
         self.function.texts.append(inst.opcode.mnemonic)
         self.begin(ExecSize(1))
         before = len(self.diagnostics)

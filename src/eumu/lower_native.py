@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from eumu.errors import BuildError, Diagnostic, Source, Span, Unsupported
+from eumu.errors import BuildError, Diagnostic, Place, Source, Span, Unsupported
 from eumu.ir import Block, Function, Input, Region, Root, RootKind, Value
 from eumu.ir.passes.modes import fold_modes
 from eumu.ir.verify import check_lowered
@@ -44,6 +44,7 @@ def lower(
     functions: Mapping[int, int] | None = None,
     thread_space: bool = False,
     general_state: int | None = None,
+    line_of: Callable[[int], Place | None] | None = None,
 ) -> Function:
     """The IR of native code that runs with `simd_width` channels from byte `entry` on.
 
@@ -52,13 +53,15 @@ def lower(
     called through registers, and where in the code they begin.  In a `thread_space` r0.1 is the
     place of a thread.  From byte `general_state` of what a thread gets, `GENERAL_STATE_BYTES` say
     where 32-bit stateless addresses count from: General State Base Address (8 bytes), and how far
-    from it scratch space is (4); without it such addresses are in scratch space.
+    from it scratch space is (4); without it such addresses are in scratch space.  `line_of` says
+    which line of the source the code at an offset comes from.
 
     Raises `BuildError` for branches to where no instruction is and operands outside their register
     file, and `Unsupported` with the place of what is not modelled.
     """
     lowering = _Lowering(program, simd_width, relocations, functions or {})
     lowering.function.thread_space = thread_space
+    lowering.line_of = line_of
     if general_state is not None:
         lowering.add_general_state(payload, general_state)
     function = fold_modes(lowering.run(payload, entry))
@@ -94,6 +97,7 @@ class _Lowering(Machine):
         self._index = {i.offset: k for k, i in enumerate(self._code)}
         self._places: dict[int, int] = {}  # offset of an instruction -> block
         self._patches = {r.offset: r for r in relocations}
+        self.line_of: Callable[[int], Place | None] | None = None
         self._at = 0  # the instruction, as an index of the code
         self._own_block = self._total = 0  # the instruction's block; how many the code has
         self._annexed: list[tuple[str, Callable[[], None], tuple[int, int, Execution]]] = []
@@ -287,6 +291,7 @@ class _Lowering(Machine):
         self._turn_to(k)
         self.inst = len(self.function.spans)
         self.function.spans.append(self.span)
+        self.function.origins.append(self.line_of(self.offset) if self.line_of else None)
         self.function.texts.append(_line(self._code[k]))
 
     def _turn_to(self, k: int) -> None:

@@ -25,7 +25,7 @@ def command(options: argparse.Namespace) -> int:
         raise UsageError(f"{source} is a compiled program already")
     target = platform(options.device)
     built = ocloc.compile(
-        data, target, options.build_options, name=source.name, directory=source.parent
+        data, target, options.build_options, name=source.name, directory=source.parent, lines=True
     )
     paint = Paint.for_stream(sys.stderr)
     for warning in built.warnings:

@@ -5,20 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any
 
-import eumu
 from eumu.checking import check
 from eumu.cli.status import FAILED, FINE
 from eumu.cli.terminal import Paint
-from eumu.errors import BuildError, Diagnostic, Severity, render
-from eumu.verify import RULES
+from eumu.errors import BuildError, Diagnostic, Finding, Place, Severity, render
+from eumu.reports.formats import record, sarif
 
 __all__ = ["command"]
-
-_LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
-_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def command(options: argparse.Namespace) -> int:
@@ -29,7 +25,7 @@ def command(options: argparse.Namespace) -> int:
     if options.format == "json":
         print(json.dumps([_record(file, d) for file, d in found], indent=2))
     elif options.format == "sarif":
-        print(json.dumps(_sarif(found), indent=2))
+        print(json.dumps(sarif(_found(file, d) for file, d in found), indent=2))
     else:
         _show([d for _, d in found], notes=options.notes)
     return FAILED if any(d.severity is Severity.ERROR for _, d in found) else FINE
@@ -63,60 +59,15 @@ def _with_code(diagnostic: Diagnostic) -> str:
     return f"{first} [{diagnostic.code}]" + (f"\n{rest}" if rest else "")
 
 
-# ---- for machines
-
-
 def _record(file: str, diagnostic: Diagnostic) -> dict[str, Any]:
+    """The record of a run's findings, and what only a check knows."""
     span = diagnostic.span
-    return {
-        "file": span.source.name if span else file,
-        "line": span.line if span else 0,
-        "column": span.column if span else 0,
-        "end_line": span.end_line if span else 0,
-        "severity": diagnostic.severity.value,
-        "code": diagnostic.code,
-        "message": diagnostic.message,
-        "spec": diagnostic.spec,
-    }
+    known = record(Finding.of(diagnostic))
+    own = {"end_line": span.end_line if span else 0, "spec": diagnostic.spec}
+    return {**known, "file": known["file"] or file, **own}
 
 
-def _sarif(found: Iterable[tuple[str, Diagnostic]]) -> dict[str, Any]:
-    """A log in the Static Analysis Results Interchange Format 2.1.0."""
-    results = [_result(file, d) for file, d in found]
-    codes = dict.fromkeys(r["ruleId"] for r in results)
-    driver = {
-        "name": "eumu",
-        "version": eumu.__version__,
-        "rules": [_rule(code) for code in codes],
-    }
-    run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
-    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def _rule(code: str) -> dict[str, Any]:
-    rule = RULES.get(code)
-    described: dict[str, Any] = {"id": code}
-    if rule is not None:
-        described["shortDescription"] = {"text": rule.why}
-        described["defaultConfiguration"] = {"level": _LEVELS[rule.severity]}
-    return described
-
-
-def _result(file: str, diagnostic: Diagnostic) -> dict[str, Any]:
-    page = f" (vISA {diagnostic.spec})" if diagnostic.spec else ""
-    result: dict[str, Any] = {
-        "ruleId": diagnostic.code,
-        "level": _LEVELS[diagnostic.severity],
-        "message": {"text": "\n".join([diagnostic.message + page, *diagnostic.notes])},
-    }
-    span = diagnostic.span
-    place: dict[str, Any] = {"artifactLocation": {"uri": span.source.name if span else file}}
-    if span is not None:
-        place["region"] = {
-            "startLine": span.line,
-            "startColumn": span.column,
-            "endLine": span.end_line,
-            "endColumn": span.end_column,
-        }
-    result["locations"] = [{"physicalLocation": place}]
-    return result
+def _found(file: str, diagnostic: Diagnostic) -> Finding:
+    """The record; a finding without a place is of the file."""
+    found = Finding.of(diagnostic)
+    return found if found.file else replace(found, place=Place(file, 0))

@@ -21,6 +21,7 @@ from eumu.errors import (
     SettingError,
     UnknownDevice,
 )
+from eumu.exec.checks import CHECKS
 from eumu.settings import TRACEBACK
 
 __all__ = ["entry", "main"]
@@ -38,7 +39,8 @@ examples:
   eumu explain lsc_load
 
 exit status:
-  0 fine    1 the program is wrong or not supported    2 wrong usage    3 a fault at run time
+  0 fine    1 the program is wrong or not supported, or a run has findings    2 wrong usage
+  3 a fault at run time, or the time limit    130 interrupted
 
 `eumu COMMAND --help` has more."""
 
@@ -73,6 +75,7 @@ examples:
 
 _GARBAGE: Final = 100_000  # objects more than before
 _BUILD_OPTIONS: Final = "--build-options"
+_CHECK: Final = "--check"
 _COMPARE_EPILOG: Final = """\
 An ELF file for apl or skl has both levels. OpenCL C is compiled for apl (or --device; pvc where no
 compiler knows apl) with and without optimization, with the large register file where there is one,
@@ -159,6 +162,8 @@ def _shows_traceback() -> bool:
 
 def _joined(words: Sequence[str]) -> Iterator[str]:
     """The words, with a value that begins with a dash joined to the option that takes it."""
+    if words and words[0] == "run":
+        words = [f"{_CHECK}=cheap" if word == _CHECK else word for word in words]
     rest = iter(words)
     for word in rest:
         value = next(rest, None) if word == _BUILD_OPTIONS else None
@@ -244,6 +249,8 @@ def _add_program(parser: argparse.ArgumentParser, nargs: str | None = None) -> N
     parser.add_argument(
         _BUILD_OPTIONS, metavar='"..."', default="", help="the compiler's options, for sources"
     )
+    parser.add_argument("-g", dest="debug", action="store_true", help="with debug information")
+    parser.add_argument("-g0", dest="no_lines", action="store_true", help="without tables of lines")
 
 
 def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
@@ -265,7 +272,23 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
         help="write an array to a .npy, an image to a .png",
     )
     run.add_argument("--engine", choices=("jit", "interp"), help="the JIT where it can be used")
-    run.add_argument("--check", action="store_true", help="find uses of undefined values, slower")
+    run.add_argument(
+        _CHECK,
+        metavar="WHAT",
+        help=f"find mistakes, slower: {', '.join(CHECKS)}, joined by commas, or all;"
+        " without a value what is cheap",
+    )
+    run.add_argument(
+        "--format",
+        choices=("text", "json", "sarif", "github", "junit"),
+        default="text",
+        help="of what is found; machines get nothing else on standard output",
+    )
+    run.add_argument(
+        "--max-findings", metavar="N", default="20", help="that are shown, 0 for all (20)"
+    )
+    run.add_argument("--suppressions", metavar="FILE", help="findings that are known, by rules")
+    run.add_argument("--timeout", metavar="SECONDS", help="of wall time for the launch")
     run.add_argument("--fuel", metavar="N", help="instructions that one thread may run")
     run.add_argument("--memory", metavar="MIB", help="of the device (4096)")
     run.add_argument("--seed", metavar="N", default="0", help="of the scheduling of threads")

@@ -5,40 +5,43 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from numpy.typing import NDArray
 
 import eumu
 from eumu.cli import images
-from eumu.cli.status import FAILED, FINE, UsageError
+from eumu.cli.status import UsageError
+from eumu.cli.telling import Teller, time_limit
 from eumu.cli.terminal import Paint, Progress
 from eumu.cli.values import arguments, from_zero, pairs, size, whole
 
 __all__ = ["command"]
 
-_SHOWN: Final = 20  # findings that are printed
-
 
 def command(options: argparse.Namespace) -> int:
     """Run the kernel that the options describe."""
-    program = _load(options)
+    teller = Teller.of(options)
+    try:
+        program = _load(options)
+    except eumu.BuildError as error:
+        if teller.is_text:
+            raise
+        return teller.refused(error)
     kernel = _kernel(program, options.kernel)
     progress = Progress(f"running {kernel.name}")
+    printed: list[str] = []
     device = eumu.Device(
         options.device or program.platform or "pvc",
         options.engine,
-        check=options.check,
-        sink=progress.write,
+        check=options.check or False,
+        sink=progress.write if teller.is_text else printed.append,
         progress=progress.report if progress.is_shown else None,
         part=options.part,
         pools=None if options.pools is None else whole("--pools", options.pools),
-        memory_bytes=None
-        if options.memory is None
-        else from_zero("--memory", options.memory) << 20,
+        memory_bytes=_memory(options.memory),
     )
     values = arguments(device, kernel, options.args)
     saves = pairs("--save", options.save)
@@ -47,21 +50,26 @@ def command(options: argparse.Namespace) -> int:
             raise UsageError(f"--save {name}: the kernel has no array or image argument {name!r}")
     shown = (eumu.Array, eumu.Image)
     before = {n: v.numpy() for n, v in values.items() if isinstance(v, shown)}
+    facts = {"device": str(device.platform), "engine": device.engine, "level": options.level}
     try:
-        with _watched(device, options, kernel.program.made_by):
+        with (
+            _watched(device, options, kernel.program.made_by),
+            time_limit(options.timeout, kernel.name),
+        ):
             report = _launch(device, kernel, values, options, progress)
     except eumu.Fault as fault:
-        _list(fault.findings)
-        raise
+        facts["printf"] = "".join(printed)
+        found = (*fault.findings, fault.finding)
+        return teller.tell(kernel.name, found, facts, faulted=True)
     for name, path in saves.items():
         if isinstance(values[name], eumu.Image):
             images.save(path, values[name])
         else:
             images.save_array(path, values[name].numpy())
-    if not options.quiet:
+    if not options.quiet and teller.is_text:
         _show(report, device, values, before)
-    _list(report.findings)
-    return FAILED if report.findings else FINE
+    facts |= {"engine": report.engine, "printf": "".join(printed)}
+    return teller.tell(kernel.name, report.findings, facts)
 
 
 def _memory(text: str | None) -> int | None:
@@ -84,7 +92,9 @@ def _load(options: argparse.Namespace) -> eumu.Program:
     device = options.device
     if device is None and options.program.endswith((".cl", ".spv")):
         device = "pvc"
-    program = eumu.load(options.program, device=device, options=options.build_options)
+    given = [options.build_options, *(["-g0"] if options.no_lines else [])]
+    given += ["-g"] if options.debug else []
+    program = eumu.load(options.program, device=device, options=" ".join(filter(None, given)))
     for warning in program.warnings:
         print(warning, file=sys.stderr)
     return program
@@ -119,14 +129,6 @@ def _launch(
             via=options.via,
             level=options.level,
         )
-
-
-def _list(findings: Sequence[eumu.Finding]) -> None:
-    """What a checked run found, the first of it in full."""
-    for finding in findings[:_SHOWN]:
-        print(finding, file=sys.stderr)
-    if len(findings) > _SHOWN:
-        print(f"... and {len(findings) - _SHOWN} more findings", file=sys.stderr)
 
 
 def _notice(progress: Progress, message: Warning | str, *_: object) -> None:

@@ -16,7 +16,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from weakref import ref
 
@@ -40,11 +40,12 @@ Block = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Allocation:
-    """`size` bytes at device address `start`, called `name` in messages."""
+    """`size` bytes at device address `start`, called `name` in messages; elements of `item`."""
 
     start: int
     size: int
     name: str
+    item: int = field(default=1, compare=False)
 
     @property
     def end(self) -> int:
@@ -107,7 +108,7 @@ class Allocator:
         return Claim(owner, self._late.append)
 
     def allocate(
-        self, size: int, name: str, *, spread: bool, align: int, claim: Claim | None
+        self, size: int, name: str, *, spread: bool, align: int, claim: Claim | None, item: int = 1
     ) -> Allocation | None:
         """Room for `size` bytes, see `Memory.allocate`; None if there is none."""
         align = max(align, PAGE if size >= PAGE else _ALIGN)
@@ -121,7 +122,7 @@ class Allocator:
             if place is None:
                 return None
             start = self.base + (place[1][0] + red + align - 1) // align * align + shift
-            return self._take(Allocation(start, size, name), *place, claim)
+            return self._take(Allocation(start, size, name, item), *place, claim)
 
     def allocate_at(
         self, start: int, size: int, name: str, claim: Claim | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import mmap
+import re
 import sys
 from collections.abc import Callable
 from copy import copy
@@ -24,7 +25,7 @@ from eumu.addresses import (
     GENERIC_TAG_SHIFT,
 )
 from eumu.device.allocator import PAGE, Allocation, Allocator, Claim
-from eumu.errors import LaunchError, OutOfMemory
+from eumu.errors import ArrayPlace, LaunchError, OutOfMemory
 from eumu.exec.guarded import GUARD, guarded
 from eumu.exec.host import Answer, ShortcutMaker
 from eumu.exec.observe import Observer
@@ -34,6 +35,7 @@ __all__ = ["DEFAULT_BYTES", "Allocation", "Claim", "Memory"]
 DEFAULT_BYTES: Final = 4 << 30
 _SMALLEST: Final = 64 << 20  # what is tried last when the default cannot be reserved
 _LARGE: Final = 2 << 20  # an allocation for which pages of 2 MiB are worth it
+_QUOTED: Final = re.compile(r"'(.+)'")  # what a user calls an array
 _TAIL: Final = 64 << 10  # readable bytes after the last allocation that can ever be
 
 
@@ -73,6 +75,7 @@ class Memory:
         spread: bool = False,
         align: int = 1,
         claim: Claim | None = None,
+        item: int = 1,
     ) -> Allocation:
         """Reserve `size` bytes; they read as zero.  A size of 0 is legal and has no byte.
 
@@ -83,7 +86,9 @@ class Memory:
         """
         if size < 0:
             raise LaunchError(f"{name}: a negative size ({size} bytes) cannot be allocated")
-        made = self._allocator.allocate(size, name, spread=spread, align=align, claim=claim)
+        made = self._allocator.allocate(
+            size, name, spread=spread, align=align, claim=claim, item=item
+        )
         if made is None:
             raise OutOfMemory(self._out_of_memory(size, name))
         if size >= _LARGE:
@@ -209,6 +214,20 @@ class Memory:
             return f"{_count(before)} before the start of {above}"
         return "device memory that is not allocated; nothing is"
 
+    def nearest(self, address: int) -> ArrayPlace | None:
+        """The allocation that holds an address, held it once, or is nearest to it."""
+        if not self.base <= address < self.base + len(self.arena):
+            return None
+        below, above = self._allocator.around(address)
+        if below and address < below.end:
+            return _place(below, address, "inside")
+        for old in self._allocator.freed:
+            if old.start <= address < old.end:
+                return _place(old, address, "freed")
+        if below and (above is None or address - below.end <= above.start - address):
+            return _place(below, address, "after")
+        return _place(above, address, "before") if above else None
+
     def string(self, address: int) -> bytes | None:
         """The zero-terminated string at an address, or None where no allocation holds it."""
         owner, _ = self._allocator.around(address)
@@ -217,6 +236,14 @@ class Memory:
         raw = self.view(owner)[address - owner.start :].tobytes()
         end = raw.find(b"\0")
         return raw[:end] if end >= 0 else None
+
+
+def _place(allocation: Allocation, address: int, state: str) -> ArrayPlace:
+    quoted = _QUOTED.search(allocation.name)
+    name = quoted[1] if quoted else allocation.name
+    return ArrayPlace(
+        name, allocation.size, address - allocation.start, max(1, allocation.item), state
+    )
 
 
 def _to_stdout(text: str) -> None:

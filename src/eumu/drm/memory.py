@@ -100,6 +100,7 @@ class DriverMemory(Memory):
         spread: bool = False,
         align: int = 1,
         claim: Claim | None = None,
+        item: int = 1,
     ) -> Allocation:
         raise LaunchError(f"{name}: this memory has the objects of a driver and no others")
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from eumu.errors import Finding, ranges
+from eumu.exec import blame
 from eumu.exec.grid import Grid
-from eumu.exec.state import instruction_span, instruction_text
 from eumu.ir import Op
 
 
@@ -62,21 +62,19 @@ def _order(finding: Finding) -> tuple[int, int]:
 
 
 def _finding(grid: Grid, key: tuple[int, str], items: list[Seen]) -> Finding:
-    (inst, what), function = key, grid.function
+    inst, what = key
     where = min(item.where for item in items)
     lanes = tuple(sorted({n for item in items if item.where == where for n in _lanes(item)}))
-    span = instruction_span(function, inst)
-    return Finding(
+    word = "lane" if len(lanes) == 1 else "lanes"
+    return blame.record(
+        grid,
         "undefined",
-        f"undefined {what} in {'lane' if len(lanes) == 1 else 'lanes'} {ranges(lanes)}:"
-        " it comes from what nothing has written",
-        function.name,
-        span,
-        grid.group(where[0]),
+        f"undefined {what} in {word} {ranges(lanes)}: it comes from what nothing has written",
+        inst,
+        where[0],
         where[1],
         lanes,
-        max(item.count for item in items),
-        () if span else (f"instruction: {instruction_text(function, inst)}",),
+        count=max(item.count for item in items),
     )
 
 

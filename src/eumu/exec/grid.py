@@ -118,6 +118,7 @@ class Grid:
     has only the lanes that exist; with `masks`, each thread of a group has the lanes that are set.
     `fuel` bounds the instructions that one thread may run.  `pool_map` says which execution units
     are in which thread pool, None that there are none; it changes where groups run, no result.
+    `global_offset` is the first global id, for reports.
     """
 
     function: Function
@@ -133,6 +134,7 @@ class Grid:
     state: StatePointers | None = None
     masks: tuple[int, ...] | None = None
     pool_map: int | None = None
+    global_offset: Dim3 = (0, 0, 0)
 
     @property
     def most_threads(self) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from eumu.errors import Span
+from eumu.errors import Place, Span
 from eumu.types import BOOL, Type
 
 
@@ -146,6 +146,8 @@ class Function:
     `width` is the SIMD size: lanes per thread.  `spans` and `texts` say, per instruction index,
     where it stands in the program and how it reads, for faults and traces.  In a `thread_space`
     every thread is a group.  `full_threads` says that every thread has all its lanes.
+    `origins` are the lines of the source as the program has them, per instruction; `sources` says
+    more of one (its text, its column), and whether it is asked for an access to memory.
     """
 
     name: str
@@ -159,3 +161,5 @@ class Function:
     symbols: list[str] = field(default_factory=list)  # named by `symbol` operations
     thread_space: bool = False
     full_threads: bool = False
+    origins: list[Place | None] = field(default_factory=list)
+    sources: Callable[[Place, bool], Place] | None = None

@@ -72,7 +72,7 @@ class Array:
             raise LaunchError(f"an array cannot have the shape {shape}")
         nbytes = prod(shape) * dtype.itemsize
         owner = _Owner(device.memory, is_named=is_named)
-        owner.allocate(nbytes, name, spread=spread, align=align)
+        owner.allocate(nbytes, name, spread=spread, align=align, item=dtype.itemsize)
         return cls(device, owner, shape, dtype)
 
     @classmethod
@@ -203,9 +203,9 @@ class _Owner:
         self.freed = False
         self._claim = memory.claim(self)
 
-    def allocate(self, size: int, name: str, *, spread: bool, align: int) -> None:
+    def allocate(self, size: int, name: str, *, spread: bool, align: int, item: int) -> None:
         self.allocation = self.memory.allocate(
-            size, name, spread=spread, align=align, claim=self._claim
+            size, name, spread=spread, align=align, claim=self._claim, item=item
         )
 
     def adopt(self, allocation: Allocation) -> None:

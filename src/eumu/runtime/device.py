@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from importlib.util import find_spec
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from eumu.device import Memory, chip
 from eumu.errors import ArgumentError, LaunchError, ToolMissing, Unsupported
+from eumu.exec.checks import Checks, checks
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Engine, Host
 from eumu.exec.observe import Observer
@@ -56,12 +57,13 @@ class Device(Board):
     `name` is a platform ("pvc", "skl", "apl", …).  `engine` is "jit" or "interp"; without one it is
     the JIT where it can be used.  `memory_bytes` is the address space of the device's memory.
     With `strict_bounds` an access outside a surface is a fault; without, reads give 0 and writes
-    vanish, as on hardware.  With `check` every launch looks for uses of undefined values, slower,
-    and lists them in `Report.findings`.  `sink` gets what kernels print (standard output by
-    default).  `progress` is called during a launch with the groups that are done and all groups,
-    from any thread.  `part` is the product ("bxt-2x6", …), by default the platform's largest;
-    `pools` is the map of its thread pools (MEDIA_POOL_STATE), None for legacy mode.  The attribute
-    `clock` is what timestamp registers read: counted instructions, or a `chip.HostClock`.
+    vanish, as on hardware.  With `check` every launch looks for mistakes, slower, and lists them in
+    `Report.findings`: True for what is cheap, "all", or names (`eumu.exec.checks.CHECKS`).
+    `sink` gets what kernels print (standard output by default). `progress` is called during a
+    launch with the groups that are done and all groups, from any thread. `part` is the product
+    ("bxt-2x6", …), by default the platform's largest; `pools` is the map of its thread pools
+    (MEDIA_POOL_STATE), None for legacy mode. The attribute `clock` is what timestamp registers
+    read: counted instructions, or a `chip.HostClock`.
 
     Threads: every method may be called from any thread at any time, on this device and its arrays,
     images, kernels and queues.  Launches on one device run one after the other, each on all workers
@@ -82,7 +84,7 @@ class Device(Board):
         name: str | Platform = "pvc",
         engine: str | None = None,
         *,
-        check: bool = False,
+        check: bool | str | Iterable[str] = False,
         memory_bytes: int | None = None,
         strict_bounds: bool = True,
         sink: Callable[[str], object] | None = None,
@@ -95,7 +97,7 @@ class Device(Board):
         self.part = chip.part(part or target)
         self.pools = pools
         self.clock: chip.Clock = chip.InstructionClock()
-        self.check = check
+        self._check = checks(check)
         self.memory.progress = progress
         if engine is not None and engine not in ENGINES:
             raise ValueError(f"unknown engine {engine!r}; the engines are {', '.join(ENGINES)}")
@@ -118,6 +120,15 @@ class Device(Board):
         self.suspended: Suspended | None = None
         self._wanted: tuple[int | None, int | None] | None = None  # of the next launch
         self._flight: Callable[[], Preemption | None] = _nothing  # when the launch stops
+
+    @property
+    def check(self) -> Checks:
+        """What launches from now on look for; see `eumu.exec.checks`."""
+        return self._check
+
+    @check.setter
+    def check(self, wanted: bool | str | Iterable[str]) -> None:
+        self._check = checks(wanted)
 
     @property
     def engine(self) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from eumu.addresses import IMPLICIT_ARGUMENTS
 from eumu.errors import LaunchError, Unsupported
+from eumu.exec.checks import UNDEFINED
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
@@ -276,7 +277,7 @@ class Kernel:
         """Check sizes and arguments and lay them out."""
         target = device.platform
         range = self._range(target, sizes)
-        find = self._checked if device.check else self.function
+        find = self._checked if UNDEFINED in device.check else self.function
         function = find(target, level)
         image = self.program.image(device)
         tables = image_tables(device, self.info, values, image)
@@ -305,6 +306,7 @@ class Kernel:
             seed=seed,
             state=tables.pointers if tables else None,
             pool_map=device.pools,
+            global_offset=range.offset,
         )
         if function.thread_space:
             check_thread_space(grid)

@@ -9,6 +9,7 @@ import numpy as np
 
 from eumu.device.commands import CommandError, MemoryBus
 from eumu.device.memory import Memory
+from eumu.exec.checks import UNDEFINED
 from eumu.exec.gate import in_extents
 from eumu.ir import Function
 from eumu.ir.passes import find_undefined
@@ -50,7 +51,7 @@ class NativeCode:
             program = native.decode(code, self.device.platform, title or f"code_{address:x}")
             is_needed = counts_from_general_state(program)
             function = lower(program, simd, payload, general_state=at if is_needed else None)
-            if self.device.check:
+            if UNDEFINED in self.device.check:
                 function = find_undefined(function)
             while len(self._functions) >= _MOST_FUNCTIONS:
                 del self._functions[next(iter(self._functions))]

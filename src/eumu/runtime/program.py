@@ -23,6 +23,7 @@ from eumu.runtime.image_arguments import dropped_reads
 from eumu.runtime.kernel import Kernel
 from eumu.runtime.payload import no_local_ids, payload_bytes
 from eumu.runtime.signature import parameters
+from eumu.runtime.sources import Sources
 from eumu.zebin.ze_info import KernelInfo
 
 __all__ = ["Program", "build", "load"]
@@ -130,11 +131,13 @@ def build(
     BuildError has every finding of the compiler, ToolMissing says how to install it.
     """
     directory = None
-    name = "program.cl"
+    name = shown = "program.cl"
     if isinstance(source, PathLike):
         path = Path(source)
         name, directory, source = path.name, path.parent, path.read_bytes()
-    return _compile(source, name, _platform(device) or platform("pvc"), options, directory)
+        shown = str(path)
+    target = _platform(device) or platform("pvc")
+    return _compile(source, name, target, options, directory, shown)
 
 
 def _platform(device: Device | Platform | str | None) -> Platform | None:
@@ -154,7 +157,8 @@ def _from_bytes(
     if zebin.is_spirv(data) or suffix == ".cl":
         if target is None:
             raise BuildError(f"{name} must be compiled for a device; name one: device='pvc'")
-        return _compile(data, name, target, options, path.parent if path else None)
+        shown = str(path) if path else name
+        return _compile(data, name, target, options, path.parent if path else None, shown)
     if suffix == ".visaasm" or b".version" in data[:4096]:
         return _from_text(_decoded(data, name), name, target)
     # Neither: the reader of ELF files knows many formats by their first bytes.
@@ -162,19 +166,33 @@ def _from_bytes(
 
 
 def _compile(
-    source: str | bytes, name: str, target: Platform, options: str, directory: Path | None
+    source: str | bytes,
+    name: str,
+    target: Platform,
+    options: str,
+    directory: Path | None,
+    shown: str,
 ) -> Program:
+    """`shown` is what findings call the source."""
     from eumu.zebin import ocloc
 
-    built = ocloc.compile(source, target, options, name=name, directory=directory)
-    program = _from_elf(built.elf, name, target)
+    built = ocloc.compile(source, target, options, name=name, directory=directory, lines=True)
+    text = source if isinstance(source, str) else source.decode("utf-8", "replace")
+    is_text = isinstance(source, str) or not zebin.is_spirv(source)
+    known = {ocloc.source_path(name, directory): (shown, text)} if is_text else {}
+    program = _from_elf(built.elf, name, target, known)
     program.warnings = (*built.warnings, *program.warnings)
     if built.compiler is not None and built.compiler.version:
         program.made_by = f"ocloc {built.compiler.version} ({program.made_by})"
     return program
 
 
-def _from_elf(data: bytes, name: str, target: Platform | None) -> Program:
+def _from_elf(
+    data: bytes,
+    name: str,
+    target: Platform | None,
+    known: Mapping[str, tuple[str, str]] | None = None,
+) -> Program:
     elf = zebin.read(data, name)
     family = elf.target.product_family
     made_for = None if family is None else of_product_family(family)
@@ -183,12 +201,13 @@ def _from_elf(data: bytes, name: str, target: Platform | None) -> Program:
     if elf.pointer_bits != 64:
         raise FormatError(f"{name} has {elf.pointer_bits}-bit pointers; eumu runs 64-bit programs")
     program = Program(name, made_for or target, elf)
+    sources = Sources(known, partial(zebin.read_lines, data, name))
     for kernel in elf.kernels:
         # Those of all kernels first: so they have the same address in each.
         functions = sorted(elf.functions_of(kernel.name), key=lambda f: f.owner != "")
-        translate = _translator(name, kernel, functions)
+        translate = _translator(name, kernel, functions, sources)
         info = _with_thread_data(kernel.info, program.platform)
-        native = _native_translator(elf, kernel, info)
+        native = _native_translator(elf, kernel, info, sources)
         alone = b"" if functions or kernel.relocations else kernel.text
         program.add(
             Kernel(
@@ -218,20 +237,22 @@ def _with_thread_data(info: KernelInfo, target: Platform | None) -> KernelInfo:
 
 
 def _translator(
-    program: str, kernel: zebin.Kernel, functions: Sequence[zebin.Function]
+    program: str, kernel: zebin.Kernel, functions: Sequence[zebin.Function], sources: Sources
 ) -> Callable[[Platform], Function]:
     def translate(target: Platform) -> Function:
         texts = (kernel.visaasm, *(f.visaasm for f in functions))
         _check_defined(program, kernel, texts)
         callees = [_code(program, f.name, f.visaasm, is_function=True) for f in functions]
         code = _code(program, kernel.name, kernel.visaasm, is_function=False)
-        return _lowered(code, target, callees)
+        function = _lowered(code, target, callees)
+        function.sources = sources.place
+        return function
 
     return translate
 
 
 def _native_translator(
-    elf: zebin.Zebin, kernel: zebin.Kernel, info: KernelInfo
+    elf: zebin.Zebin, kernel: zebin.Kernel, info: KernelInfo, sources: Sources
 ) -> Callable[[Platform], Function]:
     def translate(target: Platform) -> Function:
         from eumu.lower_native import lower
@@ -243,12 +264,15 @@ def _native_translator(
         for relocation in linked.relocations:
             relocation.check()
         size, width = payload_bytes(info, target), info.execution_env.simd_size
-        return lower(
+        function = lower(
             *(linked.code, width, size),
             entry=kernel.entry,
             relocations=linked.relocations,
             functions=linked.functions,
+            line_of=partial(sources.at, kernel.name),
         )
+        function.sources = sources.place
+        return function
 
     return translate
 

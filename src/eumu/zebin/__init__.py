@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eumu.zebin.container import is_elf, is_spirv
+from eumu.zebin.lines import DebugLines, read_lines
 from eumu.zebin.ocloc import Built, compile, inline_assembly
 from eumu.zebin.program import (
     DataSection,
@@ -20,6 +21,7 @@ from eumu.zebin.reader import read
 __all__ = [
     "Built",
     "DataSection",
+    "DebugLines",
     "Function",
     "Kernel",
     "Relocation",
@@ -33,4 +35,5 @@ __all__ = [
     "is_elf",
     "is_spirv",
     "read",
+    "read_lines",
 ]

@@ -22,7 +22,7 @@ from eumu.writing import work_folder
 from eumu.zebin import compilers, container, log
 from eumu.zebin.compilers import find
 
-__all__ = ["Built", "compile", "find", "inline_assembly"]
+__all__ = ["Built", "compile", "find", "inline_assembly", "source_path"]
 
 LARGEST_SOURCE: Final = 64 << 20
 _LARGEST_LOG: Final = 1 << 20
@@ -39,6 +39,8 @@ _IMAGES: Final = (
 _HEADER: Final = "opencl-c.h"
 _INCLUDE: Final = re.compile(r'(?<!\S)-I\s*(?:"(?P<quoted>[^"]*)"|(?P<bare>\S+))')
 _DEBUG: Final = re.compile(r"(?<!\S)-g(line-tables-only)?(?!\S)")
+_NO_DEBUG: Final = re.compile(r"(?<!\S)-g0(?!\S)")
+_LINES: Final = "-gline-tables-only"  # changes no instruction: tests/kernels/line_tables.py
 _SOURCE_NAME: Final = re.compile(r"(?<!\S)-s(?!\S)")
 _KERNEL_NAME: Final = re.compile(r"^//\.kernel (.*)$", re.MULTILINE)
 
@@ -81,13 +83,15 @@ def compile(
     simd_width: int | None = None,
     timeout: float = 300.0,
     compiler: compilers.Compiler | None = None,
+    lines: bool = False,
 ) -> Built:
     """Builds OpenCL C text (str or UTF-8) or a SPIR-V module (bytes) for one device.
 
     `name` is what messages call the source; `#include "…"` also looks in `directory`, and relative
     `-I` options count from the caller's working directory.  `native` also returns assembly text;
     `simd_width` makes the compiler take that width; `timeout` is in seconds.  The `compiler` is
-    the first that knows the device, if none is named.  BuildError carries
+    the first that knows the device, if none is named.  With `lines` the compiler is asked for
+    tables of lines, unless the options have `-g` or `-g0`.  BuildError carries
     the compiler's findings with their places, its `__notes__` the whole log; warnings of a build
     that succeeds are in the result.
     """
@@ -97,9 +101,14 @@ def compile(
     _check(data, options, internal_options, name)
     text = "" if container.is_spirv(data) else data.decode("utf-8", "replace")
     build = _Build(compiler, data, target, native, timeout, simd_width)
-    options = _options(options, name, directory, optimize)
+    plain = _options(options, name, directory, optimize)
+    asked = lines and bool(text) and not (_DEBUG.search(options) or _NO_DEBUG.search(options))
+    options = _options(f"{options} {_LINES}".strip(), name, directory, optimize) if asked else plain
     run = build.run(options, internal_options)
     found = log.diagnostics(run.log, Source(name, text), run.visa_errors)
+    if asked and run.elf is None and not any(d.severity is Severity.ERROR for d in found):
+        options, run = plain, build.run(plain, internal_options)  # the tables were too much for it
+        found = log.diagnostics(run.log, Source(name, text), run.visa_errors)
     if run.elf is None and _only_header_fails(found):
         internal_options = f"{internal_options} {_IMAGES}".strip()
         run = build.run(options, internal_options)
@@ -231,14 +240,19 @@ def _options(
         path = match["quoted"] if match["bare"] is None else match["bare"]
         return f'-I "{os.path.abspath(path)}"'
 
-    parts = [_INCLUDE.sub(absolute, options).strip()]
+    parts = [_NO_DEBUG.sub("", _INCLUDE.sub(absolute, options)).strip()]
     if directory is not None:
         parts.append(f'-I "{os.path.abspath(directory)}"')
     if _DEBUG.search(options) and not _SOURCE_NAME.search(options) and '"' not in name:
-        parts.append(f'-s "{os.path.abspath(name)}"')
+        parts.append(f'-s "{source_path(name, directory)}"')
     if not optimize:
         parts.append("-cl-opt-disable")
     return " ".join(filter(None, parts))
+
+
+def source_path(name: str, directory: str | os.PathLike[str] | None) -> str:
+    """The path of a source that debug information gets."""
+    return os.path.abspath(name if directory is None else Path(directory, Path(name).name))
 
 
 def _program(directory: Path) -> bytes | None:

@@ -52,7 +52,7 @@ class Barriers:
             role, producers, consumers = (int(x[k, 0]) for x in signals)
             wrong = self.named.signal(thread, int(names[k, 0]), Signal(role, producers, consumers))
             if wrong:
-                raise self.site.fault(wrong, inst, thread)
+                raise self.site.fault(wrong, inst, thread, code="named-barrier")
 
     def wait_named(self, run: Run, inst: int, names: Lanes, target: int) -> None:
         """The running threads wait at named barriers."""
@@ -69,7 +69,7 @@ class Barriers:
         for thread in run.threads.tolist():
             self.name[thread], wrong = self.named.pair(thread)
             if wrong:
-                raise self.site.fault(wrong, inst, thread)
+                raise self.site.fault(wrong, inst, thread, code="named-barrier")
 
     def meet(self, run: Run, kind: str, inst: int, target: int) -> bool:
         """The running threads come to a barrier; whether they must wait there."""
@@ -144,7 +144,8 @@ class Barriers:
             )
             notes.append(f"lanes {ranges(lanes)} wait at {where}")
         reason = f"{_DIVERGENT}: lanes {ranges(absent)} of the thread are elsewhere"
-        raise self.site.fault(reason, inst, thread, [int(k) for k in here], None, notes)
+        lanes = [int(k) for k in here]
+        raise self.site.fault(reason, inst, thread, lanes, None, notes, "divergent-barrier")
 
     def _check_places(self, free: NDArray[np.bool_]) -> None:
         """Threads that sync together must do so at the same barrier."""
@@ -199,4 +200,6 @@ class Barriers:
             members = threads[self.place[threads] == inst] % per_group
             who.append(f"{words.waiting(members)} at {self.site.where(int(inst))}")
         first = int(threads[0])
-        return self.site.fault(reason, int(self.place[first]), first, (), None, [*who, *notes])
+        code = "deadlock" if reason.startswith("deadlock") else "divergent-barrier"
+        inst, told = int(self.place[first]), [*who, *notes]
+        return self.site.fault(reason, inst, first, (), None, told, code)

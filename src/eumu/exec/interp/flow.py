@@ -110,7 +110,9 @@ class Flow:
         deep = np.flatnonzero(self.state.depth[run.rows] >= MOST_FRAMES)
         if len(deep):
             thread = int(run.threads[deep[0]])
-            raise self.site.fault(f"more than {MOST_FRAMES} nested calls", end.inst, thread)
+            raise self.site.fault(
+                f"more than {MOST_FRAMES} nested calls", end.inst, thread, code="call-depth"
+            )
         self.move(run, end.targets[-1])
         self.push(run, entered, callees, end.attrs["saves"])
 
@@ -230,7 +232,9 @@ def _call_indirect(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
             row = int(np.flatnonzero(lost.any(axis=1))[0])
             lanes, address = np.flatnonzero(lost[row]).tolist(), int(wanted[row, 0])
             reason = f"call of address {address:#x}, where no function is"
-            raise flow.site.fault(reason, end.inst, int(run.threads[row]), lanes, address)
+            raise flow.site.fault(
+                reason, end.inst, int(run.threads[row]), lanes, address, code="call-target"
+            )
         flow.enter(end, run, entered, blocks[index])
 
     return move
@@ -278,7 +282,7 @@ def _trap(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
     def move(v: Slots, run: Run) -> None:
         active = np.broadcast_to(run.active, (run.count, flow.state.width))
         lanes = [int(lane) for lane in np.flatnonzero(active[0])]
-        raise flow.site.fault(reason, end.inst, int(run.threads[0]), lanes)
+        raise flow.site.fault(reason, end.inst, int(run.threads[0]), lanes, code="trap")
 
     return move
 

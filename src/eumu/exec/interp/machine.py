@@ -128,4 +128,5 @@ class Machine:
             [int(lane) for lane in lanes],
             None,
             ["the last backward branch is shown; a loop may never end"] if loop >= 0 else [],
+            code="endless-loop",
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from eumu import addresses
 from eumu.errors import Fault
-from eumu.exec import words
+from eumu.exec import blame, words
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.values import ALL, Lanes, Mask, Run, full
 from eumu.ir import Op, Space
@@ -157,7 +157,7 @@ class Memory:
         else:
             owner = threads * state.scratch.shape[1]
             limit, name = self.grid.scratch_bytes, "scratch space"
-        return self._private(request, lanes, self.spaces[space], owner, limit, name)
+        return self._private(request, lanes, space, owner, limit, name)
 
     def _flat(self, request: Request, lanes: Any) -> Access:
         address = request.address[lanes].astype(np.uint64)
@@ -180,15 +180,16 @@ class Memory:
         return np.asarray((index >= 0) & (address < end) & (end - address >= np.uint64(size)))
 
     def _private(
-        self, request: Request, lanes: Any, memory: Bytes, owner: Lanes, limit: int, name: str
+        self, request: Request, lanes: Any, space: Space, owner: Lanes, limit: int, name: str
     ) -> Access:
         """Space of a group or thread; each running thread's begins at `owner` in `memory`."""
         address = request.address[lanes].astype(np.int64)
         outside = (address < 0) | (address > limit - request.size * request.count)
         if outside.any():
-            raise self._fault(request, lanes, outside, f"is outside the {limit} bytes of {name}")
+            why = f"is outside the {limit} bytes of {name}"
+            raise self._fault(request, lanes, outside, why, space=space)
         offset = address + request.per_thread(owner)[lanes]
-        return Access(memory, _elements(offset, request), None, lanes)
+        return Access(self.spaces[space], _elements(offset, request), None, lanes)
 
     def _surface(self, value: int, request: Request, lanes: Any) -> Access:
         bound = self.surfaces.get(value)
@@ -203,7 +204,7 @@ class Memory:
         if bound.strict:
             outside = np.any(~valid, axis=1)
             why = f"is outside {bound.words}"
-            raise self._fault(request, lanes, outside, why)
+            raise self._fault(request, lanes, outside, why, space=Space.SURFACE, surface=value)
         return Access(self.host.arena, place, valid, lanes)
 
     def _reserved(self, value: int, request: Request, lanes: Any) -> Access:
@@ -216,16 +217,25 @@ class Memory:
         every = np.ones(len(request.address[lanes]), bool)
         why = f"uses index {value:#x}, {words.UNBOUND}"
         notes = words.unbound(value, self.grid.surfaces, self.host)
-        raise self._fault(request, lanes, every, why, notes)
+        raise self._fault(request, lanes, every, why, notes, space=Space.SURFACE, surface=value)
 
     def _fault(
-        self, request: Request, lanes: Any, bad: Mask, why: str, notes: Sequence[str] = ()
+        self,
+        request: Request,
+        lanes: Any,
+        bad: Mask,
+        why: str,
+        notes: Sequence[str] = (),
+        *,
+        space: Space = Space.FLAT,
+        surface: int = 0,
     ) -> Fault:
         """The fault of the first thread that has a bad lane."""
         rows, numbers = request.row[lanes][bad], request.lane[lanes][bad]
         address, op = int(request.address[lanes][bad][0]), request.op
         size = request.size * request.count
         flat = op.args[0].type.size == 8
+        code, memory = blame.outside(self.grid, self.host, space, surface, address)
         return self.site.fault(
             f"{_NAMES[op.name]} of {size} byte{'s' * (size != 1)} at {address:#x} {why}",
             op.inst,
@@ -233,6 +243,8 @@ class Memory:
             self.site.lane_numbers(op, numbers[rows == rows[0]]),
             address,
             [self.host.describe(address)] if flat else notes,
+            code,
+            memory,
         )
 
 

@@ -26,7 +26,7 @@ def message(op: Op, site: Site) -> Step:
             lanes = site.lane_numbers(op, wrong.lanes)
             thread = int(run.threads[wrong.row])
             raise site.fault(
-                wrong.reason, op.inst, thread, lanes, wrong.address, wrong.notes
+                wrong.reason, op.inst, thread, lanes, wrong.address, wrong.notes, "message"
             ) from wrong
         for r, x in zip(results, fitting(op, given), strict=True):
             v[r] = x

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.errors import Fault, Unsupported
+from eumu.errors import ArrayPlace, Fault, Unsupported
 from eumu.exec.interp.memory import Memory
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.values import ALL, Compiled, Lanes, Mask, Run, Slots, Step, full
@@ -44,8 +44,11 @@ class _Inside(Site):
         lanes: Sequence[int] = (),
         address: int | None = None,
         notes: Sequence[str] = (),
+        code: str = "fault",
+        memory: ArrayPlace | None = None,
     ) -> Fault:
-        return self.outer.fault(reason, inst, thread, lanes, address, (*notes, self.note))
+        notes = (*notes, self.note)
+        return self.outer.fault(reason, inst, thread, lanes, address, notes, code, memory)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.errors import Fault, Span
-from eumu.exec import words
+from eumu.errors import ArrayPlace, Fault, Span
+from eumu.exec import blame, words
 from eumu.exec.findings import Notebook
 from eumu.exec.gate import Admitted
 from eumu.exec.interp.values import Lanes, Mask, Run
-from eumu.exec.state import ThreadState, instruction_span, instruction_text
+from eumu.exec.state import ThreadState, instruction_span
 from eumu.ir import Block, Op, Value
 
 _ALIASES = frozenset({"splat", "bitcast", "shuffle", "and", "or", "select", "flush", "exec_mask"})
@@ -75,20 +75,16 @@ class Site:
         lanes: Sequence[int] = (),
         address: int | None = None,
         notes: Sequence[str] = (),
+        code: str = "fault",
+        memory: ArrayPlace | None = None,
     ) -> Fault:
         """A fault of a thread counted within the batch."""
         group, member = divmod(thread, self.state.threads_per_group)
-        text = instruction_text(self.function, inst) if self.span(inst) is None else ""
-        return Fault(
-            reason,
-            kernel=self.function.name,
-            span=self.span(inst),
-            group=self.grid.group(self.first_group + group),
-            thread=member,
-            lanes=tuple(lanes),
-            address=address,
-            notes=(*([f"instruction: {text}"] if text else []), *notes),
+        number = self.first_group + group
+        found = blame.record(
+            *(self.grid, code, reason, inst, number, member, lanes, address, notes), memory=memory
         )
+        return Fault.of(found)
 
     def check_registers(self, op: Op, run: Run, bad: Mask, places: Lanes) -> None:
         """Raise for the first thread that has a register address outside every variable."""
@@ -103,6 +99,7 @@ class Site:
             int(run.threads[row]),
             self.lane_numbers(op, lanes),
             address,
+            code="register-address",
         )
 
     def lane_numbers(self, op: Op, lanes: Lanes) -> tuple[int, ...]:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu import addresses
-from eumu.errors import Fault, Span, ranges
-from eumu.exec import named, words
+from eumu.errors import ArrayPlace, Fault, ranges
+from eumu.exec import blame, named, words
 from eumu.exec.gate import Admitted
 from eumu.exec.host import Refusal
 from eumu.exec.jit.calls import CALL_DEPTH
@@ -23,7 +23,6 @@ from eumu.exec.jit.layout import (
     Record,
     ThreadState,
 )
-from eumu.exec.state import instruction_span, instruction_text
 from eumu.ir import Function, Op, Space
 
 _WRONG_SIGNALS = frozenset(
@@ -56,9 +55,10 @@ class Report:
             return self._group_fault()
         site = self.sites[self.worker.get(Context.FAULT_SITE)]
         if self.kind is FaultKind.ALONE:
-            return self._at(named.alone(self.worker.get(Context.FAULT_THREAD)), site.inst)
+            alone = named.alone(self.worker.get(Context.FAULT_THREAD))
+            return self._at(alone, site.inst, code="named-barrier")
         if self.kind in _WRONG_SIGNALS:
-            return self._at(self._signal(), site.inst)
+            return self._at(self._signal(), site.inst, code="named-barrier")
         lanes = _bits(self.worker.get(Context.FAULT_LANES))
         if self.kind is FaultKind.ACCESS:
             return self._access(site, lanes)
@@ -66,20 +66,21 @@ class Report:
             fuel = self.grid.fuel
             reason = f"instruction budget: the thread ran more than fuel={fuel} instructions"
             note = "the last backward branch is shown; a loop may never end"
-            return self._at(reason, site.inst, lanes, None, [note])
+            return self._at(reason, site.inst, lanes, None, [note], code="endless-loop")
         if self.kind is FaultKind.DIVERGENT:
             return self._lanes_elsewhere(site, lanes)
         if self.kind is FaultKind.INDIRECT:
             address = self.worker.get(Context.FAULT_ADDRESS)
             reason = f"register-indirect access at {address:#x} is outside every variable"
-            return self._at(reason, site.inst, self._shifted(site, lanes), address)
+            at = self._shifted(site, lanes)
+            return self._at(reason, site.inst, at, address, code="register-address")
         if self.kind is FaultKind.NO_FUNCTION:
             address = self.worker.get(Context.FAULT_ADDRESS)
             reason = f"call of address {address:#x}, where no function is"
-            return self._at(reason, site.inst, lanes, address)
+            return self._at(reason, site.inst, lanes, address, code="call-target")
         if self.kind is FaultKind.CALLS:
-            return self._at(f"more than {CALL_DEPTH} nested calls", site.inst)
-        return self._at(site.what.removeprefix("trap "), site.inst, lanes)
+            return self._at(f"more than {CALL_DEPTH} nested calls", site.inst, code="call-depth")
+        return self._at(site.what.removeprefix("trap "), site.inst, lanes, code="trap")
 
     def of(self, refusal: Refusal | Fault | None) -> Fault:
         """The exception, or that of a message that was not answered."""
@@ -91,7 +92,7 @@ class Report:
         """The fault of a message that the host refused."""
         site = self.sites[self.worker.get(Context.FAULT_SITE)]
         lanes = self._shifted(site, [int(lane) for lane in wrong.lanes])
-        return self._at(wrong.reason, site.inst, lanes, wrong.address, wrong.notes)
+        return self._at(wrong.reason, site.inst, lanes, wrong.address, wrong.notes, code="message")
 
     def _at(
         self,
@@ -101,22 +102,16 @@ class Report:
         address: int | None = None,
         notes: Sequence[str] = (),
         thread: int | None = None,
+        *,
+        code: str = "fault",
+        memory: ArrayPlace | None = None,
     ) -> Fault:
-        span = self._span(inst)
-        text = [] if span else [f"instruction: {instruction_text(self.function, inst)}"]
-        return Fault(
-            reason,
-            kernel=self.function.name,
-            span=span,
-            group=self.grid.group(self.worker.get(Context.FAULT_GROUP)),
-            thread=self.worker.get(Context.FAULT_THREAD) if thread is None else thread,
-            lanes=tuple(lanes),
-            address=address,
-            notes=(*(text if inst >= 0 else []), *notes),
+        group = self.worker.get(Context.FAULT_GROUP)
+        member = self.worker.get(Context.FAULT_THREAD) if thread is None else thread
+        found = blame.record(
+            *(self.grid, code, reason, inst, group, member, lanes, address, notes), memory=memory
         )
-
-    def _span(self, inst: int) -> Span | None:
-        return instruction_span(self.function, inst)
+        return Fault.of(found)
 
     # ---- accesses
 
@@ -131,7 +126,9 @@ class Report:
         notes = [self.host.describe(address)] if space is Space.FLAT else []
         if where.endswith(words.UNBOUND):
             notes += words.unbound(surface, self.grid.surfaces, self.host)
-        return self._at(reason, site.inst, self._shifted(site, lanes), address, notes)
+        code, memory = blame.outside(self.grid, self.host, space, surface, address)
+        at = self._shifted(site, lanes)
+        return self._at(reason, site.inst, at, address, notes, code=code, memory=memory)
 
     def _operation(self, site: Site) -> Op:
         """The memory operation of a site."""
@@ -180,7 +177,7 @@ class Report:
                 notes.append(f"lanes {ranges(lanes)} wait at {where}")
         if absent:
             notes.append(f"lanes {ranges(absent)} wait at the call to return")
-        return self._at(reason, site.inst, here, None, notes)
+        return self._at(reason, site.inst, here, None, notes, code="divergent-barrier")
 
     def _waiting(self) -> Iterator[tuple[int, int]]:
         """Blocks of the thread's frame, and the lanes that wait there."""
@@ -236,7 +233,8 @@ class Report:
             for inst in np.unique(insts)
         ]
         first = int(members[0])
-        return self._at(reason, int(insts[0]), (), None, [*who, *notes], first)
+        code = "deadlock" if self.kind is FaultKind.DEADLOCK else "divergent-barrier"
+        return self._at(reason, int(insts[0]), (), None, [*who, *notes], first, code=code)
 
     # ---- named barriers
 

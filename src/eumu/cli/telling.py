@@ -1,0 +1,128 @@
+"""How `eumu run` tells what it found: formats, suppressions, how many are shown, statuses."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import eumu
+from eumu.cli.status import FAILED, FAULT, FINE, UsageError
+from eumu.cli.terminal import Paint
+from eumu.cli.values import from_zero
+from eumu.errors import BuildError, Fault, Finding, Severity, shortened
+from eumu.reports.formats import FORMATS, Outcome
+from eumu.reports.suppressions import Suppression, kept, parse
+
+__all__ = ["Teller", "time_limit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """What the options of a command say of findings; `most` is 0 for all of them."""
+
+    format: str
+    most: int
+    rules: tuple[Suppression, ...]
+    program: str
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> Teller:
+        rules = parse(Path(options.suppressions)) if options.suppressions else ()
+        most = from_zero("--max-findings", options.max_findings)
+        return cls(options.format, most, rules, options.program)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether people read it: what else is printed may stand beside it."""
+        return self.format == "text"
+
+    def tell(
+        self, kernel: str, found: Sequence[Finding], facts: dict[str, Any], *, faulted: bool = False
+    ) -> int:
+        """Print findings, the fault last; the exit status."""
+        ends = tuple(found[-1:]) if faulted else ()
+        wanted = (*kept(found[: len(found) - len(ends)], self.rules), *ends)
+        status = FAULT if faulted else _status(wanted)
+        shown = wanted[: self.most] if self.most else wanted
+        if ends and ends[0] not in shown:
+            shown = (*shown[: max(0, self.most - 1)], *ends)
+        omitted, suppressed = len(wanted) - len(shown), len(found) - len(wanted)
+        if self.is_text:
+            self._list(shown, omitted, suppressed, faulted=faulted)
+            return status
+        outcome = Outcome(*(self.program, kernel, shown, status, omitted, suppressed), facts=facts)
+        if text := FORMATS[self.format](outcome):
+            print(text)
+        return status
+
+    def refused(self, error: BuildError) -> int:
+        """Tell what is wrong with a program that cannot be built."""
+        found = [Finding.of(d) for d in error.diagnostics]
+        if not any(f.severity is Severity.ERROR for f in found):
+            found.append(Finding("build", str(error).splitlines()[0]))
+        return self.tell("", found, {}) or FAILED
+
+    def _list(
+        self, shown: Sequence[Finding], omitted: int, suppressed: int, *, faulted: bool
+    ) -> None:
+        for finding in shown[:-1] if faulted else shown:
+            print(finding, file=sys.stderr)
+        if omitted:
+            print(f"... and {omitted} more findings", file=sys.stderr)
+        if suppressed:
+            print(f"{suppressed} findings are suppressed", file=sys.stderr)
+        if faulted:
+            paint = Paint.for_stream(sys.stderr)
+            print(paint.error(f"eumu: {Fault.of(shown[-1])}"), file=sys.stderr)
+
+
+def _status(found: Sequence[Finding]) -> int:
+    """Notes are no failure."""
+    return FAILED if any(f.severity is not Severity.NOTE for f in found) else FINE
+
+
+@contextmanager
+def time_limit(text: str | None, kernel: str) -> Iterator[None]:
+    """A fault if what runs inside takes longer than so many seconds of wall time."""
+    if text is None:
+        yield
+        return
+    seconds = _seconds(text)
+    if threading.current_thread() is not threading.main_thread():
+        raise UsageError("--timeout needs the process's main thread")
+
+    def ring(_: int, __: FrameType | None) -> None:
+        raise _TimeUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    except _TimeUp:
+        reason = f"time limit: the launch took longer than --timeout {text} (seconds)"
+        raise eumu.Fault.of(Finding("timeout", reason, kernel)) from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class _TimeUp(Exception):
+    """The alarm."""
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.001 <= value <= 1e6:
+        raise UsageError(f"--timeout {shortened(text)} is no number of seconds from 0.001 to 1e6")
+    return value

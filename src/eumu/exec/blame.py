@@ -1,0 +1,142 @@
+"""Who did something wrong, where and to what: the records of faults and findings, the same from
+both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from eumu import addresses
+from eumu.errors import ArrayPlace, Finding, Ids, Place, Severity
+from eumu.exec.grid import Grid
+from eumu.exec.host import Host
+from eumu.exec.state import instruction_span, instruction_text
+from eumu.ir import Function, Op, Space
+
+__all__ = ["array_at", "outside", "record", "source_place", "work_item"]
+
+_ACCESSES: Final = frozenset({"load", "store", "load_block", "store_block", "atomic"})
+_RESERVED: Final = frozenset({addresses.BTI_SLM, addresses.SCRATCH_STATE})
+_NULL: Final = 4096  # addresses below are of a null pointer
+
+
+def source_place(function: Function, inst: int, *, access: bool = False) -> Place | None:
+    """The line of the source that an instruction comes from; `access` of one to memory."""
+    origin = function.origins[inst] if 0 <= inst < len(function.origins) else None
+    if origin is None or function.sources is None:
+        return origin
+    return function.sources(origin, access)
+
+
+def work_item(grid: Grid, group: Ids, thread: int, lane: int) -> tuple[Ids, Ids] | None:
+    """Global and local id of a lane; None where lanes are no work items."""
+    payload = grid.payload
+    if grid.function.full_threads or grid.function.thread_space or grid.masks is not None:
+        return None
+    if payload.rows is not None or payload.pieces is not None:
+        return None
+    lx, ly, lz = grid.local_size
+    item = thread * grid.function.width + lane
+    if item >= lx * ly * lz:
+        return None
+    local = item % lx, item // lx % ly, item // (lx * ly)
+    sizes = zip(grid.global_offset, group, grid.local_size, local, strict=True)
+    x, y, z = (start + g * size + own for start, g, size, own in sizes)
+    return (x, y, z), local
+
+
+def record(
+    grid: Grid,
+    code: str,
+    reason: str,
+    inst: int,
+    group: int,
+    thread: int,
+    lanes: Sequence[int] = (),
+    address: int | None = None,
+    notes: Sequence[str] = (),
+    *,
+    memory: ArrayPlace | None = None,
+    severity: Severity = Severity.ERROR,
+    related: tuple[Finding, ...] = (),
+    count: int = 1,
+) -> Finding:
+    """What there is to say of a thread at an instruction; `group` is its number in the launch."""
+    function = grid.function
+    span, ids = instruction_span(function, inst), grid.group(group)
+    item = work_item(grid, ids, thread, lanes[0]) if lanes else None
+    text = instruction_text(function, inst) if inst >= 0 else ""
+    unplaced = [f"instruction: {text}"] if text and span is None else []
+    return Finding(
+        code,
+        reason,
+        function.name,
+        span,
+        ids,
+        thread,
+        tuple(lanes),
+        count,
+        (*unplaced, *notes),
+        severity,
+        source_place(function, inst, access=_is_access(function, inst)),
+        text,
+        item[0] if item else None,
+        item[1] if item else None,
+        address,
+        memory,
+        related,
+    )
+
+
+def outside(
+    grid: Grid, host: Host, space: Space, surface: int, address: int
+) -> tuple[str, ArrayPlace | None]:
+    """Of which kind an access is that is not allowed, and in or near which memory."""
+    if space is Space.SURFACE:
+        bound = grid.surfaces.get(surface)
+        if bound is None:
+            return (
+                ("unbound-surface", None) if surface not in _RESERVED else ("out-of-bounds", None)
+            )
+        found = array_at(host, bound.address)
+        if found is None:
+            return "out-of-bounds", None
+        offset = address - (1 << 32 if address >> 31 & 1 and address >> 32 == 0 else 0)
+        state = "before" if offset < 0 else "after"
+        return "out-of-bounds", replace(found, offset=found.offset + offset, state=state)
+    if space is not Space.FLAT:
+        name, size = (
+            ("shared local memory", grid.slm_bytes)
+            if space is Space.SLM
+            else ("scratch space", grid.scratch_bytes)
+        )
+        return "out-of-bounds", ArrayPlace(name, size, address, 1, "after")
+    if address < _NULL:
+        return "null-pointer", None
+    found = array_at(host, address)
+    freed = found is not None and found.state == "freed"
+    return ("use-after-free" if freed else "out-of-bounds"), found
+
+
+def array_at(host: Host, address: int) -> ArrayPlace | None:
+    """The array at or nearest to a device address, if the host knows."""
+    find: Any = getattr(host, "nearest", None)
+    found: ArrayPlace | None = find(address) if find is not None else None
+    return found
+
+
+def _is_access(function: Function, inst: int) -> bool:
+    return any(
+        op.inst == inst and op.name in _ACCESSES and op.attrs["space"] not in _SHADOWS
+        for block in function.blocks
+        for op in block.ops
+    )
+
+
+def access_inst(op: Op) -> bool:
+    """Whether an operation is an access of the program itself."""
+    return op.name in _ACCESSES and op.attrs["space"] not in _SHADOWS
+
+
+_SHADOWS: Final = frozenset({Space.SLM_WRITTEN, Space.SCRATCH_WRITTEN})

@@ -1,0 +1,224 @@
+"""What a run or a check found, in the formats that people and machines read.
+
+`text` for people; `json`, one object whose schema is `docs/findings.schema.json`; `sarif` for code
+review; `github`, commands that a workflow shows beside the lines; `junit` for test reports.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from xml.etree import ElementTree
+
+import eumu
+from eumu.errors import Finding, Place, Severity
+from eumu.verify import RULES
+
+__all__ = ["FORMATS", "Outcome", "record", "sarif"]
+
+SCHEMA: Final = "eumu-findings-1"
+_SARIF: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_NO_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_GITHUB: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one run: `findings` to be shown, and how many are not.
+
+    `omitted` are beyond the most that were asked for, `suppressed` those that a file names;
+    `status` is the exit status of the command; `facts` are what else is known, such as the device.
+    """
+
+    program: str
+    kernel: str
+    findings: tuple[Finding, ...]
+    status: int
+    omitted: int = 0
+    suppressed: int = 0
+    facts: Mapping[str, Any] | None = None
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.severity is not Severity.NOTE)
+
+
+def record(finding: Finding) -> dict[str, Any]:
+    """A finding as plain data; what is not known is null, or empty."""
+    f, memory = finding, finding.memory
+    place = f.place
+    return {
+        "code": f.code,
+        "severity": f.severity.value,
+        "message": f.message,
+        "kernel": f.kernel,
+        "file": f.file,
+        "line": f.line,
+        "column": f.column,
+        "function": place.function if place else "",
+        "inlined": [_call(call) for call in place.inlined] if place else [],
+        "global_id": _ids(f.global_id),
+        "local_id": _ids(f.local_id),
+        "group_id": _ids(f.group),
+        "thread": f.thread,
+        "lanes": list(f.lanes),
+        "count": f.count,
+        "address": f.address,
+        "array": memory.array if memory else None,
+        "array_size": memory.size if memory else None,
+        "array_state": memory.state if memory else None,
+        "offset": memory.offset if memory else None,
+        "element": memory.element if memory else None,
+        "instruction": _instruction(f),
+        "notes": list(f.notes),
+        "related": [record(other) for other in f.related],
+    }
+
+
+def _ids(ids: Sequence[int] | None) -> list[int] | None:
+    return None if ids is None else list(ids)
+
+
+def _call(call: Place) -> dict[str, Any]:
+    return {
+        "file": call.file,
+        "line": call.line,
+        "column": call.column or 0,
+        "function": call.function,
+    }
+
+
+def _instruction(f: Finding) -> dict[str, Any] | None:
+    if f.span is None:
+        return {"file": "", "line": 0, "text": f.instruction} if f.instruction else None
+    return {"file": f.span.source.name, "line": f.span.line, "text": f.text}
+
+
+# ---- one object
+
+
+def _json(outcome: Outcome) -> str:
+    found = {
+        "schema": SCHEMA,
+        "version": eumu.__version__,
+        "program": outcome.program,
+        "kernel": outcome.kernel,
+        "status": outcome.status,
+        **(outcome.facts or {}),
+        "findings": [record(f) for f in outcome.findings],
+        "omitted": outcome.omitted,
+        "suppressed": outcome.suppressed,
+    }
+    return json.dumps(found, indent=2)
+
+
+# ---- code review
+
+
+def sarif(findings: Iterable[Finding]) -> dict[str, Any]:
+    """A log in the Static Analysis Results Interchange Format 2.1.0."""
+    results = [_result(f) for f in findings]
+    codes = dict.fromkeys(r["ruleId"] for r in results)
+    rules = [_rule(code) for code in codes]
+    driver = {"name": "eumu", "version": eumu.__version__, "rules": rules}
+    run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
+    return {"$schema": _SARIF, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(code: str) -> dict[str, Any]:
+    rule = RULES.get(code)
+    described: dict[str, Any] = {"id": code}
+    if rule is not None:
+        described["shortDescription"] = {"text": rule.why}
+        described["defaultConfiguration"] = {"level": rule.severity.value}
+    return described
+
+
+def _result(f: Finding) -> dict[str, Any]:
+    page = f" (vISA {f.spec})" if f.spec else ""
+    remarks = f.remarks() if f.kernel else f.notes
+    result: dict[str, Any] = {
+        "ruleId": f.code,
+        "level": f.severity.value,
+        "message": {"text": "\n".join([f.message + page, *remarks])},
+        "locations": [_location(f)],
+    }
+    if f.related:
+        result["relatedLocations"] = [
+            {"id": k, "message": {"text": other.message}, **_location(other)}
+            for k, other in enumerate(f.related)
+        ]
+    return result
+
+
+def _location(f: Finding) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": {"uri": f.file}}
+    if f.place is not None and f.line:
+        place["region"] = {"startLine": f.line, **({"startColumn": f.column} if f.column else {})}
+    elif f.span is not None:
+        place["region"] = {
+            "startLine": f.span.line,
+            "startColumn": f.span.column,
+            "endLine": f.span.end_line,
+            "endColumn": f.span.end_column,
+        }
+    return {"physicalLocation": place}
+
+
+def _sarif(outcome: Outcome) -> str:
+    return json.dumps(sarif(outcome.findings), indent=2)
+
+
+# ---- a workflow's log
+
+
+def _github(outcome: Outcome) -> str:
+    return "\n".join(_annotation(f) for f in outcome.findings)
+
+
+def _annotation(f: Finding) -> str:
+    places = [("file", f.file), ("line", f.line), ("col", f.column), ("title", f"eumu {f.code}")]
+    given = ",".join(f"{name}={_property(str(value))}" for name, value in places if value)
+    text = "\n".join([f.message, *f.remarks()])
+    return f"::{_GITHUB[f.severity]} {given}::{_data(text)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+# ---- test reports
+
+
+def _junit(outcome: Outcome) -> str:
+    """One test: the run.  Notes are no failures."""
+    failures = outcome.errors
+    counts = {"tests": "1", "failures": str(min(1, len(failures))), "errors": "0"}
+    suites = ElementTree.Element("testsuites", {"name": "eumu run", **counts})
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": outcome.program, **counts})
+    case = ElementTree.SubElement(
+        suite, "testcase", {"classname": outcome.program, "name": outcome.kernel or outcome.program}
+    )
+    for f in failures:
+        words = {"type": f.code, "message": _NO_XML.sub("", f.message)}
+        ElementTree.SubElement(case, "failure", words).text = _NO_XML.sub("", str(f))
+    notes = [str(f) for f in outcome.findings if f.severity is Severity.NOTE]
+    if notes:
+        ElementTree.SubElement(case, "system-out").text = _NO_XML.sub("", "\n".join(notes))
+    ElementTree.indent(suites)
+    return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True)
+
+
+FORMATS: Final[Mapping[str, Callable[[Outcome], str]]] = {
+    "json": _json,
+    "sarif": _sarif,
+    "github": _github,
+    "junit": _junit,
+}
