@@ -30,9 +30,11 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("verify",),
     ),
     "exec": (
-        ("grid", "guarded", "snapshot", "telling"),
+        ("checks", "grid", "guarded", "snapshot", "telling", "unread"),
         ("observe", "state"),
-        ("findings", "host"),
+        ("host",),
+        ("blame",),
+        ("findings", "races"),
         ("gate", "words"),
         ("named",),
         ("gateway",),

@@ -13,6 +13,7 @@ SOURCE = Path(eumu.__file__).parent
 
 # Top to bottom; a line is one storey, rooms on one storey do not know each other.
 STOREYS: tuple[tuple[str, ...], ...] = (
+    ("findings",),
     ("errors",),
     ("types", "addresses", "settings", "writing"),
     ("keeping",),
@@ -34,7 +35,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("exec",),
     ("device",),
     ("runtime",),
-    ("reports", "lsp", "highlight", "compare"),
+    ("reports", "lsp", "highlight", "compare", "pytesting"),
     ("beside",),
     ("drm", "cl"),
     ("cli",),

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Final
 
 import eumu
+from eumu.cli.options import CHECK, add_checking
 from eumu.cli.status import FAILED, FAULT, FINE, INTERRUPTED, USAGE, UsageError
 from eumu.cli.terminal import Paint
 from eumu.errors import (
@@ -21,7 +22,6 @@ from eumu.errors import (
     SettingError,
     UnknownDevice,
 )
-from eumu.exec.checks import CHECKS
 from eumu.settings import TRACEBACK
 
 __all__ = ["entry", "main"]
@@ -75,7 +75,6 @@ examples:
 
 _GARBAGE: Final = 100_000  # objects more than before
 _BUILD_OPTIONS: Final = "--build-options"
-_CHECK: Final = "--check"
 _COMPARE_EPILOG: Final = """\
 An ELF file for apl or skl has both levels. OpenCL C is compiled for apl (or --device; pvc where no
 compiler knows apl) with and without optimization, with the large register file where there is one,
@@ -163,7 +162,7 @@ def _shows_traceback() -> bool:
 def _joined(words: Sequence[str]) -> Iterator[str]:
     """The words, with a value that begins with a dash joined to the option that takes it."""
     if words and words[0] == "run":
-        words = [f"{_CHECK}=cheap" if word == _CHECK else word for word in words]
+        words = [f"{CHECK}=cheap" if word == CHECK else word for word in words]
     rest = iter(words)
     for word in rest:
         value = next(rest, None) if word == _BUILD_OPTIONS else None
@@ -272,23 +271,7 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
         help="write an array to a .npy, an image to a .png",
     )
     run.add_argument("--engine", choices=("jit", "interp"), help="the JIT where it can be used")
-    run.add_argument(
-        _CHECK,
-        metavar="WHAT",
-        help=f"find mistakes, slower: {', '.join(CHECKS)}, joined by commas, or all;"
-        " without a value what is cheap",
-    )
-    run.add_argument(
-        "--format",
-        choices=("text", "json", "sarif", "github", "junit"),
-        default="text",
-        help="of what is found; machines get nothing else on standard output",
-    )
-    run.add_argument(
-        "--max-findings", metavar="N", default="20", help="that are shown, 0 for all (20)"
-    )
-    run.add_argument("--suppressions", metavar="FILE", help="findings that are known, by rules")
-    run.add_argument("--timeout", metavar="SECONDS", help="of wall time for the launch")
+    add_checking(run)
     run.add_argument("--fuel", metavar="N", help="instructions that one thread may run")
     run.add_argument("--memory", metavar="MIB", help="of the device (4096)")
     run.add_argument("--seed", metavar="N", default="0", help="of the scheduling of threads")

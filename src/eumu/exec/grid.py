@@ -118,7 +118,8 @@ class Grid:
     has only the lanes that exist; with `masks`, each thread of a group has the lanes that are set.
     `fuel` bounds the instructions that one thread may run.  `pool_map` says which execution units
     are in which thread pool, None that there are none; it changes where groups run, no result.
-    `global_offset` is the first global id, for reports.
+    `global_offset` is the first global id, for reports.  With `races` accesses that nothing orders
+    are looked for.
     """
 
     function: Function
@@ -135,6 +136,7 @@ class Grid:
     masks: tuple[int, ...] | None = None
     pool_map: int | None = None
     global_offset: Dim3 = (0, 0, 0)
+    races: bool = False
 
     @property
     def most_threads(self) -> int:

@@ -147,7 +147,8 @@ class Function:
     where it stands in the program and how it reads, for faults and traces.  In a `thread_space`
     every thread is a group.  `full_threads` says that every thread has all its lanes.
     `origins` are the lines of the source as the program has them, per instruction; `sources` says
-    more of one (its text, its column), and whether it is asked for an access to memory.
+    more of one (its text, its column), and whether it is asked for an access to memory.  With
+    `lockstep` lanes of a thread may count on running together; the language may not allow that.
     """
 
     name: str
@@ -161,5 +162,6 @@ class Function:
     symbols: list[str] = field(default_factory=list)  # named by `symbol` operations
     thread_space: bool = False
     full_threads: bool = False
+    lockstep: bool = True
     origins: list[Place | None] = field(default_factory=list)
     sources: Callable[[Place, bool], Place] | None = None

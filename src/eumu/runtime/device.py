@@ -403,7 +403,7 @@ class Device(Board):
 
     def _run(self, grid: Grid, snapshot: Snapshot | None, stop: Preemption) -> tuple[RunStats, str]:
         function = grid.function
-        is_slow = self.memory.observer is not None or stop.after is not None
+        is_slow = self.memory.observer is not None or stop.after is not None or grid.races
         refused = self._refused.of(function)
         if self._engine == "jit" and not is_slow and not refused[0]:
             if snapshot is not None and snapshot.groups:

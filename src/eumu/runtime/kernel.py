@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from eumu.addresses import IMPLICIT_ARGUMENTS
 from eumu.errors import LaunchError, Unsupported
-from eumu.exec.checks import UNDEFINED
+from eumu.exec.checks import RACES, UNDEFINED
 from eumu.exec.grid import Grid, RunStats
+from eumu.exec.races import has_named_barriers
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
 from eumu.ir.passes import find_undefined
@@ -277,8 +278,12 @@ class Kernel:
         """Check sizes and arguments and lay them out."""
         target = device.platform
         range = self._range(target, sizes)
+        if RACES in device.check and level != "visa":
+            raise Unsupported("looking for races in native code")
         find = self._checked if UNDEFINED in device.check else self.function
         function = find(target, level)
+        if RACES in device.check and has_named_barriers(function):
+            raise Unsupported("looking for races that named barriers may order")
         image = self.program.image(device)
         tables = image_tables(device, self.info, values, image)
         bound = bind(
@@ -307,6 +312,7 @@ class Kernel:
             state=tables.pointers if tables else None,
             pool_map=device.pools,
             global_offset=range.offset,
+            races=RACES in device.check,
         )
         if function.thread_space:
             check_thread_space(grid)

@@ -201,11 +201,12 @@ def _from_elf(
     if elf.pointer_bits != 64:
         raise FormatError(f"{name} has {elf.pointer_bits}-bit pointers; eumu runs 64-bit programs")
     program = Program(name, made_for or target, elf)
+    lockstep = not elf.spirv or zebin.has_subgroup_barrier(elf.spirv)
     sources = Sources(known, partial(zebin.read_lines, data, name))
     for kernel in elf.kernels:
         # Those of all kernels first: so they have the same address in each.
         functions = sorted(elf.functions_of(kernel.name), key=lambda f: f.owner != "")
-        translate = _translator(name, kernel, functions, sources)
+        translate = _translator(name, kernel, functions, sources, lockstep)
         info = _with_thread_data(kernel.info, program.platform)
         native = _native_translator(elf, kernel, info, sources)
         alone = b"" if functions or kernel.relocations else kernel.text
@@ -237,7 +238,11 @@ def _with_thread_data(info: KernelInfo, target: Platform | None) -> KernelInfo:
 
 
 def _translator(
-    program: str, kernel: zebin.Kernel, functions: Sequence[zebin.Function], sources: Sources
+    program: str,
+    kernel: zebin.Kernel,
+    functions: Sequence[zebin.Function],
+    sources: Sources,
+    lockstep: bool,
 ) -> Callable[[Platform], Function]:
     def translate(target: Platform) -> Function:
         texts = (kernel.visaasm, *(f.visaasm for f in functions))
@@ -245,7 +250,7 @@ def _translator(
         callees = [_code(program, f.name, f.visaasm, is_function=True) for f in functions]
         code = _code(program, kernel.name, kernel.visaasm, is_function=False)
         function = _lowered(code, target, callees)
-        function.sources = sources.place
+        function.sources, function.lockstep = sources.place, lockstep
         return function
 
     return translate

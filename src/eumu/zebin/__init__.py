@@ -17,6 +17,7 @@ from eumu.zebin.program import (
     Zebin,
 )
 from eumu.zebin.reader import read
+from eumu.zebin.spirv import has_subgroup_barrier
 
 __all__ = [
     "Built",
@@ -31,6 +32,7 @@ __all__ = [
     "Target",
     "Zebin",
     "compile",
+    "has_subgroup_barrier",
     "inline_assembly",
     "is_elf",
     "is_spirv",

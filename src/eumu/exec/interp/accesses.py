@@ -10,6 +10,7 @@ import numpy as np
 from eumu.exec.interp.memory import Memory, Request
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.values import Lanes, Run, Slots, Step, full
+from eumu.exec.races import READ, WRITE
 from eumu.ir import Op, Space
 
 
@@ -40,6 +41,7 @@ def _loaded(request: Request, memory: Memory, surface: Lanes | None, dtype: np.d
     out = np.zeros((len(request.address), request.count), dtype)
     if request:
         for access in memory.resolve(request, surface):
+            memory.note(request, access, READ)
             if isinstance(access.lanes, slice):
                 return access.load(dtype)
             out[access.lanes] = access.load(dtype)
@@ -57,6 +59,7 @@ def store(op: Op, site: Site, memory: Memory) -> Step:
             columns = [request.values(v[x]) for x in data]
             lanes = columns[0][:, None] if count == 1 else np.stack(columns, axis=1)
             for access in memory.resolve(request, surface(v)):
+                memory.note(request, access, WRITE, lanes[access.lanes])
                 access.store(lanes[access.lanes])
 
     return step
@@ -86,6 +89,7 @@ def store_block(op: Op, site: Site, memory: Memory) -> Step:
         if request:
             blocks = full(v[x], run, count)[request.row]
             for access in memory.resolve(request, surface(v)):
+                memory.note(request, access, WRITE, blocks[access.lanes])
                 access.store(blocks[access.lanes])
 
     return step

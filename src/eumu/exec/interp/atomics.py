@@ -19,6 +19,7 @@ from eumu.exec.interp.lanes import maximum, minimum
 from eumu.exec.interp.memory import Access, Bytes, Memory, Offsets, Request, gather, scatter
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.values import Lanes, Run, Slots, Step
+from eumu.exec.races import ATOMIC_READ, ATOMIC_WRITE
 from eumu.ir import Op
 from eumu.ir.ops import ATOMICS
 from eumu.types import Type
@@ -67,6 +68,7 @@ _STEP = {"inc": 1, "dec": -1, "predec": -1}
 def atomic(op: Op, site: Site, memory: Memory) -> Step:
     type: Type = op.attrs["type"]
     operation = op.attrs["operation"]
+    kind = ATOMIC_READ if operation == "load" else ATOMIC_WRITE
     a, m, *operands = site.slots(op.args[: 2 + ATOMICS[operation]])
     surface, r = surface_of(op, site), site.slot(op.result)
 
@@ -76,6 +78,7 @@ def atomic(op: Op, site: Site, memory: Memory) -> Step:
         if request:
             data = [request.values(v[x]) for x in operands]
             for access in memory.resolve(request, surface(v)):
+                memory.note(request, access, kind)
                 _perform(operation, access, data, out)
         v[r] = request.spread(out)
 

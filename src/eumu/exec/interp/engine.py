@@ -52,7 +52,7 @@ class Interpreter:
         batch = self._batch(grid, stop)
         with np.errstate(all="ignore"):
             machine = Machine(admitted, max(batch, snapshot.groups if snapshot else 0), stop)
-            notebook, known = machine.site.notebook, snapshot.findings if snapshot else ()
+            known = snapshot.findings if snapshot else ()
             try:
                 first = self._resume(machine, snapshot) if snapshot else 0
                 last = min(grid.groups, grid.groups if stop.groups is None else stop.groups)
@@ -65,14 +65,14 @@ class Interpreter:
                 if last < grid.groups:
                     self._may_stop(stop, max(first, last), machine.before)
             except Fault as fault:
-                fault.findings = merged(known, notebook.findings(grid))
+                fault.findings = merged(known, machine.findings())
                 raise
             except Preempted as left:
-                found = merged(known, notebook.findings(grid))
+                found = merged(known, machine.findings())
                 left.snapshot = replace(left.snapshot, findings=found)
                 raise
         threads = grid.groups * grid.threads_per_group
-        found = merged(known, notebook.findings(grid))
+        found = merged(known, machine.findings())
         return RunStats(machine.before, threads, grid.groups, found)
 
     def _may_stop(self, stop: Preemption, first: int, instructions: int) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from eumu.errors import InternalError
+from eumu.errors import Finding, InternalError
 from eumu.exec import words
 from eumu.exec.gate import Admitted
 from eumu.exec.interp.compile import compile_block
 from eumu.exec.interp.fairness import Threads
 from eumu.exec.interp.flow import Flow
 from eumu.exec.interp.memory import Memory
+from eumu.exec.interp.races import AccessLog
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.snapshots import capture, restore
 from eumu.exec.interp.values import ALL, Mask, Rows, Run
+from eumu.exec.races import Log
 from eumu.exec.snapshot import Preempted, Preemption, Snapshot
 from eumu.exec.state import BLOCKED, DONE, ThreadState
 
@@ -29,6 +31,9 @@ class Machine:
         self.site = Site(admitted, self.state)
         memory = Memory(self.site)
         self.flow = Flow(self.site)
+        if grid.races:
+            self.site.log = AccessLog(Log(grid, admitted.host))
+            self.site.log.barriers = self.flow.barriers
         self.blocks = [compile_block(block, self.site, memory) for block in grid.function.blocks]
         self.moves = [
             self.flow.make(block.end, compiled.arguments, index)
@@ -38,9 +43,16 @@ class Machine:
             if block.end is not None
         ]
 
+    def findings(self) -> tuple[Finding, ...]:
+        """What has been found so far."""
+        races = self.site.log.findings() if self.site.log is not None else ()
+        return (*self.site.notebook.findings(self.grid), *races)
+
     def run(self, first_group: int, groups: int) -> int:
         """Run groups first_group … to their end; the number of instructions issued."""
         self.site.first_group = first_group
+        if self.site.log is not None:
+            self.site.log.start()
         self.state.start(self.grid, first_group, groups)
         self.flow.start()
         return self._go(groups, 0)

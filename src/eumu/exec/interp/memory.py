@@ -122,6 +122,13 @@ class Memory:
             Space.SCRATCH_WRITTEN: site.state.scratch_written.reshape(-1),
         }
 
+    def note(self, request: Request, access: Access, kind: int, data: Lanes | None = None) -> None:
+        """Let the log of races know, if there is one."""
+        if self.site.log is not None:
+            is_local = access.memory is self.spaces[Space.SLM]
+            if is_local or access.memory is self.host.arena:
+                self.site.log.note(self.site, request, access, kind, data, local=is_local)
+
     def resolve(self, request: Request, surface: Lanes | None) -> Iterator[Access]:
         """Where the elements lie, checked; raises `Fault` for what is not allowed."""
         space = request.op.attrs["space"]

@@ -1,0 +1,142 @@
+"""What the interpreter notes of accesses, for races."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.errors import Finding
+from eumu.exec.interp.values import Lanes, Mask, Run
+from eumu.exec.races import ATOMIC_WRITE, LANES, Log, publishes
+from eumu.exec.state import ThreadState
+from eumu.exec.unread import unread
+from eumu.ir import Op
+
+
+class _Barriers(Protocol):
+    """How often threads have signalled and passed the barrier of their group."""
+
+    arrived: NDArray[np.int32]
+    passed: NDArray[np.int32]
+
+
+class _Site(Protocol):
+    """Where the groups of the batch are, and which lane an operation begins with."""
+
+    state: ThreadState
+    first_group: int
+
+    def first_lane(self, op: Op) -> int: ...
+
+
+class _Request(Protocol):
+    """Which lanes of which threads."""
+
+    op: Op
+    run: Run
+    size: int
+    width: int
+
+    @property
+    def row(self) -> Lanes: ...
+    @property
+    def lane(self) -> Lanes: ...
+
+
+class _Access(Protocol):
+    """Where their elements lie."""
+
+    @property
+    def offset(self) -> NDArray[np.int64]: ...
+    @property
+    def valid(self) -> Mask | None: ...
+    @property
+    def lanes(self) -> Any: ...
+
+
+class AccessLog:
+    """The accesses of a launch, as the groups of a batch make them."""
+
+    def __init__(self, log: Log) -> None:
+        self.log, self.grid = log, log.grid
+        self.barriers: _Barriers | None = None
+        self.publishes = publishes(self.grid.function)
+        self.unread = unread(self.grid.function)
+        # Of the batch: threads that have done an atomic operation, and the least epoch in which
+        # one of a group did: its other threads come after it from the next barrier on.
+        self._after: set[int] = set()
+        self._since: dict[int, int] = {}
+
+    def start(self) -> None:
+        """Other groups begin."""
+        self._after.clear()
+        self._since.clear()
+
+    def note(
+        self,
+        site: _Site,
+        request: _Request,
+        access: _Access,
+        kind: int,
+        data: Lanes | None,
+        *,
+        local: bool,
+    ) -> None:
+        """An access of some lanes, before it is done."""
+        barriers = self.barriers
+        if barriers is None:
+            return
+        row, lane = request.row[access.lanes], request.lane[access.lanes]
+        threads = request.run.threads[row]
+        valid = np.ones(access.offset.shape, bool) if access.valid is None else access.valid
+        if self.publishes:
+            valid = valid & self._not_after(site, threads, atomic=kind >= ATOMIC_WRITE)[:, None]
+        if idle := self.unread.get(id(request.op)):
+            valid = valid & ~np.isin(np.arange(valid.shape[1]), list(idle))
+        at, element = np.nonzero(valid)
+        if not len(at):
+            return
+        threads = threads[at].astype(np.int64)
+        groups, members = np.divmod(threads, site.state.threads_per_group)
+        places = access.offset[at, element].astype(np.int64)
+        if local:
+            places -= groups * site.state.slm.shape[1]
+        groups += site.first_group
+        whole = request.width == 1
+        lanes = lane[at] + (0 if whole else site.first_lane(request.op))
+        items = (groups * site.state.threads_per_group + members) * LANES + lanes
+        epochs = (
+            barriers.passed[threads].astype(np.int64),
+            barriers.arrived[threads].astype(np.int64),
+        )
+        wrote = np.zeros(len(at), np.uint64) if data is None else _bits(data[at, element])
+        self.log.note(
+            *(kind, request.op.inst, groups, items, epochs, places, request.size, wrote),
+            local=local,
+            whole=whole or self.grid.function.full_threads,
+        )
+
+    def _not_after(self, site: _Site, threads: Lanes, *, atomic: bool) -> Lanes:
+        """Which accesses come before what atomic operations of their groups may have ordered."""
+        assert self.barriers is not None
+        passed, arrived = self.barriers.passed, self.barriers.arrived
+        per_group, found = site.state.threads_per_group, {}
+        for thread in np.unique(threads).tolist():
+            since = self._since.get(thread // per_group)
+            found[thread] = thread not in self._after and (since is None or passed[thread] <= since)
+            if atomic:
+                self._after.add(thread)
+                known = self._since.setdefault(thread // per_group, int(arrived[thread]))
+                self._since[thread // per_group] = min(known, int(arrived[thread]))
+        return np.array([found[int(thread)] for thread in threads], bool)
+
+    def findings(self) -> tuple[Finding, ...]:
+        return self.log.findings()
+
+
+def _bits(data: Lanes) -> Lanes:
+    """The bytes of elements as numbers."""
+    plain = np.ascontiguousarray(data)
+    return plain.view(f"u{plain.dtype.itemsize}").astype(np.uint64)

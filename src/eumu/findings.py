@@ -1,0 +1,304 @@
+"""What is said of a user's program: places in it, diagnostics, and the record of one mistake."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
+
+__all__ = [
+    "ArrayPlace",
+    "Diagnostic",
+    "Finding",
+    "Ids",
+    "Place",
+    "Severity",
+    "Source",
+    "Span",
+    "excerpt",
+    "related",
+    "render",
+]
+
+
+@lru_cache(maxsize=4)  # a text with many errors would be split once for each
+def _lines(text: str) -> list[str]:
+    return text.split("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A named text that spans point into."""
+
+    name: str
+    text: str = field(repr=False)
+
+    def line(self, number: int) -> str:
+        """The text of a line counted from 1, or an empty string past the end."""
+        lines = _lines(self.text)
+        return lines[number - 1].rstrip("\r") if 1 <= number <= len(lines) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a source; lines and columns count from 1, the end column is exclusive."""
+
+    source: Source
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.source.name}:{self.line}:{self.column}"
+
+
+class Severity(Enum):
+    """How bad a diagnostic is; only an error stops a build."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding about the user's program.
+
+    `code` is stable and short (``parse``, ``undeclared``); `spec` names the page of the rule.
+    """
+
+    code: str
+    message: str
+    span: Span | None = None
+    severity: Severity = Severity.ERROR
+    notes: tuple[str, ...] = ()
+    spec: str = ""
+
+    def __str__(self) -> str:
+        return render(self)
+
+
+def render(diagnostic: Diagnostic) -> str:
+    """`file:line:column: error: message`, the source line, a caret, and the notes."""
+    where = f"{diagnostic.span}: " if diagnostic.span else ""
+    page = f" (vISA {diagnostic.spec})" if diagnostic.spec else ""
+    lines = [f"{where}{diagnostic.severity.value}: {diagnostic.message}{page}"]
+    if diagnostic.span is not None:
+        lines += excerpt(diagnostic.span)
+    lines += [f"  note: {note}" for note in diagnostic.notes]
+    return "\n".join(lines)
+
+
+def excerpt(span: Span) -> list[str]:
+    """The line of a span with carets below it; nothing of an empty line."""
+    text = span.source.line(span.line)
+    if not text.strip():
+        return []
+    end = span.end_column if span.end_line == span.line else len(text) + 1
+    pad = "".join("\t" if c == "\t" else " " for c in text[: span.column - 1])
+    return [f"  {text}", f"  {pad}{'^' * max(1, end - span.column)}"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of the user's source that an instruction comes from, as far as the compiler says.
+
+    `column` counts from 1, None if it is not known; `function` is whose line it is; `inlined` are
+    the calls through which it came into the kernel, innermost first.  `text` is the line itself.
+    """
+
+    file: str
+    line: int
+    column: int | None = None
+    function: str = ""
+    inlined: tuple[Place, ...] = ()
+    text: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" + (f":{self.column}" if self.column else "")
+
+    @property
+    def words(self) -> str:
+        """The place, whose line it is, and how it came there."""
+        name = f" in {self.function}" if self.function else ""
+        calls = "".join(
+            f", inlined at {call}" + (f" in {call.function}" if call.function else "")
+            for call in self.inlined
+        )
+        return f"{self}{name}{calls}"
+
+    def excerpt(self) -> list[str]:
+        """The line with a caret below its column, or below all of it."""
+        if not self.text.strip():
+            return []
+        source = Source(self.file, "\n" * (self.line - 1) + self.text)
+        begin = len(self.text) - len(self.text.lstrip()) + 1
+        column, end = self.column or begin, len(self.text.rstrip()) + 1
+        if not 1 <= column < end:
+            column = begin
+        last = column + 1 if self.column else end
+        return excerpt(Span(source, self.line, column, self.line, last))
+
+
+Ids = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayPlace:
+    """What a finding says of memory: byte `offset` from the start of `array`, of `size` bytes.
+
+    `element` is the number of the element there, of `item` bytes; `state` says where the offset
+    lies: inside, before, after, or in memory that was freed.
+    """
+
+    array: str
+    size: int
+    offset: int
+    item: int = 1
+    state: str = "inside"
+
+    @property
+    def element(self) -> int:
+        return self.offset // max(1, self.item)
+
+    def __str__(self) -> str:
+        count = self.size // max(1, self.item)
+        what = f"array '{self.array}' has {self.size} bytes"
+        elements = f"{count} elements of {self.item}, " if self.item > 1 else ""
+        where = {"freed": "; it has been freed", "after": ", behind it", "before": ", before it"}
+        number = f", element {self.element}" if self.item > 1 else ""
+        return f"{what}: {elements}this is offset {self.offset}{number}{where.get(self.state, '')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One mistake in a program: what a fault, a finding of a checked run or a check says.
+
+    `code` says of which kind it is (``undefined``, ``out-of-bounds``, ``race``); docs/checking.md
+    lists them.  The place is that of the first work item that made it: `lanes` of a thread of a
+    group, `work_items` of them at that place; `count` is how often threads made it in the whole
+    launch.  `place` is the line of the source, `span` the instruction; `related` are other places
+    that belong to it, such as the other access of a race.
+    """
+
+    code: str
+    reason: str
+    kernel: str = ""
+    span: Span | None = None
+    group: Ids | None = None
+    thread: int | None = None
+    lanes: tuple[int, ...] = ()
+    count: int = 1
+    notes: tuple[str, ...] = ()
+    severity: Severity = Severity.ERROR
+    place: Place | None = None
+    instruction: str = ""
+    global_id: Ids | None = None
+    local_id: Ids | None = None
+    address: int | None = None
+    memory: ArrayPlace | None = None
+    related: tuple[Finding, ...] = ()
+    spec: str = ""
+
+    @classmethod
+    def of(cls, diagnostic: Diagnostic, kernel: str = "") -> Finding:
+        """The record of a check."""
+        d = diagnostic
+        return cls(
+            d.code,
+            d.message,
+            kernel,
+            d.span,
+            notes=d.notes,
+            severity=d.severity,
+            spec=d.spec,
+        )
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in one line."""
+        return self.reason
+
+    @property
+    def file(self) -> str:
+        """The source's name if it is known, or else that of the vISA text; "" for neither."""
+        return self.place.file if self.place else self.span.source.name if self.span else ""
+
+    @property
+    def line(self) -> int:
+        """The line in `file`, from 1; 0 if it is not known."""
+        return self.place.line if self.place else self.span.line if self.span else 0
+
+    @property
+    def column(self) -> int:
+        """The column in `line`, from 1; 0 if it is not known."""
+        if self.place:
+            return self.place.column or 0
+        return self.span.column if self.span else 0
+
+    @property
+    def work_items(self) -> int:
+        """How many work items of the first thread made it, at that place and time."""
+        return max(1, len(self.lanes))
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        if self.place is None and self.span is None:
+            head: list[str] = []
+        else:
+            head = [str(self.place or self.span)]
+        page = f" (vISA {self.spec})" if self.spec else ""
+        lines = [f"{': '.join([*head, self.severity.value])}: {self.reason}{page}"]
+        if self.place is not None:
+            lines += self.place.excerpt()
+        elif self.span is not None:
+            lines += excerpt(self.span)
+        return lines + [f"  note: {note}" for note in self.remarks()]
+
+    def remarks(self) -> list[str]:
+        """The notes that follow the first line: who, how often, where in which memory."""
+        times = f"; {self.count} times in all" if self.count > 1 else ""
+        found = [f"in {self.where}{times}"] if self.where else []
+        found += [self.work_item] if self.work_item else []
+        if self.place is not None and self.place.function:
+            found.append(f"at {self.place.words}")
+        if self.place is not None and self.span is not None:
+            found.append(f"the instruction is {self.span}: {self.text}")
+        found += [str(self.memory)] if self.memory is not None else []
+        for other in self.related:
+            found += related(other)
+        return [*found, *self.notes]
+
+    @property
+    def text(self) -> str:
+        """The instruction as it stands in the program."""
+        line = self.span.source.line(self.span.line) if self.span else ""
+        return " ".join(line.split("///")[0].split()) or self.instruction
+
+    @property
+    def where(self) -> str:
+        """The kernel, group, thread and lanes in words, as far as they are known."""
+        found = [f"kernel {self.kernel}"] if self.kernel else []
+        found += [f"group {self.group}"] if self.group is not None else []
+        found += [f"thread {self.thread}"] if self.thread is not None else []
+        return ", ".join(found)
+
+    @property
+    def work_item(self) -> str:
+        """The first work item and how many more, in words."""
+        if self.global_id is None:
+            return ""
+        more = self.work_items - 1
+        rest = f", and {more} more" if more else ""
+        return f"work item {self.global_id}, local id {self.local_id}{rest}"
+
+
+def related(other: Finding) -> list[str]:
+    """Another place that belongs to a finding, as a note."""
+    first, *rest = other._lines()[: 3 if other.place or other.span else 1]
+    words = first.replace(f"{other.severity.value}: ", "", 1)
+    who = f" ({other.work_item}, {other.where.partition(', ')[2]})" if other.work_item else ""
+    return ["\n".join([f"{words}{who}", *rest, *(f"    {note}" for note in other.notes)])]

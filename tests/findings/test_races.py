@@ -1,0 +1,151 @@
+"""Races: found where kernels have them, nowhere else, and the same for every engine and seed."""
+
+from __future__ import annotations
+
+import struct
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import eumu
+from eumu.errors import Severity
+from eumu.zebin import has_subgroup_barrier
+
+SOURCE = Path(__file__).parent / "races.cl"
+ENGINES = ("interp", "jit")
+# The lines of both accesses; of what is ordered, none.
+RACES = {
+    "ordered": None,
+    "no_barrier": ("t[l] = l;", "t[63 - l]"),
+    "lanes_of_a_thread": ("t[l] = l;", "t[l ^ 1]"),
+    "in_a_loop": ("t[(l + k) % 64] = k;", "t[(l + 32) % 64]"),
+    "all_write_one": ("t[0] = get_local_id(0);", "t[0] = get_local_id(0);"),
+    "all_write_the_same": ("out[0] = 7;", "out[0] = 7;"),
+    "neighbours_bytes": None,
+    "between_groups": ("out[i] = i;", "out[n - 1 - i]"),
+    "counted": None,
+    "counted_and_read": ("atomic_inc(out);", "out[1 + get_global_id(0)] = out[0];"),
+    "exchanged": ("while (atomic_cmpxchg(", "old = *(volatile global int *)out;"),
+    "local_counter": None,
+    "reduce": None,
+}
+
+
+@cache
+def program(device: str) -> eumu.Program:
+    return eumu.load(SOURCE, device=device)
+
+
+def findings(device: str, engine: str, name: str, seed: int = 0) -> tuple[eumu.Finding, ...]:
+    dev = eumu.Device(device, engine=engine, check="races")
+    kernel = program(device)[name]
+    out = dev.array(512, np.int8 if name == "neighbours_bytes" else np.int32)
+    return kernel.launch(dev, 128, 64, [out, 3][: len(kernel.args)], seed=seed).findings
+
+
+@pytest.mark.parametrize("name", RACES)
+@pytest.mark.parametrize("device", ["skl", "pvc"])
+def test_both_lines(device: str, name: str, ocloc: str) -> None:
+    found = findings(device, "interp", name)
+    if RACES[name] is None:
+        assert found == ()
+        return
+    (race,) = found
+    (other,) = race.related
+    assert race.code == other.code == "race"
+    for access, text in zip((race, other), RACES[name] or (), strict=True):
+        assert access.place is not None and text in access.place.text
+        assert access.file == str(SOURCE) and access.global_id is not None
+    assert race.global_id != other.global_id
+    assert race.severity is (
+        Severity.NOTE if name in ("all_write_the_same", "exchanged") else Severity.ERROR
+    )
+
+
+@pytest.mark.parametrize("name", [name for name, lines in RACES.items() if lines])
+def test_every_engine_and_seed_says_the_same(name: str, ocloc: str) -> None:
+    first = findings("pvc", "interp", name)
+    for engine, seed in (("interp", 1), ("interp", 77), ("jit", 2)):
+        assert findings("pvc", engine, name, seed) == first
+        assert [str(f) for f in findings("pvc", engine, name, seed)] == [str(f) for f in first]
+
+
+def test_a_barrier_of_the_sub_group_orders_lanes(ocloc: str) -> None:
+    """The compiler makes no instruction of it; the SPIR-V has it."""
+    source = SOURCE.read_text().replace(
+        "    t[l] = l;\n    out",
+        "    t[l] = l;\n    sub_group_barrier(CLK_LOCAL_MEM_FENCE);\n    out",
+    )
+    built = eumu.build(source, "pvc", "-cl-std=CL2.0")
+    dev = eumu.Device("pvc", engine="interp", check="races")
+    for name, races in (("lanes_of_a_thread", 0), ("no_barrier", 1)):
+        report = built[name].launch(dev, 128, 64, [dev.array(512, np.int32)])
+        assert len(report.findings) == races, name
+
+
+LAST_GROUP = """
+kernel void sum(global int *out, global volatile atomic_int *done) {
+    local int last;
+    int l = get_local_id(0);
+    out[2 + get_global_id(0)] = l;
+    FENCE(release);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (l == 0)
+        last = atomic_fetch_add_explicit(done, 1, memory_order_relaxed, memory_scope_device) == 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (last) {
+        FENCE(acquire);
+        out[2 + get_global_id(0)] += out[2 + (get_global_id(0) + 64) % 128];
+    }
+}
+"""
+FENCE = "atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_##x, memory_scope_device)"
+
+
+@pytest.mark.parametrize("device", ["skl", "pvc"])
+def test_the_last_group_reads_what_fences_have_published(device: str, ocloc: str) -> None:
+    for fence, races in ((FENCE, 0), ("", 1)):
+        text = f"#define FENCE(x) {fence}\n{LAST_GROUP}"
+        kernel = eumu.build(text, device, "-cl-std=CL2.0")["sum"]
+        dev = eumu.Device(device, engine="interp", check="races")
+        arrays = [dev.array(512, np.int32), dev.array(1, np.int32)]
+        report = kernel.launch(dev, 128, 64, arrays)
+        if races:
+            assert report.findings, "without fences nothing is published"
+        else:
+            assert report.findings == ()
+
+
+def test_spirv_that_says_nothing() -> None:
+    """Lanes are taken to run together unless the module says otherwise."""
+    for module in (b"", b"\0" * 64, b"\x03\x02\x23\x07" + b"\0" * 16 + b"\xff" * 4):
+        assert has_subgroup_barrier(module)
+    nothing = struct.pack("<6I", 0x07230203, 0x10000, 0, 8, 0, 1 << 16)
+    assert not has_subgroup_barrier(nothing)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_values_and_memory(engine: str, ocloc: str) -> None:
+    (race,) = findings("pvc", engine, "all_write_one")
+    assert race.memory is not None
+    assert (race.memory.array, race.memory.size) == ("shared local memory", 64 * 4) or (
+        race.memory.offset == 0
+    )
+    (other,) = race.related
+    for access in (race, other):
+        assert access.local_id is not None
+        assert access.notes == (f"the store writes {access.local_id[0]:#x}",)
+
+
+def test_global_memory_is_named(ocloc: str) -> None:
+    (race,) = findings("skl", "interp", "between_groups")
+    assert race.memory is not None and race.memory.array == "out"
+    assert race.group != race.related[0].group
+
+
+def test_without_the_check_nothing_is_noted(ocloc: str) -> None:
+    dev = eumu.Device("pvc", engine="interp", check=True)
+    report = program("pvc")["no_barrier"].launch(dev, 128, 64, [dev.array(512, np.int32)])
+    assert report.findings == ()
