@@ -60,11 +60,19 @@ def _with_code(diagnostic: Diagnostic) -> str:
 
 
 def _record(file: str, diagnostic: Diagnostic) -> dict[str, Any]:
-    """The record of a run's findings, and what only a check knows."""
+    """What a check knows of the record of a finding, and what only a check knows."""
     span = diagnostic.span
     known = record(Finding.of(diagnostic))
-    own = {"end_line": span.end_line if span else 0, "spec": diagnostic.spec}
-    return {**known, "file": known["file"] or file, **own}
+    return {
+        "file": known["file"] or file,
+        "line": known["line"],
+        "column": known["column"],
+        "end_line": span.end_line if span else 0,
+        "severity": known["severity"],
+        "code": known["code"],
+        "message": known["message"],
+        "spec": diagnostic.spec,
+    }
 
 
 def _found(file: str, diagnostic: Diagnostic) -> Finding:
