@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Final
 
 import eumu
-from eumu.cli.options import CHECK, add_checking
+from eumu.cli.options import CHECK, RUN_EPILOG, add_checking
 from eumu.cli.status import FAILED, FAULT, FINE, INTERRUPTED, USAGE, UsageError
 from eumu.cli.terminal import Paint
 from eumu.errors import (
@@ -43,26 +43,6 @@ exit status:
   3 a fault at run time, or the time limit    130 interrupted
 
 `eumu COMMAND --help` has more."""
-
-_RUN_EPILOG: Final = """\
-values of --arg NAME=VALUE (NAME is the parameter's, or its number from 0):
-  2.5   -7   0x10   1,2,3,4            a number, or the elements of a vector
-  @in.npy                              an array from a file; by value, its bytes
-  zeros:float32:1024                   an array of zeros; shapes are like 1024 or 64x64
-  ones:int32:1024   full:int32:16:7    an array of ones, of sevens
-  arange:float32:1024                  0, 1, 2, ...
-  random:float32:1024:SEED             [0, 1) for floats, [0, 100) for integers
-  local:4096                           the size in bytes of a local pointer's memory
-  null                                 a null pointer
-  @photo.png   @in.npy:RG32_FLOAT      an image from a file
-  image:RGBA8_UNORM:640x480            an image of zeros
-  sampler:linear:repeat                a sampler; :unnormalized for coordinates in texels
-
-example:
-  eumu run examples/saxpy.bin --kernel saxpy --global 1024 --local 64 \\
-      --arg x=arange:float32:1024 --arg y=zeros:float32:1024 --arg a=2.5 --save y=y.npy
-  eumu run --device dg2 -- ./app       a host program for OpenCL, on eumu's own driver"""
-
 
 _GPU_EPILOG: Final = """\
 Intel's driver (Debian's intel-opencl-icd) runs in the program, unchanged; what it submits is run by
@@ -253,7 +233,7 @@ def _add_program(parser: argparse.ArgumentParser, nargs: str | None = None) -> N
 
 
 def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
-    run = _command(commands, "run", "run a kernel and say what it did", _RUN_EPILOG)
+    run = _command(commands, "run", "run a kernel and say what it did", RUN_EPILOG)
     _add_program(run)
     run.add_argument("--kernel", metavar="NAME", help="needed if the program has several")
     size = "X[,Y,Z]"

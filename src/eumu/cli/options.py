@@ -7,9 +7,27 @@ from typing import Final
 
 from eumu.exec.checks import CHECKS
 
-__all__ = ["CHECK", "add_checking"]
+__all__ = ["CHECK", "RUN_EPILOG", "add_checking"]
 
 CHECK: Final = "--check"
+RUN_EPILOG: Final = """\
+values of --arg NAME=VALUE (NAME is the parameter's, or its number from 0):
+  2.5   -7   0x10   1,2,3,4            a number, or the elements of a vector
+  @in.npy                              an array from a file; by value, its bytes
+  zeros:float32:1024                   an array of zeros; shapes are like 1024 or 64x64
+  ones:int32:1024   full:int32:16:7    an array of ones, of sevens
+  arange:float32:1024                  0, 1, 2, ...
+  random:float32:1024:SEED             [0, 1) for floats, [0, 100) for integers
+  local:4096                           the size in bytes of a local pointer's memory
+  null                                 a null pointer
+  @photo.png   @in.npy:RG32_FLOAT      an image from a file
+  image:RGBA8_UNORM:640x480            an image of zeros
+  sampler:linear:repeat                a sampler; :unnormalized for coordinates in texels
+
+example:
+  eumu run examples/saxpy.bin --kernel saxpy --global 1024 --local 64 \\
+      --arg x=arange:float32:1024 --arg y=zeros:float32:1024 --arg a=2.5 --save y=y.npy
+  eumu run --device dg2 -- ./app       a host program for OpenCL, on eumu's own driver"""
 
 
 def add_checking(run: argparse.ArgumentParser) -> None:
