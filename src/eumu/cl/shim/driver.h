@@ -8,8 +8,7 @@
  * Locks: `state` for objects, queues and events; the socket has its own.  Nobody holds `state` while
  * asking the engine or calling the program back.
  */
-#ifndef EUMU_DRIVER_H
-#define EUMU_DRIVER_H
+#pragma once
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -246,4 +245,3 @@ void free_memory(struct Memory *m);
 void free_program(struct Program *p);
 void free_kernel(struct Kernel *k);
 void free_built(struct Built *b);
-#endif

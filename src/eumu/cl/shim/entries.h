@@ -1,6 +1,5 @@
 /* The entry points that there are. */
-#ifndef EUMU_ENTRIES_H
-#define EUMU_ENTRIES_H
+#pragma once
 #include "opencl.h"
 cl_int clGetSupportedImageFormats(cl_context context, cl_bitfield flags, cl_uint type, cl_uint room_for, cl_image_format *found, cl_uint *count);
 cl_mem clCreateImageWithProperties(cl_context context, const cl_ulong *list, cl_bitfield flags, const cl_image_format *format, const cl_image_desc *shape, void *host, cl_int *error);
@@ -128,4 +127,3 @@ cl_int clEnqueueCopyBufferToImage(cl_command_queue q, cl_mem from, cl_mem to, si
 cl_int clEnqueueFillImage(cl_command_queue q, cl_mem memory, const void *color, const size_t *origin, const size_t *region, cl_uint count, const cl_event *waits, cl_event *event);
 void *clGetExtensionFunctionAddress(const char *name);
 void *clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name);
-#endif

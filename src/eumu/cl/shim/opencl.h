@@ -1,7 +1,6 @@
 /* The part of OpenCL's interface that the driver uses: types, layouts and numbers of the Khronos
  * registry.  A test compares the numbers with the public headers. */
-#ifndef EUMU_OPENCL_H
-#define EUMU_OPENCL_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 
@@ -423,4 +422,3 @@ typedef struct { cl_uint version; char name[64]; } cl_name_version;
 #define CL_UNSIGNED_INT32 0x10dc
 #define CL_UNSIGNED_INT8 0x10da
 #define CL_sRGBA 0x10c1
-#endif
