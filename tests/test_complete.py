@@ -15,6 +15,7 @@ import pytest
 
 import conformance
 import coverage_of_opcodes as coverage
+import public_names
 from eumu.ir import OPS
 from eumu.ir.rows import ROWS
 from eumu.isa.gen9 import GEN9
@@ -124,6 +125,13 @@ def test_operations() -> None:
 def test_table_of_conformance() -> None:
     if conformance.TARGET.read_text() != conformance.document():
         fail(["docs/conformance.md: out of date; python tests/conformance.py"])
+
+
+def test_page_of_public_names() -> None:
+    if public_names.TARGET.read_text() != public_names.document():
+        fail(["docs/api.md: out of date; python tests/public_names.py"])
+    silent = [row for row in public_names.document().splitlines() if row.endswith("|  |")]
+    fail([f"{row}: no docstring" for row in silent])
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,6 @@ from pathlib import Path
 
 from eumu.settings import CACHE, CACHE_DIR
 
-__all__ = ["directory", "is_ours", "is_trusted", "trusted_directory", "warn_of"]
-
 
 def directory() -> Path | None:
     """Where compiled code is kept, or None if it is not."""

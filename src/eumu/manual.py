@@ -13,8 +13,6 @@ from eumu.isa.visa.unused import unused_sources
 from eumu.platforms import PLATFORMS
 from eumu.types import TYPES, Type
 
-__all__ = ["DIRECTIVES", "address", "directive", "example", "forms", "native_page", "page"]
-
 _PAGES: Final = "https://github.com/intel/intel-graphics-compiler/blob/master/documentation/visa/"
 # Named by the documents, and without a page among those that are public.
 _MISSING: Final = frozenset({"DP2", "DP3", "DP4", "DPH", "LINE", "LOAD", "SAMPLE", "SRND"})

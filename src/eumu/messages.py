@@ -11,25 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = [
-    "LOADS",
-    "PARAMETERS",
-    "UNDESCRIBED",
-    "BlockRead",
-    "BlockWrite",
-    "CounterAddress",
-    "FlushStateCaches",
-    "MotionEstimation",
-    "Sample8x8",
-    "SamplerMessage",
-    "StateInfo",
-    "ThreadEvent",
-    "TypedAtomic",
-    "TypedRead",
-    "TypedStatus",
-    "TypedWrite",
-]
-
 _UV: Final = ("u", "v", "r", "ai")
 _GRADIENTS: Final = ("u", "dudx", "dudy", "v", "dvdx", "dvdy", "r", "drdx", "drdy", "ai")
 

@@ -13,8 +13,6 @@ from typing import Final
 
 from eumu.errors import UnknownDevice
 
-__all__ = ["ALIASES", "PLATFORMS", "Platform", "of_product_family", "platform"]
-
 
 @dataclass(frozen=True, slots=True)
 class Platform:

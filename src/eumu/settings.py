@@ -13,30 +13,6 @@ from typing import Any, Final, Generic, TypeVar
 
 from eumu.errors import SettingError, shortened
 
-__all__ = [
-    "CACHE",
-    "CACHE_DIR",
-    "CACHE_MB",
-    "CL_CHECK",
-    "CL_DEVICE",
-    "CL_ENGINE",
-    "CL_SOCKET",
-    "COMPILE_MB",
-    "COMPILE_SECONDS",
-    "DRM_SOCKET",
-    "FAULT_ENDS",
-    "IGA64",
-    "OCLOC",
-    "PARANOID",
-    "PRINTF_MB",
-    "SCRATCH_MB",
-    "SETTINGS",
-    "TRACEBACK",
-    "VERIFY_IR",
-    "WORKERS",
-    "Setting",
-]
-
 T = TypeVar("T")
 _YES: Final = ("on", "1", "yes", "true")
 _NO: Final = ("off", "0", "no", "false")

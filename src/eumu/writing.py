@@ -16,8 +16,6 @@ from typing import BinaryIO
 
 from eumu.errors import BuildError, EumuError
 
-__all__ = ["replacing", "work_folder", "write_whole"]
-
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:

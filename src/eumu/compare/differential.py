@@ -18,8 +18,6 @@ from eumu.native import Program
 from eumu.platforms import Platform, platform
 from eumu.text import parse
 
-__all__ = ["Pair", "grid", "pairs"]
-
 _HEADER_DWORDS: Final = INPUT_OFFSET // 4
 
 

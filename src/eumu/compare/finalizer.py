@@ -21,8 +21,6 @@ from eumu.native import Program
 from eumu.platforms import Platform, platform
 from eumu.writing import work_folder
 
-__all__ = ["INSTALL", "UNREADABLE", "Refusal", "finalize", "finalize_each", "find"]
-
 INSTALL: Final = "sudo apt install libigc-tools"
 # Our name of a platform, and the finalizer's.
 _NAMES: Final = {"skl": "SKL", "bxt": "BXT"}

@@ -23,8 +23,6 @@ from eumu.isa.kinds.variables import Variable
 from eumu.program import Kernel
 from eumu.text import parse
 
-__all__ = ["INPUT_OFFSET", "Harness", "Transfers", "wrap"]
-
 INPUT_OFFSET: Final = 32  # of the image's address in the payload, behind r0
 INPUT_BYTES: Final = 8
 _BLOCK: Final = 128  # bytes that one message moves

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from eumu.types import BF, DF, HF, F, Type
 
-__all__ = ["both_nan", "is_nan", "unequal", "unequal_bits"]
-
 # The bits of infinity; a NaN's are greater, without the sign.
 _INFINITY: Final = {HF.name: 0x7C00, BF.name: 0x7F80, F.name: 0x7F800000, DF.name: 0x7FF << 52}
 

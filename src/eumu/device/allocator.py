@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 
 from eumu.errors import InternalError
 
-__all__ = ["PAGE", "Allocation", "Allocator", "Claim"]
-
 PAGE: Final = 4096
 _ALIGN: Final = 256  # of small allocations; at least the widest block access
 _STEP: Final = 5 * _ALIGN  # from one place in a page to the next

@@ -22,8 +22,6 @@ from eumu.device.dispatch import Needs, Placement, place
 from eumu.errors import LaunchError
 from eumu.exec.snapshot import Snapshot
 
-__all__ = ["Residents", "context_bytes", "load", "save"]
-
 _HEADER = 4
 _MAGIC = b"eumu context 1\0\0"
 

@@ -18,8 +18,6 @@ from eumu.device.chip.parts import Unit
 from eumu.errors import LaunchError
 from eumu.exec.grid import Grid
 
-__all__ = ["Needs", "Placement", "Schedule", "Slot", "capacity", "place"]
-
 _BARRIERS = 16
 
 

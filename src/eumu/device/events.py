@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from eumu.exec.host import Refusal
 
-__all__ = ["Events"]
-
 _EVENT: Final = (1 << 24) - 1
 _TIME: Final = (1 << 10) - 1
 _PATIENCE: Final = 1 << 16  # questions of one thread while nothing is signalled

@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 
 from eumu.addresses import BTI_BINDLESS, SURFACE_STATE_BASE
 from eumu.device.compiled import shortcuts as compiled
+from eumu.device.compiled.known import Known
 from eumu.device.events import Events
 from eumu.device.memory import Memory
 from eumu.device.sampler import unit
 from eumu.device.sampler.header import Header
 from eumu.device.sampler.media import answer as media
+from eumu.device.sampler.request import Request
 from eumu.device.state.cache import StateCache
 from eumu.device.state.fields import State, StateError
 from eumu.device.state.media import Table
@@ -53,8 +55,6 @@ from eumu.messages import (
     TypedStatus,
     TypedWrite,
 )
-
-__all__ = ["SharedFunctions", "StateCaches"]
 
 Lanes = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -160,7 +160,7 @@ class SharedFunctions:
             compiled.disable(found)
         self._shortcuts.clear()
 
-    def _known(self, record: Any, arguments: Sequence[Lanes], places: Places) -> compiled.Known:
+    def _known(self, record: Any, arguments: Sequence[Lanes], places: Places) -> Known:
         surface = int(arguments[0][0, 0])
         texture = self._texture(surface)
         address = self._memory.arena.ctypes.data + texture.surface.base - self._memory.base
@@ -180,7 +180,7 @@ class SharedFunctions:
         lanes = beside[0].shape[1] if beside else 1
         lanes = record.simd if isinstance(record, SamplerMessage) else lanes
         states = texture, address, header or Header(), sampler, border
-        return compiled.Known(record, lanes, places, tuple(key), tuple(key_at), *states)
+        return Known(record, lanes, places, tuple(key), tuple(key_at), *states)
 
     def _sampler_message(self, record: SamplerMessage, part: Part) -> list[Lanes]:
         given = list(part.arguments)
@@ -197,7 +197,7 @@ class SharedFunctions:
         names = record.names
         if self._preemptible:
             record = replace(record, preemptible=True)
-        request = unit.Request(
+        request = Request(
             record,
             header or Header(),
             texture,

@@ -16,8 +16,6 @@ from typing import Any, Final, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ARRAYS", "Arrays", "Lane", "Lanes", "V"]
-
 
 class Lane(Protocol):
     """A number, or a flag of a mask, in every lane."""

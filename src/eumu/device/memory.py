@@ -30,8 +30,6 @@ from eumu.exec.guarded import GUARD, guarded
 from eumu.exec.host import Answer, ShortcutMaker
 from eumu.exec.observe import Observer
 
-__all__ = ["DEFAULT_BYTES", "Allocation", "Claim", "Memory"]
-
 DEFAULT_BYTES: Final = 4 << 30
 _SMALLEST: Final = 64 << 20  # what is tried last when the default cannot be reserved
 _LARGE: Final = 2 << 20  # an allocation for which pages of 2 MiB are worth it

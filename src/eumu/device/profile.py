@@ -20,8 +20,6 @@ from eumu.exec.observe import Observer
 from eumu.exec.state import instruction_text
 from eumu.ir import Function
 
-__all__ = ["Profile", "Traffic"]
-
 _MOST_BARRIERS = 100_000  # arrivals that are kept
 
 

@@ -19,8 +19,6 @@ from eumu.exec.grid import CONCURRENT_THREADS, BufferSurface, Grid, Payload
 from eumu.exec.host import Host
 from eumu.exec.snapshot import Snapshot
 
-__all__ = ["Admitted", "Bound", "Extents", "admit", "check_snapshot", "in_extents"]
-
 _WORD: Final = 1 << 64
 _DWORD: Final = 1 << 32
 _MOST_GROUPS: Final = 1 << 48

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 
 from eumu.exec.named import CONSUMER, PRODUCER
 
-__all__ = ["BarrierState", "Surplus"]
-
 
 class Surplus(Exception):
     """More members have come than the barrier has."""

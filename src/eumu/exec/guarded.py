@@ -14,8 +14,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GUARD", "guarded", "local"]
-
 GUARD: Final = 2 << 20  # bytes without access on either side, as many as a large page has
 _LOCAL_GUARD: Final = 64 << 10  # the same for the memory of a worker
 _LINE: Final = 64

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from eumu.exec.grid import Grid
 
-__all__ = ["Observer"]
-
 Threads = NDArray[np.intp]
 
 

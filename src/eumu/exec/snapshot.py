@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from eumu.errors import Finding
 
-__all__ = ["Preempted", "Preemption", "Snapshot", "between_groups"]
-
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-__all__ = ["is_telling", "tell"]
-
 
 class _Here(threading.local):
     is_telling = False

@@ -11,8 +11,6 @@ from eumu.highlight.tokens import BLOCK_BEGIN, BLOCK_END, Part, rules
 
 _BLOCK = string_to_tokentype(Part.BLOCK.pygments)
 
-__all__ = ["VisaLexer"]
-
 
 class VisaLexer(RegexLexer):  # type: ignore[misc]
     """vISA assembly text."""

@@ -6,8 +6,6 @@ from typing import Any
 
 from eumu.highlight.tokens import BLOCK_BEGIN, BLOCK_END, Part, rules
 
-__all__ = ["grammar"]
-
 
 def grammar() -> dict[str, Any]:
     """The grammar as it is written to a `.tmLanguage.json` file."""

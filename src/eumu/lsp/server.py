@@ -22,8 +22,6 @@ from eumu.platforms import Platform, platform
 from eumu.program import LabelMark
 from eumu.text.parser import Directive
 
-__all__ = ["serve"]
-
 _log = logging.getLogger(__name__)
 _MOST: Final = 300  # words that are offered at once
 _PAUSE: Final = 0.01  # seconds that a check waits for the next keystroke, which makes it needless

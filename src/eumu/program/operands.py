@@ -19,8 +19,6 @@ from eumu.isa.visa.unused import unused_sources
 from eumu.program.module import Inst
 from eumu.types import UD, UQ
 
-__all__ = ["meaningless"]
-
 _OFFSET_BITS: Final = 12
 
 

@@ -11,8 +11,6 @@ from eumu.isa.kinds.operands import ExecSize, Predicate, PredicateOperand
 from eumu.isa.spec import Opcode
 from eumu.program.module import Inst
 
-__all__ = ["bits_of", "missing", "shortage"]
-
 
 def bits_of(opcode: Opcode, exec: ExecSize) -> range:
     """The bits that stand for an instruction's lanes.

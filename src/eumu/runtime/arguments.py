@@ -13,8 +13,6 @@ from eumu.runtime.board import Board
 from eumu.runtime.images import Image
 from eumu.runtime.parameters import Parameter
 
-__all__ = ["Arguments", "check_devices", "check_number", "in_order"]
-
 Arguments = Sequence[Any] | Mapping[str, Any]
 
 

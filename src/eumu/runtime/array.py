@@ -13,8 +13,6 @@ from numpy.typing import DTypeLike, NDArray
 from eumu.device import Allocation, Memory
 from eumu.errors import ArgumentError, LaunchError
 
-__all__ = ["Array", "Local"]
-
 _PIECE: Final = 16 << 20  # bytes that are copied at once
 
 
@@ -95,6 +93,7 @@ class Array:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of all elements."""
         return prod(self.shape) * self.dtype.itemsize
 
     @property
@@ -168,6 +167,7 @@ class Array:
 
     @property
     def is_freed(self) -> bool:
+        """Whether the memory has been given back."""
         return self._owner.freed
 
     def label(self, parameter: str) -> None:

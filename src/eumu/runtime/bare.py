@@ -41,8 +41,6 @@ from eumu.zebin.ze_info import (
     PerThreadPayloadArgument,
 )
 
-__all__ = ["describe", "memory_needs"]
-
 _SCRATCH_BYTES: Final = 16 << 10
 _IMPLICIT: Final = {
     **{"LOCAL_SIZE": "local_size", "GROUP_COUNT": "group_count", "LOCAL_ID": PLACE_IN_GROUP},

@@ -42,8 +42,6 @@ from eumu.runtime.submission import grid_of_walker, known_kernel
 from eumu.runtime.thread_rows import header_bytes, media_row, payload_of_rows, walker_row
 from eumu.runtime.walkers import lanes_of, payload_of, payload_with_general_state
 
-__all__ = ["BatchReport", "CommandQueue"]
-
 _MOST_THREADS: Final = 1 << 16  # of a grid where each has bytes of its own
 _MEDIA_SIMD: Final = 32
 

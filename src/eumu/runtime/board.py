@@ -24,8 +24,6 @@ from eumu.runtime.heaps import StateHeaps
 if TYPE_CHECKING:
     from eumu.device.functions import StateCaches
 
-__all__ = ["Board"]
-
 URB_ROWS: Final = 4096  # 64 KiB, the least that a chip has
 
 

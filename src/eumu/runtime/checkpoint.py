@@ -21,8 +21,8 @@ from typing import Any, Final
 import numpy as np
 
 from eumu.device import Memory
+from eumu.device.allocator import Allocation
 from eumu.device.chip import Part
-from eumu.device.memory import Allocation
 from eumu.errors import LaunchError, Unsupported
 from eumu.exec.gate import admit, in_extents
 from eumu.exec.grid import BufferSurface, Grid, Payload
@@ -32,8 +32,6 @@ from eumu.platforms import Platform
 from eumu.runtime.fields import FieldError, Fields
 from eumu.runtime.preemption import Resumable, Suspended, residents_of
 from eumu.writing import replacing
-
-__all__ = ["empty_unless_done", "read_checkpoint", "write_checkpoint"]
 
 VERSION: Final = 3
 _MANIFEST: Final = "checkpoint.json"

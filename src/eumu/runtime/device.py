@@ -39,8 +39,6 @@ from eumu.runtime.preemption import Resumable, Suspended, plain_name, residents_
 from eumu.runtime.report import Report
 from eumu.runtime.samplers import Sampler, make_sampler
 
-__all__ = ["DEFAULT_FUEL", "ENGINES", "Device"]
-
 ENGINES: Final = ("jit", "interp")
 
 # Instructions that one thread may run: seconds of the JIT, minutes of the interpreter.
@@ -315,9 +313,10 @@ class Device(Board):
         filter: str = "nearest",
         **more: Any,
     ) -> Sampler:
-        """A sampler: `address` is none, clamp_to_edge, clamp_to_border, repeat, mirrored_repeat …,
+        """A sampler: what lies between texels and outside of an image.
 
-        `filter` nearest, linear or anisotropic.  More: `mag_filter`, `mip_filter`, `lod` (least,
+        `address` is none, clamp_to_edge, clamp_to_border, repeat, mirrored_repeat …, `filter`
+        nearest, linear or anisotropic.  More: `mag_filter`, `mip_filter`, `lod` (least,
         greatest), `lod_bias`, `border` (four channels), `compare`, `anisotropy`, `reduction`.
         """
         return make_sampler(normalized=normalized, address=address, filter=filter, **more)

@@ -9,8 +9,6 @@ from typing import Final, Generic, TypeVar
 
 from eumu.ir import Function
 
-__all__ = ["Facts"]
-
 T = TypeVar("T")
 _KEPT: Final = 256
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["FieldError", "Fields"]
-
 
 class FieldError(Exception):
     """A value is missing, or is not what it must be; the reader of the file says which file."""

@@ -24,15 +24,6 @@ from eumu.runtime.array import Array, Holder
 if TYPE_CHECKING:
     from eumu.device.functions import StateCaches
 
-__all__ = [
-    "HEAP_BYTES",
-    "Heap",
-    "Slot",
-    "StateHeaps",
-    "buffer_size",
-    "buffer_state",
-]
-
 _TABLES: Final = 64 << 10  # where binding tables end
 _UNIT: Final = 64
 HEAP_BYTES: Final = 1 << 20

@@ -11,8 +11,6 @@ from eumu.errors import BuildError, Unsupported
 from eumu.runtime.array import Array, Holder
 from eumu.zebin import DataSection, Symbol, SymbolKind, Zebin
 
-__all__ = ["Image"]
-
 
 class Image:
     """The data sections of a program, allocated and relocated; they live as long as this does."""

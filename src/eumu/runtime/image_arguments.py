@@ -22,16 +22,6 @@ from eumu.runtime.samplers import Sampler, make_sampler
 from eumu.runtime.tables import BindlessBuffer, Tables, needs_tables
 from eumu.zebin.ze_info import InlineSampler, KernelInfo, PayloadArgument
 
-__all__ = [
-    "IMAGE_FACTS",
-    "SECTIONS",
-    "check_image_argument",
-    "dropped_reads",
-    "entries",
-    "image_fact",
-    "image_tables",
-]
-
 # Image types of OpenCL C and `.ze_info`, and what an image must be for them.
 _TYPES: Final[dict[str, tuple[str, bool]]] = {
     "image1d_t": ("1d", False),

@@ -22,8 +22,6 @@ from eumu.device.surfaces.formats import Encoding, Numbers, TexelFormat
 from eumu.device.surfaces.surface import align, minified
 from eumu.errors import ArgumentError
 
-__all__ = ["KINDS", "SPATIAL", "Layout", "state_of", "surface_format"]
-
 _SHORT: Final = re.compile(r"([RGBALI]+)(\d+)_([A-Z0-9_]+)")
 _TILINGS: Final = {"linear": TileMode.LINEAR, "x": TileMode.XMAJOR, "y": TileMode.YMAJOR}
 KINDS: Final = {

@@ -21,8 +21,6 @@ from eumu.runtime.array import Array
 from eumu.runtime.board import Board
 from eumu.runtime.image_layout import KINDS, SPATIAL, Layout, state_of, surface_format
 
-__all__ = ["Image", "make_image"]
-
 _COUNTER_ALIGN: Final = 4096
 
 
@@ -62,6 +60,7 @@ class Image:
 
     @property
     def format(self) -> TexelFormat:
+        """The format of its texels."""
         return texel_format(self.state.surface_format)
 
     @property
@@ -81,6 +80,7 @@ class Image:
 
     @property
     def levels(self) -> int:
+        """The number of mip levels."""
         return self.surface.levels
 
     @property
@@ -192,6 +192,7 @@ class Image:
 
     @property
     def is_freed(self) -> bool:
+        """Whether the memory has been given back."""
         return self._memory.is_freed
 
     def label(self, parameter: str) -> None:

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from eumu.runtime.ndrange import Range
 
-__all__ = ["ID_TABLE", "contents"]
-
 # Size, version, dimensions and SIMD width; local size; global size; the printf buffer; the global
 # offset; the table of local ids; group counts.
 _LAYOUT: Final = struct.Struct("<4B3I3QQ3QQ3I")

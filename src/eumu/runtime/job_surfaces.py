@@ -13,8 +13,6 @@ from eumu.device.state.surface import SurfaceState, SurfaceType
 from eumu.exec.grid import BufferSurface, StatePointers
 from eumu.runtime.heaps import buffer_size
 
-__all__ = ["buffer_surfaces", "state_pointers"]
-
 _ENTRIES: Final = 240
 
 

@@ -40,8 +40,6 @@ from eumu.zebin.ze_info import KernelInfo
 if TYPE_CHECKING:
     from eumu.runtime.submission import Submission
 
-__all__ = ["Kernel"]
-
 MOST_FUEL: Final = (1 << 62) - 1  # instructions
 _MOST_SEED: Final = (1 << 64) - 1
 
@@ -94,6 +92,7 @@ class Kernel:
 
     @property
     def name(self) -> str:
+        """As the source calls it."""
         return self.info.name
 
     @property
@@ -108,6 +107,7 @@ class Kernel:
 
     @property
     def barriers(self) -> int:
+        """How many barriers a group has."""
         return self.info.execution_env.barrier_count
 
     @property

@@ -17,8 +17,6 @@ from eumu.runtime.ndrange import Range
 from eumu.runtime.payload import Addresses, private_bytes
 from eumu.zebin.ze_info import KernelInfo
 
-__all__ = ["buffers", "with_implicit"]
-
 _STRINGS: Final = ".data.const.string"
 
 

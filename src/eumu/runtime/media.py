@@ -26,8 +26,6 @@ from eumu.errors import ArgumentError
 from eumu.runtime.board import Board
 from eumu.runtime.images import Image, make_image
 
-__all__ = ["MediaImage", "MediaSampler", "make_media_image", "make_media_sampler"]
-
 _ADDRESSES: Final = {"clamp": AddressControl.CLAMP, "mirror": AddressControl.MIRROR}
 _TAPS: Final = {4: FilterTaps.FOUR, 8: FilterTaps.EIGHT}
 _PHASES: Final = 32

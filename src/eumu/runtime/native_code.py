@@ -15,8 +15,6 @@ from eumu.ir import Function
 from eumu.ir.passes import find_undefined
 from eumu.runtime.device import Device
 
-__all__ = ["NativeCode"]
-
 _GRF: Final = 32
 _MOST_CODE: Final = 1 << 20  # bytes of a kernel
 _MOST_FUNCTIONS: Final = 64  # that are kept lowered; the one used longest ago leaves first

@@ -11,8 +11,6 @@ from eumu.errors import LaunchError
 from eumu.exec.grid import Dim3
 from eumu.platforms import Platform
 
-__all__ = ["Range"]
-
 _PREFERRED_GROUP: Final = 256
 _MAX_DIMENSION: Final = (1 << 32) - 1
 Size = int | Sequence[int]

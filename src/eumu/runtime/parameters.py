@@ -12,8 +12,6 @@ import numpy as np
 
 from eumu.errors import ArgumentError
 
-__all__ = ["Parameter", "Passing", "element_type"]
-
 
 class Passing(Enum):
     """How an argument reaches the kernel."""

@@ -34,16 +34,6 @@ from eumu.zebin.ze_info import (
     PerThreadPayloadArgument,
 )
 
-__all__ = [
-    "Addresses",
-    "Bound",
-    "bind",
-    "no_local_ids",
-    "payload_bytes",
-    "private_bytes",
-    "scratch_bytes",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Addresses:

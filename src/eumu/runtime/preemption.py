@@ -10,18 +10,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from eumu.device import Memory
+from eumu.device.allocator import Allocation
 from eumu.device.chip import Part
 from eumu.device.context import Residents, context_bytes, load, save
 from eumu.device.dispatch import Needs
-from eumu.device.memory import Allocation
 from eumu.errors import Finding, LaunchError
 from eumu.exec.grid import Grid
 from eumu.exec.snapshot import Snapshot, between_groups
 from eumu.ir import Function
 from eumu.platforms import Platform
 from eumu.runtime.report import Report
-
-__all__ = ["Resumable", "Suspended", "plain_name", "residents_of"]
 
 _NAME: Final = "the context image"
 

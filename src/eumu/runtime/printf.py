@@ -15,8 +15,6 @@ from typing import Final
 
 from eumu.settings import PRINTF_MB
 
-__all__ = ["BUFFER_BYTES", "FIRST_RECORD", "decode"]
-
 BUFFER_BYTES: Final = 4 << 20  # kernels check against this number
 FIRST_RECORD: Final = 4
 _LOST: Final = (1 << 32) - 1  # what a kernel writes where its record found no room

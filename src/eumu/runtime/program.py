@@ -26,8 +26,6 @@ from eumu.runtime.signature import parameters
 from eumu.runtime.sources import Sources
 from eumu.zebin.ze_info import KernelInfo
 
-__all__ = ["Program", "build", "load"]
-
 
 class Program(Mapping[str, Kernel]):
     """Kernels by name: `program["saxpy"]`.

@@ -19,8 +19,6 @@ from eumu.exec.grid import Grid
 from eumu.runtime.array import Array, Local
 from eumu.runtime.board import Board
 
-__all__ = ["Grids", "argument_key"]
-
 _KEPT: Final = 64  # grids of a kernel on one device
 
 

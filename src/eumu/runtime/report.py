@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from eumu.errors import Finding
 
-__all__ = ["Report"]
-
 
 @dataclass(frozen=True, slots=True)
 class Report:

@@ -21,8 +21,6 @@ from eumu.device.state.sampler import (
 )
 from eumu.errors import ArgumentError
 
-__all__ = ["ADDRESSES", "Sampler", "make_sampler"]
-
 ADDRESSES: Final = {
     "none": AddressMode.CLAMP,
     "clamp_to_edge": AddressMode.CLAMP,
@@ -68,6 +66,7 @@ class Sampler:
 
     @property
     def is_normalized(self) -> bool:
+        """Whether coordinates are from 0 to 1, not texels."""
         return not self.state.non_normalized_coordinate_enable
 
 

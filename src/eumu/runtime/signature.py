@@ -5,8 +5,6 @@ from __future__ import annotations
 from eumu.runtime.parameters import Parameter, Passing
 from eumu.zebin.ze_info import ArgInfo, KernelInfo, PayloadArgument
 
-__all__ = ["parameters"]
-
 
 def parameters(info: KernelInfo) -> tuple[Parameter, ...]:
     """The parameters in order; without `args_info` they are called arg0, arg1, ….

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.device.allocator import Claim
+from eumu.device.allocator import Allocation, Claim
 from eumu.device.commands import (
     Command,
     CommandError,
@@ -32,7 +32,7 @@ from eumu.device.commands import (
 )
 from eumu.device.commands.registers import BINDLESS_BASE_SELECT, GT_MODE
 from eumu.device.dispatch import Needs
-from eumu.device.memory import Allocation, Memory
+from eumu.device.memory import Memory
 from eumu.device.state.fields import StateError
 from eumu.device.state.sampler import BindingTableState
 from eumu.device.state.surface import SurfaceState, SurfaceType
@@ -41,8 +41,6 @@ from eumu.exec.grid import BufferSurface, Grid, StatePointers
 from eumu.exec.state import existing_lanes, thread_payloads
 from eumu.runtime.board import Board
 from eumu.runtime.heaps import HEAP_BYTES, buffer_size, buffer_state
-
-__all__ = ["Submission", "grid_of_walker", "grids_of", "known_kernel"]
 
 _GRF: Final = 32
 _MOST_THREADS: Final = 64  # of a group: the width counter of GPGPU_WALKER

@@ -14,8 +14,6 @@ from eumu.runtime.heaps import Slot, StateHeaps
 from eumu.runtime.media import MediaSampler
 from eumu.zebin.ze_info import KernelInfo
 
-__all__ = ["BindlessBuffer", "Tables", "needs_tables"]
-
 _SAMPLERS: Final = 16  # of a table
 
 

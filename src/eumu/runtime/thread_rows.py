@@ -13,8 +13,6 @@ from eumu.device.commands import MediaJob, MediaThread, WalkerJob
 from eumu.device.commands.jobs import GRF
 from eumu.exec.grid import Payload
 
-__all__ = ["header_bytes", "media_row", "payload_of_rows", "walker_row"]
-
 
 def payload_of_rows(rows: Sequence[bytes]) -> Payload:
     """Each thread of a grid with bytes of its own."""

@@ -13,8 +13,6 @@ from eumu.exec.grid import Dim3, Grid
 from eumu.exec.state import thread_payloads
 from eumu.zebin.ze_info import KernelInfo
 
-__all__ = ["PLACE_IN_GROUP", "check_thread_space", "with_places"]
-
 PLACE_IN_GROUP: Final = "place_in_group"  # an argument of each thread: x, y and z as dwords
 _MOST: Final = 512  # threads in x, and in y: their numbers have nine bits
 _MOST_OWN: Final = 1 << 16  # threads that have payloads of their own

@@ -7,8 +7,6 @@ from eumu.exec.grid import BufferSurface
 from eumu.ir import Function
 from eumu.runtime.board import Board
 
-__all__ = ["names_urb", "urb_surface"]
-
 
 def names_urb(function: Function) -> bool:
     """Whether the surface's number is a constant of the function, for whatever purpose."""

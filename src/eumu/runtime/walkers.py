@@ -20,8 +20,6 @@ from eumu.device.commands.jobs import GRF
 from eumu.exec.grid import Dim3, Payload
 from eumu.isa.messages.request import GENERAL_STATE_BYTES
 
-__all__ = ["Lanes", "lanes_of", "local_size", "payload_of", "payload_with_general_state"]
-
 _SCRATCH: Final = 5  # the dword of r0 that says where scratch space is
 
 

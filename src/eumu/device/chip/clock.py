@@ -10,8 +10,6 @@ from __future__ import annotations
 import time
 from typing import Final, Protocol
 
-__all__ = ["TIMESTAMP_BITS", "Clock", "HostClock", "InstructionClock"]
-
 TIMESTAMP_BITS: Final = 36
 _MASK: Final = (1 << TIMESTAMP_BITS) - 1
 

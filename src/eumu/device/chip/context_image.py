@@ -13,8 +13,6 @@ from typing import Final
 from eumu.device.chip.parts import Part, Unit
 from eumu.errors import LaunchError
 
-__all__ = ["ContextImage"]
-
 SLM_STRIDE: Final = 0x10000  # A: one bank
 THREAD_STRIDE: Final = 0x2000  # D
 

@@ -23,8 +23,6 @@ from eumu.errors import LaunchError
 from eumu.exec.gateway import BarrierState
 from eumu.exec.named import BOTH
 
-__all__ = ["BARRIERS", "Barrier", "Gateway", "Gateways", "Kind", "Request", "Votes", "clash"]
-
 BARRIERS: Final = 32
 
 

@@ -12,16 +12,6 @@ from typing import Final
 
 from eumu.errors import LaunchError
 
-__all__ = [
-    "BANK_KB",
-    "LINE",
-    "Allocation",
-    "L3Control",
-    "allocation",
-    "allocations",
-    "control_register",
-]
-
 BANK_KB: Final = {False: 192, True: 320}  # by "single bank"
 _WAY_KB: Final = {False: 2, True: 4}  # what one unit of the register's fields stands for
 LINE: Final = 64  # bytes

@@ -16,8 +16,6 @@ from typing import Final, Literal
 from eumu.device.chip.l3 import BANK_KB, LINE, Allocation, allocation, allocations
 from eumu.errors import LaunchError
 
-__all__ = ["CLIENTS", "L3", "SETS", "WAY_KB", "Line", "Mesi", "SurfaceClass", "Ways"]
-
 WAY_KB: Final = 2
 SETS: Final = (WAY_KB << 10) // LINE
 CLIENTS: Final = {"DC": "dc", "I": "ro", "S": "ro", "C": "ro", "T": "ro"}  # to their column

@@ -11,8 +11,6 @@ from typing import Any, Final
 from eumu.errors import LaunchError
 from eumu.platforms import Platform
 
-__all__ = ["PARTS", "Part", "Unit", "part"]
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Unit:

@@ -13,8 +13,6 @@ from typing import Final
 from eumu.device.chip.parts import Part, Unit
 from eumu.errors import LaunchError
 
-__all__ = ["MAP_3X6", "Occupancy", "Pool", "pool_map", "pools"]
-
 # What a driver programs on every part with three subslices of six units; bits of subslices that
 # are fused off mean nothing.
 MAP_3X6: Final = 0x00777000

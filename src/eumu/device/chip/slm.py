@@ -14,8 +14,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BANKS", "Conflicts", "clocks"]
-
 BANKS: Final = 16
 
 

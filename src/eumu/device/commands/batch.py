@@ -11,16 +11,13 @@ from eumu.device.commands import gpgpu, media, mi, render
 from eumu.device.commands.packet import BIAS, Command, CommandError, Packet
 from eumu.device.state.fields import StateError
 
-__all__ = ["COMMANDS", "Placed", "decode", "encode", "packets", "words"]
-
 
 @cache
 def _commands() -> dict[str, type[Command]]:
     found = {}
     for module in (render, gpgpu, media, mi):
-        for name in module.__all__:
-            kind = getattr(module, name)
-            if issubclass(kind, Command) and kind.TITLE:
+        for _, kind in sorted(vars(module).items()):
+            if isinstance(kind, type) and issubclass(kind, Command) and kind.TITLE:
                 found[kind.TITLE] = kind
     return found
 

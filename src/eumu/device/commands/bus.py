@@ -8,8 +8,6 @@ from eumu.device.commands.packet import CommandError
 from eumu.device.memory import Memory
 from eumu.exec.gate import in_extents
 
-__all__ = ["Bus", "MemoryBus"]
-
 
 class Bus(Protocol):
     """Reads and writes; CommandError for what is outside memory, `what` says who asked."""

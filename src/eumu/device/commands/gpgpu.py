@@ -9,26 +9,6 @@ from typing import Annotated
 from eumu.device.commands.packet import Command
 from eumu.device.state.fields import State, bits
 
-__all__ = [
-    "DenormMode",
-    "FloatingPointMode",
-    "GpgpuWalker",
-    "InterfaceDescriptorData",
-    "MediaCurbeLoad",
-    "MediaInterfaceDescriptorLoad",
-    "MediaPoolState",
-    "MediaStateFlush",
-    "MediaVfeState",
-    "ResetGatewayTimer",
-    "RoundingMode",
-    "SamplerCount",
-    "ScoreboardType",
-    "SharedLocalMemorySize",
-    "SimdSize",
-    "SliceDisable",
-    "ThreadPriority",
-]
-
 
 class ResetGatewayTimer(IntEnum):
     MAINTAIN = 0

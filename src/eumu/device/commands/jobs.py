@@ -8,8 +8,6 @@ from typing import Final
 from eumu.device.commands.gpgpu import InterfaceDescriptorData, SliceDisable
 from eumu.device.commands.packet import CommandError
 
-__all__ = ["Bases", "MediaJob", "MediaThread", "WalkerJob"]
-
 GRF = 32  # bytes
 Dim3 = tuple[int, int, int]
 _BUFFERS: Final = {

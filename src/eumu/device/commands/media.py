@@ -9,18 +9,6 @@ from typing import Annotated
 from eumu.device.commands.packet import Inline
 from eumu.device.state.fields import bits
 
-__all__ = [
-    "GroupIdLoopSelect",
-    "MediaObject",
-    "MediaObjectGrpid",
-    "MediaObjectPrt",
-    "MediaObjectWalker",
-    "PrtFenceType",
-    "SliceDestinationSelect",
-    "SubsliceDestinationSelect",
-    "ThreadSynchronization",
-]
-
 
 class ThreadSynchronization(IntEnum):
     NONE = 0

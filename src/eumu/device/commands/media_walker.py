@@ -30,8 +30,6 @@ from eumu.device.commands.gpgpu import MediaVfeState
 from eumu.device.commands.media import GroupIdLoopSelect, MediaObjectWalker
 from eumu.device.commands.packet import CommandError
 
-__all__ = ["Deltas", "dependencies", "positions", "walk"]
-
 Place = tuple[int, int, int]  # x, y, color
 Pair = tuple[int, int]
 _MOST = 1 << 20  # threads of one command

@@ -30,8 +30,6 @@ from eumu.device.commands.registers import (
 )
 from eumu.errors import LaunchError
 
-__all__ = ["MemoryInterface"]
-
 _COMPARE: Final[dict[int, Callable[[int, int], bool]]] = {
     0: operator.gt,
     1: operator.ge,

@@ -10,42 +10,6 @@ from eumu.device.commands.packet import Command, Inline
 from eumu.device.commands.render import AddressType
 from eumu.device.state.fields import bits
 
-__all__ = [
-    "AddressSpaceIndicator",
-    "CombineOperation",
-    "CompareMaskMode",
-    "CompareOperation",
-    "DataSize",
-    "LoadOperation",
-    "MemoryType",
-    "MiArbCheck",
-    "MiArbOnOff",
-    "MiAtomic",
-    "MiBatchBufferEnd",
-    "MiBatchBufferStart",
-    "MiConditionalBatchBufferEnd",
-    "MiCopyMemMem",
-    "MiFlushDw",
-    "MiLoadRegisterImm",
-    "MiLoadRegisterMem",
-    "MiLoadRegisterReg",
-    "MiMath",
-    "MiNoop",
-    "MiPredicate",
-    "MiSemaphoreSignal",
-    "MiSemaphoreWait",
-    "MiSetPredicate",
-    "MiStoreDataImm",
-    "MiStoreRegisterMem",
-    "MiUserInterrupt",
-    "MiWaitForEvent",
-    "PredicateCompare",
-    "PredicateEnable",
-    "SecondLevelBatchBuffer",
-    "TargetEngineSelect",
-    "WaitMode",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class MiNoop(Command):

@@ -8,8 +8,6 @@ from functools import cache
 
 from eumu.device.state.fields import State, StateError
 
-__all__ = ["BIAS", "Command", "CommandError", "Packet"]
-
 BIAS = 2  # dwords that the length field leaves out
 
 

@@ -12,22 +12,6 @@ from typing import Final
 
 from eumu.device.commands.packet import CommandError
 
-__all__ = [
-    "BINDLESS_BASE_SELECT",
-    "CONTEXT_TIMESTAMP",
-    "CS_GPR",
-    "DISPATCH_DIMENSIONS",
-    "GT_MODE",
-    "MASKED",
-    "NOP_ID",
-    "PREDICATE_RESULT",
-    "PREDICATE_RESULT_1",
-    "TIMESTAMP",
-    "Registers",
-    "atomic",
-    "run_math",
-]
-
 CS_GPR: Final = 0x2600
 PREDICATE_SRC0: Final = 0x2400
 PREDICATE_SRC1: Final = 0x2408

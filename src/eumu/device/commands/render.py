@@ -9,19 +9,6 @@ from typing import Annotated
 from eumu.device.commands.packet import Command
 from eumu.device.state.fields import bits
 
-__all__ = [
-    "AddressType",
-    "ChromaKey",
-    "GpgpuCsrBaseAddress",
-    "LriPostSyncOperation",
-    "PipeControl",
-    "PipelineSelect",
-    "PipelineSelection",
-    "PostSyncOperation",
-    "StateBaseAddress",
-    "StateSip",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class StateBaseAddress(Command):

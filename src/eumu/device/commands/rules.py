@@ -17,8 +17,6 @@ from eumu.device.commands.packet import Command
 from eumu.device.commands.unheeded import noted, refused
 from eumu.errors import Diagnostic, Severity
 
-__all__ = ["RULES", "Rule", "Watch", "check"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rule:

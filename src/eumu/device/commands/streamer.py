@@ -25,8 +25,6 @@ from eumu.device.commands.rules import Watch
 from eumu.device.commands.walker import media_job, walker_job
 from eumu.errors import Severity
 
-__all__ = ["Context", "Stop", "Streamer"]
-
 # A dispatcher runs a job; False: it was preempted, the same command runs again later.
 Dispatch = Callable[[WalkerJob | MediaJob], bool]
 

@@ -15,9 +15,6 @@ from eumu.device.commands import gpgpu, media, mi, render
 from eumu.device.state.fields import State, title
 from eumu.device.state.unheeded import Kind, Unheeded, rows
 
-__all__ = ["UNHEEDED", "Kind", "Unheeded", "noted", "refused"]
-
-
 _ORDER: Final = "commands and their threads end one after the other"
 _COHERENT: Final = "memory is coherent here"
 _POWER: Final = "it is about power"

@@ -33,8 +33,6 @@ from eumu.device.commands.registers import (
 from eumu.device.commands.unheeded import refused
 from eumu.device.state.fields import StateError
 
-__all__ = ["media_job", "walker_job"]
-
 _SIZE = InterfaceDescriptorData.DWORDS * 4
 
 

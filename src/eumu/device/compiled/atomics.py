@@ -9,8 +9,6 @@ from eumu.device.compiled.frame import begin, chunks, finish
 from eumu.device.compiled.loads import Access, spot
 from eumu.device.compiled.writer import Body, Module
 
-__all__ = ["Atomic", "changing"]
-
 _PLAIN: Final = {"add", "sub", "and", "or", "xor", "xchg"}
 
 

@@ -9,8 +9,6 @@ from eumu.device.compiled.writer import Body, Module
 from eumu.device.state.surface import TileMode
 from eumu.device.surfaces.tiling import tiled
 
-__all__ = ["Block", "moving"]
-
 _CLEAR = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
 _COPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 

@@ -8,8 +8,6 @@ from eumu.device.compiled.record import LEVEL, LEVEL_BYTES, RECORD
 from eumu.device.compiled.vectors import Vector
 from eumu.device.compiled.writer import Body
 
-__all__ = ["Choice", "Place", "place_of_level"]
-
 
 @dataclass(frozen=True, slots=True)
 class Choice:

@@ -13,8 +13,6 @@ from eumu.device.compiled.vectors import Vector
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.sampler import cube
 
-__all__ = ["leave_if_unordered", "texel_function"]
-
 _ENTRY: Final = 8  # dwords of an edge's entry, five of them used
 
 

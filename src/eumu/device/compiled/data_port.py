@@ -17,8 +17,6 @@ from eumu.device.surfaces.formats import Encoding, Numbers
 from eumu.exec.host import Shortcut
 from eumu.messages import BlockWrite
 
-__all__ = ["block_message", "counter_address", "typed_atomic", "typed_read", "typed_write"]
-
 
 def _access(known: Known, **more: Any) -> Access:
     surface, names = known.surface, known.message.coordinates

@@ -15,8 +15,6 @@ from eumu.device.compiled.vectors import Kind, Vector
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.surfaces.numbers import float_bits
 
-__all__ = ["Lanes", "begin", "chunks", "finish"]
-
 KEYS = 4
 
 

@@ -20,8 +20,6 @@ from eumu.device.surfaces.surface import Surface
 from eumu.device.surfaces.texture import Texture
 from eumu.exec.host import Places, Shortcut
 
-__all__ = ["VECTOR", "Known", "chosen", "made", "record_of", "texels_of"]
-
 VECTOR: Final = 8  # lanes of a step
 
 

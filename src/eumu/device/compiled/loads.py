@@ -20,8 +20,6 @@ from eumu.device.compiled.vectors import Vector
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.surfaces.places import exist
 
-__all__ = ["Access", "Spot", "loading", "sizing", "spot", "storing"]
-
 
 @dataclass(frozen=True, slots=True)
 class Access:

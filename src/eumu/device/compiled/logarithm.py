@@ -7,8 +7,6 @@ from typing import Final
 
 from eumu.device.compiled.vectors import Vector
 
-__all__ = ["log2"]
-
 _TERMS: Final = 13  # of the series: 54 bits
 
 

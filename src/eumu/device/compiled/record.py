@@ -13,8 +13,6 @@ import numpy as np
 from eumu.device.surfaces.surface import MAX_LEVELS, Level, Surface
 from eumu.device.surfaces.tiling import TILES
 
-__all__ = ["LEVEL", "LEVEL_BYTES", "MAX_SIZE", "RECORD", "set_surface"]
-
 MAX_SIZE: Final = 1 << 31  # bytes of a surface: offsets are 32-bit integers
 
 # Of a level: sizes in texels; where it begins: `left` in bytes (of a linear surface, from the

@@ -16,13 +16,12 @@ from eumu.device.compiled.texels import can_read
 from eumu.device.lanes import ARRAYS
 from eumu.device.sampler.detail import base_steps, first_level, levels_of, limits, steps_of
 from eumu.device.sampler.loads import level_sizes
-from eumu.device.sampler.unit import Request, check_request
+from eumu.device.sampler.request import Request
+from eumu.device.sampler.unit import check_request
 from eumu.device.state.sampler import AddressMode, CubeControl, Filter, MipFilter, Reduction
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.formats import Numbers
 from eumu.exec.host import Shortcut
-
-__all__ = ["sampler_message"]
 
 _SAMPLES: Final = frozenset(
     {

@@ -18,8 +18,6 @@ from eumu.device.sampler.detail import Limits, gradient_lod, length, levels_of, 
 from eumu.device.sampler.mixing import compared, corners, extreme, gathered, mix, reduced
 from eumu.device.state.sampler import AddressMode, MipFilter, PrefilterOp, Reduction
 
-__all__ = ["ONE", "ZERO", "Sampling", "sampling"]
-
 ZERO: Final = 4  # results that no texel has: 0 and 1
 ONE: Final = 5
 

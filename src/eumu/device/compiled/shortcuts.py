@@ -31,8 +31,6 @@ from eumu.messages import (
     TypedWrite,
 )
 
-__all__ = ["Known", "can_answer", "disable", "shortcut"]
-
 _MOST: Final = 512
 _PLAIN: Final = (AuxiliaryMode.AUX_NONE, AuxiliaryMode.AUX_APPEND)  # texels are as without it
 _MADE: dict[tuple[Any, ...], Shortcut | None] = {}  # of messages and their states

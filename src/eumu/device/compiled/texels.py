@@ -21,19 +21,6 @@ from eumu.device.surfaces.numbers import decoded, encoded, unorm
 from eumu.device.surfaces.texels import BYTES_OF_PAIR, srgb_from_linear, srgb_table
 from eumu.device.surfaces.tiling import tiled
 
-__all__ = [
-    "Piece",
-    "Texels",
-    "can_keep",
-    "can_read",
-    "can_write",
-    "encode",
-    "encode_some",
-    "offsets",
-    "tables",
-    "texel_function",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Texels:

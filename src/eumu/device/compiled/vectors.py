@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-__all__ = ["SCALARS", "Emitter", "Kind", "Vector"]
-
 # Float, double, signed and unsigned integer, flag; a wide integer that is alone, no vector.
 Kind = Literal["f", "d", "i", "u", "b", "w"]
 

@@ -13,8 +13,6 @@ from eumu.device.compiled.logarithm import log2
 from eumu.device.compiled.record import RECORD
 from eumu.device.compiled.vectors import SCALARS, Kind, Vector
 
-__all__ = ["Body", "Module", "number"]
-
 _SCALARS: Final = {"u4": "i32", "i4": "i32", "u8": "i64", "f4": "float", "f8": "double"}
 
 

@@ -13,8 +13,6 @@ from typing import Final, Generic
 from eumu.device.lanes import Lanes, V
 from eumu.device.state.sampler import AddressMode
 
-__all__ = ["FRACTION", "Taps", "layer", "taps"]
-
 FRACTION: Final = 8  # bits
 _ONE: Final = 1 << FRACTION
 _FAR: Final = float(1 << 30)  # beyond every surface; clamped, so that integers hold it

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from eumu.device.lanes import ARRAYS, Lanes, V
 
-__all__ = ["across", "corner_mean", "face_of", "on_face"]
-
 Ints = NDArray[np.int64]
 
 # For each face: axis and sign of s, of t, and of the major axis.

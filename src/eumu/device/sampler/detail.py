@@ -18,21 +18,6 @@ from eumu.device.sampler.addressing import FRACTION
 from eumu.device.state.sampler import Filter, MipFilter, SamplerState
 from eumu.device.surfaces.surface import Surface
 
-__all__ = [
-    "Detail",
-    "Footprint",
-    "Limits",
-    "base_steps",
-    "first_level",
-    "footprint",
-    "gradient_lod",
-    "length",
-    "levels_of",
-    "limits",
-    "quad_gradients",
-    "steps_of",
-]
-
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 

@@ -23,8 +23,6 @@ from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.formats import Numbers
 from eumu.device.surfaces.texture import Texture
 
-__all__ = ["Filtering", "Points"]
-
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Lanes = NDArray[Any]

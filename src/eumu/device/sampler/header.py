@@ -15,8 +15,6 @@ from eumu.device.state.fields import State, StateError, bits
 from eumu.device.state.surface import SurfaceType
 from eumu.messages import SamplerMessage
 
-__all__ = ["GatherChannel", "Header", "OutputControl", "OutputFormat", "check"]
-
 
 class OutputFormat(IntEnum):
     """What sample_8x8 writes to memory."""

@@ -17,8 +17,6 @@ from eumu.device.state.sampler import KeyMode, SamplerState
 from eumu.device.surfaces.formats import Encoding, Numbers, TexelFormat
 from eumu.errors import Unsupported
 
-__all__ = ["Key", "key_of"]
-
 Lanes = NDArray[Any]
 
 _SHIFTS: Final = (16, 8, 0, 24)  # of red, green, blue, alpha

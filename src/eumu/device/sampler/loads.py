@@ -14,8 +14,6 @@ from eumu.device.surfaces.places import places
 from eumu.device.surfaces.surface import Surface
 from eumu.device.surfaces.texels import missing
 
-__all__ = ["control", "level_sizes", "resource", "samples", "texels"]
-
 Lanes = NDArray[Any]
 
 

@@ -14,8 +14,6 @@ from eumu.device.lanes import Lanes, V
 from eumu.device.sampler.addressing import Taps
 from eumu.device.state.sampler import PrefilterOp, Reduction
 
-__all__ = ["Corner", "compared", "corners", "extreme", "gathered", "mix", "reduced"]
-
 T = TypeVar("T")
 
 

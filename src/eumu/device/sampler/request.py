@@ -16,8 +16,6 @@ from eumu.device.state.sampler import SamplerState
 from eumu.device.surfaces.texture import Texture
 from eumu.messages import SamplerMessage
 
-__all__ = ["Request"]
-
 Ints = NDArray[np.int64]
 Lanes = NDArray[Any]
 

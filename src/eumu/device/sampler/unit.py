@@ -38,8 +38,6 @@ from eumu.device.surfaces.texture import bits_of
 from eumu.errors import Unsupported
 from eumu.messages import SamplerMessage
 
-__all__ = ["Request", "check_request", "execute"]
-
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Lanes = NDArray[Any]

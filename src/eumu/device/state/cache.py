@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Generic, TypeVar
 
-__all__ = ["Counters", "StaleState", "StateCache"]
-
 T = TypeVar("T")
 
 

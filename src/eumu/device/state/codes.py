@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["SurfaceFormat"]
-
 
 class SurfaceFormat(IntEnum):
     """Channels from the lowest bit on, their bits, and how they are read."""

@@ -16,8 +16,6 @@ from typing import Annotated, Any, Final, Self, get_args, get_origin, get_type_h
 
 from eumu.errors import EumuError
 
-__all__ = ["Bits", "State", "StateError", "bits", "title"]
-
 
 class StateError(EumuError, ValueError):
     """A state object that the hardware would not accept; `field` is the name of the wrong field."""

@@ -15,18 +15,6 @@ from typing import Annotated, ClassVar, Final, Self
 from eumu.device.state.fields import State, StateError, bits
 from eumu.device.state.surface import CompressionMode, Rotation, TiledResourceMode, TileMode
 
-__all__ = [
-    "AddressControl",
-    "Convolve",
-    "ConvolveCoefficients",
-    "ConvolveState",
-    "MediaFormat",
-    "MediaSurfaceState",
-    "MorphologyState",
-    "PictureStructure",
-    "Table",
-]
-
 
 class MediaFormat(IntEnum):
     """Formats of media surfaces; those with VA are for video analytics, not for the scaler."""

@@ -8,8 +8,6 @@ from typing import Any
 
 from eumu.device.state.fields import State
 
-__all__ = ["lines"]
-
 
 def lines(state: State, *, everything: bool = False) -> Iterator[str]:
     """The fields of an object; those that are 0 only if `everything` is wanted."""

@@ -8,17 +8,6 @@ from typing import Annotated
 
 from eumu.device.state.fields import State, bits
 
-__all__ = [
-    "AddressMode",
-    "BindingTableState",
-    "BorderColor",
-    "Filter",
-    "MipFilter",
-    "PrefilterOp",
-    "Reduction",
-    "SamplerState",
-]
-
 
 class AddressMode(IntEnum):
     """What a coordinate outside the surface means."""

@@ -12,8 +12,6 @@ from typing import Annotated, Final
 from eumu.device.state.fields import State, bits
 from eumu.device.state.media import Table
 
-__all__ = ["Avs", "AvsCoefficients", "AvsControl", "AvsState", "FilterTaps"]
-
 _PHASES: Final = 32
 _FIRST_PHASES: Final = 17  # in front of AvsControl
 

@@ -9,16 +9,6 @@ from typing import Annotated
 from eumu.device.state.codes import SurfaceFormat
 from eumu.device.state.fields import State, bits
 
-__all__ = [
-    "AuxiliaryMode",
-    "ChannelSelect",
-    "HorizontalAlignment",
-    "SurfaceState",
-    "SurfaceType",
-    "TileMode",
-    "VerticalAlignment",
-]
-
 
 class SurfaceType(IntEnum):
     S1D = 0

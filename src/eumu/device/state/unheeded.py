@@ -18,8 +18,6 @@ from eumu.device.state.sampler import SamplerState
 from eumu.device.state.scaler import AvsControl, AvsState
 from eumu.device.state.surface import SurfaceState
 
-__all__ = ["UNHEEDED", "Kind", "Unheeded", "rows"]
-
 
 class Kind(Enum):
     """What happens when a field is set."""

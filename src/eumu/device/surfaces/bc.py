@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from eumu.device.surfaces.bptc import decode_bc6, decode_bc7
 
-__all__ = ["decode_blocks"]
-
 Blocks = NDArray[np.uint8]
 Places = NDArray[np.intp]
 Texels = NDArray[np.float32]

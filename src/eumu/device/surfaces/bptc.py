@@ -23,8 +23,6 @@ from eumu.device.surfaces.bptc_tables import (
     Mode7,
 )
 
-__all__ = ["decode_bc6", "decode_bc7"]
-
 Ints = NDArray[np.int64]
 
 

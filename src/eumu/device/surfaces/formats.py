@@ -15,8 +15,6 @@ from typing import Final
 
 from eumu.device.state.codes import SurfaceFormat
 
-__all__ = ["Channel", "Encoding", "Numbers", "TexelFormat", "texel_format"]
-
 
 class Numbers(Enum):
     """How the bits of a channel are read."""

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from eumu.device.surfaces.surface import Surface
 
-__all__ = ["control_addresses", "control_size", "is_clear", "slices_of"]
-
 Ints = NDArray[np.int64]
 
 # Bytes of an element and bits for each sample, by the number of samples.

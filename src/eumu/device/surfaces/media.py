@@ -25,8 +25,6 @@ from eumu.device.surfaces.surface import Surface
 from eumu.device.surfaces.texture import Arena, Texture
 from eumu.errors import Unsupported
 
-__all__ = ["CHROMA", "GREEN", "PLAIN", "MediaSurface", "MediaTexture"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

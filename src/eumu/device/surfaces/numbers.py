@@ -10,8 +10,6 @@ from eumu.device.lanes import Lanes, V
 from eumu.device.surfaces.formats import Channel, Numbers
 from eumu.errors import Unsupported
 
-__all__ = ["decoded", "encoded", "float_bits", "unorm"]
-
 _INFINITY = 0x7F80_0000  # as the bits of a float of 32
 
 

@@ -11,8 +11,6 @@ from eumu.device.lanes import ARRAYS, Lanes, V
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.surface import Surface
 
-__all__ = ["exist", "places"]
-
 Ints = NDArray[np.int64]
 
 

@@ -24,8 +24,6 @@ from eumu.device.surfaces.formats import Encoding, TexelFormat, texel_format
 from eumu.device.surfaces.tiling import TILES, tiled
 from eumu.errors import Unsupported
 
-__all__ = ["MAX_LEVELS", "Level", "Surface", "align", "minified"]
-
 Ints = NDArray[np.int64]
 
 MAX_LEVELS: Final = 15

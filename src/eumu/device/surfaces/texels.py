@@ -18,16 +18,6 @@ from eumu.device.surfaces.formats import Channel, Encoding, Numbers, TexelFormat
 from eumu.device.surfaces.numbers import decoded, encoded, unorm
 from eumu.errors import Unsupported
 
-__all__ = [
-    "BYTES_OF_PAIR",
-    "decode",
-    "encode",
-    "linear_from_srgb",
-    "missing",
-    "srgb_from_linear",
-    "srgb_table",
-]
-
 Bytes = NDArray[np.uint8]
 Lanes = NDArray[Any]  # float32, or uint32 for integers
 

@@ -17,8 +17,6 @@ from eumu.device.surfaces.mcs import control_addresses, control_size
 from eumu.device.surfaces.surface import Surface
 from eumu.exec.gate import in_extents
 
-__all__ = ["Arena", "Texture", "bits_of"]
-
 Ints = NDArray[np.int64]
 Lanes = NDArray[Any]
 

@@ -11,8 +11,6 @@ from typing import Final
 from eumu.device.lanes import V
 from eumu.device.state.surface import TileMode
 
-__all__ = ["TILES", "tiled"]
-
 # Width in bytes and height in rows of a tile.
 TILES: Final = {TileMode.XMAJOR: (512, 8), TileMode.YMAJOR: (128, 32)}
 

@@ -21,8 +21,6 @@ from eumu.device.surfaces.texture import Texture, bits_of
 from eumu.errors import Unsupported
 from eumu.messages import BlockRead, BlockWrite, TypedAtomic
 
-__all__ = ["atomic", "read", "read_block", "write", "write_block"]
-
 Ints = NDArray[np.int64]
 Lanes = NDArray[Any]
 Mask = NDArray[np.bool_]

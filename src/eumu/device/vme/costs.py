@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from eumu.device.vme.payload import UniversalInput
 from eumu.errors import Unsupported
 
-__all__ = ["Costs", "u4u4"]
-
 Ints = NDArray[np.int64]
 
 _LARGEST: Final = 64  # the last control point, in units of the scale factor

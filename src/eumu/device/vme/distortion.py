@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from eumu.device.vme.shapes import Z_COLUMN, Z_ROW
 from eumu.errors import Unsupported
 
-__all__ = ["MOST", "Measure", "saturated"]
-
 Ints = NDArray[np.int64]
 
 MOST: Final = 0xFFFF  # a distortion has sixteen bits; this also says that there is none

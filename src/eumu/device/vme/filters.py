@@ -12,8 +12,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MARGIN", "between", "weighted"]
-
 Ints = NDArray[np.int64]
 
 # Taps at -1, 0, 1, 2 and what their sum is divided by, for each quarter.

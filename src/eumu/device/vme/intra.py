@@ -19,8 +19,6 @@ from eumu.device.vme.payload import UniversalInput
 from eumu.device.vme.shapes import Z_COLUMN, Z_ROW
 from eumu.errors import Unsupported
 
-__all__ = ["Intra", "chroma_estimate", "luma_estimate"]
-
 Ints = NDArray[np.int64]
 
 _LEFT, _TOP, _TOP_RIGHT, _CORNER = 0x60, 0x10, 0x08, 0x04

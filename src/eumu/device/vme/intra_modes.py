@@ -11,8 +11,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DC", "chroma_modes", "square_modes", "whole_modes"]
-
 Ints = NDArray[np.int64]
 Edge = Ints | None
 Modes = dict[int, Ints]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["inter"]
-
 _FORWARD, _BACKWARD, _BOTH = 0, 1, 2
 # The pairs of directions of two blocks, in the order of the table; 16x8, then 8x16 of each.
 _PAIRS: Final = (

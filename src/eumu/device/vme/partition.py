@@ -12,8 +12,6 @@ from eumu.device.vme.costs import Costs
 from eumu.device.vme.distortion import MOST
 from eumu.device.vme.shapes import BLOCKS, MAJORS, MINORS
 
-__all__ = ["Partition", "Record", "best_partition"]
-
 Ints = NDArray[np.int64]
 
 

@@ -14,8 +14,6 @@ import numpy as np
 
 from eumu.device.state.fields import State, bits
 
-__all__ = ["RECORD", "SEARCH", "SKIP_AND_INTRA", "VECTORS", "ResultHeader", "UniversalInput"]
-
 
 @dataclass(frozen=True, slots=True)
 class UniversalInput(State):

@@ -12,8 +12,6 @@ from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.formats import Encoding
 from eumu.device.surfaces.texture import Texture
 
-__all__ = ["Picture"]
-
 Pixels = NDArray[np.int64]
 
 _LUMA: Final = ("R8_UNORM", "PLANAR_420_8")

@@ -11,8 +11,6 @@ from eumu.device.vme.filters import MARGIN, between, weighted
 from eumu.device.vme.pictures import Picture
 from eumu.device.vme.shapes import Block
 
-__all__ = ["Predictor"]
-
 Ints = NDArray[np.int64]
 Vector = tuple[int, int]
 

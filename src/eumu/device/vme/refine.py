@@ -19,8 +19,6 @@ from eumu.device.vme.payload import UniversalInput
 from eumu.device.vme.prediction import Predictor
 from eumu.device.vme.shapes import BLOCKS, MAJORS, MINORS, SLOTS, Block
 
-__all__ = ["Refined", "refine"]
-
 Ints = NDArray[np.int64]
 Vector = tuple[int, int]
 

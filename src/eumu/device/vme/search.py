@@ -24,8 +24,6 @@ from eumu.device.vme.payload import UniversalInput
 from eumu.device.vme.shapes import BLOCKS, MEMBERS
 from eumu.errors import Unsupported
 
-__all__ = ["Window", "search", "search_path"]
-
 Ints = NDArray[np.int64]
 
 _UNIT: Final = 4

@@ -11,17 +11,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "BLOCKS",
-    "MAJORS",
-    "MEMBERS",
-    "MINORS",
-    "SLOTS",
-    "Z_COLUMN",
-    "Z_ROW",
-    "Block",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Block:

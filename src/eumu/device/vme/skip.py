@@ -15,8 +15,6 @@ from eumu.device.vme.prediction import Predictor
 from eumu.device.vme.shapes import BLOCKS, MAJORS, SLOTS
 from eumu.errors import Unsupported
 
-__all__ = ["Skipped", "skip_check"]
-
 Ints = NDArray[np.int64]
 
 # The forward transform of AVC, before any scaling; and which threshold a coefficient has.

@@ -35,8 +35,6 @@ from eumu.device.vme.skip import skip_check
 from eumu.errors import Unsupported
 from eumu.messages import MotionEstimation
 
-__all__ = ["execute"]
-
 Ints = NDArray[np.int64]
 Surfaces = Callable[[int], Texture]
 

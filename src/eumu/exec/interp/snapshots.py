@@ -15,8 +15,6 @@ from eumu.exec.named import PAIRS
 from eumu.exec.snapshot import Snapshot, pack, to_json, unpack
 from eumu.exec.state import BLOCKED, DONE, ThreadState
 
-__all__ = ["capture", "restore"]
-
 # What a call has put aside: the depth of its frame, threads, their rows of each root.
 _Kept = tuple[int, NDArray[np.intp], dict[str, NDArray[Any]]]
 

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from eumu.errors import Unsupported
-from eumu.ir import Builder, Function, Region, Root, Rounding, Value
-from eumu.ir.builder import CR0
+from eumu.ir import Builder, Function, Region, Root, Value
 from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.kinds.variables import Declared
 from eumu.platforms import Platform
@@ -255,6 +254,3 @@ class Meaning(Builder):
     def transfer(self, name: str, args: tuple[Value, ...], *labels: int, **attrs: object) -> None:
         """End the block; control goes to `labels`, or (last target) to the next instruction."""
         self.terminate(name, args, (*labels, self.next_block()), **attrs)
-
-
-__all__ = ["CR0", "Meaning", "Place", "Rounding", "Rows"]

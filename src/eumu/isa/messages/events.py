@@ -16,8 +16,6 @@ from eumu.messages import ThreadEvent
 from eumu.platforms import platform
 from eumu.types import BOOL, UD
 
-__all__ = ["has_events", "send"]
-
 _KINDS: Final = {1: "signal", 2: "monitor", 3: "forget", 6: "wait"}
 _FIRST: Final = "icllp"
 # Two dwords: whether the thread monitors an event, and the time of its wait.

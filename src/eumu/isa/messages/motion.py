@@ -12,8 +12,6 @@ from eumu.isa.messages.request import REGISTER_BYTES, Lengths, Request
 from eumu.messages import MotionEstimation
 from eumu.types import BOOL, UD
 
-__all__ = ["MESSAGES", "estimate"]
-
 # By shared function and message type.
 MESSAGES: Final = {(8, 2): "ime", (13, 1): "sic", (13, 3): "fbr"}
 _DWORDS: Final = REGISTER_BYTES // 4

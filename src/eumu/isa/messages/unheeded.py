@@ -17,8 +17,6 @@ from typing import Final
 from eumu.addresses import BTI_BINDLESS, BTI_STATELESS, BTI_STATELESS_NON_COHERENT
 from eumu.isa.messages.request import Request
 
-__all__ = ["check", "hint"]
-
 _COHERENT: Final = "caches hold no other data than memory here"
 _LOADS: Final = (
     *("ld", "ld_lz", "ld_mcs", "ld2dms", "ld2dms_w", "ld2dss"),

@@ -17,8 +17,6 @@ from eumu.isa.visa.texels import surface_index
 from eumu.messages import Sample8x8
 from eumu.types import BOOL, UB, UD, F
 
-__all__ = ["GREEN_ONLY", "Asked", "Target", "code", "corner", "floating", "media_message"]
-
 GREEN_ONLY = 0xD << 12  # M0.2 of video analytics: red, blue and alpha are not written
 _REGISTER = 32
 

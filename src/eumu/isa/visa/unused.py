@@ -6,8 +6,6 @@ from eumu.isa.spec import Opcode
 from eumu.isa.visa.lsc import ATOMICS as LSC_ATOMICS
 from eumu.isa.visa.surface import ATOMICS
 
-__all__ = ["unused_sources"]
-
 
 def unused_sources(opcode: Opcode, operation: str) -> tuple[str, ...]:
     """The sources of an atomic instruction that its operation, by its name, does not read.

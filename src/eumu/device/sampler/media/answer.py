@@ -21,8 +21,6 @@ from eumu.device.surfaces.media import MediaSurface, MediaTexture
 from eumu.device.surfaces.texture import Arena, Texture
 from eumu.messages import BlockWrite, Sample8x8
 
-__all__ = ["MediaCaches", "Reach", "answer"]
-
 Lanes = NDArray[Any]
 
 _SAMPLERS: Final = 16  # that a message can name

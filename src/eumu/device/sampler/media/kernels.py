@@ -18,8 +18,6 @@ from eumu.device.state.media import Convolve, ConvolveState, MorphologyState
 from eumu.device.surfaces.media import MediaTexture
 from eumu.errors import Unsupported
 
-__all__ = ["Block", "convolve", "convolve_line", "extremes", "morphology"]
-
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from eumu.device.state.fields import StateError
 
-__all__ = ["Function", "MinMax", "Payload", "Sequence"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 

@@ -24,8 +24,6 @@ from eumu.device.state.scaler import Avs, FilterTaps
 from eumu.device.surfaces.media import CHROMA, GREEN, MediaTexture
 from eumu.errors import Unsupported
 
-__all__ = ["SIZES", "place", "scale"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]

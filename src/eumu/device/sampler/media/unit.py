@@ -25,8 +25,6 @@ from eumu.device.surfaces.texels import BYTES_OF_PAIR
 from eumu.errors import Unsupported
 from eumu.messages import UNDESCRIBED
 
-__all__ = ["Kernel", "Request", "execute", "needs"]
-
 Kernel = Avs | Convolve | MorphologyState
 Ints = NDArray[np.int64]
 Octets = NDArray[np.uint8]
