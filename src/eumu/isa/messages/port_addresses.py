@@ -28,7 +28,7 @@ from eumu.types import UD, UQ, Type
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AddressSpace:
     """An address space, and in SURFACE the index of the surface (one ud lane).
 
     With `base`, one uq lane, addresses of 32 bits count from there.
@@ -51,7 +51,7 @@ class Target:
         return b.and_(lanes, b.const(UD, ~SLM_POINTER_BIT, lanes.width))
 
 
-FLAT: Final = Target(Space.FLAT)
+FLAT: Final = AddressSpace(Space.FLAT)
 _STATELESS: Final = (BTI_STATELESS, BTI_STATELESS_NON_COHERENT)
 BUFFER: Final = 5  # the dword of a header with an offset from General State Base Address
 SCRATCH_BASE: Final = 0xFFFF_FC00  # its bits
@@ -65,18 +65,18 @@ _INDEXED: Final = {
 }
 
 
-def target_of(b: Meaning, request: Request) -> Target:
+def target_of(b: Meaning, request: Request) -> AddressSpace:
     """What the binding-table index names."""
     if request.surface is not None:
-        return Target(Space.SURFACE, request.surface)
+        return AddressSpace(Space.SURFACE, request.surface)
     index = request.get("binding table index")
     if index == BTI_SLM:
-        return Target(Space.SLM)
+        return AddressSpace(Space.SLM)
     if index in _STATELESS:
         if request.general is not None:
-            return Target(Space.FLAT, base=request.general)
-        return Target(Space.SCRATCH)
-    return Target(Space.SURFACE, b.const(UD, index))
+            return AddressSpace(Space.FLAT, base=request.general)
+        return AddressSpace(Space.SCRATCH)
+    return AddressSpace(Space.SURFACE, b.const(UD, index))
 
 
 def is_stateless(message: Message) -> bool:
@@ -125,7 +125,7 @@ GLOBAL_OFFSET: Final = 2  # the dword of the header that moves all slots of a sc
 def addresses(
     b: Meaning,
     request: Request,
-    target: Target,
+    target: AddressSpace,
     slots: Slots,
     unit: int = 1,
     *,

@@ -10,7 +10,7 @@ from eumu.addresses import (
 from eumu.isa.kinds import Meaning
 from eumu.isa.messages.port_addresses import (
     FLAT,
-    Target,
+    AddressSpace,
     addresses,
     target_of,
 )
@@ -49,7 +49,7 @@ _FLOAT_ATOMICS: Final[dict[int, _Row]] = {
 
 
 def _atomic(
-    b: Meaning, request: Request, target: Target, room: int, row: _Row | None, wide: bool
+    b: Meaning, request: Request, target: AddressSpace, room: int, row: _Row | None, wide: bool
 ) -> Lengths:
     if row is None:
         raise request.unsupported("this atomic operation is not modelled")

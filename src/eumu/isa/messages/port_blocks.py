@@ -9,7 +9,7 @@ from eumu.isa.messages.port_addresses import (
     FLAT,
     GLOBAL_OFFSET,
     SCRATCH_BASE,
-    Target,
+    AddressSpace,
     moved,
     scratch_offset,
     target_of,
@@ -35,7 +35,7 @@ def _owords(request: Request) -> tuple[int, int]:
 
 
 def _block_read(
-    b: Meaning, request: Request, target: Target, address: Value, count: int, place: int
+    b: Meaning, request: Request, target: AddressSpace, address: Value, count: int, place: int
 ) -> Lengths:
     lengths = Lengths(1, registers(place + count))
     if request.dst.root is not None:
@@ -46,14 +46,14 @@ def _block_read(
 
 
 def _block_write(
-    b: Meaning, request: Request, target: Target, address: Value, count: int, place: int
+    b: Meaning, request: Request, target: AddressSpace, address: Value, count: int, place: int
 ) -> Lengths:
     data = request.payload.read(b, request.header + place, UD, count // 4)
     b.store_block(target.space, address, every(b), data, target.surface)
     return Lengths(1 + registers(place + count))
 
 
-def _global_offset(b: Meaning, request: Request, target: Target, unit: int) -> Value:
+def _global_offset(b: Meaning, request: Request, target: AddressSpace, unit: int) -> Value:
     offset = request.header_dword(b, GLOBAL_OFFSET)
     if unit > 1:
         offset = b.mul(offset, b.const(UD, unit))
@@ -114,7 +114,7 @@ def scratch_block(b: Meaning, request: Request, *, write: bool) -> Lengths:
     if request.get("channel mode"):
         return _masked_block(b, request, address, count, write=write)
     move = _block_write if write else _block_read
-    return move(b, request, Target(Space.SCRATCH), address, count, 0)
+    return move(b, request, AddressSpace(Space.SCRATCH), address, count, 0)
 
 
 def _masked_block(

@@ -13,7 +13,7 @@ from eumu.ir import Value
 from eumu.isa.kinds import Meaning
 from eumu.isa.messages.port_addresses import (
     FLAT,
-    Target,
+    AddressSpace,
     addresses,
     moved,
     target_of,
@@ -41,7 +41,7 @@ def _mode(request: Request) -> int:
 def _load(
     b: Meaning,
     request: Request,
-    target: Target,
+    target: AddressSpace,
     address: Value,
     slots: Slots,
     type: Type,
@@ -63,7 +63,7 @@ def _load(
 def _store(
     b: Meaning,
     request: Request,
-    target: Target,
+    target: AddressSpace,
     address: Value,
     slots: Slots,
     type: Type,
@@ -93,7 +93,7 @@ def _runs(channels: Sequence[int]) -> list[tuple[int, int]]:
     return found
 
 
-def _untyped(b: Meaning, request: Request) -> tuple[Target, Slots, list[int]]:
+def _untyped(b: Meaning, request: Request) -> tuple[AddressSpace, Slots, list[int]]:
     flat = request.desc >> 14 & 0x10
     target = FLAT if flat else target_of(b, request)
     off = request.get("channels off")
@@ -117,7 +117,7 @@ def untyped_write(b: Meaning, request: Request) -> Lengths:
     return _store(b, request, target, address, slots, UD, channels, data)
 
 
-def _byte_scattered(b: Meaning, request: Request) -> tuple[Target, Slots, Type]:
+def _byte_scattered(b: Meaning, request: Request) -> tuple[AddressSpace, Slots, Type]:
     size = _SIZES.get(request.get("data size"))
     if size is None:
         raise request.unsupported("its data size is reserved")
@@ -141,7 +141,7 @@ def byte_scattered_write(b: Meaning, request: Request) -> Lengths:
     return _store(b, request, target, address, slots, type, (0,), data)
 
 
-def _dword_scattered(b: Meaning, request: Request) -> tuple[Target, Slots]:
+def _dword_scattered(b: Meaning, request: Request) -> tuple[AddressSpace, Slots]:
     room = {2: 8, 3: 16}.get(request.get("dwords"))
     if room is None:
         raise request.unsupported("its number of dwords is reserved")
