@@ -19,7 +19,7 @@ from eumu.isa.kinds.variables import SamplerVariable
 from eumu.isa.limits import Limits, since
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa.registry import opcode
-from eumu.isa.visa.sample_8x8 import GREEN_ONLY, Asked, Target, code, corner, media_message
+from eumu.isa.visa.sample_8x8 import GREEN_ONLY, Asked, OutputSurface, code, corner, media_message
 from eumu.messages import UNDESCRIBED
 from eumu.types import UD
 
@@ -257,9 +257,9 @@ _PATTERNS: tuple[Row, ...] = (
 # ---- with results in another surface
 
 
-def _target(surface: Surface, x: Value, y: Value, pixels: str) -> Target:
+def _target(surface: Surface, x: Value, y: Value, pixels: str) -> OutputSurface:
     """The numbers of the formats are those of the header."""
-    return Target(surface, x, y, {"VA_Y16_FORMAT": 6, "VA_Y8_FORMAT": 5}[pixels])
+    return OutputSurface(surface, x, y, {"VA_Y16_FORMAT": 6, "VA_Y8_FORMAT": 5}[pixels])
 
 
 def _convolve_to(

@@ -22,7 +22,7 @@ _REGISTER = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class OutputSurface:
     """Another surface that the response goes to: byte x of row y, in a format of M0.5."""
 
     surface: Surface
@@ -60,14 +60,14 @@ def media_message(
     surface: Surface,
     sampler: SamplerVariable | None,
     asked: Asked,
-    dst: Rows | Target,
+    dst: Rows | OutputSurface,
     size: int = 0,
 ) -> None:
     """Send a message; `size` bytes of its response are written to `dst`."""
     needs_sampler(b)
     zero, every = b.const(UD, 0), b.const(BOOL, 1)
     second, place, format = b.const(UD, asked.control), zero, zero
-    if isinstance(dst, Target):
+    if isinstance(dst, OutputSurface):
         index = b.shl(surface_index(b, dst.surface), b.const(UD, 24))
         second = b.or_(second, index)
         row = b.shl(b.convert(dst.y, UD), b.const(UD, 16))
@@ -81,7 +81,7 @@ def media_message(
     record = Sample8x8(registers, offsets=bool(more))
     args = (every, surface_index(b, surface), state, header, payload, *more)
     found = b.emit("message", args, [(UD, 8)] * registers, record=record)
-    if isinstance(dst, Target) or dst.root is None:
+    if isinstance(dst, OutputSurface) or dst.root is None:
         return
     for k, value in enumerate(found):
         octets = min(_REGISTER, size - k * _REGISTER)
