@@ -24,8 +24,6 @@ from eumu.errors import (
 )
 from eumu.settings import TRACEBACK
 
-__all__ = ["entry", "main"]
-
 _EPILOG: Final = """\
 examples:
   eumu info examples/saxpy.bin
@@ -389,8 +387,7 @@ def _add_explain(commands: _Commands[argparse.ArgumentParser]) -> None:
         "--level",
         choices=("visa", "native"),
         default="visa",
-        help="native: an instruction of Gen9's machine code, or a rule of `eumu check` on it by its"
-        " number",
+        help="native: an instruction of Gen9, or a rule on such code by its number",
     )
 
 
