@@ -171,7 +171,7 @@ def memory(item: Item) -> dict[str, float]:
     The fast engine keeps the threads of one group per worker; the interpreter many groups.
     """
     import eumu
-    from eumu.exec.jit.launch import Worker
+    from eumu.exec.jit.host.launch import Worker
 
     kept: list[float] = []
     original = Worker.__init__

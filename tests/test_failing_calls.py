@@ -201,7 +201,7 @@ def test_lines_of_a_launch(engine: str, error: type[BaseException]) -> None:
         assert (y.numpy() == 2 * np.arange(64) + 1).all()
 
     check()
-    where = ("eumu/runtime/", "exec/jit/launch", "exec/jit/engine")
+    where = ("eumu/runtime/", "exec/jit/host/launch", "exec/jit/host/engine")
     assert at_every_line(action, check, where, error) > 50
 
 

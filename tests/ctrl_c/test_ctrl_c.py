@@ -18,8 +18,8 @@ import pytest
 import eumu
 from ctrl_c.long import KERNELS, Long, text_of
 from ctrl_c.run import answer_time
-from eumu.exec.jit.crew import Trial
-from eumu.exec.jit.workers import Pool
+from eumu.exec.jit.host.crew import Trial
+from eumu.exec.jit.host.workers import Pool
 from interruptions import at_every_line
 
 SOON = 5.0  # seconds; what is measured by itself is in run.py
@@ -123,7 +123,7 @@ def test_a_pool_that_is_interrupted_anywhere() -> None:
         pool.run(done.append, 1, left.set)
         assert done == [0]
 
-    assert at_every_line(lambda: pool.run(work, 3, left.set), check, ("jit/workers",)) > 20
+    assert at_every_line(lambda: pool.run(work, 3, left.set), check, ("jit/host/workers",)) > 20
 
 
 def test_a_pool_tells_the_others_to_leave() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from eumu import keeping
-from eumu.exec.jit import cache
-from eumu.exec.jit.module import Module
+from eumu.exec.jit.driver.module import Module
+from eumu.exec.jit.host import cache
 from interruptions import at_every_line
 
 MODULE = Module("", (), (), 8, False, (), 0, False)
@@ -78,7 +78,7 @@ def test_each_call_of_the_system_may_fail(
 ) -> None:
     path = folder / "a.kernel"
     with monkeypatch.context() as patch:
-        patch.setattr(f"eumu.exec.jit.cache.{where}", _fail)
+        patch.setattr(f"eumu.exec.jit.host.cache.{where}", _fail)
         cache.write(path, MODULE, (b"code", b"more"))
         assert cache.read(path) is None or where == "os.utime"
     assert [p.name for p in folder.iterdir()] in ([], ["a.kernel"])
@@ -111,7 +111,7 @@ def _run(action: Callable[[], None], check: Callable[[], None]) -> None:
             path.unlink()
         check()
 
-    assert at_every_line(action, lenient, ("jit/cache",)) > 20
+    assert at_every_line(action, lenient, ("jit/host/cache",)) > 20
 
 
 def test_what_a_killed_process_left_is_removed(folder: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eumu.exec.jit import Jit
-from eumu.exec.jit.crew import Crew, Setup
+from eumu.exec.jit.host.crew import Crew, Setup
 from eumu.ir.passes import fold_modes
 from eumu.types import UD
 from exec.launching import Host, Kernel, grid_of

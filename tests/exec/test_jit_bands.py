@@ -7,7 +7,8 @@ import pytest
 
 from eumu.errors import Fault
 from eumu.exec.grid import Grid
-from eumu.exec.jit import bands, engine
+from eumu.exec.jit.driver import bands
+from eumu.exec.jit.host import engine
 from eumu.ir import Region, Value
 from eumu.types import UD, UW
 from exec.launching import RNE, Kernel, grid_of, on_both

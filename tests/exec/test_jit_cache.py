@@ -8,8 +8,9 @@ from random import Random
 import pytest
 
 from eumu.exec.grid import Grid
-from eumu.exec.jit import Jit, cache
-from eumu.exec.jit.target import Processor, host
+from eumu.exec.jit import Jit
+from eumu.exec.jit.host import cache
+from eumu.exec.jit.host.target import Processor, host
 from exec.jit_programs import Memory, Program
 
 
@@ -89,7 +90,7 @@ def test_least_recently_used_goes_first(place: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_key_depends_on_code_specialisation_and_processor() -> None:
-    from eumu.exec.jit.engine import specialise
+    from eumu.exec.jit.host.engine import specialise
 
     one, two = grid(1), grid(2)
     base = cache.key_of(one.function, specialise(one), host())

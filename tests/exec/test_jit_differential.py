@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eumu.errors import Fault
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
-from eumu.exec.jit.target import Processor, host
+from eumu.exec.jit.host.target import Processor, host
 from exec.jit_programs import Memory, Program
 
 SETTINGS = settings(

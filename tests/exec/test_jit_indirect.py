@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from eumu.errors import Fault
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
-from eumu.exec.jit.pointees import pointees
-from eumu.exec.jit.target import Processor, host
+from eumu.exec.jit.analysis.pointees import pointees
+from eumu.exec.jit.host.target import Processor, host
 from eumu.ir import Region, Root, RootKind, Rounding, Value
 from eumu.types import BOOL, UB, UD, UQ, UW
 from exec.jit_programs import Memory, Program

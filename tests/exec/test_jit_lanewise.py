@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from eumu.addresses import DEVICE_BASE
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
-from eumu.exec.jit.flow import analyse
-from eumu.exec.jit.lanewise import free_writes
+from eumu.exec.jit.analysis.flow import analyse
+from eumu.exec.jit.analysis.lanewise import free_writes
 from eumu.ir import Block, Builder, Function, Region, Root, RootKind, Rounding, Space, Value
 from eumu.types import BOOL, UD, UQ, Type
 from exec.jit_programs import EXTENT, SIZE, SLM, Memory, Program

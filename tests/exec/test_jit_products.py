@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
-from eumu.exec.jit.target import Processor, host
+from eumu.exec.jit.host.target import Processor, host
 from eumu.ir import Space
 from eumu.types import BF, BOOL, HF, UB, UD, UQ, B, D, F, Type
 from exec.launching import RNE, Kernel, launch

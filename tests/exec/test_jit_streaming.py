@@ -7,10 +7,12 @@ import re
 import numpy as np
 import pytest
 
-from eumu.exec.jit import Jit, streaming, target
-from eumu.exec.jit import launch as launching
-from eumu.exec.jit.engine import specialise
-from eumu.exec.jit.module import build
+from eumu.exec.jit import Jit
+from eumu.exec.jit.codegen import streaming
+from eumu.exec.jit.driver.module import build
+from eumu.exec.jit.host import launch as launching
+from eumu.exec.jit.host import target
+from eumu.exec.jit.host.engine import specialise
 from eumu.ir.passes import fold_modes
 from eumu.types import DF, UB, UD, UW, Type
 from exec.launching import Host, Kernel, grid_of, on_both

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from eumu.errors import InternalError
-from eumu.exec.jit import Jit, block_accesses, memory, stores
-from eumu.exec.jit.paranoid import asserted
+from eumu.exec.jit import Jit
+from eumu.exec.jit.codegen import block_accesses, memory, stores
+from eumu.exec.jit.llvm.paranoid import asserted
 from eumu.ir import Space
 from eumu.ir.passes import fold_modes
 from eumu.types import UD, UQ

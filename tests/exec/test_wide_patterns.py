@@ -7,8 +7,8 @@ import pytest
 
 from eumu.errors import Fault, InternalError
 from eumu.exec.grid import BufferSurface
-from eumu.exec.jit.constants import refuse_wide
-from eumu.exec.jit.lanes import shape_of_constants
+from eumu.exec.jit.llvm.constants import refuse_wide
+from eumu.exec.jit.llvm.lanes import shape_of_constants
 from eumu.ir import Space
 from eumu.types import UD, UQ
 from exec.launching import RNE, Host, Kernel, on_both

@@ -16,7 +16,7 @@ from eumu.exec.grid import BufferSurface
 from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
-from eumu.exec.jit.target import host as processor
+from eumu.exec.jit.host.target import host as processor
 from eumu.ir import Function
 from eumu.types import Type
 from image_thread import DeviceHost

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from eumu import addresses
 from eumu.addresses import DEVICE_BASE
 from eumu.exec.grid import BufferSurface, Grid, Payload
-from eumu.exec.jit import irregular, lanes, memory, patterns, stores
-from eumu.exec.jit.layout import LINE, VOID_BYTES
+from eumu.exec.jit.analysis import patterns
+from eumu.exec.jit.codegen import irregular, memory, stores
+from eumu.exec.jit.llvm import lanes
+from eumu.exec.jit.llvm.layout import LINE, VOID_BYTES
 from eumu.exec.observe import Observer
 from eumu.ir import Function, Region, Space, Value
 from eumu.ir.passes import fold_modes

@@ -15,7 +15,7 @@ from eumu import binary
 from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
-from eumu.exec.jit.target import host
+from eumu.exec.jit.host.target import host
 from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
 from eumu.platforms import platform

@@ -46,7 +46,7 @@ class Result:
 
 def preload() -> None:
     """Load what every task needs, once for all the processes that follow."""
-    for module in ("eumu.exec.jit.engine", "eumu.runtime", "eumu.checking", "pyopencl"):
+    for module in ("eumu.exec.jit.host.engine", "eumu.runtime", "eumu.checking", "pyopencl"):
         with contextlib.suppress(ImportError):
             import_module(module)
 

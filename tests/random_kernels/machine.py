@@ -18,7 +18,7 @@ from eumu.exec.grid import BufferSurface, Grid, Payload
 from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
-from eumu.exec.jit.target import Processor
+from eumu.exec.jit.host.target import Processor
 from eumu.ir import Function, Input, Region, Rounding, Space
 from eumu.lower import lower
 from eumu.platforms import platform

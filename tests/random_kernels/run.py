@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from eumu.exec.jit.target import host
+from eumu.exec.jit.host.target import host
 from random_kernels import isolated
 from random_kernels.generator import Generator
 from random_kernels.machine import Bundle, differences

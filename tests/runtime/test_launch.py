@@ -239,7 +239,7 @@ def test_progress_counts_groups(engine: str) -> None:
 
 
 def test_progress_of_the_fast_engine_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eumu.exec.jit.progress._EVERY", 0.0005)
+    monkeypatch.setattr("eumu.exec.jit.host.progress._EVERY", 0.0005)
     seen: list[int] = []
     dev = eumu.Device("pvc", "jit", progress=lambda done, groups: seen.append(done))
     arrays = [dev.array((1 << 14, 4), F32) for _ in range(3)]

@@ -56,7 +56,7 @@ class Known:
 @cache
 def _compiled(make: Callable[..., str], width: int, *spec: Any) -> Any:
     """The machine code of a function; the compiler is imported when it is needed."""
-    from eumu.exec.jit.target import Loaded, compile_object, host
+    from eumu.exec.jit.host.target import Loaded, compile_object, host
 
     return Loaded([compile_object(make(*spec, width), host())], host())
 

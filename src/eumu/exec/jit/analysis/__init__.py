@@ -1,0 +1,1 @@
+"""What is known of a function before code is made."""

@@ -1,0 +1,147 @@
+"""Which slots of the roots hold a pattern when a block starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from typing import Final
+
+from eumu.exec.jit.analysis.patterns import know, of_results
+from eumu.exec.jit.analysis.slots import Facts, Known, State
+from eumu.exec.jit.llvm.lanes import Shape
+from eumu.ir import Function
+
+# Operations looked at and edges followed, for what is certain and what is likely: two seconds.
+# Beyond, nothing is known but where a function begins; code is slower then.
+_MOST_EFFORT: Final = 300_000
+_MOST_LIKELY: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What is known of a block's values if it begins with these slots, and the slots behind it."""
+
+    entry: State
+    full: bool  # it runs with all lanes of the thread
+    known: dict[int, Known]
+    leaving: State
+
+    def holds(self, block: int, state: State, facts: Facts) -> bool:
+        """Whether a block that begins with such slots has this to be known."""
+        return self.full == facts.flow.full(block) and self.entry == state
+
+
+Visits = dict[int, Visit]
+
+
+@dataclass(slots=True)
+class Analysis:
+    """Slots with a pattern at the start of each block.
+
+    `likely` are those that have it if the lanes that execute are those that executed when they were
+    written, as in most loops; code must test that.  `visits` are of blocks, the last of each.
+    """
+
+    entry: dict[int, State] = field(default_factory=dict)
+    likely: dict[int, State] = field(default_factory=dict)
+    visits: Visits = field(default_factory=dict)
+
+
+def analyse(function: Function, facts: Facts, visits: Visits | None = None) -> Analysis:
+    """What is certain, and what is likely; `visits` are what another version's blocks had."""
+    found = Analysis(visits=dict(visits or {}))
+    found.entry = _entries(function, facts, found.visits, active=False)
+    if any(op.name == "exec_mask" for block in function.blocks for op in block.ops):
+        found.likely = _entries(function, facts, found.visits, active=True)
+    return found
+
+
+def _entries(function: Function, facts: Facts, visits: Visits, *, active: bool) -> dict[int, State]:
+    """Iterate over reachable blocks; a slot keeps its pattern where all predecessors agree.
+
+    A block that begins as in `visits` is not looked at again; certain ones are noted there.
+    """
+    entry: dict[int, State] = {0: State(facts.inputs)}
+    work, own, effort = [0], _own(function, facts), 0
+    waiting = {0}
+    while work:
+        i = heappop(work)  # the first in program order: what leads to it has mostly been there
+        waiting.discard(i)
+        effort += len(facts.flow.edges.get(i, ()))
+        visit = visits.get(i)
+        if visit is None or not visit.holds(i, entry[i], facts):
+            effort += len(function.blocks[i].ops)
+            if effort > (_MOST_LIKELY if active else _MOST_EFFORT):
+                return {0: State(facts.inputs)}
+            visit = run_block(function, i, entry[i].copy(), facts)
+            if not active:
+                visits[i] = visit
+        leaving = visit.leaving.copy()
+        leaving.forget(own.get(i, ()))
+        end = function.blocks[i].end
+        if end is not None and end.name == "ret":
+            leaving.forget(facts.restored)
+        if not active:
+            leaving.forget_active()
+        for j in facts.flow.edges.get(i, ()):
+            old = entry.get(j)
+            new = leaving if old is None else _meet(old, leaving)
+            if old is None or new != old:
+                entry[j] = new.copy()
+                if j not in waiting:
+                    waiting.add(j)
+                    heappush(work, j)
+    return entry
+
+
+def _own(function: Function, facts: Facts) -> dict[int, set[str]]:
+    """The roots that nothing reads behind each block: it alone accesses them, and runs once."""
+    users: dict[str, set[int]] = {}
+    for index in facts.flow.parked:
+        for op in function.blocks[index].ops:
+            if op.name in ("read", "write"):
+                users.setdefault(op.attrs["root"].name, set()).add(index)
+    own: dict[int, set[str]] = {}
+    repeated = facts.flow.repeated()
+    for name, blocks in users.items():
+        if len(blocks) == 1 and not blocks & repeated:
+            own.setdefault(min(blocks), set()).add(name)
+    return own
+
+
+def _meet(a: State, b: State) -> State:
+    met = State()
+    for root in a.roots():
+        x, y = a.of(root), b.of(root)
+        if x is y:
+            met.share(root, a)
+            continue
+        for slot, shape in x.items():
+            other = y.get(slot)
+            both = None if other is None else _both(shape, other)
+            if both is not None:
+                met[slot] = both
+    return met
+
+
+def _both(x: Shape, y: Shape) -> Shape | None:
+    """What holds of lanes of which one or the other holds."""
+    if x is y or x == y:
+        return x
+    if (x.constant, x.groups, x.offsets) != (y.constant, y.groups, y.offsets):
+        return None
+    bound = None if x.bound is None or y.bound is None else max(x.bound, y.bound)
+    if bound is not None and bound != x.bound:
+        bound = None  # no slow climb around a loop
+    certain, active = x.certain and y.certain, x.active or y.active
+    return replace(x, active=active, certain=certain, bound=bound)
+
+
+def run_block(function: Function, block: int, state: State, facts: Facts) -> Visit:
+    """What is known of the values of a block that begins with these slots, which change."""
+    entry, known = state.copy(), dict[int, Known]()
+    for op in function.blocks[block].ops:
+        result = know(op, [known[a.id] for a in op.args], state, block, facts)
+        if op.results:
+            known.update(of_results(op, result))
+    return Visit(entry, facts.flow.full(block), known, state)

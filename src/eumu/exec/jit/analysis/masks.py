@@ -1,0 +1,69 @@
+"""What is known of masks: constants, also in flags, and whether they have every executing lane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eumu.exec.jit.analysis.slots import SCALAR, Known, Slot, State
+from eumu.exec.jit.llvm.lanes import Shape, merged
+from eumu.ir import Op
+
+
+def packed(bits: Sequence[int]) -> int:
+    """A mask's lanes as an integer."""
+    return sum(1 << lane for lane, bit in enumerate(bits) if bit)
+
+
+def _flag_slot(op: Op, width: int) -> Slot:
+    start = op.attrs["offset"]
+    return Slot(op.attrs["root"].name, tuple(range(start, start + width)), 1)
+
+
+def write_flag(op: Op, args: Sequence[Known], state: State) -> None:
+    slot = _flag_slot(op, op.args[0].width)
+    state.kill(slot)
+    bits = args[0].bits
+    if bits is not None and args[1].full:
+        state[slot] = Shape(1, (0,) * len(bits), constant=packed(bits))
+
+
+def constant_mask(op: Op, args: Sequence[Known], state: State) -> Known:
+    """A mask made of a constant, or read from a flag that holds one."""
+    width = op.result.width
+    found: int | None = None
+    if op.name == "bits_mask":
+        found = args[0].bits[0] if args[0].bits is not None else None
+    else:
+        wanted = _flag_slot(op, width)
+        for slot, shape in state.of(wanted.root).items():
+            start = wanted.offsets[0] - slot.offsets[0]
+            if 0 <= start <= len(slot.offsets) - width and shape.constant is not None:
+                found = shape.constant >> start
+    if found is None:
+        return Known(SCALAR if width == 1 else None)
+    bits = tuple(found >> lane & 1 for lane in range(width))
+    return Known(SCALAR if width == 1 else None, bits, all(bits), possible=packed(bits))
+
+
+def mask(op: Op, args: Sequence[Known]) -> Known:
+    width = op.result.width
+    full = all(a.full for a in args)
+    executing = any(a.executing for a in args) if op.name == "and" else False
+    whole = op.name in ("and", "or") and all(a.whole or a.full for a in args)
+    uniform = op.name == "splat" or (
+        op.name in ("and", "or")
+        and all(a.shape and a.shape.groups == 1 and a.shape.uniform for a in args)
+    )
+    shape = SCALAR if width == 1 else None
+    if uniform and width > 1:
+        shapes = [a.shape for a in args if a.shape]
+        shape = merged(shapes, (0,) * width, None)
+    possible = None
+    if op.name == "and":
+        for a in args:
+            if a.possible is not None:
+                possible = a.possible if possible is None else possible & a.possible
+        if possible is not None and all(a.full or a.bits is not None for a in args):
+            bits = tuple(possible >> lane & 1 for lane in range(width))
+            return Known(shape, bits, full, executing, whole, possible)
+    return Known(shape, full=full, executing=executing, whole=whole, possible=possible)

@@ -1,0 +1,320 @@
+"""What is known of values before any code is made: lane patterns, constants, full masks.
+
+`know` is the transfer function of one operation, which `eumu.exec.jit.analysis.dataflow` runs over
+the blocks.  Lowering calls `know` again, in the same order, and emits scalars for the shapes it
+finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from eumu.exec.jit.analysis.masks import constant_mask, mask, packed, write_flag
+from eumu.exec.jit.analysis.slots import SCALAR, Facts, Known, Slot, State, find, slice_shape
+from eumu.exec.jit.llvm.emit import signed
+from eumu.exec.jit.llvm.lanes import MAX_GROUPS, Shape, merged, near, shape_of_constants, split
+from eumu.ir import Op
+from eumu.types import BOOL, Type
+
+
+def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) -> Known:
+    """What is known of the (first) result of an operation; updates the slots that it writes."""
+    if op.name in ("write", "write_indirect"):
+        _write(op, args, state, facts)
+        return Known()
+    if op.name == "write_flag":
+        write_flag(op, args, state)
+        return Known()
+    if not op.results:
+        return Known()
+    result = op.results[0]
+    if op.name == "const":
+        return _constant(op)
+    if op.name == "exec_mask":
+        inside = op.attrs["offset"] + result.width <= facts.width
+        full = inside and facts.full_threads and facts.flow.full(block)
+        # Of lanes from another one on nothing is followed: patterns count from lane 0.
+        first = op.attrs["offset"] == 0
+        shape = SCALAR if result.width == 1 else None
+        return Known(shape, full=full, executing=first, whole=first)
+    if op.name in ("bits_mask", "read_flag"):
+        return constant_mask(op, args, state)
+    if result.type is BOOL and op.name in ("and", "or", "shuffle", "concat", "splat"):
+        return mask(op, args)
+    bits = _folded(op, args, state)
+    if bits is not None:
+        bound = bits if result.type.bits and not bits >> (result.type.bits - 1) else None
+        return Known(Shape(1, (0,) * result.width, bound=bound), (bits,) * result.width)
+    if result.width == 1:
+        return Known(SCALAR)
+    if op.name == "load":
+        return Known(_loaded(args))
+    return Known(near(_shape(op, args, state), result.type.bits))
+
+
+def _loaded(args: Sequence[Known]) -> Shape | None:
+    """Every lane of a group loads from one address."""
+    shape = args[0].shape
+    if shape is None or not (shape.exact and args[1].full):
+        return None
+    for groups in (1, 2, MAX_GROUPS):
+        parts = split(shape, groups)
+        if parts is not None and parts[0].uniform:
+            return Shape(groups, parts[0].offsets)
+    return None
+
+
+def of_results(op: Op, first: Known) -> Iterator[tuple[int, Known]]:
+    """What is known of every result, by its number, if `first` is what is known of the first."""
+    for value in op.results:
+        if value is op.results[0] or (op.name == "load" and first.shape is not None):
+            yield value.id, first
+        else:
+            yield value.id, Known(SCALAR if value.width == 1 else None)
+
+
+def _folded(op: Op, args: Sequence[Known], state: State) -> int | None:
+    """The bits of every lane of an integer result, if they are known and the same."""
+    result = op.results[0]
+    if op.name == "read":
+        slot = Slot.of(op.attrs["root"], op.attrs["region"], result.type, result.width)
+        if len(set(slot.offsets)) > 1:
+            return None
+        shape = state.get(Slot(slot.root, slot.offsets[:1], slot.size))
+        return shape.constant if shape else None
+    fold = FOLDS.get(op.name)
+    if fold is None or op.attrs.get("saturate") or not result.type.is_int:
+        return None
+    values = []
+    for value, known in zip(op.args, args, strict=True):
+        if known.bits is None or not value.type.is_int or len(set(known.bits)) != 1:
+            return None
+        bits = known.bits[0]
+        values.append(signed(bits, value.type.bits) if value.type.is_signed else bits)
+    return fold(result.type, *values) & ((1 << result.type.bits) - 1)
+
+
+FOLDS: dict[str, Callable[..., int]] = {
+    "add": lambda t, x, y: x + y,
+    "sub": lambda t, x, y: x - y,
+    "mul": lambda t, x, y: x * y,
+    "and": lambda t, x, y: x & y,
+    "or": lambda t, x, y: x | y,
+    "xor": lambda t, x, y: x ^ y,
+    "shl": lambda t, x, y: x << (y & (t.bits - 1)),
+    "shr": lambda t, x, y: x >> (y & (t.bits - 1)),
+    "splat": lambda t, x: x,
+    "shuffle": lambda t, x: x,
+}
+FOLDS["convert"] = FOLDS["splat"]
+
+
+def _constant(op: Op) -> Known:
+    result = op.result
+    lanes: tuple[int, ...] = op.attrs["lanes"]
+    bits = lanes * result.width if len(lanes) == 1 else lanes
+    found = None
+    if not result.type.is_float or len(set(bits)) == 1:
+        found = shape_of_constants(bits, result.type.bits or 1)
+    if result.type is BOOL:
+        return Known(found[0] if found else None, bits, all(bits), possible=packed(bits))
+    return Known(found[0] if found else None, bits)
+
+
+def _write(op: Op, args: Sequence[Known], state: State, facts: Facts) -> None:
+    if op.name == "write_indirect":
+        state.forget(facts.blocked)
+        return
+    root, value, mask = op.attrs["root"], op.args[0], args[1]
+    slot = Slot.of(root, op.attrs["region"], value.type, value.width)
+    state.kill(slot)
+    shape = args[0].shape
+    if value.width == 1:
+        if args[0].bits is not None and mask.full:
+            state[slot] = Shape(1, (0,), constant=args[0].bits[0])
+        return
+    if shape is None:
+        return
+    if mask.full:
+        state[slot] = shape
+    elif mask.whole:
+        state[slot] = replace(shape, active=True)
+
+
+def _shape(op: Op, args: Sequence[Known], state: State) -> Shape | None:
+    """The pattern of a vector result, if it has one."""
+    name, result = op.name, op.results[0]
+    if name == "read":
+        slot = Slot.of(op.attrs["root"], op.attrs["region"], result.type, result.width)
+        if len(set(slot.offsets)) == 1:
+            return Shape(1, (0,) * result.width)
+        found = find(state, slot)
+        return slice_shape(state[found[0]], found[1], result.width) if found else None
+    if name == "splat":
+        return Shape(1, (0,) * result.width)
+    if name not in LANE_WISE and name not in ("shuffle", "concat", "bitcast"):
+        return None
+    shapes = [a.shape for a in args]
+    known = [s for s in shapes if s is not None]
+    if len(known) != len(shapes):
+        return None
+    if name in ("shuffle", "concat"):
+        return _moved(op, known)
+    if name == "bitcast":
+        same = op.args[0].type.size == result.type.size
+        return known[0] if same else None
+    linear = _linear(op, args, known)
+    return linear if linear is not None else _per_group(op, known)
+
+
+# fmt: off
+LANE_WISE = frozenset(
+    {
+        "add", "sub", "mul", "mul_high", "div", "rem", "and", "or", "xor", "not", "shl",
+        "shr", "rotl", "popcount", "clz", "ctz", "bitreverse", "neg", "abs", "min",
+        "max", "cmp", "select", "convert", "fma", "sqrt", "round", "flush",
+    }
+)
+# fmt: on
+
+
+def _moved(op: Op, shapes: Sequence[Shape]) -> Shape | None:
+    if op.name == "concat":
+        if len(shapes) > MAX_GROUPS or len({(s.offsets, s.groups) for s in shapes}) != 1:
+            return None
+        if shapes[0].groups != 1:
+            return None
+        bounds = [s.bound for s in shapes]
+        return Shape(
+            len(shapes),
+            shapes[0].offsets,
+            any(s.active for s in shapes),
+            all(s.certain for s in shapes),
+            None if None in bounds else max(b for b in bounds if b is not None),
+        )
+    shape, lanes = shapes[0], op.attrs["lanes"]
+    if shape.active:  # lanes move, so which of them execute is lost
+        return None
+    if tuple(lanes) == tuple(range(lanes[0], lanes[0] + len(lanes))):
+        return slice_shape(shape, lanes[0], len(lanes))
+    if shape.groups != 1:
+        return None
+    first = shape.offsets[lanes[0]]
+    return replace(shape, offsets=tuple(shape.offsets[k] - first for k in lanes))
+
+
+def common(shapes: Sequence[Shape], groups: int) -> list[Shape] | None:
+    """All shapes with that many groups."""
+    parts = [split(s, groups) for s in shapes]
+    return [p[0] for p in parts if p] if all(parts) else None
+
+
+def _linear(op: Op, args: Sequence[Known], shapes: Sequence[Shape]) -> Shape | None:
+    """Integer operations that keep constant distances between lanes."""
+    type = op.result.type
+    if not type.is_int or not op.args[0].type.is_int:
+        return None
+    split_shapes = common(shapes, max(s.groups for s in shapes))
+    if split_shapes is None:
+        return None
+    first, limit = split_shapes[0], _most(type)
+    bounds = [s.bound for s in split_shapes]
+    factor = _factor(op, args)
+    if op.name in ("add", "sub"):
+        sign = 1 if op.name == "add" else -1
+        offsets = tuple(
+            signed(a + sign * b, type.bits)
+            for a, b in zip(first.offsets, split_shapes[1].offsets, strict=True)
+        )
+        total = sum(b for b in bounds if b is not None)
+        bounded = op.name == "add" and None not in bounds and total <= limit
+        return merged(split_shapes, offsets, total if bounded else None)
+    if factor is not None:
+        x = split_shapes[factor[0]]
+        scaled = tuple(signed(o * factor[1], type.bits) for o in x.offsets)
+        top = x.bound * factor[1] if x.bound is not None else None
+        return merged(split_shapes, scaled, top if top is not None and top <= limit else None)
+    if op.name == "and":
+        return _kept(op, args, split_shapes)
+    if op.name == "convert":
+        return _converted(op, first)
+    return None
+
+
+def _most(type: Type) -> int:
+    """The highest bound of lanes: distances of such lanes are signed numbers of the type's size."""
+    return (1 << (type.bits - 1)) - 1
+
+
+def low_ones(mask: int) -> int:
+    """How many low bits of a mask are set, up to the first clear one."""
+    return (~mask & (mask + 1)).bit_length() - 1
+
+
+def masked(args: Sequence[Known]) -> tuple[int, int] | None:
+    """Which argument of an `and` a constant mask leaves alone if it is small, and how small."""
+    for k in (0, 1):
+        bits = args[1 - k].bits
+        if bits is not None and len(set(bits)) == 1 and low_ones(bits[0]) >= _LEAST_KEPT:
+            return k, low_ones(bits[0])
+    return None
+
+
+_LEAST_KEPT = 12  # low bits that a mask must keep for an address to be expected to fit
+
+
+def _kept(op: Op, args: Sequence[Known], shapes: Sequence[Shape]) -> Shape | None:
+    """An `and` that clears only high bits, which addresses in shared local memory do not have."""
+    found = masked(args)
+    if found is None or shapes[found[0]].uniform:
+        return None
+    shape, room = shapes[found[0]], found[1]
+    if room >= op.result.type.bits:
+        return shape
+    fits = shape.bound is not None and shape.bound < 1 << room
+    if max(shape.offsets) - min(shape.offsets) >= 1 << (room - 1):
+        return None
+    return replace(shape, certain=shape.certain and fits)
+
+
+def _factor(op: Op, args: Sequence[Known]) -> tuple[int, int] | None:
+    """Which argument is scaled by which constant, for a product or a left shift."""
+
+    def constant(k: int) -> int | None:
+        bits = args[k].bits
+        return bits[0] if bits is not None and len(set(bits)) == 1 else None
+
+    if op.name == "shl":
+        count = constant(1)
+        return None if count is None else (0, 1 << (count % op.result.type.bits))
+    if op.name == "mul":
+        for k in (0, 1):
+            value = constant(1 - k)
+            if value is not None:
+                return k, value
+    return None
+
+
+def _converted(op: Op, shape: Shape) -> Shape | None:
+    source, target = op.args[0].type, op.result.type
+    fits = shape.bound is not None and shape.bound <= _most(target)
+    if op.attrs["saturate"] and not fits:
+        return None
+    offsets = tuple(signed(o, target.bits) for o in shape.offsets)
+    # Lanes with a bound, which is in the lower half of the type, are as far from each other as
+    # their offsets say; others may be farther, and have other offsets in a wider type.
+    widens = target.bits > source.bits and not shape.uniform and shape.bound is None
+    certain = shape.certain and not widens
+    return replace(shape, offsets=offsets, certain=certain, bound=shape.bound if fits else None)
+
+
+def _per_group(op: Op, shapes: Sequence[Shape]) -> Shape | None:
+    """Any lane-wise operation on values that are uniform in each group."""
+    groups = max(s.groups for s in shapes)
+    while groups <= MAX_GROUPS and op.result.width % groups == 0:
+        parts = common(shapes, groups)
+        if parts is not None and all(s.uniform for s in parts):
+            return merged(parts, parts[0].offsets, None)
+        groups *= 2
+    return None

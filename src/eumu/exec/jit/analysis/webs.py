@@ -1,0 +1,451 @@
+"""A register file cut into variables, as the compiler had them before it allocated registers.
+
+Native code has one root for all registers.  Here each *web*, the writes and reads that hang
+together, becomes a root of its own, so that LLVM makes it an SSA value of its own.  A write under
+the execution mask begins a new web if nobody may still need what other lanes have there: no lane
+that waits, on its way from there, and no read that crosses lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from eumu.exec.jit.analysis.flow import Flow, is_call
+from eumu.exec.jit.analysis.patterns import LANE_WISE
+from eumu.ir import Function, Input, Op, Root, RootKind
+from eumu.ir.function import Block, Terminator
+
+LEAST = 2048  # bytes of a root that is worth it
+
+_MASKED = ("load", "store", "atomic")
+Place = tuple[int, int]  # a block and an operation in it
+
+
+@dataclass(slots=True)
+class Access:
+    """A read or write of the file; `first` is the lane of its first element, None: lanes cross.
+
+    `whole` writes are under the execution mask alone, `full` ones under none.
+    """
+
+    place: Place
+    offsets: tuple[int, ...]
+    size: int
+    is_write: bool
+    first: int | None = None
+    whole: bool = False
+    full: bool = False
+    crosses: bool = False
+    kills: bool = False
+    bytes: int = 0  # a bit for each byte that it touches
+
+    def pin(self, lane: int) -> None:
+        """Its value meets a mask that starts at a lane of the thread."""
+        if self.first is None:
+            self.first = lane
+        self.crosses |= self.first != lane
+
+    def pairs(self, width: int) -> int:
+        """Bit byte*width + lane for each byte and the lane that it belongs to."""
+        if self.crosses or self.first is None:
+            row = (1 << width) - 1
+            return sum(row << byte * width for byte in bits_of(self.bytes))
+        found = 0
+        for k, offset in enumerate(self.offsets):
+            lane = (self.first + k) % width
+            for byte in range(offset, offset + self.size):
+                found |= 1 << byte * width + lane
+        return found
+
+
+def bits_of(word: int) -> Iterator[int]:
+    """The numbers of the bits that are set."""
+    while word:
+        low = word & -word
+        yield low.bit_length() - 1
+        word ^= low
+
+
+def split_file(function: Function, flow: Flow) -> Function:
+    """The function with the webs of its register file as roots; itself if it has no such file."""
+    file = next((r for r in function.roots.values() if _is_file(r)), None)
+    if file is None or _is_addressed(function, file):
+        return function
+    blocks = {index: _accesses(function, index, file) for index in flow.parked}
+    if not any(is_call(function.blocks[i].end) for i in flow.parked):
+        _Lanes(function, flow, blocks).decide()
+    else:
+        for access in _all(blocks):
+            access.kills = access.is_write and access.full
+    return _Webs(function, flow, file, blocks).rewritten()
+
+
+def _is_file(root: Root) -> bool:
+    return root.kind is RootKind.GRF and root.size >= LEAST
+
+
+def _is_addressed(function: Function, file: Root) -> bool:
+    return any(
+        op.name == "root_address" and op.attrs["root"] is file
+        for block in function.blocks
+        for op in block.ops
+    )
+
+
+def _all(blocks: dict[int, list[Access]]) -> Iterator[Access]:
+    return (access for accesses in blocks.values() for access in accesses)
+
+
+# ---- what each access is
+
+
+def _accesses(function: Function, index: int, file: Root) -> list[Access]:
+    return _Block(function, index, file).run()
+
+
+class _Block:
+    """Follows the lanes of values through one block."""
+
+    def __init__(self, function: Function, index: int, file: Root) -> None:
+        self.function, self.index, self.file = function, index, file
+        self.found: list[Access] = []
+        self.taint: dict[int, frozenset[int]] = {}  # of a value: reads, as places in `found`
+        self.executing: dict[int, int] = {}  # masks of executing lanes: the first lane
+        self.whole: set[int] = set()  # masks of all of them
+        self.full: set[int] = set()  # masks of every lane
+
+    def run(self) -> list[Access]:
+        block = self.function.blocks[self.index]
+        for place, op in enumerate(block.ops):
+            self._operation((self.index, place), op)
+        if block.end is not None:
+            self._end(block.end)
+        for access in self.found:
+            access.crosses |= access.first is None
+        return self.found
+
+    def _reads(self, op: Op | Terminator) -> list[Access]:
+        numbers = frozenset[int]().union(*(self.taint.get(a.id, frozenset()) for a in op.args))
+        return [self.found[n] for n in numbers]
+
+    def _pin(self, op: Op | Terminator, lane: int) -> None:
+        for access in self._reads(op):
+            access.pin(lane)
+
+    def _cross(self, op: Op | Terminator) -> None:
+        for access in self._reads(op):
+            access.crosses = True
+
+    def _operation(self, place: Place, op: Op) -> None:
+        name = op.name
+        if name == "exec_mask":
+            start = op.attrs["offset"]
+            if start + op.result.width <= self.function.width:
+                self.executing[op.result.id] = start
+                self.whole.add(op.result.id)
+        elif name == "const":
+            if op.result.is_mask and all(op.attrs["lanes"]):
+                self.full.add(op.result.id)
+        elif name == "read":
+            if op.attrs["root"] is self.file:
+                self.taint[op.result.id] = frozenset((len(self.found),))
+                self.found.append(self._access(place, op, op.result.width, op.result.type.size))
+        elif name in ("write", "write_flag"):
+            self._write(place, op)
+        elif name in _MASKED and op.args[1].id in self.executing:
+            self._pin(op, self.executing[op.args[1].id])
+        else:
+            self._compute(op)
+
+    def _access(self, place: Place, op: Op, width: int, size: int) -> Access:
+        offsets = op.attrs["region"].offsets(width)
+        ones = (1 << size) - 1
+        touched = 0
+        for offset in offsets:
+            touched |= ones << offset
+        access = Access(place, offsets, size, op.name == "write", bytes=touched)
+        access.crosses = width == 1 or len(set(offsets)) < width
+        return access
+
+    def _write(self, place: Place, op: Op) -> None:
+        value, mask = op.args
+        start = self.executing.get(mask.id)
+        if start is not None:
+            self._pin(op, start)
+        else:
+            self._cross(op)
+        if op.name == "write" and op.attrs["root"] is self.file:
+            access = self._access(place, op, value.width, value.type.size)
+            access.first = start
+            access.full = mask.id in self.full
+            access.whole = mask.id in self.whole and not access.crosses
+            self.found.append(access)
+
+    def _compute(self, op: Op) -> None:
+        starts = {self.executing[a.id] for a in op.args if a.id in self.executing}
+        if op.name == "and" and op.result.is_mask and len(starts) == 1:
+            start = starts.pop()
+            self.executing[op.result.id] = start
+            self._pin(op, start)
+            return
+        reads = self._reads(op)
+        if not reads:
+            return
+        widths = {v.width for v in (*op.args, *op.results)}
+        if (op.name in LANE_WISE or op.name == "bitcast") and len(widths) == 1:
+            tainted = (self.taint.get(a.id, frozenset()) for a in op.args)
+            self.taint[op.result.id] = frozenset[int]().union(*tainted)
+        else:
+            self._cross(op)
+
+    def _end(self, end: Terminator) -> None:
+        if end.name in ("diverge", "ret"):
+            self._pin(end, end.attrs["offset"])
+        else:
+            self._cross(end)
+
+
+# ---- which writes begin a web
+
+
+@dataclass(slots=True)
+class _Lanes:
+    """Decides which writes under the execution mask need not keep other lanes."""
+
+    function: Function
+    flow: Flow
+    blocks: dict[int, list[Access]]
+    live: dict[int, int] = field(default_factory=dict)  # pairs that a lane may read from there on
+    crossed: dict[int, int] = field(default_factory=dict)  # bytes that crossing reads may read
+
+    def decide(self) -> None:
+        """Set `kills` of every write."""
+        self._lane_liveness()
+        self._crossing_liveness()
+        width = self.function.width
+        row = (1 << width) - 1
+        for index, accesses in self.blocks.items():
+            waiting = 0
+            for parked in self.flow.parked[index]:
+                waiting |= self.live[parked]
+            own, crossed = self._behind(index)
+            for access in reversed(accesses):
+                if access.is_write:
+                    access.kills = access.full
+                    if access.whole:
+                        pairs = access.pairs(width)
+                        rows = sum(row << byte * width for byte in bits_of(access.bytes))
+                        kept = (waiting | (own & ~pairs)) & rows
+                        access.kills |= not kept and not crossed & access.bytes
+                own, crossed = _lane_step(access, own, width), _cross_step(access, crossed)
+
+    def _behind(self, index: int) -> tuple[int, int]:
+        """What is live at the end of a block."""
+        own = crossed = 0
+        end = self.function.blocks[index].end
+        for target in end.targets if end is not None else ():
+            own |= self.live.get(target, 0)
+        for target in self.flow.edges.get(index, ()):
+            crossed |= self.crossed.get(target, 0)
+        return own, crossed
+
+    def _lane_liveness(self) -> None:
+        width = self.function.width
+        self.live = dict.fromkeys(self.blocks, 0)
+        changed = True
+        while changed:
+            changed = False
+            for index in sorted(self.blocks, reverse=True):
+                live, _ = self._behind(index)
+                for access in reversed(self.blocks[index]):
+                    live = _lane_step(access, live, width)
+                if live != self.live[index]:
+                    self.live[index], changed = live, True
+
+    def _crossing_liveness(self) -> None:
+        self.crossed = dict.fromkeys(self.blocks, 0)
+        changed = True
+        while changed:
+            changed = False
+            for index in sorted(self.blocks, reverse=True):
+                _, crossed = self._behind(index)
+                for access in reversed(self.blocks[index]):
+                    crossed = _cross_step(access, crossed)
+                if crossed != self.crossed[index]:
+                    self.crossed[index], changed = crossed, True
+
+
+def _lane_step(access: Access, live: int, width: int) -> int:
+    """What a lane may read before an access, if it may read `live` after it."""
+    if not access.is_write:
+        return live | access.pairs(width)
+    if access.full:
+        row = (1 << width) - 1
+        return live & ~sum(row << byte * width for byte in bits_of(access.bytes))
+    return live & ~access.pairs(width) if access.whole else live
+
+
+def _cross_step(access: Access, crossed: int) -> int:
+    if access.is_write:
+        return crossed & ~access.bytes if access.full else crossed
+    return crossed | access.bytes if access.crosses else crossed
+
+
+# ---- webs
+
+
+class _Webs:
+    """Union-find over the writes, and over the bytes with which blocks begin."""
+
+    def __init__(
+        self, function: Function, flow: Flow, file: Root, blocks: dict[int, list[Access]]
+    ) -> None:
+        self.function, self.flow, self.file, self.blocks = function, flow, file, blocks
+        self.parent: list[int] = []
+        self.entries: dict[tuple[int, int], int] = {}  # of a block and an atom
+        self.atoms = _atoms(blocks, file.size)
+        self.starts = [bits & -bits for bits in self.atoms]
+        self.web_of: dict[Place, int] = {}
+
+    def _node(self) -> int:
+        self.parent.append(len(self.parent))
+        return len(self.parent) - 1
+
+    def find(self, node: int) -> int:
+        parent = self.parent
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    def _join(self, a: int, b: int) -> None:
+        self.parent[self.find(a)] = self.find(b)
+
+    def _entry(self, block: int, atom: int) -> int:
+        key = (block, atom)
+        if key not in self.entries:
+            self.entries[key] = self._node()
+        return self.entries[key]
+
+    def _touched(self, bytes: int) -> list[int]:
+        return [k for k, atom in enumerate(self.atoms) if atom & bytes]
+
+    def rewritten(self) -> Function:
+        """The function on its new roots."""
+        live = self._liveness()
+        for index, accesses in self.blocks.items():
+            self._block(index, accesses, live)
+        roots, inputs = self._roots(live)
+        blocks = [
+            Block(block.label, [self._moved(op, (i, k), roots) for k, op in enumerate(block.ops)],
+                  block.end)
+            for i, block in enumerate(self.function.blocks)
+        ]  # fmt: skip
+        others = {n: r for n, r in self.function.roots.items() if r is not self.file}
+        kept = [i for i in self.function.inputs if i.root is not self.file]
+        fresh = {root.name: root for root in roots.values()}
+        return replace(self.function, roots=others | fresh, inputs=kept + inputs, blocks=blocks)
+
+    def _liveness(self) -> dict[int, int]:
+        """Bytes that some lane may read from the start of each block on."""
+        live = dict.fromkeys(self.blocks, 0)
+        changed = True
+        while changed:
+            changed = False
+            for index in sorted(live, reverse=True):
+                now = 0
+                for target in self.flow.edges.get(index, ()):
+                    now |= live[target]
+                for access in reversed(self.blocks[index]):
+                    if not access.is_write:
+                        now |= access.bytes
+                    elif access.kills:
+                        now &= ~access.bytes
+                if now != live[index]:
+                    live[index], changed = now, True
+        return live
+
+    def _block(self, index: int, accesses: list[Access], live: dict[int, int]) -> None:
+        current: dict[int, int] = {}
+
+        def holder(atom: int) -> int:
+            return current[atom] if atom in current else self._entry(index, atom)
+
+        for access in accesses:
+            node = self._node()
+            for atom in self._touched(access.bytes):
+                if not access.is_write or not access.kills:
+                    self._join(holder(atom), node)
+                if access.is_write:
+                    current[atom] = node
+            self.web_of[access.place] = node
+        for target in self.flow.edges.get(index, ()):
+            for atom in self._touched(live[target]):
+                self._join(holder(atom), self._entry(target, atom))
+
+    def _roots(self, live: dict[int, int]) -> tuple[dict[int, Root], list[Input]]:
+        """A root for each web, and what the payload gives to those that are live at the start."""
+        spans: dict[int, int] = {}
+        for access in _all(self.blocks):
+            web = self.find(self.web_of[access.place])
+            spans[web] = spans.get(web, 0) | access.bytes
+        starting = self._touched(live.get(0, 0))
+        for atom in starting:
+            web = self.find(self._entry(0, atom))
+            spans[web] = spans.get(web, 0) | self.atoms[atom]
+        roots, self.base = {}, {}
+        address = self.file.address + self.file.size
+        for number, (web, bytes) in enumerate(sorted(spans.items(), key=lambda i: i[1] & -i[1])):
+            low = (bytes & -bytes).bit_length() - 1 & ~7
+            size = bytes.bit_length() - low
+            roots[web] = Root(f"{self.file.name}.{number}", RootKind.GRF, size, address)
+            self.base[web] = low
+            address += size + 64
+        return roots, list(self._inputs(starting, roots))
+
+    def _inputs(self, starting: list[int], roots: dict[int, Root]) -> Iterator[Input]:
+        by_web: dict[int, int] = {}
+        for atom in starting:
+            web = self.find(self._entry(0, atom))
+            by_web[web] = by_web.get(web, 0) | self.atoms[atom]
+        for given in self.function.inputs:
+            if given.root is not self.file:
+                continue
+            inside = (1 << given.size) - 1 << given.offset
+            for web, bytes in by_web.items():
+                for start, size in _stretches(bytes & inside):
+                    place = given.payload_offset + start - given.offset
+                    yield Input(roots[web], start - self.base[web], place, size)
+
+    def _moved(self, op: Op, place: Place, roots: dict[int, Root]) -> Op:
+        """The operation on its web's root."""
+        if op.attrs.get("root") is not self.file:
+            return op
+        if place not in self.web_of:  # nothing reaches it
+            return op
+        web = self.find(self.web_of[place])
+        region = op.attrs["region"]
+        moved = replace(region, offset=region.offset - self.base[web])
+        return replace(op, attrs={**op.attrs, "root": roots[web], "region": moved})
+
+
+def _stretches(bytes: int) -> Iterator[tuple[int, int]]:
+    """Runs of set bits: first, count."""
+    while bytes:
+        low = (bytes & -bytes).bit_length() - 1
+        rest = bytes >> low
+        count = (~rest & rest + 1).bit_length() - 1
+        yield low, count
+        bytes &= ~((1 << count) - 1 << low)
+
+
+def _atoms(blocks: dict[int, list[Access]], size: int) -> list[int]:
+    """The bytes of the file in the largest pieces that no access takes apart, as bits."""
+    edges = {0, size}
+    for access in _all(blocks):
+        for start, count in _stretches(access.bytes):
+            edges |= {start, start + count}
+    points = sorted(edges)
+    return [(1 << b) - (1 << a) for a, b in pairwise(points)]

@@ -1,0 +1,1 @@
+"""Operations to LLVM text."""

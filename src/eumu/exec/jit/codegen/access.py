@@ -1,0 +1,53 @@
+"""What one memory operation accesses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eumu.addresses import BTI_SLM, SCRATCH_STATE
+from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.llvm.lanes import Lanes
+from eumu.ir import Op, Space
+
+_RESERVED = {BTI_SLM: Space.SLM, SCRATCH_STATE: Space.SCRATCH}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One memory operation: `size` bytes at each lane's address."""
+
+    space: Space
+    address: Lanes
+    mask: Lanes
+    size: int
+    site: int
+    surface: str  # an i64
+    store: bool
+
+
+def access_of(k: Kernel, op: Op, size: int, *, store: bool) -> Access:
+    """Read the common arguments of a memory operation."""
+    space: Space = op.attrs["space"]
+    surface = "0"
+    if space is Space.SURFACE:
+        surface = k.e.op(f"zext i32 {k.vector(op.args[-1])} to i64")
+        bits = k.lanes(op.args[-1]).bits
+        if bits is not None:
+            surface = str(bits[0])
+            space = _RESERVED.get(bits[0], space)
+    site = k.site(op.inst, "store" if store else "load")
+    address, mask = k.lanes(op.args[0]), k.lanes(op.args[1])
+    for lanes in (address, mask):
+        if not cold_is_right(lanes, mask):
+            lanes.get()  # here, as the cold path follows
+    return Access(space, address, mask, size, site, surface, store)
+
+
+def cold_is_right(lanes: Lanes, mask: Lanes) -> bool:
+    """Whether what a cold path would make again is right in all lanes of the mask."""
+    return mask.executing or lanes.pattern is None or not lanes.pattern.shape.active
+
+
+def cold_vector(lanes: Lanes, mask: Lanes) -> str:
+    """A vector for a cold path, right in all lanes of the access's mask."""
+    return lanes.cold() if cold_is_right(lanes, mask) else lanes.get()

@@ -1,0 +1,74 @@
+"""Loads and stores of consecutive elements at one address."""
+
+from __future__ import annotations
+
+from eumu.exec.jit.codegen import support
+from eumu.exec.jit.codegen.access import Access, access_of
+from eumu.exec.jit.codegen.checks import check, conjunction, heads, pattern_of
+from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.codegen.memory import need_slow, slow_call, zero_of
+from eumu.exec.jit.llvm.emit import MEMCPY, int_type, lane_type, vector_of
+from eumu.ir import Op, Value
+
+
+def _load_block(k: Kernel, op: Op) -> None:
+    value = op.result
+    access = access_of(k, op, value.type.size * value.width, store=False)
+    pattern, e = pattern_of(k, access), k.e
+    addresses = heads(k, access, pattern)
+    ok, base = check(k, access, pattern, addresses)
+    vector = lane_type(value.type, value.width)
+    mask = None if access.mask.full else access.mask.get()
+    fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
+    e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
+    e.label(fast)
+    place = e.op(f"getelementptr i8, ptr {base}, i64 {addresses[0]}")
+    quick = e.op(f"load {vector}, ptr {place}, align 1")
+    if mask is not None:
+        zero = zero_of(value.type, value.width)
+        quick = e.op(f"select i1 {mask}, {vector} {quick}, {vector} {zero}")
+    e.do(f"br label %{join}")
+    e.label(slow)
+    function = _slow(k, access, "load", value)
+    block = vector_of(int_type(value.type, 1), value.width)
+    data = k.scratchpad("data", block)
+    e.do(f"store {block} {'0' if value.width == 1 else 'zeroinitializer'}, ptr {data}, align 8")
+    slow_call(k, access, function, data, access.size)
+    careful = e.op(f"load {vector}, ptr {data}, align 1")
+    after = e.current_label()
+    e.do(f"br label %{join}")
+    e.label(join)
+    k.plain(value, e.op(f"phi {vector} [ {quick}, %{fast} ], [ {careful}, %{after} ]"))
+
+
+def _store_block(k: Kernel, op: Op) -> None:
+    data: Value = op.args[2]
+    access = access_of(k, op, data.type.size * data.width, store=True)
+    pattern, e, vector = pattern_of(k, access), k.e, k.vector(data)
+    addresses = heads(k, access, pattern)
+    ok, base = check(k, access, pattern, addresses)
+    if not access.mask.full:
+        ok = conjunction(e, ok, access.mask.get())
+    fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
+    e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
+    e.label(fast)
+    place = e.op(f"getelementptr i8, ptr {base}, i64 {addresses[0]}")
+    e.do(f"store {lane_type(data.type, data.width)} {vector}, ptr {place}, align 1")
+    e.do(f"br label %{join}")
+    e.label(slow)
+    function = _slow(k, access, "store", data)
+    block = k.scratchpad("data", vector_of(int_type(data.type, 1), data.width))
+    e.do(f"store {lane_type(data.type, data.width)} {vector}, ptr {block}, align 1")
+    slow_call(k, access, function, block, access.size)
+    e.do(f"br label %{join}")
+    e.label(join)
+
+
+def _slow(k: Kernel, access: Access, verb: str, value: Value) -> str:
+    k.e.declarations["llvm.memcpy"] = MEMCPY
+    body = support.block_body(access.size, store=access.store)
+    name, element = f"slow.{verb}.block{value.type.bits}x{value.width}", value.type
+    return need_slow(k, access, name, body, element=element if value.width > 1 else None)
+
+
+LOWERINGS.update(load_block=_load_block, store_block=_store_block)

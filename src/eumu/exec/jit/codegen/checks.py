@@ -1,0 +1,140 @@
+"""Where lanes access memory, and whether they may: the check of all lanes at once.
+
+A pattern known at compile time costs one compare a group; else lanes are compared at run time with
+consecutive addresses.
+"""
+
+from __future__ import annotations
+
+from eumu.exec.jit.codegen import registers as regs
+from eumu.exec.jit.codegen import support
+from eumu.exec.jit.codegen.access import Access
+from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.llvm.emit import Emitter, lane_type, scalar_type, vector_literal
+from eumu.exec.jit.llvm.lanes import Lanes, Pattern, Shape
+from eumu.exec.jit.llvm.layout import LOCAL
+from eumu.exec.jit.llvm.layout import Site as SiteWord
+from eumu.ir import Space
+
+
+def pattern_of(k: Kernel, access: Access) -> Pattern:
+    """The addresses' pattern, tested at run time if nothing is known."""
+    lanes = access.address
+    pattern = lanes.pattern
+    if pattern is not None and (not pattern.shape.active or access.mask.executing):
+        return pattern
+    e, width = k.e, lanes.width
+    offsets = tuple(j * access.size for j in range(width))
+    scalar, vector = scalar_type(lanes.type), lane_type(lanes.type, width)
+    addresses = lanes.get()
+    head = e.shuffle(addresses, scalar, width, [0])
+    distance = vector_literal(scalar, [str(o) for o in offsets])
+    expected = e.op(f"add {vector} {e.splat(head, scalar, width)}, {distance}")
+    same = e.op(f"icmp eq {vector} {addresses}, {expected}")
+    bits = regs.bits_of_mask(e, same, width, width)
+    if not access.mask.full:
+        off = e.op(f"xor i{width} {mask_word(k, access.mask)}, -1")
+        bits = e.op(f"or i{width} {bits}, {off}")
+    sure = e.op(f"icmp eq i{width} {bits}, -1")
+    return Pattern(Shape(1, offsets, certain=False), (head,), sure)
+
+
+def mask_word(k: Kernel, mask: Lanes) -> str:
+    """A mask as an integer with one bit a lane."""
+    return regs.bits_of_mask(k.e, mask.get(), mask.width, mask.width)
+
+
+def heads(k: Kernel, access: Access, pattern: Pattern) -> list[str]:
+    """Each group's scalar address as i64."""
+    if access.address.type.size == 8:
+        return list(pattern.scalars)
+    kind = scalar_type(access.address.type)
+    return [k.e.op(f"zext {kind} {s} to i64") for s in pattern.scalars]
+
+
+def reach(access: Access, shape: Shape) -> tuple[int, int]:
+    """Least offset in a group and bytes from there to its last byte."""
+    low = min(shape.offsets)
+    return low, max(shape.offsets) - low + access.size
+
+
+def check(k: Kernel, access: Access, pattern: Pattern, addresses: list[str]) -> tuple[str, str]:
+    """Emit the in-line check; an i1 and the host address that offsets count from."""
+    e, (low, total) = k.e, reach(access, pattern.shape)
+    sure = pattern.sure
+    if access.space in LOCAL:
+        memory, is_shadow = LOCAL[access.space]
+        size = k.slm_bytes if memory is Space.SLM else k.scratch_bytes
+        base, start, span = f"%{memory.value}", "0", str(max(0, size - total + 1))
+        if is_shadow:  # it lies behind what it is about
+            base = e.op(f"getelementptr i8, ptr {base}, i64 {size}")
+    else:
+        site = k.site_pointer(access.site)
+        span = _site_word(e, site, SiteWord.WHOLE_SPAN)
+        base, start = "%flat", "0"
+        if access.space is Space.FLAT:
+            start = _site_word(e, site, SiteWord.WHOLE_START)
+        else:
+            key = _site_word(e, site, SiteWord.SURFACE)
+            wanted = e.op(f"add i64 {access.surface}, 1")
+            sure = conjunction(e, sure, e.op(f"icmp eq i64 {key}, {wanted}"))
+            place = _site_word(e, site, SiteWord.SURFACE_ADDRESS)
+            base = e.op(f"inttoptr i64 {place} to ptr")
+    for address in addresses:
+        first = e.op(f"add i64 {address}, {low}") if low else address
+        distance = e.op(f"sub i64 {first}, {start}") if start != "0" else first
+        sure = conjunction(e, sure, e.op(f"icmp ult i64 {distance}, {span}"))
+    return sure, base
+
+
+def is_expected(k: Kernel, access: Access) -> bool:
+    """Whether an access that does not follow its pattern may make the thread begin again."""
+    has_pattern = access.address.pattern is not None and access.space is not Space.SURFACE
+    return has_pattern and k.may_restart
+
+
+def require(k: Kernel, access: Access, pattern: Pattern, addresses: list[str]) -> str:
+    """Begin again unless all lanes may access what they want; the address offsets count from."""
+    e, on, miss = k.e, k.e.name("on"), k.e.name("miss")
+    restart_unless(k, pattern.sure)  # by itself, so that it is known from here on
+    pattern = Pattern(pattern.shape, pattern.scalars)
+    ok, base = check(k, access, pattern, addresses)
+    e.do(f"br i1 {ok}, label %{on}, label %{miss}, !prof !1")
+    e.label(miss)
+    low, total = reach(access, pattern.shape)
+    if access.space is Space.FLAT:
+        _need_locate(k, access.space)
+        site = k.site_pointer(access.site)
+        for address in addresses:
+            first = e.op(f"add i64 {address}, {low}")
+            e.op(
+                f"call ptr @locate.flat(ptr %ctx, ptr {site}, i64 0, i64 {first},"
+                f" i64 {access.size}, i64 {total}, i1 {'true' if access.store else 'false'})"
+            )
+        ok, _ = check(k, access, pattern, addresses)
+        e.do(f"br i1 {ok}, label %{on}, label %again, !prof !1")
+    else:
+        e.do("br label %again")
+    e.label(on)
+    return base
+
+
+def restart_unless(k: Kernel, condition: str) -> None:
+    """Begin again with the complete version, or go on."""
+    if condition != "true":
+        on = k.e.name("on")
+        k.e.do(f"br i1 {condition}, label %{on}, label %again, !prof !1")
+        k.e.label(on)
+
+
+def _need_locate(k: Kernel, space: Space) -> None:
+    k.e.support.setdefault("extent", support.EXTENT)
+    k.e.support.setdefault(f"locate.{space.value}", support.LOCATE[space])
+
+
+def _site_word(e: Emitter, site: str, word: int) -> str:
+    return e.op(f"load i64, ptr {e.op(f'getelementptr i64, ptr {site}, i64 {int(word)}')}")
+
+
+def conjunction(e: Emitter, a: str, b: str) -> str:
+    return b if a == "true" else e.op(f"and i1 {a}, {b}")

@@ -1,0 +1,133 @@
+"""The payload of a thread: what code is specialised on, and how it gets into roots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eumu.exec.jit.analysis.slots import Slot, slice_shape
+from eumu.exec.jit.codegen import registers as regs
+from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.llvm.emit import vector_of
+from eumu.exec.jit.llvm.lanes import Shape
+from eumu.ir import Function, Input
+
+_DWORD = 4  # bytes; of smaller parts many shuffles follow, which is better done near their load
+OWN_DWORDS = (1, 2, 6, 7)  # of r0: the rest of it is the same for every thread
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """What code is specialised on.
+
+    `local_ids` has, per dimension, the shape of every thread's ids, or None; it is empty unless
+    every thread of a group is full.  The bytes `common` of the payload are the same in all threads.
+    `own_payloads` and `own_lanes` say that each thread has some.
+    """
+
+    full_threads: bool
+    local_ids: tuple[Shape | None, ...]
+    local_id_offset: int
+    local_id_pitch: int
+    common: range
+    slm_bytes: int
+    scratch_bytes: int
+    r0: tuple[int, ...]
+    own_payloads: bool = False
+    own_lanes: bool = False
+    paranoid: bool = False  # every access is asserted, see `paranoid`
+
+
+def input_slots(function: Function, special: Special) -> dict[Slot, Shape]:
+    """Where the payload puts local ids that have a known shape."""
+    slots = {}
+    for dimension, shape in enumerate(special.local_ids):
+        row = special.local_id_offset + dimension * special.local_id_pitch
+        for given in function.inputs:
+            # Registers may hold a part of a row each.
+            first = max(0, -(-(given.payload_offset - row) // 2))
+            last = min(function.width, (given.payload_offset + given.size - row) // 2)
+            part = slice_shape(shape, first, last - first) if shape and first < last else None
+            if part is not None:
+                start = given.offset + row - given.payload_offset
+                offsets = tuple(start + 2 * n for n in range(first, last))
+                slots[Slot(given.root.name, offsets, 2)] = part
+    for given in function.inputs:
+        for dword, value in enumerate(special.r0):
+            place = 4 * dword - given.payload_offset
+            if dword not in OWN_DWORDS and 0 <= place <= given.size - 4:
+                slot = Slot(given.root.name, (given.offset + place,), 4)
+                slots[slot] = Shape(1, (0,), constant=value)
+    return slots
+
+
+def start(k: Kernel, special: Special, *, keeps_alive: bool, runs_once: bool) -> None:
+    """The first instructions: payload into roots, all existing lanes execute.
+
+    What threads share is loaded before their loop if a thread `runs_once` from begin to end.
+    """
+    e = k.e
+    e.label("start")
+    for root, place in k.registers.memory.values():
+        pointer = e.op(f"getelementptr i8, ptr %rec, i64 {place}")
+        e.do(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {root.size}, i1 false)")
+    for given in k.function.inputs:
+        if given.root.name in k.registers.memory:
+            target = regs.byte_pointer(e, k.registers, given.root, given.offset)
+            source = e.op(f"getelementptr i8, ptr %payload, i64 {given.payload_offset}")
+            regs.copy_bytes(e, target, source, given.size)
+        for part in k.registers.parts.get(given.root.name, []):
+            _fill(k, part, given, special.common if runs_once else range(0))
+    for slot, shape in k.facts.inputs.items():
+        if shape.constant is None:
+            _input_shadow(k, slot, shape)
+    lanes = "%lanes" if k.width == 64 else e.op(f"trunc i64 %lanes to i{k.width}")
+    if k.facts.full_threads:
+        lanes = "-1"
+    e.do(f"store i{k.width} {lanes}, ptr %em")
+    if keeps_alive:
+        e.do(f"store i{k.width} {lanes}, ptr %alive")
+    e.do("br label %b0")
+
+
+def _fill(k: Kernel, part: regs.Part, given: Input, common: range) -> None:
+    """Copy what an input gives to a part; what all threads share is loaded before their loop."""
+    e, offset = k.e, given.offset
+    low, high = max(part.start, offset), min(part.end, offset + given.size)
+    if low >= high:
+        return
+    place = given.payload_offset + low - offset
+    units = (high - low) // part.unit
+    kind = vector_of(part.scalar, units)
+    if part.unit >= _DWORD and place in common and place + high - low - 1 in common:
+        source = e.once("ptr", f"getelementptr i8, ptr %common, i64 {place}")
+        value = e.once(kind, f"load {kind}, ptr {source}, align 1")
+    else:
+        source = e.op(f"getelementptr i8, ptr %payload, i64 {place}")
+        value = e.op(f"load {kind}, ptr {source}, align 1")
+    if units < part.count:
+        first = (low - part.start) // part.unit
+        whole = e.op(f"load {part.llvm}, ptr {part.variable}")
+        if units == 1:
+            value = e.op(f"insertelement {part.llvm} {whole}, {part.scalar} {value}, i64 {first}")
+        else:
+            where = [n - first if first <= n < first + units else -1 for n in range(part.count)]
+            padded = e.shuffle(value, part.scalar, units, where)
+            lanes = [part.count + n if w >= 0 else n for n, w in enumerate(where)]
+            value = e.blend(whole, padded, part.scalar, part.count, lanes)
+    e.do(f"store {part.llvm} {value}, ptr {part.variable}")
+
+
+def _input_shadow(k: Kernel, slot: Slot, shape: Shape) -> None:
+    e = k.e
+    given = next(
+        i
+        for i in k.function.inputs
+        if i.root.name == slot.root and i.offset <= slot.offsets[0] < i.offset + i.size
+    )
+    heads, sure = k.shadow(slot, shape, "i16")
+    for g, variable in enumerate(heads):
+        lane = slot.offsets[g * len(shape.offsets)]
+        place = given.payload_offset + lane - given.offset
+        source = e.op(f"getelementptr i8, ptr %payload, i64 {place}")
+        e.do(f"store i16 {e.op(f'load i16, ptr {source}, align 1')}, ptr {variable}")
+    e.do(f"store i1 true, ptr {sure}")

@@ -1,0 +1,444 @@
+"""Lowers one function to one LLVM function that runs a hardware thread.
+
+``i32 @thread(ptr ctx, ptr rec, i64 lanes)`` starts at the record's resume point and returns an
+:class:`~eumu.exec.jit.llvm.layout.Outcome`.  Blocks are lowered in program order; inside a block
+every value is an LLVM value, between blocks only roots and masks live on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from eumu.exec.jit.analysis.dataflow import Analysis
+from eumu.exec.jit.analysis.flow import Flow
+from eumu.exec.jit.analysis.patterns import LANE_WISE, know, of_results
+from eumu.exec.jit.analysis.slots import Facts, Known, Slot, State, find, slice_shape
+from eumu.exec.jit.codegen import registers as regs
+from eumu.exec.jit.codegen.elementwise import emitter_of
+from eumu.exec.jit.codegen.scalars import scalars_of
+from eumu.exec.jit.llvm.emit import Emitter, lane_type, literal, scalar_type, vector_literal
+from eumu.exec.jit.llvm.lanes import Lanes, Pattern, Shape, shape_of_constants, vector_of_pattern
+from eumu.exec.jit.llvm.layout import SITE_WORDS, Context, FaultKind, Outcome, Record
+from eumu.ir import Function, Op, Root, Value
+from eumu.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What lowering must know of the host's instruction set."""
+
+    half_conversions: bool = True
+    masked_stores: bool = True  # of 4- and 8-byte lanes
+    gathers: bool = True  # loads of a vector of addresses are worth it
+    octet_products: bool = False  # sums of four products of octets, x86's AVX512-VNNI
+    embedded_rounding: bool = False  # instructions can name their rounding mode
+    is_arm: bool = False
+    fenced_bytes: bool = False  # LLVM never ends on 64 bytes of arithmetic, some of them repeated
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place that can fault: its instruction, and its operation as an index in a block."""
+
+    inst: int
+    block: int
+    op: int
+    what: str
+
+
+Place = tuple[int, int]  # a block and an operation of it
+
+
+@dataclass(slots=True)
+class Kernel:
+    """Lowering state."""
+
+    function: Function
+    facts: Facts
+    analysis: Analysis
+    registers: regs.Registers
+    e: Emitter
+    slm_bytes: int
+    scratch_bytes: int
+    masked_stores: bool
+    gathers: bool
+    octet_products: bool
+    free: frozenset[Place] = frozenset()  # writes that need not keep other lanes
+    untouched: frozenset[Place] = frozenset()  # where a straight version may still begin again
+    streams: bool = False  # stores of whole lines may pass by the caches
+    sites: list[Site] = field(default_factory=list)
+    values: dict[int, Lanes] = field(default_factory=dict)
+    known: dict[int, Known] = field(default_factory=dict)
+    found: dict[int, Known] | None = None  # of the block's values, if nothing more is known here
+    state: State = field(default_factory=State)
+    likely: State = field(default_factory=State)  # not in `state`, and not written in this block
+    shadows: dict[tuple[Slot, Shape], tuple[list[str], str]] = field(default_factory=dict)
+    held: dict[tuple[Slot, Shape], tuple[list[str], str]] = field(default_factory=dict)
+    written: dict[Slot, tuple[Lanes, Type]] = field(default_factory=dict)  # in this block
+    pads: dict[tuple[str, str], str] = field(default_factory=dict)
+    pointees: dict[int, Root] | None = None  # of register-indirect accesses, when first wanted
+    delayed: list[Any] = field(default_factory=list)  # register-indirect writes not emitted yet
+    block: int = 0
+    place: int = 0  # of the operation in the block
+    cost: int = 0  # instructions of the block
+    faults: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)  # where; words
+    losses: int = 0  # accesses that record their faults themselves
+
+    @property
+    def flow(self) -> Flow:
+        return self.facts.flow
+
+    @property
+    def width(self) -> int:
+        return self.function.width
+
+    @property
+    def may_restart(self) -> bool:
+        """Whether what is not as expected here may end the thread with `Outcome.AGAIN`."""
+        return (self.block, self.place) in self.untouched
+
+    def site(self, inst: int, what: str) -> int:
+        self.sites.append(Site(inst, self.block, self.place, what))
+        return len(self.sites) - 1
+
+    # ---- context and record
+
+    def context(self, word: int) -> str:
+        """The address of a word of the worker's context."""
+        return self.e.op(f"getelementptr i64, ptr %ctx, i64 {int(word)}")
+
+    def context_load(self, word: Context) -> str:
+        return self.e.op(f"load i64, ptr {self.context(word)}")
+
+    def site_pointer(self, site: int) -> str:
+        return self.context(Context.SITES + site * SITE_WORDS)
+
+    def scratchpad(self, purpose: str, type: str) -> str:
+        """Stack memory that one cold path uses for a moment; one for each purpose and type."""
+        key = (purpose, type)
+        if key not in self.pads:
+            self.pads[key] = self.e.alloca(type, None)
+        return self.pads[key]
+
+    # ---- values
+
+    def plain(self, value: Value, text: str) -> None:
+        """Define a value of which nothing is known."""
+        lanes = Lanes(value.type, value.width, text)
+        if value.width == 1:
+            lanes.pattern = Pattern(Shape(1, (0,)), (text,))
+        self.values[value.id] = lanes
+
+    def groups(self, value: Value, shape: Shape, scalars: tuple[str, ...]) -> None:
+        """Define a value that is uniform in groups of lanes; its vector is made if wanted."""
+        lanes = Lanes(value.type, value.width, pattern=Pattern(shape, scalars))
+        assert lanes.pattern is not None
+        lanes.make = partial(_of_pattern, self.e, value.type, lanes.pattern)
+        self.values[value.id] = lanes
+
+    def lanes(self, value: Value) -> Lanes:
+        return self.values[value.id]
+
+    def vector(self, value: Value) -> str:
+        return self.values[value.id].get()
+
+    def mask(self, value: Value) -> str | None:
+        """The mask's vector, or None if every lane is set."""
+        lanes = self.values[value.id]
+        return None if lanes.full else lanes.get()
+
+    def write_mask(self, value: Value) -> str | None:
+        """The mask of the write that is being lowered, or None if it may change every lane."""
+        return None if (self.block, self.place) in self.free else self.mask(value)
+
+    # ---- one block
+
+    def lower_block(self, index: int) -> None:
+        """Emit the operations of a block (its label is already placed)."""
+        self.block = self.registers.block = index
+        self.state = self.analysis.entry.get(index, State()).copy()
+        visit = self.analysis.visits.get(index)
+        self.found = None
+        if visit is not None and visit.holds(index, self.state, self.facts):
+            self.found = visit.known
+            self.known.update(visit.known)
+        self.likely = self.analysis.likely.get(index, State()).copy()
+        self.written, self.held = {}, {}
+        for place, op in enumerate(self.function.blocks[index].ops):
+            self.place = place
+            if self.delayed and not self._passes(op):
+                FLUSH[0](self)
+            self.lower(op)
+        if self.delayed:
+            FLUSH[0](self)
+
+    def _passes(self, op: Op) -> bool:
+        """Whether an operation may come before register-indirect writes that precede it."""
+        if op.name in ("read", "write"):
+            return op.attrs["root"].name not in self.registers.memory
+        return op.name in PASSING
+
+    def lower(self, op: Op) -> None:
+        known = [self.known[a.id] for a in op.args]
+        source, likely = self._slot_of(op, self.state), None
+        if self.found is not None and op.results:
+            result = self.found[op.results[0].id]
+        else:
+            result = know(op, known, self.state, self.block, self.facts)
+        if op.name in ("read", "write", "write_indirect"):
+            likely = self._likely(op, result)
+        if likely is not None:
+            shape = slice_shape(self.likely[likely[0]], likely[1], op.result.width)
+            assert shape is not None
+            result = Known(replace(shape, active=True, certain=False, bound=None))
+            self.found = None  # more is known here, and so of what is made of it
+        if self.found is None:
+            self.known.update(of_results(op, result))
+        if result.bits is not None and op.name != "const":
+            constant_lanes(self, op, result.bits)
+        elif op.name == "read":
+            self.values[op.result.id] = self._read(op, result, source)
+            if likely is not None:
+                self._test(self.lanes(op.result), result, *likely)
+        elif op.name == "write":
+            self._write(op, known)
+        elif op.name in LOWERINGS:
+            LOWERINGS[op.name](self, op)
+        else:
+            self.values[op.results[0].id] = self._compute(op, result)
+        if op.results:
+            lanes = self.values[op.results[0].id]
+            lanes.full, lanes.executing, lanes.bits = result.full, result.executing, result.bits
+            lanes.possible = result.possible
+
+    def _slot_of(self, op: Op, state: State) -> tuple[Slot, int] | None:
+        if op.name != "read" or op.result.width == 1:
+            return None
+        wanted = Slot.of(op.attrs["root"], op.attrs["region"], op.result.type, op.result.width)
+        return find(state, wanted)
+
+    def _likely(self, op: Op, known: Known) -> tuple[Slot, int] | None:
+        """The slot whose pattern a register is likely to have, if nothing is certain."""
+        if op.name == "write":
+            x = op.args[0]
+            self.likely.kill(Slot.of(op.attrs["root"], op.attrs["region"], x.type, x.width))
+        elif op.name == "write_indirect":
+            self.likely.forget(self.facts.blocked)
+        elif known.shape is None and op.result.width == self.width and op.result.type.size >= 4:
+            found = self._slot_of(op, self.likely) if op.result.type.is_int else None
+            if found is not None and slice_shape(self.likely[found[0]], found[1], self.width):
+                return found
+        return None
+
+    def _test(self, lanes: Lanes, known: Known, slot: Slot, start: int) -> None:
+        """Compare the executing lanes with the pattern that they had when they were written."""
+        assert known.shape is not None
+        e, width = self.e, lanes.width
+        held = replace(self.likely[slot], certain=True)
+        pattern = self._shadow_load(lanes.type, known.shape, held, slot, start)
+        vector = lane_type(lanes.type, width)
+        expected = vector_of_pattern(e, lanes.type, pattern)
+        same = e.op(f"icmp eq {vector} {lanes.get()}, {expected}")
+        bits = regs.bits_of_mask(e, same, width, width)
+        off = e.op(f"xor i{width} {e.op(f'load i{width}, ptr %em')}, -1")
+        sure = e.op(f"icmp eq i{width} {e.op(f'or i{width} {bits}, {off}')}, -1")
+        lanes.pattern = Pattern(known.shape, pattern.scalars, sure)
+
+    def _compute(self, op: Op, known: Known) -> Lanes:
+        """A lane-wise operation: scalars for its pattern, the vector when wanted."""
+        args = [self.lanes(a) for a in op.args]
+        emit, width, result = emitter_of(op), op.results[0].width, op.results[0]
+        e = self.e
+        lanes = Lanes(result.type, width)
+        lanes.make = lambda cold: emit(e, op, width, *(a.cold() if cold else a.get() for a in args))
+        lanes.cost = 1 + sum(a.cost for a in args)
+        if width == 1:
+            lanes.pattern = Pattern(Shape(1, (0,)), (lanes.get(),))
+        elif known.shape is not None:
+            given = [self.known[a.id] for a in op.args]
+            lanes.pattern = scalars_of(e, op, known.shape, args, given)
+            if known.shape.exact:
+                pattern = lanes.pattern
+                lanes.make = lambda cold: vector_of_pattern(e, result.type, pattern)
+        else:
+            lanes.get()
+            lanes.cost, lanes.make = 1, None
+        return lanes
+
+    # ---- roots with patterns
+
+    def _read(self, op: Op, known: Known, source: tuple[Slot, int] | None) -> Lanes:
+        value, root, region = op.result, op.attrs["root"], op.attrs["region"]
+        lanes = Lanes(value.type, value.width)
+        if value.width > 1 and len(set(region.offsets(value.width))) == 1:
+            scalar = regs.load(self.e, self.registers, root, region, value.type, 1)
+            lanes.pattern = Pattern(Shape(1, (0,) * value.width), (scalar,))
+            lanes.make = partial(_of_pattern, self.e, value.type, lanes.pattern)
+            return lanes
+        if value.width > 1 and known.shape is not None and source is not None:
+            held = self.state[source[0]]
+            lanes.pattern = self._shadow_load(value.type, known.shape, held, *source)
+            if known.shape.exact:
+                lanes.make = partial(_of_pattern, self.e, value.type, lanes.pattern)
+                return lanes
+        lanes.vector = regs.load(self.e, self.registers, root, region, value.type, value.width)
+        if (
+            source is not None
+            and source[0] in self.written
+            and (source[0] == Slot.of(root, region, value.type, value.width))
+        ):
+            origin, kind = self.written[source[0]]
+            if scalar_type(kind) == scalar_type(value.type):
+                lanes.origin, lanes.cost = origin, origin.cost
+        if value.width == 1:
+            lanes.pattern = Pattern(Shape(1, (0,)), (lanes.vector,))
+        return lanes
+
+    def shadow(self, slot: Slot, shape: Shape, scalar: str) -> tuple[list[str], str]:
+        """Variables for the scalars of a slot's pattern, and for whether it is sure."""
+        key = (slot, Shape(shape.groups, shape.offsets))
+        if key not in self.shadows:
+            zero = literal_zero(scalar)
+            heads = [self.e.alloca(scalar, zero) for _ in range(shape.groups)]
+            sure = self.e.alloca("i1", "false")
+            self.registers.variables |= {**dict.fromkeys(heads, scalar), sure: "i1"}
+            self.shadows[key] = heads, sure
+        return self.shadows[key]
+
+    def _shadow_load(
+        self, type: Type, shape: Shape, held: Shape, slot: Slot, start: int
+    ) -> Pattern:
+        scalar = f"i{type.bits}"
+        e, size = self.e, len(held.offsets)
+        first, step = divmod(start, size)
+        here = self.held.get((slot, Shape(held.groups, held.offsets)))
+        variables, sure = here or self.shadow(slot, held, scalar)
+        heads = []
+        for head in variables[first : first + shape.groups]:
+            if here is None:
+                self.registers.use(head)
+                head = e.op(f"load {scalar}, ptr {head}")
+            if held.offsets[step]:
+                head = e.op(f"add {scalar} {head}, {held.offsets[step]}")
+            heads.append(e.bitcast(head, scalar, scalar_type(type)))
+        if held.certain:
+            return Pattern(shape, tuple(heads))
+        if here is None:
+            self.registers.use(sure)
+            sure = e.op(f"load i1, ptr {sure}")
+        return Pattern(shape, tuple(heads), sure)
+
+    def _write(self, op: Op, known: list[Known]) -> None:
+        root, region, (x, m) = op.attrs["root"], op.attrs["region"], op.args
+        lanes, mask = self.lanes(x), self.write_mask(m)
+        regs.store(self.e, self.registers, root, region, x.type, x.width, lanes.get(), mask)
+        slot = Slot.of(root, region, x.type, x.width)
+        held = self.state.get(slot)
+        self.written[slot] = lanes, x.type
+        if held is None or lanes.pattern is None or held.constant is not None:
+            return
+        scalar = f"i{x.type.bits}"
+        heads = [self.e.bitcast(h, scalar_type(x.type), scalar) for h in lanes.pattern.scalars]
+        if self.registers.is_inside(root, slot.offsets[0]):
+            self.held[slot, Shape(held.groups, held.offsets)] = heads, lanes.pattern.sure
+            return
+        variables, sure = self.shadow(slot, held, scalar)
+        for variable, bits in zip(variables, heads, strict=True):
+            self.registers.define(variable)
+            self.e.do(f"store {scalar} {bits}, ptr {variable}")
+        self.registers.define(sure)
+        self.e.do(f"store i1 {lanes.pattern.sure}, ptr {sure}")
+
+    # ---- faults
+
+    def fault(self, kind: FaultKind | str, site: int, lanes: str = "0", address: str = "0") -> None:
+        """Emit the cold end of a thread: record the fault (or one known at run time) and leave."""
+        number = kind if isinstance(kind, str) else str(int(kind))
+        group = len(self.faults) // _TOGETHER
+        self.faults.append((self.e.current_label(), (number, str(site), lanes, address)))
+        self.e.do(f"br label %faulted{group}")
+
+    def lose(self, faulty: str) -> None:
+        """Leave where an i1 says that a fault has been recorded."""
+        group = self.losses // _TOGETHER
+        self.losses += 1
+        on = self.e.name("on")
+        self.e.do(f"br i1 {faulty}, label %faulty{group}, label %{on}, !prof !0")
+        self.e.label(on)
+
+    def finish(self) -> None:
+        """The places where faults are recorded and faulty threads leave, for many faults each: a
+        dozen instructions behind every access would be more than the access.  What merges in one
+        place for all of a long function takes LLVM a time that grows as the square."""
+        e = self.e
+        for group, start in enumerate(range(0, len(self.faults), _TOGETHER)):
+            faults = self.faults[start : start + _TOGETHER]
+            e.label(f"faulted{group}")
+            labels = [label for label, _ in faults]
+            values = []
+            for row in zip(*(said for _, said in faults), strict=True):
+                ways = (f"[ {x}, %{label} ]" for x, label in zip(row, labels, strict=True))
+                values.append(e.op(f"phi i64 {', '.join(ways)}"))
+            for word, value in zip(_FAULT_WORDS, values, strict=True):
+                e.do(f"store i64 {value}, ptr {self.context(word)}")
+            self.leave(Outcome.FAULT)
+        for group in range(-(-self.losses // _TOGETHER)):
+            e.label(f"faulty{group}")
+            self.leave(Outcome.FAULT)
+
+    def count(self) -> str:
+        """Instructions run so far: what may run until the thread looks up is counted down."""
+        limit = self.e.op("load i64, ptr %limit")
+        return self.e.op(f"sub i64 {limit}, {self.e.op('load i64, ptr %left')}")
+
+    def leave(self, outcome: Outcome) -> None:
+        """Return from the thread function; the instruction count goes to the record."""
+        e = self.e
+        place = e.op(f"getelementptr i64, ptr %rec, i64 {int(Record.COUNT)}")
+        e.do(f"store i64 {self.count()}, ptr {place}")
+        e.do(f"ret i32 {int(outcome)}")
+
+
+_TOGETHER = 64  # faults that are recorded in one place
+_FAULT_WORDS = (Context.FAULT, Context.FAULT_SITE, Context.FAULT_LANES, Context.FAULT_ADDRESS)
+
+
+def _of_pattern(e: Emitter, type: Type, pattern: Pattern, cold: bool) -> str:
+    return vector_of_pattern(e, type, pattern)
+
+
+def literal_zero(scalar: str) -> str:
+    return "0.0" if scalar in ("float", "double") else "0"
+
+
+# What neither touches registers in memory nor can fault; and what emits delayed writes.
+# fmt: off
+PASSING = LANE_WISE | {
+    "const", "splat", "shuffle", "concat", "bitcast", "root_address", "exec_mask", "bits_mask",
+    "mask_bits", "read_flag", "write_flag", "write_indirect",
+}
+# fmt: on
+FLUSH: list[Callable[[Kernel], None]] = []
+
+# The operations that are not lane-wise; the modules that lower them add themselves.
+LOWERINGS: dict[str, Callable[[Kernel, Op], None]] = {}
+
+
+def constant_lanes(k: Kernel, op: Op, known_bits: tuple[int, ...] | None = None) -> None:
+    value = op.result
+    lanes = known_bits or op.attrs["lanes"]
+    bits = lanes * value.width if len(lanes) == 1 else lanes
+    names = {b: literal(value.type, b) for b in set(bits)}
+    texts = [names[b] for b in bits]
+    vector = vector_literal(scalar_type(value.type), texts)
+    result = Lanes(value.type, value.width, vector)
+    known = k.known[value.id]
+    if known.shape is not None:
+        found = shape_of_constants(bits, value.type.bits or 1)
+        assert found is not None
+        heads = tuple(literal(value.type, h) for h in found[1])
+        result.pattern = Pattern(known.shape, heads)
+    k.values[value.id] = result

@@ -1,0 +1,301 @@
+"""Loads and stores: a checked vector access where lanes follow a pattern, else lane by lane.
+
+The ladder: a pattern known at compile time costs one compare a group; else the lanes are compared
+at run time with consecutive addresses; what fits neither goes through the slow functions.
+"""
+
+from __future__ import annotations
+
+from eumu.errors import InternalError
+from eumu.exec.jit.codegen import irregular, support
+from eumu.exec.jit.codegen import registers as regs
+from eumu.exec.jit.codegen.access import Access, access_of, cold_vector
+from eumu.exec.jit.codegen.checks import check, heads, is_expected, pattern_of, reach, require
+from eumu.exec.jit.codegen.gather import fast_part, lane_part
+from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.codegen.scalars import heads_of
+from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
+from eumu.exec.jit.llvm.lanes import Lanes, Pattern, Shape
+from eumu.exec.jit.llvm.layout import VOID_BYTES
+from eumu.ir import Op, Space
+from eumu.types import Type
+
+_COVER = 4  # load at most this many times the bytes wanted, to pick strided lanes out of a vector
+
+
+def slow_call(
+    k: Kernel, access: Access, function: str, data: str, total: int, mask: str | None = None
+) -> None:
+    """Call a slow function with all lanes' addresses; leave the thread if it faults."""
+    e, lanes = k.e, access.address
+    width = lanes.width
+    vector = vector_of("i64", width)
+    addresses = cold_vector(lanes, access.mask)
+    if lanes.type.size != 8:
+        addresses = e.op(f"zext {lane_type(lanes.type, width)} {addresses} to {vector}")
+    place = k.scratchpad("addresses", vector)
+    e.do(f"store {vector} {addresses}, ptr {place}, align 8")
+    bits = mask if mask is not None else slow_mask(k, access.mask)
+    fault = e.call(
+        "i1",
+        function,
+        ("ptr", "%ctx"),
+        ("ptr", k.site_pointer(access.site)),
+        ("i64", str(access.site)),
+        ("ptr", place),
+        ("i64", bits),
+        ("ptr", data),
+        ("i64", str(width)),
+        ("i64", access.surface),
+        ("i64", str(total)),
+    )
+    k.lose(fault)
+
+
+def slow_mask(k: Kernel, mask: Lanes) -> str:
+    if mask.full:
+        return str((1 << mask.width) - 1)
+    return regs.bits_of_mask(k.e, cold_vector(mask, mask), mask.width, 64)
+
+
+def need_slow(
+    k: Kernel, access: Access, name: str, body: str, bits: int = 0, element: Type | None = None
+) -> str:
+    """Define a slow function and what it calls, once; `bits` of an element for a fast part, its
+    type if there are several, so that a surface may end between two."""
+    partly = ""
+    if access.space is Space.SURFACE and element is not None:
+        count = access.size // element.size
+        partly = support.pieces(element.bits, count, store=access.store, block=not bits)
+    elif access.space is Space.SURFACE and access.size > VOID_BYTES:
+        raise InternalError(f"an access of {access.size} bytes by one lane")
+    width = access.address.width
+    function = f"{name}.{access.space.value}"
+    if bits and width > 1:
+        function += f".{width}"
+    e = k.e
+    e.support.setdefault("extent", support.EXTENT)
+    e.support.setdefault("record", support.RECORD)
+    spaces = [access.space]
+    if access.space is Space.SURFACE:
+        spaces += [Space.SLM, Space.SCRATCH]
+        e.support.setdefault("surface.row", support.SURFACE_ROW)
+    for space in spaces:
+        e.support.setdefault(f"locate.{space.value}", support.LOCATE[space])
+    e.declarations["llvm.cttz.i64"] = "declare i64 @llvm.cttz.i64(i64, i1)"
+    if function not in e.support:
+        fast = "  br label %slow\n"
+        if bits and width > 1:
+            count = access.size * 8 // bits
+            # A vector stores one element of all lanes at a time: where lanes with several elements
+            # overlap, a lower lane's last one would hide a higher lane's first.
+            at_once = k.gathers and not (access.store and count > 1)
+            part = fast_part if at_once else lane_part
+            fast = part(e.declarations, access.space, bits, count, width, access.store)
+        e.support[function] = support.lane_loop(
+            function, access.space, access.size, access.store, body, fast, partly
+        )
+    return function
+
+
+# ---- load
+
+
+def _load(k: Kernel, op: Op) -> None:
+    type, count, results = op.attrs["type"], op.attrs["count"], op.results
+    width = results[0].width
+    access = access_of(k, op, type.size * count, store=False)
+    pattern = pattern_of(k, access)
+    shape = k.known[results[0].id].shape
+    if width > 1 and shape is not None:
+        _load_uniform(k, op, access, pattern, shape)
+        return
+    e, vector = k.e, lane_type(type, width)
+    mask = None if access.mask.full else access.mask.get()
+    addresses = heads(k, access, pattern)
+    if is_expected(k, access):
+        base = require(k, access, pattern, addresses)
+        for value, found in zip(
+            results, _quick(k, access, pattern.shape, base, addresses, op, mask), strict=True
+        ):
+            k.plain(value, found)
+        return
+    ok, base = check(k, access, pattern, addresses)
+    fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
+    e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
+    e.label(fast)
+    quick = _quick(k, access, pattern.shape, base, addresses, op, mask)
+    e.do(f"br label %{join}")
+    e.label(slow)
+    incoming = [(quick, fast)]
+    if irregular.can_gather(k, access):
+        at, some, careful_path = irregular.places(k, access), e.name("some"), e.name("careful")
+        e.do(f"br i1 {at.inside}, label %{some}, label %{careful_path}, !prof !1")
+        e.label(some)
+        incoming.append((irregular.gather(k, at, type, count, width), some))
+        e.do(f"br label %{join}")
+        e.label(careful_path)
+    data = _slow_load(k, access, pattern, type, count)
+    careful = []
+    for v in range(count):
+        place = e.op(f"getelementptr i8, ptr {data}, i64 {v * width * type.size}")
+        careful.append(e.op(f"load {vector}, ptr {place}, align 1"))
+    incoming.append((careful, e.current_label()))
+    e.do(f"br label %{join}")
+    e.label(join)
+    for v, value in enumerate(results):
+        choices = ", ".join(f"[ {found[v]}, %{label} ]" for found, label in incoming)
+        k.plain(value, e.op(f"phi {vector} {choices}"))
+
+
+def _quick(
+    k: Kernel,
+    access: Access,
+    shape: Shape,
+    base: str,
+    addresses: list[str],
+    op: Op,
+    mask: str | None,
+) -> list[str]:
+    """What a checked load gives: zero in lanes outside the mask."""
+    e, type, width = k.e, op.attrs["type"], op.results[0].width
+    found = fast_load(k, access, shape, base, addresses, type, op.attrs["count"])
+    if mask is None:
+        return found
+    lanes, zero, vector = vector_of("i1", width), zero_of(type, width), lane_type(type, width)
+    return [e.op(f"select {lanes} {mask}, {vector} {q}, {vector} {zero}") for q in found]
+
+
+def _slow_load(k: Kernel, access: Access, pattern: Pattern, type: Type, count: int) -> str:
+    """Load lane by lane; where the elements are then: those of all lanes, element by element."""
+    elements = access.address.width * count
+    body = support.load_body(type.bits, count)
+    name, element = f"slow.load.{type.bits}x{count}", type if count > 1 else None
+    function = need_slow(k, access, name, body, type.bits, element)
+    block = vector_of(int_type(type, 1), elements)
+    data = k.scratchpad("data", block)
+    zero = "0" if elements == 1 else "zeroinitializer"
+    k.e.do(f"store {block} {zero}, ptr {data}, align 8")
+    slow_call(k, access, function, data, reach(access, pattern.shape)[1])
+    return data
+
+
+def _load_uniform(k: Kernel, op: Op, access: Access, pattern: Pattern, shape: Shape) -> None:
+    """All lanes load, those of a group from one address: one scalar a group stays a scalar."""
+    e, type, count = k.e, op.attrs["type"], op.attrs["count"]
+    scalar, lanes, width = scalar_type(type), len(shape.offsets), op.results[0].width
+    if is_expected(k, access):
+        base = require(k, access, pattern, heads(k, access, pattern))
+        first = Pattern(shape, tuple(heads_of(e, access.address, shape.groups)))
+        for v, value in enumerate(op.results):
+            found = tuple(
+                _element(e, e.op(f"getelementptr i8, ptr {base}, i64 {a}"), scalar, v * type.size)
+                for a in heads(k, access, first)
+            )
+            k.groups(value, shape, found)
+        return
+    ok, base = check(k, access, pattern, heads(k, access, pattern))
+    first = Pattern(shape, tuple(heads_of(e, access.address, shape.groups)))
+    addresses = heads(k, access, first)
+    fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
+    e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
+    e.label(fast)
+    origins = [e.op(f"getelementptr i8, ptr {base}, i64 {a}") for a in addresses]
+    quick = [[_element(e, o, scalar, v * type.size) for o in origins] for v in range(count)]
+    e.do(f"br label %{join}")
+    e.label(slow)
+    data = _slow_load(k, access, pattern, type, count)
+    careful = [
+        [
+            _element(e, data, scalar, (v * width + g * lanes) * type.size)
+            for g in range(shape.groups)
+        ]
+        for v in range(count)
+    ]
+    after = e.current_label()
+    e.do(f"br label %{join}")
+    e.label(join)
+    for value, a, b in zip(op.results, quick, careful, strict=True):
+        pairs = zip(a, b, strict=True)
+        scalars = [e.op(f"phi {scalar} [ {x}, %{fast} ], [ {y}, %{after} ]") for x, y in pairs]
+        k.groups(value, shape, tuple(scalars))
+
+
+def zero_of(type: Type, width: int) -> str:
+    if width > 1:
+        return "zeroinitializer"
+    return "0.0" if scalar_type(type) in ("float", "double") else "0"
+
+
+def fast_load(
+    k: Kernel,
+    access: Access,
+    shape: Shape,
+    base: str,
+    addresses: list[str],
+    type: Type,
+    count: int,
+) -> list[str]:
+    """Per element, the lanes of all groups."""
+    parts = [_load_group(k, shape, base, a, type, count, access.size) for a in addresses]
+    size, scalar = len(shape.offsets), scalar_type(type)
+    return [join_groups(k.e, scalar, size, [p[v] for p in parts]) for v in range(count)]
+
+
+def join_groups(e: Emitter, scalar: str, size: int, groups: list[str]) -> str:
+    """Concatenate 1, 2 or 4 vectors of one size."""
+    while len(groups) > 1:
+        pairs = zip(groups[::2], groups[1::2], strict=True)
+        if size == 1:
+            vector = f"<2 x {scalar}>"
+            groups = [
+                e.op(
+                    f"insertelement {vector} "
+                    + e.op(f"insertelement {vector} poison, {scalar} {a}, i64 0")
+                    + f", {scalar} {b}, i64 1"
+                )
+                for a, b in pairs
+            ]
+        else:
+            groups = [e.blend(a, b, scalar, size, list(range(2 * size))) for a, b in pairs]
+        size *= 2
+    return groups[0]
+
+
+def _load_group(
+    k: Kernel, shape: Shape, base: str, address: str, type: Type, count: int, size: int
+) -> list[str]:
+    """`count` vectors of the lanes of one group, whose bytes are all inside the extent."""
+    e, lanes, scalar = k.e, len(shape.offsets), scalar_type(type)
+    origin = e.op(f"getelementptr i8, ptr {base}, i64 {address}")
+    if shape.uniform:
+        return [
+            e.splat(_element(e, origin, scalar, v * type.size), scalar, lanes) for v in range(count)
+        ]
+    low, high = min(shape.offsets), max(shape.offsets)
+    wanted = [[(o - low + v * type.size, v) for o in shape.offsets] for v in range(count)]
+    units = (high - low + size) // type.size
+    regular = all(o % type.size == 0 for o in shape.offsets)
+    if regular and units <= _COVER * lanes * count:
+        start = e.op(f"getelementptr i8, ptr {origin}, i64 {low}") if low else origin
+        whole = e.op(f"load {vector_of(scalar, units)}, ptr {start}, align 1")
+        return [
+            e.shuffle(whole, scalar, units, [place // type.size for place, _ in row])
+            for row in wanted
+        ]
+    vector, results = vector_of(scalar, lanes), []
+    for row in wanted:
+        result = "poison"
+        for j, (place, _) in enumerate(row):
+            lane = _element(e, origin, scalar, place + low)
+            result = e.op(f"insertelement {vector} {result}, {scalar} {lane}, i64 {j}")
+        results.append(result)
+    return results
+
+
+def _element(e: Emitter, origin: str, scalar: str, offset: int) -> str:
+    place = e.op(f"getelementptr i8, ptr {origin}, i64 {offset}") if offset else origin
+    return e.op(f"load {scalar}, ptr {place}, align 1")
+
+
+LOWERINGS.update(load=_load)

@@ -1,0 +1,254 @@
+"""The operations `message` and `send`: compiled code calls back, for the host to answer, or for the
+interpreter to do what the descriptors of a `send` ask for.
+
+``i32 @ask(ctx, site, data)`` calls the worker's callable (:mod:`~eumu.exec.jit.llvm.attention`),
+which finds the arguments' lanes at `data`, those of a mask as bytes, and leaves the results' behind
+them, every array from a multiple of 8 bytes on.  It returns 0, or 1 when the thread must stop.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from functools import partial
+from threading import Lock
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.errors import Fault, Unsupported
+from eumu.exec.gate import Admitted
+from eumu.exec.host import Answer, Places, Refusal, Shortcut, fitting
+from eumu.exec.jit.codegen.composed import Composed
+from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel, Site
+from eumu.exec.jit.llvm.attention import ASK
+from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, vector_of
+from eumu.exec.jit.llvm.layout import Context, FaultKind
+from eumu.exec.jit.llvm.paranoid import TRUSTED
+from eumu.exec.state import instruction_span
+from eumu.ir import Op, Value
+
+# What sites of these operations say.
+MESSAGE: Final = "message"
+SEND: Final = "send"
+UNLIKELY: Final = "unlikely send"  # one that is enabled if something else fails
+
+_SHORTCUT = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+_ANSWERED, _UNKNOWN = 0, 1  # what a shortcut returns
+_MOST_SHORTCUTS: Final = 64  # of a site; then the host answers
+
+
+def places(op: Op) -> tuple[list[int], int]:
+    """Where the arrays of a message start, and the bytes of all."""
+    starts, end = [], 0
+    for value in (*op.args, *op.results):
+        starts.append(end)
+        end += -(-_size(value) // 8) * 8
+    return starts, end
+
+
+def _size(value: Value) -> int:
+    return value.width * (1 if value.is_mask else value.type.size)
+
+
+def _message(k: Kernel, op: Op) -> None:
+    unlikely = op.name == SEND and not k.lanes(op.args[2]).full
+    e, site = k.e, k.site(op.inst, UNLIKELY if unlikely else op.name)
+    starts, end = places(op)
+    data = k.scratchpad(MESSAGE, f"[{max(1, end // 8)} x i64]")
+    where = [e.op(f"getelementptr i8, ptr {data}, i64 {start}") for start in starts]
+    bad, on, ask = e.name("refused"), e.name("answered"), e.name("ask")
+    vectors = [k.vector(value) for value in op.args]
+    if unlikely:
+        _skip(k, op, vectors, where, on)
+    for value, x, place in zip(op.args, vectors, where, strict=False):
+        _put(e, value, x, place)
+    table = e.op(f"inttoptr i64 {k.context_load(Context.ANSWER)} to ptr")
+    _take_shortcut(k, table, site, data, on, ask)
+    e.label(ask)
+    e.support.setdefault("ask", ASK)
+    answer = e.op(f"call i32 @ask(ptr %ctx, i64 {site}, ptr {data})")
+    wrong = e.op(f"icmp ne i32 {answer}, 0")
+    e.do(f"br i1 {wrong}, label %{bad}, label %{on}, !prof !0")
+    e.label(bad)
+    k.fault(FaultKind.MESSAGE, site)
+    e.label(on)
+    for value, place in zip(op.results, where[len(op.args) :], strict=True):
+        kind = int_type(value.type, value.width)
+        bits = e.op(f"load {kind}, ptr {place}, align 1")
+        k.plain(value, e.bitcast(bits, kind, lane_type(value.type, value.width)))
+
+
+def _put(e: Emitter, value: Value, x: str, place: str) -> None:
+    """Store an argument."""
+    kind = lane_type(value.type, value.width)
+    if value.is_mask:
+        octets = vector_of("i8", value.width)
+        x, kind = e.op(f"zext {kind} {x} to {octets}"), octets
+    e.do(f"store {kind} {x}, ptr {place}, align 1")
+
+
+def _skip(k: Kernel, op: Op, vectors: list[str], where: list[str], on: str) -> None:
+    """Leave a `send` out if it is not enabled: its answer is what was there."""
+    e, ask = k.e, k.e.name("send")
+    if op.results:
+        _put(e, op.args[-1], vectors[-1], where[-1])
+    e.do(f"br i1 {vectors[2]}, label %{ask}, label %{on}, !prof !0")
+    e.label(ask)
+
+
+def _take_shortcut(k: Kernel, table: str, site: int, data: str, on: str, ask: str) -> None:
+    """Go on to `on` if the site has a shortcut and it answers, else to `ask`."""
+    e = k.e
+    entry = e.op(f"getelementptr ptr, ptr {table}, i64 {site}")
+    record = e.op(f"load atomic ptr, ptr {entry} acquire, align 8{TRUSTED}")
+    short = e.name("shortcut")
+    e.do(f"br i1 {e.op(f'icmp eq ptr {record}, null')}, label %{ask}, label %{short}")
+    e.label(short)
+    function = e.op(f"load ptr, ptr {record}, align 8{TRUSTED}")
+    asked = e.op(f"icmp ne i32 {e.op(f'call i32 {function}(ptr {record}, ptr {data})')}, 0")
+    e.do(f"br i1 {asked}, label %{ask}, label %{on}")
+
+
+LOWERINGS[MESSAGE] = LOWERINGS[SEND] = _message
+
+
+def _require(k: Kernel, op: Op) -> None:
+    e, bad, on = k.e, k.e.name("bad"), k.e.name("on")
+    e.do(f"br i1 {k.vector(op.args[0])}, label %{on}, label %{bad}, !prof !1")
+    e.label(bad)
+    k.fault(FaultKind.TRAP, k.site(op.inst, f"trap {op.attrs['reason']}"))
+    e.label(on)
+
+
+LOWERINGS["require"] = _require
+
+
+class Messenger:
+    """Takes the messages of one launch to the host, one at a time.
+
+    What the host raises is kept for each worker, as it must not pass through compiled code.
+    """
+
+    def __init__(self, admitted: Admitted, sites: Mapping[int, Site]) -> None:
+        """Raises `Unsupported` if the host answers no messages."""
+        grid, host = admitted.grid, admitted.host
+        self._grid = grid
+        self._ops = {n: grid.function.blocks[s.block].ops[s.op] for n, s in sites.items()}
+        answer: Answer | None = getattr(host, "message", None)
+        for op in self._ops.values() if answer is None else ():
+            if op.name == MESSAGE:
+                name = type(op.attrs["record"]).__name__
+                span = instruction_span(grid.function, op.inst)
+                raise Unsupported(f"{name} messages", span=span)
+        self._composed = Composed(admitted)
+        self._answer = answer
+        self._lock = Lock()
+        self._errors: dict[int, Refusal | Fault | Unsupported] = {}
+        self._shortcut = getattr(host, "shortcut", None)
+        self._kept: dict[int, list[Shortcut]] = {}
+        # For each site the first record of its shortcuts, or 0.
+        self._table = np.zeros(max(sites) + 1, np.uint64)
+        self._callables: dict[int, Any] = {}  # of each worker
+
+    @property
+    def address(self) -> int:
+        """The table of shortcuts; valid while the messenger lives."""
+        return int(self._table.ctypes.data)
+
+    def _call(self, worker: int, context: NDArray[np.uint64]) -> None:
+        """Answer what the context of a worker asks, and say there that it is answered."""
+        try:
+            group, thread = int(context[Context.GROUP]), int(context[Context.THREAD])
+            site, data = int(context[Context.ASKED_SITE]), int(context[Context.ASKED_DATA])
+            with self._lock:
+                op = self._ops[site]
+                if op.name == SEND:
+                    self._send(op, site, worker, group, thread, data)
+                else:
+                    self._exchange(op, site, group, thread, data)
+        except (Refusal, Fault, Unsupported) as error:
+            self._errors[worker] = error
+            return
+        context[Context.ASKED_STATUS] = 0
+
+    def refusal(self, worker: int) -> Refusal | Fault:
+        """What was said to a worker's last message; raises `Unsupported`."""
+        error = self._errors[worker]
+        if isinstance(error, Unsupported):
+            error.is_late = True
+            raise error
+        return error
+
+    def prepare(
+        self,
+        worker: int,
+        context: NDArray[np.uint64],
+        slm: NDArray[np.uint8],
+        scratch: NDArray[np.uint8],
+    ) -> int:
+        """Say which memory a worker has, before it runs; the address of what it calls."""
+        self._composed.prepare(worker, slm, scratch)
+        self._callables[worker] = partial(self._call, worker, context)
+        return id(self._callables[worker])
+
+    def _send(self, op: Op, site: int, worker: int, group: int, thread: int, data: int) -> None:
+        given, results = _arrays(op, data)
+        found = self._composed.answer(op, (worker, site), group, thread, given)
+        for x in results:
+            x[...] = found
+
+    def _exchange(self, op: Op, site: int, group: int, thread: int, data: int) -> None:
+        if self._shortcut is not None and self._by_shortcut(op, site, data):
+            return
+        (mask, *arguments), results = _arrays(op, data)
+        assert self._answer is not None
+        number = np.array([thread + group * self._grid.threads_per_group])
+        given = self._answer(op.attrs["record"], number, mask, arguments)
+        for result, x in zip(results, fitting(op, given), strict=True):
+            result[...] = x
+
+    def _by_shortcut(self, op: Op, site: int, data: int) -> bool:
+        """Whether compiled code answers: what is known by now, as another thread may have found
+        it in the meantime, or what the host makes for this request.
+        """
+        first = int(self._table[site])
+        known = _run(first, data) if first else _UNKNOWN
+        kept = self._kept.setdefault(site, [])
+        if known != _UNKNOWN or len(kept) >= _MOST_SHORTCUTS:
+            return known == _ANSWERED
+        starts, _ = places(op)
+        count = len(op.args)
+        (_, *arguments), _ = _arrays(op, data)
+        assert self._shortcut is not None
+        found: Shortcut | None = self._shortcut(
+            op.attrs["record"], arguments, Places(tuple(starts[:count]), tuple(starts[count:]))
+        )
+        if found is None:
+            return False
+        kept.append(found)
+        ctypes.c_uint64.from_address(found.record + 8).value = first
+        self._table[site] = found.record  # last, as others may call it at once
+        return _run(found.record, data) == _ANSWERED
+
+
+def _run(record: int, data: int) -> int:
+    """Call a shortcut."""
+    function = ctypes.c_uint64.from_address(record).value
+    return int(_SHORTCUT(function)(record, data))
+
+
+def _arrays(op: Op, data: int) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+    """The arguments, as copies because they may be kept, and the places of the results."""
+    starts, end = places(op)
+    memory = np.ctypeslib.as_array((ctypes.c_uint8 * max(1, end)).from_address(data))
+    values = zip((*op.args, *op.results), starts, strict=True)
+    found = [_array(memory, start, value) for value, start in values]
+    return [x.copy() for x in found[: len(op.args)]], found[len(op.args) :]
+
+
+def _array(memory: NDArray[np.uint8], start: int, value: Value) -> NDArray[Any]:
+    """One array of a message, [1, lanes]."""
+    kind = np.dtype(bool) if value.is_mask else value.type.dtype
+    return memory[start : start + _size(value)].view(kind)[None, :]

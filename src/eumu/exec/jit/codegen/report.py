@@ -1,0 +1,90 @@
+"""The operation `report`: a test, and a cold call that notes what it saw in the site's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.exec.findings import Seen
+from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel, Site
+from eumu.exec.jit.codegen.registers import bits_of_mask
+from eumu.exec.jit.llvm.layout import SITE_WORDS, Context
+from eumu.ir import Function, Op
+
+REPORT: Final = "report"  # what a site of this operation says
+
+
+class Word(IntEnum):
+    """Words of a report's site, which has no extents to remember."""
+
+    COUNT = 0
+    GROUP = 1
+    THREAD = 2
+    LANES = 3
+
+
+# The first thread in launch order stays; of its reports the first, as the interpreter has it.
+_NOTE = f"""
+define internal void @{REPORT}(ptr %ctx, ptr %site, i64 %lanes) noinline cold {{
+  %count = load i64, ptr %site
+  %more = add i64 %count, 1
+  store i64 %more, ptr %site
+  %group.p = getelementptr i64, ptr %ctx, i64 {int(Context.GROUP)}
+  %group = load i64, ptr %group.p
+  %thread.p = getelementptr i64, ptr %ctx, i64 {int(Context.THREAD)}
+  %thread = load i64, ptr %thread.p
+  %old.group.p = getelementptr i64, ptr %site, i64 {int(Word.GROUP)}
+  %old.group = load i64, ptr %old.group.p
+  %old.thread.p = getelementptr i64, ptr %site, i64 {int(Word.THREAD)}
+  %old.thread = load i64, ptr %old.thread.p
+  %fresh = icmp eq i64 %count, 0
+  %same = icmp eq i64 %group, %old.group
+  %before = icmp ult i64 %thread, %old.thread
+  %earlier.thread = and i1 %same, %before
+  %earlier.group = icmp ult i64 %group, %old.group
+  %earlier = or i1 %earlier.thread, %earlier.group
+  %first = or i1 %fresh, %earlier
+  br i1 %first, label %note, label %end
+note:
+  store i64 %group, ptr %old.group.p
+  store i64 %thread, ptr %old.thread.p
+  %lanes.p = getelementptr i64, ptr %site, i64 {int(Word.LANES)}
+  store i64 %lanes, ptr %lanes.p
+  br label %end
+end:
+  ret void
+}}
+"""
+
+
+def _report(k: Kernel, op: Op) -> None:
+    e, (m,) = k.e, op.args
+    e.support.setdefault(REPORT, _NOTE)
+    bits = bits_of_mask(e, k.vector(m), m.width, 64)
+    some, bad, on = e.op(f"icmp ne i64 {bits}, 0"), e.name("bad"), e.name("on")
+    e.do(f"br i1 {some}, label %{bad}, label %{on}, !prof !0")
+    e.label(bad)
+    site = k.site_pointer(k.site(op.inst, REPORT))
+    e.do(f"call void @{REPORT}(ptr %ctx, ptr {site}, i64 {bits})")
+    e.do(f"br label %{on}")
+    e.label(on)
+
+
+def seen(
+    function: Function, sites: Mapping[int, Site], context: NDArray[np.uint64]
+) -> Iterator[Seen]:
+    """What the sites, by number, noted in one worker's context."""
+    for number, site in sites.items():
+        start = Context.SITES + number * SITE_WORDS
+        words = [int(word) for word in context[start : start + SITE_WORDS]]
+        if words[Word.COUNT]:
+            where = words[Word.GROUP], words[Word.THREAD]
+            op = function.blocks[site.block].ops[site.op]
+            yield Seen(op, where, words[Word.LANES], words[Word.COUNT])
+
+
+LOWERINGS["report"] = _report

@@ -1,0 +1,112 @@
+"""The scalars of an operation's pattern, from those of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eumu.exec.jit.analysis.patterns import masked
+from eumu.exec.jit.analysis.slots import Known
+from eumu.exec.jit.codegen.elementwise import emitter_of
+from eumu.exec.jit.llvm.emit import Emitter, scalar_type, signed
+from eumu.exec.jit.llvm.lanes import Lanes, Pattern, Shape, moved, split
+from eumu.ir import Op
+
+
+def scalars_of(
+    e: Emitter, op: Op, shape: Shape, args: list[Lanes], known: Sequence[Known]
+) -> Pattern:
+    """Emit the scalars of an operation's pattern from those of its arguments."""
+    result = op.results[0]
+    if op.name == "shuffle":
+        return _shuffled(e, op, shape, args[0])
+    if op.name == "concat":
+        heads = tuple(a.pattern.scalars[0] for a in args if a.pattern)
+        return Pattern(shape, heads, _all_sure(e, args))
+    if op.name == "splat":
+        return Pattern(shape, (args[0].get(),))
+    emit = emitter_of(op)
+    columns = [heads_of(e, a, shape.groups) for a in args]
+    if op.name == "bitcast":
+        kind, wanted = scalar_type(op.args[0].type), scalar_type(result.type)
+        heads = tuple(e.bitcast(h, kind, wanted) for h in columns[0])
+    else:
+        heads = tuple(emit(e, op, 1, *row) for row in zip(*columns, strict=True))
+    sure = _all_sure(e, args)
+    if op.name == "convert" and shape.certain is False:
+        sure = _extends(e, op, args[0], columns[0], heads, sure)
+    if op.name == "and" and not shape.certain and not shape.uniform:
+        sure = _fits(e, op, shape, columns, known, sure)
+    return Pattern(shape, heads, sure)
+
+
+def heads_of(e: Emitter, lanes: Lanes, groups: int) -> list[str]:
+    """The scalars of a pattern cut into that many groups."""
+    assert lanes.pattern is not None
+    found = split(lanes.pattern.shape, groups)
+    assert found is not None
+    scalars = lanes.pattern.scalars
+    return [moved(e, lanes.type, scalars[old], distance) for old, distance in found[1]]
+
+
+def _all_sure(e: Emitter, args: list[Lanes]) -> str:
+    sure = "true"
+    for condition in dict.fromkeys(a.pattern.sure for a in args if a.pattern):
+        if condition != "true":
+            sure = condition if sure == "true" else e.op(f"and i1 {sure}, {condition}")
+    return sure
+
+
+def _extends(
+    e: Emitter, op: Op, x: Lanes, narrow: list[str], wide: tuple[str, ...], sure: str
+) -> str:
+    """Whether widening commutes with adding the offsets, that is, no lane wraps."""
+    assert x.pattern is not None
+    source, target = op.args[0].type, op.results[0].type
+    if target.bits <= source.bits:
+        return sure
+    part = split(x.pattern.shape, len(wide))
+    assert part is not None
+    low, high = min(part[0].offsets), max(part[0].offsets)
+    scalar, sign = f"i{source.bits}", "s" if source.is_signed else "u"
+    for head in narrow:
+        for relation, limit in (("le", source.maximum - high), ("ge", source.minimum - low)):
+            if limit not in (source.maximum, source.minimum):
+                bound = signed(limit, source.bits)
+                fits = e.op(f"icmp {sign}{relation} {scalar} {head}, {bound}")
+                sure = fits if sure == "true" else e.op(f"and i1 {sure}, {fits}")
+    return sure
+
+
+def _fits(
+    e: Emitter,
+    op: Op,
+    shape: Shape,
+    columns: list[list[str]],
+    known: Sequence[Known],
+    sure: str,
+) -> str:
+    """Whether no lane has a bit that a constant mask clears."""
+    found = masked(known)
+    assert found is not None
+    which, room = found
+    if room >= op.results[0].type.bits:
+        return sure  # the mask clears nothing, and a shift by all bits has no result
+    scalar = scalar_type(op.results[0].type)
+    for head in columns[which]:
+        for extreme in {min(shape.offsets), max(shape.offsets)}:
+            lane = e.op(f"add {scalar} {head}, {extreme}") if extreme else head
+            high = e.op(f"lshr {scalar} {lane}, {room}")
+            none = e.op(f"icmp eq {scalar} {high}, 0")
+            sure = none if sure == "true" else e.op(f"and i1 {sure}, {none}")
+    return sure
+
+
+def _shuffled(e: Emitter, op: Op, shape: Shape, x: Lanes) -> Pattern:
+    assert x.pattern is not None
+    lanes, old = op.attrs["lanes"], x.pattern.shape
+    size, step = len(old.offsets), len(lanes) // shape.groups
+    heads = []
+    for g in range(shape.groups):
+        group, lane = divmod(lanes[g * step], size)
+        heads.append(moved(e, x.type, x.pattern.scalars[group], old.offsets[lane]))
+    return Pattern(shape, tuple(heads), x.pattern.sure)

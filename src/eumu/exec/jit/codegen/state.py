@@ -1,0 +1,102 @@
+"""Roots, masks and constants: the operations that only name, pack or move lanes."""
+
+from __future__ import annotations
+
+from eumu.exec.jit.codegen import registers as regs
+from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel, constant_lanes
+from eumu.exec.jit.llvm.emit import vector_literal
+from eumu.exec.jit.llvm.lanes import Lanes, Pattern, Shape
+from eumu.exec.jit.llvm.layout import Context
+from eumu.ir import Op
+from eumu.types import BOOL
+
+
+def _exec_mask(k: Kernel, op: Op) -> None:
+    value, offset = op.result, op.attrs["offset"]
+    e, word = k.e, f"i{k.width}"
+    if k.known[value.id].full and offset + value.width <= k.width:
+        vector = vector_literal("i1", ["true"] * value.width)
+        k.values[value.id] = Lanes(BOOL, value.width, vector)
+        return
+    bits = e.op(f"load {word}, ptr %em")
+    if offset:
+        bits = e.op(f"lshr {word} {bits}, {offset}") if offset < k.width else "0"
+    mask = regs.mask_of_bits(e, bits, k.width, value.width)
+    lanes = Lanes(BOOL, value.width, mask)
+    if value.width == 1:
+        lanes.pattern = Pattern(Shape(1, (0,)), (mask,))
+    k.values[value.id] = lanes
+
+
+def _read_flag(k: Kernel, op: Op) -> None:
+    root, value = op.attrs["root"], op.result
+    k.plain(value, regs.load_flag(k.e, k.registers, root, op.attrs["offset"], value.width))
+
+
+def _write_flag(k: Kernel, op: Op) -> None:
+    (x, m), root = op.args, op.attrs["root"]
+    regs.store_flag(
+        k.e, k.registers, root, op.attrs["offset"], x.width, k.vector(x), k.write_mask(m)
+    )
+
+
+def _root_address(k: Kernel, op: Op) -> None:
+    k.plain(op.result, str(op.attrs["root"].address + op.attrs["offset"]))
+
+
+def _partner(k: Kernel, op: Op) -> None:
+    """Bytes in the record of the other thread of the pair."""
+    e, value, root = k.e, op.result, op.attrs["root"]
+    other = e.op(f"xor i64 {k.context_load(Context.THREAD)}, 1")
+    distance = e.op(f"mul i64 {other}, {k.context_load(Context.RECORD_SIZE)}")
+    record = e.op(f"add i64 {k.context_load(Context.RECORDS)}, {distance}")
+    record = e.op(f"inttoptr i64 {record} to ptr")
+    offsets = op.attrs["region"].offsets(value.width)
+    k.plain(value, regs.load_bytes(e, k.registers, root, offsets, value.type, record))
+
+
+def _symbol(k: Kernel, op: Op) -> None:
+    index = k.function.symbols.index(op.attrs["name"])
+    table = k.e.op(f"inttoptr i64 {k.context_load(Context.SYMBOLS)} to ptr")
+    place = k.e.op(f"getelementptr i64, ptr {table}, i64 {index}")
+    k.plain(op.result, k.e.op(f"load i64, ptr {place}"))
+
+
+def _any_all(k: Kernel, op: Op) -> None:
+    (m,) = op.args
+    word = f"i{m.width}"
+    bits = regs.bits_of_mask(k.e, k.vector(m), m.width, m.width)
+    test = "ne" if op.name == "any" else "eq"
+    reference = "0" if op.name == "any" else "-1"
+    k.plain(op.result, k.e.op(f"icmp {test} {word} {bits}, {reference}"))
+
+
+def _mask_bits(k: Kernel, op: Op) -> None:
+    (m,) = op.args
+    k.plain(op.result, regs.bits_of_mask(k.e, k.vector(m), m.width, 32))
+
+
+def _bits_mask(k: Kernel, op: Op) -> None:
+    k.plain(op.result, regs.mask_of_bits(k.e, k.vector(op.args[0]), 32, op.result.width))
+
+
+def _fence(k: Kernel, op: Op) -> None:
+    k.e.do("fence acq_rel")
+
+
+LOWERINGS.update(
+    {
+        "const": constant_lanes,
+        "exec_mask": _exec_mask,
+        "read_flag": _read_flag,
+        "write_flag": _write_flag,
+        "root_address": _root_address,
+        "symbol": _symbol,
+        "partner": _partner,
+        "any": _any_all,
+        "all": _any_all,
+        "mask_bits": _mask_bits,
+        "bits_mask": _bits_mask,
+        "fence": _fence,
+    }
+)

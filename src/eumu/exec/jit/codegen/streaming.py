@@ -1,0 +1,53 @@
+"""Stores that pass by the caches, into large arrays that the kernel does not read.
+
+A cache reads a line from memory before the line is written, and keeps it while what was of use to
+the kernel goes.  Whole lines can be written past it.  That pays where an array is a large part of
+the cache; small ones are soon read again, and of what was read before the line is there anyway.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.llvm.layout import LINE, Site
+from eumu.ir import Function
+
+__all__ = ["FENCE", "large", "may_stream", "store"]
+
+FENCE: Final = "  fence seq_cst\n"  # what was stored so is there for others after it
+_CACHE: Final = 16 << 20  # bytes, where the system does not tell
+_PART: Final = 4  # a quarter of the cache is large, as in the C library's memcpy
+# Such stores may be seen after later ones, which other threads must not notice.
+_ORDERED: Final = frozenset({"atomic", "fence", "send", "message"})
+
+
+def large() -> int:
+    """Bytes from which on an array is large."""
+    names = getattr(os, "sysconf_names", {})
+    known = os.sysconf("SC_LEVEL3_CACHE_SIZE") if "SC_LEVEL3_CACHE_SIZE" in names else 0
+    return (known if known > 0 else _CACHE) // _PART
+
+
+def may_stream(function: Function) -> bool:
+    """Whether the order in which others see a function's stores does not matter before its end."""
+    return not any(op.name in _ORDERED for block in function.blocks for op in block.ops)
+
+
+def store(k: Kernel, site: int, place: str, vector: str, data: str) -> None:
+    """Store lines: past the caches if the site's array is such, and the place a line's."""
+    e = k.e
+    address = e.op(f"ptrtoint ptr {place} to i64")
+    word = e.op(f"getelementptr i64, ptr {k.site_pointer(site)}, i64 {int(Site.CACHED)}")
+    kept = e.op(f"and i64 {address}, {e.op(f'load i64, ptr {word}')}")
+    passes = e.op(f"icmp eq i64 {kept}, 0")
+    past, usual, on = e.name("past"), e.name("usual"), e.name("on")
+    e.do(f"br i1 {passes}, label %{past}, label %{usual}")
+    e.label(past)
+    e.do(f"store {vector} {data}, ptr {place}, align {LINE}, !nontemporal !2")
+    e.do(f"br label %{on}")
+    e.label(usual)
+    e.do(f"store {vector} {data}, ptr {place}, align 1")
+    e.do(f"br label %{on}")
+    e.label(on)

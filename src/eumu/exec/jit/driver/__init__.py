@@ -1,0 +1,1 @@
+"""The order in which lanes, threads and groups run, as LLVM text."""

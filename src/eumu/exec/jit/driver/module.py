@@ -1,0 +1,358 @@
+"""A whole LLVM module for one kernel: the thread function, its support, the group driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from eumu.errors import InternalError, Unsupported
+from eumu.exec.jit.analysis.dataflow import Visits
+from eumu.exec.jit.analysis.dataflow import analyse as analyse_patterns
+from eumu.exec.jit.analysis.flow import Flow
+from eumu.exec.jit.analysis.flow import analyse as analyse_flow
+from eumu.exec.jit.analysis.lanewise import free_writes
+from eumu.exec.jit.analysis.slots import Facts
+from eumu.exec.jit.analysis.webs import split_file
+from eumu.exec.jit.codegen import (
+    atomics,
+    block_accesses,
+    indirect,
+    memory,
+    messages,
+    products,
+    report,
+    special,
+    state,
+    stores,
+    streaming,
+)
+from eumu.exec.jit.codegen import registers as regs
+from eumu.exec.jit.codegen.inputs import Special, input_slots, start
+from eumu.exec.jit.codegen.kernel import Kernel, Site, Target
+from eumu.exec.jit.codegen.shared import INTRINSICS, METADATA, divide
+from eumu.exec.jit.driver import straight
+from eumu.exec.jit.driver.blocks import Ends
+from eumu.exec.jit.driver.calls import frames_size, saved_roots
+from eumu.exec.jit.driver.groups import driver, parameters
+from eumu.exec.jit.driver.named import has_named
+from eumu.exec.jit.driver.spill import Resume, rotating_headers, waiting_headers
+from eumu.exec.jit.llvm import paranoid
+from eumu.exec.jit.llvm.attention import SLICE, look
+from eumu.exec.jit.llvm.emit import Emitter
+from eumu.exec.jit.llvm.layout import Context, Outcome, Record
+from eumu.ir import Function, Value
+
+MOST_OPERATIONS: Final = 200_000  # of a function: their LLVM text alone takes 10 s
+_SHORT: Final = 3000  # operations: a longer function is not compiled twice, and never inlined
+
+# They register their operations.
+_LOWERED_IN = (
+    *(atomics, block_accesses, indirect, memory, messages, products),
+    *(report, special, state, stores),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """LLVM text, and what the engine must know of it."""
+
+    text: str
+    support: tuple[str, ...]  # texts of objects that are linked beside it, see `shared`
+    sites: tuple[Site, ...]
+    record_size: int
+    resumable: bool
+    waiting: tuple[int, ...]  # blocks where lanes may wait; their masks, when a barrier
+    waiting_offset: int  # diverges, are left in the record from this byte on
+    in_bands: bool  # whether the order of threads is free, see `bands`
+
+
+def build(function: Function, special: Special, target: Target) -> Module:
+    """Lower a function; raises `Unsupported` for what the fast engine cannot do."""
+    length = _length(function)
+    if length > MOST_OPERATIONS:
+        raise Unsupported(
+            f"{length} operations in the fast engine, which takes up to {MOST_OPERATIONS}"
+        )
+    flow = _flow(function)
+    function = split_file(function, flow)
+    facts = Facts(
+        flow,
+        function.width,
+        special.full_threads,
+        input_slots(function, special),
+        _reach(function),
+        saved_roots(function),
+    )
+    e = _emitter(target)
+    k = _kernel(function, facts, special, target, e)
+    k.free = free_writes(function, flow)
+    resume = Resume(k, waiting_headers(function, flow))
+    ends = Ends(k, resume)
+    _lower(k, ends, special)
+    place = e.lines.index("start:") + 1
+    first = 8 * (Record.FRAMES + len(flow.waiting)) + frames_size(function, flow)
+    e.lines[place:place] = resume.emit(k.registers.memory_end, first, ends.rotate)
+    quick = None if resume.places else _straight(k, special, target)
+    return _assemble(k, resume, ends, special, quick, target)
+
+
+def _length(function: Function) -> int:
+    return sum(len(block.ops) for block in function.blocks)
+
+
+def _emitter(target: Target) -> Emitter:
+    return Emitter(
+        half_conversions=target.half_conversions,
+        embedded_rounding=target.embedded_rounding,
+        fenced_bytes=target.fenced_bytes,
+    )
+
+
+def _kernel(
+    function: Function,
+    facts: Facts,
+    special: Special,
+    target: Target,
+    e: Emitter,
+    visits: Visits | None = None,
+) -> Kernel:
+    words = Record.FRAMES + len(facts.flow.waiting)
+    return Kernel(
+        function,
+        facts,
+        analyse_patterns(function, facts, visits),
+        regs.cut(
+            function,
+            8 * words + frames_size(function, facts.flow),
+            facts.flow,
+            saved_roots(function),
+        ),
+        e,
+        special.slm_bytes,
+        special.scratch_bytes,
+        target.masked_stores,
+        target.gathers,
+        target.octet_products,
+    )
+
+
+def _lower(k: Kernel, ends: Ends, special: Special) -> None:
+    k.registers.declare(k.e)
+    regs.declare_flags(k.e, k.function, k.registers)
+    ends.declare()
+    _blocks(k, ends)
+    ends.finish()
+    k.finish()
+    start(k, special, keeps_alive=ends.keeps_alive, runs_once=not ends.resume.saves)
+
+
+def _straight(k: Kernel, special: Special, target: Target) -> Kernel | None:
+    """The straight version of a kernel, if it has one; it shares sites and support functions."""
+    function = k.function
+    if not (special.full_threads and straight.can_be(function, k.flow)) or k.registers.memory:
+        return None
+    if _length(function) > _SHORT:
+        return None
+    flow = straight.together(function)
+    facts, visits = replace(k.facts, flow=flow), k.analysis.visits
+    own = _kernel(function, facts, special, target, k.e.another(), visits)
+    own.free, own.sites = k.free, k.sites
+    own.untouched = straight.untouched(function, flow)
+    own.streams = streaming.may_stream(function)
+    try:
+        _lower(own, straight.StraightEnds(own, Resume(own, frozenset())), special)
+    except straight.NotStraight:
+        return None
+    return own
+
+
+def _flow(function: Function) -> Flow:
+    """The flow; once more where lanes that wait for others must let them run."""
+    full_mask = _full_masks(function)
+
+    def is_full(block: int, mask: Value) -> bool:
+        return (block, mask.id) in full_mask
+
+    flow = analyse_flow(function, is_full)
+    rotating = rotating_headers(function, flow)
+    return analyse_flow(function, is_full, rotating) if rotating else flow
+
+
+def _full_masks(function: Function) -> set[tuple[int, int]]:
+    """Constant masks of every lane, per block: the lanes of an unconditional return or call."""
+    found = set()
+    for index, block in enumerate(function.blocks):
+        single: set[int] = set()  # constant true masks of one lane
+        for op in block.ops:
+            if op.name == "const" and op.result.is_mask and all(op.attrs["lanes"]):
+                if op.result.width == 1:
+                    single.add(op.result.id)
+                if op.result.width >= function.width:
+                    found.add((index, op.result.id))
+            elif op.name == "splat" and op.args[0].id in single:
+                found.add((index, op.result.id))
+    return found
+
+
+def _reach(function: Function) -> frozenset[str]:
+    """Roots that register-indirect writes can change."""
+    return frozenset(
+        op.attrs["root"].name
+        for block in function.blocks
+        for op in block.ops
+        if op.name == "root_address"
+    )
+
+
+def _blocks(k: Kernel, ends: Ends) -> None:
+    for index in sorted(k.flow.parked):
+        block = k.function.blocks[index]
+        if block.end is None:
+            raise InternalError(f"IR block {block.label} has no terminator")
+        ends.begin(index)
+        instructions = {op.inst for op in block.ops} | {block.end.inst}
+        cost = len(instructions - {-1}) or 1
+        k.cost = cost
+        k.lower_block(index)
+        ends.end(index, block.end, cost)
+
+
+def _only_sync(k: Kernel, resume: Resume) -> bool:
+    """Whether threads stop at sync barriers only."""
+    ends = [k.function.blocks[i].end for i in k.flow.parked]
+    kinds = {end.attrs["kind"] for end in ends if end is not None and end.name == "barrier"}
+    return kinds <= {"sync"} and all(s.outcome is Outcome.BARRIER for s in resume.saves)
+
+
+# What is the same in all threads: where device address 0 would be, the payload of thread 0.
+_SHARED = (
+    f"  %base.p = getelementptr i64, ptr %ctx, i64 {int(Context.BASE)}",
+    "  %base = load i64, ptr %base.p",
+    f"  %arena.p = getelementptr i64, ptr %ctx, i64 {int(Context.ARENA)}",
+    "  %arena = load i64, ptr %arena.p",
+    "  %flat.i = sub i64 %arena, %base",
+    "  %flat = inttoptr i64 %flat.i to ptr",
+    f"  %common.p = getelementptr i64, ptr %ctx, i64 {int(Context.PAYLOADS)}",
+    "  %common = load ptr, ptr %common.p",
+)
+
+
+def _has_loop(function: Function) -> bool:
+    """Whether a thread may stay long: then entering it costs little, and code of its own has more
+    registers; else it becomes a part of the loop over threads."""
+    ends = [(k, b.end) for k, b in enumerate(function.blocks) if b.end is not None]
+    return any(min(end.targets, default=k + 1) <= k for k, end in ends if end.name != "ret")
+
+
+def _alone(special: Special) -> bool:
+    """Whether threads have nothing in common but what they are given."""
+    return not (special.own_payloads or special.slm_bytes or special.scratch_bytes)
+
+
+def _define(name: str, given: str, attributes: str, entry: list[str], k: Kernel) -> list[str]:
+    """A version of the thread function."""
+    first = f"define internal i32 @{name}({given}){attributes} #0 {{"
+    return [first, "entry:", *entry, *k.e.lines, "}"]
+
+
+def _entry(e: Emitter) -> list[str]:
+    """Where variables and local memory lie."""
+    return [
+        *e.entry,
+        f"  %scratch.p = getelementptr i64, ptr %ctx, i64 {int(Context.SCRATCH)}",
+        "  %scratch.i = load i64, ptr %scratch.p",
+        "  %scratch = inttoptr i64 %scratch.i to ptr",
+        f"  %slm.p = getelementptr i64, ptr %ctx, i64 {int(Context.SLM)}",
+        "  %slm.i = load i64, ptr %slm.p",
+        "  %slm = inttoptr i64 %slm.i to ptr",
+    ]
+
+
+def _with_support(
+    e: Emitter, kernel: str, special: Special, target: Target
+) -> tuple[str, tuple[str, ...]]:
+    """The whole text, and those of the objects that it calls; all is one if all is asserted."""
+    declarations = e.declarations.values()
+    divided = divide(e.support, declarations, kernel, is_arm=target.is_arm)
+    if not special.paranoid:
+        return divided.text, divided.objects
+    parts = [
+        *sorted({*declarations, *INTRINSICS}),
+        look(target.is_arm),
+        *e.support.values(),
+        kernel,
+        METADATA,
+    ]
+    return paranoid.asserted("\n".join(parts)), ()
+
+
+def _resuming(resume: Resume) -> list[str]:
+    """The fuel and what was counted before; on to where the thread stopped, or to its start."""
+    table = " ".join(f"i64 {n}, label %resume{n}" for n in range(1, resume.count + 1))
+    return [
+        f"  %fuel.p = getelementptr i64, ptr %ctx, i64 {int(Context.FUEL)}",
+        "  %fuel.v = load i64, ptr %fuel.p",
+        f"  %count.p = getelementptr i64, ptr %rec, i64 {int(Record.COUNT)}",
+        "  %count.v = load i64, ptr %count.p",
+        f"  %slice = add i64 %count.v, {SLICE}",
+        "  %limit.v = call i64 @llvm.umin.i64(i64 %slice, i64 %fuel.v)",
+        "  %left.v = sub i64 %limit.v, %count.v",
+        "  store i64 %limit.v, ptr %limit",
+        "  store i64 %left.v, ptr %left",
+        "  %pc = load i64, ptr %rec",
+        f"  switch i64 %pc, label %start [ {table} ]",
+    ]
+
+
+def _assemble(
+    k: Kernel,
+    resume: Resume,
+    ends: Ends,
+    special: Special,
+    quick: Kernel | None,
+    target: Target,
+) -> Module:
+    e = k.e
+    resumable = bool(resume.saves)
+    inline = quick is None and (resumable or not _has_loop(k.function))
+    inline = inline and _length(k.function) <= _SHORT
+    prologue = [*_SHARED, *e.prologue, *(straight.PROLOGUE if quick else ())]
+    in_bands = quick is not None and quick.streams and _alone(special)
+    shared = {"%flat": "ptr", **e.shared} if inline or quick else {}
+    if quick:
+        shared["%misses"] = "ptr"
+    entry = [*([] if shared else prologue), *_entry(e), *_resuming(resume)]
+    thread = "ptr noalias %ctx, ptr noalias %rec, ptr %payload, i64 %lanes" + parameters(shared)
+    parts = [
+        *(
+            _define("straight", thread, " alwaysinline", [*_entry(quick.e), *straight.ENTRY], quick)
+            if quick
+            else ()
+        ),
+        *_define("thread", thread, " alwaysinline" if inline else " noinline", entry, k),
+        driver(
+            resumable=resumable,
+            rounds=_only_sync(k, resume),
+            has_scratch=k.scratch_bytes > 0,
+            has_named=has_named(k.function),
+            own_payloads=special.own_payloads,
+            own_lanes=special.own_lanes,
+            small_record=resume.size == 8 * (Record.FRAMES + len(k.flow.waiting)),
+            straight=quick is not None,
+            streams=quick is not None and quick.streams,
+            in_bands=in_bands,
+            prologue=prologue if shared else [],
+            shared=shared,
+        ),
+    ]
+    text, support = _with_support(e, "\n".join(parts), special, target)
+    return Module(
+        text,
+        support,
+        tuple(k.sites),
+        resume.size,
+        resumable,
+        tuple(sorted(k.flow.waiting)),
+        ends.waiting,
+        in_bands,
+    )

@@ -1,0 +1,304 @@
+"""Leaving a thread in the middle and coming back.
+
+Resume points are barriers and the headers of loops that may wait for another thread.  Variables
+that some path from a resume point reads before it writes them live in the thread's record from the
+start; all others stay LLVM values.  (Saving and restoring the former at each point instead made
+LLVM copy them from one stack slot to another on every edge.)
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from typing import Final
+
+from eumu.exec.jit.analysis.flow import Flow
+from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.codegen.registers import Event
+from eumu.exec.jit.llvm.layout import Outcome, Record
+from eumu.ir import Block, Function, Terminator
+
+# Variables times blocks: beyond, all stay in memory.  What merges where blocks meet would be more
+# than the code itself, and LLVM's time grows with it.
+_MOST_VALUES: Final = 600_000
+_WAITS = ("atomic", "fence", "send")
+_BLEND = re.compile(r"^  store (<.*>) (%\S+), ptr (%a\d+)$")
+_ALLOCA = re.compile(r"^  (%a\d+) = alloca ")
+
+
+Rotate = Callable[[int, frozenset[int]], None]
+
+# Whether state is what it was when the thread gave way last, and at that point; keeps a copy of it
+# behind it, and the point behind that.
+_REPEATS = """
+define internal i1 @repeats(ptr %state, i64 %size, i64 %point) noinline cold {
+entry:
+  %copy = getelementptr i8, ptr %state, i64 %size
+  %seen.p = getelementptr i8, ptr %copy, i64 %size
+  %seen = load i64, ptr %seen.p
+  store i64 %point, ptr %seen.p
+  %known = icmp eq i64 %seen, %point
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %step ]
+  %same = phi i1 [ %known, %entry ], [ %same.next, %step ]
+  %more = icmp ult i64 %k, %size
+  br i1 %more, label %step, label %end
+step:
+  %now.p = getelementptr i8, ptr %state, i64 %k
+  %old.p = getelementptr i8, ptr %copy, i64 %k
+  %now = load i64, ptr %now.p
+  %old = load i64, ptr %old.p
+  store i64 %now, ptr %old.p
+  %equal = icmp eq i64 %now, %old
+  %same.next = and i1 %same, %equal
+  %k.next = add i64 %k, 8
+  br label %loop
+end:
+  ret i1 %same
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """One place where a thread is left, to go on at `target`."""
+
+    target: int
+    outcome: Outcome
+    label: str
+    others: frozenset[int] = frozenset()  # blocks whose lanes run if these wait in vain
+
+
+@dataclass(slots=True)
+class Resume:
+    """The resume points of a kernel; `headers` are blocks where a thread may give way."""
+
+    k: Kernel
+    headers: frozenset[int]
+    saves: list[Save] = field(default_factory=list)
+    points: list[int] = field(default_factory=list)  # target block of resume point n + 1
+    places: dict[str, int] = field(default_factory=dict)  # variable -> byte offset in the record
+    size: int = 0  # of the record, in bytes
+    rotations: list[tuple[int, frozenset[int]]] = field(default_factory=list)  # points after those
+
+    def save(self, target: int, outcome: Outcome, others: frozenset[int] = frozenset()) -> None:
+        """Leave the thread; it goes on at block `target`, or at others if nothing changes there."""
+        label = self.k.e.name("save")
+        self.saves.append(Save(target, outcome, label, others))
+        self.k.e.do(f"br label %{label}")
+
+    @property
+    def count(self) -> int:
+        """How many resume points there are."""
+        return len(self.points) + len(self.rotations)
+
+    def emit(self, start: int, first: int, rotate: Rotate) -> list[str]:
+        """Emit the cold blocks that save and restore masks, and move variables to the record.
+
+        Records have room from byte `start`, roots lie there from `first` on; returns the text that
+        clears the variables there.
+        """
+        self.size = start
+        variables = self.k.registers.variables
+        stay = len(variables) * len(self.k.flow.parked) > _MOST_VALUES
+        if not self.saves and not stay:
+            return []
+        self.points = sorted({save.target for save in self.saves})
+        self.rotations = sorted({(s.target, s.others) for s in self.saves if s.others}, key=str)
+        self._place(sorted(variables.keys() - set(self._masks()) if stay else self._needed()))
+        state = first, self.size - first
+        cleared = self._move()
+        if self.rotations:
+            self.size = 64 * -(-(self.size + state[1] + 8) // 64)
+            cleared.append(f"  %seen = getelementptr i8, ptr %rec, i64 {sum(state) + state[1]}")
+            cleared.append("  store i64 0, ptr %seen")
+        e, word = self.k.e, f"i{self.k.width}"
+        for save in self.saves:
+            e.label(save.label)
+            for mask in self._masks():
+                value = e.op(f"load {word}, ptr {mask}")
+                e.do(f"store {word} {value}, ptr {self._byte(self.places[mask])}, align 1")
+            pc = e.op(f"getelementptr i64, ptr %rec, i64 {int(Record.PC)}")
+            e.do(f"store i64 {self._next(save, *state)}, ptr {pc}")
+            self.k.leave(save.outcome)
+        for number in range(1, self.count + 1):
+            e.label(f"resume{number}")
+            for mask in self._masks():
+                value = e.op(f"load {word}, ptr {self._byte(self.places[mask])}, align 1")
+                e.do(f"store {word} {value}, ptr {mask}")
+            if number <= len(self.points):
+                e.do(f"br label %b{self.points[number - 1]}")
+            else:
+                rotate(*self.rotations[number - 1 - len(self.points)])
+        return cleared
+
+    def _needed(self) -> set[str]:
+        """The variables that are read behind a resume point before they are written."""
+        behind = {j for _, others in self.rotations for j in others}
+        return live_at(behind.union(self.points), self.k.flow, self.k.registers.log)
+
+    def _next(self, save: Save, first: int, size: int) -> str:
+        """The resume point: another one for lanes that wait in vain, as all state repeats."""
+        e, number = self.k.e, self.points.index(save.target) + 1
+        if not save.others:
+            return str(number)
+        place = self.rotations.index((save.target, save.others))
+        e.support.setdefault("repeats", _REPEATS)
+        state = e.op(f"getelementptr i8, ptr %rec, i64 {first}")
+        same = e.op(f"call i1 @repeats(ptr {state}, i64 {size}, i64 {number})")
+        return e.op(f"select i1 {same}, i64 {len(self.points) + 1 + place}, i64 {number}")
+
+    def _move(self) -> list[str]:
+        """Replace stack variables by places in the record."""
+        e, cleared, entry = self.k.e, [], []
+        for line in e.entry:
+            declared = _ALLOCA.match(line)
+            if declared and declared[1] in self.places:
+                place = self.places[declared[1]]
+                entry.append(f"  {declared[1]} = getelementptr i8, ptr %rec, i64 {place}")
+            elif _accessed(line) in self.places:
+                cleared.append(line + ", align 8")
+            else:
+                entry.append(line)
+        e.entry[:] = entry
+        for n, line in enumerate(e.lines):
+            if _accessed(line) in self.places:
+                blends = any(" = select " in before for before in e.lines[max(0, n - 2) : n])
+                e.lines[n] = (_unmasked(line, n) if blends else line) + ", align 8"
+        return cleared
+
+    def _masks(self) -> list[str]:
+        alive = ["%alive"] if "%alive" in self.k.registers.variables else []
+        return ["%em", *alive, *(f"%park{b}" for b in sorted(self.k.flow.waiting))]
+
+    def _place(self, variables: list[str]) -> None:
+        types = self.k.registers.variables
+        for variable in [*self._masks(), *variables]:
+            size = bytes_of(types.get(variable, f"i{self.k.width}"))
+            step = min(64, max(8, size))
+            self.size = -(-self.size // step) * step
+            self.places[variable] = self.size
+            self.size += size
+        self.size = -(-self.size // 64) * 64
+
+    def _byte(self, place: int) -> str:
+        return self.k.e.op(f"getelementptr i8, ptr %rec, i64 {place}")
+
+
+def _unmasked(line: str, n: int) -> str:
+    """A store that LLVM does not turn into a masked one, which some processors are slow at.
+
+    It would do so with a select between a new value and what the same place holds.
+    """
+    found = _BLEND.match(line)
+    if found is None:
+        return line
+    vector, value, place = found.groups()
+    return f"  %frozen{n} = freeze {vector} {value}\n  store {vector} %frozen{n}, ptr {place}"
+
+
+def bytes_of(type: str) -> int:
+    """Bytes that an LLVM integer or vector of integers takes in memory."""
+    if type.startswith("<"):
+        count, scalar = type[1:-1].split(" x ")
+        return int(count) * bytes_of(scalar)
+    return -(-int(type[1:]) // 8)
+
+
+def _accessed(line: str) -> str:
+    """The variable that a line loads or stores whole, or nothing."""
+    start = line.rfind(", ptr %a")
+    if start < 0 or not (line.startswith("  store ") or " = load " in line):
+        return ""
+    return line[start + len(", ptr ") :]
+
+
+def live_at(points: Iterable[int], flow: Flow, log: dict[int, list[Event]]) -> set[str]:
+    """The variables that are read after the start of some of these blocks before they are written.
+
+    Sets are numbers with a bit for each variable; a block is looked at again only if what is read
+    behind it has grown.
+    """
+    bits: dict[str, int] = {}
+    used: dict[int, int] = {}
+    defined: dict[int, int] = {}
+    for block, events in log.items():
+        read = written = 0
+        for event in events:
+            bit = 1 << bits.setdefault(event.variable, len(bits))
+            if not event.is_use:
+                written |= bit
+            elif not written & bit:
+                read |= bit
+        used[block], defined[block] = read, written
+    live = {block: used.get(block, 0) for block in flow.parked}
+    before: dict[int, list[int]] = {}
+    for block in live:
+        for target in flow.edges.get(block, ()):
+            before.setdefault(target, []).append(block)
+    work = [-block for block in live]
+    heapify(work)
+    waiting = set(live)
+    while work:
+        block = -heappop(work)  # the last in program order: what it leads to has mostly been there
+        waiting.discard(block)
+        for other in before.get(block, ()):
+            found = live[other] | live[block] & ~defined.get(other, 0)
+            if found != live[other]:
+                live[other] = found
+                if other not in waiting:
+                    waiting.add(other)
+                    heappush(work, -other)
+    wanted = 0
+    for point in points:
+        wanted |= live.get(point, 0)
+    return {name for name, digit in zip(bits, bin(wanted)[:1:-1], strict=False) if digit == "1"}
+
+
+def _meets(end: Terminator | None) -> bool:
+    return end is not None and end.name == "barrier" and end.attrs["kind"] != "signal"
+
+
+def rotating_headers(function: Function, flow: Flow) -> frozenset[int]:
+    """Headers of loops that may wait for another lane of the thread.
+
+    An atomic operation whose result nobody uses is no way to wait.
+    """
+    return _headers(function, flow, _waits_for_lanes)
+
+
+def _waits_for_lanes(block: Block) -> bool:
+    used = {a.id for op in block.ops for a in op.args}
+    return any(
+        op.name in ("fence", "send") or (op.name == "atomic" and op.result.id in used)
+        for op in block.ops
+    )
+
+
+def waiting_headers(function: Function, flow: Flow) -> frozenset[int]:
+    """Headers of loops with atomics or fences in them, which may wait for another thread."""
+    return _headers(function, flow, lambda block: any(op.name in _WAITS for op in block.ops))
+
+
+def _headers(function: Function, flow: Flow, waits: Callable[[Block], bool]) -> frozenset[int]:
+    """Headers of loops with such a block in them; one that ends at a barrier gives way there."""
+    waiting = sorted(
+        i for i in flow.parked if waits(function.blocks[i]) and not _meets(function.blocks[i].end)
+    )
+    if not waiting:
+        return frozenset()
+
+    def is_in(low: int, high: int) -> bool:
+        place = bisect_left(waiting, low)
+        return place < len(waiting) and waiting[place] <= high
+
+    return frozenset(
+        target
+        for i in flow.parked
+        for target in flow.edges.get(i, ())
+        if target <= i and is_in(target, i)
+    )

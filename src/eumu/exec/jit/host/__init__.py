@@ -1,0 +1,1 @@
+"""The engine's side in Python: compiling, launching, faults."""

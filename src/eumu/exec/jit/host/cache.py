@@ -1,0 +1,180 @@
+"""Compiled kernels on disk: one file each, named by a hash of everything that the code depends on.
+
+``EUMU_CACHE=off`` turns the cache off, ``EUMU_CACHE_DIR`` moves it (default: ``eumu`` in the user's
+cache directory), ``EUMU_CACHE_MB`` bounds it (`eumu.settings`).  Files appear by renaming, so
+processes can share the directory; whatever is damaged or cannot be written is compiled again.
+
+What lies there is run as machine code: `eumu.keeping` says which directory and files may be used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cache, lru_cache
+from itertools import accumulate
+from pathlib import Path
+
+from eumu.exec.jit.codegen.inputs import Special
+from eumu.exec.jit.codegen.kernel import Site
+from eumu.exec.jit.driver.module import Module, build
+from eumu.exec.jit.host.compiler import compile_text
+from eumu.exec.jit.host.launch import Compiled
+from eumu.exec.jit.host.target import Loaded, Processor
+from eumu.ir import Function
+from eumu.ir.text import format_function
+from eumu.keeping import is_ours, trusted_directory
+from eumu.settings import CACHE_MB
+
+_MAGIC = b"eumu kernel 2\n"
+_SUFFIX = ".kernel"
+_SUPPORT = ".support"  # what many kernels call
+_UNFINISHED = ".part"
+_LEFT = 3600  # seconds after which a file that nobody finished is rubbish
+
+
+def limit_bytes() -> int:
+    """The most that the directory may hold."""
+    return CACHE_MB.get() << 20
+
+
+@cache
+def engine_version() -> str:
+    """A hash of the engine's own sources: code made by another version is not used."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def key_of(function: Function, special: Special, processor: Processor) -> str:
+    """The name of a compiled kernel."""
+    text = "\n".join(
+        (engine_version(), processor.identity, repr(special), format_function(function))
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def compiled(function: Function, special: Special, processor: Processor) -> Compiled:
+    """The machine code of a function, from disk if it is there."""
+    place = trusted_directory()
+    path = place / (key_of(function, special, processor) + _SUFFIX) if place else None
+    found = read(path) if path else None
+    if found is None:
+        module = build(function, special, processor.target)
+        objects = [compile_text(module.text, processor)]
+        objects += [_support(text, processor) for text in module.support]
+        found = module, tuple(objects)
+        if path:
+            write(path, *found)
+    return Compiled.of(found[0], Loaded(found[1], processor))
+
+
+@lru_cache(maxsize=1 << 10)
+def _support(text: str, processor: Processor) -> bytes:
+    """The object of support functions, from disk or made now, once for all kernels."""
+    place = trusted_directory()
+    if place is None:
+        return compile_text(text, processor)
+    key = "\n".join((engine_version(), processor.identity, text))
+    path = place / (hashlib.sha256(key.encode()).hexdigest() + _SUPPORT)
+    code = _read(path)
+    if code is None:
+        code = compile_text(text, processor)
+        _write(path, code)
+    return code
+
+
+def read(path: Path) -> tuple[Module, tuple[bytes, ...]] | None:
+    """A kernel file: magic, a JSON line, the object files, a hash of all that."""
+    body = _read(path)
+    if body is None:
+        return None
+    header, _, code = body.partition(b"\n")
+    facts = json.loads(header)
+    sites = tuple(Site(**site) for site in facts["sites"])
+    waiting = tuple(facts["waiting"])
+    size, offset = facts["record_size"], facts["waiting_offset"]
+    ends = list(accumulate(facts["objects"]))
+    objects = tuple(code[start:end] for start, end in zip([0, *ends], ends, strict=False))
+    return Module(
+        "", (), sites, size, facts["resumable"], waiting, offset, facts["in_bands"]
+    ), objects
+
+
+def _read(path: Path) -> bytes | None:
+    """What a file holds, or None if it is not there, not ours, or damaged."""
+    try:
+        with path.open("rb") as file:
+            if not is_ours(os.fstat(file.fileno())):
+                return None
+            data = file.read()
+        os.utime(path)
+    except OSError:
+        return None
+    body, digest = data[:-32], data[-32:]
+    if not body.startswith(_MAGIC) or hashlib.sha256(body).digest() != digest:
+        return None
+    return body[len(_MAGIC) :]
+
+
+def write(path: Path, module: Module, objects: Sequence[bytes]) -> None:
+    """Keep a kernel; a directory that cannot be written is no error."""
+    facts = {
+        "objects": [len(code) for code in objects],
+        "sites": [asdict(site) for site in module.sites],
+        "record_size": module.record_size,
+        "resumable": module.resumable,
+        "waiting": module.waiting,
+        "waiting_offset": module.waiting_offset,
+        "in_bands": module.in_bands,
+    }
+    _write(path, json.dumps(facts).encode() + b"\n" + b"".join(objects))
+
+
+def _write(path: Path, content: bytes) -> None:
+    body = _MAGIC + content
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _prune(path.parent, len(body))
+        handle, name = tempfile.mkstemp(dir=path.parent, suffix=_UNFINISHED)
+    except OSError:
+        return
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(body + hashlib.sha256(body).digest())
+        os.replace(name, path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        if not isinstance(error, OSError):
+            raise
+
+
+def _prune(place: Path, more: int) -> None:
+    """Remove the files that were used longest ago until `more` bytes fit."""
+    files = []
+    with os.scandir(place) as found:
+        for entry in found:
+            if entry.name.endswith(_UNFINISHED):  # of a process that was killed
+                with contextlib.suppress(OSError):
+                    if time.time() - entry.stat().st_mtime > _LEFT:
+                        os.unlink(entry.path)
+            if entry.name.endswith((_SUFFIX, _SUPPORT)):
+                with contextlib.suppress(OSError):  # another process removed it
+                    status = entry.stat()
+                    files.append((status.st_mtime, status.st_size, entry.path))
+    total = more + sum(size for _, size, _ in files)
+    if total <= limit_bytes():
+        return
+    for _, size, path in sorted(files):
+        Path(path).unlink(missing_ok=True)
+        total -= size
+        if total <= limit_bytes():
+            return

@@ -1,0 +1,309 @@
+"""The engine: compiles a grid's function once for each specialisation and launches it."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from time import perf_counter
+from typing import Any
+
+from eumu.errors import Finding, Unsupported
+from eumu.exec.findings import Notebook, merged
+from eumu.exec.gate import Admitted, admit, check_snapshot
+from eumu.exec.grid import Grid, Payload, RunStats, groups_that_fit
+from eumu.exec.host import Host
+from eumu.exec.jit.codegen.inputs import Special
+from eumu.exec.jit.codegen.report import seen
+from eumu.exec.jit.driver.bands import orders
+from eumu.exec.jit.host import cache
+from eumu.exec.jit.host.crew import Crew
+from eumu.exec.jit.host.faults import Report
+from eumu.exec.jit.host.launch import Compiled, Launch, Worker
+from eumu.exec.jit.host.target import Processor, host
+from eumu.exec.jit.host.workers import cores
+from eumu.exec.jit.llvm import paranoid
+from eumu.exec.jit.llvm.lanes import Shape, shape_of_constants
+from eumu.exec.jit.llvm.layout import Context, FaultKind
+from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
+from eumu.exec.state import local_ids
+from eumu.ir import Function, Rounding
+from eumu.ir.passes import fold_modes
+from eumu.settings import PARANOID, SCRATCH_MB, WORKERS
+
+_KERNELS = 256  # compiled kernels that are kept
+_SMALL = 20_000  # instructions: fewer are done before another worker has woken up
+_FROM_THE_START = between_groups(0, 0)
+
+
+@dataclass(slots=True)
+class _Ready:
+    """A function compiled for grids that differ only in counts, arguments and surfaces.
+
+    `function` is kept so that its identity stays its own.
+    """
+
+    function: Function
+    compiled: Compiled
+    most: int  # workers that may run its groups at once
+    crew: Crew
+    idle: list[Worker] = field(default_factory=list)
+    work: int = _SMALL  # instructions of a group, as last seen
+
+
+class Jit:
+    """Runs grids as machine code; `Engine` protocol.
+
+    `workers` is how many threads share the groups (all cores by default, EUMU_WORKERS if set).
+    """
+
+    name = "jit"
+
+    def __init__(self, workers: int | None = None, processor: Processor | None = None) -> None:
+        self.workers = workers or WORKERS.get() or cores()
+        self.processor = processor or host()
+        self.paranoid = PARANOID.get()
+        self._ready: OrderedDict[tuple[object, ...], _Ready] = OrderedDict()
+        self._kernels: OrderedDict[tuple[int, Special], tuple[Function, Compiled]] = OrderedDict()
+        self._grids: OrderedDict[int, tuple[Grid, _Ready]] = OrderedDict()  # of `_ready`
+        self._admissions: OrderedDict[int, Admitted] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def run(
+        self,
+        grid: Grid,
+        host: Host,
+        snapshot: Snapshot | None = None,
+        stop: Preemption | None = None,
+    ) -> RunStats:
+        """Run every group, or those behind a snapshot without resident ones.
+
+        Raises `Fault`; `Preempted` where `stop` stops it, which is between groups; `Unsupported`,
+        mostly before anything has run.
+        """
+        admitted = self._admitted(grid, host)
+        if snapshot is not None:
+            check_snapshot(grid, snapshot)
+        groups = grid.groups
+        if groups == 0:
+            return RunStats(0, 0, 0)
+        if (snapshot and snapshot.groups) or (stop and stop.after is not None):
+            raise Unsupported("groups that stop in the middle on the fast engine")
+        begun = snapshot or _FROM_THE_START
+        first, before = begun.first, begun.instructions
+        last = groups if stop is None or stop.groups is None else min(stop.groups, groups)
+        if first >= last:
+            return self._end(grid, first, before, begun.findings)
+        ready = self._prepared(grid)
+        symbols = _symbols(grid)
+        with self._lock:
+            trial = ready.crew.trial(last - first, self._wanted(ready, groups))
+            setup = trial.setup
+        workers = self._workers(ready, admitted, setup.workers)
+        launch = Launch(ready.compiled, admitted, symbols, setup.row)
+        for worker in workers if self.paranoid else ():
+            launch.assert_regions(worker)
+        started = perf_counter()
+        done = launch.run(workers, first, last, stop)
+        with self._lock:
+            trial.took(setup, perf_counter() - started)
+        if self.paranoid:
+            _check_asserted(workers, grid)
+        faulty = [w for w in workers if w.get(Context.FAULT) != FaultKind.NONE]
+        findings = begun.findings
+        if ready.compiled.reports:
+            findings = merged(findings, _findings(ready.compiled, grid, workers))
+        if faulty:
+            worker = min(faulty, key=lambda w: w.get(Context.FAULT_GROUP))
+            fault = Report(ready.compiled, admitted, worker).of(launch.refusal(worker))
+            fault.findings = findings
+            raise fault
+        instructions = sum(w.get(Context.INSTRUCTIONS) for w in workers)
+        with self._lock:
+            ready.work = instructions // max(1, done - first)
+            ready.idle += workers
+        return self._end(grid, done, before + instructions, findings)
+
+    def _end(
+        self, grid: Grid, done: int, instructions: int, findings: tuple[Finding, ...]
+    ) -> RunStats:
+        """After so many groups, which are all of them or those before a stop."""
+        if done < grid.groups:
+            raise Preempted(between_groups(done, instructions, findings), self.name)
+        return RunStats(instructions, done * grid.threads_per_group, done, findings)
+
+    def has(self, grid: Grid) -> bool:
+        """Whether the machine code for a grid is there, in memory."""
+        with self._lock:
+            return (id(grid.function), self._special(grid)) in self._kernels
+
+    def _special(self, grid: Grid) -> Special:
+        return replace(specialise(grid), paranoid=self.paranoid)
+
+    def compile(self, grid: Grid) -> Compiled:
+        """The machine code for a grid, from memory, from disk, or made now."""
+        special = self._special(grid)
+        key = (id(grid.function), special)
+        with self._lock:
+            found = self._kernels.get(key)
+            if found is not None:
+                self._kernels.move_to_end(key)
+                return found[1]
+        compiled = cache.compiled(_folded(grid.function), special, self.processor)
+        with self._lock:
+            self._kernels[key] = grid.function, compiled
+            _bound(self._kernels)
+        return compiled
+
+    def _admitted(self, grid: Grid, host: Host) -> Admitted:
+        known = self._admissions.get(id(grid))
+        if known is not None and known.still_holds(grid, host):
+            return known
+        made = admit(grid, host)
+        with self._lock:
+            self._admissions[id(grid)] = made
+            _bound(self._admissions)
+        return made
+
+    def _prepared(self, grid: Grid) -> _Ready:
+        known = self._grids.get(id(grid))
+        if known is not None and known[0] is grid:
+            return known[1]
+        payload = grid.payload
+        key = (
+            *(id(grid.function), grid.local_size, grid.slm_bytes, grid.scratch_bytes),
+            *(payload.local_id_offset, payload.local_id_pitch),
+            *(payload.cross_thread_offset, payload.size, payload.constant_r0),
+            *(payload.numbers_threads, payload.rows is not None, payload.pieces),
+            *(payload.local_id_rows, grid.masks),
+        )
+        with self._lock:
+            ready = self._ready.get(key)
+            if ready is not None:
+                self._ready.move_to_end(key)
+                self._grids[id(grid)] = grid, ready
+                _bound(self._grids)
+                return ready
+        compiled = self.compile(grid)
+        crew = Crew(orders(grid) if compiled.module.in_bands else (1,))
+        made = _Ready(grid.function, compiled, self._most(grid), crew)
+        with self._lock:
+            ready = self._ready.setdefault(key, made)
+            if len(self._ready) > _KERNELS:
+                self._grids.clear()
+            _bound(self._ready)
+            self._grids[id(grid)] = grid, ready
+            _bound(self._grids)
+        return ready
+
+    def _most(self, grid: Grid) -> int:
+        """As many workers as a kernel can use in groups of this size."""
+        fitting = groups_that_fit(grid, SCRATCH_MB.get())
+        return max(1, min(self.workers, grid.most_threads // grid.threads_per_group, fitting))
+
+    def _wanted(self, ready: _Ready, groups: int) -> int:
+        """As many workers as so many groups are worth."""
+        if ready.compiled.composes:
+            return 1  # what is done for it is no atomic operation of the processor
+        return min(ready.most, groups) if groups * ready.work > _SMALL else 1
+
+    def _workers(self, ready: _Ready, admitted: Admitted, wanted: int) -> list[Worker]:
+        """Memory for workers."""
+        with self._lock:
+            taken = [ready.idle.pop() for _ in range(min(wanted, len(ready.idle)))]
+        return [*taken, *(Worker(ready.compiled, admitted) for _ in range(wanted - len(taken)))]
+
+
+def _bound(kept: OrderedDict[Any, Any]) -> None:
+    """Forget what was used longest ago."""
+    while len(kept) > _KERNELS:
+        kept.popitem(last=False)
+
+
+def _findings(compiled: Compiled, grid: Grid, workers: Sequence[Worker]) -> tuple[Finding, ...]:
+    """What the reports of a checked function noted."""
+    sites = {n: compiled.module.sites[n] for n in compiled.reports}
+    noted = (item for w in workers for item in seen(grid.function, sites, w.context))
+    return Notebook(noted).findings(grid)
+
+
+def _check_asserted(workers: Sequence[Worker], grid: Grid) -> None:
+    for worker in workers:
+        if worker.get(Context.ASSERTED):
+            words = [worker.get(w) for w in (Context.ASSERTED_ADDRESS, Context.ASSERTED_SIZE)]
+            raise paranoid.failure(words, grid.function.name)
+
+
+def _symbols(grid: Grid) -> list[int]:
+    for name in grid.function.symbols:
+        if name not in grid.symbols:
+            raise Unsupported(f"the address of symbol {name!r}")
+    return [grid.symbols[name] for name in grid.function.symbols]
+
+
+def _folded(function: Function) -> Function:
+    """The function with concrete rounding; the device has usually folded it already."""
+    rounds = {op.attrs.get("rounding") for block in function.blocks for op in block.ops if op.attrs}
+    return fold_modes(function) if Rounding.CR0 in rounds else function
+
+
+def specialise(grid: Grid) -> Special:
+    """What of a grid the code depends on."""
+    payload, width = grid.payload, grid.function.width
+    if width > 64:
+        raise Unsupported(f"{width} lanes a thread in the fast engine")
+    own = payload.rows is not None
+    full = prod(grid.local_size) % width == 0
+    if grid.masks is not None:
+        full = all(mask == (1 << width) - 1 for mask in grid.masks)
+    shapes: tuple[Shape | None, ...] = ()
+    if full and payload.local_id_offset is not None and payload.pieces is None:
+        shapes = local_id_shapes(grid)
+    return Special(
+        full,
+        shapes,
+        payload.local_id_offset or 0,
+        payload.local_id_pitch,
+        range(0) if own else _common(payload),
+        grid.slm_bytes,
+        grid.scratch_bytes,
+        payload.constant_r0,
+        own,
+        grid.masks is not None and not full,
+    )
+
+
+def _common(payload: Payload) -> range:
+    """The bytes of a payload that are the same in all threads."""
+    first = payload.cross_thread_offset
+    return range(first, first + len(payload.cross_thread))
+
+
+_SHAPES: dict[tuple[tuple[int, int, int], int], tuple[Shape | None, ...]] = {}
+
+
+def local_id_shapes(grid: Grid) -> tuple[Shape | None, ...]:
+    """Per dimension the pattern of local ids that all threads share, if they do."""
+    key = (grid.local_size, grid.function.width)
+    found = _SHAPES.get(key)
+    if found is None:
+        if len(_SHAPES) > 1024:
+            _SHAPES.clear()
+        found = _SHAPES[key] = _find_shapes(grid)
+    return found
+
+
+def _find_shapes(grid: Grid) -> tuple[Shape | None, ...]:
+    shapes: list[Shape | None] = []
+    for ids in local_ids(grid):
+        found = [shape_of_constants(tuple(map(int, row)), 16) for row in ids]
+        kinds = {(f[0].groups, f[0].offsets) if f else None for f in found}
+        only = kinds.pop()
+        if kinds or only is None:
+            shapes.append(None)
+        else:
+            top = int(ids.max())
+            shapes.append(Shape(only[0], only[1], bound=top if top < 1 << 15 else None))
+    return tuple(shapes)

@@ -1,0 +1,287 @@
+"""What compiled code recorded about a fault, as the exception that the interpreter raises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu import addresses
+from eumu.errors import ArrayPlace, Fault, ranges
+from eumu.exec import blame, named, words
+from eumu.exec.gate import Admitted
+from eumu.exec.host import Refusal
+from eumu.exec.jit.codegen.kernel import Site
+from eumu.exec.jit.driver.calls import CALL_DEPTH
+from eumu.exec.jit.host.launch import Compiled, Worker
+from eumu.exec.jit.llvm.layout import (
+    NAMED_WORDS,
+    Context,
+    FaultKind,
+    NamedRow,
+    Record,
+    ThreadState,
+)
+from eumu.ir import Function, Op, Space
+
+_WRONG_SIGNALS = frozenset(
+    {FaultKind.NO_BARRIER, FaultKind.NO_ROLE, FaultKind.OTHER_COUNTS, FaultKind.TOO_MANY}
+)
+_DIVERGENT = "barrier in divergent control flow"
+_VERBS = {
+    "load": "load",
+    "store": "store",
+    "load_block": "block load",
+    "store_block": "block store",
+    "atomic": "atomic operation",
+}
+
+
+class Report:
+    """Reads one worker's fault."""
+
+    def __init__(self, compiled: Compiled, admitted: Admitted, worker: Worker) -> None:
+        self.admitted, self.worker = admitted, worker
+        self.grid, self.host = admitted.grid, admitted.host
+        self.function: Function = self.grid.function
+        self.sites = compiled.module.sites
+        self.kind = FaultKind(worker.get(Context.FAULT))
+        self.module = compiled.module
+
+    def fault(self) -> Fault:
+        """The exception."""
+        if self.kind in (FaultKind.ENDED, FaultKind.PLACES, FaultKind.DEADLOCK):
+            return self._group_fault()
+        site = self.sites[self.worker.get(Context.FAULT_SITE)]
+        if self.kind is FaultKind.ALONE:
+            alone = named.alone(self.worker.get(Context.FAULT_THREAD))
+            return self._at(alone, site.inst, code="named-barrier")
+        if self.kind in _WRONG_SIGNALS:
+            return self._at(self._signal(), site.inst, code="named-barrier")
+        lanes = _bits(self.worker.get(Context.FAULT_LANES))
+        if self.kind is FaultKind.ACCESS:
+            return self._access(site, lanes)
+        if self.kind is FaultKind.FUEL:
+            fuel = self.grid.fuel
+            reason = f"instruction budget: the thread ran more than fuel={fuel} instructions"
+            note = "the last backward branch is shown; a loop may never end"
+            return self._at(reason, site.inst, lanes, None, [note], code="endless-loop")
+        if self.kind is FaultKind.DIVERGENT:
+            return self._lanes_elsewhere(site, lanes)
+        if self.kind is FaultKind.INDIRECT:
+            address = self.worker.get(Context.FAULT_ADDRESS)
+            reason = f"register-indirect access at {address:#x} is outside every variable"
+            at = self._shifted(site, lanes)
+            return self._at(reason, site.inst, at, address, code="register-address")
+        if self.kind is FaultKind.NO_FUNCTION:
+            address = self.worker.get(Context.FAULT_ADDRESS)
+            reason = f"call of address {address:#x}, where no function is"
+            return self._at(reason, site.inst, lanes, address, code="call-target")
+        if self.kind is FaultKind.CALLS:
+            return self._at(f"more than {CALL_DEPTH} nested calls", site.inst, code="call-depth")
+        return self._at(site.what.removeprefix("trap "), site.inst, lanes, code="trap")
+
+    def of(self, refusal: Refusal | Fault | None) -> Fault:
+        """The exception, or that of a message that was not answered."""
+        if isinstance(refusal, Fault):
+            return refusal
+        return self.fault() if refusal is None else self._refused(refusal)
+
+    def _refused(self, wrong: Refusal) -> Fault:
+        """The fault of a message that the host refused."""
+        site = self.sites[self.worker.get(Context.FAULT_SITE)]
+        lanes = self._shifted(site, [int(lane) for lane in wrong.lanes])
+        return self._at(wrong.reason, site.inst, lanes, wrong.address, wrong.notes, code="message")
+
+    def _at(
+        self,
+        reason: str,
+        inst: int,
+        lanes: Sequence[int] = (),
+        address: int | None = None,
+        notes: Sequence[str] = (),
+        thread: int | None = None,
+        *,
+        code: str = "fault",
+        memory: ArrayPlace | None = None,
+    ) -> Fault:
+        group = self.worker.get(Context.FAULT_GROUP)
+        member = self.worker.get(Context.FAULT_THREAD) if thread is None else thread
+        found = blame.record(
+            *(self.grid, code, reason, inst, group, member, lanes, address, notes), memory=memory
+        )
+        return Fault.of(found)
+
+    # ---- accesses
+
+    def _access(self, site: Site, lanes: Sequence[int]) -> Fault:
+        op = self._operation(site)
+        space: Space = op.attrs["space"]
+        address, size = self.worker.get(Context.FAULT_ADDRESS), _size(op)
+        surface = self.worker.get(Context.SURFACE_FAULT)
+        where = self._where(space, surface)
+        bytes = f"{size} byte{'s' * (size != 1)}"
+        reason = f"{_VERBS[op.name]} of {bytes} at {address:#x}{where}"
+        notes = [self.host.describe(address)] if space is Space.FLAT else []
+        if where.endswith(words.UNBOUND):
+            notes += words.unbound(surface, self.grid.surfaces, self.host)
+        code, memory = blame.outside(self.grid, self.host, space, surface, address)
+        at = self._shifted(site, lanes)
+        return self._at(reason, site.inst, at, address, notes, code=code, memory=memory)
+
+    def _operation(self, site: Site) -> Op:
+        """The memory operation of a site."""
+        ops = self.function.blocks[site.block].ops
+        return ops[site.op]
+
+    def _shifted(self, site: Site, lanes: Sequence[int]) -> tuple[int, ...]:
+        """Lanes of an operation as lanes of the thread."""
+        for op in self.function.blocks[site.block].ops:
+            if op.inst == site.inst and op.name == "exec_mask":
+                return tuple(lane + int(op.attrs["offset"]) for lane in lanes)
+        return tuple(lanes)
+
+    def _where(self, space: Space, surface: int) -> str:
+        if space is Space.FLAT:
+            return " is outside every allocation"
+        slm = f" is outside the {self.grid.slm_bytes} bytes of shared local memory"
+        scratch = f" is outside the {self.grid.scratch_bytes} bytes of scratch space"
+        if space is Space.SLM:
+            return slm
+        if space is Space.SCRATCH:
+            return scratch
+        bound = self.admitted.surfaces.get(surface)
+        if bound is not None:
+            return f" is outside {bound.words}"
+        if surface == addresses.BTI_SLM:
+            return slm
+        if surface == addresses.SCRATCH_STATE:
+            return scratch
+        if surface in (addresses.BTI_STATELESS, addresses.BTI_STATELESS_NON_COHERENT):
+            return " is outside every allocation"
+        return f" uses index {surface:#x}, {words.UNBOUND}"
+
+    # ---- barriers
+
+    def _lanes_elsewhere(self, site: Site, here: Sequence[int]) -> Fault:
+        alive = _bits(self.worker.get(Context.FAULT_ADDRESS))
+        absent = [lane for lane in alive if lane not in set(here)]
+        reason = f"{_DIVERGENT}: lanes {ranges(absent)} of the thread are elsewhere"
+        notes = [f"lanes {ranges(here)} are at the barrier"]
+        for block, mask in self._waiting():
+            lanes = [lane for lane in _bits(mask) if lane in absent]
+            absent = [lane for lane in absent if lane not in lanes]
+            if lanes:
+                where = words.block_place(self.function, block)
+                notes.append(f"lanes {ranges(lanes)} wait at {where}")
+        if absent:
+            notes.append(f"lanes {ranges(absent)} wait at the call to return")
+        return self._at(reason, site.inst, here, None, notes, code="divergent-barrier")
+
+    def _waiting(self) -> Iterator[tuple[int, int]]:
+        """Blocks of the thread's frame, and the lanes that wait there."""
+        thread = self.worker.get(Context.FAULT_THREAD) if self.module.resumable else 0
+        start = thread * self.module.record_size + self.module.waiting_offset
+        size = 8 * len(self.module.waiting)
+        masks = self.worker.records[start : start + size].view(np.uint64)
+        return zip(self.module.waiting, map(int, masks), strict=True)
+
+    def _records(self) -> NDArray[np.uint64]:
+        """The fixed words of every thread's record, uint64[threads, Record.FRAMES]."""
+        threads = self.grid.threads_per_group
+        rows = self.worker.records[: threads * self.module.record_size].view(np.uint64)
+        return rows.reshape(threads, -1)[:, : Record.FRAMES]
+
+    def _group_fault(self) -> Fault:
+        records = self._records()
+        state = records[:, Record.STATE]
+        ended = np.flatnonzero(state == ThreadState.DONE)
+        freed = np.flatnonzero((state == ThreadState.FREE) & (records[:, Record.SYNC] != 0))
+        held = np.flatnonzero(state == ThreadState.BLOCKED)
+        freed = freed if len(freed) else held
+        passed, arrived = records[:, Record.PASSED], records[:, Record.ARRIVED]
+        notes: list[str] = []
+        if self.kind is FaultKind.PLACES:
+            members, reason = freed, "threads of the group meet at different barriers"
+        elif self.kind is FaultKind.ENDED:
+            members = held
+            gone = words.threads(ended[arrived[ended] < passed[held].max()])
+            reason = f"{gone} of the group ended without reaching it"
+            notes = [f"{gone} ended"]
+        else:
+            members = held
+            names = np.unique(records[held, Record.NAME])
+            notes = [self._closed(int(n) - 1, records) for n in names if 0 < n < named.PAIRS]
+            alone = records[held, Record.NAME] == named.PAIRS
+            notes += [named.partner_missing(int(thread)) for thread in held[alone]]
+            what = "barriers that will not open" if notes else "a barrier that not all signalled"
+            waiting = f"deadlock: {words.waiting(members)} at {what}"
+            return self._barrier_fault(waiting, members, records, notes)
+        return self._barrier_fault(f"{_DIVERGENT}: {reason}", members, records, notes)
+
+    def _barrier_fault(
+        self,
+        reason: str,
+        members: NDArray[np.intp],
+        records: NDArray[np.uint64],
+        notes: Sequence[str],
+    ) -> Fault:
+        insts = np.array([self.sites[int(p)].inst for p in records[members, Record.PLACE]])
+        who = [
+            f"{words.waiting(members[insts == inst])} at {words.place(self.function, int(inst))}"
+            for inst in np.unique(insts)
+        ]
+        first = int(members[0])
+        code = "deadlock" if self.kind is FaultKind.DEADLOCK else "divergent-barrier"
+        return self._at(reason, int(insts[0]), (), None, [*who, *notes], first, code=code)
+
+    # ---- named barriers
+
+    def _named(self, barrier: int) -> list[int]:
+        """The words of a named barrier."""
+        start = Context.NAMED + NAMED_WORDS * barrier
+        return [int(word) for word in self.worker.context[start : start + NAMED_WORDS]]
+
+    def _signal(self) -> str:
+        """What is wrong with the signal that the thread gave."""
+        start = Context.SIGNAL
+        barrier, *said = (int(w) for w in self.worker.context[start : start + 1 + NAMED_WORDS])
+        if self.kind is FaultKind.NO_BARRIER:
+            return named.no_barrier(barrier)
+        if self.kind is FaultKind.NO_ROLE:
+            return named.no_role(said[NamedRow.OPEN])
+        now = _counts(self._named(barrier))
+        if self.kind is FaultKind.OTHER_COUNTS:
+            return named.other_counts(barrier, now, _counts(said))
+        return named.too_many(barrier, now)
+
+    def _closed(self, barrier: int, records: NDArray[np.uint64]) -> str:
+        """Who has come to a named barrier, and who is missing."""
+        row = self._named(barrier) if barrier < named.MOST else [0] * NAMED_WORDS
+        if not row[NamedRow.OPEN]:
+            return named.untouched(barrier)
+        producers, consumers = (
+            [int(t) for t in np.flatnonzero(records[:, word] >> np.uint64(barrier) & np.uint64(1))]
+            for word in (Record.CAME_PRODUCER, Record.CAME_CONSUMER)
+        )
+        come = row[NamedRow.COME_PRODUCERS], row[NamedRow.COME_CONSUMERS]
+        return named.waits(barrier, _counts(row), come, (producers, consumers))
+
+
+def _counts(row: Sequence[int]) -> tuple[int, int]:
+    return row[NamedRow.PRODUCERS], row[NamedRow.CONSUMERS]
+
+
+def _size(op: Op) -> int:
+    """Bytes of one lane's access."""
+    if op.name in ("load", "atomic"):
+        return int(op.attrs["type"].size * op.attrs.get("count", 1))
+    if op.name == "store":
+        return int(op.args[2].type.size * op.attrs["count"])
+    value = op.result if op.name == "load_block" else op.args[2]
+    return value.type.size * value.width
+
+
+def _bits(mask: int) -> list[int]:
+    return [k for k in range(64) if mask >> k & 1]

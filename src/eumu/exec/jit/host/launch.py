@@ -1,0 +1,279 @@
+"""One launch: the workers' memory, the run, the counts."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+from weakref import ref
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.errors import Fault
+from eumu.exec.gate import Admitted
+from eumu.exec.grid import Grid
+from eumu.exec.guarded import local
+from eumu.exec.host import Refusal
+from eumu.exec.jit.codegen.messages import MESSAGE, SEND, UNLIKELY, Messenger
+from eumu.exec.jit.codegen.report import REPORT
+from eumu.exec.jit.codegen.streaming import large
+from eumu.exec.jit.driver.module import Module
+from eumu.exec.jit.host.progress import STOPPED, told
+from eumu.exec.jit.host.target import Loaded
+from eumu.exec.jit.host.workers import pool
+from eumu.exec.jit.llvm.attention import SLICE, error_of, is_main_thread, python_address
+from eumu.exec.jit.llvm.layout import NO_GROUP, SITE_WORDS, Context, FaultKind
+from eumu.exec.snapshot import Preemption
+from eumu.exec.state import follows_memory, thread_payloads
+
+_RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)
+_TABLES = slice(12, 20)  # the bytes of r0 that say where tables are
+_NEVER = (1 << 63) - 1
+_CHUNKS_A_WORKER = 32
+_LARGE = large()
+
+# The words that a launch sets, in order.
+_LAUNCH_WORDS = struct.Struct(f"={Context.FAULT + 1}Q")
+_ATTENTION_WORDS = struct.Struct(f"={Context.ERROR + 3 - Context.LEAVE}Q")
+
+
+def _address(array: NDArray[Any]) -> int:
+    """Where an array's data lies (the attribute `ctypes` takes ten times as long)."""
+    place: int = array.__array_interface__["data"][0]
+    return place
+
+
+_ADDRESSES: dict[int, tuple[ref[NDArray[Any]], int]] = {}
+
+
+def _known_address(array: NDArray[Any]) -> int:
+    """The same for an array that comes again launch after launch."""
+    found = _ADDRESSES.get(id(array))
+    if found is None or found[0]() is not array:
+        if len(_ADDRESSES) > 64:
+            _ADDRESSES.clear()
+        found = _ADDRESSES[id(array)] = ref(array), _address(array)
+    return found[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A kernel in executable memory."""
+
+    module: Module
+    loaded: Loaded
+    call: Any
+    reports: tuple[int, ...]  # the sites of `report` operations
+    messages: tuple[int, ...]  # those of `message` and `send` operations
+    composes: bool  # whether there are `send` operations that are always enabled
+
+    @classmethod
+    def of(cls, module: Module, loaded: Loaded) -> Compiled:
+        kinds: dict[str, list[int]] = {}
+        for number, site in enumerate(module.sites):
+            kinds.setdefault(site.what, []).append(number)
+        asked = tuple(n for what in (MESSAGE, SEND, UNLIKELY) for n in kinds.get(what, ()))
+        reports = tuple(kinds.get(REPORT, ()))
+        return cls(module, loaded, _RUN(loaded.run), reports, asked, SEND in kinds)
+
+
+def _aligned(size: int) -> NDArray[np.uint8]:
+    """Zeroed bytes that start at a multiple of 64."""
+    raw = np.zeros(size + 64, np.uint8)
+    start = -_address(raw) % 64
+    return raw[start : start + size]
+
+
+def _local(size: int) -> NDArray[np.uint8]:
+    """Local memory or scratch space; a vector may reach 64 bytes further."""
+    return local(size + 64) if size else _aligned(64)
+
+
+class Worker:
+    """The memory that one worker runs groups in."""
+
+    def __init__(self, compiled: Compiled, admitted: Admitted) -> None:
+        grid = admitted.grid
+        threads, size = grid.threads_per_group, compiled.module.record_size
+        records = threads if compiled.module.resumable else 1
+        copies = 1 + follows_memory(grid.function)
+        self.slm = _local(grid.slm_bytes * copies)
+        self.scratch = _local(grid.scratch_bytes * copies * threads)
+        self.records = _aligned(records * size + 64)
+        payload = grid.payload.size
+        self.payloads = _aligned(threads * payload)
+        # The header and the local ids are the same in every launch that this memory is for.
+        self.payloads[:] = thread_payloads(grid, 0, 1).reshape(-1)
+        first = grid.payload.cross_thread_offset
+        last = first + len(grid.payload.cross_thread)
+        rows = self.payloads.reshape(threads, payload)
+        self.cross_thread, self.tables = rows[:, first:last], rows[:, _TABLES]
+        self.masks = np.array(grid.masks or (), np.uint64)
+        self.regions = np.zeros((0, 2), np.uint64)
+        self.context = np.zeros(Context.SITES + SITE_WORDS * len(compiled.module.sites), np.uint64)
+        self.address: int = _address(self.context)
+        self.set(
+            SLM=_address(self.slm),
+            SLM_SIZE=grid.slm_bytes,
+            SLM_ROOM=grid.slm_bytes * copies,
+            SCRATCH_ALL=_address(self.scratch),
+            SCRATCH_SIZE=grid.scratch_bytes,
+            SCRATCH_ROOM=grid.scratch_bytes * copies,
+            RECORDS=_address(self.records),
+            RECORD_SIZE=size if compiled.module.resumable else 0,
+            PAYLOADS=_address(self.payloads),
+            PAYLOAD_SIZE=payload,
+            THREADS=threads,
+            TAIL_MASK=tail_mask(grid),
+            MASKS=_address(self.masks),
+        )
+
+    def set(self, **words: int) -> None:
+        for name, value in words.items():
+            self.context[Context[name]] = value
+
+    def get(self, word: Context) -> int:
+        return int(self.context[word])
+
+
+def tail_mask(grid: Grid) -> int:
+    """The lanes of the last thread of a group that have a work item."""
+    width = grid.function.width
+    lanes = prod(grid.local_size) - (grid.threads_per_group - 1) * width
+    return (1 << lanes) - 1
+
+
+class Launch:
+    """The tables of one launch, shared by its workers."""
+
+    def __init__(
+        self, compiled: Compiled, admitted: Admitted, symbols: list[int], row: int = 1
+    ) -> None:
+        grid, host = admitted.grid, admitted.host
+        self.compiled, self.groups, self.row = compiled, grid.groups, row
+        self.starts, self.ends = admitted.starts, admitted.ends
+        self.progress = host.progress
+        self.messenger: Messenger | None = None
+        if compiled.messages:
+            sites = [compiled.module.sites[n] for n in compiled.messages]
+            self.messenger = Messenger(admitted, dict(zip(compiled.messages, sites, strict=True)))
+        surfaces = [
+            word
+            for index, s in admitted.surfaces.items()
+            for word in (index, s.place, s.size, int(s.strict))
+        ]
+        # One table, as finding an array's address takes time: where to stop, the next group to
+        # take, whether all workers must leave, symbols, surfaces.
+        self.table = np.array([_NEVER, 0, 0, *symbols, *surfaces], np.uint64)
+        self.host = host  # compiled code uses its arena
+        self._failure: BaseException | None = None
+        self.cross_thread = np.frombuffer(grid.payload.cross_thread, np.uint8)
+        self.tables: NDArray[np.uint8] | None = None
+        if grid.payload.tables_vary:
+            self.tables = np.array(grid.payload.r0[3:5], np.uint32).view(np.uint8)
+        rows = grid.payload.rows
+        self.rows = None if rows is None else np.frombuffer(b"".join(rows), np.uint8)
+        self._arena = host.arena
+        table = _address(self.table)
+        self.words = (
+            _known_address(host.arena),
+            host.base,
+            len(host.arena),
+            len(self.starts),
+            _known_address(self.starts),
+            _known_address(self.ends),
+            table + 8 * (3 + len(symbols)),
+            len(admitted.surfaces),
+            table + 24,
+            grid.fuel,
+            *grid.group_count,
+            table,
+            table + 8,
+        )
+
+    def prepare(self, worker: Worker, number: int, chunk: int) -> None:
+        """Point a worker at this launch; extents may have changed, so its caches are empty."""
+        worker.context[Context.SITES :] = 0
+        worker.cross_thread[:] = self.cross_thread
+        if self.tables is not None:
+            worker.tables[:] = self.tables
+        if self.rows is not None:
+            worker.set(ROWS=_address(self.rows))
+        if self.messenger is not None:
+            memory = worker.context, worker.slm, worker.scratch
+            callable = self.messenger.prepare(number, *memory)
+            worker.set(ANSWER=self.messenger.address, CALLABLE=callable)
+        _ATTENTION_WORDS.pack_into(
+            *(worker.context.data, 8 * Context.LEAVE, self.words[-2] + 16, SLICE),
+            *(number == 0 and is_main_thread(), 0, python_address(), 0, 0, 0),
+        )
+        _LAUNCH_WORDS.pack_into(
+            *(worker.context.data, 0, *self.words, chunk, number, 0, NO_GROUP),
+            *(_LARGE, 0, self.row, FaultKind.NONE),
+        )
+
+    def assert_regions(self, worker: Worker) -> None:
+        """Tell compiled code which memory it may access, for `paranoid`."""
+        own = (worker.slm, worker.scratch, worker.records, worker.payloads, worker.masks)
+        shared = (self._arena, self.starts, self.ends, self.table, self.rows, worker.context)
+        arrays = [a for a in (*own, *shared) if a is not None]
+        worker.regions = np.array([(_address(a), a.nbytes) for a in arrays], np.uint64)
+        worker.set(REGIONS=_address(worker.regions), REGION_COUNT=len(worker.regions), ASSERTED=0)
+
+    def refusal(self, worker: Worker) -> Refusal | Fault | None:
+        """Why nobody answered the message that stopped a worker, if one did."""
+        if worker.get(Context.FAULT) != FaultKind.MESSAGE or self.messenger is None:
+            return None
+        return self.messenger.refusal(worker.get(Context.WORKER))
+
+    def leave(self) -> None:
+        """Make all workers leave at once, in the middle of what they do."""
+        self.table[2] = 1
+
+    def fail(self, error: BaseException) -> None:
+        """Make all workers leave, for an error elsewhere that `run` is to raise."""
+        self._failure = self._failure or error
+        self.leave()
+
+    def stop(self) -> None:
+        """Let workers take no more groups: what they have taken they run to its end."""
+        self.table[1] = STOPPED
+
+    def run(
+        self, workers: list[Worker], first: int, last: int, stop: Preemption | None = None
+    ) -> int:
+        """Run groups first … last - 1, or those before a stop; the first that has not run.
+
+        A worker that faults keeps its records for the diagnosis.  What ends Python code that
+        compiled code called, or a signal handler of Python, is raised when all workers have left.
+        """
+        self.table[1] = first
+        if stop is not None:
+            stop.attach(self.stop)
+        self._run(workers, last, max(1, (last - first) // (len(workers) * _CHUNKS_A_WORKER)))
+        for worker in workers:
+            error = error_of(worker.context)
+            if error is not None and not isinstance(self._failure, KeyboardInterrupt):
+                self._failure = error
+        if self._failure is not None:
+            raise self._failure
+        begun = [g for worker in workers if (g := worker.get(Context.GROUP)) != NO_GROUP]
+        return max(begun) + 1 if begun else first
+
+    def _run(self, workers: list[Worker], groups: int, chunk: int) -> None:
+        call = self.compiled.call
+        if len(workers) == 1 and self.progress is None:
+            self.prepare(workers[0], 0, chunk)
+            call(workers[0].address, groups)
+            return
+        for number, worker in enumerate(workers):
+            self.prepare(worker, number, chunk)
+        with told(self.progress, self.table[1:2], self.groups, self.fail):
+            # What runs holds what it uses.
+            def work(number: int, launch: Launch = self) -> None:
+                call(workers[number].address, groups)
+
+            pool().run(work, len(workers), self.leave)

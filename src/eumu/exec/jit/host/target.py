@@ -1,0 +1,222 @@
+"""The host's processor, and LLVM text to machine code."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cache
+from itertools import takewhile
+from typing import Any, ClassVar, Final
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from eumu.errors import InternalError
+from eumu.exec.jit.codegen.kernel import Target
+from eumu.exec.jit.llvm.constants import refuse_wide
+
+_LOCK = threading.Lock()
+_MOST_PHIS: Final = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """A processor to compile for; `features` in LLVM's form, ``+avx2,-fma``.
+
+    `effort` is that of LLVM's code generator, 0 to 3: at 0 it takes a third, and its code is slow.
+    Without `numbering`, which is half of the passes' time, more values are computed again.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    effort: int = 2
+    numbering: bool = True
+
+    @property
+    def identity(self) -> str:
+        """Everything of the compiler and the processor that code depends on."""
+        versions = f"{llvmlite.__version__} {llvm.llvm_version_info}"
+        effort = f"{self.effort}{'' if self.numbering else ' without numbering'}"
+        return f"{self.triple} {self.cpu} {self.features} {effort} {versions}"
+
+    def has(self, feature: str) -> bool:
+        return f"+{feature}" in self.features.split(",")
+
+    @property
+    def vector_bits(self) -> int:
+        """The vector width that code is best made for."""
+        if self.has("avx512f") and self.has("avx512vl"):
+            return 512
+        return 256 if self.has("avx") else 128
+
+    @property
+    def target(self) -> Target:
+        arm = self.triple.startswith(("aarch64", "arm64"))
+        return Target(
+            is_arm=arm,
+            half_conversions=arm or self.has("f16c") or self.has("avx512fp16"),
+            masked_stores=self.has("avx"),
+            gathers=self.vector_bits == 512,
+            octet_products=self.has("avx512vnni") and self.has("avx512vl"),
+            embedded_rounding=self.vector_bits == 512,
+            fenced_bytes=self.vector_bits == 512,
+        )
+
+
+@cache
+def host() -> Processor:
+    """This machine."""
+    _initialize()
+    features = ",".join(sorted(llvm.get_host_cpu_features().flatten().split(",")))
+    return Processor(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+@cache
+def _machine(processor: Processor) -> Any:
+    _initialize()
+    return llvm.Target.from_triple(processor.triple).create_target_machine(
+        cpu=processor.cpu,
+        features=processor.features,
+        opt=processor.effort,
+        reloc="pic",
+        codemodel="default",
+    )
+
+
+def attributes(processor: Processor) -> str:
+    """Function attributes: #0 of the thread function, #1 of what keeps all of its registers.
+
+    LLVM clears the upper halves of vector registers where a function returns that has used them,
+    also where its calling convention is to keep them.
+    """
+    width = processor.vector_bits
+    names = ["nounwind", '"no-trapping-math"="true"']
+    if width > 256:  # without both, LLVM halves 512-bit vectors
+        names += [f'"prefer-vector-width"="{width}"', f'"min-legal-vector-width"="{width}"']
+    features = processor.features
+    if not processor.target.is_arm:
+        features = f"{features},-vzeroupper".lstrip(",")
+    keeps = f'nounwind "target-features"="{features}"'
+    return f"attributes #0 = {{ {' '.join(names)} }}\nattributes #1 = {{ {keeps} }}\n"
+
+
+class Effort(Enum):
+    """What a module is worth."""
+
+    FULL = "full"
+    LONG = "long"  # nothing whose time grows faster than the module
+    QUICK = "quick"  # slower code, made in a fifth of the time
+
+
+def optimised(text: str, processor: Processor, effort: Effort = Effort.FULL) -> Any:
+    """The LLVM module of a text, after the pass pipeline."""
+    machine = _machine(processor)
+    refuse_wide(text)
+    try:
+        module = llvm.parse_assembly(text + attributes(processor))
+        module.verify()
+    except RuntimeError as error:
+        raise InternalError(f"the fast engine made invalid LLVM: {error}") from error
+    module.triple = processor.triple
+    module.data_layout = str(machine.target_data)
+    _optimise(module, machine, effort)
+    return module
+
+
+def _optimise(module: Any, machine: Any, effort: Effort) -> None:
+    """Half the time of LLVM's -O1, which does not make faster code of these modules.
+
+    Of a quick one no values are numbered, and nothing is looked for after that: both take most of
+    the time.  New GVN looks at a value again when another phi node turns out to be no copy, and
+    ends the process at the hundredth time; functions with as many of them get what -O1 has, but
+    long ones get nothing.
+    """
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    builder = llvm.create_pass_builder(machine, options)
+    whole = llvm.create_new_module_pass_manager()
+    whole.add_always_inliner_pass()
+    whole.run(module, builder)
+    first = llvm.create_new_function_pass_manager()
+    first.add_sroa_pass()
+    first.add_instruction_combine_pass()
+    first.add_simplify_cfg_pass()
+    numbering = llvm.create_new_function_pass_manager()
+    numbering.add_new_gvn_pass()
+    last = llvm.create_new_function_pass_manager()
+    if effort is not Effort.QUICK:
+        last.add_dead_store_elimination_pass()
+        last.add_instruction_combine_pass()
+    last.add_aggressive_dce_pass()
+    last.add_simplify_cfg_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            first.run(function, builder)
+            if effort is not Effort.QUICK and _phis(function) <= _MOST_PHIS:
+                numbering.run(function, builder)
+            elif effort is Effort.FULL:
+                builder.getFunctionPassManager().run(function, builder)
+            last.run(function, builder)
+
+
+def _phis(function: Any) -> int:
+    """How many phi nodes a function has; they come first in their blocks."""
+    return sum(
+        1
+        for block in function.blocks
+        for _ in takewhile(lambda i: i.opcode == "phi", block.instructions)
+    )
+
+
+def compile_object(text: str, processor: Processor, effort: Effort = Effort.FULL) -> bytes:
+    """Machine code of a module, as an object file."""
+    with _LOCK:
+        if not processor.numbering:
+            effort = Effort.QUICK
+        if effort is Effort.QUICK:
+            processor = replace(processor, effort=0)
+        module = optimised(text, processor, effort)
+        code: bytes = _machine(processor).emit_object(module)
+        return code
+
+
+def assembly(text: str, processor: Processor) -> str:
+    """Machine code in readable form, for looking at."""
+    with _LOCK:
+        code: str = _machine(processor).emit_assembly(optimised(text, processor))
+        return code
+
+
+class Loaded:
+    """Object files in executable memory; `run` is the driver's address."""
+
+    _linkers: ClassVar[dict[Processor, Any]] = {}
+    _count: ClassVar[int] = 0
+
+    def __init__(self, objects: Sequence[bytes], processor: Processor) -> None:
+        with _LOCK:
+            _initialize()
+            if processor not in Loaded._linkers:
+                machine = llvm.Target.from_triple(processor.triple).create_target_machine(
+                    cpu=processor.cpu, features=processor.features, jit=True
+                )
+                # JITLink puts code and constants into one piece of memory; the older linker may put
+                # them more than 2 GiB apart, around a device's arena, and aborts the process.
+                Loaded._linkers[processor] = llvm.create_lljit_compiler(machine, use_jit_link=True)
+            Loaded._count += 1
+            builder = llvm.JITLibraryBuilder()
+            for code in objects:
+                builder.add_object_img(code)
+            builder.export_symbol("run")
+            builder.add_current_process()
+            linker = Loaded._linkers[processor]
+            self._library = builder.link(linker, f"kernel{Loaded._count}")
+            self.run: int = self._library["run"]

@@ -1,0 +1,1 @@
+"""LLVM text, and the memory that it shares with the engine."""

@@ -1,0 +1,167 @@
+"""``EUMU_PARANOID=1``: every access of compiled code is compared with the memory that it may touch.
+
+Compiled code checks device addresses itself; this is a second check behind it, of host addresses,
+for tests.  Each load and store of a module is rewritten: its pointer goes through a function that
+knows the regions of a launch and lets through what lies in one, or on the stack.  Anything else
+goes to a place of its own, is noted, and becomes an `InternalError` when the launch is over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from eumu.errors import InternalError
+from eumu.exec.jit.llvm.layout import Context
+from eumu.exec.jit.llvm.words import get, put
+
+__all__ = ["TRUSTED", "asserted", "failure"]
+
+TRUSTED: Final = " ; trusted"  # ends a line of LLVM text that reads what the host made
+_DUMP: Final = 1 << 16
+_STACK: Final = 1 << 20
+
+_CHECK: Final = f"""
+@dump = internal global [{_DUMP} x i8] zeroinitializer, align 64
+declare ptr @llvm.frameaddress.p0(i32)
+define internal ptr @asserted(ptr %ctx, ptr %p, i64 %n) noinline {{
+entry:
+  %a = ptrtoint ptr %p to i64
+  %here.p = call ptr @llvm.frameaddress.p0(i32 0)
+  %here = ptrtoint ptr %here.p to i64
+  %up = sub i64 %a, %here
+  %is.stack = icmp ult i64 %up, {_STACK}
+  br i1 %is.stack, label %good, label %look
+look:
+{get("rows", Context.REGIONS)}{
+    get("count", Context.REGION_COUNT)
+}  %table = inttoptr i64 %rows to ptr
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %look ], [ %k.next, %step ]
+  %more = icmp ult i64 %k, %count
+  br i1 %more, label %step, label %bad
+step:
+  %row = getelementptr [2 x i64], ptr %table, i64 %k
+{get("start", 0, "%row")}{get("size", 1, "%row")}  %k.next = add i64 %k, 1
+  %d = sub i64 %a, %start
+  %room = sub i64 %size, %d
+  %inside = icmp ult i64 %d, %size
+  %fits = icmp uge i64 %room, %n
+  %fine = and i1 %inside, %fits
+  br i1 %fine, label %good, label %loop
+good:
+  ret ptr %p
+bad:
+{put("kind", Context.ASSERTED, "1")}{put("place", Context.ASSERTED_ADDRESS, "%a")}{
+    put("bytes", Context.ASSERTED_SIZE, "%n")
+}  ret ptr @dump
+}}
+"""
+
+_SIZES: Final = {"float": 4, "double": 8, "ptr": 8}
+_VECTOR: Final = re.compile(r"<(\d+) x (\w+)>$")
+_NAME: Final = r"(%[\w.]+)"
+_LOAD: Final = re.compile(rf"= load (?:atomic )?(<[^>]+>|\w+), ptr {_NAME}")
+_STORE: Final = re.compile(rf"^  store (?:atomic )?(<\d+ x \w+>|\w+) .*, ptr {_NAME}")
+_CHANGE: Final = re.compile(rf"= atomicrmw \w+ ptr {_NAME}, (\w+)")
+_EXCHANGE: Final = re.compile(rf"= cmpxchg ptr {_NAME}, (\w+)")
+_MASKED: Final = re.compile(rf"@llvm\.masked\.store\.\S+\((<[^>]+>) .*, ptr align \d+ {_NAME},")
+_SPREAD: Final = re.compile(
+    rf"@llvm\.masked\.(?:gather|scatter)\.v(\d+)[if](\d+)\.\S+\(.*<\d+ x ptr> align \d+ {_NAME},"
+    r" (<\d+ x i1> (?:%[\w.]+|splat \(i1 true\)|zeroinitializer|<[^>]*>))"
+)
+_COPY: Final = re.compile(
+    rf"@llvm\.mem(?:cpy|set)\S*\(ptr {_NAME}, (?:ptr {_NAME}|i8 \S+), i64 (\S+),"
+)
+_LOCAL: Final = re.compile(r"^  (%[\w.]+) = alloca ")
+_INSIDE: Final = re.compile(r"^  (%[\w.]+) = getelementptr [^,]+, ptr (%[\w.]+), i64 (\S+)$")
+
+
+def asserted(text: str) -> str:
+    """The module with every access of a function that has ``%ctx`` checked."""
+    lines: list[str] = []
+    known: set[str] | None = None  # pointers into a function's own variables, or its context
+    for number, line in enumerate(text.split("\n")):
+        if line.startswith("define "):
+            known = {"%ctx"} if "ptr %ctx" in line or "ptr noalias %ctx" in line else None
+        elif line == "}":
+            known = None
+        if known is None or line.endswith(TRUSTED):
+            lines.append(line)
+            continue
+        _note(line, known)
+        lines += _checked(line, known, number)
+    return "\n".join([*lines, _CHECK])
+
+
+def _note(line: str, known: set[str]) -> None:
+    """Learn what a line says of pointers that need no check: variables, words of the context."""
+    made = _LOCAL.match(line)
+    if made:
+        known.add(made[1])
+    inside = _INSIDE.match(line)
+    if inside and inside[2] in known and inside[3].isdecimal():
+        known.add(inside[1])
+
+
+def _checked(line: str, known: set[str], number: int) -> Iterator[str]:
+    for k, (pointer, size) in enumerate(_accesses(line)):
+        if pointer not in known:
+            name = f"%asserted.{number}.{k}"
+            yield f"  {name} = call ptr @asserted(ptr %ctx, ptr {pointer}, i64 {size})"
+            line = re.sub(
+                rf"ptr( align \d+)? {re.escape(pointer)}(?![\w.])", rf"ptr\1 {name}", line
+            )
+    spread = _SPREAD.search(line)
+    if spread is None:
+        yield line
+        return
+    width, bits, pointers, mask = int(spread[1]), int(spread[2]), spread[3], spread[4]
+    vector, at = f"<{width} x ptr>", pointers
+    for lane in range(width):
+        name = f"%asserted.{number}.{lane}"
+        yield f"  {name}.m = extractelement {mask}, i64 {lane}"
+        yield f"  {name}.p = extractelement {vector} {pointers}, i64 {lane}"
+        yield f"  {name}.n = select i1 {name}.m, i64 {bits // 8}, i64 0"
+        yield f"  {name}.q = select i1 {name}.m, ptr {name}.p, ptr %ctx"
+        yield f"  {name}.c = call ptr @asserted(ptr %ctx, ptr {name}.q, i64 {name}.n)"
+        yield f"  {name}.v = insertelement {vector} {at}, ptr {name}.c, i64 {lane}"
+        at = f"{name}.v"
+    yield re.sub(rf"{re.escape(pointers)}(?![\w.])", at, line, count=1)
+
+
+def _accesses(line: str) -> list[tuple[str, str]]:
+    """The pointers that a line loads from or stores to, and how many bytes."""
+    for pattern in (_LOAD, _STORE, _MASKED):
+        if found := pattern.search(line):
+            return [(found[2], str(_bytes(found[1])))]
+    for pattern in (_CHANGE, _EXCHANGE):
+        if found := pattern.search(line):
+            return [(found[1], str(_bytes(found[2])))]
+    if found := _COPY.search(line):
+        return [(pointer, found[3]) for pointer in found.groups()[:2] if pointer]
+    if re.search(r"= (?:load|atomicrmw|cmpxchg) |^  store |@llvm\.mem", line) or (
+        "@llvm.masked." in line and not _SPREAD.search(line)
+    ):
+        raise InternalError(f"an access that cannot be asserted: {line.strip()}")
+    return []
+
+
+def _bytes(type: str) -> int:
+    vector = _VECTOR.match(type)
+    if vector:
+        scalar = vector[2]
+        bits = int(scalar[1:]) if scalar[0] == "i" else 8 * _SIZES[scalar]
+        return -(-int(vector[1]) * bits // 8)
+    return -(-int(type[1:]) // 8) if type[0] == "i" else _SIZES[type]
+
+
+def failure(words: Sequence[int], kernel: str) -> InternalError:
+    """The error of a launch with an access outside: its address and size."""
+    address, size = words
+    return InternalError(
+        f"compiled code of kernel {kernel} accesses {size} bytes at host address {address:#x},"
+        " outside the memory of the launch"
+    )
