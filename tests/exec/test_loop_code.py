@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import eumu
-from eumu.exec.jit import cache, target
+from eumu.exec.jit.host import cache, target
 
 LOOP = """.version 3.6
 .kernel "k"
@@ -38,11 +38,12 @@ ret (M1, 1)
 
 
 def test_a_tight_loop_pays_one_decrement_and_branch(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = []
+    texts: list[str] = []
     make = cache.compile_text
 
     def compile_text(text: str, processor: target.Processor) -> bytes:
-        texts.append(text)
+        if " @run(" in text:  # the kernel's own, not what many have
+            texts.append(text)
         return make(text, processor)
 
     monkeypatch.setenv("EUMU_CACHE", "off")
