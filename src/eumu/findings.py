@@ -6,20 +6,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 
-__all__ = [
-    "ArrayPlace",
-    "Diagnostic",
-    "Finding",
-    "Ids",
-    "Place",
-    "Severity",
-    "Source",
-    "Span",
-    "excerpt",
-    "related",
-    "render",
-]
-
 
 @lru_cache(maxsize=4)  # a text with many errors would be split once for each
 def _lines(text: str) -> list[str]:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from eumu.errors import Fault, Finding
     from eumu.runtime import Device
 
-__all__ = ["eumu_device"]
-
 _HERE: Final = str(Path(__file__).parent)
 _RUNNERS: Final = frozenset({"_pytest", "pluggy"})
 _MARK: Final = (

@@ -13,8 +13,6 @@ from typing import Final
 from eumu import zebin
 from eumu.errors import Place
 
-__all__ = ["Sources"]
-
 _MOST_BYTES: Final = 16 << 20  # of a file that a program names
 
 
