@@ -19,7 +19,8 @@ _HARMLESS = PASSING | {"read", "write", "load", "load_block", "read_indirect"}
 _ENDS = frozenset({"jump", "branch", "switch", "diverge", "ret", "trap"})
 
 
-# A thread that begins again costs twice.  Where many do, none tries for a while.
+# A thread that begins again costs twice.  After many such threads the straight version is not tried
+# for a while.
 PROLOGUE = ("  %misses = alloca i64", "  store i64 0, ptr %misses")
 ENTRY = ("  store i64 0, ptr %left", "  store i64 0, ptr %limit", "  br label %start")
 _MISS, _KEPT, _MOST, _PAUSE = 8, 2, 512, 1024
