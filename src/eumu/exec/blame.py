@@ -17,7 +17,13 @@ from eumu.ir import Function, Op, Space
 __all__ = ["array_at", "outside", "record", "source_place", "work_item"]
 
 _ACCESSES: Final = frozenset({"load", "store", "load_block", "store_block", "atomic"})
-_RESERVED: Final = frozenset({addresses.BTI_SLM, addresses.SCRATCH_STATE})
+# Indices that are no surface of the launch, and what they mean.
+_RESERVED: Final = {
+    addresses.BTI_SLM: Space.SLM,
+    addresses.BTI_STATELESS: Space.FLAT,
+    addresses.BTI_STATELESS_NON_COHERENT: Space.FLAT,
+    addresses.SCRATCH_STATE: Space.SCRATCH,
+}
 _NULL: Final = 4096  # addresses below are of a null pointer
 
 
@@ -93,12 +99,12 @@ def outside(
     grid: Grid, host: Host, space: Space, surface: int, address: int
 ) -> tuple[str, ArrayPlace | None]:
     """Of which kind an access is that is not allowed, and in or near which memory."""
+    bound = grid.surfaces.get(surface)
+    if space is Space.SURFACE and bound is None:
+        space = _RESERVED.get(surface, space)
     if space is Space.SURFACE:
-        bound = grid.surfaces.get(surface)
         if bound is None:
-            return (
-                ("unbound-surface", None) if surface not in _RESERVED else ("out-of-bounds", None)
-            )
+            return "unbound-surface", None
         found = array_at(host, bound.address)
         if found is None:
             return "out-of-bounds", None
