@@ -33,7 +33,7 @@ from eumu.runtime.fields import FieldError, Fields
 from eumu.runtime.preemption import Resumable, Suspended, residents_of
 from eumu.writing import replacing
 
-VERSION: Final = 3
+VERSION: Final = 4
 _MANIFEST: Final = "checkpoint.json"
 _MOST_MANIFEST: Final = 16 << 20  # bytes
 _MOST_NAME: Final = 4096  # characters
@@ -67,6 +67,8 @@ def write_checkpoint(path: str | Path, memory: Memory, platform: str, held: Susp
         raise Unsupported(
             "checkpoints of launches whose threads have payloads or masks of their own"
         )
+    if grid.races:
+        raise Unsupported("checkpoints of launches that look for races")
     manifest = {
         "version": VERSION,
         "platform": platform,
@@ -107,6 +109,7 @@ def _grid_words(grid: Grid) -> dict[str, Any]:
         "fuel": grid.fuel,
         "seed": grid.seed,
         "pool_map": grid.pool_map,
+        "global_offset": grid.global_offset,
     }
 
 
@@ -268,6 +271,7 @@ def _allocations(manifest: Fields) -> Iterator[tuple[int, int, str]]:
 def _grid_of(words: Fields, function: Function) -> Grid:
     x, y, z = words.numbers("group_count", 3, 3, 0, _DWORD)
     lx, ly, lz = words.numbers("local_size", 3, 3, 1, _DWORD)
+    from_x, from_y, from_z = words.numbers("global_offset", 3, 3, 0, _WORD)
     symbols = words.inside("symbols")
     grid = Grid(
         function=function,
@@ -281,6 +285,7 @@ def _grid_of(words: Fields, function: Function) -> Grid:
         fuel=words.number("fuel", 0, _WORD),
         seed=words.number("seed", 0, _WORD),
         pool_map=words.maybe("pool_map", 0, _DWORD),
+        global_offset=(from_x, from_y, from_z),
     )
     words.done()
     return grid
