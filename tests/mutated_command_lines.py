@@ -68,6 +68,10 @@ VALUES: Final[dict[str, tuple[str, ...]]] = {
     "args": ("",),
     "save": ("y=out.npy", "x=out.png", "a=out.npy", "=", "y"),
     "copy": ("demo", ".", "in.npy"),
+    "check": ("cheap", "all", "races", "undefined,races", "", "none", ",", "x" * 5000),
+    "suppressions": (*_INPUTS, "rules"),
+    "max_findings": _NUMBERS,
+    "timeout": ("1", "0", "-1", "0.001", "1e23", "nan", "inf", "x", ""),
     "opcode": ("add", "lsc_load", "ADD", ".decl", "no such", ""),
 }
 ALWAYS: Final = {"run": ["--engine=interp", "--memory=64", "--fuel=1000"], "compare": []}

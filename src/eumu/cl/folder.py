@@ -31,7 +31,7 @@ def command() -> str:
 def folder() -> Path:
     """The folder for people who start programs themselves, in the cache directory.
 
-    Unsupported where nothing may be kept.
+    Unsupported where nothing may be kept, or by a name that cannot be said.
     """
     kept = trusted_directory()
     if kept is None:
@@ -39,12 +39,21 @@ def folder() -> Path:
             f"the OpenCL driver needs a folder that stays; {CACHE_DIR.name} names one, and"
             " EUMU_CACHE=off forbids it"
         )
+    if not _is_text(kept):
+        raise Unsupported(f"the OpenCL loader reads names in UTF-8, which {str(kept)!a} is not")
     made = library(CL, kept).read_bytes()
     digest = hashlib.sha256(made + command().encode()).hexdigest()
     place = kept / f"icd-{digest[:16]}"
     if not all(_is_whole(place / name) for name in ("eumu.icd", _LIBRARY, "engine")):
         fill(place, made)
     return place
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        return bool(str(path).encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _is_whole(path: Path) -> bool:

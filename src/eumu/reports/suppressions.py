@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 
-from eumu.errors import BuildError, Diagnostic, Finding, Source, Span
+from eumu.errors import BuildError, Diagnostic, Finding, FormatError, Source, Span
 
 __all__ = ["Suppression", "kept", "parse"]
 
@@ -39,8 +39,11 @@ class Suppression:
 
 
 def parse(path: Path) -> tuple[Suppression, ...]:
-    """The rules of a file; BuildError with the line of what is none."""
-    text = path.read_text("utf-8")
+    """The rules of a file; BuildError with the line of what is none, FormatError for no text."""
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise FormatError(f"{path} is no text in UTF-8") from None
     source, found, wrong = Source(str(path), text), [], []
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].split()
