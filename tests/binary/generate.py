@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from eumu import text
+from eumu.binary.layout import POOL
 from eumu.isa.kinds import (
     control,
     lsc,
@@ -61,7 +62,7 @@ class Generator:
         self.random = random.Random(seed)
         declarations = PRELUDE.kernels[0].declarations
         self.declared: dict[str, list[Any]] = {}
-        for variable in (*declarations, *PREDEFINED.values()):
+        for variable in (*declarations, *(PREDEFINED[name] for name in POOL)):
             self.declared.setdefault(variable.category, []).append(variable)
 
     def module(self, count: int, opcodes: list[Opcode]) -> Module:
