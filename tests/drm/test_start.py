@@ -14,7 +14,15 @@ from eumu.drm import session
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the doors are for Linux")
 
-HEAVY = ("numpy", "llvmlite", "eumu.runtime", "eumu.device", "eumu.isa", "eumu.exec")
+HEAVY = (
+    "numpy",
+    "llvmlite",
+    "eumu.runtime",
+    "eumu.device",
+    "eumu.isa",
+    "eumu.exec.interp",
+    "eumu.exec.jit",
+)
 
 
 @pytest.mark.parametrize(
