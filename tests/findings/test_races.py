@@ -149,3 +149,15 @@ def test_without_the_check_nothing_is_noted(ocloc: str) -> None:
     dev = eumu.Device("pvc", engine="interp", check=True)
     report = program("pvc")["no_barrier"].launch(dev, 128, 64, [dev.array(512, np.int32)])
     assert report.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("bound", "what"), [("_GROUP", "groups"), ("_INST", "instructions"), ("_EPOCH", "waits")]
+)
+def test_what_is_too_much_to_follow_is_refused(
+    monkeypatch: pytest.MonkeyPatch, bound: str, what: str, ocloc: str
+) -> None:
+    """A launch that nobody follows is not one without races."""
+    monkeypatch.setattr(f"eumu.exec.races.{bound}", 1)
+    with pytest.raises(eumu.Unsupported, match=f"looking for races with \\d+ {what}"):
+        findings("pvc", "interp", "ordered")

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.errors import ArrayPlace, Finding, Severity
+from eumu.errors import ArrayPlace, Finding, Severity, Unsupported
 from eumu.exec import blame
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host
@@ -29,7 +29,7 @@ __all__ = ["ATOMIC_READ", "ATOMIC_WRITE", "READ", "WRITE", "Log", "has_named_bar
 READ, WRITE, ATOMIC_WRITE, ATOMIC_READ = range(4)
 LANES: Final = 64  # numbers of work items per thread
 _SLM: Final = 1 << 40  # added to offsets in local memory
-_INST, _EPOCH, _GROUP = 1 << 18, 1 << 20, 1 << 22  # more is not followed
+_INST, _EPOCH, _GROUP = 1 << 18, 1 << 20, 1 << 22  # of more no number is kept
 _PENDING: Final = 1 << 21  # bytes noted until they are put together
 _NAMES: Final = {READ: "load", WRITE: "store", ATOMIC_WRITE: "atomic", ATOMIC_READ: "atomic load"}
 
@@ -124,9 +124,11 @@ def has_named_barriers(function: Function) -> bool:
 
 
 class Log:
-    """The accesses of a launch."""
+    """The accesses of a launch; Unsupported for one of too many groups, instructions or waits."""
 
     def __init__(self, grid: Grid, host: Host) -> None:
+        _limited("groups", grid.groups, _GROUP)
+        _limited("instructions of the kernel", len(grid.function.spans), _INST)
         self.grid, self.host = grid, host
         self._parts: list[Rows] = []
         self._pending = 0
@@ -155,8 +157,7 @@ class Log:
     ) -> None:
         """Accesses of `size` bytes at `places`, with what they wrote; all arrays are as long."""
         from_epoch, to_epoch = epochs
-        if inst >= _INST or to_epoch.max() >= _EPOCH or group.max() >= _GROUP:
-            return
+        _limited("waits of a thread at barriers", int(to_epoch.max()), _EPOCH)
         what = np.full(len(items) * size, inst << 3 | kind << 1 | int(whole), np.int64)
         byte = (places[:, None] + np.arange(size)).reshape(-1) + (_SLM if local else 0)
         for epoch in (from_epoch, to_epoch):
@@ -283,6 +284,11 @@ class Log:
             return ArrayPlace("shared local memory", self.grid.slm_bytes, byte - _SLM)
         found = blame.array_at(self.host, byte + self.host.base)
         return found or ArrayPlace("memory", len(self.host.arena), byte)
+
+
+def _limited(what: str, count: int, most: int) -> None:
+    if count >= most:
+        raise Unsupported(f"looking for races with {count} {what}; fewer than {most} are followed")
 
 
 def _writes(rows: Rows) -> NDArray[np.bool_]:
