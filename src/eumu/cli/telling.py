@@ -103,19 +103,21 @@ def time_limit(text: str | None, kernel: str) -> Iterator[None]:
         raise _TimeUp
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
-    except _TimeUp:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except _TimeUp:  # also if it comes as the last thing inside
         reason = f"time limit: the launch took longer than --timeout {text} (seconds)"
         raise eumu.Fault.of(Finding("timeout", reason, kernel)) from None
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 
-class _TimeUp(Exception):
-    """The alarm."""
+class _TimeUp(BaseException):
+    """The alarm: as Ctrl-C, nothing on its way takes it for a mistake."""
 
 
 def _seconds(text: str) -> float:
