@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -181,10 +181,9 @@ def _linked(wanted: Wanted, options: str, parts: Sequence[bytes], platform: Plat
         if len(parts) == 1:
             return _program(shlex.join(words), parts[0], platform)
         _link(folder, platform, files, "whole.bc", "LLVM_BC")
-        _, _, internal, visa = ("", "", *container.FORMAT_OPTIONS[2:])
-        more = ["-file", "whole.bc", "-llvm_input", *container.FORMAT_OPTIONS[:2]]
+        more = ["-file", "whole.bc", "-llvm_input", *container.FORMAT_OPTIONS]
         more += ["-options", shlex.join(words)] if words else []
-        return _run(folder, platform, [*more, internal, visa], container.is_elf)
+        return _run(folder, platform, more, container.is_elf)
 
 
 def _words(options: str) -> list[str]:
@@ -203,13 +202,15 @@ def _link(folder: Path, platform: Platform, files: list[str], out: str, format: 
     return Made(path.read_bytes(), log)
 
 
-def _run(folder: Path, platform: Platform, words: list[str], is_result: object) -> Made:
+def _run(
+    folder: Path, platform: Platform, words: list[str], is_result: Callable[[bytes], bool]
+) -> Made:
     compiler = compilers.choose(platform)
     command = [compiler.path, "compile", "-device", platform.ocloc, *words]
     log = _call([*command, "-output", "program", "-output_no_suffix", "-out_dir", "out"], folder)
     for path in sorted((folder / "out").glob("program*")):
         data = path.read_bytes()
-        if callable(is_result) and is_result(data):
+        if is_result(data):
             return Made(data, log)
     raise BuildError(f"the compiler made nothing\n{log}")
 

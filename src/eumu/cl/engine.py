@@ -239,10 +239,8 @@ class _Service:
             raise ProtocolError(f"image {number} of {sizes}")
         width, height, depth, layers = sizes
         format = images.format_name(order, type)
-        channels = 4 if order in (0x10B5, 0x10B6, 0x10C1) else 2 if order == 0x10B2 else 1
-        made = images.made(
-            self.device, f"#{number}", format, kind, (width, height, depth, layers), channels
-        )
+        shape = width, height, depth, layers
+        made = images.made(self.device, f"#{number}", format, kind, shape, images.channels(order))
         rows, slices = images.distances(made)
         self._images[number] = made
         return Status.SUCCESS, _MADE.pack(number, made.address, made.nbytes, rows, slices)

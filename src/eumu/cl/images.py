@@ -12,7 +12,7 @@ from eumu.errors import Unsupported
 from eumu.runtime import Device, Image, Sampler
 from eumu.runtime.image_layout import surface_format
 
-__all__ = ["distances", "format_name", "made", "sampler", "texel"]
+__all__ = ["channels", "distances", "format_name", "made", "sampler", "texel"]
 
 _ORDERS: Final = {0x10B0: "R", 0x10B2: "RG", 0x10B5: "RGBA", 0x10B6: "BGRA", 0x10C1: "RGBA"}
 _SRGB: Final = 0x10C1
@@ -36,6 +36,15 @@ def format_name(order: int, type: int) -> str:
     if order not in _ORDERS or type not in _TYPES:
         raise Unsupported(f"an image of channel order {order:#x} and type {type:#x}")
     return _ORDERS[order] + _TYPES[type] + ("_SRGB" if order == _SRGB else "")
+
+
+def channels(order: int) -> int:
+    """How many channels a texel has.
+
+    >>> channels(0x10B2)
+    2
+    """
+    return len(_ORDERS[order])
 
 
 def made(
