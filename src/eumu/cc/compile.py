@@ -33,6 +33,8 @@ class Library(NamedTuple):
         return _PACKAGE / self.room / name
 
 
+# What all of them use.
+_SHARED: Final = (_PACKAGE / "cc" / "peer.h",)
 _FLAGS: Final = (
     *("-O1", "-std=gnu11", "-shared", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"),
     "-pthread",
@@ -41,7 +43,7 @@ DRM: Final = Library(
     "drm",
     "eumu gpu compiles its preloaded library",
     tuple(_PACKAGE / "drm" / name for name in ("shim.c", "layer.c")),
-    (_PACKAGE / "drm" / "shim.h",),
+    (_PACKAGE / "drm" / "shim.h", *_SHARED),
     _FLAGS,
 )
 _DRIVER: Final = _PACKAGE / "cl" / "shim"
@@ -49,7 +51,7 @@ CL: Final = Library(
     "cl",
     "eumu compiles its OpenCL driver",
     tuple(sorted(_DRIVER.glob("*.c"))),
-    tuple(sorted(_DRIVER.glob("*.h"))),
+    (*sorted(_DRIVER.glob("*.h")), *_SHARED),
     # The loader's functions have the names of the driver's.
     (*_FLAGS, "-Wno-cast-function-type", "-Wno-missing-field-initializers", "-Wl,-Bsymbolic"),
 )

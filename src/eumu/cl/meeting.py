@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
-import struct
 from dataclasses import dataclass
-from typing import Final
 
+from eumu.beside.peer import need_seal, process_of
 from eumu.cl.facts import facts
 from eumu.cl.options import Options
 from eumu.cl.protocol import ProtocolError, hello, reply
@@ -16,9 +14,6 @@ from eumu.platforms import platform
 from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, FAULT_ENDS, TRACEBACK
 
 __all__ = ["Program", "meet", "options_of_environment"]
-
-_GET_SEALS, _SHRINK = 1034, 2
-_PEER: Final = struct.Struct("3i")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +50,9 @@ def meet(peer: socket.socket, options: Options) -> Program:
     """Answer a greeting that has come.  ProtocolError if it is none."""
     fd, base, size = hello(peer)
     try:
-        seals = fcntl.fcntl(fd, _GET_SEALS)
-    except OSError:
-        seals = 0
-    if not seals & _SHRINK:  # or the file's other owner could end this process by a signal
+        need_seal(fd, "the file of the memory")
+    except ProtocolError:
         os.close(fd)
-        raise ProtocolError("the file of the memory is not sealed against shrinking")
-    pid, _, _ = _PEER.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+        raise
     reply(peer, 0, facts(platform(options.device), checks=options.check))
-    return Program(peer, fd, base, size, pid)
+    return Program(peer, fd, base, size, process_of(peer))

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
-import struct
 from dataclasses import dataclass
-from typing import Final
 
+from eumu.beside.peer import need_seal, process_of
 from eumu.drm.options import Options
 from eumu.drm.parts import gpu
 from eumu.drm.protocol import CONTROL_BYTES, ProtocolError, greeting, welcome
 
 __all__ = ["Program", "meet"]
-
-_GET_SEALS, _SHRINK = 1034, 2
-_PEER: Final = struct.Struct("3i")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +43,12 @@ def meet(peer: socket.socket, options: Options) -> Program:
         os.close(memory_fd)
         os.close(control_fd)
         raise
-    pid, _, _ = _PEER.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
     peer.sendall(welcome(part, options.memory_bytes))
-    return Program(peer, memory_fd, control_fd, pid)
+    return Program(peer, memory_fd, control_fd, process_of(peer))
 
 
 def _check_files(memory_fd: int, control_fd: int) -> None:
-    for fd in (memory_fd, control_fd):
-        _need_seal(fd)
+    need_seal(memory_fd, "the file of the memory")
+    need_seal(control_fd, "the page of counters")
     if os.fstat(control_fd).st_size < CONTROL_BYTES:
         raise ProtocolError("the page of counters is too short")
-
-
-def _need_seal(fd: int) -> None:
-    """A file that its other owner could make shorter would end this process by a signal."""
-    try:
-        seals = fcntl.fcntl(fd, _GET_SEALS)
-    except OSError:
-        seals = 0
-    if not seals & _SHRINK:
-        raise ProtocolError("the files of the greeting are not sealed against shrinking")

@@ -37,6 +37,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "../cc/peer.h"
 #include "shim.h"
 
 #define VERSION 2 /* of the protocol; protocol.py has the same */
@@ -100,10 +101,6 @@ static __thread struct { int is_on; uint32_t count, handle[16]; } noted; /* obje
 
 static int fail(int error) { errno = error; return -1; }
 
-static void say(const char *text) {
-  if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
-}
-
 /* Memory for lists here; a process without memory cannot go on in the middle of an ioctl. */
 static void *grow(void *old, size_t bytes) {
   void *made = realloc(old, bytes);
@@ -123,17 +120,6 @@ static int is_node(int fd) {
 }
 
 /* ---- the engine process */
-
-static int transfer(void *data, size_t size, int is_out) {
-  for (size_t done = 0; done < size;) {
-    char *at = (char *)data + done;
-    ssize_t n = is_out ? send(engine, at, size - done, MSG_NOSIGNAL) : recv(engine, at, size - done, 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return -1;
-    done += n;
-  }
-  return 0;
-}
 
 static int is_gone(void) {
   char c;
@@ -193,7 +179,7 @@ static int greet(const char *path, int control_fd) {
   head->cmsg_len = CMSG_LEN(sizeof fds);
   memcpy(CMSG_DATA(head), fds, sizeof fds);
   if (sendmsg(engine, &message, MSG_NOSIGNAL) != sizeof hello) return -1;
-  return transfer(&facts, sizeof facts, 0) || facts.version != VERSION ? -1 : 0;
+  return transfer(engine, &facts, sizeof facts, 0) || facts.version != VERSION ? -1 : 0;
 }
 
 static int high_memfd(const char *name, uint64_t size) {
@@ -621,7 +607,7 @@ static int exec(const struct Exec *e) {
     out += sizeof entry + o->segments * sizeof *o->segment;
     note_use(o, use);
   }
-  if (!is_gone()) transfer(buffer, size, 1); /* what cannot be sent shows as a hang, as on hardware */
+  if (!is_gone()) transfer(engine, buffer, size, 1); /* what cannot be sent shows as a hang, as on hardware */
   return 0;
 }
 
@@ -629,7 +615,7 @@ static int exec(const struct Exec *e) {
 
 static int tell(uint32_t kind, uint32_t context) {
   struct { struct Head head; uint32_t context, unused; } message = {{16, kind}, context, 0};
-  return is_gone() ? 0 : transfer(&message, sizeof message, 1);
+  return is_gone() ? 0 : transfer(engine, &message, sizeof message, 1);
 }
 
 void send_program(const void *source, size_t source_size, const void *binary, size_t binary_size) {
@@ -637,8 +623,8 @@ void send_program(const void *source, size_t source_size, const void *binary, si
   if (size > MOST_BYTES) return;
   struct Built head = {{size, BUILT}, source_size};
   pthread_mutex_lock(&lock);
-  if (node >= 0 && !is_gone() && !transfer(&head, sizeof head, 1) && !transfer((void *)source, source_size, 1))
-    transfer((void *)binary, binary_size, 1);
+  if (node >= 0 && !is_gone() && !transfer(engine, &head, sizeof head, 1) && !transfer(engine, (void *)source, source_size, 1))
+    transfer(engine, (void *)binary, binary_size, 1);
   pthread_mutex_unlock(&lock);
 }
 

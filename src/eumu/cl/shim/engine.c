@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../cc/peer.h"
 #include "driver.h"
 
 #define VERSION 1 /* of the protocol; protocol.py has the same */
@@ -27,10 +28,6 @@ uint32_t generation;
 static pthread_mutex_t wire = PTHREAD_MUTEX_INITIALIZER;
 static int engine = -1, was_tried, is_gone_told;
 static char *arena;
-
-static void say(const char *text) {
-  if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
-}
 
 /* ---- messages */
 
@@ -85,17 +82,6 @@ char *take_text(struct Reply *r) { return take_bytes(r, 0); }
 
 /* ---- the socket */
 
-static int transfer(void *data, size_t size, int is_out) {
-  for (size_t done = 0; done < size;) {
-    char *at = (char *)data + done;
-    ssize_t n = is_out ? send(engine, at, size - done, MSG_NOSIGNAL) : recv(engine, at, size - done, 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return -1;
-    done += n;
-  }
-  return 0;
-}
-
 static int lost(void) {
   if (engine >= 0) close(engine);
   engine = -1;
@@ -113,13 +99,13 @@ static cl_int exchange(enum Request what, struct Message *m, struct Reply *r) {
     char both[4096];
     memcpy(both, &head, 8);
     if (m->size) memcpy(both + 8, m->data, m->size);
-    if (transfer(both, m->size + 8, 1)) return lost();
-  } else if (transfer(&head, 8, 1) || transfer(m->data, m->size, 1)) return lost();
-  if (transfer(&tail, 8, 0) || tail.size < 8 || tail.size > MOST_REPLY) return lost();
+    if (transfer(engine, both, m->size + 8, 1)) return lost();
+  } else if (transfer(engine, &head, 8, 1) || transfer(engine, m->data, m->size, 1)) return lost();
+  if (transfer(engine, &tail, 8, 0) || tail.size < 8 || tail.size > MOST_REPLY) return lost();
   r->size = tail.size - 8;
   if (r->size) {
     r->data = room(r->size);
-    if (transfer(r->data, r->size, 0)) return lost();
+    if (transfer(engine, r->data, r->size, 0)) return lost();
   }
   return tail.status;
 }
@@ -245,10 +231,10 @@ static int map_arena(int fd) {
 
 static int read_facts(void) {
   struct { uint32_t size; int32_t status; } tail;
-  if (transfer(&tail, 8, 0) || tail.status || tail.size < 8 || tail.size > 65536) return -1;
+  if (transfer(engine, &tail, 8, 0) || tail.status || tail.size < 8 || tail.size > 65536) return -1;
   struct Reply r = {.size = tail.size - 8};
   r.data = room(r.size);
-  if (transfer(r.data, r.size, 0)) { free(r.data); return -1; }
+  if (transfer(engine, r.data, r.size, 0)) { free(r.data); return -1; }
   uint32_t *numbers = &facts.has_images;
   for (int k = 0; k < 14; k++) numbers[k] = take32(&r);
   facts.memory_bytes = take64(&r), facts.most_bytes = take64(&r);
