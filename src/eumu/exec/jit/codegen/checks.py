@@ -129,6 +129,8 @@ def restart_unless(k: Kernel, condition: str) -> None:
 
 def _need_locate(k: Kernel, space: Space) -> None:
     k.e.support.setdefault("extent", support.EXTENT)
+    if space is Space.SURFACE:
+        k.e.support.setdefault("surface.row", support.SURFACE_ROW)
     k.e.support.setdefault(f"locate.{space.value}", support.LOCATE[space])
 
 

@@ -150,22 +150,11 @@ cached:
   %pointer = inttoptr i64 %h to ptr
   ret ptr %pointer
 prepare:
-{get("rows", Context.SURFACES)}{get("count", Context.SURFACE_COUNT)}{
-    get("arena", Context.ARENA)
-}  %table = inttoptr i64 %rows to ptr
-  br label %loop
-loop:
-  %k = phi i64 [ 0, %prepare ], [ %k.next, %step ]
-  %more = icmp ult i64 %k, %count
-  br i1 %more, label %step, label %reserved
-step:
-  %row = getelementptr [4 x i64], ptr %table, i64 %k
-  %index = load i64, ptr %row
-  %k.next = add i64 %k, 1
-  %this = icmp eq i64 %index, %surface
-  br i1 %this, label %found, label %loop
+  %row = call ptr @surface.row(ptr %ctx, i64 %surface)
+  %none = icmp eq ptr %row, null
+  br i1 %none, label %reserved, label %found
 found:
-{get("place", 1, "%row")}{get("size", 2, "%row")}{
+{get("arena", Context.ARENA)}{get("place", 1, "%row")}{get("size", 2, "%row")}{
     get("strict", 3, "%row")
 }  %room = call i64 @llvm.usub.sat.i64(i64 %size, i64 %a)
   %good = icmp uge i64 %room, %n
