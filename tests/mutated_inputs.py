@@ -108,6 +108,39 @@ def _container(random: Random) -> Callable[[], object]:
 
 
 @cache
+def _debug() -> tuple[bytes, list[tuple[int, int]]]:
+    """A program with debug sections, and where they lie."""
+    from eumu.zebin.elf import parse
+
+    data = (HERE / "zebin" / "data" / "lines.pvc.bin").read_bytes()
+    sections = parse(data, "lines").sections
+    found = [(s.offset, s.size) for s in sections if ".debug" in s.name and s.size]
+    assert len(found) >= 6
+    return data, found
+
+
+def _lines(random: Random) -> Callable[[], object]:
+    from eumu.drm.programs import Kernel
+    from eumu.errors import Source
+    from eumu.zebin import read_lines
+
+    whole, sections = _debug()
+    data = bytearray(whole)
+    for _ in range(random.choice((1, 2, 4, 16))):
+        start, size = random.choice(sections)
+        value = random.choice((0, 1, 0x7F, 0x80, 0xFF, random.randrange(256)))
+        data[start + random.randrange(size)] = value
+
+    def read() -> None:
+        read_lines(bytes(data), "lines")
+        kernel = Kernel("k", bytes(64), Source("k.cl", ""))
+        kernel.debug = bytes(data)
+        kernel.place(0)
+
+    return read
+
+
+@cache
 def _batches() -> list[bytes]:
     import numpy as np
 
@@ -203,6 +236,7 @@ READERS: Final[Readers] = {
     "object file": (_object, 140),
     "text": (_text, 60),
     "container": (_container, 40),
+    "debug lines": (_lines, 100),
     "checkpoint": (_checkpoint, 8),
     "command line": (_line, 2),
 }

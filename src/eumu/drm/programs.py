@@ -19,6 +19,7 @@ from typing import Any, Final
 from eumu.drm.protocol import Built
 from eumu.errors import Fault, Source, Span
 from eumu.native.words import scan
+from eumu.zebin import damage
 
 __all__ = ["Kernel", "Programs", "kernels_of"]
 
@@ -139,15 +140,11 @@ def kernels_of(built: Built) -> list[Kernel]:
 
 @contextmanager
 def _trusting_nothing() -> Iterator[None]:
-    """What the library says of damage ends the reading: names and lines are extras."""
-    from elftools.common.exceptions import DWARFError, ELFError
-    from elftools.construct import ConstructError
-
-    damage = (ELFError, DWARFError, ConstructError, struct.error, LookupError, ValueError)
+    """What is said of damage ends the reading: names and lines are extras."""
     try:
         yield
-    except (*damage, AssertionError, OverflowError, AttributeError):
-        return  # the last three are what the library says where it expects better files
+    except damage():
+        return
 
 
 def _sections(data: bytes) -> Iterator[tuple[str, bytes]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eumu.zebin.container import is_elf, is_spirv
-from eumu.zebin.lines import DebugLines, read_lines
+from eumu.zebin.lines import DebugLines, damage, read_lines
 from eumu.zebin.ocloc import Built, compile, inline_assembly
 from eumu.zebin.program import (
     DataSection,
@@ -32,6 +32,7 @@ __all__ = [
     "Target",
     "Zebin",
     "compile",
+    "damage",
     "has_subgroup_barrier",
     "inline_assembly",
     "is_elf",

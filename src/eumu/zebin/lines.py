@@ -39,7 +39,9 @@ _SPACE: Final = 32  # bits of an address in one section of code; the section's n
 _OFFSET: Final = (1 << _SPACE) - 1
 _SENDS: Final = frozenset({0x31, 0x32, 0x33, 0x34})  # opcodes of messages, on all generations
 _COMPACT: Final = 1 << 29  # an instruction of 8 bytes, not 16
-_MOST_BYTES: Final = 64 << 20  # of debug sections
+_MOST_BYTES: Final = 16 << 20  # of debug sections
+_MOST_WORK: Final = 10_000_000  # looks at stretches of functions, for all stretches of lines
+_MOST_RANGES: Final = 1000  # of one function
 
 Key = tuple[str, int]  # file, line
 
@@ -93,10 +95,6 @@ class _Scope:
 
 def read_lines(data: bytes, name: str) -> DebugLines:
     """The tables in the compiler's ELF; empty without debug sections, or with damaged ones."""
-    from elftools.common.exceptions import DWARFError, ELFError
-    from elftools.construct import ConstructError
-
-    damage = (ELFError, DWARFError, ConstructError, FormatError)
     rows: dict[Key, list[_Row]] = defaultdict(list)
     code: dict[str, list[tuple[int, int, Place]]] = defaultdict(list)
     try:
@@ -109,12 +107,24 @@ def read_lines(data: bytes, name: str) -> DebugLines:
                 place = Place(*key, row.column or None, row.function, row.inlined)
                 kernel = texts.get(low >> _SPACE, "")
                 code[kernel].append((low & _OFFSET, high & _OFFSET, place))
-    except (*damage, AssertionError, LookupError, ValueError, OverflowError, AttributeError):
+    except damage():
         return DebugLines({})
     return DebugLines(
         {key: tuple(found) for key, found in rows.items()},
         {kernel: tuple(found) for kernel, found in code.items()},
     )
+
+
+def damage() -> tuple[type[Exception], ...]:
+    """What reading debug sections raises where they are damaged: pyelftools trusts its files, so
+    that this is what Python says of wrong values, too.
+    """
+    from elftools.common.exceptions import DWARFError, ELFError
+    from elftools.construct import ConstructError
+
+    of_python = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError)
+    of_file = (DWARFError, ELFError, ConstructError, FormatError, struct.error)
+    return (*of_file, *of_python, TypeError, ValueError)
 
 
 def _dwarf(file: Elf) -> DWARFInfo | None:
@@ -182,6 +192,8 @@ def _rows(dwarf: DWARFInfo, sends: set[int]) -> Iterator[tuple[tuple[int, int], 
         names = _files(unit, program)
         scopes = list(_scopes(dwarf, unit, unit.get_top_DIE(), names, 0))
         states = [e.state for e in program.get_entries() if e.state is not None]
+        if len(states) * sum(len(scope.ranges) for scope in scopes) > _MOST_WORK:
+            scopes = []
         for state, following in itertools.pairwise(states):
             if state.end_sequence or not state.line or following.address <= state.address:
                 continue
@@ -228,7 +240,7 @@ def _scopes(
             )
             file = names.get(attributes["DW_AT_call_file"].value, "")
             call = Place(file, attributes["DW_AT_call_line"].value, column)
-        ranges = tuple(_ranges(dwarf, unit, die))
+        ranges = tuple(itertools.islice(_ranges(dwarf, unit, die), _MOST_RANGES))
         if ranges:
             yield _Scope(ranges, _name(die), call, depth)
         inner = depth + 1
