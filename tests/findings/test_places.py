@@ -12,6 +12,7 @@ import pytest
 
 import eumu
 from eumu.errors import Place
+from eumu.runtime.sources import Sources
 from eumu.zebin import DebugLines
 
 HERE = Path(__file__).parent
@@ -163,3 +164,10 @@ def test_errors_pickle(again: Any) -> None:
         assert repr(copied) == repr(error) and copied.args == error.args
         assert copied.__dict__ == error.__dict__
     assert again(errors[0]).finding == errors[0].finding  # type: ignore[attr-defined]
+
+
+def test_lines_that_there_are_not_have_no_text() -> None:
+    """The compiler writes line 0 where it knows none."""
+    sources = Sources({"k.cl": ("k.cl", "first\nlast")})
+    texts = [sources.place(Place("k.cl", line), access=False).text for line in (0, 1, 2, 3)]
+    assert texts == ["", "first", "last", ""]

@@ -42,7 +42,7 @@ class Sources:
         inlined = tuple(replace(call, file=self._file(call.file)[0]) for call in place.inlined)
         name, text = self._file(place.file)
         lines = text.split("\n")
-        line = lines[place.line - 1].rstrip("\r") if place.line <= len(lines) else ""
+        line = lines[place.line - 1].rstrip("\r") if 1 <= place.line <= len(lines) else ""
         return replace(place, file=name, text=line, inlined=inlined)
 
     def at(self, kernel: str, offset: int) -> Place | None:
