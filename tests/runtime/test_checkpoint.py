@@ -304,7 +304,7 @@ def of_another(kind: type, name: str, value: Any) -> Grid:
 def test_every_field_of_a_launch_comes_back_or_is_refused(tmp_path: Path, kind: type) -> None:
     """A field that this list lacks is a new one, which a checkpoint must know."""
     values = OTHERS[kind]
-    assert list(values) == [field.name for field in fields(kind)]
+    assert list(values) == [field.name for field in fields(kind) if field.init]
     for name, value in values.items():
         if value is None and name != "local_id_offset":
             continue

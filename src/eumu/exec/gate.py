@@ -76,6 +76,17 @@ class Admitted:
             index: _bound(index, surface, extents, host) for index, surface in grid.surfaces.items()
         }
 
+    def of_data(self, grid: Grid) -> Admitted:
+        """The admission of a grid that differs from this one's in cross-thread data only."""
+        if grid is self.grid:
+            return self
+        if grid.like is not self.grid:
+            raise InternalError("the admission of another grid")
+        made = object.__new__(Admitted)
+        made.grid, made.host, made.surfaces = grid, self.host, self.surfaces
+        made.starts, made.ends = self.starts, self.ends
+        return made
+
     def still_holds(self, grid: Grid, host: Host) -> bool:
         """Whether this is the admission of a grid and of memory as it is now."""
         starts, ends = host.extents()

@@ -11,13 +11,14 @@ See the vISA page "Kernel inputs" and the PRM chapter on thread payloads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from math import prod
-from typing import Final
+from typing import Final, TypeVar
 
-from eumu.errors import Finding, LaunchError
+from eumu.errors import Finding, InternalError, LaunchError
 from eumu.ir import Function
 
+T = TypeVar("T")
 Dim3 = tuple[int, int, int]
 
 # Engines run fewer threads than this at once; the run-time fact `hardware_thread` tells them apart.
@@ -137,6 +138,22 @@ class Grid:
     pool_map: int | None = None
     global_offset: Dim3 = (0, 0, 0)
     races: bool = False
+    like: Grid | None = field(init=False, default=None, compare=False, repr=False)
+
+    def with_data(self, data: bytes) -> Grid:
+        """The same launch with other cross-thread data of the same length.
+
+        Its attribute `like` is this grid, or what this one is like: what does not depend on the
+        data is found out once for all of them.
+        """
+        payload = self.payload
+        if len(data) != len(payload.cross_thread) or payload.rows is not None:
+            raise InternalError("other data for a grid that has no room for it")
+        made = _twin(self, _GRID_FIELDS)
+        object.__setattr__(made, "payload", _twin(payload, _PAYLOAD_FIELDS))
+        object.__setattr__(made.payload, "cross_thread", data)
+        object.__setattr__(made, "like", self.like or self)
+        return made
 
     @property
     def most_threads(self) -> int:
@@ -158,6 +175,18 @@ class Grid:
         """The id of the index-th group in launch order, x fastest."""
         nx, ny, _ = self.group_count
         return index % nx, index // nx % ny, index // (nx * ny)
+
+
+_GRID_FIELDS: Final = tuple(f.name for f in fields(Grid))
+_PAYLOAD_FIELDS: Final = tuple(f.name for f in fields(Payload))
+
+
+def _twin(value: T, names: tuple[str, ...]) -> T:
+    """A shallow copy of a frozen object (`replace` takes three times as long)."""
+    made = object.__new__(type(value))
+    for name in names:
+        object.__setattr__(made, name, getattr(value, name))
+    return made
 
 
 def groups_that_fit(grid: Grid, most_mb: int) -> int:

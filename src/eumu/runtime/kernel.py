@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import ExitStack
 from dataclasses import replace
 from time import perf_counter
@@ -29,9 +29,9 @@ from eumu.runtime.image_arguments import dropped_reads, image_tables
 from eumu.runtime.launch_memory import buffers, with_implicit
 from eumu.runtime.ndrange import Range, Size
 from eumu.runtime.parameters import Parameter
-from eumu.runtime.payload import Addresses, bind, scratch_bytes
+from eumu.runtime.payload import Addresses, bind, scratch_bytes, value_places
 from eumu.runtime.preemption import Suspended, residents_of
-from eumu.runtime.repeated import Grids, argument_key
+from eumu.runtime.repeated import Repeats, argument_key
 from eumu.runtime.report import Report
 from eumu.runtime.thread_space import check_thread_space, with_places
 from eumu.runtime.urb import names_urb, urb_surface
@@ -88,7 +88,7 @@ class Kernel:
         self._functions: dict[tuple[str, str], Function] = {}  # by platform and level
         self._checks: dict[tuple[str, str], Function] = {}
         self._implicit = {slot.arg_type for slot in info.payload_arguments}
-        self._grids = Grids()
+        self._repeats = Repeats()
 
     @property
     def name(self) -> str:
@@ -179,12 +179,17 @@ class Kernel:
         as many as the engine runs in seconds to minutes (`DEFAULT_FUEL`).  `level` "native" runs
         the machine code that the compiler put beside the vISA; eumu knows that of Gen9.
         """
+        given = (global_size, local_size, global_offset), fuel, seed, level
         with device.turn, ExitStack() as stack:
             if device.stops_next:
                 device.check_free()
-            given = (global_size, local_size, global_offset), fuel, seed, level
-            grid, printed = self._ready(device, args, *given, stack)
-            stack.callback(_done_with, args)  # a stopped launch keeps its arguments
+            values = in_order(self.name, self.args, args)
+            stack.callback(_done_with, values)  # a stopped launch keeps its arguments
+            key = _launch_key(device, given, values)
+            known = self._repeats.find(device, key, values) if via == "record" else None
+            if known is not None:
+                return self._run(device, known, None, stack)
+            grid, printed = self._ready(device, values, *given, stack, key)
             if via == "commands":
                 from eumu.runtime.submission import Submission
 
@@ -221,8 +226,9 @@ class Kernel:
 
         with device.turn, ExitStack() as stack:
             sizes = global_size, local_size, global_offset
-            grid, _ = self._ready(device, args, sizes, None, 0, level, stack)
-            stack.callback(_done_with, args)
+            values = in_order(self.name, self.args, args)
+            grid, _ = self._ready(device, values, sizes, None, 0, level, stack)
+            stack.callback(_done_with, values)
             code = self._native_code if level == "native" else b""
             submission = Submission.of(device, grid, code)
             submission.keep(stack.pop_all())
@@ -232,37 +238,39 @@ class Kernel:
     def _ready(
         self,
         device: Device,
-        args: Arguments,
+        values: list[Any],
         sizes: tuple[Size, Size | None, Size],
         fuel: int | None,
         seed: int,
         level: str,
         stack: ExitStack,
+        key: Hashable = None,
     ) -> tuple[Grid, Array | None]:
-        """The grid of a launch, and the printf buffer; implicit buffers are freed with `stack`."""
+        """The grid of a launch, and the printf buffer; implicit buffers are freed with `stack`.
+
+        With a key it is kept for the next launch of that key, if it has no buffers of its own.
+        """
         if fuel is not None:
             check_number("fuel", fuel, 1, MOST_FUEL)
         check_number("seed", seed, 0, _MOST_SEED)
         self._check_platform(device)
-        if text := dropped_reads(self.info, device.platform):
+        text = dropped_reads(self.info, device.platform)
+        if text:
             warnings.warn(text, RuntimeWarning, 4)
-        values = in_order(self.name, self.args, args)
         check_devices(self.args, device, values)
         fuel = fuel or DEFAULT_FUEL[device.engine]
         image = self.program.image(device)
         addresses, printed = buffers(device, self.info, image, stack)
-        if self._reads_implicit(device.platform, level):
+        if implicit := self._reads_implicit(device.platform, level):
             range = self._range(device.platform, sizes)
             addresses, printed = with_implicit(
                 device, self.info, image, range, addresses, printed, stack
             )
-        given = argument_key(values)
-        # What a grid is made of; the same again is the same grid.
-        modes = device.strict_bounds, device.check, device.pools, fuel, seed, level
-        key = given and (given, sizes, addresses, *modes)
-        grid = self._grids.get(
-            device, key, lambda: self._grid(device, sizes, values, addresses, fuel, seed, level)
-        )
+        grid = self._grid(device, sizes, values, addresses, fuel, seed, level)
+        own = implicit or printed is not None or addresses.private_base
+        if key is not None and not own and not text:
+            places = value_places(self.info, device.platform)
+            self._repeats.keep(device, key, self.args, values, places, grid)
         return grid, printed
 
     def _grid(
@@ -415,6 +423,17 @@ def _symbols(function: Function, image: Image | None, addresses: Addresses) -> d
     if len(names) < len(function.symbols):
         found[IMPLICIT_ARGUMENTS] = addresses.implicit_arguments
     return found
+
+
+def _launch_key(device: Device, given: Hashable, values: list[Any]) -> Hashable:
+    """What launches have alike that differ in numbers only; None if they cannot be told."""
+    modes = device.strict_bounds, device.check, device.pools, device.engine
+    key = id(device.memory), given, modes, argument_key(values)
+    try:
+        hash(key)
+    except TypeError:  # sizes as a list
+        return None
+    return key
 
 
 def _done_with(args: Arguments) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from struct import Struct
+from typing import Any, Final
 
 import numpy as np
 
@@ -95,24 +96,37 @@ class Parameter:
             return self._float(dtype, given, value)
         if not isinstance(value, int):
             raise self.error(f"an integer is needed, not {_words(given)}")
-        limits = np.iinfo(dtype)
-        if not limits.min <= value <= limits.max:
-            raise self.error(f"{value} does not fit, the range is {limits.min} to {limits.max}")
-        return np.array(value, dtype).tobytes()
+        try:
+            return value.to_bytes(dtype.itemsize, "little", signed=dtype.kind == "i")
+        except OverflowError:
+            limits = np.iinfo(dtype)
+            text = f"{value} does not fit, the range is {limits.min} to {limits.max}"
+            raise self.error(text) from None
 
     def _float(self, dtype: np.dtype[Any], given: Any, value: Any) -> bytes:
         if not isinstance(value, (int, float)):
             raise self.error(f"a number is needed, not {_words(given)}")
         try:
-            exact = float(value)
+            return _PACKED[dtype.itemsize](float(value))
         except OverflowError:
-            exact = float("inf")
-        with np.errstate(over="ignore"):
-            result = np.array(exact, dtype)
-        finite = isinstance(value, int) or np.isfinite(value)
-        if finite and not np.isfinite(result):
-            raise self.error(f"{_words(given)} does not fit, the largest is {np.finfo(dtype).max}")
-        return result.tobytes()
+            largest = np.finfo(dtype).max
+            raise self.error(f"{_words(given)} does not fit, the largest is {largest}") from None
+
+
+def _half(value: float) -> bytes:
+    with np.errstate(over="raise"):
+        try:
+            return np.float16(value).tobytes()  # `struct` loses what a NaN says
+        except FloatingPointError:
+            raise OverflowError from None
+
+
+# To the nearest even; OverflowError for numbers that become infinite.
+_PACKED: Final[dict[int, Callable[[float], bytes]]] = {
+    2: _half,
+    4: Struct("<f").pack,
+    8: Struct("<d").pack,
+}
 
 
 _SCALARS = {

@@ -86,7 +86,7 @@ def bind(
     """
     binder = _Binder(info, parameters, args, range, addresses, platform, tables)
     binder.fill()
-    cross_thread = _with_inline_register(bytes(binder.cross_thread), info, platform)
+    cross_thread = with_inline_register(bytes(binder.cross_thread), info, platform)
     if binder.slm_bytes > platform.max_slm_bytes:
         raise LaunchError(
             f"kernel {info.name} needs {binder.slm_bytes} bytes of local memory for each group"
@@ -117,7 +117,7 @@ def payload_bytes(info: KernelInfo, platform: Platform) -> int:
     """Bytes of a thread's payload, whole registers: r0, local ids, cross-thread data."""
     grf = platform.grf_bytes
     start = grf + _local_ids(info, grf)[0]
-    end = start + max((s.offset + s.size for s in info.payload_arguments), default=0)
+    end = start + _end(info)
     return -(-(end + _inline_gap(info, platform, end - start)) // grf) * grf
 
 
@@ -130,7 +130,47 @@ def _inline_gap(info: KernelInfo, platform: Platform, size: int) -> int:
     return -inline % platform.grf_bytes if size > inline else 0
 
 
-def _with_inline_register(data: bytes, info: KernelInfo, platform: Platform) -> bytes:
+@dataclass(frozen=True, slots=True)
+class ValuePlace:
+    """Where `size` bytes of an argument by value lie: from `start` of it, at `offset` of the data.
+
+    The data is a payload's, the same in all threads.
+    """
+
+    index: int
+    start: int
+    size: int
+    offset: int
+
+
+def value_places(info: KernelInfo, platform: Platform) -> tuple[ValuePlace, ...]:
+    """Where values lie; one that is partly in the inline register is two."""
+    inline = info.execution_env.inline_data_payload_size
+    gap = _inline_gap(info, platform, _end(info))
+    places = []
+    for slot in info.payload_arguments:
+        if slot.arg_type != "arg_byvalue":
+            continue
+        start, first = _source(slot), min(slot.size, max(inline - slot.offset, 0))
+        if first:
+            places.append(ValuePlace(slot.arg_index, start, first, slot.offset))
+        if rest := slot.size - first:
+            offset = slot.offset + first + gap
+            places.append(ValuePlace(slot.arg_index, start + first, rest, offset))
+    return tuple(places)
+
+
+def _end(info: KernelInfo) -> int:
+    """Bytes of the data of all threads, without gaps."""
+    return max((s.offset + s.size for s in info.payload_arguments), default=0)
+
+
+def _source(slot: PayloadArgument) -> int:
+    """Where a slot's bytes begin in the argument's."""
+    return max(slot.source_offset, 0)
+
+
+def with_inline_register(data: bytes, info: KernelInfo, platform: Platform) -> bytes:
     """The data of all threads as registers have it."""
     inline = info.execution_env.inline_data_payload_size
     return data[:inline] + bytes(_inline_gap(info, platform, len(data))) + data[inline:]
@@ -186,8 +226,7 @@ class _Binder:
     def fill(self) -> None:
         for parameter, value in zip(self.parameters, self.args, strict=True):
             self._check(parameter, value)
-        end = max((s.offset + s.size for s in self.info.payload_arguments), default=0)
-        self.cross_thread = bytearray(end)
+        self.cross_thread = bytearray(_end(self.info))
         for slot in sorted(self.info.payload_arguments, key=_slm_order):
             data = self._slot(slot)[: slot.size]
             self.cross_thread[slot.offset : slot.offset + len(data)] = data
@@ -225,7 +264,7 @@ class _Binder:
             return image_fact(slot, self.args[slot.arg_index])
         match slot.arg_type:
             case "arg_byvalue":
-                start = max(slot.source_offset, 0)
+                start = _source(slot)
                 return self._values[slot.arg_index][start : start + slot.size]
             case "arg_bypointer":
                 return self._pointer(slot)

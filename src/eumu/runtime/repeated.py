@@ -1,80 +1,110 @@
-"""What makes two launches the same: a key for arguments, and grids kept by it.
+"""Launches that come again: the same kernel, arrays and sizes, with the same or other numbers.
 
-A loop launches a kernel many times with the same arrays; checking and laying out its arguments
-takes longer than a small grid runs.
+A loop launches a kernel many times; checking and laying out its arguments takes longer than a small
+grid runs.  What comes again has its grid already: other numbers are put into their places.
 """
 
 from __future__ import annotations
 
-import struct
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
-from weakref import WeakKeyDictionary
+from weakref import ReferenceType, ref
 
-import numpy as np
-
+from eumu.device import Memory
 from eumu.exec.grid import Grid
 from eumu.runtime.array import Array, Local
 from eumu.runtime.board import Board
+from eumu.runtime.parameters import Parameter, Passing
+from eumu.runtime.payload import ValuePlace
 
-_KEPT: Final = 64  # grids of a kernel on one device
-
-
-def argument_key(values: Sequence[Any]) -> tuple[Hashable, ...] | None:
-    """Equal for arguments that a kernel is given alike; None if some argument may change itself."""
-    keys: list[Hashable] = []
-    for value in values:
-        make = _KEYS.get(type(value))
-        if make is not None:
-            keys.append(make(value))
-        elif isinstance(value, np.number):
-            keys.append((value.dtype, value.tobytes()))
-        else:
-            return None
-    return tuple(keys)
+_KEPT: Final = 64  # launches of a kernel
+_NUMBERS: Final = (Passing.VALUE, Passing.ADDRESS)
 
 
-# Images and samplers have none: each launch has tables of its own, and their heap is small.
-# 0.0 equals -0.0 and True equals 1, so keys are the bits and the type.
-_KEYS: Final[dict[type, Callable[[Any], Hashable]]] = {
-    Array: lambda a: (a.address, a.shape, a.dtype),
+def argument_key(values: Sequence[Any]) -> tuple[Hashable, ...]:
+    """Equal for arguments whose launches differ in numbers only."""
+    return tuple([_KEYS.get(type(value), type)(value) for value in values])
+
+
+_KEYS: Final[dict[type, Any]] = {
+    Array: lambda a: a.is_freed or (a.address, a.shape, a.dtype),
     Local: lambda a: a,
-    type(None): lambda a: None,
-    int: lambda a: (int, a),
-    bool: lambda a: (bool, a),
-    float: lambda a: struct.pack("<d", a),
-    bytes: lambda a: (bytes, a),
 }
 
 
-class Grids:
-    """The grids of one kernel's latest launches."""
+@dataclass(slots=True)
+class _Kept:
+    """A launch that was: of memory as it was then, if its arrays are that memory's."""
+
+    memory: ReferenceType[Memory]
+    extents: object
+    numbers: tuple[Parameter, ...]  # those that a launch brings
+    places: tuple[ValuePlace, ...]
+    named: tuple[Parameter, ...]  # arrays are called by them
+    grid: Grid  # of the latest
+
+    def again(self, values: Sequence[Any]) -> Grid:
+        """The grid with numbers; ArgumentError for those that do not suit their parameters."""
+        for parameter in self.named:
+            values[parameter.index].label(parameter.name)
+        given = {p.index: p.encode(values[p.index]) for p in self.numbers}
+        data = bytearray(self.grid.payload.cross_thread)
+        for place in self.places:
+            piece = given[place.index][place.start : place.start + place.size]
+            data[place.offset : place.offset + len(piece)] = piece
+        if data != self.grid.payload.cross_thread:
+            self.grid = self.grid.with_data(bytes(data))
+        return self.grid
+
+
+class Repeats:
+    """The latest launches of one kernel."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: WeakKeyDictionary[Board, OrderedDict[Hashable, Grid]] = WeakKeyDictionary()
+        self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
 
-    def get(self, device: Board, key: Hashable | None, make: Callable[[], Grid]) -> Grid:
-        """The grid of a key, made now if it is new; a key of None is always new."""
-        if key is None:
-            return make()
-        try:
-            hash(key)
-        except TypeError:  # sizes as a list
-            return make()
+    def find(self, device: Board, key: Hashable, values: Sequence[Any]) -> Grid | None:
+        """The grid of a launch of that key, None if there was none in memory as it is."""
+        kept, memory = self._kept.get(key), device.memory
+        if kept is None or kept.memory() is not memory or kept.extents is not memory.extents()[0]:
+            return None
+        if any([values[p.index].device is not device for p in kept.named]):
+            return None
+        return kept.again(values)
+
+    def keep(
+        self,
+        device: Board,
+        key: Hashable,
+        parameters: Sequence[Parameter],
+        values: Sequence[Any],
+        places: Sequence[ValuePlace],
+        grid: Grid,
+    ) -> None:
+        """Keep a grid that has nothing of its own launch but `values`.
+
+        With images or samplers, whose tables each launch makes, nothing is kept.
+        """
+        numbers, named = [], []
+        for parameter, value in zip(parameters, values, strict=True):
+            if isinstance(value, Array):
+                named.append(parameter)
+            elif parameter.passing in _NUMBERS:
+                numbers.append(parameter)
+            elif value is not None and not isinstance(value, Local):
+                return
+        if grid.payload.rows is not None:  # each thread has its own copy of the numbers
+            return
+        memory = device.memory
+        wanted = {p.index for p in numbers}
+        mine = tuple(place for place in places if place.index in wanted)
+        kept = _Kept(ref(memory), memory.extents()[0], tuple(numbers), mine, tuple(named), grid)
         with self._lock:
-            kept = self._kept.get(device)
-            if kept is None:
-                kept = self._kept[device] = OrderedDict()
-            known = kept.get(key)
-            if known is not None:
-                kept.move_to_end(key)
-                return known
-        grid = make()
-        with self._lock:
-            kept[key] = grid
-            if len(kept) > _KEPT:
-                kept.popitem(last=False)
-        return grid
+            self._kept[key] = kept
+            self._kept.move_to_end(key)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)

@@ -53,6 +53,30 @@ class _Ready:
     work: int = _SMALL  # instructions of a group, as last seen
 
 
+class _Known:
+    """What was found out of a grid, for those that are like it; of memory as it was then.
+
+    `launches` are the tables of launches that have ended.
+    """
+
+    __slots__ = ("admitted", "launches", "ready", "symbols")
+
+    def __init__(self, admitted: Admitted) -> None:
+        self.admitted = admitted
+        self.ready: _Ready | None = None
+        self.symbols: list[int] = []
+        self.launches: list[Launch] = []
+
+    def launch(self, admitted: Admitted, ready: _Ready, row: int) -> Launch:
+        """The tables of one more launch."""
+        try:
+            launch = self.launches.pop()
+        except IndexError:
+            return Launch(ready.compiled, admitted, self.symbols, row)
+        launch.again(admitted.grid, row)
+        return launch
+
+
 class Jit:
     """Runs grids as machine code; `Engine` protocol.
 
@@ -67,8 +91,7 @@ class Jit:
         self.paranoid = PARANOID.get()
         self._ready: OrderedDict[tuple[object, ...], _Ready] = OrderedDict()
         self._kernels: OrderedDict[tuple[int, Special], tuple[Function, Compiled]] = OrderedDict()
-        self._grids: OrderedDict[int, tuple[Grid, _Ready]] = OrderedDict()  # of `_ready`
-        self._admissions: OrderedDict[int, Admitted] = OrderedDict()
+        self._grids: OrderedDict[int, _Known] = OrderedDict()
         self._lock = threading.Lock()
 
     def run(
@@ -83,7 +106,8 @@ class Jit:
         Raises `Fault`; `Preempted` where `stop` stops it, which is between groups; `Unsupported`,
         mostly before anything has run.
         """
-        admitted = self._admitted(grid, host)
+        known = self._known(grid, host)
+        admitted = known.admitted.of_data(grid)
         if snapshot is not None:
             check_snapshot(grid, snapshot)
         groups = grid.groups
@@ -96,13 +120,15 @@ class Jit:
         last = groups if stop is None or stop.groups is None else min(stop.groups, groups)
         if first >= last:
             return self._end(grid, first, before, begun.findings)
-        ready = self._prepared(grid)
-        symbols = _symbols(grid)
+        ready = known.ready
+        if ready is None:
+            ready = known.ready = self._prepared(grid)
+            known.symbols = _symbols(grid)
         with self._lock:
             trial = ready.crew.trial(last - first, self._wanted(ready, groups))
             setup = trial.setup
         workers = self._workers(ready, admitted, setup.workers)
-        launch = Launch(ready.compiled, admitted, symbols, setup.row)
+        launch = known.launch(admitted, ready, setup.row)
         for worker in workers if self.paranoid else ():
             launch.assert_regions(worker)
         started = perf_counter()
@@ -111,7 +137,7 @@ class Jit:
             trial.took(setup, perf_counter() - started)
         if self.paranoid:
             _check_asserted(workers, grid)
-        faulty = [w for w in workers if w.get(Context.FAULT) != FaultKind.NONE]
+        faulty = [w for w in workers if w.words[Context.FAULT] != FaultKind.NONE]
         findings = begun.findings
         if ready.compiled.reports:
             findings = merged(findings, _findings(ready.compiled, grid, workers))
@@ -120,10 +146,12 @@ class Jit:
             fault = Report(ready.compiled, admitted, worker).of(launch.refusal(worker))
             fault.findings = findings
             raise fault
-        instructions = sum(w.get(Context.INSTRUCTIONS) for w in workers)
+        instructions = sum(w.words[Context.INSTRUCTIONS] for w in workers)
         with self._lock:
             ready.work = instructions // max(1, done - first)
             ready.idle += workers
+        if launch.is_reusable:
+            known.launches.append(launch)
         return self._end(grid, done, before + instructions, findings)
 
     def _end(
@@ -157,20 +185,19 @@ class Jit:
             _bound(self._kernels)
         return compiled
 
-    def _admitted(self, grid: Grid, host: Host) -> Admitted:
-        known = self._admissions.get(id(grid))
-        if known is not None and known.still_holds(grid, host):
+    def _known(self, grid: Grid, host: Host) -> _Known:
+        """What there is to know of a grid; LaunchError if it is not admitted."""
+        base = grid.like or grid
+        known = self._grids.get(id(base))
+        if known is not None and known.admitted.still_holds(base, host):
             return known
-        made = admit(grid, host)
+        made = _Known(admit(base, host))
         with self._lock:
-            self._admissions[id(grid)] = made
-            _bound(self._admissions)
+            self._grids[id(base)] = made
+            _bound(self._grids)
         return made
 
     def _prepared(self, grid: Grid) -> _Ready:
-        known = self._grids.get(id(grid))
-        if known is not None and known[0] is grid:
-            return known[1]
         payload = grid.payload
         key = (
             *(id(grid.function), grid.local_size, grid.slm_bytes, grid.scratch_bytes),
@@ -183,8 +210,6 @@ class Jit:
             ready = self._ready.get(key)
             if ready is not None:
                 self._ready.move_to_end(key)
-                self._grids[id(grid)] = grid, ready
-                _bound(self._grids)
                 return ready
         compiled = self.compile(grid)
         crew = Crew(orders(grid) if compiled.module.in_bands else (1,))
@@ -192,10 +217,8 @@ class Jit:
         with self._lock:
             ready = self._ready.setdefault(key, made)
             if len(self._ready) > _KERNELS:
-                self._grids.clear()
+                self._grids.clear()  # they hold kernels
             _bound(self._ready)
-            self._grids[id(grid)] = grid, ready
-            _bound(self._grids)
         return ready
 
     def _most(self, grid: Grid) -> int:

@@ -114,6 +114,7 @@ class Worker:
         self.masks = np.array(grid.masks or (), np.uint64)
         self.regions = np.zeros((0, 2), np.uint64)
         self.context = np.zeros(Context.SITES + SITE_WORDS * len(compiled.module.sites), np.uint64)
+        self.words = self.context.data  # the same, quicker to read
         self.address: int = _address(self.context)
         self.set(
             SLM=_address(self.slm),
@@ -136,7 +137,7 @@ class Worker:
             self.context[Context[name]] = value
 
     def get(self, word: Context) -> int:
-        return int(self.context[word])
+        return self.words[word]
 
 
 def tail_mask(grid: Grid) -> int:
@@ -169,6 +170,7 @@ class Launch:
         # take, whether all workers must leave, symbols, surfaces.
         self.table = np.array([_NEVER, 0, 0, *symbols, *surfaces], np.uint64)
         self.host = host  # compiled code uses its arena
+        self._table_words = self.table.data
         self._failure: BaseException | None = None
         self.cross_thread = np.frombuffer(grid.payload.cross_thread, np.uint8)
         self.tables: NDArray[np.uint8] | None = None
@@ -193,6 +195,19 @@ class Launch:
             table,
             table + 8,
         )
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether these tables are as they were before the launch, but for what `again` sets."""
+        own = self.messenger is None and self.rows is None and self.tables is None
+        return own and self._failure is None
+
+    def again(self, grid: Grid, row: int) -> None:
+        """Make this the launch of a grid like the first one, in the same memory."""
+        self.cross_thread = np.frombuffer(grid.payload.cross_thread, np.uint8)
+        self.row, self.progress = row, self.host.progress
+        words = self._table_words
+        words[0], words[1], words[2] = _NEVER, 0, 0
 
     def prepare(self, worker: Worker, number: int, chunk: int) -> None:
         """Point a worker at this launch; extents may have changed, so its caches are empty."""
@@ -231,7 +246,7 @@ class Launch:
 
     def leave(self) -> None:
         """Make all workers leave at once, in the middle of what they do."""
-        self.table[2] = 1
+        self._table_words[2] = 1
 
     def fail(self, error: BaseException) -> None:
         """Make all workers leave, for an error elsewhere that `run` is to raise."""
@@ -240,7 +255,7 @@ class Launch:
 
     def stop(self) -> None:
         """Let workers take no more groups: what they have taken they run to its end."""
-        self.table[1] = STOPPED
+        self._table_words[1] = STOPPED
 
     def run(
         self, workers: list[Worker], first: int, last: int, stop: Preemption | None = None
@@ -250,7 +265,7 @@ class Launch:
         A worker that faults keeps its records for the diagnosis.  What ends Python code that
         compiled code called, or a signal handler of Python, is raised when all workers have left.
         """
-        self.table[1] = first
+        self._table_words[1] = first
         if stop is not None:
             stop.attach(self.stop)
         self._run(workers, last, max(1, (last - first) // (len(workers) * _CHUNKS_A_WORKER)))
@@ -260,7 +275,7 @@ class Launch:
                 self._failure = error
         if self._failure is not None:
             raise self._failure
-        begun = [g for worker in workers if (g := worker.get(Context.GROUP)) != NO_GROUP]
+        begun = [g for worker in workers if (g := worker.words[Context.GROUP]) != NO_GROUP]
         return max(begun) + 1 if begun else first
 
     def _run(self, workers: list[Worker], groups: int, chunk: int) -> None:
