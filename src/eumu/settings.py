@@ -114,7 +114,7 @@ WORKERS: Final = Setting(
 )
 CACHE: Final = Setting(
     *("EUMU_CACHE", "on or off", True, "on"),
-    "whether compiled kernels are kept on disk, and the library that `eumu gpu` preloads",
+    "whether compiled kernels, builds and the library that `eumu gpu` preloads are kept on disk",
     _switch,
 )
 CACHE_DIR: Final = Setting(
@@ -124,7 +124,7 @@ CACHE_DIR: Final = Setting(
 )
 CACHE_MB: Final = Setting(
     *("EUMU_CACHE_MB", "a whole number, 0 or more", 256, "256"),
-    "MiB that they may take; those used longest ago go first",
+    "MiB that compiled kernels may take; those used longest ago go first",
     _number(0, _MOST_MB),
 )
 COMPILE_SECONDS: Final = Setting(

@@ -1,14 +1,8 @@
-"""Builds programs for the driver: with Intel's compiler, or from a cache that processes share.
-
-A source that includes files is always compiled: what they hold is not known here.
-"""
+"""Builds programs, objects and libraries for the driver with Intel's compiler."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import re
 import shlex
 import subprocess
 from collections.abc import Callable, Sequence
@@ -18,18 +12,14 @@ from typing import Final
 
 from eumu.cl.protocol import Form, Status, Wanted
 from eumu.errors import BuildError, EumuError, ToolMissing
-from eumu.keeping import is_ours, trusted_directory
 from eumu.platforms import Platform
-from eumu.writing import work_folder, write_whole
+from eumu.writing import work_folder
 from eumu.zebin import compilers, container, ocloc
 
 __all__ = ["Failed", "Made", "build"]
 
-_FOLDER: Final = "opencl"
 _SECONDS: Final = 600.0
-_MOST_KEPT: Final = 512  # programs
 _ARGUMENTS: Final = "-cl-kernel-arg-info"
-_INCLUDES: Final = re.compile(rb"^\s*#\s*include", re.MULTILINE)
 # What links objects is no option of the compiler.
 _LINKER: Final = ("-create-library", "-enable-link-options")
 
@@ -88,56 +78,10 @@ def _from_binary(wanted: Wanted, options: str, data: bytes, platform: Platform) 
 
 
 def _program(options: str, source: bytes, platform: Platform) -> Made:
-    kept = _place_of(options, source, platform)
-    if kept is not None and (found := _read(kept)) is not None:
-        return found
     if not source.strip(b"\0 \t\r\n"):
         source = b"\n/* nothing */\n"
     built = ocloc.compile(source, platform, f"{options} {_ARGUMENTS}".strip())
-    made = Made(built.elf, "\n".join(map(str, built.warnings)))
-    if kept is not None:
-        _keep(kept, made)
-    return made
-
-
-# ---- the cache
-
-
-def _place_of(options: str, source: bytes, platform: Platform) -> Path | None:
-    """Where the program of a source is kept, or None if it is not."""
-    if _INCLUDES.search(source) or "-I" in options:
-        return None
-    place = trusted_directory()
-    if place is None:
-        return None
-    compiler = compilers.choose(platform)
-    words = [platform.name, compiler.path, compiler.version or "", options]
-    digest = hashlib.sha256(json.dumps(words).encode() + b"\0" + source)
-    return place / _FOLDER / f"{digest.hexdigest()}.program"
-
-
-def _read(path: Path) -> Made | None:
-    try:
-        if not is_ours(path.stat()):
-            return None
-        data = path.read_bytes()
-        os.utime(path)
-    except OSError:
-        return None
-    size = int.from_bytes(data[:4], "little")
-    return Made(data[4 + size :], data[4 : 4 + size].decode("utf-8", "replace"))
-
-
-def _keep(path: Path, made: Made) -> None:
-    log = made.log.encode()
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_whole(path, len(log).to_bytes(4, "little") + log + made.data)
-        others = sorted(path.parent.glob("*.program"), key=lambda p: p.stat().st_mtime)
-        for old in others[:-_MOST_KEPT]:
-            old.unlink(missing_ok=True)
-    except OSError:
-        return  # it is compiled again next time
+    return Made(built.elf, "\n".join(map(str, built.warnings)))
 
 
 # ---- objects and libraries are SPIR-V

@@ -19,7 +19,7 @@ from typing import Final
 from eumu import platforms
 from eumu.errors import BuildError, Diagnostic, Severity, Source, ToolMissing
 from eumu.writing import work_folder
-from eumu.zebin import compilers, container, log
+from eumu.zebin import compilers, container, kept, log
 from eumu.zebin.compilers import find
 
 __all__ = ["Built", "compile", "find", "inline_assembly", "source_path"]
@@ -183,9 +183,19 @@ class _Build:
         )
 
     def run(self, options: str, internal_options: str) -> _Run:
+        """What the compiler does, now or when it was asked before."""
         command = self.command(options, internal_options)
+        place = None
+        if not self.native:
+            place = kept.place_of(self.compiler, command, self.data, str(self.simd_width))
+        known = kept.find(place) if place is not None else None
+        if known is not None:
+            return _Run(0, known[0]["log"], known[0]["visa_errors"], known[1], {}, ())
         with work_folder() as directory:
-            return self._run(command, directory)
+            run = self._run(command, directory)
+        if place is not None and run.elf is not None:
+            kept.keep(place, {"log": run.log, "visa_errors": run.visa_errors}, run.elf)
+        return run
 
     def _run(self, command: tuple[str, ...], directory: Path) -> _Run:
         (directory / command[3]).write_bytes(self.data)

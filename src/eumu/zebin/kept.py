@@ -1,0 +1,87 @@
+"""Builds on disk: what a compiler made is used again while nothing changes that it depends on.
+
+That is the compiler, its libraries, the command and the source.  A source that may read files or
+the time is always compiled: what they hold is not known here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from eumu.keeping import is_ours, trusted_directory
+from eumu.writing import write_whole
+from eumu.zebin.compilers import Compiler
+
+__all__ = ["find", "keep", "place_of"]
+
+_FOLDER: Final = "builds"
+_SUFFIX: Final = ".build"
+_MOST: Final = 512  # builds
+_LARGEST: Final = 16 << 20  # bytes of one
+_DIGEST: Final = 32  # bytes in front of a file
+_JOINED: Final = re.compile(rb"(\\|\?\?/)\r?\n")  # a line that goes on in the next
+_OTHER_INPUT: Final = re.compile(rb"include|import|embed|__(DATE|TIME|TIMESTAMP)__")
+_FILES: Final = re.compile(r"(?<!\S)(-+(include|imacros)|@)")  # options that name files
+_LOADER: Final = "/etc/ld.so.cache"  # written whenever a library is installed
+
+
+def place_of(
+    compiler: Compiler, command: tuple[str, ...], source: bytes, more: str = ""
+) -> Path | None:
+    """Where the outcome of a command is kept, None if it is not; `more` is what else it needs."""
+    if _OTHER_INPUT.search(_JOINED.sub(b"", source)) or any(map(_FILES.search, command)):
+        return None
+    place = trusted_directory()
+    if place is None:
+        return None
+    libraries = os.environ.get("LD_LIBRARY_PATH", "")
+    files = [_state(os.path.realpath(compiler.path)), _state(_LOADER)]
+    words = [compiler.version, libraries, *files, more, *command]
+    digest = hashlib.sha256(json.dumps(words).encode("utf-8", "surrogatepass") + b"\0" + source)
+    return place / _FOLDER / (digest.hexdigest() + _SUFFIX)
+
+
+def _state(path: str) -> str:
+    """Another one if a file has changed."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ""
+    return f"{path} {found.st_size} {found.st_mtime_ns}"
+
+
+def find(place: Path) -> tuple[dict[str, str], bytes] | None:
+    """The texts and the program that are kept; None if there is nothing, or nothing to trust."""
+    try:
+        if not is_ours(place.stat()):
+            return None
+        data = place.read_bytes()
+        with suppress(OSError):
+            os.utime(place)
+    except OSError:
+        return None
+    if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
+        return None
+    texts, program = data[_DIGEST:].split(b"\n", 1)
+    return json.loads(texts), program
+
+
+def keep(place: Path, texts: dict[str, str], program: bytes) -> None:
+    """Keep an outcome; what cannot be written is built again."""
+    data = json.dumps(texts).encode() + b"\n" + program
+    if len(data) > _LARGEST:
+        return
+    with suppress(OSError):
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_whole(place, hashlib.sha256(data).digest() + data)
+        others = [p for p in place.parent.iterdir() if p.suffix == _SUFFIX]
+        if len(others) > _MOST:
+            others.sort(key=lambda path: path.stat().st_mtime)
+            for old in others[:-_MOST]:
+                old.unlink(missing_ok=True)
