@@ -4,6 +4,9 @@
 # make env     the environment only       make clean  remove it and every cache
 # make PYTHON=/path/to/python3.12 ... chooses the interpreter.
 
+# Tests start eumu hundreds of times: its modules are compiled once.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= python3
 VENV = .venv
 BIN = $(VENV)/bin
