@@ -31,6 +31,8 @@ static const char *source =
     "  if (!l) atomic_add(out, part[0]); }\n"
     "__kernel void half_written(__global int *out, int n) {\n"
     "  __local int part[64]; int l = get_local_id(0); if (l < n) part[l] = l; barrier(CLK_LOCAL_MEM_FENCE); out[get_global_id(0)] = part[l ^ 1]; }\n"
+    "__kernel void racy(__global int *out) {\n"
+    "  __local int part[64]; int l = get_local_id(0); part[l] = l; out[get_global_id(0)] = part[l ^ 1]; }\n"
     "__kernel void copy_image(read_only image2d_t from, write_only image2d_t to, sampler_t s) {\n"
     "  int2 at = (int2)(get_global_id(0), get_global_id(1)); write_imagef(to, at, read_imagef(from, s, at) + 1.0f); }\n"
     "__kernel void say(int n) { printf(\"item %d of %d\\n\", (int)get_global_id(0), n); }\n";
@@ -219,6 +221,16 @@ static void undefined(void) {
   CHECK(clFinish(q));
 }
 
+static void racy(void) {
+  cl_mem m = buffer(1024, 0);
+  cl_kernel k = kernel_of("racy");
+  cl_command_queue q = queue_of(0);
+  size_t global = 128, group = 64, first = 100;
+  CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, &first, &global, &group, 0, 0, 0));
+  CHECK(clFinish(q));
+}
+
 static void fault(void) {
   cl_mem m = buffer(4096, 0);
   cl_kernel k = kernel_of("far");
@@ -309,7 +321,7 @@ static void very_many(void) { cl_event e; cl_command_queue q = queue_of(0); axpy
 
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"add", add}, {"profiling", profiling}, {"svm", svm}, {"pointers", pointers}, {"local", local}, {"image", image},
-    {"spills", spills}, {"prints", prints}, {"threads", threads}, {"undefined", undefined}, {"fault", fault}, {"past_svm", past_svm}, {"past_buffer", past_buffer}, {"many", many}, {"very_many", very_many}, {"steady", steady}, {"forks", forks}};
+    {"spills", spills}, {"prints", prints}, {"threads", threads}, {"undefined", undefined}, {"racy", racy}, {"fault", fault}, {"past_svm", past_svm}, {"past_buffer", past_buffer}, {"many", many}, {"very_many", very_many}, {"steady", steady}, {"forks", forks}};
 
 int main(int argc, char **argv) {
   cl_platform_id platform;

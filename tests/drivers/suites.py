@@ -1,38 +1,78 @@
 """Runs suites that others wrote on the virtual GPU, each test in a process of its own.
 
     python tests/drivers/suites.py --cts BUILD --suite basic --suite events --log FILE
+    python tests/drivers/suites.py --table --log FILE
 
     python tests/drivers/suites.py --own PROGRAM --log FILE
 
 PROGRAM is `opencl.c`, compiled (`cc -O1 opencl.c -lOpenCL -lpthread`): each of its cases on each
 part that can run it, and 5,000 launches.  BUILD is where OpenCL-CTS (tag v2022-11-15-03) was built:
-its programs are BUILD/test_conformance/SUITE/test_SUITE.  A test passes if its program ends with
-status 0; one that takes longer than `--timeout` seconds is out of time.  The log has a line for
-each; a call for OpenCL-CTS goes on where the last one stopped.
+its programs are BUILD/test_conformance/SUITE/test_SUITE, or what `PROGRAMS` says, with the words of
+the CTS's own quick list.  A test passes if its program ends with status 0; one that takes longer
+than `--timeout` seconds is out of time.  The log has a line for each; a call for OpenCL-CTS goes on
+where the last one stopped.  With `--outputs` what a test printed is kept, unless it passed.
 """
 
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 
-def tests_of(program: Path) -> list[str]:
-    """The names that a suite's program lists."""
-    done = subprocess.run([program, "-h"], capture_output=True, text=True, check=False)
-    lines = done.stdout.split("Test names:", 1)
-    return [line.strip() for line in lines[-1].splitlines() if line.startswith("\t")]
+@dataclass(frozen=True)
+class Suite:
+    """Where a suite's program is, what it is told besides a test's name, and which tests count."""
+
+    program: str  # below test_conformance
+    words: tuple[str, ...] = ()
+    only: tuple[str, ...] = ("*",)
 
 
-def run(program: Path, test: str, options: list[str], timeout: float) -> tuple[str, str]:
-    """What became of a test, and the last line that tells why."""
-    command = [sys.executable, "-m", "eumu", "gpu", *options, "--", str(program), test]
+PROGRAMS = {
+    "SVM": Suite("SVM/test_svm"),
+    "thread_dimensions": Suite("thread_dimensions/test_thread_dimensions", only=("quick*",)),
+    "integer_ops": Suite("integer_ops/test_integer_ops", only=("integer_*", "quick_*")),
+    "half": Suite("half/test_half", ("-w",)),
+    "math_brute_force": Suite("math_brute_force/test_bruteforce", ("-w",)),
+    "kernel_read_write": Suite(
+        "images/kernel_read_write/test_image_streams", ("CL_FILTER_NEAREST",)
+    ),
+    "clCopyImage": Suite("images/clCopyImage/test_cl_copy_images"),
+    "clFillImage": Suite("images/clFillImage/test_cl_fill_images"),
+    "clGetInfo": Suite("images/clGetInfo/test_cl_get_info"),
+    "clReadWriteImage": Suite("images/clReadWriteImage/test_cl_read_write_images"),
+    "kernel_image_methods": Suite("images/kernel_image_methods/test_kernel_image_methods"),
+    "samplerlessReads": Suite("images/samplerlessReads/test_samplerless_reads"),
+}
+
+
+def suite_of(name: str) -> Suite:
+    return PROGRAMS.get(name, Suite(f"{name}/test_{name}"))
+
+
+def tests_of(program: Path, suite: Suite) -> list[str]:
+    """The names that a suite's program lists, of those that count."""
+    done = subprocess.run(
+        [program, "-h"], capture_output=True, text=True, check=False, cwd=program.parent
+    )
+    lines = (done.stdout + done.stderr).split("Test names:", 1)
+    names = [line.strip() for line in lines[-1].splitlines() if line.startswith("\t")]
+    return [n for n in names if n and any(fnmatch.fnmatch(n, only) for only in suite.only)]
+
+
+def run(
+    program: Path, words: list[str], options: list[str], timeout: float
+) -> tuple[str, str, str]:
+    """What became of a test, the first line that tells why, and all that was printed."""
+    command = [sys.executable, "-m", "eumu", "gpu", *options, "--", str(program), *words]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -46,13 +86,14 @@ def run(program: Path, test: str, options: list[str], timeout: float) -> tuple[s
         out, _ = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return "out of time", ""
+        out, _ = process.communicate()
+        return "out of time", "", out
     if process.returncode == 0:
-        return ("skipped", "") if "skipped" in out and "passed" not in out else ("passed", "")
+        return ("skipped" if "skipped" in out and "passed" not in out else "passed"), "", out
     faults = [line for line in out.splitlines() if "fault" in line or "ERROR" in line]
     crashed = process.returncode > 128
-    return ("crashed" if crashed else "failed"), (faults or out.splitlines() or [""])[0][:160]
+    why = (faults or out.splitlines() or [""])[0][:160].replace("\t", " ")
+    return ("crashed" if crashed else "failed"), why, out
 
 
 OWN = ("add", "profiling", "pointers", "local", "image", "threads", "very_many")
@@ -64,7 +105,7 @@ def own(program: Path, log: Path, timeout: float) -> int:
     failed = 0
     for part in ("skl", "kbl", "cfl", "apl", "glk"):
         for case in OWN if part in ("apl", "glk") else (*OWN, *OWN_64_BIT):
-            what, why = run(program.resolve(), case, ["--device", part], timeout)
+            what, why, _ = run(program.resolve(), [case], ["--device", part], timeout)
             failed += what != "passed"
             with log.open("a") as file:
                 file.write(f"{part}/{case}\t{what}\t{why}\n")
@@ -72,38 +113,67 @@ def own(program: Path, log: Path, timeout: float) -> int:
     return failed
 
 
+def conformance(name: str, given: argparse.Namespace, until: float) -> None:
+    """Run what the log does not have of a suite of OpenCL-CTS."""
+    suite = suite_of(name)
+    program = (given.cts / "test_conformance" / suite.program).resolve()
+    if not program.exists():
+        print(f"skipped: {program} has not been built")
+        return
+    known = {line.split("\t")[0] for line in _lines(given.log)}
+    for test in tests_of(program, suite):
+        if f"{name}/{test}" in known or time.monotonic() > until:
+            continue
+        begun = time.monotonic()
+        what, why, out = run(program, [test, *suite.words], given.options, given.timeout)
+        with given.log.open("a") as file:
+            file.write(f"{name}/{test}\t{what}\t{why}\t{time.monotonic() - begun:.1f} s\n")
+        if given.outputs is not None and what != "passed":
+            given.outputs.mkdir(parents=True, exist_ok=True)
+            (given.outputs / f"{name}-{test}.txt").write_text(out)
+    _tell(name, given.log)
+
+
+def _tell(name: str, log: Path) -> None:
+    outcomes = (line.split("\t")[1] for line in _lines(log) if line.startswith(f"{name}/"))
+    print(f"{name}: " + ", ".join(f"{n} {what}" for what, n in Counter(outcomes).most_common()))
+
+
+def table(log: Path) -> None:
+    """Print the log's suites as rows: tests, and how many of them ended in which way."""
+    suites: dict[str, Counter[str]] = defaultdict(Counter)
+    for line in _lines(log):
+        name, what = line.split("\t")[:2]
+        suites[name.split("/")[0]][what] += 1
+    ends = ("passed", "skipped", "failed", "crashed", "out of time")
+    print(f"| suite | tests | {' | '.join(ends)} |\n|---{'|---' * (len(ends) + 1)}|")
+    for suite, ended in suites.items():
+        print(f"| `{suite}` | {ended.total()} | " + " | ".join(str(ended[e]) for e in ends) + " |")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Suites of others on the virtual GPU.")
     parser.add_argument("--cts", type=Path, help="where OpenCL-CTS was built")
     parser.add_argument("--own", type=Path, help="opencl.c of this directory, compiled")
+    parser.add_argument("--table", action="store_true", help="the log as a table")
     parser.add_argument("--suite", action="append", default=[])
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after")
     parser.add_argument("--log", type=Path, required=True)
+    parser.add_argument("--outputs", type=Path, help="keeps what tests that did not pass printed")
     parser.add_argument("options", nargs="*", help="of eumu gpu")
     given = parser.parse_args()
+    if given.table:
+        table(given.log)
+        return 0
     if given.own is not None:
         return int(own(given.own, given.log, given.timeout) > 0)
     if given.cts is None or not given.cts.is_dir():
         print("skipped: no OpenCL-CTS; --cts names the directory where it was built")
         return 0
-    begun = time.monotonic()
-    known = dict(
-        line.split("\t")[:2] for line in _lines(given.log)
-    )  # "suite/test", what became of it
-    for suite in given.suite:
-        program = given.cts / "test_conformance" / suite / f"test_{suite}"
-        if not program.exists():
-            print(f"skipped: {program} has not been built")
-            continue
-        for test in tests_of(program):
-            if f"{suite}/{test}" in known or time.monotonic() - begun > given.seconds:
-                continue
-            known[f"{suite}/{test}"], why = run(program, test, given.options, given.timeout)
-            with given.log.open("a") as file:
-                file.write(f"{suite}/{test}\t{known[f'{suite}/{test}']}\t{why}\n")
-        counts = Counter(v for k, v in known.items() if k.startswith(f"{suite}/"))
-        print(f"{suite}: " + ", ".join(f"{n} {what}" for what, n in counts.most_common()))
+    until = time.monotonic() + given.seconds
+    for name in given.suite:
+        conformance(name, given, until)
     return 0
 
 

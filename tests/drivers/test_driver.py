@@ -62,26 +62,31 @@ def test_the_interpreter(program: Path) -> None:
 def test_a_fault_is_an_error_for_the_program_and_a_report_for_people(program: Path) -> None:
     done = run(program, "fault", BUILD_OPTIONS="-cl-std=CL2.0 -g")
     assert "in kernel far, group (0, 0, 0)" in done.stderr
-    assert (
-        "the source is source.cl:6:" in done.stderr and "p[get_global_id(0) * step]" in done.stderr
-    )
+    assert "at source.cl:6:" in done.stderr and "p[get_global_id(0) * step] = 1; }\n" in done.stderr
+    assert "work item (1, 0, 0), local id (1, 0, 0), and 14 more" in done.stderr
     assert "fault ok" in done.stdout and done.returncode == 3, done.stdout + done.stderr
     assert "store of 4 bytes at 0x400000 is outside the 4096 bytes of surface 0" in done.stderr
 
 
-def test_a_checked_run_finds_uses_of_undefined_values(program: Path, tmp_path: Path) -> None:
+def test_a_checked_run_finds_undefined_values_and_races(program: Path, tmp_path: Path) -> None:
     """Each place once, however often the kernel runs, also of a record; what is right has none.
 
-    The compiler makes two stores of one, for the halves of 32 lanes.
+    The compiler makes two stores of one, for the halves of 32 lanes.  A race has both lines, and
+    work items as the program counts them, from its global offset on.
     """
-    options = ("--check", "--dump", str(tmp_path))
-    done = run(program, "local", "undefined", options=options)
-    assert done.stdout.count("ok") == 2 and done.returncode == 1, done.stdout + done.stderr
-    assert done.stderr.count("undefined stored data") == 2 and "eumu: 2 findings" in done.stderr
-    words = ["-m", "eumu", "replay", *map(str, tmp_path.iterdir()), "--check"]
+    cases, options = ("local", "undefined", "racy"), ("--check=all", "--dump", str(tmp_path))
+    done = run(program, *cases, options=options, BUILD_OPTIONS="-cl-std=CL2.0 -g")
+    assert done.stdout.count("ok") == 3 and done.returncode == 1, done.stdout + done.stderr
+    text = done.stderr
+    assert text.count("undefined stored data") == 2 and "eumu: 3 findings" in text, text
+    assert text.count("source.cl:21:") == 3 and "source.cl:19:" in text
+    assert "race: store and load of different work items" in text
+    assert "part[l] = l; out[get_global_id(0)] = part[l ^ 1]; }\n" in text
+    assert "note: work item (100, 0, 0), local id (0, 0, 0)\n" in text
+    assert "(work item (101, 0, 0), local id (1, 0, 0), group (0, 0, 0), thread 0)" in text
+    words = ["-m", "eumu", "replay", *map(str, tmp_path.iterdir()), "--check=undefined,races"]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=300)
-    assert done.stderr.count("undefined stored data") == 2 and done.returncode == 1
-    assert "in kernel half_written" in done.stderr
+    assert done.stderr == text.replace("eumu: 3 findings\n", "") and done.returncode == 1
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ END: dict[str, object] = {"entry": "changed", "outcome": "fine", "clock": []}
 )
 def test_other_files(found: Entries, tmp_path: Path) -> None:
     with pytest.raises(FormatError):
-        run_here(write(tmp_path / "other", found), None, check=False)
+        run_here(write(tmp_path / "other", found), None, check="")
 
 
 def test_no_record_at_all(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ import sys
 from eumu.cli.status import FAILED, FAULT, FINE, UsageError
 from eumu.drm.options import Options
 from eumu.drm.session import missing_packages, run
+from eumu.exec.checks import checks
 from eumu.settings import FAULT_ENDS, TRACEBACK
 
-__all__ = ["command", "free_page"]
+__all__ = ["command", "free_page", "wanted"]
 
 
 def command(options: argparse.Namespace) -> int:
@@ -42,7 +43,7 @@ def _options(options: argparse.Namespace) -> Options:
     return Options(
         gpu=options.device,
         engine=options.engine,
-        check=options.check,
+        check=wanted(options.check),
         strict_bounds=not options.hardware_bounds,
         log=os.path.abspath(options.log) if options.log else None,
         aborts=FAULT_ENDS.get(),
@@ -50,6 +51,11 @@ def _options(options: argparse.Namespace) -> Options:
         traceback=TRACEBACK.get(),
         report=None if options.report is None else free_page(options.report),
     )
+
+
+def wanted(text: str) -> str:
+    """The names of the checks that a user asks for, joined by commas; LaunchError for others."""
+    return ",".join(sorted(checks(text or False)))
 
 
 def free_page(name: str) -> str:

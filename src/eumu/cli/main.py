@@ -22,6 +22,7 @@ from eumu.errors import (
     SettingError,
     UnknownDevice,
 )
+from eumu.exec.checks import CHECKS
 from eumu.settings import TRACEBACK
 
 _EPILOG: Final = """\
@@ -51,6 +52,7 @@ examples:
   eumu gpu -- clinfo -l
   eumu gpu --device apl --engine interp -- python app.py"""
 
+_GPU_VALUES: Final = frozenset({"--device", "--engine", "--log", "--dump", "--report"})
 _GARBAGE: Final = 100_000  # objects more than before
 _BUILD_OPTIONS: Final = "--build-options"
 _COMPARE_EPILOG: Final = """\
@@ -139,12 +141,24 @@ def _shows_traceback() -> bool:
 
 def _joined(words: Sequence[str]) -> Iterator[str]:
     """The words, with a value that begins with a dash joined to the option that takes it."""
-    if words and words[0] == "run":
-        words = [f"{CHECK}=cheap" if word == CHECK else word for word in words]
+    if words and words[0] in ("run", "gpu", "replay"):
+        own = _own_words(words) if words[0] == "gpu" else len(words)
+        bare = (k for k, word in enumerate(words[:own]) if word == CHECK)
+        words = list(words)
+        for k in bare:
+            words[k] = f"{CHECK}=cheap"
     rest = iter(words)
     for word in rest:
         value = next(rest, None) if word == _BUILD_OPTIONS else None
         yield word if value is None else f"{word}={value}"
+
+
+def _own_words(words: Sequence[str]) -> int:
+    """How many words of `eumu gpu` come before those of the program."""
+    at = 1
+    while at < len(words) and words[at].startswith("-") and words[at] != "--":
+        at += 1 + (words[at] in _GPU_VALUES)
+    return min(at, len(words))
 
 
 def _message(error: Exception) -> str:
@@ -444,8 +458,18 @@ def _add_replay(commands: _Commands[argparse.ArgumentParser]) -> None:
     replay.add_argument(
         "--engine", choices=("jit", "interp"), help="that of the record if not said"
     )
-    replay.add_argument("--check", action="store_true", help="find uses of undefined values")
+    _add_what(replay)
     replay.add_argument("--report", metavar="FILE.html", help="a page: what kernels did; slow")
+
+
+def _add_what(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        CHECK,
+        metavar="WHAT",
+        default="",
+        help=f"find mistakes, slower: {', '.join(CHECKS)}, joined by commas, or all; without a"
+        " value what is cheap; each of them with buffers as large as the program asked for",
+    )
 
 
 def _add_gpu(commands: _Commands[argparse.ArgumentParser]) -> None:
@@ -460,7 +484,7 @@ def _add_gpu(commands: _Commands[argparse.ArgumentParser]) -> None:
         "--device", metavar="D", default="skl", help="skl (default), kbl, cfl, apl or glk"
     )
     gpu.add_argument("--engine", choices=("jit", "interp"), help="the JIT where it can be used")
-    gpu.add_argument("--check", action="store_true", help="find uses of undefined values, slower")
+    _add_what(gpu)
     gpu.add_argument(
         "--hardware-bounds",
         action="store_true",

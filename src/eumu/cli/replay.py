@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from eumu.cli.gpu import free_page
+from eumu.cli.gpu import free_page, wanted
 from eumu.cli.status import UsageError
 from eumu.drm.replay import run
 
@@ -17,4 +17,4 @@ def command(options: argparse.Namespace) -> int:
     if not os.path.isfile(options.file):
         raise UsageError(f"no file {options.file!r}")
     report = None if options.report is None else free_page(options.report)
-    return run(options.file, options.engine, check=options.check, report=report)
+    return run(options.file, options.engine, check=wanted(options.check), report=report)

@@ -12,7 +12,6 @@ import signal
 import sys
 import threading
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -45,8 +44,8 @@ _SHOWN: Final = 20  # findings that are printed
 class _Log:
     """Tells people what became of submissions, on standard error and in the log."""
 
-    def __init__(self, options: Options, program: int, programs: Programs) -> None:
-        self._options, self._program, self._programs = options, program, programs
+    def __init__(self, options: Options, program: int) -> None:
+        self._options, self._program = options, program
         self._new = New()
 
     def ran(self, submission: Submission, report: BatchReport, seconds: float) -> None:
@@ -65,11 +64,7 @@ class _Log:
 
     def failed(self, submission: Submission, error: Exception) -> None:
         known = isinstance(error, (EumuError, CommandError))
-        text = (
-            self._programs.explained(error)
-            if known
-            else f"internal error: {type(error).__name__}: {error}"
-        )
+        text = str(error) if known else f"internal error: {type(error).__name__}: {error}"
         if isinstance(error, Fault):
             self._tell(error.findings)
         lines = [f"eumu: context {submission.context} hangs from now on: {text}"]
@@ -90,8 +85,7 @@ class _Log:
     def _tell(self, findings: Iterable[Finding]) -> None:
         """What a checked run found, each place once, and no more than so many."""
         for finding in self._new.of(findings):
-            notes = *finding.notes, *self._programs.notes(finding.span)
-            text = str(replace(finding, notes=notes))
+            text = str(finding)
             if self._options.status is not None:
                 os.write(self._options.status, FOUND)
             if len(self._new) <= _SHOWN:
@@ -112,11 +106,11 @@ def serve(program: Program, options: Options) -> None:
     """
     part = gpu(options.gpu)
     progress = Progress(program.control_fd)
-    memory = DriverMemory(program.memory_fd, exact=options.check)
+    memory = DriverMemory(program.memory_fd, exact=bool(options.check))
     device = Device(
         part.platform,
         options.engine,
-        check=options.check,
+        check=options.check or False,
         strict_bounds=options.strict_bounds,
         memory_bytes=1 << 16,
         part=part.part,
@@ -129,10 +123,10 @@ def serve(program: Program, options: Options) -> None:
     if device.engine == "jit" and not options.check and options.report is None:
         device.use("jit", _tiered())
     programs = Programs()
-    log, turn = _Log(options, program.pid, programs), threading.Lock()
+    log, turn = _Log(options, program.pid), threading.Lock()
     contexts: dict[int, HardwareContext] = {}
 
-    make_queue = partial(CommandQueue, title=programs.title)
+    make_queue = partial(CommandQueue, known=programs.known)
     profiles = None
     if options.report is not None:
         from eumu.drm.report import KernelProfiles

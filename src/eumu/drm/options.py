@@ -14,13 +14,14 @@ _MEMORY_BYTES: Final = 4 << 30  # what the driver is told that there is
 class Options:
     """How programs are run.
 
-    `status` is where a byte goes for each fault and each finding, `dump` the directory of records,
-    `report` the file of a page about the kernels.
+    `check` are names of checks, joined by commas (`eumu.exec.checks`).  `status` is where a byte
+    goes for each fault and each finding, `dump` the directory of records, `report` the file of a
+    page about the kernels.
     """
 
     gpu: str = "skl"
     engine: str | None = None
-    check: bool = False
+    check: str = ""
     strict_bounds: bool = True
     log: str | None = None
     status: int | None = None

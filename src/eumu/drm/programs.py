@@ -1,4 +1,5 @@
-"""The programs that a program has built: names of the kernels in its heap, and lines of source.
+"""The programs that a program has built: names of the kernels in its heap, lines of source, and
+where in their constants the first global ids are.
 
 The driver's ELF has a section for each thing: zebin's `.text.NAME`, or in older formats the device
 binary and its debug information, patch tokens both.  The layer of the preloaded library sends it.
@@ -10,16 +11,18 @@ from __future__ import annotations
 import io
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Final
 
 from eumu.drm.protocol import Built
-from eumu.errors import Fault, Source, Span
-from eumu.native.words import scan
-from eumu.zebin import damage
+from eumu.errors import Place, Source
+from eumu.exec.grid import Dim3
+from eumu.runtime.native_code import Known
+from eumu.zebin import damage, read_lines
+from eumu.zebin.lines import lines_of_code
 
 __all__ = ["Kernel", "Programs", "kernels_of"]
 
@@ -34,36 +37,56 @@ _KERNEL: Final = struct.Struct("<IQ7I")
 _DEBUG: Final = struct.Struct("<3I")
 _MAIN: Final = ("1", "<stdin>", "")  # what the driver calls the source
 
-Row = tuple[int, str, int, int]  # offset in the code, file, line, column
+_ITEM: Final = struct.Struct("<2I")  # of a patch list: what it is, how many bytes it has
+_PARAMETER: Final = struct.Struct("<5I")  # kind, argument, place, size, place in what is given
+_DATA_PARAMETER: Final = 17
+_GLOBAL_OFFSET: Final = 16
+_SUBGROUPS: Final = b"sub_group"  # in the names of all functions for them
+
+Lines = list[tuple[int, int, Place]]  # of the code from a byte on, to another
 
 
 class Kernel:
     """A kernel that the driver's compiler made: its name, its code, its source.
 
-    `debug` is an ELF with DWARF's table of lines, empty without -g.
+    `lines` reads DWARF's table, which is empty without -g; `offset_at` are the places of the first
+    global ids in the constants that all threads have, if it reads them.
     """
 
-    def __init__(self, name: str, code: bytes, source: Source) -> None:
-        self.name, self.code, self.source, self.debug = name, code, source, b""
+    def __init__(
+        self,
+        name: str,
+        code: bytes,
+        source: Source,
+        offset_at: Dim3 | None = None,
+    ) -> None:
+        self.name, self.code, self.source, self.offset_at = name, code, source, offset_at
+        self.lines: Callable[[], Lines] = list
+
+    @property
+    def known(self) -> Known:
+        """What it says of its code in memory."""
+        together = not self.source.text or _SUBGROUPS in self.source.text.encode()
+        return Known(self.name, self.line_of, self.offset_at, lockstep=together)
 
     @cached_property
-    def _rows(self) -> list[Row]:
-        return sorted(_table(self.debug)) if self.debug else []
+    def _lines(self) -> Lines:
+        return self.lines()
 
-    @cached_property
-    def _offsets(self) -> list[int]:
-        return [item.offset for item in scan(self.code)]
+    def line_of(self, offset: int) -> Place | None:
+        """The line of the source that the code at an offset comes from; None without lines."""
+        k = bisect_right(self._lines, offset, key=lambda stretch: stretch[0]) - 1
+        if k < 0 or offset >= self._lines[k][1]:
+            return None
+        return self._shown(self._lines[k][2])
 
-    def place(self, instruction: int) -> Span | None:
-        """The place in the source of an instruction, counted from 0; None without lines."""
-        if not self._rows or not 0 <= instruction < len(self._offsets):
-            return None
-        k = bisect_right(self._rows, self._offsets[instruction], key=lambda row: row[0]) - 1
-        if k < 0 or not self._rows[k][2]:
-            return None
-        _, file, line, column = self._rows[k]
-        source = self.source if file in _MAIN else Source(file, "")
-        return Span(source, line, max(column, 1), line, max(column, 1) + 1)
+    def _shown(self, place: Place) -> Place:
+        """A place with what people call its file, and its text."""
+        calls = tuple(self._shown(call) for call in place.inlined)
+        if place.file.rpartition("/")[2] not in _MAIN:
+            return replace(place, inlined=calls)
+        text = self.source.line(place.line)
+        return replace(place, file=self.source.name, text=text, inlined=calls)
 
 
 @dataclass(slots=True)
@@ -71,7 +94,6 @@ class Programs:
     """What was built so far, the latest first."""
 
     _built: list[tuple[Built, list[Kernel] | None]] = field(default_factory=list)
-    _by_title: dict[str, Kernel] = field(default_factory=dict)
 
     def add(self, built: Built) -> None:
         """Note a program; it is read when a name is asked for."""
@@ -83,34 +105,15 @@ class Programs:
                 del self._built[k:]
                 break
 
-    def title(self, code: bytes) -> str | None:
-        """The name of the kernel that code is of; of several that are equal, all names."""
+    def known(self, code: bytes) -> Known | None:
+        """What is known of the kernel that code is of; of several that are equal, all names."""
         found = [k for k in self._kernels() if k.code[: len(code)] == code]
         if not found:  # addresses in the code are the driver's
             found = [k for k in self._kernels() if _is_near(k.code, code)][:1]
         if not found:
             return None
         title = " or ".join(dict.fromkeys(kernel.name for kernel in found))
-        self._by_title[title] = found[0]
-        return title
-
-    def place(self, span: Span) -> Span | None:
-        """The place in the source of an instruction of a kernel that has got its name here."""
-        kernel = self._by_title.get(span.source.name.removesuffix(".native"))
-        return None if kernel is None else kernel.place(span.line - 1)
-
-    def notes(self, span: Span | None) -> tuple[str, ...]:
-        """The line of the program's source, where it was built with -g."""
-        place = None if span is None else self.place(span)
-        if place is None:
-            return ()
-        text = place.source.line(place.line).strip()
-        return (f"the source is {place}: {text}" if text else f"the source is {place}",)
-
-    def explained(self, error: Exception) -> str:
-        """What an error says, a fault with its line of source."""
-        notes = self.notes(error.span) if isinstance(error, Fault) else ()
-        return "\n".join([str(error), *(f"  note: {note}" for note in notes)])
+        return replace(found[0].known, name=title)
 
     def _kernels(self) -> Iterator[Kernel]:
         for k, (built, kernels) in enumerate(self._built):
@@ -128,13 +131,16 @@ def kernels_of(built: Built) -> list[Kernel]:
     with _trusting_nothing():
         for name, data in _sections(built.binary):
             if name.startswith(_TEXT):
-                found.append(Kernel(name.removeprefix(_TEXT), data, source))
+                kernel = Kernel(name.removeprefix(_TEXT), data, source)
+                kernel.lines = partial(_lines_of_elf, built.binary, kernel.name)
+                found.append(kernel)
             elif name.endswith("Debug") and data[:4] == _MAGIC:
                 debug = dict(_debug(data))
             elif name.endswith("Binary") and data[:4] == _MAGIC:
-                found += (Kernel(title, code, source) for title, code in _codes(data))
+                found += (Kernel(title, code, source, at) for title, code, at in _codes(data))
     for kernel in found:
-        kernel.debug = debug.get(kernel.name, b"")
+        if kernel.name in debug:
+            kernel.lines = partial(_table, debug[kernel.name])
     return found
 
 
@@ -159,15 +165,31 @@ def _sections(data: bytes) -> Iterator[tuple[str, bytes]]:
             yield section.name, section.data()
 
 
-def _codes(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Names and native code of the kernels of a device binary."""
+def _codes(data: bytes) -> Iterator[tuple[str, bytes, Dim3 | None]]:
+    """Names and native code of the kernels of a device binary, and where first global ids are."""
     *_, count, _, patches = _HEADER.unpack_from(data)
     at = _HEADER.size + patches
     for _ in range(count):
         _, _, name, patches, code, *heaps, unpadded = _KERNEL.unpack_from(data, at)
         at += _KERNEL.size
-        yield _name(data[at : at + name]), data[at + name : at + name + min(code, unpadded)]
-        at += name + code + sum(heaps) + patches
+        text, begins = data[at + name : at + name + min(code, unpadded)], at + name
+        at = begins + code + sum(heaps) + patches
+        yield _name(data[begins - name : begins]), text, _offset_at(data[at - patches : at])
+
+
+def _offset_at(patches: bytes) -> Dim3 | None:
+    """The places of the first global ids, from a kernel's patch list."""
+    found, at = {}, 0
+    while at + _ITEM.size + _PARAMETER.size <= len(patches):
+        token, size = _ITEM.unpack_from(patches, at)
+        if token == _DATA_PARAMETER:
+            kind, _, place, _, axis = _PARAMETER.unpack_from(patches, at + _ITEM.size)
+            if kind == _GLOBAL_OFFSET:
+                found[axis // 4] = place
+        if size < _ITEM.size:
+            return None
+        at += size
+    return (found[0], found[1], found[2]) if found.keys() == {0, 1, 2} else None
 
 
 def _debug(data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -193,24 +215,16 @@ def _is_near(known: bytes, code: bytes) -> bool:
     return equal >= _NEAR * len(places)
 
 
-def _table(debug: bytes) -> list[Row]:
+def _lines_of_elf(binary: bytes, kernel: str) -> Lines:
+    return sorted(read_lines(binary, kernel).code.get(kernel, ()), key=lambda found: found[0])
+
+
+def _table(debug: bytes) -> Lines:
     """The table of lines; the kernel begins at 0."""
     from elftools.elf.elffile import ELFFile
 
-    found: list[Row] = []
-    with _trusting_nothing():
+    try:
         info = ELFFile(io.BytesIO(debug)).get_dwarf_info(relocate_dwarf_sections=False)
-        for unit in info.iter_CUs():
-            program = info.line_program_for_CU(unit)
-            if program is not None:
-                found += _states(program)
-    return found
-
-
-def _states(program: Any) -> Iterator[Row]:
-    files = program["file_entry"]
-    for entry in program.get_entries():
-        state = entry.state
-        if state is not None and not state.end_sequence:
-            file = files[state.file - 1].name.decode("utf-8", "replace")
-            yield state.address, file, state.line, state.column
+        return lines_of_code(info)
+    except damage():
+        return []

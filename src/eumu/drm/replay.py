@@ -15,7 +15,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -125,7 +125,7 @@ class _Action(Enum):
 
 class _Replay:
     def __init__(
-        self, name: str, first: dict[str, Any], engine: str | None, check: bool, reports: bool
+        self, name: str, first: dict[str, Any], engine: str | None, check: str, reports: bool
     ) -> None:
         if first.get("what") != RECORD:
             raise FormatError(
@@ -133,19 +133,20 @@ class _Replay:
             )
         with _decoding(name):
             part, engine = gpu(str(first["gpu"])), engine or first["engine"]
-            check, strict = check or bool(first["check"]), bool(first["strict_bounds"])
+            of_record = "cheap" if first["check"] is True else str(first["check"] or "")
+            wanted, strict = check or of_record, bool(first["strict_bounds"])
         self.name, self.outcome, self.clock = name, Outcome(), _ReplayedClock()
         self.device = Device(
             part.platform,
             engine,
-            check=check,
+            check=wanted or False,
             strict_bounds=strict,
             memory_bytes=1 << 16,
             part=part.part,
         )
         self.fd = os.memfd_create("eumu-replay")
         os.ftruncate(self.fd, ADDRESS_END)
-        self.memory = DriverMemory(self.fd, exact=check)
+        self.memory = DriverMemory(self.fd, exact=bool(wanted))
         self.device.memory, self.device.clock = self.memory, self.clock
         self.queues: dict[int, CommandQueue] = {}
         self.programs, self.new = Programs(), New()
@@ -212,19 +213,16 @@ class _Replay:
         self.clock.left = ticks
         queue = self.queues.get(context)
         if queue is None:
-            queue = self.queues[context] = CommandQueue(self.device, title=self.programs.title)
+            queue = self.queues[context] = CommandQueue(self.device, known=self.programs.known)
         self.outcome.steps += 1
         self.after = {}
         queue.ran = lambda: self._note(objects)
         try:
             report = self._begun(action, queue, batch)()
             self.outcome.walkers += len(report.commands)
-            self.outcome.findings += (
-                replace(f, notes=(*f.notes, *self.programs.notes(f.span)))
-                for f in self.new.of(report.undefined)
-            )
+            self.outcome.findings += self.new.of(report.undefined)
         except (EumuError, CommandError) as error:
-            self.outcome.faults.append(self.programs.explained(error))
+            self.outcome.faults.append(str(error))
             ending = "fault"
         else:
             ending = "fine"
@@ -271,9 +269,9 @@ class _Replay:
         self.outcome.differ += [a for a, found in changed.items() if found != wanted.get(a)]
 
 
-def run(path: str, engine: str | None, *, check: bool, report: str | None = None) -> int:
+def run(path: str, engine: str | None, *, check: str, report: str | None = None) -> int:
     """Run a record in a process of its own; its exit status."""
-    words = [path, engine or "", "check" if check else "", report or ""]
+    words = [path, engine or "", check, report or ""]
     process = subprocess.run(
         [sys.executable, "-m", "eumu.drm.replay", *words],
         preexec_fn=legacy_layout,
@@ -283,7 +281,7 @@ def run(path: str, engine: str | None, *, check: bool, report: str | None = None
     return process.returncode
 
 
-def replay(path: Path, engine: str | None, *, check: bool, report: str | None = None) -> Outcome:
+def replay(path: Path, engine: str | None, *, check: str, report: str | None = None) -> Outcome:
     """Run a record in this process, whose mappings must leave room for its objects."""
     with path.open("rb") as file:
         found = entries(file, path.name)
@@ -298,7 +296,7 @@ def replay(path: Path, engine: str | None, *, check: bool, report: str | None = 
 def _main(words: list[str]) -> int:
     path, engine, check, report = words
     try:
-        outcome = replay(Path(path), engine or None, check=bool(check), report=report or None)
+        outcome = replay(Path(path), engine or None, check=check, report=report or None)
     except (EumuError, OSError) as error:
         print(f"eumu: {error}", file=sys.stderr)
         return 1

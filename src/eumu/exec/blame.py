@@ -40,7 +40,7 @@ def work_item(grid: Grid, group: Ids, thread: int, lane: int) -> tuple[Ids, Ids]
     payload = grid.payload
     if grid.function.full_threads or grid.function.thread_space or grid.masks is not None:
         return None
-    if payload.rows is not None or payload.pieces is not None:
+    if payload.rows is not None or payload.pieces is not None or grid.global_offset is None:
         return None
     lx, ly, lz = grid.local_size
     item = thread * grid.function.width + lane

@@ -119,8 +119,8 @@ class Grid:
     has only the lanes that exist; with `masks`, each thread of a group has the lanes that are set.
     `fuel` bounds the instructions that one thread may run.  `pool_map` says which execution units
     are in which thread pool, None that there are none; it changes where groups run, no result.
-    `global_offset` is the first global id, for reports.  With `races` accesses that nothing orders
-    are looked for.
+    `global_offset` is the first global id, for reports, None where nobody knows it.  With `races`
+    accesses that nothing orders are looked for.
     """
 
     function: Function
@@ -136,7 +136,7 @@ class Grid:
     state: StatePointers | None = None
     masks: tuple[int, ...] | None = None
     pool_map: int | None = None
-    global_offset: Dim3 = (0, 0, 0)
+    global_offset: Dim3 | None = (0, 0, 0)
     races: bool = False
     like: Grid | None = field(init=False, default=None, compare=False, repr=False)
 

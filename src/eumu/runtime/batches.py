@@ -29,14 +29,16 @@ from eumu.device.commands.gpgpu import SliceDisable
 from eumu.device.commands.media_walker import Deltas, dependencies
 from eumu.device.dispatch import Needs, capacity
 from eumu.errors import Diagnostic, Finding, LaunchError, Severity, Unsupported
-from eumu.exec.grid import Grid, Payload
+from eumu.exec.checks import RACES
+from eumu.exec.grid import Dim3, Grid, Payload
+from eumu.exec.races import has_named_barriers
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
 from eumu.isa.messages.gateway import GATEWAY
 from eumu.isa.messages.request import GENERAL_STATE
 from eumu.runtime.device import DEFAULT_FUEL, Device
 from eumu.runtime.job_surfaces import buffer_surfaces, state_pointers
-from eumu.runtime.native_code import NativeCode
+from eumu.runtime.native_code import Known, NativeCode
 from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.submission import grid_of_walker, known_kernel
 from eumu.runtime.thread_rows import header_bytes, media_row, payload_of_rows, walker_row
@@ -97,8 +99,8 @@ class CommandQueue:
 
     `per_thread_first` says where the constants of one thread stand in its registers: before those
     of all threads, as Intel's compiler has them, or behind, as in Mesa.  A walker starts
-    `most_threads` at most: a number in a batch must not run for ever.  `title` names native code
-    where it knows it; other code is called by its address.
+    `most_threads` at most: a number in a batch must not run for ever.  `known` says what programs
+    tell of native code, its name above all; other code is called by its address.
     """
 
     def __init__(
@@ -107,7 +109,7 @@ class CommandQueue:
         *,
         per_thread_first: bool = True,
         most_threads: int = 1 << 28,
-        title: Callable[[bytes], str | None] | None = None,
+        known: Callable[[bytes], Known | None] | None = None,
     ) -> None:
         if device.platform.generation != "gen9":
             raise LaunchError(f"{device.platform} does not have the commands of Gen9")
@@ -119,7 +121,7 @@ class CommandQueue:
         self._streamer = Streamer(
             self._bus, self._dispatch, device.invalidate_states, l3_banks=banks
         )
-        self._code = NativeCode(device, self._bus, title)
+        self._code = NativeCode(device, self._bus, known)
         self._skips = False  # whether commands start no threads
         self._report = BatchReport(Stop.END)
         self._after: int | None = None
@@ -277,7 +279,8 @@ class CommandQueue:
         payload = payload_of(job, lanes, header_bytes([0] * 8, job), per_thread_first=first)
         end = payload.cross_thread_offset + len(payload.cross_thread)
         function = self._code.function(job.kernel, job.simd, payload.size, end)
-        return self._grid(job, function, payload, job.last, lanes.local_size, lanes.masks)
+        offset = self._code.global_offset(job.kernel, job.cross_thread)
+        return self._grid(job, function, payload, job.last, lanes.local_size, lanes.masks, offset)
 
     def _walker_from(self, job: WalkerJob) -> Iterator[Grid]:
         """A walker whose ids do not begin at 0: each thread with a payload of its own.
@@ -373,9 +376,12 @@ class CommandQueue:
         groups: tuple[int, int, int],
         local_size: tuple[int, int, int],
         masks: tuple[int, ...] | None = None,
+        global_offset: Dim3 | None = None,
     ) -> Grid:
         descriptor, bases = job.descriptor, job.bases
         code = int(descriptor.shared_local_memory_size)
+        if RACES in self.device.check and has_named_barriers(function):
+            raise Unsupported("looking for races that named barriers may order")
         if GENERAL_STATE in function.roots:
             payload = payload_with_general_state(payload, job)
         return Grid(
@@ -392,6 +398,8 @@ class CommandQueue:
             state=state_pointers(job),
             masks=masks,
             pool_map=job.pool_map,
+            global_offset=global_offset,
+            races=RACES in self.device.check,
         )
 
 

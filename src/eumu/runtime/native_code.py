@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from eumu.device.commands import CommandError, MemoryBus
 from eumu.device.memory import Memory
+from eumu.errors import Place
 from eumu.exec.checks import UNDEFINED
 from eumu.exec.gate import in_extents
+from eumu.exec.grid import Dim3
 from eumu.ir import Function
 from eumu.ir.passes import find_undefined
 from eumu.runtime.device import Device
@@ -20,13 +24,38 @@ _MOST_CODE: Final = 1 << 20  # bytes of a kernel
 _MOST_FUNCTIONS: Final = 64  # that are kept lowered; the one used longest ago leaves first
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a driver's program says of native code in memory.
+
+    `line_of` is the line of the source that the code at an offset comes from.  `offset_at` are the
+    places of the first global ids, x, y, z, in the constants that all threads have.  `lockstep`:
+    lanes of a thread may count on running together.
+    """
+
+    name: str
+    line_of: Callable[[int], Place | None] | None = None
+    offset_at: Dim3 | None = None
+    lockstep: bool = True
+
+    def global_offset(self, constants: bytes) -> Dim3 | None:
+        """The first global ids of a launch; None if they are not among its constants."""
+        if self.offset_at is None or not all(
+            0 <= at <= len(constants) - 4 for at in self.offset_at
+        ):
+            return None
+        x, y, z = (struct.unpack_from("<I", constants, at)[0] for at in self.offset_at)
+        return x, y, z
+
+
 class NativeCode:
-    """The kernels that a queue has met; `title` knows the names of some by their code."""
+    """The kernels that a queue has met; `known` says what programs tell of their code."""
 
     def __init__(
-        self, device: Device, bus: MemoryBus, title: Callable[[bytes], str | None] | None = None
+        self, device: Device, bus: MemoryBus, known: Callable[[bytes], Known | None] | None = None
     ) -> None:
-        self.device, self._bus, self._title = device, bus, title
+        self.device, self._bus, self._ask = device, bus, known
+        self._told: dict[bytes, Known | None] = {}  # of the kernels whose functions are kept
         self._functions: dict[tuple[bytes, int, int, int], Function] = {}
         self._known: dict[int, bytes] = {}  # code by its address
 
@@ -45,16 +74,29 @@ class NativeCode:
         key = code, simd, payload, at
         function = self._functions.pop(key, None)
         if function is None:
-            title = self._title(code) if self._title is not None else None
-            program = native.decode(code, self.device.platform, title or f"code_{address:x}")
-            is_needed = counts_from_general_state(program)
-            function = lower(program, simd, payload, general_state=at if is_needed else None)
+            known = self._told[code] = self._ask(code) if self._ask is not None else None
+            name = known.name if known is not None else f"code_{address:x}"
+            program = native.decode(code, self.device.platform, name)
+            function = lower(
+                *(program, simd, payload),
+                general_state=at if counts_from_general_state(program) else None,
+                line_of=known.line_of if known is not None else None,
+            )
+            function.lockstep = known is None or known.lockstep
             if UNDEFINED in self.device.check:
                 function = find_undefined(function)
             while len(self._functions) >= _MOST_FUNCTIONS:
-                del self._functions[next(iter(self._functions))]
+                oldest = next(iter(self._functions))
+                del self._functions[oldest]
+                if not any(kept[0] == oldest[0] for kept in self._functions):
+                    del self._told[oldest[0]]
         self._functions[key] = function
         return function
+
+    def global_offset(self, address: int, constants: bytes) -> Dim3 | None:
+        """The first global ids of a launch of the code at an address; None if nobody knows."""
+        known = self._told.get(self._known.get(address, b""))
+        return None if known is None else known.global_offset(constants)
 
     def _code(self, address: int) -> bytes:
         """The code of a kernel; what was at its place before is compared, not decoded again."""

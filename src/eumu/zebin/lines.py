@@ -23,7 +23,7 @@ from eumu.zebin.elf import Elf, Section, parse
 if TYPE_CHECKING:
     from elftools.dwarf.dwarfinfo import DWARFInfo
 
-__all__ = ["DebugLines", "read_lines"]
+__all__ = ["DebugLines", "lines_of_code", "read_lines"]
 
 _TEXT: Final = ".text."
 _SECTIONS: Final = (
@@ -113,6 +113,18 @@ def read_lines(data: bytes, name: str) -> DebugLines:
         {key: tuple(found) for key, found in rows.items()},
         {kernel: tuple(found) for kernel, found in code.items()},
     )
+
+
+def lines_of_code(dwarf: DWARFInfo) -> list[tuple[int, int, Place]]:
+    """The lines of machine code that begins at address 0, by its first and behind its last byte.
+
+    What the library raises of damaged sections comes out; see `damage`.
+    """
+    found = [
+        (low, high, Place(*key, row.column or None, row.function, row.inlined))
+        for (low, high), key, row in _rows(dwarf, set())
+    ]
+    return sorted(found, key=lambda stretch: stretch[0])
 
 
 def damage() -> tuple[type[Exception], ...]:
