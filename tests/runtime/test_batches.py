@@ -27,7 +27,6 @@ from eumu.device.commands import (
 )
 from eumu.errors import EumuError, LaunchError
 from eumu.exec.state import thread_payloads
-from eumu.runtime import batches
 from eumu.runtime.batches import BatchReport, CommandQueue
 from kernels.build import PROGRAMS
 
@@ -112,10 +111,8 @@ def test_a_submission_runs_as_its_kernel() -> None:
     assert (y.numpy() == 1 + 2 * np.arange(256)).all()
 
 
-@pytest.mark.parametrize("most", [1, 1 << 16])
-def test_walkers_may_start_anywhere(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Groups 1 and 2 of four: Thread Group ID Starting X; with `most` 1 one after the other."""
-    monkeypatch.setattr(batches, "_MOST_THREADS", most)
+def test_walkers_may_start_anywhere() -> None:
+    """Groups 1 and 2 of four: Thread Group ID Starting X."""
     driver = Driver("apl")
     _, y, submit = saxpy(driver)
     launch = submit()
@@ -127,7 +124,7 @@ def test_walkers_may_start_anywhere(most: int, monkeypatch: pytest.MonkeyPatch) 
             command = replace(command, thread_group_id_starting_x=1, thread_group_id_x_dimension=3)
         changed.append(Packet(command, placed.packet.inline))
     report = driver.queue.submit(driver.place(encode(changed), "a batch"))
-    assert report.groups == 2 and len(report.kernels) == (2 if most == 1 else 1)
+    assert report.groups == 2 and len(report.kernels) == 1
     middle = (np.arange(256) >= 64) & (np.arange(256) < 192)
     assert (y.numpy() == 1 + 2 * np.arange(256) * middle).all()
 

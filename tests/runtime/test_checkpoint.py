@@ -256,6 +256,7 @@ OTHERS: dict[type, dict[str, Any]] = {
         "pool_map": 5,
         "global_offset": (1, 2, 1 << 40),
         "races": True,
+        "first_group": (1, 2, 3),
     },
     Payload: {
         "r0": (1,) * 9,

@@ -47,8 +47,9 @@ def work_item(grid: Grid, group: Ids, thread: int, lane: int) -> tuple[Ids, Ids]
     if item >= lx * ly * lz:
         return None
     local = item % lx, item // lx % ly, item // (lx * ly)
-    sizes = zip(grid.global_offset, group, grid.local_size, local, strict=True)
-    x, y, z = (start + g * size + own for start, g, size, own in sizes)
+    first = grid.first_group
+    sizes = zip(grid.global_offset, group, first, grid.local_size, local, strict=True)
+    x, y, z = (start + (g - f) * size + own for start, g, f, size, own in sizes)
     return (x, y, z), local
 
 

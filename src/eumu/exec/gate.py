@@ -167,8 +167,10 @@ def _check(what: str, value: int, low: int, high: int) -> None:
 
 def _check_shape(grid: Grid) -> None:
     width = grid.function.width
-    for axis, groups, items in zip("xyz", grid.group_count, grid.local_size, strict=True):
+    sizes = zip("xyz", grid.group_count, grid.first_group, grid.local_size, strict=True)
+    for axis, groups, first, items in sizes:
         _check(f"the number of groups in {axis}", groups, 0, _DWORD)
+        _check(f"the id of the first group in {axis}", first, 0, _DWORD - groups + 1)
         _check(f"the size of a group in {axis}", items, 1, _DWORD)
     _check("the number of groups", prod(grid.group_count), 0, _MOST_GROUPS)
     threads = grid.threads_per_group

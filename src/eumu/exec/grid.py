@@ -11,6 +11,7 @@ See the vISA page "Kernel inputs" and the PRM chapter on thread payloads.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import prod
 from typing import Final, TypeVar
@@ -120,7 +121,8 @@ class Grid:
     `fuel` bounds the instructions that one thread may run.  `pool_map` says which execution units
     are in which thread pool, None that there are none; it changes where groups run, no result.
     `global_offset` is the first global id, for reports, None where nobody knows it.  With `races`
-    accesses that nothing orders are looked for.
+    accesses that nothing orders are looked for.  Ids of groups begin at `first_group`: a launch may
+    be one part of a larger one.
     """
 
     function: Function
@@ -138,6 +140,7 @@ class Grid:
     pool_map: int | None = None
     global_offset: Dim3 | None = (0, 0, 0)
     races: bool = False
+    first_group: Dim3 = (0, 0, 0)
     like: Grid | None = field(init=False, default=None, compare=False, repr=False)
 
     def with_data(self, data: bytes) -> Grid:
@@ -174,7 +177,8 @@ class Grid:
     def group(self, index: int) -> Dim3:
         """The id of the index-th group in launch order, x fastest."""
         nx, ny, _ = self.group_count
-        return index % nx, index // nx % ny, index // (nx * ny)
+        x, y, z = self.first_group
+        return x + index % nx, y + index // nx % ny, z + index // (nx * ny)
 
 
 _GRID_FIELDS: Final = tuple(f.name for f in fields(Grid))
@@ -212,3 +216,21 @@ class RunStats:
     threads: int
     groups: int
     findings: tuple[Finding, ...] = ()
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[RunStats]) -> RunStats:
+        """What several grids of one launch counted; a place that several found is found once."""
+        if len(parts) == 1:
+            return parts[0]
+        found: dict[Hashable, Finding] = {}
+        for finding in (f for part in parts for f in part.findings):
+            place = finding.code, finding.span, finding.place, finding.instruction
+            known = found.get(place)
+            more = finding.count if known else 0
+            found[place] = replace(known or finding, count=(known or finding).count + more)
+        return cls(
+            sum(part.instructions for part in parts),
+            sum(part.threads for part in parts),
+            sum(part.groups for part in parts),
+            tuple(found.values()),
+        )

@@ -141,8 +141,7 @@ def thread_payloads(grid: Grid, first_group: int, groups: int) -> NDArray[np.uin
     header = np.zeros((groups, len(payload.r0)), np.uint32)
     header[:] = payload.r0
     index = np.arange(first_group, first_group + groups)
-    nx, ny, _ = grid.group_count
-    header[:, 1], header[:, 6], header[:, 7] = index % nx, index // nx % ny, index // (nx * ny)
+    header[:, 1], header[:, 6], header[:, 7] = _group_ids(grid, index)
     rows[:, :, : 4 * len(payload.r0)] = header.view(np.uint8)[:, None, :]
     if payload.numbers_threads:
         rows[:, :, 8] = np.arange(per_group) & 0xFF
@@ -155,6 +154,13 @@ def thread_payloads(grid: Grid, first_group: int, groups: int) -> NDArray[np.uin
             place = start + dimension * pitch
             rows[:, :, place : place + ids.shape[1] * 2] = ids.view(np.uint8)
     return rows.reshape(groups * per_group, payload.size)
+
+
+def _group_ids(grid: Grid, index: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    """x, y and z of groups by their index in the launch."""
+    nx, ny, _ = grid.group_count
+    x, y, z = grid.first_group
+    return x + index % nx, y + index // nx % ny, z + index // (nx * ny)
 
 
 def local_ids(grid: Grid) -> tuple[NDArray[np.uint16], ...]:

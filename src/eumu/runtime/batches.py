@@ -10,8 +10,7 @@ MEDIA_OBJECT_GRPID run when their group is complete.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from itertools import islice, product
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from eumu.device.chip import Occupancy, Part
@@ -41,10 +40,9 @@ from eumu.runtime.job_surfaces import buffer_surfaces, state_pointers
 from eumu.runtime.native_code import Known, NativeCode
 from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.submission import grid_of_walker, known_kernel
-from eumu.runtime.thread_rows import header_bytes, media_row, payload_of_rows, walker_row
+from eumu.runtime.thread_rows import header_bytes, media_row, payload_of_rows
 from eumu.runtime.walkers import lanes_of, payload_of, payload_with_general_state
 
-_MOST_THREADS: Final = 1 << 16  # of a grid where each has bytes of its own
 _MEDIA_SIMD: Final = 32
 
 
@@ -267,8 +265,6 @@ class CommandQueue:
             )
         elif known_kernel(self.device, job.kernel) is not None:
             yield grid_of_walker(self.device, self._bus, job)
-        elif any(job.first):
-            yield from self._walker_from(job)
         else:
             yield self._walker(job)
 
@@ -279,34 +275,12 @@ class CommandQueue:
         payload = payload_of(job, lanes, header_bytes([0] * 8, job), per_thread_first=first)
         end = payload.cross_thread_offset + len(payload.cross_thread)
         function = self._code.function(job.kernel, job.simd, payload.size, end)
-        offset = self._code.global_offset(job.kernel, job.cross_thread)
-        return self._grid(job, function, payload, job.last, lanes.local_size, lanes.masks, offset)
-
-    def _walker_from(self, job: WalkerJob) -> Iterator[Grid]:
-        """A walker whose ids do not begin at 0: each thread with a payload of its own.
-
-        It is one grid, or several one after the other where there are many threads.
-        """
-        axes = (range(a, b) for a, b in zip(job.first, job.last, strict=True))
-        groups = product(*reversed(list(axes)))  # x fastest
-        masks = tuple(job.lanes(t) for t in range(job.threads))
-        size = job.simd * job.threads, 1, 1
-        most = max(1, _MOST_THREADS // job.threads)
-        if job.groups > most and job.descriptor.global_barrier_enable:
-            raise LaunchError(
-                f"GPGPU_WALKER starts {job.groups} groups at another than (0, 0, 0), with a barrier"
-                f" that they share; {most} are possible"
-            )
-        while some := list(islice(groups, most)):
-            rows = [
-                walker_row(job, (x, y, z), t, per_thread_first=self.per_thread_first)
-                for z, y, x in some
-                for t in range(job.threads)
-            ]
-            function = self._code.function(job.kernel, job.simd, len(rows[0]))
-            x, y, z = (b - a for a, b in zip(job.first, job.last, strict=True))
-            count = (x, y, z) if len(some) == job.groups else (len(some), 1, 1)
-            yield self._grid(job, function, payload_of_rows(rows), count, size, masks)
+        # Of groups behind others the size of those before is not known.
+        known = self._code.global_offset(job.kernel, job.cross_thread)
+        offset = None if any(job.first) else known
+        sizes = job.counts, lanes.local_size, lanes.masks
+        grid = self._grid(job, function, payload, *sizes, offset)
+        return replace(grid, first_group=job.first)
 
     def _media(self, job: MediaJob) -> Iterator[Grid]:
         """A grid for each wave, so that each thread comes behind those that it waits for."""

@@ -33,7 +33,7 @@ from eumu.runtime.fields import FieldError, Fields
 from eumu.runtime.preemption import Resumable, Suspended, residents_of
 from eumu.writing import replacing
 
-VERSION: Final = 4
+VERSION: Final = 5
 _MANIFEST: Final = "checkpoint.json"
 _MOST_MANIFEST: Final = 16 << 20  # bytes
 _MOST_NAME: Final = 4096  # characters
@@ -110,6 +110,7 @@ def _grid_words(grid: Grid) -> dict[str, Any]:
         "seed": grid.seed,
         "pool_map": grid.pool_map,
         "global_offset": grid.global_offset,
+        "first_group": grid.first_group,
     }
 
 
@@ -272,6 +273,7 @@ def _grid_of(words: Fields, function: Function) -> Grid:
     x, y, z = words.numbers("group_count", 3, 3, 0, _DWORD)
     lx, ly, lz = words.numbers("local_size", 3, 3, 1, _DWORD)
     from_x, from_y, from_z = words.numbers("global_offset", 3, 3, 0, _WORD)
+    first_x, first_y, first_z = words.numbers("first_group", 3, 3, 0, _DWORD)
     symbols = words.inside("symbols")
     grid = Grid(
         function=function,
@@ -286,6 +288,7 @@ def _grid_of(words: Fields, function: Function) -> Grid:
         seed=words.number("seed", 0, _WORD),
         pool_map=words.maybe("pool_map", 0, _DWORD),
         global_offset=(from_x, from_y, from_z),
+        first_group=(first_x, first_y, first_z),
     )
     words.done()
     return grid

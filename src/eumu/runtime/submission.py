@@ -270,13 +270,17 @@ class _Writer:
 
     def _walker(self) -> gpgpu.GpgpuWalker:
         lanes = existing_lanes(self.grid)[-1]
+        first_x, first_y, first_z = self.grid.first_group
         x, y, z = self.grid.group_count
         return gpgpu.GpgpuWalker(
             simd_size=_SIMD[self.grid.function.width],
             thread_width_counter_maximum=self.grid.threads_per_group - 1,
-            thread_group_id_x_dimension=x,
-            thread_group_id_y_dimension=y,
-            thread_group_id_z_dimension=z,
+            thread_group_id_starting_x=first_x,
+            thread_group_id_starting_y=first_y,
+            thread_group_id_starting_resume_z=first_z,
+            thread_group_id_x_dimension=first_x + x,
+            thread_group_id_y_dimension=first_y + y,
+            thread_group_id_z_dimension=first_z + z,
             right_execution_mask=int(sum(1 << int(k) for k in np.flatnonzero(lanes))),
             bottom_execution_mask=0xFFFFFFFF,
         )
@@ -347,13 +351,12 @@ def grid_of_walker(device: Board, bus: MemoryBus, job: WalkerJob) -> Grid:
             f"GPGPU_WALKER runs SIMD{job.simd}; the kernel {pattern.function.name} has"
             f" {pattern.function.width} lanes"
         )
-    if any(job.first):
-        raise Unsupported(f"GPGPU_WALKER that starts at group {job.first}, not at (0, 0, 0)")
     cross_thread = _cross_thread(job, pattern)
     base, per_thread = job.scratch
     return replace(
         pattern,
-        group_count=job.last,
+        group_count=job.counts,
+        first_group=job.first,
         local_size=_local_size(job, pattern),
         payload=replace(pattern.payload, cross_thread=cross_thread),
         surfaces=_surfaces(device, bus, job, pattern),

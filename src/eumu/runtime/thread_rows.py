@@ -1,7 +1,6 @@
 """Payloads of threads that each have bytes of their own.
 
-Those are the threads of the media pipeline, and of walkers that begin at another group than the
-first.
+Those are the threads of the media pipeline.
 """
 
 from __future__ import annotations
@@ -25,19 +24,6 @@ def header_bytes(words: Sequence[int], job: WalkerJob | MediaJob) -> bytes:
     full[3] |= job.descriptor.sampler_state_pointer & ~31
     full[4] |= job.descriptor.binding_table_pointer & ~31
     return struct.pack("<8I", *full)
-
-
-def walker_row(
-    job: WalkerJob, group: tuple[int, int, int], thread: int, *, per_thread_first: bool
-) -> bytes:
-    """The payload of one thread of a walker: header, then constants in the order of a queue."""
-    words = [0] * 8
-    words[1], words[6], words[7] = group
-    words[2] = thread & 0xFF
-    pieces = [job.per_thread[thread], job.cross_thread]
-    if not per_thread_first:
-        pieces.reverse()
-    return header_bytes(words, job) + b"".join(pieces)
 
 
 def media_row(thread: MediaThread, job: MediaJob) -> bytes:

@@ -84,9 +84,14 @@ class WalkerJob:
         return width * height * depth
 
     @property
+    def counts(self) -> Dim3:
+        """Groups in x, y and z."""
+        x, y, z = (max(0, b - a) for a, b in zip(self.first, self.last, strict=True))
+        return x, y, z
+
+    @property
     def groups(self) -> int:
-        counts = (max(0, b - a) for a, b in zip(self.first, self.last, strict=True))
-        x, y, z = counts
+        x, y, z = self.counts
         return x * y * z
 
     @property

@@ -43,8 +43,9 @@ entry:
   store i64 0, ptr %pc
 {get("nx", Context.GROUPS_X)}{get("row", Context.ROW)}{get("payload.size", Context.PAYLOAD_SIZE)}{
     get("sum", Context.INSTRUCTIONS)
-}  %x0 = urem i64 %first, %nx
-  %left = sub i64 %nx, %x0
+}{get("x.first", Context.FIRST_X)}  %x.past = urem i64 %first, %nx
+  %x0 = add i64 %x.past, %x.first
+  %left = sub i64 %nx, %x.past
   %some = sub i64 %last, %first
   %fewer = call i64 @llvm.umin.i64(i64 %left, i64 %some)
   %count = call i64 @llvm.umin.i64(i64 %fewer, i64 {_MOST})

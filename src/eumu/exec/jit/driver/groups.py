@@ -107,13 +107,18 @@ def _prepare(resumable: bool, has_named: bool, own_payloads: bool) -> str:
 define internal void @prepare(ptr %ctx, i64 %g, i64 %threads) {{
 entry:
 {put("g", Context.GROUP, "%g")}{get("nx", Context.GROUPS_X)}{get("ny", Context.GROUPS_Y)}{
-        get("slm", Context.SLM)
-    }{get("slm.size", Context.SLM_ROOM)}{get("all", Context.SCRATCH_ALL)}{
+        get("x.first", Context.FIRST_X)
+    }{get("y.first", Context.FIRST_Y)}{get("z.first", Context.FIRST_Z)}{get("slm", Context.SLM)}{
+        get("slm.size", Context.SLM_ROOM)
+    }{get("all", Context.SCRATCH_ALL)}{
         get("scratch.size", Context.SCRATCH_ROOM)
-    }  %x = urem i64 %g, %nx
+    }  %x.past = urem i64 %g, %nx
   %row = udiv i64 %g, %nx
-  %y = urem i64 %row, %ny
-  %z = udiv i64 %row, %ny
+  %y.past = urem i64 %row, %ny
+  %z.past = udiv i64 %row, %ny
+  %x = add i64 %x.past, %x.first
+  %y = add i64 %y.past, %y.first
+  %z = add i64 %z.past, %z.first
   %x32 = trunc i64 %x to i32
   %y32 = trunc i64 %y to i32
   %z32 = trunc i64 %z to i32

@@ -37,6 +37,7 @@ _LARGE = large()
 
 # The words that a launch sets, in order.
 _LAUNCH_WORDS = struct.Struct(f"={Context.FAULT + 1}Q")
+_FIRST_WORDS = struct.Struct("=3Q")
 _ATTENTION_WORDS = struct.Struct(f"={Context.ERROR + 3 - Context.LEAVE}Q")
 
 
@@ -155,6 +156,7 @@ class Launch:
     ) -> None:
         grid, host = admitted.grid, admitted.host
         self.compiled, self.groups, self.row = compiled, grid.groups, row
+        self.first_group = grid.first_group
         self.starts, self.ends = admitted.starts, admitted.ends
         self.progress = host.progress
         self.messenger: Messenger | None = None
@@ -229,6 +231,7 @@ class Launch:
             *(worker.context.data, 0, *self.words, chunk, number, 0, NO_GROUP),
             *(_LARGE, 0, self.row, FaultKind.NONE),
         )
+        _FIRST_WORDS.pack_into(worker.context.data, 8 * Context.FIRST_X, *self.first_group)
 
     def assert_regions(self, worker: Worker) -> None:
         """Tell compiled code which memory it may access, for `paranoid`."""

@@ -81,7 +81,10 @@ class Context(IntEnum):
     ASSERTED = 258  # whether an access was outside all of them, the last one with
     ASSERTED_ADDRESS = 259
     ASSERTED_SIZE = 260
-    SITES = 261  # the caches of the access sites, SITE_WORDS each
+    FIRST_X = 261  # the id of the launch's first group
+    FIRST_Y = 262
+    FIRST_Z = 263
+    SITES = 264  # the caches of the access sites, SITE_WORDS each
 
 
 class Python(IntEnum):
