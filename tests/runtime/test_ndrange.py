@@ -58,7 +58,7 @@ def test_required_local_size_is_the_default() -> None:
     ("arguments", "message"),
     [
         (((100,), (64,)), "global size 100 in x does not divide into groups of 64 .*128 does, and"),
-        (((3, 10), (1, 16)), "global size 10 in y does not divide into groups of 16 .*; 16 does$"),
+        (((3, 10), (1, 16)), "global size 10 in y does not divide into groups of 16 .*; 16 does; "),
         (((0,),), "global_size is .*: 0 is not an integer from 1"),
         (((-4,),), "-4 is not an integer"),
         (((2.5,),), "2.5 is not an integer"),
@@ -79,3 +79,17 @@ def test_refused(arguments: tuple[Any, ...], message: str) -> None:
 def test_required_size_is_not_negotiable() -> None:
     with pytest.raises(LaunchError, match=r"requires local_size \(16, 1, 1\)"):
         make(64, 32, required=(16, 1, 1))
+
+
+def test_parts_have_groups_of_one_size() -> None:
+    parts = make((10, 7), (4, 3), (100, 0), smaller_groups=True).parts()
+    assert [(p.first_group[:2], p.groups[:2], p.group_size[:2]) for p in parts] == [
+        ((0, 0), (2, 2), (4, 3)),
+        ((2, 0), (1, 2), (2, 3)),
+        ((0, 2), (2, 1), (4, 1)),
+        ((2, 2), (1, 1), (2, 1)),
+    ]
+    assert all(p.group_count == (3, 3, 1) and p.local_size == (4, 3, 1) for p in parts)
+    assert parts[3].first_item == (108, 6, 0)
+    assert [p.group_size[0] for p in make(3, 8, smaller_groups=True).parts()] == [3]
+    assert len(make(64, 8, smaller_groups=True).parts()) == 1

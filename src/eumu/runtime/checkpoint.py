@@ -69,6 +69,8 @@ def write_checkpoint(path: str | Path, memory: Memory, platform: str, held: Susp
         )
     if grid.races:
         raise Unsupported("checkpoints of launches that look for races")
+    if held.rest:
+        raise Unsupported("checkpoints of launches whose last groups are smaller")
     manifest = {
         "version": VERSION,
         "platform": platform,

@@ -31,7 +31,7 @@ from eumu.runtime.ndrange import Range, Size
 from eumu.runtime.parameters import Parameter
 from eumu.runtime.payload import Addresses, bind, scratch_bytes, value_places
 from eumu.runtime.preemption import Suspended, residents_of
-from eumu.runtime.repeated import Repeats, argument_key
+from eumu.runtime.repeated import Parts, Repeats, argument_key
 from eumu.runtime.report import Report
 from eumu.runtime.thread_space import check_thread_space, with_places
 from eumu.runtime.urb import names_urb, urb_surface
@@ -58,6 +58,7 @@ class _Owner(Protocol):
     name: str
     platform: Platform | None
     made_by: str
+    smaller_groups: bool
 
     def image(self, device: Device) -> Image | None: ...
 
@@ -170,8 +171,10 @@ class Kernel:
 
         Sizes are an int or up to three of them, x first.  Without `local_size` it is the one that
         the kernel requires, or the greatest divisors of the global size with at most 256 work
-        items.  Of a kernel whose `Target` is "cm" sizes count threads, and a group is one thread if
-        nothing is said.  `args` are in the kernel's order, or a mapping by name: arrays of `device`
+        items.  One that does not divide the global size makes smaller groups at the end, if the
+        program was built for that (OpenCL C 2.0 or newer).  Of a kernel whose `Target` is "cm"
+        sizes count threads, and a group is one thread if nothing is said.  `args` are in the
+        kernel's order, or a mapping by name: arrays of `device`
         (or None) for pointers, `Local` for `local` pointers, numbers, sequences, records or bytes
         by value.
         With `via="commands"` the launch goes through a command buffer in device memory, as a driver
@@ -189,14 +192,15 @@ class Kernel:
             known = self._repeats.find(device, key, values) if via == "record" else None
             if known is not None:
                 return self._run(device, known, None, stack)
-            grid, printed = self._ready(device, values, *given, stack, key)
+            grids, printed = self._ready(device, values, *given, stack, key)
             if via == "commands":
                 from eumu.runtime.submission import Submission
 
-                grid = stack.enter_context(Submission.of(device, grid)).grid()
+                made = [stack.enter_context(Submission.of(device, grid)) for grid in grids]
+                grids = tuple(submission.grid() for submission in made)
             elif via != "record":
                 raise LaunchError(f"via={via!r}; a launch goes via 'record' or 'commands'")
-            return self._run(device, grid, printed, stack)
+            return self._run(device, grids, printed, stack)
 
     def resume(self, device: Device, held: Suspended) -> Report:
         """Go on with a launch of this kernel that was stopped; for `Device.resume`."""
@@ -204,7 +208,7 @@ class Kernel:
         with device.turn, ExitStack() as stack:
             stack.push(held.stack.pop_all())
             held.close(device.memory)
-            return self._run(device, held.grid, held.printed, stack, snapshot)
+            return self._run(device, (held.grid, *held.rest), held.printed, stack, snapshot)
 
     def submit(
         self,
@@ -227,8 +231,11 @@ class Kernel:
         with device.turn, ExitStack() as stack:
             sizes = global_size, local_size, global_offset
             values = in_order(self.name, self.args, args)
-            grid, _ = self._ready(device, values, sizes, None, 0, level, stack)
+            grids, _ = self._ready(device, values, sizes, None, 0, level, stack)
             stack.callback(_done_with, values)
+            if len(grids) > 1:
+                raise Unsupported("one submission of groups of several sizes; submit each part")
+            (grid,) = grids
             code = self._native_code if level == "native" else b""
             submission = Submission.of(device, grid, code)
             submission.keep(stack.pop_all())
@@ -245,10 +252,10 @@ class Kernel:
         level: str,
         stack: ExitStack,
         key: Hashable = None,
-    ) -> tuple[Grid, Array | None]:
-        """The grid of a launch, and the printf buffer; implicit buffers are freed with `stack`.
+    ) -> tuple[Parts, Array | None]:
+        """The grids of a launch, and the printf buffer; implicit buffers are freed with `stack`.
 
-        With a key it is kept for the next launch of that key, if it has no buffers of its own.
+        With a key they are kept for the next launch of that key, if it has no buffers of its own.
         """
         if fuel is not None:
             check_number("fuel", fuel, 1, MOST_FUEL)
@@ -263,17 +270,22 @@ class Kernel:
         addresses, printed = buffers(device, self.info, image, stack)
         if implicit := self._reads_implicit(device.platform, level):
             range = self._range(device.platform, sizes)
+            if not range.is_uniform:
+                raise Unsupported(
+                    f"kernel {self.name} calls functions that know one size of all groups;"
+                    f" groups of {range.local_size} do not divide {range.global_size}"
+                )
             addresses, printed = with_implicit(
                 device, self.info, image, range, addresses, printed, stack
             )
-        grid = self._grid(device, sizes, values, addresses, fuel, seed, level)
+        grids = self._parts(device, sizes, values, addresses, fuel, seed, level)
         own = implicit or printed is not None or addresses.private_base
         if key is not None and not own and not text:
             places = value_places(self.info, device.platform)
-            self._repeats.keep(device, key, self.args, values, places, grid)
-        return grid, printed
+            self._repeats.keep(device, key, self.args, values, places, grids)
+        return grids, printed
 
-    def _grid(
+    def _parts(
         self,
         device: Device,
         sizes: tuple[Size, Size | None, Size],
@@ -282,10 +294,26 @@ class Kernel:
         fuel: int,
         seed: int,
         level: str,
-    ) -> Grid:
+    ) -> Parts:
         """Check sizes and arguments and lay them out."""
+        range = self._range(device.platform, sizes)
+        if RACES in device.check and not range.is_uniform:
+            raise Unsupported("looking for races between groups of several sizes")
+        given = values, addresses, fuel, seed, level
+        return tuple(self._grid(device, part, *given) for part in range.parts())
+
+    def _grid(
+        self,
+        device: Device,
+        range: Range,
+        values: list[Any],
+        addresses: Addresses,
+        fuel: int,
+        seed: int,
+        level: str,
+    ) -> Grid:
+        """The groups of one part."""
         target = device.platform
-        range = self._range(target, sizes)
         if RACES in device.check and level != "visa":
             raise Unsupported("looking for races in native code")
         find = self._checked if UNDEFINED in device.check else self.function
@@ -308,8 +336,8 @@ class Kernel:
         slm, scratch = self._memory_needs(function, self.info, target)
         grid = Grid(
             function=function,
-            group_count=range.group_count,
-            local_size=range.lanes(self.simd_width) if self._by_threads else range.local_size,
+            group_count=range.groups,
+            local_size=range.lanes(self.simd_width) if self._by_threads else range.group_size,
             payload=bound.payload,
             surfaces=bound.surfaces | (urb_surface(device) if self._with_urb.of(function) else {}),
             slm_bytes=bound.slm_bytes + slm,
@@ -319,12 +347,13 @@ class Kernel:
             seed=seed,
             state=tables.pointers if tables else None,
             pool_map=device.pools,
-            global_offset=range.offset,
+            global_offset=range.first_item,
             races=RACES in device.check,
+            first_group=range.first_group,
         )
         if function.thread_space:
             check_thread_space(grid)
-        return with_places(grid, self.info, range.local_size)
+        return with_places(grid, self.info, range.group_size)
 
     def _range(self, target: Platform, sizes: tuple[Size, Size | None, Size]) -> Range:
         return Range.of(
@@ -333,25 +362,28 @@ class Kernel:
             simd_width=self.simd_width,
             required=self.required_local_size,
             by_threads=self._by_threads,
+            smaller_groups=self.program.smaller_groups,
         )
 
     def _run(
         self,
         device: Device,
-        grid: Grid,
+        grids: Parts,
         printed: Array | None,
         stack: ExitStack,
         snapshot: Snapshot | None = None,
     ) -> Report:
-        """Run a grid; what it printed comes out even if it ends with a fault, not with Ctrl-C.
+        """Run grids; what they printed comes out even if one ends with a fault, not with Ctrl-C.
 
-        If it is stopped, the device keeps it, with the buffers in `stack`.
+        If one is stopped, the device keeps it and those behind it, with the buffers in `stack`.
         """
-        start = perf_counter()
+        start, done = perf_counter(), list[RunStats]()
         try:
-            stats, engine = device.run(grid, snapshot)
+            for grid in grids:
+                stats, engine = device.run(grid, None if done else snapshot)
+                done.append(stats)
         except Preempted as stop:
-            return self._suspend(device, grid, printed, stack, stop)
+            return self._suspend(device, grids[len(done) :], printed, stack, stop)
         except Exception as error:
             try:
                 self._print(device, printed)
@@ -359,7 +391,7 @@ class Kernel:
                 error.add_note(f"what the kernel printed was not taken: {other!r}")
             raise
         seconds = perf_counter() - start
-        return self._report(stats, engine, seconds, self._print(device, printed))
+        return self._report(RunStats.of_parts(done), engine, seconds, self._print(device, printed))
 
     def _print(self, device: Device, printed: Array | None) -> str:
         """Let out what a printf buffer holds."""
@@ -372,16 +404,17 @@ class Kernel:
     def _suspend(
         self,
         device: Device,
-        grid: Grid,
+        grids: Parts,
         printed: Array | None,
         stack: ExitStack,
         stop: Preempted,
     ) -> Report:
         """Leave a stopped launch with the device."""
+        grid = grids[0]
         snapshot = stop.snapshot
         residents = residents_of(device.part, grid) if snapshot.groups else None
         held = Suspended.of(device.memory, self, grid, residents, snapshot)
-        held.printed, held.stack = printed, stack.pop_all()
+        held.printed, held.stack, held.rest = printed, stack.pop_all(), grids[1:]
         device.suspended = held
         threads = snapshot.first * grid.threads_per_group
         done = RunStats(snapshot.instructions, threads, snapshot.first, snapshot.findings)

@@ -389,7 +389,7 @@ def _three(sizes: tuple[int, int, int]) -> bytes:
 
 _IMPLICIT: Final[dict[str, Callable[[_Binder], bytes]]] = {
     "global_id_offset": lambda b: _three(b.range.offset),
-    "local_size": lambda b: _three(b.range.local_size),
+    "local_size": lambda b: _three(b.range.group_size),
     "enqueued_local_size": lambda b: _three(b.range.local_size),
     "global_size": lambda b: _three(b.range.global_size),
     "group_count": lambda b: _three(b.range.group_count),

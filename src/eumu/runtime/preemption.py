@@ -54,6 +54,7 @@ class Suspended:
     printed: Any = None
     stack: ExitStack = field(default_factory=ExitStack, repr=False)
     room: _Room | None = field(default=None, repr=False)  # owns an image of the launch's own
+    rest: tuple[Grid, ...] = field(default=(), repr=False)  # what of the launch comes behind
 
     @classmethod
     def of(

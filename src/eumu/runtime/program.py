@@ -33,7 +33,8 @@ class Program(Mapping[str, Kernel]):
     `platform` is the device that the program is made for, None if vISA text was loaded without
     saying; `elf` is what was read, None for vISA text; `module` is what was read of an object file;
     `warnings` are the compiler's, and those of kernels that read images on a device without a
-    sampler; `made_by` says which compiler made it, as far as that is known.
+    sampler; `made_by` says which compiler made it, as far as that is known.  `smaller_groups` says
+    whether groups at the end of a range may be smaller than the local size.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Program(Mapping[str, Kernel]):
         self.module: Module | None = None
         self.warnings: tuple[Diagnostic, ...] = ()
         self.made_by = elf.made_by if elf else ""
+        self.smaller_groups = elf is not None and zebin.smaller_groups(elf.build_options)
         self._kernels: dict[str, Kernel] = {}
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from weakref import ReferenceType, ref
@@ -19,6 +19,8 @@ from eumu.runtime.array import Array, Local
 from eumu.runtime.board import Board
 from eumu.runtime.parameters import Parameter, Passing
 from eumu.runtime.payload import ValuePlace
+
+Parts = tuple[Grid, ...]  # the grids of a launch
 
 _KEPT: Final = 64  # launches of a kernel
 _NUMBERS: Final = (Passing.VALUE, Passing.ADDRESS)
@@ -44,20 +46,22 @@ class _Kept:
     numbers: tuple[Parameter, ...]  # those that a launch brings
     places: tuple[ValuePlace, ...]
     named: tuple[Parameter, ...]  # arrays are called by them
-    grid: Grid  # of the latest
+    grids: Parts  # of the latest
 
-    def again(self, values: Sequence[Any]) -> Grid:
-        """The grid with numbers; ArgumentError for those that do not suit their parameters."""
+    def again(self, values: Sequence[Any]) -> Parts:
+        """The grids with numbers; ArgumentError for those that do not suit their parameters."""
         for parameter in self.named:
             values[parameter.index].label(parameter.name)
         given = {p.index: p.encode(values[p.index]) for p in self.numbers}
-        data = bytearray(self.grid.payload.cross_thread)
+        self.grids = tuple([self._with(grid, given) for grid in self.grids])
+        return self.grids
+
+    def _with(self, grid: Grid, given: Mapping[int, bytes]) -> Grid:
+        data = bytearray(grid.payload.cross_thread)
         for place in self.places:
             piece = given[place.index][place.start : place.start + place.size]
             data[place.offset : place.offset + len(piece)] = piece
-        if data != self.grid.payload.cross_thread:
-            self.grid = self.grid.with_data(bytes(data))
-        return self.grid
+        return grid if data == grid.payload.cross_thread else grid.with_data(bytes(data))
 
 
 class Repeats:
@@ -67,8 +71,8 @@ class Repeats:
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
 
-    def find(self, device: Board, key: Hashable, values: Sequence[Any]) -> Grid | None:
-        """The grid of a launch of that key, None if there was none in memory as it is."""
+    def find(self, device: Board, key: Hashable, values: Sequence[Any]) -> Parts | None:
+        """The grids of a launch of that key, None if there was none in memory as it is."""
         kept, memory = self._kept.get(key), device.memory
         if kept is None or kept.memory() is not memory or kept.extents is not memory.extents()[0]:
             return None
@@ -83,9 +87,9 @@ class Repeats:
         parameters: Sequence[Parameter],
         values: Sequence[Any],
         places: Sequence[ValuePlace],
-        grid: Grid,
+        grids: Parts,
     ) -> None:
-        """Keep a grid that has nothing of its own launch but `values`.
+        """Keep grids that have nothing of their own launch but `values`.
 
         With images or samplers, whose tables each launch makes, nothing is kept.
         """
@@ -97,12 +101,14 @@ class Repeats:
                 numbers.append(parameter)
             elif value is not None and not isinstance(value, Local):
                 return
-        if grid.payload.rows is not None:  # each thread has its own copy of the numbers
+        if any(
+            grid.payload.rows is not None for grid in grids
+        ):  # each thread has its own copy of the numbers
             return
         memory = device.memory
         wanted = {p.index for p in numbers}
         mine = tuple(place for place in places if place.index in wanted)
-        kept = _Kept(ref(memory), memory.extents()[0], tuple(numbers), mine, tuple(named), grid)
+        kept = _Kept(ref(memory), memory.extents()[0], tuple(numbers), mine, tuple(named), grids)
         with self._lock:
             self._kept[key] = kept
             self._kept.move_to_end(key)

@@ -15,6 +15,7 @@ from eumu.zebin.program import (
     SymbolKind,
     Target,
     Zebin,
+    smaller_groups,
 )
 from eumu.zebin.reader import read
 from eumu.zebin.spirv import has_subgroup_barrier
@@ -39,4 +40,5 @@ __all__ = [
     "is_spirv",
     "read",
     "read_lines",
+    "smaller_groups",
 ]

@@ -195,7 +195,22 @@ class Target:
     visa_abi: int | None = None
 
 
+_LANGUAGE: Final = re.compile(r"-cl-std=(?:CL|clc)(C?\+\+|\d)", re.IGNORECASE)
+_UNIFORM: Final = "-cl-uniform-work-group-size"
 _VISA_VERSION: Final = re.compile(r"^\.version\s+(\d+\.\d+)\s*$", re.MULTILINE)
+
+
+def smaller_groups(options: str) -> bool:
+    """Whether groups at the end of a range may be smaller in programs of such build options.
+
+    They may from OpenCL C 2.0 on.  Source: OpenCL's `clBuildProgram`.
+
+    >>> smaller_groups("-cl-std=CL3.0"), smaller_groups("-cl-fast-relaxed-math")
+    (True, False)
+    """
+    asked = _LANGUAGE.findall(options)
+    is_new = bool(asked) and (not asked[-1].isdigit() or asked[-1] >= "2")
+    return is_new and _UNIFORM not in options
 
 
 @dataclass(frozen=True, slots=True)
