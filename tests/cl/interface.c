@@ -334,6 +334,77 @@ static void offsets(void) {
   for (int i = 0; i < 16; i++) TRUE_(out[i] == i / 4 * 1000 + i % 4 * 10 + 5);
 }
 
+/* Groups of 8, 8 and 3; a program of another version, and a linked one. */
+static void smaller_groups(void) {
+  int out[19];
+  cl_int e;
+  cl_command_queue q = queue_of(0);
+  cl_mem m = ints(19, 0, 0);
+  size_t global = 19;
+  cl_kernel k = clCreateKernel(program, "where", &e);
+  CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &global, &eight, 0, 0, 0));
+  CHECK(clEnqueueReadBuffer(q, m, CL_TRUE, 0, sizeof out, out, 0, 0, 0));
+  for (int j = 0; j < 19; j++) TRUE_(out[j] == j / 8 * 1000 + j % 8 * 10);
+  k = clCreateKernel(program, "eights", &e);
+  CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &global, &eight, 0, 0, 0));
+  CHECK(clEnqueueReadBuffer(q, m, CL_TRUE, 0, sizeof out, out, 0, 0, 0));
+  for (int j = 0; j < 19; j++) TRUE_(out[j] == (j < 16 ? 8 : 3));
+  for (int is_linked = 0; is_linked < 2; is_linked++)
+    for (int is_old = 0; is_old < 2; is_old++) {
+      const char *options = is_old ? "-cl-std=CL1.2" : "-cl-std=CL2.0";
+      const char *text = "kernel void sizes(global int *p) { p[get_global_id(0)] = get_local_size(0); }";
+      cl_program p = clCreateProgramWithSource(context, 1, &text, 0, &e);
+      if (is_linked) {
+        CHECK(clCompileProgram(p, 1, &device, options, 0, 0, 0, 0, 0));
+        p = clLinkProgram(context, 1, &device, "", 1, &p, 0, 0, &e);
+        CHECK(e);
+      } else CHECK(clBuildProgram(p, 1, &device, options, 0, 0));
+      k = clCreateKernel(p, "sizes", &e);
+      CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+      IS(clEnqueueNDRangeKernel(q, k, 1, 0, &global, &eight, 0, 0, 0), is_old ? CL_INVALID_WORK_GROUP_SIZE : CL_SUCCESS);
+    }
+}
+
+/* Images in a buffer are its bytes: a line of texels, and rows with a distance. */
+static void images_in_buffers(void) {
+  const char *text =
+      "kernel void twice(read_only image1d_buffer_t a, write_only image2d_t b) {\n"
+      "  int k = get_global_id(0); write_imageui(b, (int2)(k % 6, k / 6), 2 * read_imageui(a, k)); }\n"
+      "kernel void more(read_write image2d_t b) {\n"
+      "  int2 p = (int2)(get_global_id(0), get_global_id(1)); write_imageui(b, p, 1 + read_imageui(b, p)); }\n";
+  cl_int e;
+  int data[12], out[16];
+  for (int k = 0; k < 12; k++) data[k] = k;
+  cl_command_queue q = queue_of(0);
+  cl_mem from = ints(12, CL_MEM_COPY_HOST_PTR, data), to = ints(16, 0, 0);
+  cl_image_format format = {CL_R, CL_UNSIGNED_INT32};
+  cl_image_desc line = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 12, .mem_object = from};
+  cl_image_desc rows = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 6, .image_height = 2, .image_row_pitch = 32, .mem_object = to};
+  cl_mem a = clCreateImage(context, 0, &format, &line, 0, &e);
+  CHECK(e);
+  cl_mem b = clCreateImage(context, 0, &format, &rows, 0, &e);
+  CHECK(e);
+  rows.image_height = 3;
+  TRUE_(!clCreateImage(context, 0, &format, &rows, 0, &e) && e == CL_INVALID_IMAGE_SIZE);
+  rows.image_height = 2, rows.image_row_pitch = 28;
+  TRUE_(!clCreateImage(context, 0, &format, &rows, 0, &e) && e == CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+  cl_program p = clCreateProgramWithSource(context, 1, &text, 0, &e);
+  CHECK(clBuildProgram(p, 1, &device, "-cl-std=CL2.0", 0, 0));
+  cl_kernel twice = clCreateKernel(p, "twice", &e), more = clCreateKernel(p, "more", &e);
+  size_t twelve = 12, shape[2] = {6, 2};
+  CHECK(clSetKernelArg(twice, 0, sizeof a, &a));
+  CHECK(clSetKernelArg(twice, 1, sizeof b, &b));
+  CHECK(clSetKernelArg(more, 0, sizeof b, &b));
+  CHECK(clEnqueueNDRangeKernel(q, twice, 1, 0, &twelve, 0, 0, 0, 0));
+  CHECK(clEnqueueNDRangeKernel(q, more, 2, 0, shape, 0, 0, 0, 0));
+  CHECK(clReleaseMemObject(a));
+  CHECK(clEnqueueReadBuffer(q, to, CL_TRUE, 0, sizeof out, out, 0, 0, 0));
+  for (int k = 0; k < 12; k++) TRUE_(out[k / 6 * 8 + k % 6] == 2 * k + 1);
+  TRUE_(first_of(q, from) == 0);
+}
+
 /* ---- processes and threads */
 
 static void forks(void) {
@@ -400,7 +471,7 @@ static void spins(void) {
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"out_of_order", out_of_order}, {"failed_wait", failed_wait}, {"callbacks", callbacks}, {"destructors", destructors},
     {"maps", maps}, {"parts", parts}, {"rectangles", rectangles}, {"usm", usm}, {"compiled", compiled}, {"binaries", binaries},
-    {"mistakes", mistakes}, {"offsets", offsets}, {"forks", forks}, {"threads", threads}, {"many_threads", many_threads},
+    {"mistakes", mistakes}, {"offsets", offsets}, {"smaller_groups", smaller_groups}, {"images_in_buffers", images_in_buffers}, {"forks", forks}, {"threads", threads}, {"many_threads", many_threads},
     {"released_at_exit", released_at_exit}, {"spins", spins}};
 
 int main(int argc, char **argv) {

@@ -18,7 +18,7 @@ from eumu.cl.mapping import map_file
 from eumu.cl.meeting import meet
 from eumu.cl.memory import SharedMemory
 from eumu.cl.options import Options
-from eumu.cl.protocol import HELLO, Request, packed, requests
+from eumu.cl.protocol import HELLO, VERSION, Request, packed, requests
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the driver is one for Linux")
 KERNELS = Path(__file__).parents[1] / "kernels" / "bin" / "skl"
@@ -60,7 +60,7 @@ def test_launches_with_random_arguments(
     status, answer = service.answer(Request.BUILD, build)
     log, binary = struct.unpack_from("<I", answer)[0], len(elf)
     assert status == 0
-    number = struct.unpack_from("<2I", answer, 8 + log + binary)[1]
+    number = struct.unpack_from("<3I", answer, 8 + log + binary)[2]
     _, made = service.answer(Request.ALLOCATE, struct.pack("<QQIQ", 4096, 128, 0, 1))
     (address,) = struct.unpack("<Q", made)
     statuses = set()
@@ -89,10 +89,10 @@ def test_a_greeting_is_checked() -> None:
         os.close(fd)
     ours, theirs = socket.socketpair()
     fd = os.memfd_create("test")  # not sealed
-    socket.send_fds(theirs, [HELLO.pack(HELLO.size, Request.HELLO, 1, 0, BASE, SIZE)], [fd])
+    socket.send_fds(theirs, [HELLO.pack(HELLO.size, Request.HELLO, VERSION, 0, BASE, SIZE)], [fd])
     with pytest.raises(ProtocolError, match="not sealed"):
         meet(ours, Options())
-    theirs.send(HELLO.pack(HELLO.size, Request.HELLO, 1, 0, BASE, SIZE))
+    theirs.send(HELLO.pack(HELLO.size, Request.HELLO, VERSION, 0, BASE, SIZE))
     with pytest.raises(ProtocolError, match="no greeting"):
         meet(ours, Options())
     for peer in (ours, theirs):

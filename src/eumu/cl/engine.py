@@ -36,6 +36,7 @@ from eumu.cl.protocol import (
 )
 from eumu.errors import EumuError, Fault, Finding, OutOfMemory
 from eumu.runtime import Array, Device, Image, Kernel, Local, load
+from eumu.zebin import smaller_groups
 
 __all__ = ["serve"]
 
@@ -69,6 +70,7 @@ class _Service:
         self._numbers = itertools.count(1)
         self._programs: dict[int, Loaded] = {}
         self._images: dict[int, Image] = {}
+        self._owned: set[int] = set()  # images with memory of their own
         self._told: set[str] = set()
         self._is_lasting = True  # whether arguments are those of the same bytes later
         self._answers: dict[Request, Callable[[Fields], Answer]] = {
@@ -121,21 +123,24 @@ class _Service:
             raise ProtocolError("a build of nothing")
         try:
             made = build(wanted, form, options, parts, self.device.platform)
-            return Status.SUCCESS, packed(made.log, made.data) + self._described(wanted, made.data)
+            described = self._described(wanted, made.data, options)
+            return Status.SUCCESS, packed(made.log, made.data) + described
         except Failed as error:
-            return error.status, packed(error.log, b"", 0, 0, 0)
+            return error.status, packed(error.log, b"", 0, 0, 0, 0)
         except EumuError as error:
             status = Status.INVALID_BINARY if form is Form.BINARY else Status.BUILD_PROGRAM_FAILURE
-            return status, packed(str(error), b"", 0, 0, 0)
+            return status, packed(str(error), b"", 0, 0, 0, 0)
 
-    def _described(self, wanted: Wanted, data: bytes) -> bytes:
+    def _described(self, wanted: Wanted, data: bytes, options: str) -> bytes:
         kind = _BINARY_TYPES[wanted]
         if wanted in (Wanted.OBJECT, Wanted.LIBRARY):
-            return packed(kind, 0, 0)
+            return packed(kind, smaller_groups(options), 0, 0)
         loaded = Loaded(load(data, device=self.device))
+        allowed = loaded.program.smaller_groups
+        loaded.program.smaller_groups = True  # of linked programs the driver's library knows more
         number = next(self._numbers)
         self._programs[number] = loaded
-        return packed(kind, number) + described(loaded)
+        return packed(kind, allowed, number) + described(loaded)
 
     def _drop(self, fields: Fields) -> Answer:
         self._programs.pop(fields.u32(), None)
@@ -233,21 +238,29 @@ class _Service:
 
     def _image(self, fields: Fields) -> Answer:
         number, order, type, kind, *sizes, address, pitch = fields.numbers(_IMAGE)
-        if address or pitch:
-            return Status.IMAGE_FORMAT_NOT_SUPPORTED, b""
         if max(sizes) > _MOST_TEXELS or number in self._images:
             raise ProtocolError(f"image {number} of {sizes}")
         width, height, depth, layers = sizes
         format = images.format_name(order, type)
         shape = width, height, depth, layers
-        made = images.made(self.device, f"#{number}", format, kind, shape, images.channels(order))
+        if address:
+            memory = self._pointer(address, 0)
+            assert memory is not None
+            made = images.of_memory(self.device, memory, format, kind, shape, pitch)
+        else:
+            channels = images.channels(order)
+            made = images.made(self.device, f"#{number}", format, kind, shape, channels)
+            self._owned.add(number)
         rows, slices = images.distances(made)
         self._images[number] = made
-        return Status.SUCCESS, _MADE.pack(number, made.address, made.nbytes, rows, slices)
+        size = made.surface.size
+        return Status.SUCCESS, _MADE.pack(number, made.address, size, rows, slices)
 
     def _free_image(self, fields: Fields) -> Answer:
-        image = self._images.pop(fields.u64(), None)
-        if image is not None:
+        number = fields.u64()
+        image = self._images.pop(number, None)
+        if image is not None and number in self._owned:
+            self._owned.remove(number)
             image.free()
         return Status.SUCCESS, b""
 

@@ -49,7 +49,7 @@ def extensions(platform: Platform) -> tuple[str, ...]:
     """The extensions of a device."""
     more: tuple[str, ...] = ("cl_khr_fp64",) if platform.has_double else ()
     if platform.has_sampler:
-        more += ("cl_khr_3d_image_writes",)
+        more += ("cl_khr_3d_image_writes", "cl_khr_image2d_from_buffer")
     return (*_ALWAYS, *more)
 
 
@@ -58,6 +58,7 @@ def features(platform: Platform) -> tuple[str, ...]:
     more: tuple[str, ...] = ("__opencl_c_fp64",) if platform.has_double else ()
     if platform.has_sampler:
         more += ("__opencl_c_images", "__opencl_c_3d_image_writes")
+        more += ("__opencl_c_read_write_images",)
     return (*_FEATURES, *more)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -9,10 +10,10 @@ import numpy as np
 from eumu.device.surfaces.formats import texel_format
 from eumu.device.surfaces.texels import encode
 from eumu.errors import Unsupported
-from eumu.runtime import Device, Image, Sampler
-from eumu.runtime.image_layout import surface_format
+from eumu.runtime import Array, Device, Image, Sampler
+from eumu.runtime.image_layout import state_of, surface_format
 
-__all__ = ["channels", "distances", "format_name", "made", "sampler", "texel"]
+__all__ = ["channels", "distances", "format_name", "made", "of_memory", "sampler", "texel"]
 
 _ORDERS: Final = {0x10B0: "R", 0x10B2: "RG", 0x10B5: "RGBA", 0x10B6: "BGRA", 0x10C1: "RGBA"}
 _SRGB: Final = 0x10C1
@@ -24,6 +25,7 @@ _TYPES: Final = {
 # Kinds of images, from CL_MEM_OBJECT_IMAGE2D on.
 _2D, _3D, _2D_ARRAY, _1D, _1D_ARRAY, _1D_BUFFER = range(6)
 _ADDRESSES: Final = ("none", "clamp_to_edge", "clamp_to_border", "repeat", "mirrored_repeat")
+_ALL: Final = "RGBA"
 _FILTERS: Final = ("nearest", "linear")
 
 
@@ -56,6 +58,37 @@ def made(
     channels: int,
 ) -> Image:
     """An image of zeros; sizes are width, height, depth and layers."""
+    named, shape, is_array = _shape(kind, sizes)
+    if channels > 1:
+        shape = (*shape, channels)
+    layers = sizes[3] if is_array else None
+    return device.image(shape, format=format, kind=named, layers=layers, name=name)
+
+
+def of_memory(
+    device: Device,
+    memory: Array,
+    format: str,
+    kind: int,
+    sizes: tuple[int, int, int, int],
+    pitch: int,
+) -> Image:
+    """An image whose texels are in a buffer; `pitch` bytes from a row to the next.
+
+    ArgumentError if the buffer is too small, Unsupported for other kinds.
+    """
+    if kind not in (_2D, _1D_BUFFER):
+        raise Unsupported(f"an image of kind {kind} in a buffer")
+    named, shape, _ = _shape(kind, sizes)
+    state = state_of(texel_format(surface_format(format)), named, shape, None, 1, "linear", 1, _ALL)
+    if kind == _2D:
+        state = replace(state, surface_pitch=pitch - 1)
+    name = f"the image in {memory.name}"
+    return Image(device, state, named, is_array=False, name=name, is_named=True, memory=memory)
+
+
+def _shape(kind: int, sizes: tuple[int, int, int, int]) -> tuple[str, tuple[int, ...], bool]:
+    """What eumu calls a kind, its shape, and whether it is an array."""
     width, height, depth, layers = sizes
     shapes = {
         _1D: (width,),
@@ -67,12 +100,8 @@ def made(
     }
     if kind not in shapes:
         raise Unsupported(f"an image of kind {kind}")
-    shape = shapes[kind] + ((channels,) if channels > 1 else ())
-    is_array = kind in (_1D_ARRAY, _2D_ARRAY)
     named = {_1D: "1d", _1D_ARRAY: "1d", _1D_BUFFER: "buffer", _3D: "3d"}.get(kind, "2d")
-    return device.image(
-        shape, format=format, kind=named, layers=layers if is_array else None, name=name
-    )
+    return named, shapes[kind], kind in (_1D_ARRAY, _2D_ARRAY)
 
 
 def distances(image: Image) -> tuple[int, int]:

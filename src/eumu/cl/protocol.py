@@ -33,7 +33,7 @@ __all__ = [
     "requests",
 ]
 
-VERSION: Final = 1
+VERSION: Final = 2
 _HEAD: Final = struct.Struct("<II")
 _TAIL: Final = struct.Struct("<Ii")
 HELLO: Final = struct.Struct("<IIIIQQ")

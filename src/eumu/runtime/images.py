@@ -28,7 +28,8 @@ class Image:
     """An image in device memory, and the state that describes it; made by :meth:`Device.image`.
 
     The state is `state`, its bytes lie in device memory at `slot.address`.  `counter` is the append
-    counter, one `uint32`, or None.
+    counter, one `uint32`, or None.  Texels are in `memory` if that is given, which somebody else
+    frees.
     """
 
     def __init__(
@@ -41,11 +42,15 @@ class Image:
         name: str,
         is_named: bool,
         counter: Array | int | None = None,
+        memory: Array | None = None,
     ) -> None:
         self.device, self.kind, self.is_array = device, kind, is_array
         # The address of the memory is known when its size is, which needs the state.
         size = Surface.of(state).size
-        memory = Array.allocate(device, (size,), np.dtype(np.uint8), name, is_named=is_named)
+        if memory is None:
+            memory = Array.allocate(device, (size,), np.dtype(np.uint8), name, is_named=is_named)
+        elif memory.nbytes < size:
+            raise ArgumentError(f"{name} has {size} bytes; {memory.name} has {memory.nbytes}")
         self._memory = memory
         self.counter = None if counter is None else _counter(device, counter, name)
         self.state = _counting(replace(state, surface_base_address=memory.address), self.counter)

@@ -133,6 +133,7 @@ struct Program {
   void *binary;
   size_t binary_bytes;
   cl_uint binary_type;
+  uint32_t smaller_groups; /* whether those at the end of a range may be smaller than the others */
   cl_int status;
   char *options, *log;
   struct Built *built;
@@ -233,6 +234,12 @@ cl_int enqueue(struct Command *c, cl_uint count, const cl_event *waits, cl_event
 void free_event(struct Event *e);
 
 /* ---- memory.c, image.c */
+#define ACCESS (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
+#define HOST_ACCESS (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)
+#define HOST_MEMORY (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)
+#define IMAGE_ALIGNMENT 4 /* texels: of rows in a buffer, and of its beginning */
+int is_narrower(cl_bitfield whole, cl_bitfield part);
+cl_bitfield inherited(cl_bitfield whole, cl_bitfield part);
 struct Box { char *start; size_t bytes, rows, slices, y, z; }; /* of an image in device memory */
 cl_int check_flags(cl_bitfield flags, const void *host);
 struct Memory *new_memory(struct Context *context, cl_uint type, cl_bitfield flags, size_t size);

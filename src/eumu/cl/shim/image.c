@@ -61,10 +61,10 @@ static cl_int check_shape(const cl_image_desc *d) {
   return d->num_mip_levels || d->num_samples ? CL_INVALID_IMAGE_DESCRIPTOR : CL_SUCCESS;
 }
 
-/* Distances of the program's memory that are 0 follow from the shape. */
-static cl_int complete(cl_image_desc *d, size_t texel, int has_host) {
+/* Distances of the program's memory, or a buffer, that are 0 follow from the shape. */
+static cl_int complete(cl_image_desc *d, size_t texel, int has_rows) {
   size_t row = d->image_width * texel;
-  if (!has_host && (d->image_row_pitch || d->image_slice_pitch)) return CL_INVALID_IMAGE_DESCRIPTOR;
+  if (!has_rows && (d->image_row_pitch || d->image_slice_pitch)) return CL_INVALID_IMAGE_DESCRIPTOR;
   if (!d->image_row_pitch) d->image_row_pitch = row;
   if (d->image_row_pitch < row || d->image_row_pitch % texel) return CL_INVALID_IMAGE_DESCRIPTOR;
   size_t slice = d->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? d->image_row_pitch : d->image_row_pitch * d->image_height;
@@ -106,9 +106,17 @@ static cl_int check_image(cl_context context, cl_bitfield flags, const cl_image_
   if (wrong) return wrong;
   struct Memory *of = (void *)shape->mem_object;
   if (!of) return shape->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER ? CL_INVALID_IMAGE_DESCRIPTOR : CL_SUCCESS;
-  if (!is_object(of, MEMORY) || of->type != CL_MEM_OBJECT_BUFFER || shape->image_type != CL_MEM_OBJECT_IMAGE1D_BUFFER) return CL_INVALID_IMAGE_DESCRIPTOR;
-  size_t texel = channels_of(format->image_channel_order) * bytes_of(format->image_channel_data_type);
-  return shape->image_width * texel > of->size ? CL_INVALID_IMAGE_SIZE : CL_SUCCESS;
+  if (!is_object(of, MEMORY) || of->type != CL_MEM_OBJECT_BUFFER) return CL_INVALID_IMAGE_DESCRIPTOR;
+  if (shape->image_type != CL_MEM_OBJECT_IMAGE1D_BUFFER && shape->image_type != CL_MEM_OBJECT_IMAGE2D) return CL_INVALID_IMAGE_DESCRIPTOR;
+  if (host || flags & HOST_MEMORY) return CL_INVALID_VALUE;
+  return is_narrower(of->flags, flags) ? CL_SUCCESS : CL_INVALID_VALUE;
+}
+
+/* Whether the image lies in its buffer, in rows as they may be. */
+static cl_int check_in_buffer(const struct Memory *of, const cl_image_desc *d, size_t texel) {
+  if (d->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER) return d->image_width * texel > of->size ? CL_INVALID_IMAGE_SIZE : CL_SUCCESS;
+  if (d->image_row_pitch % (IMAGE_ALIGNMENT * texel)) return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+  return d->image_row_pitch * (d->image_height - 1) + d->image_width * texel > of->size ? CL_INVALID_IMAGE_SIZE : CL_SUCCESS;
 }
 
 ENTRY cl_mem clCreateImageWithProperties(cl_context context, const cl_ulong *list, cl_bitfield flags, const cl_image_format *format, const cl_image_desc *shape, void *host, cl_int *error) {
@@ -118,14 +126,16 @@ ENTRY cl_mem clCreateImageWithProperties(cl_context context, const cl_ulong *lis
   cl_image_desc whole = {0};
   if (!wrong) {
     whole = *shape;
-    wrong = complete(&whole, texel, host != 0);
+    wrong = complete(&whole, texel, host || shape->mem_object);
   }
+  if (!wrong && shape->mem_object) wrong = check_in_buffer((void *)shape->mem_object, &whole, texel);
   if (!wrong) {
     m = new_memory((void *)context, shape->image_type, flags, 0);
     m->property_count = list ? 1 : 0;
     m->format = *format, m->shape = whole, m->texel = texel;
     if (flags & CL_MEM_USE_HOST_PTR) m->host = host;
     use(m->parent = (void *)shape->mem_object);
+    if (m->parent) m->flags = inherited(m->parent->flags, flags), m->host = m->parent->host;
     wrong = make_in_engine(m);
     m->owns = !wrong;
     if (wrong) clReleaseMemObject((cl_mem)m), m = 0;

@@ -271,7 +271,7 @@ static cl_int check_group(const struct Kernel *k, const struct Sizes *s, int is_
   for (int d = 0; d < 3; d++) {
     if (wanted[0] && (!is_given || s->local[d] != wanted[d])) return CL_INVALID_WORK_GROUP_SIZE;
     if (!is_given) continue;
-    if (!s->local[d] || s->global[d] % s->local[d]) return CL_INVALID_WORK_GROUP_SIZE;
+    if (!s->local[d] || (s->global[d] % s->local[d] && !k->program->smaller_groups)) return CL_INVALID_WORK_GROUP_SIZE;
     if (s->local[d] > facts.max_group) return CL_INVALID_WORK_ITEM_SIZE;
     items *= s->local[d];
   }

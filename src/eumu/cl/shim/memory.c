@@ -3,9 +3,6 @@
 
 enum { OF_BUFFER, OF_SVM, OF_HOST, OF_DEVICE, OF_SHARED }; /* allocations, as protocol.py has them */
 
-#define ACCESS (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
-#define HOST_ACCESS (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)
-#define HOST_MEMORY (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)
 #define SVM_BITS (CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS)
 
 static int bits(cl_bitfield flags) { return __builtin_popcountll(flags); }
@@ -69,14 +66,26 @@ ENTRY cl_mem clCreateBuffer(cl_context context, cl_bitfield flags, size_t size, 
   return clCreateBufferWithProperties(context, 0, flags, size, host, error);
 }
 
+/* Whether what is made of a buffer asks for no access that the buffer lacks. */
+int is_narrower(cl_bitfield whole, cl_bitfield part) {
+  if (whole & CL_MEM_WRITE_ONLY && part & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY)) return 0;
+  if (whole & CL_MEM_READ_ONLY && part & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY)) return 0;
+  if (whole & CL_MEM_HOST_WRITE_ONLY && part & CL_MEM_HOST_READ_ONLY) return 0;
+  if (whole & CL_MEM_HOST_READ_ONLY && part & CL_MEM_HOST_WRITE_ONLY) return 0;
+  return !(whole & CL_MEM_HOST_NO_ACCESS && part & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY));
+}
+
+/* The flags of what is made of a buffer: what it does not say is the buffer's. */
+cl_bitfield inherited(cl_bitfield whole, cl_bitfield part) {
+  if (!(part & ACCESS)) part |= whole & ACCESS;
+  if (!(part & HOST_ACCESS)) part |= whole & HOST_ACCESS;
+  return part | (whole & HOST_MEMORY);
+}
+
 static cl_int check_part(struct Memory *m, cl_bitfield flags, cl_uint what, const cl_buffer_region *part) {
   if (!is_object(m, MEMORY) || m->type != CL_MEM_OBJECT_BUFFER || m->parent) return CL_INVALID_MEM_OBJECT;
   if (flags & ~(ACCESS | HOST_ACCESS) || bits(flags & ACCESS) > 1 || bits(flags & HOST_ACCESS) > 1) return CL_INVALID_VALUE;
-  if (m->flags & CL_MEM_WRITE_ONLY && flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY)) return CL_INVALID_VALUE;
-  if (m->flags & CL_MEM_READ_ONLY && flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY)) return CL_INVALID_VALUE;
-  if (m->flags & CL_MEM_HOST_WRITE_ONLY && flags & CL_MEM_HOST_READ_ONLY) return CL_INVALID_VALUE;
-  if (m->flags & CL_MEM_HOST_READ_ONLY && flags & CL_MEM_HOST_WRITE_ONLY) return CL_INVALID_VALUE;
-  if (m->flags & CL_MEM_HOST_NO_ACCESS && flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY)) return CL_INVALID_VALUE;
+  if (!is_narrower(m->flags, flags)) return CL_INVALID_VALUE;
   if (what != CL_BUFFER_CREATE_TYPE_REGION || !part) return CL_INVALID_VALUE;
   if (!part->size) return CL_INVALID_BUFFER_SIZE;
   if (part->origin > m->size || part->size > m->size - part->origin) return CL_INVALID_VALUE;
@@ -88,9 +97,7 @@ ENTRY cl_mem clCreateSubBuffer(cl_mem buffer, cl_bitfield flags, cl_uint what, c
   const cl_buffer_region *part = info;
   cl_int wrong = check_part(whole, flags, what, part);
   if (!wrong) {
-    if (!(flags & ACCESS)) flags |= whole->flags & ACCESS;
-    if (!(flags & HOST_ACCESS)) flags |= whole->flags & HOST_ACCESS;
-    m = new_memory(whole->context, CL_MEM_OBJECT_BUFFER, flags | (whole->flags & HOST_MEMORY), part->size);
+    m = new_memory(whole->context, CL_MEM_OBJECT_BUFFER, inherited(whole->flags, flags), part->size);
     use(m->parent = whole);
     m->offset = part->origin;
     m->data = whole->data + part->origin;

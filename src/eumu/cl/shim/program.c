@@ -142,7 +142,7 @@ static cl_int request(struct Program *p, uint32_t wanted, uint32_t form, const c
   p->binary = 0;
   p->log = take_text(&r);
   p->binary = take_bytes(&r, &p->binary_bytes);
-  p->binary_type = take32(&r);
+  p->binary_type = take32(&r), p->smaller_groups = take32(&r);
   struct Built *b = room(sizeof *b);
   b->uses = 1, b->generation = generation;
   b->number = take32(&r);
@@ -237,6 +237,8 @@ ENTRY cl_program clLinkProgram(cl_context context, cl_uint number, const cl_devi
     made->options = copied(options ? options : "");
     int is_library = strstr(made->options, "-create-library") != 0;
     wrong = request(made, is_library ? LINK_LIBRARY : LINK, OF_OBJECTS, made->options, &parts, count);
+    made->smaller_groups = 1;
+    for (cl_uint k = 0; k < count; k++) made->smaller_groups &= ((struct Program *)inputs[k])->smaller_groups;
     if (call) call((cl_program)made, user);
   } else free(parts.data);
   if (error) *error = wrong;
