@@ -6,8 +6,12 @@ atomic instructions; shared local memory and scratch belong to one worker and ar
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from eumu.errors import Unsupported
-from eumu.exec.jit.codegen.access import access_of
+from eumu.exec.jit.codegen import irregular
+from eumu.exec.jit.codegen import registers as regs
+from eumu.exec.jit.codegen.access import Access, access_of
 from eumu.exec.jit.codegen.elementwise import emitter_of
 from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.codegen.memory import need_slow, slow_call
@@ -20,6 +24,7 @@ _NATIVE = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "
 _DATA = {"inc": 0, "dec": 0, "predec": 0, "load": 0, "cmpxchg": 2}
 _KNOWN = frozenset({*_NATIVE, *_DATA, "min", "max"})
 _SHARED = (Space.FLAT, Space.SURFACE)
+_GIVEN = ("%x1", "%x2")  # the operands in a lane's part of the loop
 
 
 def _atomic(k: Kernel, op: Op) -> None:
@@ -27,9 +32,18 @@ def _atomic(k: Kernel, op: Op) -> None:
     if operation not in _KNOWN:
         raise Unsupported(f"atomic operation {operation!r}")
     access = access_of(k, op, type.size, store=True)
-    e, width, count = k.e, value.width, _DATA.get(operation, 1)
+    e, count = k.e, _DATA.get(operation, 1)
     body = _body(e, operation, type, access.space in _SHARED, access.space is Space.SURFACE)
     function = need_slow(k, access, f"atomic.{operation}.{type}", body)
+    if access.space is Space.SLM and irregular.can_gather(k, access) and _is_short(operation, type):
+        _in_line(k, op, access, lambda: _slow(k, op, access, function, count))
+        return
+    k.plain(value, _slow(k, op, access, function, count))
+
+
+def _slow(k: Kernel, op: Op, access: Access, function: str, count: int) -> str:
+    """Lane by lane in a function; what the operation returns."""
+    e, type, width = k.e, op.attrs["type"], op.result.width
     block = vector_of(int_type(type, 1), width * (count + 1))
     data, vector = k.scratchpad("data", block), lane_type(type, width)
     zero = "0" if width * (count + 1) == 1 else "zeroinitializer"
@@ -38,7 +52,96 @@ def _atomic(k: Kernel, op: Op) -> None:
         place = e.op(f"getelementptr i8, ptr {data}, i64 {n * width * type.size}")
         e.do(f"store {vector} {k.vector(argument)}, ptr {place}, align 1")
     slow_call(k, access, function, data, type.size)
-    k.plain(value, e.op(f"load {vector}, ptr {data}, align 1"))
+    return e.op(f"load {vector}, ptr {data}, align 1")
+
+
+def _is_short(operation: str, type: Type) -> bool:
+    """Whether an operation is an instruction or two of the processor."""
+    return operation not in ("load", "cmpxchg") and (not type.is_float or operation == "xchg")
+
+
+def _in_line(k: Kernel, op: Op, access: Access, careful: Callable[[], str]) -> None:
+    """All lanes checked, then one after the other a load, an operation and a store.
+
+    That is a loop, not a row of instructions: a processor learns that the load of the next lane may
+    be of what this lane has stored, and it learns that by the place of the instruction.
+    """
+    e, type, width = k.e, op.attrs["type"], op.result.width
+    vector, pointer = lane_type(type, width), vector_of("ptr", width)
+    data = [k.vector(a) for a in op.args[2 : 2 + _DATA.get(op.attrs["operation"], 1)]]
+    at = irregular.places(k, access)
+    fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
+    e.do(f"br i1 {at.inside}, label %{fast}, label %{slow}, !prof !1")
+    e.label(fast)
+    pointers = k.scratchpad("pointers", pointer)
+    e.do(f"store {pointer} {at.pointers}, ptr {pointers}, align 8")
+    given = [k.scratchpad(f"given{n}", vector) for n in range(len(data))]
+    for place, value in zip(given, data, strict=True):
+        e.do(f"store {vector} {value}, ptr {place}, align 8")
+    old = None
+    if _is_used(k, op.result):
+        old = k.scratchpad("old", vector)
+        e.do(f"store {vector} zeroinitializer, ptr {old}, align 8")
+    bits = None if at.is_full else regs.bits_of_mask(e, at.mask, width, 64)
+    _lane_by_lane(k, op, pointers, given, old, bits)
+    result = "zeroinitializer" if old is None else e.op(f"load {vector}, ptr {old}, align 8")
+    quick = e.current_label()
+    e.do(f"br label %{join}")
+    e.label(slow)
+    other = careful()
+    after = e.current_label()
+    e.do(f"br label %{join}")
+    e.label(join)
+    k.plain(op.result, e.op(f"phi {vector} [ {result}, %{quick} ], [ {other}, %{after} ]"))
+
+
+def _is_used(k: Kernel, value: Value) -> bool:
+    """Whether an operation of the block reads a value."""
+    block = k.function.blocks[k.block]
+    read = [argument for op in block.ops[k.place + 1 :] for argument in op.args]
+    read += block.end.args if block.end else ()
+    return any(argument.id == value.id for argument in read)
+
+
+def _lane_by_lane(
+    k: Kernel, op: Op, pointers: str, given: Sequence[str], old: str | None, bits: str | None
+) -> None:
+    """The loop over all lanes, or over those whose bits are set."""
+    e, type, width = k.e, op.attrs["type"], op.result.width
+    word, scalar = f"i{type.bits}", scalar_type(type)
+    before, loop, end = e.current_label(), e.name("lanes"), e.name("done")
+    if bits is not None:
+        some = e.op(f"icmp ne i64 {bits}, 0")
+        e.do(f"br i1 {some}, label %{loop}, label %{end}")
+    else:
+        e.do(f"br label %{loop}")
+    e.label(loop)
+    state, following = f"%{e.name('state')}", f"%{e.name('following')}"
+    e.do(f"{state} = phi i64 [ {bits or 0}, %{before} ], [ {following}, %{loop} ]")
+    lane = state
+    if bits is not None:
+        e.declarations["llvm.cttz.i64"] = "declare i64 @llvm.cttz.i64(i64, i1)"
+        lane = e.op(f"call i64 @llvm.cttz.i64(i64 {state}, i1 true)")
+
+    def place(array: str, element: str) -> str:
+        return e.op(f"getelementptr {element}, ptr {array}, i64 {lane}")
+
+    pointer = e.op(f"load ptr, ptr {place(pointers, 'ptr')}, align 8")
+    operands = [e.op(f"load {scalar}, ptr {place(array, word)}") for array in given]
+    held = e.op(f"load {word}, ptr {pointer}, align 1")
+    new, returned = _change(e, op.attrs["operation"], type, held, operands)
+    e.do(f"store {word} {new}, ptr {pointer}, align 1")
+    if old is not None:
+        e.do(f"store {word} {returned}, ptr {place(old, word)}")
+    if bits is None:
+        e.do(f"{following} = add i64 {state}, 1")
+        more = e.op(f"icmp ult i64 {following}, {width}")
+    else:
+        less = e.op(f"sub i64 {state}, 1")
+        e.do(f"{following} = and i64 {state}, {less}")
+        more = e.op(f"icmp ne i64 {following}, 0")
+    e.do(f"br i1 {more}, label %{loop}, label %{end}, !llvm.loop !3")
+    e.label(end)
 
 
 def _body(e: Emitter, operation: str, type: Type, shared: bool, may_miss: bool) -> str:
@@ -65,7 +168,7 @@ def _body(e: Emitter, operation: str, type: Type, shared: bool, may_miss: bool) 
         result = _exchange_loop(body, operation, type)
     else:
         body.do(f"%old = load {bits}, ptr %p, align 1")
-        new, result = _change(body, operation, type, "%old")
+        new, result = _change(body, operation, type, "%old", _GIVEN)
         body.do(f"store {bits} {new}, ptr %p, align 1")
     if may_miss:
         sink = body.op(f"getelementptr i64, ptr %ctx, i64 {int(Context.SINK)}")
@@ -87,7 +190,7 @@ def _exchange_loop(body: Emitter, operation: str, type: Type) -> str:
     body.do("br label %try")
     body.label("try")
     body.do(f"%old = phi {bits} [ %start, %good ], [ %seen, %try ]")
-    new, result = _change(body, operation, type, "%old")
+    new, result = _change(body, operation, type, "%old", _GIVEN)
     body.do(f"%pair = cmpxchg ptr %p, {bits} %old, {bits} {new} seq_cst seq_cst, align {type.size}")
     body.do(f"%seen = extractvalue {{ {bits}, i1 }} %pair, 0")
     body.do(f"%won = extractvalue {{ {bits}, i1 }} %pair, 1")
@@ -96,23 +199,26 @@ def _exchange_loop(body: Emitter, operation: str, type: Type) -> str:
     return result
 
 
-def _change(body: Emitter, operation: str, type: Type, old: str) -> tuple[str, str]:
-    """The new value and the one to return, as bits."""
+def _change(
+    body: Emitter, operation: str, type: Type, old: str, given: Sequence[str]
+) -> tuple[str, str]:
+    """The new value and the one to return, as bits; `given` are the operands in the lane."""
     bits, scalar = f"i{type.bits}", scalar_type(type)
     if operation == "load":
         return old, old
     if operation == "xchg":
-        return "%raw1", old
+        return body.bitcast(given[0], scalar, bits), old
     if operation in ("inc", "dec", "predec"):
         step = 1 if operation == "inc" else -1
         new = body.op(f"add {bits} {old}, {step}")
         return new, new if operation == "predec" else old
     held = body.bitcast(old, bits, scalar)
     if operation == "cmpxchg":
-        same = _lane_op(body, "cmp", type, [held, "%x2"], rel="eq")
-        return body.op(f"select i1 {same}, {bits} %raw1, {bits} {old}"), old
+        same = _lane_op(body, "cmp", type, [held, given[1]], rel="eq")
+        wanted = body.bitcast(given[0], scalar, bits)
+        return body.op(f"select i1 {same}, {bits} {wanted}, {bits} {old}"), old
     attrs = {"rounding": Rounding.RNE} if operation in ("add", "sub") else {}
-    new = _lane_op(body, operation, type, [held, "%x1"], **attrs)
+    new = _lane_op(body, operation, type, [held, given[0]], **attrs)
     return body.bitcast(new, scalar, bits), old
 
 

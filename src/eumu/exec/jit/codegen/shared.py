@@ -23,6 +23,8 @@ METADATA: Final = """
 !0 = !{!"branch_weights", i32 1, i32 100000}
 !1 = !{!"branch_weights", i32 100000, i32 1}
 !2 = !{i32 1}
+!3 = distinct !{!3, !4} ; a loop that stays one
+!4 = !{!"llvm.loop.unroll.disable"}
 """
 INTRINSICS: Final = (
     DECLARATION,
