@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import eumu
-from public_kernels.arguments import Way, values
+from eumu.runtime.parameters import Passing
+from public_kernels.arguments import Way, element, values
 from public_kernels.races import Races
 from public_kernels.sources import Text
 
@@ -78,6 +79,12 @@ class Case:
             return Run(ending="not compiled", detail=" ".join(str(w.message) for w in told))
         kept = [v for v in given if isinstance(v, (eumu.Array, eumu.Image))]
         return Run(tuple(np.ascontiguousarray(v.numpy()).reshape(-1).copy() for v in kept))
+
+    def structures(self) -> list[bool]:
+        """Whether the elements of each array or image that a launch leaves are structures."""
+        kinds = {Passing.BUFFER, Passing.IMAGE}
+        kept = [p for p in self.kernel.args if p.passing in kinds]
+        return [p.passing is Passing.BUFFER and element(p, self.way) is None for p in kept]
 
 
 def ways(task: Task, kernel: eumu.Kernel, options: str) -> Iterator[Way]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import eumu
@@ -15,7 +16,7 @@ from public_kernels import others
 from public_kernels.arguments import Way
 from public_kernels.cases import Case, Run, Task
 from public_kernels.sources import Text, build, sources
-from public_kernels.trial import trial
+from public_kernels.trial import _differ, trial
 from random_kernels.isolated import call
 
 needs_ocloc = pytest.mark.skipif(shutil.which("ocloc") is None, reason="ocloc is not installed")
@@ -29,6 +30,10 @@ kernel void scaled(global REAL *x, REAL by, int n) {
 }
 
 kernel void last(global int *x) { x[0] = get_global_id(0); }
+
+kernel __attribute__((reqd_work_group_size(64, 1, 1))) void turns(global int *x) {
+  x[0] = x[0] * 3 + get_local_id(0);
+}
 
 kernel void halves(global float *x) {  // lanes i and i + 16 of a thread
   int i = get_local_id(0) % 16;
@@ -57,6 +62,7 @@ def test_verdicts(tmp_path: Path) -> None:
             assert found[kernel, stage] == "same"
     assert found["never", "visa launch"] == "fault"
     assert found["never", "native engines"] == found["never", "both levels"] == "both fault"
+    assert found["turns", "visa engines"] == "race; threads in turn same"
     assert found["halves", "both levels"] == "same"
     if found["scaled", "visa pocl"] == "refused":
         pytest.skip("PoCL is not installed")
@@ -98,7 +104,15 @@ def test_a_wrong_engine_is_no_race(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Case, "launch", wrong)
     text = KERNELS.partition("kernel void halves")[0]
     found = _outcomes(tmp_path, text)
-    assert found["scaled", "visa engines"] == found["last", "visa engines"] == "different"
+    assert {found[k, "visa engines"] for k in ("scaled", "last", "turns")} == {"different"}
+
+
+def test_nans_in_structures_are_floats() -> None:
+    """The signs of those that arithmetic makes are nobody's; other words are integers."""
+    made, other = (np.array([5, nan], np.uint32) for nan in (0x7FC00000, 0xFFC00000))
+    assert not _differ(made, other, is_words=True) and _differ(made, other, is_words=False)
+    assert _differ(made, np.array([6, 0x7FC00000], np.uint32), is_words=True)
+    assert _differ(made, np.array([5, 0xFFFFFFFF], np.uint32), is_words=True)
 
 
 def test_sources_in_macros(tmp_path: Path) -> None:

@@ -19,10 +19,12 @@ from eumu import native, zebin
 from eumu.compare.nans import unequal
 from eumu.errors import Severity
 from public_kernels.cases import ORDERED, Case, Run, Task, conflicts, keep, smaller, ways
+from public_kernels.in_turn import in_turn
 from public_kernels.sources import Text, build
 from public_kernels.witness import compared
 
 _NATIVE = ("skl", "bxt")
+_NANS = (0x7FC00000, 0xFFC00000)  # what arithmetic makes of operands that are no NaNs
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,53 +151,63 @@ def _verdict(
 ) -> tuple[str, str]:
     """Whether two launches, each of a level and an engine, end alike and leave the same.
 
-    If not, and threads race, smaller launches that do not race tell.
+    If not, and threads race, smaller launches that do not race tell; if all race, the same launch
+    on both with its threads in turn.
     """
-    outcome, detail = _alike(one, two)
+    outcome, detail = _alike(case, one, two)
     if _is_fine(outcome) or not conflicts(case, second[0]) & ORDERED:
         return outcome, detail
     for what, way in smaller(case.kernel, case.way):
         part = replace(case, way=way)
         if conflicts(part, second[0]) & ORDERED:
             continue
-        found, why = _alike(part.launch(*first), part.launch(*second))
+        found, why = _alike(part, part.launch(*first), part.launch(*second))
         if not _is_fine(found):
             return found, f"in one {what}: {why}"
         return f"race; in one {what} {found}", detail
-    return "race; in one group, too", detail
+    with in_turn():
+        found, why = _alike(case, case.launch(*first), case.launch(*second))
+    if not _is_fine(found):
+        return found, f"threads in turn: {why}; at once: {detail}"
+    return f"race; threads in turn {found}", detail
 
 
 def _is_fine(outcome: str) -> bool:
     return outcome == "same" or outcome.startswith("both ")
 
 
-def _alike(one: Run, two: Run) -> tuple[str, str]:
+def _alike(case: Case, one: Run, two: Run) -> tuple[str, str]:
     """Whether two runs end alike and leave the same."""
     if one.ending != two.ending:
         outcome = f"endings differ: {one.ending or 'ran'} / {two.ending or 'ran'}"
         return outcome, f"{one.detail} | {two.detail}"
     if one.ending:
         return f"both {one.ending}", ""
-    outcome, detail = _unequal(one, two)
+    outcome, detail = _unequal(case, one, two)
     return outcome or "same", detail
 
 
-def _unequal(one: Run, two: Run) -> tuple[str, str]:
-    """What differs, and in which arrays."""
-    pairs = list(zip(one.memory, two.memory, strict=True))
-    wrong = [n for n, (a, b) in enumerate(pairs) if unequal(a, b).any()]
+def _unequal(case: Case, one: Run, two: Run) -> tuple[str, str]:
+    """What differs, and in which arrays.
+
+    Structures are words here.  A word that is a NaN in both runs, of those that arithmetic makes,
+    is a float, whose sign is nobody's; in an array of integers it is a difference all the same.
+    """
+    runs = list(zip(one.memory, two.memory, case.structures(), strict=True))
+    wrong = [n for n, (a, b, is_words) in enumerate(runs) if _differ(a, b, is_words=is_words)]
     if not wrong:
         return "", ""
-    if not any(_differ_as_floats(*pairs[n]) for n in wrong):
+    if not any(_differ(a, b, is_words=True) for a, b, _ in runs):
         return "NaNs read as integers", f"arrays {wrong}"
     return "different", f"arrays {wrong}"
 
 
-def _differ_as_floats(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Whether more differs than NaNs: structures and arrays of integers may hold floats."""
-    if a.nbytes % 4:
-        return True
-    return bool(unequal(a.view(np.uint8).view(np.float32), b.view(np.uint8).view(np.float32)).any())
+def _differ(a: NDArray[Any], b: NDArray[Any], *, is_words: bool) -> bool:
+    wrong = unequal(a, b)
+    if is_words and a.nbytes % 4 == 0 and wrong.any():
+        words = [x.view(np.uint8).view(np.uint32) for x in (a, b)]
+        wrong = (words[0] != words[1]) & ~(np.isin(words, _NANS).all(axis=0))
+    return bool(wrong.any())
 
 
 def tasks(
