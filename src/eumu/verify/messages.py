@@ -194,6 +194,7 @@ _ATOMIC_TYPES: Final[dict[tuple[str, int], tuple[Type, ...]]] = {
     ("float", 64): (DF,),
 }
 _SOURCES: Final = ("src0", "src1")
+_WITHOUT_SHORT_ATOMICS: Final = ("bdw", "skl", "bxt", "icllp")
 
 
 def is_atomic(opcode: Opcode) -> bool:
@@ -223,6 +224,20 @@ def atomic_source(use: Use) -> Iterator[Finding]:
         raw: Raw = use.operand(name)
         if raw.variable is not None and index not in wanted:
             yield Finding(f"{name} of '{operation.name}' must be %null.0", name)
+
+
+@rule(
+    "atomic-width",
+    "The memory's arithmetic unit has no elements of 16 bits before Tiger Lake.",
+    on=On.INSTRUCTION,
+    by=By.DOCUMENTS,
+    applies=is_atomic,
+)
+def atomic_width(use: Use) -> Iterator[Finding]:
+    operation: AtomicOperation = use.operand("operation")
+    here = use.subject.platform.name
+    if operation.bits == 16 and here in _WITHOUT_SHORT_ATOMICS:
+        yield Finding(f"'{operation.name}.16' is not there on {here}; it is from tgllp on", "operation")
 
 
 @rule(
