@@ -13,7 +13,7 @@ MACHINES = (("skl", "interp"), ("skl", "jit"))
 _WRITE = """.version 4.1
 .kernel "paint"
 .decl IMAGE v_type=T num_elts=1
-.decl HEADER v_type=G type=ud num_elts=16 align=GRFx2
+.decl HEADER v_type=G type=ud num_elts=8 align=GRF
 .decl X v_type=G type=ud num_elts=1 align=dword
 .decl Y v_type=G type=ud num_elts=1 align=dword
 .decl RED v_type=G type=f num_elts=16 align=GRFx2
@@ -23,12 +23,12 @@ _WRITE = """.version 4.1
 .input IMAGE offset=32 size=4
 .kernel_attr SimdSize=16
 main:
-    mov (M1_NM, 16) HEADER(0,0)<1> 0x0:ud
+    mov (M1_NM, 8) HEADER(0,0)<1> 0xFFFF:ud
     shl (M1_NM, 1) X(0,0)<1> %group_id_x(0,0)<0;1,0> 0x3:ud
     shl (M1_NM, 1) Y(0,0)<1> %group_id_y(0,0)<0;1,0> 0x11:ud
     or (M1_NM, 1) X(0,0)<1> X(0,0)<0;1,0> Y(0,0)<0;1,0>
-    mov (M1_NM, 4) HEADER(1,2)<1> 0x6420:uv
-    add (M1_NM, 4) HEADER(1,2)<1> HEADER(1,2)<1;1,0> X(0,0)<0;1,0>
+    mov (M1_NM, 4) HEADER(0,2)<1> 0x6420:uv
+    add (M1_NM, 4) HEADER(0,2)<1> HEADER(0,2)<1;1,0> X(0,0)<0;1,0>
     mov (M1, 16) RED(0,0)<1> %group_id_x(0,0)<0;1,0>
     mov (M1, 16) GREEN(0,0)<1> %group_id_y(0,0)<0;1,0>
     mov (M1, 8) BLUE(0,0)<1> 0x76543210:uv

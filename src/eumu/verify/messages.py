@@ -237,7 +237,9 @@ def atomic_width(use: Use) -> Iterator[Finding]:
     operation: AtomicOperation = use.operand("operation")
     here = use.subject.platform.name
     if operation.bits == 16 and here in _WITHOUT_SHORT_ATOMICS:
-        yield Finding(f"'{operation.name}.16' is not there on {here}; it is from tgllp on", "operation")
+        yield Finding(
+            f"'{operation.name}.16' is not there on {here}; it is from tgllp on", "operation"
+        )
 
 
 @rule(

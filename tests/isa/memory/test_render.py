@@ -51,10 +51,11 @@ def picture() -> Picture:
     return Picture(np.zeros((8, 16, 4), np.float32))
 
 
-def header(blocks: Sequence[tuple[int, int]] = BLOCKS) -> Bytes:
-    """Two registers with the places of blocks."""
-    words = np.zeros(16, np.uint32)
-    words[10 : 10 + len(blocks)] = [x | y << 16 for x, y in blocks]
+def header(blocks: Sequence[tuple[int, int]] = BLOCKS, on: int = 0xFFFF) -> Bytes:
+    """The second register of a header: the places of blocks, and which pixels there are."""
+    words = np.zeros(8, np.uint32)
+    words[2 : 2 + len(blocks)] = [x | y << 16 for x, y in blocks]
+    words[7] = on
     return words.view(np.uint8)
 
 
@@ -112,6 +113,21 @@ def test_lanes_from_eight_on_have_the_last_blocks() -> None:
 
 
 @ENGINES
+@pytest.mark.parametrize(("line", "first"), [("(M1, 16)", 0), ("(M3, 8)", 8)])
+def test_the_header_says_which_pixels_there_are(line: str, first: int) -> None:
+    """A predicate takes the place of those bits, as Intel's finalizer does."""
+    on, predicate = 0b1010_0101_1100_0011, 0b0110_1110_0101_1010
+    for predicated in (False, True):
+        target, data = picture(), colours(2)
+        more = {"HEADER": header(on=on), **registers(data, "f")}
+        shown = f"{'(P1) ' * predicated}rt_write_3d {line} T6 HEADER.0 R.0 G.0 B.0 K.0"
+        write(target, more, shown, predicate=predicate)
+        written = [bool(target.texels[y, x].any()) for x, y in pixels(16)[first:]]
+        wanted = predicate if predicated else on
+        assert written == [bool(wanted >> lane & 1) for lane in range(first, 16)]
+
+
+@ENGINES
 def test_halves_are_converted_and_missing_colours_are_zero() -> None:
     target, data = picture(), colours(3, np.float16)
     write(target, registers(data, "hf"), "rt_write_3d (M1, 8) T6 HEADER.0 R.0 %null.0 B.0 %null.0")
@@ -145,7 +161,7 @@ def test_without_a_header_the_payload_has_the_places(type: str) -> None:
     target = picture()
     target.texels[...] = noise(5, target.texels.size).reshape(target.texels.shape)
     # r1 is what lies behind r0 in the payload: the thread's first register, of the predicate.
-    first = header()[32:].copy()
+    first = header()
     first[0] = 0xFF
     size = 16 * np.dtype(dtype).itemsize
     out = {f"OUT:{type}": np.zeros(4 * size, np.uint8)}
@@ -163,6 +179,7 @@ def test_without_a_header_the_payload_has_the_places(type: str) -> None:
     ("line", "reason"),
     [
         ("rt_write_3d.<Z> (M1, 8) T6 HEADER.0 R.0 G.0 B.0 K.0 R.0", "depth and stencil"),
+        ("rt_write_3d.<A> (M1, 8) T6 HEADER.0 R.0 R.0 G.0 B.0 K.0", "alpha of target 0"),
         ("rt_write_3d.<PS> (M1, 8) T6 HEADER.0 R.0 G.0 B.0 K.0", "several samples"),
         ("rt_write_3d (M1, 32) T6 HEADER.0 R.0 G.0 B.0 K.0", "more than 16 pixels"),
         ("rt_write_3d (M1, 8) %slm HEADER.0 R.0 G.0 B.0 K.0", "%slm as a render target"),

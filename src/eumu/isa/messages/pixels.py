@@ -25,27 +25,30 @@ COORDINATES: Final = ("u", "v")
 RGBA: Final = (0, 1, 2, 3)
 _FIRST_BLOCK: Final = 10  # the dword of a header that has the place of the first block
 _PIXELS: Final = 15  # the dword of a header that says which pixels there are
+_M1: Final = 8  # dwords of a header before its second register
 _GROUP: Final = 16  # lanes whose places a register has
 _SIMD16, _REPLICATED, _SIMD8, _READ_SIMD8 = 0, 1, 4, 1
 # Bits of M0.0: what comes beside the colours.
 _ALPHA, _SAMPLES, _DEPTH, _STENCIL = 1 << 11, 1 << 12, 1 << 13, 1 << 14
 
 
-def places(b: Meaning, header: Rows, first: int, lanes: int) -> tuple[Value, Value]:
+def places(
+    b: Meaning, header: Rows, first: int, lanes: int, *, starts: int = 0
+) -> tuple[Value, Value]:
     """x and y of the pixels of so many lanes from lane `first` on.
 
-    A header has the places of sixteen lanes.
+    A header has the places of sixteen lanes; its dwords from `starts` on are given.
     """
     groups = 0  # of those before, how many have a register of their own
     if header.root is None:
         last = (first + lanes - 1) // _GROUP
-        header, groups = Rows(b.dispatch_header(2 + last), 0, UD), last
+        header, groups, starts = Rows(b.dispatch_header(2 + last), 0, UD), last, 0
     elif first % _GROUP + lanes > _GROUP:
         raise Unsupported("a header for more than 16 pixels")
     corners = []
     for lane in range(first, first + lanes, 4):
         group, place = divmod(lane, _GROUP)
-        dword = _FIRST_BLOCK + place // 4 + 8 * min(group, groups)
+        dword = _FIRST_BLOCK - starts + place // 4 + 8 * min(group, groups)
         corners.append(b.row_read(header, 4 * dword, UD, 1))
     corner = b.shuffle(b.concat(corners), [lane // 4 for lane in range(lanes)])
     low = b.and_(corner, b.const(UD, 0xFFFF, lanes))
@@ -53,6 +56,18 @@ def places(b: Meaning, header: Rows, first: int, lanes: int) -> tuple[Value, Val
     right = b.const(UD, [lane & 1 for lane in range(lanes)], lanes)
     down = b.const(UD, [lane >> 1 & 1 for lane in range(lanes)], lanes)
     return b.add(low, right), b.add(high, down)
+
+
+def places_of_m1(b: Meaning, m1: Rows, first: int, lanes: int) -> tuple[Value, Value]:
+    """The same where only the second register of a header is given, as vISA's operand is."""
+    return places(b, m1, first, lanes, starts=_M1)
+
+
+def on_in_m1(b: Meaning, m1: Rows, first: int, lanes: int) -> Value:
+    """The lanes from lane `first` on that the second register of a header says are pixels."""
+    bits = b.splat(b.row_read(m1, 4 * (_PIXELS - _M1), UD, 1), lanes)
+    place = b.const(UD, [1 << (first + k) % _GROUP for k in range(lanes)], lanes)
+    return b.cmp("ne", b.and_(bits, place), b.const(UD, 0, lanes))
 
 
 def masked(b: Meaning, mask: Value, samples: Value) -> Value:

@@ -63,14 +63,9 @@ URB_DATA = fields(
 READ_DATA = fields(maps.DOCUMENTED, dst=(F, HF))
 WRITES = Fidelity(
     "approximate",
-    "no blending; depth, stencil, samples and coarse pixels are unsupported",
+    "no blending; depth, stencil, the alpha of target 0, samples and coarse pixels are unsupported",
 )
 READS = Fidelity("approximate", "one sample a pixel; the pages say nothing of rounding")
-
-
-def _places(b: Meaning, header: Rows) -> tuple[Value, Value]:
-    """x and y of each lane's pixel; without a header those that the thread was started for."""
-    return pixels.places(b, header, b.exec.offset, b.width)
 
 
 def _target(b: Meaning, surface: SurfaceVariable) -> Value:
@@ -83,6 +78,8 @@ def _target(b: Meaning, surface: SurfaceVariable) -> Value:
 def _reject(options: frozenset[str]) -> None:
     if options & {"Z", "ST"}:
         raise Unsupported("depth and stencil buffers")
+    if "A" in options:
+        raise Unsupported("the alpha of target 0 for tests of alpha")
     if options & {"PS", "SI", "CPS", "CM"}:
         raise Unsupported("render targets of several samples a pixel, or of coarse pixels")
 
@@ -97,14 +94,21 @@ def _reject(options: frozenset[str]) -> None:
     layout="exec pred data.options surface data.header data.scalars data.registers",
 )
 def rt_write_3d(b: Meaning, exec: Exec, pred: Pred, surface: Surface, data: Data) -> None:
-    """Write the colours of the lanes' pixels to a render target."""
+    """Write the colours of the lanes' pixels to a render target.
+
+    The header operand is M1, the second register of the message's header: places of blocks of
+    pixels in dwords 2 to 5, and which pixels there are in bits 15:0 of dword 7.  Intel's finalizer
+    makes M0 of r0 and puts a predicate into those bits.  Without it all is as in r1.
+    """
     _reject(data.options)
     if "NULLRT" in data.options:
         return
-    mask = b.mask
+    mask, first = b.mask, b.exec.offset
+    place = pixels.places_of_m1(b, data.header, first, b.width)
+    if data.header.root is not None and pred is None:
+        mask = b.and_(mask, pixels.on_in_m1(b, data.header, first, b.width))
     if "O" in data.options:
         mask = pixels.masked(b, mask, b.row_read(data.registers["omask"], 0, UW, b.width))
-    place = _places(b, data.header)
     colours = [_colour(b, data.registers[name]) for name in "rgba"]
     pixels.write(b, _target(b, surface), mask, place, colours)
 
@@ -131,7 +135,7 @@ def rt_read(
 ) -> None:
     """Red, green, blue and alpha of the lanes' pixels of a render target."""
     _reject(sampling)
-    place = _places(b, Rows(None, 0, UD))
+    place = pixels.places(b, Rows(None, 0, UD), b.exec.offset, b.width)
     read = pixels.read(b, _target(b, surface), b.mask, place)
     type = HF if dst.type.size == 2 else F
     for channel, bits in enumerate(read):
