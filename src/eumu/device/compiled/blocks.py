@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from eumu.device.compiled.frame import begin, finish
 from eumu.device.compiled.writer import Body, Module
-from eumu.device.state.surface import TileMode
-from eumu.device.surfaces.tiling import tiled
+from eumu.device.surfaces.layout import Layout
 
 _CLEAR = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
 _COPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
@@ -20,10 +19,14 @@ class Block:
     width: int
     height: int
     pitch: int
-    texel: int  # bytes
-    tiles: int
+    layout: Layout
     clamps: bool
     writes: bool
+
+    @property
+    def texel(self) -> int:
+        """Bytes."""
+        return self.layout.format.bytes
 
 
 def moving(block: Block, _: int) -> str:
@@ -59,7 +62,7 @@ def _rows(b: Body, block: Block, rows: str, x: str, y: str) -> None:
     after = b.op(f"add i64 {x}, {block.width}")
     whole = b.op(f"icmp sge i64 {x}, 0")
     whole = b.op(f"and i1 {whole}, {b.op(f'icmp sle i64 {after}, {extent[0]}')}")
-    if block.tiles:  # four bytes together lie in one column of a tile
+    if block.layout.tiles:  # four bytes together lie in one column of a tile
         together = block.width % 4 == 0 and not block.texel & (block.texel - 1)
         low = (b.vector("w", x) + b.alone("level", 3)) & 3
         aligned = b.op(f"icmp eq i64 {low.name}, 0")
@@ -79,7 +82,7 @@ def _rows(b: Body, block: Block, rows: str, x: str, y: str) -> None:
         b.label("row.inside")
     b.do(f"br i1 {whole}, label %row.whole, label %octets")
     b.label("row.whole")
-    if block.tiles:
+    if block.layout.tiles:
         _dwords(b, block, there, base, x, near)
     else:
         place = _offset(b, block, x, near)
@@ -143,7 +146,7 @@ def _octets(b: Body, block: Block, there: str, base: str, x: str, row: str, acro
         b.do(f"br i1 {outside}, label %octet.end, label %octet.inside")
         b.label("octet.inside")
     inside = "0"
-    if block.tiles and block.texel & (block.texel - 1):  # such a texel may leave its column
+    if block.layout.tiles and block.texel & (block.texel - 1):  # such a texel may leave its column
         inside = b.op(f"urem i64 {left}, {block.texel}")
         left = b.op(f"sub i64 {left}, {inside}")
     place = b.op(f"add i64 {_offset(b, block, left, row)}, {inside}")
@@ -160,9 +163,6 @@ def _octets(b: Body, block: Block, there: str, base: str, x: str, row: str, acro
 
 
 def _offset(b: Body, block: Block, left: str, row: str) -> str:
-    """Bytes from the base to a byte of a row, as i64."""
-    column, line = b.vector("w", left) + b.alone("level", 3), b.vector("w", row)
-    if not block.tiles:
-        return (column + line * b.alone("step", 1)).name
-    line = line + b.alone("level", 4)
-    return tiled(TileMode(block.tiles), column, line, b.alone("tiles")).name
+    """Bytes from the base to a byte of a row."""
+    start = (b.vector("w", v) + b.alone("level", 3 + n) for n, v in enumerate((left, row)))
+    return block.layout.at(b.alone, *start).name

@@ -105,21 +105,17 @@ def block_message(known: Known) -> Shortcut | None:
         return None
     writes = isinstance(message, BlockWrite)
     level, (across, down) = surface.level(0), surface.format.block
-    size = surface.format.bytes
     record = record_of(known)
     rows = -(-level.height // down)
     if message.plane:
         rows, first = -(-level.height // 2), surface.state.y_offset_for_u_or_uv_plane
         record["level"][0, 0, 4] += first
-        if not surface.state.tile_mode:
-            record["level"][0, 0, 3] += first * surface.pitch
-    record["extent"] = -(-level.width // across) * size, rows
+    record["extent"] = -(-level.width // across) * surface.format.bytes, rows
     block = Block(
         message.width,
         message.height,
         message.pitch,
-        size,
-        int(surface.state.tile_mode),
+        surface.layout,
         not writes and message.media,
         writes,
     )

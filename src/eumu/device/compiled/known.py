@@ -71,8 +71,6 @@ def record_of(known: Known, first_level: int = 0) -> Any:
     record["argument"][0, : len(places) - 1] = places[1:]
     record["result"][0, : len(known.places.results)] = known.places.results
     set_surface(record, known.surface, known.address, first_level)
-    state = known.surface.state
-    record["chrominance"] = state.x_offset_for_u_or_uv_plane, state.y_offset_for_u_or_uv_plane
     return record
 
 
@@ -93,8 +91,8 @@ def _width(lanes: int) -> int:
 
 
 def texels_of(surface: Surface, *, slices: bool) -> Texels:
-    rows = surface.dimensions > 1
-    return Texels(surface.format, int(surface.state.tile_mode), rows, slices)
+    known = surface.layout
+    return Texels(known.format, known.tiles, known.rows, slices, block=known.block)
 
 
 def chosen(surface: Surface, channels: Sequence[int]) -> tuple[int, ...]:

@@ -13,7 +13,6 @@ from eumu.device.compiled.texels import (
     Texels,
     encode,
     encode_some,
-    offsets,
     texel_function,
 )
 from eumu.device.compiled.vectors import Vector
@@ -59,7 +58,7 @@ class Spot:
         return ["ptr %rec", *(v.typed for v in (self.place.left, self.place.row, *self.at))]
 
     def offsets(self, b: Body, kind: Texels) -> Vector:
-        return offsets(b, kind, self.place.left, self.place.row, self.at)
+        return kind.of_texel(b.every, self.place.left, self.place.row, self.at)
 
 
 def spot(access: Access, lanes: Lanes) -> Spot:

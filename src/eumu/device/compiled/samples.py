@@ -152,8 +152,8 @@ class _Sample:
         self, values: Sequence[Vector], results: Sequence[int] | None = None
     ) -> list[Vector]:
         spec, b = self.spec, self.b
-        zero = b.constant(0 if spec.texels.is_integer else 0.0)
-        one = b.constant(1 if spec.texels.is_integer else 1.0)
+        zero = b.constant(0 if spec.texels.format.is_integer else 0.0)
+        one = b.constant(1 if spec.texels.format.is_integer else 1.0)
         known = dict(zip(spec.channels, values, strict=True))
         if spec.compare is not None:
             known |= {1: zero, 2: zero, 3: one}
@@ -242,7 +242,7 @@ class _Sample:
         if inside is None:
             return texel
         border = [b.every("border", k) for k in spec.channels]
-        if not spec.texels.is_integer:
+        if not spec.texels.format.is_integer:
             border = [b.from_bits(c) for c in border]
         return [b.where(inside, v, c) for v, c in zip(texel, border, strict=True)]
 

@@ -15,30 +15,20 @@ from numpy.typing import NDArray
 
 from eumu.device.compiled.vectors import Kind, Vector
 from eumu.device.compiled.writer import Body, Module
-from eumu.device.state.surface import TileMode
 from eumu.device.surfaces.formats import Channel, Encoding, Numbers, TexelFormat
+from eumu.device.surfaces.layout import Layout
 from eumu.device.surfaces.numbers import decoded, encoded, unorm
 from eumu.device.surfaces.texels import BYTES_OF_PAIR, srgb_from_linear, srgb_table
-from eumu.device.surfaces.tiling import tiled
 
 
 @dataclass(frozen=True, slots=True)
-class Texels:
-    """A kind of surface: format, tile mode (0 linear), whether rows and slices are counted."""
-
-    format: TexelFormat
-    tiles: int
-    rows: bool = True
-    slices: bool = True
-
-    @property
-    def is_integer(self) -> bool:
-        return self.format.is_integer
+class Texels(Layout):
+    """A kind of surface, and the vectors of its texels."""
 
     @property
     def kind(self) -> Kind:
         """What the vector of a channel is."""
-        return "u" if self.is_integer else "f"
+        return "u" if self.format.is_integer else "f"
 
     def response(self, bits: int, count: int) -> list[tuple[Kind, int]]:
         """Kinds and bits of that many results."""
@@ -102,24 +92,6 @@ def tables(format: TexelFormat, *, writes: bool) -> list[NDArray[np.float32]]:
     return [(_thresholds if writes else srgb_table)(size) for size in _sizes(format)]
 
 
-# ---- addresses
-
-
-def offsets(b: Body, kind: Texels, left: Vector, row: Vector, at: Sequence[Vector]) -> Vector:
-    """Bytes from the surface's base to the block of a texel (x, y, slice) in every lane."""
-    x, y, slice = at
-    x = x >> kind.format.block[0].bit_length() - 1
-    if not kind.tiles:
-        place = left + x * b.every("step", 0)
-        if kind.rows:
-            place = place + y * b.every("step", 1)
-        return place + slice * b.every("step", 2) if kind.slices else place
-    left, row = left + x * kind.format.bytes, row + y
-    if kind.slices:
-        row = row + slice * b.every("qpitch")
-    return tiled(TileMode(kind.tiles), left, row, b.every("tiles"))
-
-
 # ---- reading
 
 
@@ -128,7 +100,7 @@ def texel_function(module: Module, kind: Texels, channels: tuple[int, ...]) -> N
     b = Body(module)
     base, names = b.pointer("base"), ("left", "row", "x", "y", "slice")
     left, row, *at = (b.vector("i", f"%{n}") for n in names)
-    places = b.pointers(base, offsets(b, kind, left, row, at))
+    places = b.pointers(base, kind.of_texel(b.every, left, row, at))
     match kind.format.encoding:
         case Encoding.PLAIN:
             found = _plain(b, kind.format, places, channels)
@@ -154,12 +126,7 @@ def _planes(
     b: Body, kind: Texels, base: str, places: list[str], at: Sequence[Vector]
 ) -> list[Vector]:
     """Cr, luma and Cb."""
-    left = (at[0] >> 1 << 1) + b.every("chrominance", 0)
-    row = (at[1] >> 1) + b.every("chrominance", 1)
-    if kind.tiles:
-        start = tiled(TileMode(kind.tiles), left, row, b.every("tiles"))
-    else:
-        start = left + row * b.every("step", 1)
+    start = kind.of_chrominance(b.every, at[0], at[1])
     pair = b.gather(b.pointers(base, start), bits=16)
     luma = b.gather(places, bits=8)
     return [pair >> 8, luma, pair & 255]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from eumu.device.state.fields import title
 from eumu.device.state.surface import AuxiliaryMode, SurfaceState, SurfaceType, TileMode
 from eumu.device.surfaces.formats import Encoding, TexelFormat, texel_format
-from eumu.device.surfaces.tiling import TILES, tiled
+from eumu.device.surfaces.layout import TILES, Layout
 from eumu.errors import Unsupported
 
 Ints = NDArray[np.int64]
@@ -201,37 +201,69 @@ class Surface:
 
     # ---- addresses
 
+    @cached_property
+    def layout(self) -> Layout:
+        """What places of texels depend on, but for numbers."""
+        block = (1, 1) if self.is_buffer else self.format.block
+        rows, lines = self.dimensions > 1, 1 + self.state.vertical_line_stride
+        return Layout(self.format, self.state.tile_mode, rows, True, lines, block)
+
+    @cached_property
+    def numbers(self) -> dict[str, tuple[int, ...]]:
+        """What places of texels are computed with.
+
+        `step`: bytes from block to block, row to row and slice to slice if linear; `tiles` in a
+        row; `qpitch`: rows from slice to slice; `chrominance`: left and row of a second plane.
+        """
+        state, lines, size = self.state, self.layout.lines, self.format.bytes
+        if self.is_buffer:
+            step = self.pitch, 0, 0
+        elif self.dimensions == 1:
+            step = size, 0, self.qpitch * size
+        else:
+            step = size, lines * self.pitch, lines * self.qpitch * self.pitch
+        width, _ = TILES.get(state.tile_mode, (self.pitch + 1, 1))
+        second = state.x_offset_for_u_or_uv_plane, state.y_offset_for_u_or_uv_plane
+        return {
+            "step": step,
+            "tiles": (self.pitch // width,),
+            "qpitch": (lines * self.qpitch,),
+            "chrominance": second,
+        }
+
+    @cached_property
+    def starts(self) -> tuple[tuple[int, int], ...]:
+        """Where each level begins in the first slice that can be reached, as a `Layout` says it."""
+        state, size = self.state, self.format.bytes
+        found = []
+        for level in self.all_levels:
+            if self.is_buffer:
+                left, row = 0, 0
+            elif self.dimensions == 1:
+                left, row = (self.first_slice * self.qpitch + level.x) * size, 0
+            else:
+                row = self.layout.lines * (level.y + self.first_slice * self.qpitch)
+                row += self.layout.lines // 2 * state.vertical_line_stride_offset
+                left = level.x * size
+                if state.tile_mode is TileMode.LINEAR:
+                    left, row = left + row * self.pitch, 0
+            found.append((left, row))
+        return tuple(found)
+
+    def _number(self, name: str, index: int = 0) -> Any:
+        return self.numbers[name][index]
+
     def addresses(self, lod: Ints, x: Ints, y: Ints, slice: Ints) -> tuple[NDArray[Any], Ints]:
         """Device addresses [N] (uint64) of the blocks of texels that exist; their places in it."""
-        if self.is_buffer:
-            return (x * self.pitch + self.base).astype(np.uint64), np.zeros_like(x)
-        starts = np.array([(level.x, level.y) for level in self.all_levels])
-        corner = starts[lod + self.state.surface_min_lod]
-        bw, bh = self.format.block
-        slice = slice + self.first_slice
-        column, row = corner[:, 0] + x // bw, corner[:, 1] + y // bh
-        place = y % bh * bw + x % bw
-        if self.kind is SurfaceType.S1D:
-            offset = (slice * self.qpitch + column) * self.format.bytes
-        else:
-            offset = self._offset(column * self.format.bytes, row + slice * self.qpitch)
-        return (offset + self.base).astype(np.uint64), place
+        left, row = np.array(self.starts)[lod + self.state.surface_min_lod].T
+        bw, bh = self.layout.block
+        offset = self.layout.of_texel(self._number, left, row, (x, y, slice))
+        return (offset + self.base).astype(np.uint64), y % bh * bw + x % bw
 
     def chrominance(self, x: Ints, y: Ints) -> NDArray[Any]:
         """Device addresses [N] of the pair Cb, Cr of texels of a planar surface."""
-        row = y // 2 + self.state.y_offset_for_u_or_uv_plane
-        left = x // 2 * 2 + self.state.x_offset_for_u_or_uv_plane
-        return (self._offset(left, row) + self.base).astype(np.uint64)
-
-    def _offset(self, left: NDArray[Any], row: NDArray[Any]) -> NDArray[Any]:
-        """Bytes from the base to byte `left` of a row."""
-        mode = self.state.tile_mode
-        if self.state.vertical_line_stride:
-            row = 2 * row + self.state.vertical_line_stride_offset
-        if mode is TileMode.LINEAR:
-            left = left + row * self.pitch
-            return left
-        return tiled(mode, left, row, self.pitch // TILES[mode][0])
+        offset: NDArray[Any] = self.layout.of_chrominance(self._number, x, y)
+        return (offset + self.base).astype(np.uint64)
 
     @cached_property
     def size(self) -> int:
