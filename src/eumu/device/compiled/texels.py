@@ -6,7 +6,7 @@ All places must be inside the surface: what is not has been clamped or replaced 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from eumu.device.compiled.vectors import Kind, Vector
 from eumu.device.compiled.writer import Body, Module
-from eumu.device.surfaces.formats import Channel, Encoding, Numbers, TexelFormat
+from eumu.device.surfaces.formats import Encoding, Numbers, TexelFormat
 from eumu.device.surfaces.layout import Layout
-from eumu.device.surfaces.numbers import decoded, encoded, unorm
-from eumu.device.surfaces.texels import BYTES_OF_PAIR, srgb_from_linear, srgb_table
+from eumu.device.surfaces.numbers import chrominance, code_of, pair, texel, words_of
+from eumu.device.surfaces.texels import srgb_from_linear, srgb_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,65 +105,32 @@ def texel_function(module: Module, kind: Texels, channels: tuple[int, ...]) -> N
         case Encoding.PLAIN:
             found = _plain(b, kind.format, places, channels)
         case Encoding.PACKED_422:
-            all = _pair(b, kind.format, places, at[0])
-            found = [unorm(b, all[k] & 255, 8) for k in channels]
+            rgb = pair(b, kind.format, b.gather(places), at[0])
+            found = [rgb[k] for k in channels]
         case _:
-            all = _planes(b, kind, base, places, at)
-            found = [unorm(b, all[k], 8) for k in channels]
+            second = b.pointers(base, kind.of_chrominance(b.every, at[0], at[1]))
+            both = b.gather(second, bits=16)
+            rgb = chrominance(b, b.gather(places, bits=8), both & 255, both >> 8)
+            found = [rgb[k] for k in channels]
     b.give(found)
     b.finish_internal("texel", kind.kind, len(channels), names)
-
-
-def _pair(b: Body, format: TexelFormat, places: list[str], x: Vector) -> list[Vector]:
-    """Cr, luma and Cb in the low bytes."""
-    y0, y1, cb, cr = (8 * n for n in BYTES_OF_PAIR[format.name])
-    word = b.gather(places)
-    luma = b.where(b.differ(x & 1, 0), word >> y1, word >> y0)
-    return [word >> cr, luma, word >> cb]
-
-
-def _planes(
-    b: Body, kind: Texels, base: str, places: list[str], at: Sequence[Vector]
-) -> list[Vector]:
-    """Cr, luma and Cb."""
-    start = kind.of_chrominance(b.every, at[0], at[1])
-    pair = b.gather(b.pointers(base, start), bits=16)
-    luma = b.gather(places, bits=8)
-    return [pair >> 8, luma, pair & 255]
 
 
 def _plain(
     b: Body, format: TexelFormat, places: list[str], channels: tuple[int, ...]
 ) -> list[Vector]:
     """Values of some channels of texels at pointers."""
-    known: dict[int, Vector] = {}
     words: dict[int, Vector] = {}
 
     def word(n: int) -> Vector:
         if n not in words:
-            bits = 8 * min(4, format.bytes - 4 * n)
-            words[n] = b.gather(places, 4 * n, bits)
+            words[n] = b.gather(places, 4 * n, 8 * min(4, format.bytes - 4 * n))
         return words[n]
 
-    for k in channels:
-        n, channel = next((n, c) for n, c in enumerate(format.channels) if k in c.to)
-        # A channel for several outputs is decoded once.
-        if n not in known:
-            raw = _bits(word(channel.shift // 32), channel)
-            if channel.srgb:
-                known[n] = _looked_up(b, _sizes(format).index(channel.size), raw)
-            else:
-                shares = channel.numbers is Numbers.SHAREDEXP
-                known[n] = decoded(b, channel, raw, word(0) >> 27 if shares else None)
-    index = {k: n for n, c in enumerate(format.channels) for k in c.to}
-    return [known[index[k]] for k in channels]
+    def linear(size: int, code: Vector) -> Vector:
+        return _looked_up(b, _sizes(format).index(size), code)
 
-
-def _bits(word: Vector, channel: Channel) -> Vector:
-    shift = channel.shift % 32
-    if shift:
-        word = word >> shift
-    return word & (1 << channel.size) - 1 if shift + channel.size < 32 else word
+    return texel(b, format, word, linear, channels)
 
 
 def _looked_up(b: Body, index: int, code: Vector) -> Vector:
@@ -186,8 +153,9 @@ class Piece:
 
 def encode_some(b: Body, format: TexelFormat, values: dict[int, Vector]) -> list[Piece]:
     """Texels of some channels, whose bits are whole bytes."""
+    coded = _coded(b, format)
     return [
-        Piece(_encoded(b, format, c, values[c.to[0]]), c.shift // 8, c.size)
+        Piece(code_of(b, c, values, coded), c.shift // 8, c.size)
         for c in format.channels
         if c.to[0] in values
     ]
@@ -195,11 +163,7 @@ def encode_some(b: Body, format: TexelFormat, values: dict[int, Vector]) -> list
 
 def encode(b: Body, format: TexelFormat, values: dict[int, Vector]) -> list[Piece]:
     """Whole texels; values by channel, floats or, of an integer format, integers."""
-    words: dict[int, Vector] = {}
-    for channel in format.channels:
-        n, shift = divmod(channel.shift, 32)
-        code = _encoded(b, format, channel, values[channel.to[0]]) << shift
-        words[n] = words[n] | code if n in words else code
+    words = words_of(b, format, values, _coded(b, format))
     zero = b.splatted("u", 0)
     return [
         Piece(words.get(n, zero), 4 * n, 8 * min(4, format.bytes - 4 * n))
@@ -207,16 +171,13 @@ def encode(b: Body, format: TexelFormat, values: dict[int, Vector]) -> list[Piec
     ]
 
 
-def _encoded(b: Body, format: TexelFormat, channel: Channel, value: Vector) -> Vector:
-    if channel.srgb:
-        return _from_table(b, _sizes(format).index(channel.size), channel.size, value)
-    return encoded(b, channel, value)
+def _coded(b: Body, format: TexelFormat) -> Callable[[int, Vector], Vector]:
+    def coded(size: int, value: Vector) -> Vector:
+        """The greatest code whose threshold the value reaches."""
+        index, code = _sizes(format).index(size), b.splatted("u", 0)
+        for bit in reversed(range(size)):
+            higher = code + (1 << bit)
+            code = b.where(value >= _looked_up(b, index, higher), higher, code)
+        return code
 
-
-def _from_table(b: Body, index: int, size: int, value: Vector) -> Vector:
-    """The greatest code whose threshold the value reaches."""
-    code = b.splatted("u", 0)
-    for bit in reversed(range(size)):
-        higher = code + (1 << bit)
-        code = b.where(value >= _looked_up(b, index, higher), higher, code)
-    return code
+    return coded

@@ -1,19 +1,96 @@
-"""One channel of texels: its bits to numbers and back, rounded to nearest even and clamped.
+"""Texels: their bits to numbers and back, rounded to nearest even and clamped.
 
 Numbers are floats of 32 bits; of an integer format the bits of an integer, signed ones extended.
-sRGB channels are not here: they go through tables.
+Channels are red 0 to alpha 3.  Those of sRGB go through tables, which functions ask for with the
+size of a channel and its codes, or its numbers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
 from eumu.device.lanes import Lanes, V
-from eumu.device.surfaces.formats import Channel, Numbers
+from eumu.device.surfaces.formats import Channel, Numbers, TexelFormat
 from eumu.errors import Unsupported
 
-_INFINITY = 0x7F80_0000  # as the bits of a float of 32
+# Where luma and chroma of a pair lie in its four bytes: Y0, Y1, Cb, Cr.
+BYTES_OF_PAIR: Final = {
+    "YCRCB_NORMAL": (0, 2, 1, 3),
+    "YCRCB_SWAPUVY": (1, 3, 2, 0),
+    "YCRCB_SWAPUV": (0, 2, 3, 1),
+    "YCRCB_SWAPY": (1, 3, 0, 2),
+}
+_INFINITY: Final = 0x7F80_0000  # as the bits of a float of 32
+
+Table = Callable[[int, V], V]
 
 
-def decoded(lanes: Lanes[V], channel: Channel, raw: V, exponent: V | None = None) -> V:
+def texel(
+    lanes: Lanes[V],
+    format: TexelFormat,
+    word: Callable[[int], V],
+    linear: Table[V],
+    channels: Sequence[int],
+) -> list[V]:
+    """Some channels that a format has, of texels whose 32-bit words `word` gives."""
+    found: dict[int, V] = {}
+    for channel in format.channels:
+        if not set(channels).isdisjoint(channel.to):
+            raw = _code(word, channel)
+            if channel.srgb:
+                number = linear(channel.size, raw)
+            else:
+                exponent = word(0) >> 27 if channel.numbers is Numbers.SHAREDEXP else None
+                number = decoded(lanes, channel, raw, exponent)
+            found |= dict.fromkeys(channel.to, number)
+    return [found[k] for k in channels]
+
+
+def _code(word: Callable[[int], V], channel: Channel) -> V:
+    n, shift = divmod(channel.shift, 32)
+    end = shift + channel.size
+    code = word(n) >> shift if shift else word(n)
+    if end > 32:
+        code = code | word(n + 1) << 32 - shift
+    return code if end == 32 else code & (1 << channel.size) - 1
+
+
+def pair(lanes: Lanes[V], format: TexelFormat, word: V, x: V) -> list[V]:
+    """Red, green and blue of a texel of two that share their chrominance."""
+    y0, y1, cb, cr = (word >> 8 * n & 255 for n in BYTES_OF_PAIR[format.name])
+    return chrominance(lanes, lanes.where(lanes.differ(x & 1, 0), y1, y0), cb, cr)
+
+
+def chrominance(lanes: Lanes[V], luma: V, cb: V, cr: V) -> list[V]:
+    """Cr is red, luma green, Cb blue."""
+    return [unorm(lanes, octet, 8) for octet in (cr, luma, cb)]
+
+
+def words_of(
+    lanes: Lanes[V], format: TexelFormat, values: Mapping[int, V], coded: Table[V]
+) -> dict[int, V]:
+    """The 32-bit words of texels of these channels; what has no channel is not there."""
+    words: dict[int, V] = {}
+    for channel in format.channels:
+        n, shift = divmod(channel.shift, 32)
+        code = code_of(lanes, channel, values, coded)
+        words[n] = words[n] | code << shift if n in words else code << shift
+        if shift + channel.size > 32:
+            words[n + 1] = code >> 32 - shift
+    return words
+
+
+def code_of(lanes: Lanes[V], channel: Channel, values: Mapping[int, V], coded: Table[V]) -> V:
+    """The bits of one of a format's channels."""
+    value = values[channel.to[0]]
+    return coded(channel.size, value) if channel.srgb else encoded(lanes, channel, value)
+
+
+# ---- one channel
+
+
+def decoded(lanes: Lanes[V], channel: Channel, raw: V, exponent: V | None) -> V:
     """The number of a channel's bits; `exponent` is the five bits that SHAREDEXP channels share."""
     size = channel.size
     match channel.numbers:

@@ -21,7 +21,7 @@ from eumu.device.state.fields import StateError
 from eumu.device.state.media import Convolve, MediaFormat, MorphologyState
 from eumu.device.state.scaler import Avs
 from eumu.device.surfaces.media import BLUE, CHROMA, GREEN, RED, MediaTexture
-from eumu.device.surfaces.texels import BYTES_OF_PAIR
+from eumu.device.surfaces.numbers import BYTES_OF_PAIR
 from eumu.errors import Unsupported
 from eumu.messages import UNDESCRIBED
 
