@@ -7,14 +7,9 @@ OpenGL and Vulkan.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from eumu.device.lanes import ARRAYS, Lanes, V
-
-Ints = NDArray[np.int64]
+from eumu.device.lanes import Lanes, V
 
 # For each face: axis and sign of s, of t, and of the major axis.
 _FACES: Final = (
@@ -24,6 +19,11 @@ _FACES: Final = (
     ((0, 1), (2, -1), (1, -1)),
     ((0, 1), (1, -1), (2, 1)),
     ((0, -1), (1, -1), (2, -1)),
+)
+# For each axis, and there for each face: which of s, t and the major axis it is, and the sign.
+_PARTS: Final = tuple(
+    tuple(next((k, sign) for k, (a, sign) in enumerate(row) if a == axis) for row in _FACES)
+    for axis in range(3)
 )
 
 
@@ -39,22 +39,31 @@ def face_of(lanes: Lanes[V], direction: Sequence[V]) -> V:
 
 def on_face(lanes: Lanes[V], direction: Sequence[V], face: V) -> tuple[V, V]:
     """s and t in 0 … 1 where each direction meets the plane of a face."""
-    s, t, m = (_component(lanes, direction, face, k) for k in range(3))
+    s, t, m = (_by_face(lanes, direction, face, axes) for axes in zip(*_FACES, strict=True))
     m = lanes.where(lanes.equal(m, 0.0), 1.0, m)
     return (s / m + 1.0) * 0.5, (t / m + 1.0) * 0.5
 
 
-def _component(lanes: Lanes[V], direction: Sequence[V], face: V, k: int) -> V:
-    """What s (0), t (1) or the major axis (2) of a face is of a direction."""
-    axis, sign = before = _FACES[0][k]
-    value = direction[axis] if sign > 0 else -direction[axis]
-    for number, row in enumerate(_FACES):
-        axis, sign = row[k]
-        if row[k] != before:
-            here = direction[axis] if sign > 0 else -direction[axis]
+def _by_face(lanes: Lanes[V], parts: Sequence[V], face: V, choices: Sequence[tuple[int, int]]) -> V:
+    """One of the parts for each face, or its negative: its number and sign."""
+    part, sign = before = choices[0]
+    value = parts[part] if sign > 0 else -parts[part]
+    for number, (part, sign) in enumerate(choices):
+        if (part, sign) != before:
+            here = parts[part] if sign > 0 else -parts[part]
             value = lanes.where(face >= number, here, value)
-        before = row[k]
+        before = part, sign
     return value
+
+
+def beside(
+    lanes: Lanes[V], x: V, y: V, size: V
+) -> tuple[V, tuple[tuple[V, V], tuple[V, V], tuple[V, V]]]:
+    """Which texels are at a corner of the cube, and the three that meet there; others are first."""
+    inner_x, inner_y = (lanes.least(lanes.most(k, 0), size - 1) for k in (x, y))
+    corner = lanes.differ(x, inner_x) & lanes.differ(y, inner_y)
+    first = lanes.where(corner, inner_x, x), lanes.where(corner, inner_y, y)
+    return corner, (first, (x, inner_y), (inner_x, y))
 
 
 def corner_mean(texels: Sequence[V]) -> V:
@@ -63,18 +72,16 @@ def corner_mean(texels: Sequence[V]) -> V:
     return (first + second + third) / 3.0
 
 
-def across(face: Ints, x: Ints, y: Ints, size: Ints) -> tuple[Ints, Ints, Ints]:
+def across(lanes: Lanes[V], face: V, x: V, y: V, size: V) -> tuple[V, V, V]:
     """Face and texel for a texel that may lie one row or column beyond the edge of its face."""
-    lane = np.arange(len(face))
-    direction: NDArray[Any] = np.empty((3, len(face)))
-    table = np.array(_FACES)[face]
-    axes, signs = table[:, :, 0], table[:, :, 1]
-    for k, place in enumerate(((2 * x + 1) / size - 1, (2 * y + 1) / size - 1, np.ones(len(x)))):
-        direction[axes[:, k], lane] = signs[:, k] * place
+    edge = lanes.double(size)
+    places = [(lanes.double(k) * 2.0 + 1.0) / edge - 1.0 for k in (x, y)]
+    places.append(lanes.double(lanes.constant(1.0)))
+    direction = [_by_face(lanes, places, face, parts) for parts in _PARTS]
+    other = face_of(lanes, direction)
     outside = (x < 0) | (x >= size) | (y < 0) | (y >= size)
-    parts = list(direction)
-    other = np.where(outside, face_of(ARRAYS, parts), face)
-    s, t = on_face(ARRAYS, parts, other)
-    column = np.clip(np.floor(s * size).astype(np.int64), 0, size - 1)
-    row = np.clip(np.floor(t * size).astype(np.int64), 0, size - 1)
-    return other, np.where(outside, column, x), np.where(outside, row, y)
+    found = [lanes.where(outside, other, face)]
+    for place, k in zip(on_face(lanes, direction, other), (x, y), strict=True):
+        last = lanes.floor(lanes.least(lanes.most(place * edge, 0.0), edge - 1.0))
+        found.append(lanes.where(outside, lanes.integer(last), k))
+    return found[0], found[1], found[2]

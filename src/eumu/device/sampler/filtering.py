@@ -192,14 +192,10 @@ class Filtering:
     def _cube_texel(self, level: Ints, x: Ints, y: Ints, slice: Ints) -> Lanes:
         """A texel of a face or of its neighbour; at a corner, the mean of the three that meet."""
         size = self._sizes[level, 0]
-        corner = ((x < 0) | (x >= size)) & ((y < 0) | (y >= size))
-        inner_x, inner_y = np.clip(x, 0, size - 1), np.clip(y, 0, size - 1)
-        places = [(np.where(corner, inner_x, x), np.where(corner, inner_y, y))]
-        if corner.any():
-            places += [(x, inner_y), (inner_x, y)]
+        corner, places = cube.beside(ARRAYS, x, y, size)
         found = []
-        for px, py in places:
-            face, column, row = cube.across(slice % 6, px, py, size)
+        for px, py in places if corner.any() else places[:1]:
+            face, column, row = cube.across(ARRAYS, slice % 6, px, py, size)
             found.append(self._read(level, column, row, slice // 6 * 6 + face))
         if len(found) == 1:
             return found[0]
