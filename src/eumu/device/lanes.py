@@ -69,8 +69,14 @@ class Lanes(Protocol[V]):
 
     def sqrt(self, x: V) -> V: ...
 
-    def log2(self, x: V) -> V:
-        """Of a double that is not negative."""
+    def split(self, x: V) -> tuple[V, V]:
+        """Of doubles from 0 on: an exponent of 2, a double too, and the factor beside it.
+
+        The factor is from the root of a half to the root of 2, or 0 or infinite.
+        """
+
+    def quad_step(self, x: V, lane: int) -> V:
+        """A lane of each square of four less its first one."""
 
     def single(self, x: V) -> V:
         """As a float of 32 bits."""
@@ -137,9 +143,14 @@ class Arrays:
         found: Array = np.sqrt(x)
         return found
 
-    def log2(self, x: Array) -> Array:
-        found: Array = np.log2(x)
-        return found
+    def split(self, x: Array) -> tuple[Array, Array]:
+        factor, exponent = np.frexp(x)
+        is_low = factor < 0.5**0.5
+        return (exponent - is_low).astype(np.float64), np.where(is_low, 2 * factor, factor)
+
+    def quad_step(self, x: Array, lane: int) -> Array:
+        quads = x.reshape(*x.shape[:-1], -1, 4)
+        return np.repeat(quads[..., lane] - quads[..., 0], 4, axis=-1)
 
     def single(self, x: Array) -> Array:
         return x.astype(np.float32)

@@ -9,10 +9,9 @@ from eumu.device.compiled.blocks import Block, moving
 from eumu.device.compiled.frame import begin, finish
 from eumu.device.compiled.known import Known, chosen, made, record_of, texels_of
 from eumu.device.compiled.loads import Access, loading, storing
-from eumu.device.compiled.samples import ONE, ZERO
 from eumu.device.compiled.texels import can_keep, can_read, can_write
 from eumu.device.compiled.writer import Module
-from eumu.device.state.surface import SurfaceType
+from eumu.device.state.surface import ONE, ZERO, SurfaceType
 from eumu.device.surfaces.formats import Encoding, Numbers
 from eumu.exec.host import Shortcut
 from eumu.messages import BlockWrite

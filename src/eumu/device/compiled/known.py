@@ -11,11 +11,10 @@ import numpy as np
 
 from eumu.device.compiled.loads import storing
 from eumu.device.compiled.record import RECORD, set_surface
-from eumu.device.compiled.samples import ONE, ZERO
 from eumu.device.compiled.texels import Texels, tables
 from eumu.device.sampler.header import Header
 from eumu.device.state.sampler import SamplerState
-from eumu.device.state.surface import ChannelSelect
+from eumu.device.state.surface import ONE, ZERO
 from eumu.device.surfaces.surface import Surface
 from eumu.device.surfaces.texture import Texture
 from eumu.exec.host import Places, Shortcut
@@ -97,14 +96,6 @@ def texels_of(surface: Surface, *, slices: bool) -> Texels:
 
 def chosen(surface: Surface, channels: Sequence[int]) -> tuple[int, ...]:
     """What each channel is after the shader's selects: a channel of the format, ZERO or ONE."""
-    selects = surface.state.channel_selects
-    return tuple(_source(surface, selects[k]) for k in channels)
-
-
-def _source(surface: Surface, select: ChannelSelect) -> int:
-    if select < ChannelSelect.RED:
-        return ONE if select is ChannelSelect.ONE else ZERO
-    channel = select - ChannelSelect.RED
-    if channel in surface.format.outputs:
-        return channel
-    return ONE if channel == 3 else ZERO
+    lacking = {k: ONE if k == 3 else ZERO for k in range(4) if k not in surface.format.outputs}
+    sources = surface.state.channel_sources
+    return tuple(lacking.get(sources[k], sources[k]) for k in channels)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from eumu.device.compiled.coordinates import Place, place_of_level
 from eumu.device.compiled.frame import Lanes, begin, chunks, finish
-from eumu.device.compiled.samples import ONE, ZERO
 from eumu.device.compiled.texels import (
     Piece,
     Texels,
@@ -17,6 +16,7 @@ from eumu.device.compiled.texels import (
 )
 from eumu.device.compiled.vectors import Vector
 from eumu.device.compiled.writer import Body, Module
+from eumu.device.state.surface import ONE, ZERO
 from eumu.device.surfaces.places import exist
 
 

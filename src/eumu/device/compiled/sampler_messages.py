@@ -11,15 +11,16 @@ import numpy as np
 from eumu.device.compiled.coordinates import Choice
 from eumu.device.compiled.known import VECTOR, Known, chosen, made, record_of, texels_of
 from eumu.device.compiled.loads import Access, loading, sizing
-from eumu.device.compiled.samples import ZERO, Sampling, sampling
+from eumu.device.compiled.samples import Sampling, sampling
 from eumu.device.compiled.texels import can_read
 from eumu.device.lanes import ARRAYS
-from eumu.device.sampler.detail import base_steps, first_level, levels_of, limits, steps_of
+from eumu.device.sampler.addressing import modes_on
+from eumu.device.sampler.detail import base_steps, first_level, levels_of, limits, scale, steps_of
 from eumu.device.sampler.loads import level_sizes
 from eumu.device.sampler.request import Request
 from eumu.device.sampler.unit import check_request
-from eumu.device.state.sampler import AddressMode, CubeControl, Filter, MipFilter, Reduction
-from eumu.device.state.surface import SurfaceType
+from eumu.device.state.sampler import Filter, MipFilter
+from eumu.device.state.surface import ZERO, SurfaceType
 from eumu.device.surfaces.formats import Numbers
 from eumu.exec.host import Shortcut
 
@@ -68,7 +69,7 @@ def _is_modelled(known: Known) -> bool:
         sampler.sampler_disable,
         sampler.chromakey_enable,
         bool(sampler.unmodelled),
-        _extreme(known) is not None and _has_odd_numbers(known),
+        sampler.extreme is not None and not gathers and _has_odd_numbers(known),
         not gathers and not set(filters) <= {Filter.NEAREST, Filter.LINEAR},
         is_cube and gradients,
         is_cube and surface.format.is_integer,
@@ -77,15 +78,6 @@ def _is_modelled(known: Known) -> bool:
         "_c" in operation and (surface.format.is_integer or 0 not in surface.format.outputs),
     )
     return not any(refused)
-
-
-def _extreme(known: Known) -> Reduction | None:
-    """Whether a sampler takes the least or the greatest texel."""
-    sampler = known.sampler
-    if not sampler.reduction_type_enable or known.message.operation.startswith("gather4"):
-        return None
-    is_extreme = sampler.reduction_type in (Reduction.MINIMUM, Reduction.MAXIMUM)
-    return sampler.reduction_type if is_extreme else None
 
 
 def _has_odd_numbers(known: Known) -> bool:
@@ -123,7 +115,6 @@ def _plain(known: Known) -> Sampling:
         channels = (int(known.header.gather4_source_channel_select),) * message.results
     moved = "header" if any(known.header.offsets) else ""
     is_compared = "_c" in operation
-    reds = [c.numbers for c in surface.format.channels if 0 in c.to]
     is_cube = surface.kind is SurfaceType.CUBE
     return Sampling(
         texels=texels_of(surface, slices=surface.slices > 1),
@@ -134,23 +125,14 @@ def _plain(known: Known) -> Sampling:
         bits=message.bits,
         coordinates=("u", "v", "r")[: surface.dimensions],
         element=surface.element,
-        modes=_modes(known)[: 2 if is_cube else surface.dimensions],
+        modes=modes_on(known.sampler, surface)[: 2 if is_cube else surface.dimensions],
         normalized=not known.sampler.non_normalized_coordinate_enable,
         moved="lanes" if "_po" in operation else moved,
         compare=known.sampler.shadow_function if is_compared else None,
-        clamps_reference=is_compared and Numbers.UNORM in reds,
+        clamps_reference=is_compared and surface.format.has_unorm_red,
         is_cube=is_cube,
-        extreme=_extreme(known),
+        extreme=known.sampler.extreme,
     )
-
-
-def _modes(known: Known) -> tuple[AddressMode, ...]:
-    """Address modes; of a cube whose faces go on in one another, CUBE."""
-    modes: tuple[AddressMode, ...] = known.sampler.address_modes
-    if known.surface.kind is not SurfaceType.CUBE:
-        return modes
-    everywhere = known.sampler.cube_surface_control_mode is CubeControl.OVERRIDE
-    return (AddressMode.CUBE,) * 3 if AddressMode.CUBE in modes[:2] or everywhere else modes
 
 
 def _mips(known: Known) -> tuple[bool, int, tuple[str, str]]:
@@ -185,8 +167,7 @@ def _set_sampler(record: Any, known: Known) -> None:
     record["base_level"] = base_steps(surface)
     record["offset"] = known.header.offsets
     record["border"] = np.ascontiguousarray(known.border).view(np.uint32)
-    unit = sampler.non_normalized_coordinate_enable
-    record["scale"] = 1 if unit else (surface.width, surface.height, surface.depth)
+    record["scale"] = scale(sampler, surface)
 
 
 def _arguments(known: Known, names: Sequence[str]) -> tuple[int, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from eumu.device.compiled import cubes
 from eumu.device.compiled.coordinates import Choice, Place, place_of_level
@@ -14,12 +13,17 @@ from eumu.device.compiled.vectors import Kind, Vector
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.sampler.addressing import Taps, layer, taps
 from eumu.device.sampler.cube import face_of, on_face
-from eumu.device.sampler.detail import Limits, gradient_lod, length, levels_of, steps_of
+from eumu.device.sampler.detail import (
+    Limits,
+    gradient_lod,
+    length,
+    levels_of,
+    quad_gradients,
+    steps_of,
+)
 from eumu.device.sampler.mixing import compared, corners, extreme, gathered, mix, reduced
 from eumu.device.state.sampler import AddressMode, MipFilter, PrefilterOp, Reduction
-
-ZERO: Final = 4  # results that no texel has: 0 and 1
-ONE: Final = 5
+from eumu.device.state.surface import ONE, ZERO
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,20 +170,17 @@ class _Sample:
         if spec.operation.startswith("sample_l"):
             return self.parameter("lod")  # sample_lz has none: 0
         if spec.operation.startswith("sample_d"):
-            across, down = (
-                [self.parameter(f"d{n}d{axis}") for n in spec.coordinates] for axis in "xy"
-            )
+            pairs = [
+                (self.parameter(f"d{n}dx"), self.parameter(f"d{n}dy")) for n in spec.coordinates
+            ]
         else:
-            across, down = ([b.quad_step(c, k) for c in self.coordinates] for k in (1, 2))
-        lod = gradient_lod(b, self._length(across), self._length(down))
+            pairs = [quad_gradients(b, c) for c in self.coordinates]
+        across, down = ([pair[k] for pair in pairs] for k in (0, 1))
+        sizes = [b.every("scale", k) for k in range(len(pairs))]
+        lod = gradient_lod(b, length(b, across, sizes), length(b, down, sizes))
         if spec.operation.startswith("sample_b"):
             return lod + self.parameter("bias")
         return lod
-
-    def _length(self, parts: Sequence[Vector]) -> Vector:
-        """Of a gradient, in texels."""
-        b = self.b
-        return length(b, [b.double(c) * b.every("scale", k) for k, c in enumerate(parts)])
 
     # ---- one level
 

@@ -9,11 +9,11 @@ from typing import Final
 
 import numpy as np
 
-from eumu.device.compiled.logarithm import log2
 from eumu.device.compiled.record import RECORD
 from eumu.device.compiled.vectors import SCALARS, Kind, Vector
 
 _SCALARS: Final = {"u4": "i32", "i4": "i32", "u8": "i64", "f4": "float", "f8": "double"}
+_ROOT_OF_HALF: Final = 0x3FE6A09E667F3BCD  # the bits of a double
 
 
 @dataclass(slots=True)
@@ -150,8 +150,15 @@ class Body:
     def sqrt(self, x: Vector) -> Vector:
         return self._intrinsic("sqrt", x)
 
-    def log2(self, x: Vector) -> Vector:
-        return log2(x)
+    def split(self, x: Vector) -> tuple[Vector, Vector]:
+        wide = f"<{self.width} x i64>"
+        bits = self.op(f"bitcast {x.typed} to {wide}")
+        moved = self.op(f"sub {wide} {bits}, splat (i64 {_ROOT_OF_HALF})")
+        exponent = self.op(f"ashr {wide} {moved}, splat (i64 52)")
+        shifted = self.op(f"shl {wide} {exponent}, splat (i64 52)")
+        factor = self.op(f"bitcast {wide} {self.op(f'sub {wide} {bits}, {shifted}')} to {x.type}")
+        number = self.op(f"sitofp {wide} {exponent} to {x.type}")
+        return self.vector("d", number), self.vector("d", factor)
 
     def single(self, x: Vector) -> Vector:
         return self._cast({"d": "fptrunc", "i": "sitofp", "u": "uitofp", "b": "uitofp"}, x, "f")

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Final, Generic
 
 from eumu.device.lanes import Lanes, V
-from eumu.device.state.sampler import AddressMode
+from eumu.device.state.sampler import AddressMode, CubeControl, SamplerState
+from eumu.device.state.surface import SurfaceType
+from eumu.device.surfaces.surface import Surface
 
 FRACTION: Final = 8  # bits
 _ONE: Final = 1 << FRACTION
@@ -32,6 +34,14 @@ class Taps(Generic[V]):
     indices: tuple[V, ...]
     inside: tuple[V | None, ...]
     weight: V | None = None  # 0 … 255/256
+
+
+def modes_on(sampler: SamplerState, surface: Surface) -> tuple[AddressMode, ...]:
+    """Address modes for u, v and r; of a cube whose faces go on in one another, CUBE."""
+    modes = sampler.address_modes
+    everywhere = sampler.cube_surface_control_mode is CubeControl.OVERRIDE
+    seamless = AddressMode.CUBE in modes[:2] or everywhere
+    return (AddressMode.CUBE,) * 3 if seamless and surface.kind is SurfaceType.CUBE else modes
 
 
 def taps(

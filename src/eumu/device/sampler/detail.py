@@ -6,9 +6,10 @@ texels of the first level.  Source: SAMPLER_STATE; the Vulkan specification for 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic
+from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 _ONE = 1 << FRACTION
+_TERMS = 13  # of a series: 54 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +58,12 @@ class Detail(Generic[V]):
     is_magnified: V
 
 
-def quad_gradients(c: Floats) -> tuple[Floats, Floats]:
-    """Differences to the right and down in coordinates [threads, lanes].
-
-    Four lanes are a 2 x 2 square of pixels: left, right, and the two below.
-    """
-    quads = c.reshape(len(c), -1, 4)
-    across = np.repeat(quads[:, :, 1:2] - quads[:, :, 0:1], 4, axis=2)
-    down = np.repeat(quads[:, :, 2:3] - quads[:, :, 0:1], 4, axis=2)
-    return across.reshape(c.shape), down.reshape(c.shape)
-
-
 def footprint(
-    across: Sequence[Floats], down: Sequence[Floats], sizes: list[int], sampler: SamplerState
+    across: Sequence[Floats], down: Sequence[Floats], sampler: SamplerState, surface: Surface
 ) -> Footprint:
     """Level of detail of gradients, a list of arrays [N] for the coordinates."""
-    long_x, long_y = (
-        length(ARRAYS, [ARRAYS.double(c) * size for c, size in zip(some, sizes, strict=True)])
-        for some in (across, down)
-    )
+    sizes: list[Any] = scale(sampler, surface)
+    long_x, long_y = (length(ARRAYS, some, sizes) for some in (across, down))
     axis = np.where((long_x >= long_y)[None, :], across, down).T
     if Filter.ANISOTROPIC not in (sampler.min_mode_filter, sampler.mag_mode_filter):
         one = np.ones(long_x.shape, np.int64)
@@ -101,11 +90,29 @@ def gradient_lod(lanes: Lanes[V], long_x: V, long_y: V, count: V | None = None) 
     if count is not None:
         long = long / count
     is_number = lanes.equal(long_x, long_x) & lanes.equal(long_y, long_y)
-    return lanes.single(lanes.where(is_number, lanes.log2(long), 0.0))
+    return lanes.single(lanes.where(is_number, _log2(lanes, long), 0.0))
 
 
-def length(lanes: Lanes[V], parts: Sequence[V]) -> V:
-    """Of vectors with these components."""
+def _log2(lanes: Lanes[V], x: V) -> V:
+    """Of doubles from 0 on: the exponent, and a series in (m - 1) / (m + 1)."""
+    exponent, m = lanes.split(x)
+    s = (m - 1.0) / (m + 1.0)
+    square = s * s
+    total = lanes.double(lanes.constant(0.0))
+    for k in reversed(range(_TERMS)):
+        total = total * square + 2 / math.log(2) / (2 * k + 1)
+    log = lanes.where(lanes.equal(x, math.inf), x, exponent + total * s)
+    return lanes.where(lanes.equal(x, 0.0), -math.inf, log)
+
+
+def quad_gradients(lanes: Lanes[V], c: V) -> tuple[V, V]:
+    """Differences to the right and down: four lanes are a square of pixels, row by row."""
+    return lanes.quad_step(c, 1), lanes.quad_step(c, 2)
+
+
+def length(lanes: Lanes[V], gradient: Sequence[V], sizes: Sequence[V]) -> V:
+    """Of gradients in texels, as a double."""
+    parts = [lanes.double(c) * size for c, size in zip(gradient, sizes, strict=False)]
     total = parts[0] * parts[0]
     for part in parts[1:]:
         total = total + part * part
@@ -145,6 +152,13 @@ def limits(sampler: SamplerState, surface: Surface) -> Limits[Array]:
     low = max(sampler.min_lod, surface.state.resource_min_lod)
     high = max(min(sampler.max_lod, surface.levels - 1), low)
     return Limits(sampler.texture_lod_bias, low, high)
+
+
+def scale(sampler: SamplerState, surface: Surface) -> list[int]:
+    """What gradients are multiplied with, so that they are in texels."""
+    if sampler.non_normalized_coordinate_enable:
+        return [1, 1, 1]
+    return [surface.width, surface.height, surface.depth]
 
 
 def base_steps(surface: Surface) -> int:

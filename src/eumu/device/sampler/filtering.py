@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from eumu.device.lanes import ARRAYS
 from eumu.device.sampler import cube
-from eumu.device.sampler.addressing import Taps, taps
+from eumu.device.sampler.addressing import Taps, modes_on, taps
 from eumu.device.sampler.detail import Detail, first_level
 from eumu.device.sampler.keys import Key
 from eumu.device.sampler.mixing import compared, corners, extreme, mix, reduced
-from eumu.device.state.sampler import AddressMode, CubeControl, Filter, Reduction, SamplerState
+from eumu.device.state.sampler import AddressMode, Filter, SamplerState
 from eumu.device.state.surface import SurfaceType
-from eumu.device.surfaces.formats import Numbers
 from eumu.device.surfaces.texture import Texture
 
 Floats = NDArray[np.float32]
@@ -67,11 +66,7 @@ class Filtering:
         self.sampler, self.border = sampler, border
         self.is_cube = self.surface.kind is SurfaceType.CUBE
         self.dimensions = 2 if self.is_cube else self.surface.dimensions
-        everywhere = sampler.cube_surface_control_mode is CubeControl.OVERRIDE
-        seamless = AddressMode.CUBE in sampler.address_modes[:2] or everywhere
-        self.modes: tuple[AddressMode, ...] = sampler.address_modes
-        if self.is_cube and seamless:
-            self.modes = (AddressMode.CUBE,) * 3
+        self.modes = modes_on(sampler, self.surface)
         sizes = [self.surface.level(k) for k in range(self.surface.levels)]
         self._sizes = np.array([(v.width, v.height, v.depth) for v in sizes])
 
@@ -162,9 +157,8 @@ class Filtering:
         return reduced(self.corners(points, level, found), found, self._join)
 
     def _join(self, a: Lanes, b: Lanes, weight: Lanes) -> Lanes:
-        sampler, wide = self.sampler, weight[:, None]
-        reduction = sampler.reduction_type if sampler.reduction_type_enable else None
-        if reduction in (Reduction.MINIMUM, Reduction.MAXIMUM):
+        reduction, wide = self.sampler.extreme, weight[:, None]
+        if reduction is not None:
             return extreme(ARRAYS, reduction, a, b, wide)
         return mix(ARRAYS, a, b, wide)
 
@@ -205,8 +199,7 @@ class Filtering:
         """sample_c has its result in red; alpha is 1."""
         if reference is None:
             return texel
-        channels, op = self.surface.format.channels, self.sampler.shadow_function
-        is_normalized = any(c.numbers is Numbers.UNORM and 0 in c.to for c in channels)
+        op, is_normalized = self.sampler.shadow_function, self.surface.format.has_unorm_red
         out = np.zeros((len(texel), 4), np.float32)
         out[:, 0] = compared(ARRAYS, op, texel[:, 0], reference, is_normalized=is_normalized)
         out[:, 3] = 1

@@ -218,12 +218,8 @@ def _detail(request: Request, wide: list[Lanes]) -> Footprint:
     if operation in ("sample_lz", "sample_c_lz"):
         return Footprint(np.zeros(count, np.float32), one, flat)
     pairs = _gradients(request, wide)
-    surface = request.texture.surface
-    sizes = [surface.width, surface.height, surface.depth][: len(pairs)]
-    if request.sampler.non_normalized_coordinate_enable:
-        sizes = [1] * len(pairs)
     across, down = [x for x, _ in pairs], [y for _, y in pairs]
-    found = footprint(across, down, sizes, request.sampler)
+    found = footprint(across, down, request.sampler, request.texture.surface)
     if operation.startswith("sample_b"):
         return Footprint(found.lod + request.parameter("bias")[mask], found.count, found.axis)
     return found
@@ -242,7 +238,7 @@ def _gradients(request: Request, wide: list[Lanes]) -> list[tuple[Floats, Floats
             "SIMD Mode",
         )
     else:
-        pairs = [tuple(g[mask] for g in quad_gradients(c)) for c in wide]
+        pairs = [tuple(g[mask] for g in quad_gradients(ARRAYS, c)) for c in wide]
     if request.texture.surface.kind is not SurfaceType.CUBE:
         return [(x, y) for x, y in pairs]
     here = [c[mask] for c in wide]

@@ -163,6 +163,12 @@ class SamplerState(State):
         )
 
     @property
+    def extreme(self) -> Reduction | None:
+        """Whether a sample is the least or the greatest texel, not their mean."""
+        is_extreme = self.reduction_type in (Reduction.MINIMUM, Reduction.MAXIMUM)
+        return self.reduction_type if self.reduction_type_enable and is_extreme else None
+
+    @property
     def has_border(self) -> bool:
         """Whether the border colour may be seen."""
         return any(mode.has_border for mode in self.address_modes)

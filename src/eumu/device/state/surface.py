@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from eumu.device.state.codes import SurfaceFormat
 from eumu.device.state.fields import State, bits
@@ -115,6 +115,11 @@ class ChannelSelect(IntEnum):
     ALPHA = 7
 
 
+ZERO: Final = 4  # what no channel of a texel is: 0 and 1
+ONE: Final = 5
+_CONSTANTS: Final = {ChannelSelect.ZERO: ZERO, ChannelSelect.ONE: ONE}
+
+
 _PLANAR = frozenset({SurfaceFormat.PLANAR_420_8, SurfaceFormat.PLANAR_420_16})
 
 
@@ -219,14 +224,15 @@ class SurfaceState(State):
     alpha_clear_color: Annotated[int, bits(15, 31, 0)] = 0
 
     @property
-    def channel_selects(self) -> tuple[ChannelSelect, ...]:
-        """What the shader's red, green, blue and alpha are taken from."""
-        return (
+    def channel_sources(self) -> tuple[int, ...]:
+        """What the shader's red, green, blue and alpha are: a channel from 0 on, ZERO or ONE."""
+        selects = (
             self.shader_channel_select_red,
             self.shader_channel_select_green,
             self.shader_channel_select_blue,
             self.shader_channel_select_alpha,
         )
+        return tuple(_CONSTANTS.get(s, s - ChannelSelect.RED) for s in selects)
 
     @property
     def hierarchical_depth_clear_value(self) -> int:

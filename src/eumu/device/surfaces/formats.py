@@ -86,6 +86,11 @@ class TexelFormat:
         return frozenset(k for c in self.channels for k in c.to)
 
     @property
+    def has_unorm_red(self) -> bool:
+        """Whether red, which `sample_c` compares, is from 0 to 1."""
+        return any(c.numbers is Numbers.UNORM and 0 in c.to for c in self.channels)
+
+    @property
     def element_bits(self) -> int:
         """The bits of every channel if all have as many, else 0."""
         sizes = {c.size for c in self.channels}

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.device.state.surface import ChannelSelect
+from eumu.device.state.surface import ONE
 from eumu.device.surfaces import texels
 from eumu.device.surfaces.formats import Encoding
 from eumu.device.surfaces.mcs import control_addresses, control_size
@@ -82,20 +82,12 @@ class Texture:
 
     def selected(self, values: Lanes) -> Lanes:
         """Texels [N, 4] after the shader's channel selects."""
-        selects = self.surface.state.channel_selects
-        if selects == _IDENTITY:
+        sources = self.surface.state.channel_sources
+        if sources == (0, 1, 2, 3):
             return values
-        parts = [_select(values, s) for s in selects]
-        return np.stack(parts, 1)
-
-
-_IDENTITY = (ChannelSelect.RED, ChannelSelect.GREEN, ChannelSelect.BLUE, ChannelSelect.ALPHA)
-
-
-def _select(values: Lanes, select: ChannelSelect) -> Lanes:
-    if select >= ChannelSelect.RED:
-        return values[:, select - ChannelSelect.RED]
-    return np.full(len(values), int(select is ChannelSelect.ONE), values.dtype)
+        wide: Lanes = np.pad(values, ((0, 0), (0, 2)))
+        wide[:, ONE] = 1
+        return wide[:, sources]
 
 
 def bits_of(values: Lanes) -> NDArray[np.uint32]:
