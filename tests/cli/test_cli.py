@@ -17,7 +17,7 @@ import pytest
 
 import mutated_command_lines
 from eumu.cli import main
-from eumu.cli.main import _joined
+from eumu.cli import words as command_words
 from eumu.cli.terminal import Paint, Progress
 from kernels import build
 
@@ -114,7 +114,7 @@ def test_wrong_usage(capsys: Captured, argv: list[str], message: str) -> None:
 def test_a_value_may_begin_with_a_dash() -> None:
     words = ["check", "k.cl", "--build-options", "-cl-std=CL3.0", "--notes", "--build-options"]
     joined = ["check", "k.cl", "--build-options=-cl-std=CL3.0", "--notes", "--build-options"]
-    assert list(_joined(words)) == joined
+    assert list(command_words.joined(words)) == joined
 
 
 def test_no_command_shows_the_help(capsys: Captured) -> None:

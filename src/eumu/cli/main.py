@@ -6,7 +6,7 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Final
 
@@ -14,6 +14,7 @@ import eumu
 from eumu.cli.options import CHECK, RUN_EPILOG, add_checking
 from eumu.cli.status import FAILED, FAULT, FINE, INTERRUPTED, USAGE, UsageError
 from eumu.cli.terminal import Paint
+from eumu.cli.words import BUILD_OPTIONS, joined
 from eumu.errors import (
     EumuError,
     Fault,
@@ -23,6 +24,7 @@ from eumu.errors import (
     UnknownDevice,
 )
 from eumu.exec.checks import CHECKS
+from eumu.runtime.listing import FORMS
 from eumu.settings import TRACEBACK
 
 _EPILOG: Final = """\
@@ -52,9 +54,7 @@ examples:
   eumu gpu -- clinfo -l
   eumu gpu --device apl --engine interp -- python app.py"""
 
-_GPU_VALUES: Final = frozenset({"--device", "--engine", "--log", "--dump", "--report"})
 _GARBAGE: Final = 100_000  # objects more than before
-_BUILD_OPTIONS: Final = "--build-options"
 _COMPARE_EPILOG: Final = """\
 An ELF file for apl or skl has both levels. OpenCL C is compiled for apl (or --device; pvc where no
 compiler knows apl) with and without optimization, with the large register file where there is one,
@@ -118,7 +118,7 @@ def _parsed(words: Sequence[str]) -> argparse.Namespace:
     if words[:1] == ["run"] and "--" in words:  # behind it are a program's words
         found: argparse.Namespace = import_module("eumu.cli.host").parsed(words)
         return found
-    return _parser().parse_args(list(_joined(words)))
+    return _parser().parse_args(list(joined(words)))
 
 
 def _check_words(words: Sequence[str]) -> None:
@@ -137,28 +137,6 @@ def _shows_traceback() -> bool:
         return TRACEBACK.get()
     except EumuError:  # which is no reason to lose the error that is to be shown
         return False
-
-
-def _joined(words: Sequence[str]) -> Iterator[str]:
-    """The words, with a value that begins with a dash joined to the option that takes it."""
-    if words and words[0] in ("run", "gpu", "replay"):
-        own = _own_words(words) if words[0] == "gpu" else len(words)
-        bare = (k for k, word in enumerate(words[:own]) if word == CHECK)
-        words = list(words)
-        for k in bare:
-            words[k] = f"{CHECK}=cheap"
-    rest = iter(words)
-    for word in rest:
-        value = next(rest, None) if word == _BUILD_OPTIONS else None
-        yield word if value is None else f"{word}={value}"
-
-
-def _own_words(words: Sequence[str]) -> int:
-    """How many words of `eumu gpu` come before those of the program."""
-    at = 1
-    while at < len(words) and words[at].startswith("-") and words[at] != "--":
-        at += 1 + (words[at] in _GPU_VALUES)
-    return min(at, len(words))
 
 
 def _message(error: Exception) -> str:
@@ -238,7 +216,7 @@ def _add_program(parser: argparse.ArgumentParser, nargs: str | None = None) -> N
         "--device", metavar="D", help="pvc, skl, apl, ...; an ELF file knows its device"
     )
     parser.add_argument(
-        _BUILD_OPTIONS, metavar='"..."', default="", help="the compiler's options, for sources"
+        BUILD_OPTIONS, metavar='"..."', default="", help="the compiler's options, for sources"
     )
     parser.add_argument("-g", dest="debug", action="store_true", help="with debug information")
     parser.add_argument("-g0", dest="no_lines", action="store_true", help="without tables of lines")
@@ -263,6 +241,12 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
         help="write an array to a .npy, an image to a .png",
     )
     run.add_argument("--engine", choices=("jit", "interp"), help="the JIT where it can be used")
+    run.add_argument(
+        "--dump",
+        choices=FORMS,
+        help="run nothing; show what the kernel becomes, by source line: eumu's IR, the text that"
+        " LLVM gets, or this processor's instructions",
+    )
     add_checking(run)
     run.add_argument("--fuel", metavar="N", help="instructions that one thread may run")
     run.add_argument("--memory", metavar="MIB", help="of the device (4096)")
@@ -332,7 +316,7 @@ def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
         "--parity", action="store_true", help="what Intel's front end refuses, nothing else"
     )
     check.add_argument(
-        _BUILD_OPTIONS, metavar='"..."', default="", help="the compiler's options, for sources"
+        BUILD_OPTIONS, metavar='"..."', default="", help="the compiler's options, for sources"
     )
 
 
@@ -364,7 +348,7 @@ def _add_build(commands: _Commands[argparse.ArgumentParser]) -> None:
     build = _command(commands, "build", "compile OpenCL C or SPIR-V with Intel's compiler")
     build.add_argument("source", help="a .cl or .spv file")
     build.add_argument("--device", metavar="D", default="pvc", help="skl, dg2, bmg, ... (pvc)")
-    build.add_argument(_BUILD_OPTIONS, metavar='"..."', default="", help="the compiler's options")
+    build.add_argument(BUILD_OPTIONS, metavar='"..."', default="", help="the compiler's options")
     build.add_argument(
         "-o",
         "--output",

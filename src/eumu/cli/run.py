@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import eumu
 from eumu.cli import images
-from eumu.cli.status import UsageError
+from eumu.cli.status import FINE, UsageError
 from eumu.cli.telling import Teller, time_limit
 from eumu.cli.terminal import Paint, Progress
 from eumu.cli.values import arguments, from_zero, pairs, size, whole
@@ -51,6 +51,9 @@ def command(options: argparse.Namespace) -> int:
     shown = (eumu.Array, eumu.Image)
     before = {n: v.numpy() for n, v in values.items() if isinstance(v, shown)}
     facts = {"device": str(device.platform), "engine": device.engine, "level": options.level}
+    if options.dump is not None:
+        sys.stdout.write(_listing(device, kernel, values, options))
+        return FINE
     try:
         with (
             _watched(device, options, kernel.program.made_by),
@@ -129,6 +132,15 @@ def _launch(
             via=options.via,
             level=options.level,
         )
+
+
+def _listing(
+    device: eumu.Device, kernel: eumu.Kernel, values: dict[str, Any], options: argparse.Namespace
+) -> str:
+    """What --dump shows."""
+    local = None if options.local_size is None else size("--local", options.local_size)
+    sizes = size("--global", options.global_size), local
+    return kernel.listing(device, options.dump, *sizes, values, level=options.level)
 
 
 def _notice(progress: Progress, message: Warning | str, *_: object) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from eumu.ir.function import Block, Function, Input, Op, Region, Root, RootKind, Terminator, Value
@@ -10,12 +10,19 @@ from eumu.ir.ops import Rounding, Space
 from eumu.types import BOOL, Type
 
 
-def format_function(function: Function) -> str:
-    """The whole function, with each instruction above the operations that it became."""
-    return "\n".join(_lines(function)) + "\n"
+def format_function(function: Function, heads: Callable[[int], Sequence[str]] | None = None) -> str:
+    """The whole function, with each instruction above the operations that it became.
+
+    `heads` gives other lines to stand there, by the number of the instruction.
+    """
+
+    def texts(inst: int) -> Sequence[str]:
+        return [f"{inst}: {function.texts[inst]}"] if 0 <= inst < len(function.texts) else []
+
+    return "\n".join(_lines(function, heads or texts)) + "\n"
 
 
-def _lines(function: Function) -> Iterator[str]:
+def _lines(function: Function, heads: Callable[[int], Sequence[str]]) -> Iterator[str]:
     yield f"function {function.name} simd{function.width} grf{function.grf_bytes}"
     for root in function.roots.values():
         yield f"  {format_root(root)}"
@@ -23,15 +30,15 @@ def _lines(function: Function) -> Iterator[str]:
         yield f"  {_format_input(item)}"
     for index, block in enumerate(function.blocks):
         yield f"{index} {block.label}:"
-        yield from _block_lines(function, block)
+        yield from _block_lines(block, heads)
 
 
-def _block_lines(function: Function, block: Block) -> Iterator[str]:
+def _block_lines(block: Block, heads: Callable[[int], Sequence[str]]) -> Iterator[str]:
     inst = -1
     items: list[Op | Terminator] = [*block.ops, *([block.end] if block.end else [])]
     for item in items:
-        if item.inst != inst and 0 <= item.inst < len(function.texts):
-            yield f"    ; {item.inst}: {function.texts[item.inst]}"
+        if item.inst != inst:
+            yield from (f"    ; {text}" for text in heads(item.inst))
         inst = item.inst
         yield "  " + (format_op(item) if isinstance(item, Op) else format_terminator(item))
 

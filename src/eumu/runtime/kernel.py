@@ -27,6 +27,7 @@ from eumu.runtime.facts import Facts
 from eumu.runtime.image import Image
 from eumu.runtime.image_arguments import dropped_reads, image_tables
 from eumu.runtime.launch_memory import buffers, with_implicit
+from eumu.runtime.listing import listing
 from eumu.runtime.ndrange import Range, Size
 from eumu.runtime.parameters import Parameter
 from eumu.runtime.payload import Addresses, bind, scratch_bytes, value_places
@@ -201,6 +202,28 @@ class Kernel:
             elif via != "record":
                 raise LaunchError(f"via={via!r}; a launch goes via 'record' or 'commands'")
             return self._run(device, grids, printed, stack)
+
+    def listing(
+        self,
+        device: Device,
+        form: str,
+        global_size: Size,
+        local_size: Size | None = None,
+        args: Arguments = (),
+        *,
+        level: str = "visa",
+    ) -> str:
+        """What eumu makes of the kernel for a launch, by lines of its source; nothing runs.
+
+        `form` is "ir", "llvm" (the text before LLVM works on it) or "asm" (this processor's
+        instructions).  Arguments are those of `launch`.  A launch with smaller groups at its end
+        has several kinds of code; shown is that of the first groups.
+        """
+        with device.turn, ExitStack() as stack:
+            values = in_order(self.name, self.args, args)
+            sizes = global_size, local_size, 0
+            grids, _ = self._ready(device, values, sizes, None, 0, level, stack)
+            return listing(device, grids[0], form)
 
     def resume(self, device: Device, held: Suspended) -> Report:
         """Go on with a launch of this kernel that was stopped; for `Device.resume`."""

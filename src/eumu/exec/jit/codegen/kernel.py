@@ -169,6 +169,7 @@ class Kernel:
         self.written, self.held = {}, {}
         for place, op in enumerate(self.function.blocks[index].ops):
             self.place = place
+            self.e.mark(op.inst)
             if self.delayed and not self._passes(op):
                 FLUSH[0](self)
             self.lower(op)

@@ -80,6 +80,7 @@ class Ends:
     def end(self, block: int, end: Terminator, instructions: int) -> None:
         """Count the block's instructions, then leave it."""
         self.instructions = instructions
+        self.e.mark(end.inst)
         if end.name != "branch":  # which counts on both its ways: then a loop's test is the count's
             self._count()
         getattr(self, f"_{end.name}")(block, end)

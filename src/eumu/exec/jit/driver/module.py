@@ -66,8 +66,11 @@ class Module:
     in_bands: bool  # whether the order of threads is free, see `bands`
 
 
-def build(function: Function, special: Special, target: Target) -> Module:
-    """Lower a function; raises `Unsupported` for what the fast engine cannot do."""
+def build(function: Function, special: Special, target: Target, *, marks: bool = False) -> Module:
+    """Lower a function; raises `Unsupported` for what the fast engine cannot do.
+
+    With `marks` the text says which instruction its lines come from, see `Emitter.mark`.
+    """
     length = _length(function)
     if length > MOST_OPERATIONS:
         raise Unsupported(
@@ -83,7 +86,7 @@ def build(function: Function, special: Special, target: Target) -> Module:
         _reach(function),
         saved_roots(function),
     )
-    e = _emitter(target)
+    e = _emitter(target, marks)
     k = _kernel(function, facts, special, target, e)
     k.free = free_writes(function, flow)
     resume = Resume(k, waiting_headers(function, flow))
@@ -100,11 +103,12 @@ def _length(function: Function) -> int:
     return sum(len(block.ops) for block in function.blocks)
 
 
-def _emitter(target: Target) -> Emitter:
+def _emitter(target: Target, marks: bool) -> Emitter:
     return Emitter(
         half_conversions=target.half_conversions,
         embedded_rounding=target.embedded_rounding,
         fenced_bytes=target.fenced_bytes,
+        marks=marks,
     )
 
 
@@ -141,6 +145,7 @@ def _lower(k: Kernel, ends: Ends, special: Special) -> None:
     regs.declare_flags(k.e, k.function, k.registers)
     ends.declare()
     _blocks(k, ends)
+    k.e.mark(-1)
     ends.finish()
     k.finish()
     start(k, special, keeps_alive=ends.keeps_alive, runs_once=not ends.resume.saves)

@@ -22,6 +22,7 @@ from eumu.exec.jit.host import cache
 from eumu.exec.jit.host.crew import Crew
 from eumu.exec.jit.host.faults import Report
 from eumu.exec.jit.host.launch import Compiled, Launch, Worker
+from eumu.exec.jit.host.listing import Heads, llvm_text, machine_text
 from eumu.exec.jit.host.target import Processor, host
 from eumu.exec.jit.host.workers import cores
 from eumu.exec.jit.llvm import paranoid
@@ -184,6 +185,14 @@ class Jit:
             self._kernels[key] = grid.function, compiled
             _bound(self._kernels)
         return compiled
+
+    def listing(self, grid: Grid, heads: Heads, *, is_assembly: bool) -> str:
+        """The text that LLVM is given for a grid, or the instructions that it makes of it.
+
+        `heads` says what stands above the lines of an instruction.
+        """
+        make = machine_text if is_assembly else llvm_text
+        return make(_folded(grid.function), self._special(grid), self.processor, heads)
 
     def _known(self, grid: Grid, host: Host) -> _Known:
         """What there is to know of a grid; LaunchError if it is not admitted."""

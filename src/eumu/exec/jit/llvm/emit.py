@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from eumu.types import BF, BOOL, DF, HF, F, Type
 
+MARK = "  ; instruction "  # begins a line of its own
 MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
 
@@ -79,10 +80,12 @@ class Emitter:
         half_conversions: bool = True,
         embedded_rounding: bool = False,
         fenced_bytes: bool = False,
+        marks: bool = False,
     ) -> None:
         self.half_conversions = half_conversions  # the host converts half in hardware
         self.embedded_rounding = embedded_rounding  # its instructions can name a rounding mode
         self.fenced_bytes = fenced_bytes  # 64 bytes that repeat others are kept from arithmetic
+        self.marks = marks  # say which instruction lines come from
         self.lines: list[str] = []
         self.entry: list[str] = []  # allocas
         self.prologue: list[str] = []  # values that are the same in all threads
@@ -99,6 +102,7 @@ class Emitter:
             half_conversions=self.half_conversions,
             embedded_rounding=self.embedded_rounding,
             fenced_bytes=self.fenced_bytes,
+            marks=self.marks,
         )
         other.prologue, other.shared = self.prologue, self.shared
         other._made = self._made
@@ -109,6 +113,11 @@ class Emitter:
     def name(self, hint: str = "t") -> str:
         self._names += 1
         return f"{hint}{self._names}"
+
+    def mark(self, inst: int) -> None:
+        """What follows comes from an instruction of the program."""
+        if self.marks:
+            self.lines.append(MARK + str(inst))
 
     def do(self, text: str) -> None:
         self.lines.append("  " + text)
