@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from native_launches import natively
 
@@ -24,6 +25,13 @@ os.environ["EUMU_VERIFY_IR"] = "on"
 # Who starts tests in the background may have switched Ctrl-C off, and children inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Generated examples are the same in each run; none fails for the time that a busy machine takes.
+settings.register_profile(
+    "eumu", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.load_profile("eumu")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

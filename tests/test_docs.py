@@ -59,7 +59,7 @@ def test_console(page: Path, line: int, session: str) -> None:
             cwd=ROOT,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
         )
         output = done.stdout + done.stderr
         assert pattern(expected).fullmatch(output), f"{page.name}:{line}: got\n{output}"

@@ -37,7 +37,7 @@ SAXPY = (
 def run(gone: tuple[str, ...], *words: str) -> subprocess.CompletedProcess[str]:
     command = (sys.executable, "-c", WITHOUT, ",".join(gone), *words)
     return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False
     )
 
 

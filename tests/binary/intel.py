@@ -7,7 +7,6 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,17 +26,21 @@ _ITS_OWN = ("AsmName", "OutputAsmPath", "Target")
 
 
 def reading(
-    genx_ir: str, module: Module, platform: str, grf_bytes: int, timeout: float = 30
+    genx_ir: str, module: Module, platform: str, grf_bytes: int, seconds: int = 30
 ) -> list[Module | None]:
-    """What Intel reads of a module's kernels; None where it printed nothing: it can crash."""
+    """What Intel reads of a module's kernels; None where it printed nothing: it can crash.
+
+    It may use so many seconds of the processor.
+    """
     kernels = tuple(_with_name(k, f"out{n}") for n, k in enumerate(module.kernels))
     data = binary.write(replace(module, kernels=kernels), grf_bytes)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "x.isa").write_bytes(data)
         command = [genx_ir, "x.isa", "-platform", platform, "-noverifyCISA", "-dumpcommonisa"]
         # It prints what it reads before it compiles, and compiling nonsense may never end.
-        with suppress(subprocess.TimeoutExpired):
-            subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=timeout)
+        subprocess.run(
+            ["prlimit", "--core=0", f"--cpu={seconds}", *command], cwd=folder, capture_output=True
+        )
         files = [Path(folder, f"out{n}.visaasm") for n in range(len(kernels))]
         return [_parsed(f.read_text(), grf_bytes) if f.exists() else None for f in files]
 

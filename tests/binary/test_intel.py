@@ -148,7 +148,7 @@ def test_generated_kernels(count: int, genx_ir: str) -> None:
         (kernel,) = module.kernels
         body = tuple(i for i in kernel.body if not isinstance(i, Inst) or _for_intel(i))
         module = replace(module, kernels=(replace(kernel, body=body),))
-        (theirs,) = reading(genx_ir, module, "PVC", 64, timeout=1)
+        (theirs,) = reading(genx_ir, module, "PVC", 64, seconds=1)
         if theirs is not None:
             compared += 1
             assert difference(comparable(module), comparable(theirs)) == "", f"seed {seed}"

@@ -135,14 +135,14 @@ def _mutated(chance: random.Random, data: bytes) -> bytes:
 def test_counts_are_checked_before_anything_is_made() -> None:
     data = small()
     tracemalloc.start()
-    start = time.perf_counter()
+    start = time.process_time()
     for at in range(len(data) - 4):
         with suppress(FormatError):
             binary.read(data[:at] + b"\xff\xff\xff\xff" + data[at + 4 :])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 20 << 20
-    assert time.perf_counter() - start < 60
+    assert time.process_time() - start < 60
 
 
 def test_objects_that_lie_over_one_another_are_refused() -> None:

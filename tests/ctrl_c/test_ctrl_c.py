@@ -22,7 +22,7 @@ from eumu.exec.jit.host.crew import Trial
 from eumu.exec.jit.host.workers import Pool
 from interruptions import at_every_line
 
-SOON = 5.0  # seconds; what is measured by itself is in run.py
+SOON = 30.0  # seconds, on a busy machine too; run.py measures
 ENGINES = ["jit", "interp"]
 # Python loses an interrupt that comes while a finaliser of another package runs, such as those of
 # llvmlite's references, and says so; the tests send another one then.
@@ -182,7 +182,7 @@ def test_a_process_that_is_interrupted_while_it_compiles_ends() -> None:
         env={"PYTHONPATH": ":".join(sys.path), "EUMU_CACHE": "off", "PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert "KeyboardInterrupt" in ended.stderr
     assert ended.returncode == -2, ended.stderr

@@ -116,7 +116,7 @@ def test_the_page_in_a_browser(profile: Profile, tmp_path: Path) -> None:
         [*command, f"--user-data-dir={tmp_path}/user", file.as_uri()],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     title = re.search(r"<title>(.*?)</title>", done.stdout)

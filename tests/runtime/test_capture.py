@@ -119,7 +119,7 @@ start = {capture.result} - dev.memory.base
 print(dev.memory.arena[start : start + {len(expected)}].tolist())
 """
     command = [sys.executable, "-c", program, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     assert bytes(json.loads(done.stdout)) == expected
 

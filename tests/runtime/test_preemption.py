@@ -160,7 +160,7 @@ def in_a_fresh_process(path: Path, case: Case, device: str, engine: str) -> dict
     program = next(p for p in PROGRAMS if p.name == case.program).elf(device)
     words = [str(path), str(program), case.kernel, device, engine, str(out)]
     command = [sys.executable, "-c", PROGRAM, *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     with np.load(out) as found:
         return dict(found)

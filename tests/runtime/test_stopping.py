@@ -97,7 +97,8 @@ def test_another_thread_stops_a_launch(engine: str, workers: int) -> None:
 
     launch()
     whole = launch()
-    for share in (0.4, 0.2, 0.1, 0.05, 0.0, 0.0):
+    # On a busy machine a launch may be over before this thread has its turn.
+    for share in (0.4, 0.2, 0.1, 0.05, *[0.0] * 60):
         report = stopped_by_another_thread(dev, launch, share * whole.seconds)
         if report.preempted:
             break

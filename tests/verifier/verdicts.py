@@ -71,5 +71,5 @@ def asked(genx_ir: str, text: str, platform: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "x.visaasm").write_text(text, newline="")
         command = [genx_ir, "x.visaasm", "-platform", platform]
-        done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=60)
+        done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=600)
     return {0: "accepts", 1: "rejects", 2: "rejects"}.get(done.returncode, "crashes")

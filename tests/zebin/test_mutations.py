@@ -19,12 +19,12 @@ from eumu.zebin import RelocationType, ze_info
 DATA = Path(__file__).with_name("data")
 FILES = {n: (DATA / n).read_bytes() for n in ("zeros.pvc.bin", "add32.skl.bin", "symbols.pvc.bin")}
 NASTY = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF, (1 << 63) - 1)
-LONGEST = 2.0  # seconds for one file, a hundred times what a good one takes
+LONGEST = 2.0  # seconds of the processor for one file, a hundred times what a good one takes
 
 
 def attempt(data: bytes) -> bool:
     """True if the bytes could be read."""
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         program = zebin.read(data, "k.bin")
     except EumuError:
@@ -36,7 +36,7 @@ def attempt(data: bytes) -> bool:
                 section.relocated(lambda symbol: symbol.value)
         return True
     finally:
-        assert time.perf_counter() - start < LONGEST
+        assert time.process_time() - start < LONGEST
 
 
 def interesting(data: bytes) -> list[range]:

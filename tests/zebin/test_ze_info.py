@@ -259,7 +259,7 @@ def test_a_kernel_twice() -> None:
     lambda: "? " * 50_000,
 ])  # fmt: skip
 def test_hostile_texts_end_quickly(hostile: Callable[[], str]) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(FormatError):
         ze_info.parse(hostile(), "k.bin")
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
