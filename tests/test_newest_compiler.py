@@ -141,6 +141,25 @@ def _window(
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("device", XE2)
+def test_blocks_by_addresses_in_a_register(device: str, engine: str) -> None:
+    x, y, shape = 40, 34, (HEIGHT, PITCH // 2)  # the block leaves the surface
+    dev = eumu.Device(device, engine=engine)
+    memory = np.random.default_rng(2).integers(-999, 999, shape).astype(np.int16)
+    source, out = dev.array(memory), dev.array(np.zeros(shape, np.int16))
+    sizes = map(np.int32, (WIDTH, HEIGHT, PITCH, x, y))
+    _program("blocks", device)["blocks_by_payload"].launch(dev, 16, 16, [source, out, *sizes])
+    parts = ((3, 0, 0), (5, 1, 2), (1, 3, 0))
+    windows = [
+        n * _window(memory.view(np.uint8), np.int16, x + right, y + down, 16, 8)
+        for n, right, down in parts
+    ]
+    want = np.zeros(shape, np.int16)
+    want[y : y + 8, x : x + 16] = sum(windows)[: HEIGHT - y]
+    assert (out.numpy() == want).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("device", XE2)
 def test_blocks_are_written(device: str, engine: str) -> None:
     """Only what lies inside the surface changes."""
     dev = eumu.Device(device, engine=engine)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eumu.errors import BuildError, Unsupported
+from eumu import binary, text
+from eumu.errors import BuildError, Fault, Unsupported
 from eumu.platforms import platform
 from isa.memory.machine import BASE, Bytes, Thread, noise
 
@@ -136,6 +137,77 @@ def test_store(shape: tuple[int, int, int, int], corner: tuple[int, int]) -> Non
     assert np.array_equal(memory, wanted)
 
 
+STEPS = [(0, 0), (5, -3), (-2048, 0), (2047, 2047), (-1, 6)]
+
+
+def payload(x: int, y: int, width: int, height: int, blocks: int) -> Bytes:
+    """A matrix and a block of it as one register has them."""
+    base = np.array([BASE + START], "<u8").view("<u4")
+    shape = width - 1 | height - 1 << 8 | blocks - 1 << 16
+    rest = np.array([WIDTH - 1, HEIGHT - 1, PITCH - 1, x, y, shape], "<i4").view("<u4")
+    return np.concatenate([base, rest]).view(np.uint8)
+
+
+@pytest.mark.parametrize("steps", STEPS)
+@pytest.mark.parametrize("form", ["operands", "payload"])
+def test_steps_are_added_to_the_corner(form: str, steps: tuple[int, int]) -> None:
+    """Those of a payload and those of operands, as elements and rows."""
+    x, y = 3, 7
+    t = thread("pvc", x, y)
+    t.registers["P"] = payload(x, y, 8, 4, 2)
+    t.registers["Q"] = payload(x, y, 8, 4, 1)
+    right, down = (f"{step:+d}" if step else "" for step in steps)
+    operands = f"flat[B(0,1), S, S(0,1), S(0,2), S(0,3){right}, S(0,4){down}]"
+    first, second = (f"flat[{p} + ({steps[0]},{steps[1]})]" for p in "PQ")
+    if form == "operands":
+        first = second = operands
+    memory, after = t.run(
+        f"lsc_load_block2d.ugm (M1_NM, 1) D:d16.2x8x4nn {first}",
+        f"lsc_store_block2d.ugm (M1_NM, 1) {second} D:d16.8x4nn",
+    )
+    left, top = x + steps[0], y + steps[1]
+    inside = abs(left) < 256 and abs(top) < 256  # what `tile` can look at
+    blocks = [
+        tile(16, left + k, top, 8, 4) if inside else np.zeros((4, 8), np.uint16) for k in (0, 8)
+    ]
+    wanted = np.concatenate([in_registers(b, False, False, 64) for b in blocks])
+    assert np.array_equal(after["D"][: wanted.size], wanted)
+    assert np.array_equal(memory, MEMORY)
+
+
+def test_a_payload_of_another_shape_is_refused() -> None:
+    t = thread("pvc", 0, 0)
+    t.registers["P"] = payload(0, 0, 8, 8, 2)
+    with pytest.raises(Fault, match=r"says another block than d32.8x8nn"):
+        t.run("lsc_load_block2d.ugm (M1_NM, 1) D:d32.8x8nn flat[P + (0,0)]")
+
+
+@pytest.mark.parametrize(
+    ("address", "printed"),
+    [
+        ("flat[D+(1,2*-3)]", "flat[D + (1,-6)]"),
+        ("flat[B, 1, 1, 1, S+0x10, S-2]", "flat[B, 0x1, 0x1, 0x1, S+16, S-2]"),
+    ],
+)
+def test_steps_have_no_place_in_object_files(address: str, printed: str) -> None:
+    source = HEAD + f"    lsc_load_block2d.ugm (M1, 1) D:d8.8x2nn {address}\n    ret (M1, 1)\n"
+    module = text.parse(source, "k", 64)
+    assert f"  {printed}\n" in text.print_module(module)
+    again = text.parse(text.print_module(module), "k", 64)
+    assert text.print_module(again) == text.print_module(module)
+    with pytest.raises(BuildError, match="no place in object files"):
+        binary.write(module, 64)
+
+
+HEAD = """.version 4.2
+.kernel "k"
+.decl B v_type=G type=uq num_elts=1 align=qword
+.decl S v_type=G type=d num_elts=1 align=dword
+.decl D v_type=G type=ud num_elts=16 align=GRF
+.kernel_attr SimdSize=16
+"""
+
+
 def test_the_lane_may_be_off() -> None:
     t = thread("pvc", 0, 0)
     t.predicate = 0xFFFF_FFFE
@@ -163,6 +235,11 @@ REFUSED = {
     "lsc_load_block2d.ugm (M1, 1) D:d16.8x33nn {}": (BuildError, "1 to 32 rows"),
     "lsc_load_block2d.slm (M1, 1) D:d16.8x8nn {}": (BuildError, "shared function 'slm'"),
     "lsc_load_block2d.ugm (M1, 1) D:d16.8x8nn flat[B, S]": (BuildError, "before the height"),
+    "lsc_load_block2d.ugm (M1, 1) D:d16.8x8nn flat[D + (2048,0)]": (BuildError, "-2048 to 2047"),
+    "lsc_load_block2d.ugm (M1, 1) D:d16.8x8nn flat[D + (0)]": (BuildError, "between the steps"),
+    "lsc_load_block2d.ugm (M1, 1) D:d16.8x8nn flat[B, 1, 1, 1, S, S-2049]": (
+        *(BuildError, "-2048 to 2047"),
+    ),
 }
 
 

@@ -7,14 +7,15 @@ Intel's front end has it; a comment in the documents swaps width and height.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from eumu.ir import Value
-from eumu.isa.kinds.bytes import Packer, Unpacker
+from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, unpack_raw
 from eumu.isa.kinds.kind import Kind, Names
+from eumu.isa.kinds.literals import expression, unary
 from eumu.isa.kinds.lsc import SCALAR, parse_model, print_model
 from eumu.isa.kinds.lsc_encoding import BLOCK_BITS, FLAGS, ORDERS, choose
 from eumu.isa.kinds.meaning import Meaning, Rows
@@ -154,9 +155,10 @@ def _checked(source: Unpacker, most: int, what: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """`flat[base, width-1, height-1, pitch-1, x, y]`.
+    """`flat[base, width-1, height-1, pitch-1, x+2, y-1]`.
 
-    Width and pitch count bytes, height rows; x counts elements, y rows.
+    Width and pitch count bytes, height rows; x counts elements, y rows.  `steps` are what is added
+    to x and y, numbers of the instruction.
     """
 
     base: General | Immediate
@@ -165,11 +167,24 @@ class Matrix:
     pitch: General | Immediate
     x: General | Immediate
     y: General | Immediate
+    _: KW_ONLY
+    steps: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPayload:
+    """`flat[V + (2,-1)]`: the same in a register, as a quadword and five dwords.
+
+    Another dword has the block's width, height and number less 1, in a byte each.
+    """
+
+    register: Raw
+    steps: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixValues:
-    """:class:`Matrix` as a body gets it, one lane each."""
+    """:class:`Matrix` as a body gets it, one lane each.  `shape` is that of a payload."""
 
     base: Value
     width: Value
@@ -177,43 +192,99 @@ class MatrixValues:
     pitch: Value
     x: Value
     y: Value
+    _: KW_ONLY
+    steps: tuple[int, int] = (0, 0)
+    shape: Value | None = None
 
 
+_PAYLOAD = re.compile(r"[\w%$@?.]+\s*\+\s*\(")
+_SIGN = re.compile(r"[+-]")
+STEP = range(-(1 << 11), 1 << 11)
 _PARTS = ("base", "width", "height", "pitch", "x", "y")
 
 
 class MatrixKind(Kind):
-    """`flat[V32, 0x3f, V33(0,1), 0x7f, V34, V35]`."""
+    """`flat[V32, 0x3f, V33(0,1), 0x7f, V34+2, V35]`, or `flat[V36 + (2,0)]`, a payload."""
 
     manual = (
-        "the matrix and where the block begins: flat[base, width, height, pitch, x, y]; "
-        "sizes less 1"
+        "the matrix and where the block begins: flat[base, width, height, pitch, x, y], "
+        "sizes less 1; or a register with all that and steps: flat[V + (x,y)]"
     )
     example = "flat[base, 0x3f, 0xf, 0x3f, x, y]"
+    _register = RawKind(bare=True)
 
-    def parse(self, cursor: Cursor, names: Names) -> Matrix:
+    def parse(self, cursor: Cursor, names: Names) -> Matrix | MatrixPayload:
         cursor.expect("flat", "and the matrix, as in flat[base, width, height, pitch, x, y]")
         cursor.expect("[")
+        if _PAYLOAD.match(cursor.text, cursor.skip()):
+            return self._parse_payload(cursor, names)
         parts: list[General | Immediate] = []
+        steps = {"x": 0, "y": 0}
         for name in _PARTS:
             if parts:
                 cursor.expect(",", f"before the {name} of the block")
             parts.append(SCALAR.parse(cursor, names))
+            if name in steps and isinstance(parts[-1], General):
+                steps[name] = _step(cursor, names)
         cursor.expect("]")
-        return Matrix(*parts)
+        return Matrix(*parts, steps=(steps["x"], steps["y"]))
 
-    def print(self, operand: Matrix) -> str:
-        return f"flat[{', '.join(SCALAR.print(getattr(operand, p)) for p in _PARTS)}]"
+    def _parse_payload(self, cursor: Cursor, names: Names) -> MatrixPayload:
+        register = self._register.parse(cursor, names)
+        cursor.expect("+")
+        cursor.expect("(")
+        x = _in_range(cursor, names, negative=False)
+        cursor.expect(",", "between the steps in x and y")
+        y = _in_range(cursor, names, negative=False)
+        cursor.expect(")")
+        cursor.expect("]")
+        return MatrixPayload(register, (x, y))
 
-    def pack(self, operand: Matrix, out: Packer) -> None:
+    def print(self, operand: Matrix | MatrixPayload) -> str:
+        x, y = operand.steps
+        if isinstance(operand, MatrixPayload):
+            return f"flat[{self._register.print(operand.register)} + ({x},{y})]"
+        steps = {"x": x, "y": y}
+        parts = [SCALAR.print(getattr(operand, p)) + _printed(steps.get(p, 0)) for p in _PARTS]
+        return f"flat[{', '.join(parts)}]"
+
+    def pack(self, operand: Matrix | MatrixPayload, out: Packer) -> None:
+        if isinstance(operand, MatrixPayload):
+            raise EncodeError("the address of a block in one register has no place in object files")
+        if operand.steps != (0, 0):
+            raise EncodeError("steps of a block's corner have no place in object files")
         for part in _PARTS:
             SCALAR.pack(getattr(operand, part), out)
 
     def unpack(self, source: Unpacker) -> Matrix:
         return Matrix(*(SCALAR.unpack(source) for _ in _PARTS))
 
-    def bind(self, operand: Matrix, builder: Meaning) -> MatrixValues:
-        return MatrixValues(*(SCALAR.bind(getattr(operand, p), builder) for p in _PARTS))
+    def bind(self, operand: Matrix | MatrixPayload, builder: Meaning) -> MatrixValues:
+        if isinstance(operand, MatrixPayload):
+            rows = self._register.bind(operand.register, builder)
+            base = builder.row_read(rows, 0, UQ, 1)
+            dwords = [builder.row_read(rows, at, UD, 1) for at in range(8, 32, 4)]
+            return MatrixValues(base, *dwords[:5], steps=operand.steps, shape=dwords[5])
+        values = (SCALAR.bind(getattr(operand, p), builder) for p in _PARTS)
+        return MatrixValues(*values, steps=operand.steps)
+
+
+def _printed(step: int) -> str:
+    return f"{step:+d}" if step else ""
+
+
+def _step(cursor: Cursor, names: Names) -> int:
+    """What a sign adds to a coordinate; 0 without one."""
+    sign = cursor.match(_SIGN)
+    return 0 if sign is None else _in_range(cursor, names, negative=sign.group() == "-")
+
+
+def _in_range(cursor: Cursor, names: Names, *, negative: bool) -> int:
+    start = cursor.skip()
+    step = -unary(cursor, names) if negative else expression(cursor, names)
+    if step not in STEP:
+        cursor.fail(f"a step of {step}; -2048 to 2047 are allowed", start=start)
+    return step
 
 
 # ---- typed blocks: in the documents only, Intel's front end does not read them

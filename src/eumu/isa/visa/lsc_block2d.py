@@ -96,11 +96,12 @@ def _element_places(
 
     def place(value: Value, steps: list[int]) -> Value:
         start = b.splat(b.convert(b.convert(value, D), Q), width)
-        return b.add(start, b.const(Q, steps, width))
+        return b.add(start, b.const(Q, [step & UQ.maximum for step in steps], width))
 
-    shift = block * shape.width
-    x = place(matrix.x, [shift + p.x for p in row])
-    y = place(matrix.y, [p.y for p in row])
+    right, down = matrix.steps
+    right += block * shape.width
+    x = place(matrix.x, [right + p.x for p in row])
+    y = place(matrix.y, [down + p.y for p in row])
     left = b.mul(x, b.const(Q, size, width))
     zero = b.const(Q, 0, width)
     inside = b.const(BOOL, [int(not p.padding) for p in row], width)
@@ -119,6 +120,16 @@ def _element_places(
 def _one_lane(b: Meaning) -> None:
     if b.width != 1:
         raise Unsupported("a two-dimensional block of more than one lane")
+
+
+def _payload_agrees(b: Meaning, matrix: MatrixValues, shape: BlockShape) -> None:
+    """A payload has the block's shape, too: messages go by it, registers by the instruction."""
+    if matrix.shape is None:
+        return
+    packed = shape.width - 1 | shape.height - 1 << 8 | shape.blocks - 1 << 16
+    same = b.cmp("eq", matrix.shape, b.const(UD, packed))
+    reason = f"the payload's last dword says another block than {shape}"
+    b.require(b.or_(same, b.not_(b.mask)), reason)
 
 
 # The object file takes the data apart.
@@ -153,6 +164,7 @@ def lsc_load_block2d(
     if data.rows.root is None:
         return
     shape, size = data.shape, data.shape.type.size
+    _payload_agrees(b, matrix, shape)
     rows = register_rows(shape)
     used = size * sum(map(len, rows))
     block_bytes = b.registers(used)
@@ -194,6 +206,7 @@ def lsc_store_block2d(
     shape = data.shape
     if shape.transposed or shape.vnni:
         raise Unsupported("a transposed or VNNI store of a block; the specification has loads only")
+    _payload_agrees(b, matrix, shape)
     for offset, places in _pieces(register_rows(shape), shape.type.size):
         address, mask = _element_places(b, matrix, shape, 0, places)
         value = b.row_read(data.rows, offset, shape.type, len(places))
