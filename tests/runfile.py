@@ -39,7 +39,7 @@ import numpy as np
 from eumu.compare.nans import unequal_bits
 from eumu.errors import FormatError
 from eumu.exec.host import Engine
-from eumu.ir.builder import bit_pattern
+from eumu.ir.operations.lanes import bit_pattern
 from eumu.program import Kernel
 from eumu.text import parse
 from eumu.types import TYPES, Type

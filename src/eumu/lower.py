@@ -6,10 +6,13 @@ This is the only file that sees both.  Blocks come out in program order, which i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from eumu.addresses import SCRATCH_HANDLE, function_address
 from eumu.errors import BuildError, Diagnostic, Place, Span, Unsupported
 from eumu.ir import Block, Function, Input, Region, Root, RootKind, Value
+from eumu.ir.operations.ends import Barrier, CallIndirect, Jump, Ret
+from eumu.ir.operations.state import OnRegion
 from eumu.ir.passes.frames import Procedure, save_roots
 from eumu.ir.passes.modes import fold_modes
 from eumu.ir.verify import check_lowered
@@ -168,13 +171,13 @@ class _Lowering(Meaning):
         return len(self.function.blocks)
 
     def meet_partner(self) -> None:
-        self.transfer("barrier", (), kind="pair")
+        self.transfer(Barrier(kind="pair"))
         self._open(f"shared_{self.inst}")
         self.begin(self.exec)
 
     def go_on(self, name: str) -> int:
         place = self.next_block()
-        self.terminate("jump", (), (place,))
+        self.terminate(Jump((), (place,)))
         self._open(f"{name}_{self.inst}")
         self.begin(self.exec)
         return place
@@ -222,7 +225,7 @@ class _Lowering(Meaning):
             if not self.block.ops and len(self.function.blocks) == self._first + 1:
                 self.function.blocks.pop()
             else:
-                self.terminate("jump", (), (self.next_block(),))
+                self.terminate(Jump((), (self.next_block(),)))
         number = self.label(mark.name)
         if number in self._places:
             self._report("label", f"label '{mark.name}' is defined twice", mark.span)
@@ -237,7 +240,7 @@ class _Lowering(Meaning):
             # Intel's front end accepts a body without a final `ret`; the thread ends there.
             self.begin(ExecSize(1))
             every = self.const(BOOL, 1, self.function.width)
-            self.terminate("ret", (every,), (len(self.function.blocks) - 1,), offset=0)
+            self.terminate(Ret((every,), (len(self.function.blocks) - 1,), offset=0))
         for number, span in self._label_spans.items():
             if number not in self._places:
                 _, name = next(n for n, k in self._labels.items() if k == number)
@@ -251,13 +254,12 @@ class _Lowering(Meaning):
     def _resolve(self, block: Block) -> None:
         end = block.end
         assert end is not None
-        targets, attrs = end.targets, end.attrs
-        if end.name == "call_indirect":
+        targets = end.targets
+        if isinstance(end, CallIndirect):
             targets = (*(self._entries[name] for name in self._addressed), *targets)
             addresses = tuple(self._address_of(name) & 0xFFFF_FFFF for name in self._addressed)
-            attrs = {**attrs, "addresses": addresses}
-        targets = tuple(self._places[t] if t < 0 else t for t in targets)
-        block.end = type(end)(end.name, end.args, targets, attrs, end.inst)
+            end = replace(end, addresses=addresses)
+        block.end = replace(end, targets=tuple(self._places[t] if t < 0 else t for t in targets))
 
     def _address_of(self, name: str) -> int:
         return function_address(list(self.functions).index(name))
@@ -306,17 +308,11 @@ class _Lowering(Meaning):
         for op in reversed(self.block.ops):
             if op.inst != self.inst:
                 break
-            region = op.attrs.get("region")
-            if region is None:
-                continue
-            root: Root = op.attrs["root"]
-            value = op.results[0] if op.results else op.args[0]
-            offsets = region.offsets(value.width)
-            if min(offsets) < 0 or max(offsets) + value.type.size > root.size:
+            if isinstance(op, OnRegion) and (min(op.offsets) < 0 or op.end > op.root.size):
                 self._report(
                     "region",
-                    f"{inst.opcode} reaches byte {max(offsets) + value.type.size - 1} of"
-                    f" '{root.name}', which has {root.size} bytes",
+                    f"{inst.opcode} reaches byte {op.end - 1} of '{op.root.name}',"
+                    f" which has {op.root.size} bytes",
                     inst.span,
                     "Operands",
                 )

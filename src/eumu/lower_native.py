@@ -11,6 +11,7 @@ from typing import Final
 
 from eumu.errors import BuildError, Diagnostic, Place, Source, Span, Unsupported
 from eumu.ir import Block, Function, Input, Region, Root, RootKind, Value
+from eumu.ir.operations.ends import Jump, Trap
 from eumu.ir.passes.modes import fold_modes
 from eumu.ir.verify import check_lowered
 from eumu.isa.gen9.jumps import PLACES
@@ -114,7 +115,7 @@ class _Lowering(Machine):
         if entry:
             self._open("entry")
             self.begin_at(self._index_of(entry, None))
-            self.terminate("jump", (), (self.block_at(entry),))
+            self.terminate(Jump((), (self.block_at(entry),)))
         for k, instruction in enumerate(self._code):
             self._instruction(k, instruction)
         self._finish()
@@ -274,9 +275,9 @@ class _Lowering(Machine):
     def _finish(self) -> None:
         """Code that runs off its end is an illegal instruction there; then the annexed blocks."""
         if self.block is not None and self.block.end is None:
-            self.terminate("jump", (), (self._places[self._end],))
+            self.terminate(Jump((), (self._places[self._end],)))
         self._open("end")
-        self.terminate("trap", (), (), reason="the code ends without an end of thread")
+        self.terminate(Trap(reason="the code ends without an end of thread"))
         for label, body, (at, inst, execution) in self._annexed:  # grows meanwhile
             self._open(label)
             self._turn_to(at)
@@ -303,7 +304,7 @@ class _Lowering(Machine):
     def _instruction(self, k: int, instruction: Instruction) -> None:
         if instruction.offset in self._places:
             if self.block is not None and self.block.end is None:
-                self.terminate("jump", (), (self._places[instruction.offset],))
+                self.terminate(Jump((), (self._places[instruction.offset],)))
             self._open(f"L{instruction.offset}")
         self._own_block = len(self.function.blocks) - 1
         self.begin_at(k)

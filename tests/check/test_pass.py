@@ -1,4 +1,4 @@
-"""The pass itself: every operation has a rule, and instrumented programs compute what they did."""
+"""The pass itself: instrumented programs compute what they did."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from eumu.exec.grid import Grid
 from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
-from eumu.ir.ops import OPS
 from eumu.ir.passes import find_undefined
-from eumu.ir.passes.written import RULES, WRITTEN
 from eumu.ir.verify import check
 from exec.jit_programs import Memory, Program
 from kernels import build
@@ -33,12 +31,6 @@ def _no_disk_cache() -> object:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EUMU_CACHE", "off")
         yield
-
-
-def test_every_operation_with_a_result_has_a_rule() -> None:
-    with_results = {name for name, spec in OPS.items() if not spec.signature.endswith("->")}
-    assert with_results <= set(RULES) | WRITTEN
-    assert not set(RULES) & WRITTEN
 
 
 @given(st.integers(0, 1 << 30))

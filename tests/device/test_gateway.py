@@ -20,6 +20,7 @@ from eumu.exec import named
 from eumu.exec.gateway import BarrierState, Surplus
 from eumu.exec.named import BOTH, CONSUMER, PRODUCER
 from eumu.ir import Region, Space, Value
+from eumu.ir.operations.ends import Barrier
 from eumu.types import UD
 from exec.launching import Kernel, on_both, on_memory
 
@@ -191,15 +192,15 @@ def player() -> Kernel:
     k.go("branch", "signal", "wait", mask=b.cmp("ne", scalar("B"), b.const(UD, 0)))
     k.at("signal")
     args = [scalar(name) for name in "CDEF"]
-    b.terminate("barrier", args, [k.labels["signalled"]], kind="signal")
+    b.terminate(Barrier(args, (k.labels["signalled"],), kind="signal"))
     k.at("signalled")
     k.go("jump", "meet")
     k.at("wait")
-    b.terminate("barrier", [scalar("C")], [k.labels["waited"]], kind="wait")
+    b.terminate(Barrier((scalar("C"),), (k.labels["waited"],), kind="wait"))
     k.at("waited")
     k.go("jump", "meet")
     k.at("meet")
-    b.terminate("barrier", [], [k.labels["next"]], kind="sync")
+    b.terminate(Barrier((), (k.labels["next"],), kind="sync"))
     k.at("next")
     k.result(1, k.local_id(), k.get("STEP"))
     k.put("STEP", k.add(k.get("STEP"), k.number(UD, 1)))
@@ -300,11 +301,11 @@ def free_player() -> Kernel:
     k.at("signal")
     note()
     args = [scalar(name) for name in "BCDE"]
-    b.terminate("barrier", args, [k.labels["signalled"]], kind="signal")
+    b.terminate(Barrier(args, (k.labels["signalled"],), kind="signal"))
     k.at("signalled")
     k.go("jump", "next")
     k.at("wait")
-    b.terminate("barrier", [scalar("B")], [k.labels["waited"]], kind="wait")
+    b.terminate(Barrier((scalar("B"),), (k.labels["waited"],), kind="wait"))
     k.at("waited")
     note()
     k.go("jump", "next")

@@ -17,6 +17,7 @@ from eumu.addresses import DEVICE_BASE
 from eumu.exec.grid import BufferSurface, Grid, Payload
 from eumu.exec.observe import Observer
 from eumu.ir import Block, Builder, Function, Input, Region, Root, RootKind, Rounding, Space, Value
+from eumu.ir.operations.ends import Branch, Diverge, Jump, Ret
 from eumu.types import BOOL, DF, FLOATS, HF, INTEGERS, UD, UQ, UW, B, D, F, Q, Type, integer
 
 RNE = Rounding.RNE
@@ -366,16 +367,16 @@ class Program:
         choice = random.random()
         flag = b.read_flag(random.choice(self.flags), 0, self.width)
         if choice < 0.45:
-            b.terminate("diverge", (flag,), random.sample((index + 1, forward), 2), offset=0)
+            b.terminate(Diverge((flag,), tuple(random.sample((index + 1, forward), 2)), offset=0))
         elif choice < 0.55:
-            b.terminate("branch", (b.any(flag),), (index + 1, forward))
+            b.terminate(Branch((b.any(flag),), (index + 1, forward)))
         elif choice < 0.75 and len(loops) < len(self.counters):
             self._loop(index, len(loops))
             loops[index] = len(loops)
         elif choice < 0.8 and index:
-            b.terminate("ret", (flag,), (index + 1,), offset=0)
+            b.terminate(Ret((flag,), (index + 1,), offset=0))
         else:
-            b.terminate("jump", (), (random.choice((index + 1, forward)),))
+            b.terminate(Jump((), (random.choice((index + 1, forward)),)))
 
     def _loop(self, index: int, number: int) -> None:
         """A back-edge for some lanes, taken a bounded number of times."""
@@ -386,11 +387,11 @@ class Program:
         more = b.cmp("lt", count, b.const(UD, 4))
         back = self.random.randint(0, index)
         if self.random.random() < 0.5:
-            b.terminate("branch", (more,), (back, index + 1))
+            b.terminate(Branch((more,), (back, index + 1)))
         else:
             flag = b.read_flag(self.flags[0], 0, self.width)
             again = b.and_(b.splat(more, self.width), flag)
-            b.terminate("diverge", (again,), (back, index + 1), offset=0)
+            b.terminate(Diverge((again,), (back, index + 1), offset=0))
 
     def _finish(self) -> None:
         """Store every root and flag where only this thread writes."""
@@ -410,7 +411,7 @@ class Program:
             offset = b.const(UQ, words * 4 - 8 + 4 * n)
             b.store_block(Space.FLAT, b.add(base, offset, RNE), one, bits)
         b.terminate(
-            "ret", (b.const(BOOL, 1, self.width),), (len(self.function.blocks) - 1,), offset=0
+            Ret((b.const(BOOL, 1, self.width),), (len(self.function.blocks) - 1,), offset=0)
         )
 
     def grid(self, *, tail: bool) -> Grid:

@@ -17,9 +17,14 @@ from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
 from eumu.exec.observe import Observer
 from eumu.ir import Block, Builder, Function, Input, Region, Root, RootKind, Rounding, Space, Value
+from eumu.ir.operations.ends import Barrier, Branch, Call, Diverge, Jump, Ret, Trap
 from eumu.ir.passes import fold_modes
 from eumu.ir.verify import check
 from eumu.types import BOOL, UD, UQ, UW, Type
+
+ENDS: dict[str, Any] = {
+    kind.name: kind for kind in (Barrier, Branch, Call, Diverge, Jump, Ret, Trap)
+}
 
 RNE = Rounding.RNE
 UNTOUCHED = 0xCC
@@ -116,15 +121,14 @@ class Kernel:
         """End the block with a terminator whose targets are labels."""
         if name in ("diverge", "call", "ret"):
             attrs.setdefault("offset", 0)
-        if name == "call":
-            attrs.setdefault("saves", ())
-        args = [] if mask is None else [mask]
-        self.b.terminate(name, args, [self.labels[label] for label in labels], **attrs)
+        args = () if mask is None else (mask,)
+        targets = tuple(self.labels[label] for label in labels)
+        self.b.terminate(ENDS[name](args, targets, **attrs))
 
     def end(self) -> None:
         """End every active lane."""
         here = self.function.blocks.index(self.b.block) if self.b.block else 0
-        self.b.terminate("ret", [self.true()], [here], offset=0)
+        self.b.terminate(Ret((self.true(),), (here,), offset=0))
 
     # ---- operands
 

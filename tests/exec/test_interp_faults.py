@@ -186,7 +186,7 @@ class Sampler:
 
 def message_kernel() -> Kernel:
     k = Kernel()
-    x = k.b.emit("message", [k.mask(), k.local_id()], [(UD, 16)], record=Sampler())[0]
+    x = k.b.message(Sampler(), k.mask(), [k.local_id()], [(UD, 16)])[0]
     k.result(0, k.lane(), x)
     k.end()
     return k

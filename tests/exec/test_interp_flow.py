@@ -9,6 +9,7 @@ from eumu.errors import Fault
 from eumu.exec.interp import Interpreter
 from eumu.exec.interp.flow import MOST_FRAMES
 from eumu.ir import Region, Space, Value
+from eumu.ir.operations.ends import Switch
 from eumu.types import BOOL, UD, UW
 from exec.launching import RNE, Kernel, launch
 
@@ -175,7 +176,7 @@ def test_a_uniform_branch_takes_every_lane() -> None:
 def test_switch_has_a_default() -> None:
     k = Kernel("entry", "one", "zero", "other", "join")
     k.root("A", 64)
-    k.b.terminate("switch", [k.b.slice(k.group_id(), 0, 1)], [2, 1, 3])
+    k.b.terminate(Switch((k.b.slice(k.group_id(), 0, 1),), (2, 1, 3)))
     for label, value in (("one", 11), ("zero", 10), ("other", 99)):
         k.at(label)
         k.put("A", k.number(UD, value))

@@ -15,6 +15,7 @@ from eumu.exec.jit import Jit
 from eumu.exec.jit.analysis.flow import analyse
 from eumu.exec.jit.analysis.lanewise import free_writes
 from eumu.ir import Block, Builder, Function, Region, Root, RootKind, Rounding, Space, Value
+from eumu.ir.operations.ends import Diverge, Jump, Ret
 from eumu.types import BOOL, UD, UQ, Type
 from exec.jit_programs import EXTENT, SIZE, SLM, Memory, Program
 
@@ -79,7 +80,7 @@ class Temporaries(Program):
             offset = b.add(b.iota(UQ, width, 4), b.splat(b.const(UQ, 4 * n * width), width), RNE)
             b.store(Space.FLAT, b.add(base, offset, RNE), execute, [x])
         last = len(self.function.blocks) - 1
-        b.terminate("ret", (b.const(BOOL, 1, width),), (last,), offset=0)
+        b.terminate(Ret((b.const(BOOL, 1, width),), (last,), offset=0))
 
 
 @given(st.integers(0, 1 << 30), st.booleans())
@@ -115,16 +116,16 @@ def writes_in_branch(after: Body) -> bool:
     blocks = [Block(f"b{n}") for n in range(3)]
     function.blocks += blocks
     b.block = blocks[0]
-    b.terminate("diverge", (b.read_flag(flag, 0, WIDTH),), (1, 2), offset=0)
+    b.terminate(Diverge((b.read_flag(flag, 0, WIDTH),), (1, 2), offset=0))
     b.block = blocks[1]
     execute = b.exec_mask(0, WIDTH)
     b.write_root(v, LANES, b.splat(b.const(UD, 1), WIDTH), execute)
     place = b.splat(b.const(UD, 0), WIDTH)
     b.store(Space.SLM, place, execute, [b.read(v, LANES, UD, WIDTH)])
-    b.terminate("jump", (), (2,))
+    b.terminate(Jump((), (2,)))
     b.block = blocks[2]
     after(b, v, b.exec_mask(0, WIDTH))
-    b.terminate("ret", (b.const(BOOL, 1, WIDTH),), (2,), offset=0)
+    b.terminate(Ret((b.const(BOOL, 1, WIDTH),), (2,), offset=0))
     place_of_write = next(n for n, op in enumerate(blocks[1].ops) if op.name == "write")
     return (1, place_of_write) in free_writes(function, analyse(function, lambda block, m: False))
 

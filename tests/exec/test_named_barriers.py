@@ -7,6 +7,7 @@ import pytest
 
 from eumu.errors import Fault
 from eumu.ir import Region, Space, Value
+from eumu.ir.operations.ends import Barrier
 from eumu.types import UD
 from exec.launching import RNE, Kernel, on_both
 
@@ -16,7 +17,7 @@ BOTH, PRODUCER, CONSUMER = range(3)
 def meet(k: Kernel, kind: str, target: str, *numbers: Value | int) -> None:
     """A named barrier; the numbers are the barrier, and of a signal role, producers, consumers."""
     args = [n if isinstance(n, Value) else k.b.const(UD, n) for n in numbers]
-    k.b.terminate("barrier", args, [k.labels[target]], kind=kind)
+    k.b.terminate(Barrier(args, (k.labels[target],), kind=kind))
 
 
 def thread(k: Kernel) -> Value:

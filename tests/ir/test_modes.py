@@ -10,6 +10,7 @@ import pytest
 from eumu.errors import Unsupported
 from eumu.exec.interp import Interpreter
 from eumu.ir import Function, Region, RootKind, Rounding, Value
+from eumu.ir.operations.arithmetic import Rounded
 from eumu.ir.passes import fold_modes
 from eumu.ir.verify import verify
 from eumu.types import BOOL, DF, HF, UD, UW, F, Type
@@ -43,8 +44,8 @@ def roundings(function: Function) -> list[Rounding]:
     found = []
     for block in function.blocks:
         for op in block.ops:
-            if op.name == "add" and op.result.type.is_float:
-                found.append(op.attrs["rounding"])
+            if isinstance(op, Rounded) and op.name == "add" and op.result.type.is_float:
+                found.append(op.rounding)
     return found
 
 

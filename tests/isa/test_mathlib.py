@@ -13,6 +13,7 @@ import pytest
 
 from eumu.errors import InternalError
 from eumu.ir import Rounding
+from eumu.ir.operations.arithmetic import Rounded
 from eumu.isa import mathlib
 from eumu.isa.mathlib import BOUNDS
 from eumu.types import DF, HF, TYPES, UD, F, Type
@@ -128,8 +129,8 @@ def test_half_has_the_special_values_too(name: str) -> None:
 def test_result_keeps_type_and_width_and_rounds_to_nearest(name: str, type: Type) -> None:
     ops, result = build(getattr(mathlib, name), type, REFERENCES[name].arity, 16)
     assert (result.type, result.width) == (type, 16)
-    floats = [op for op in ops if op.results[0].type.is_float and "rounding" in op.attrs]
-    assert {op.attrs["rounding"] for op in floats} == {Rounding.RNE}
+    floats = [op for op in ops if op.results[0].type.is_float and isinstance(op, Rounded)]
+    assert {op.rounding for op in floats} == {Rounding.RNE}
 
 
 @pytest.mark.parametrize(("name", "type"), [("exp2", DF), ("sin", UD), ("sqrt", UD)])

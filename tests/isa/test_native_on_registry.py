@@ -14,6 +14,7 @@ import pytest
 
 from eumu.errors import InternalError
 from eumu.ir import Block, Function, Region, Root, RootKind, Value
+from eumu.ir.operations.ends import Diverge
 from eumu.isa.kinds import ExecSize, Meaning, Place
 from eumu.isa.kinds.kind import Kind
 from eumu.isa.spec import Opcode, Registry
@@ -231,7 +232,7 @@ def send(b: Native, exec: Exec, dst: Dst, src0: Src0, sfid: Sfid, desc: Desc) ->
 @GEN9.opcode(0x2E, "{pred}goto {exec} {jip} {uip}", page="", flow=True)
 def goto(b: Native, exec: Exec, pred: Pred, jip: Jip, uip: Uip) -> None:
     """Lanes where the predicate does not hold go to UIP (forward form)."""
-    b.transfer("diverge", (b.not_(pred),), uip, offset=b.exec.offset)
+    b.transfer(Diverge((b.not_(pred),), (uip,), offset=b.exec.offset))
 
 
 CASES = {

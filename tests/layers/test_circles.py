@@ -21,10 +21,9 @@ BENCH = SOURCE.parents[1] / "bench"
 INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
     "ir": (
         ("function",),
-        ("ops",),
+        ("operations",),
         ("builder", "text"),
-        ("rows", "passes"),
-        ("verify",),
+        ("passes", "verify"),
     ),
     "exec": (
         ("checks", "grid", "guarded", "snapshot", "telling", "unread"),

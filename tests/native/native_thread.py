@@ -22,6 +22,7 @@ from eumu.exec.grid import Grid, Payload
 from eumu.exec.host import Engine, Refusal
 from eumu.ir import Builder, Function, Input, Region, Space
 from eumu.ir.function import Op
+from eumu.ir.operations.state import Write
 from eumu.lower_native import lower
 from eumu.native import Program
 from eumu.types import BOOL, TYPES, UB, UQ, Type
@@ -169,8 +170,8 @@ def _written(function: Function, ops: list[Op]) -> list[int]:
         return list(range(0, file.size, REGISTER))
     found = set()
     for op in ops:
-        if op.name == "write" and op.attrs["root"] is file:
+        if isinstance(op, Write) and op.root is file:
             value = op.args[0]
-            for offset in op.attrs["region"].offsets(value.width):
+            for offset in op.offsets:
                 found |= {(offset + k) // REGISTER * REGISTER for k in range(value.type.size)}
     return sorted(found)

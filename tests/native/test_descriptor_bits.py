@@ -129,7 +129,7 @@ class _Host(FlatHost):
         super().__init__(size)
         self.asked: list[str] = []
         ops = [op for block in function.blocks for op in block.ops if op.name == "message"]
-        self._shapes = {repr(op.attrs["record"]): [r for r in op.results] for op in ops}
+        self._shapes = {repr(op.record): [r for r in op.results] for op in ops}
 
     def message(self, record: object, *request: Any) -> list[np.ndarray[Any, Any]]:
         said = repr(record) + repr([np.asarray(x).tolist() for x in request[1:2]])
@@ -199,7 +199,7 @@ def _outcome(case: Case, ex_desc: int, desc: int) -> object:
         file, start = function.roots["grf"], 4 * REGISTER
         function.inputs.append(Input(file, REGISTER, start, len(registers) - REGISTER))
         fences = [
-            (op.name, op.attrs.get("kind"))
+            (op.name, getattr(op, "kind", None))
             for block in function.blocks
             for op in (*block.ops, *([block.end] if block.end else []))
             if op.name in ("fence", "barrier")

@@ -13,6 +13,7 @@ from eumu.exec.grid import Grid
 from eumu.exec.host import Host
 from eumu.exec.state import instruction_span, instruction_text
 from eumu.ir import Function, Op, Space
+from eumu.ir.operations.memory import Access
 
 __all__ = ["array_at", "outside", "record", "source_place", "work_item"]
 
@@ -134,16 +135,12 @@ def array_at(host: Host, address: int) -> ArrayPlace | None:
 
 
 def _is_access(function: Function, inst: int) -> bool:
-    return any(
-        op.inst == inst and op.name in _ACCESSES and op.attrs["space"] not in _SHADOWS
-        for block in function.blocks
-        for op in block.ops
-    )
+    return any(op.inst == inst and access_inst(op) for block in function.blocks for op in block.ops)
 
 
 def access_inst(op: Op) -> bool:
     """Whether an operation is an access of the program itself."""
-    return op.name in _ACCESSES and op.attrs["space"] not in _SHADOWS
+    return isinstance(op, Access) and op.space not in _SHADOWS
 
 
 _SHADOWS: Final = frozenset({Space.SLM_WRITTEN, Space.SCRATCH_WRITTEN})

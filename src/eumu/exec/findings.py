@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from eumu.errors import Finding, ranges
 from eumu.exec import blame
 from eumu.exec.grid import Grid
-from eumu.ir import Op
+from eumu.ir.operations.messages import Report
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A `report` that came true `count` times; first in group and thread `where`, for `lanes`."""
 
-    op: Op
+    op: Report
     where: tuple[int, int]
     lanes: int  # a bit a lane of the operation
     count: int
@@ -41,7 +41,7 @@ class Notebook:
         """One finding for each instruction and thing that is undefined, in program order."""
         grouped: dict[tuple[int, str], list[Seen]] = {}
         for item in self._seen.values():
-            grouped.setdefault((item.op.inst, item.op.attrs["what"]), []).append(item)
+            grouped.setdefault((item.op.inst, item.op.what), []).append(item)
         return tuple(_finding(grid, key, grouped[key]) for key in sorted(grouped))
 
 
@@ -80,5 +80,5 @@ def _finding(grid: Grid, key: tuple[int, str], items: list[Seen]) -> Finding:
 
 def _lanes(item: Seen) -> list[int]:
     """The lanes as lanes of the thread."""
-    bits, offset = item.lanes, item.op.attrs["offset"]
+    bits, offset = item.lanes, item.op.offset
     return [offset + n for n in range(bits.bit_length()) if bits >> n & 1]

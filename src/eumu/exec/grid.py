@@ -18,6 +18,7 @@ from typing import Final, TypeVar
 
 from eumu.errors import Finding, InternalError, LaunchError
 from eumu.ir import Function
+from eumu.ir.operations.state import Special
 
 T = TypeVar("T")
 Dim3 = tuple[int, int, int]
@@ -161,10 +162,9 @@ class Grid:
     @property
     def most_threads(self) -> int:
         """How many threads may run at once."""
-        facts = {
-            op.attrs["name"] for b in self.function.blocks for op in b.ops if op.name == "special"
-        }
-        return FFTIDS if "fftid" in facts else CONCURRENT_THREADS
+        ops = (op for block in self.function.blocks for op in block.ops)
+        asks = any(isinstance(op, Special) and op.fact == "fftid" for op in ops)
+        return FFTIDS if asks else CONCURRENT_THREADS
 
     @property
     def groups(self) -> int:

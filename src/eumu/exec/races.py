@@ -23,6 +23,7 @@ from eumu.exec import blame
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host
 from eumu.ir import Function
+from eumu.ir.operations.memory import Atomic
 
 __all__ = ["ATOMIC_READ", "ATOMIC_WRITE", "READ", "WRITE", "Log", "has_named_barriers", "publishes"]
 
@@ -137,7 +138,7 @@ class Log:
             op.inst
             for block in grid.function.blocks
             for op in block.ops
-            if op.name == "atomic" and op.attrs["operation"] == "cmpxchg"
+            if isinstance(op, Atomic) and op.operation == "cmpxchg"
         }
         self.lockstep = grid.function.lockstep or grid.function.full_threads
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from eumu.errors import Span
 from eumu.exec.grid import Grid
 from eumu.ir import Function, Root, RootKind
-from eumu.ir.ops import WRITTEN_SPACES
+from eumu.ir.operations.memory import WRITTEN_SPACES, Access
 
 Lanes = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -117,7 +117,11 @@ def bytes_per_thread(grid: Grid) -> int:
 def follows_memory(function: Function) -> bool:
     """Whether a function keeps account of what is written in shared local memory and scratch."""
     spaces = set(WRITTEN_SPACES.values())
-    return any(op.attrs.get("space") in spaces for block in function.blocks for op in block.ops)
+    return any(
+        isinstance(op, Access) and op.space in spaces
+        for block in function.blocks
+        for op in block.ops
+    )
 
 
 def existing_lanes(grid: Grid) -> Mask:

@@ -9,6 +9,7 @@ from collections import defaultdict
 from typing import Final
 
 from eumu.ir import Function, Op
+from eumu.ir.operations.state import Partner, Read, RootAddress, Write
 
 __all__ = ["unread"]
 
@@ -47,13 +48,11 @@ def _is_idle(
         if op.name in _PASSED_ON:
             if not _is_idle(op.result.id, uses, ends, looked):
                 return False
-        elif op.name != "write" or op.args[0].id != value:
+        elif not isinstance(op, Write) or op.value.id != value:
             return False
         else:
-            known = looked.get(op.attrs["root"].name, set())
-            size, width = op.args[0].type.size, op.args[0].width
-            places = op.attrs["region"].offsets(width)
-            if known is None or any(p + k in known for p in places for k in range(size)):
+            known, size = looked.get(op.root.name, set()), op.value.type.size
+            if known is None or any(p + k in known for p in op.offsets for k in range(size)):
                 return False
     return True
 
@@ -63,12 +62,11 @@ def _looked_at(function: Function) -> dict[str, set[int] | None]:
     found: dict[str, set[int] | None] = {}
     for block in function.blocks:
         for op in block.ops:
-            if op.name == "root_address":
-                found[op.attrs["root"].name] = None
-            elif op.name in ("read", "partner"):
-                known = found.setdefault(op.attrs["root"].name, set())
+            if isinstance(op, RootAddress):
+                found[op.root.name] = None
+            elif isinstance(op, (Read, Partner)):
+                known = found.setdefault(op.root.name, set())
                 if known is not None:
-                    value = op.result
-                    for place in op.attrs["region"].offsets(value.width):
-                        known.update(range(place, place + value.type.size))
+                    for place in op.offsets:
+                        known.update(range(place, place + op.value.type.size))
     return found

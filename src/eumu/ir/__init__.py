@@ -4,7 +4,7 @@ A :class:`Function` is a list of blocks in *program order*.  Values are lane vec
 one block, and are written once; whatever outlives a block lives in a *root* (a register variable,
 a flag variable, an architecture register).  The execution mask is not a root: control flow is
 one waiting block per lane, and **the lowest waiting block of a thread runs next**, with the lanes
-that wait there.  See :mod:`eumu.ir.ops` for every operation.
+that wait there.  See :mod:`eumu.ir.operations` for every operation.
 """
 
 from eumu.ir.builder import Builder
@@ -19,17 +19,15 @@ from eumu.ir.function import (
     Terminator,
     Value,
 )
-from eumu.ir.ops import OPS, TERMINATORS, OpSpec, Rounding, Space
+from eumu.ir.operations.arithmetic import Rounding
+from eumu.ir.operations.memory import Space
 
 __all__ = [
-    "OPS",
-    "TERMINATORS",
     "Block",
     "Builder",
     "Function",
     "Input",
     "Op",
-    "OpSpec",
     "Region",
     "Root",
     "RootKind",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import lru_cache
-from typing import Any
+from typing import ClassVar
 
 from eumu.errors import Place, Span
 from eumu.types import BOOL, Type
@@ -23,6 +23,11 @@ class Value:
     @property
     def is_mask(self) -> bool:
         return self.type is BOOL
+
+    @property
+    def typed(self) -> str:
+        """`%3:f*16`, a mask `%4:mask*16`."""
+        return f"{self}:{'mask' if self.is_mask else self.type}*{self.width}"
 
     def __str__(self) -> str:
         return f"%{self.id}"
@@ -92,13 +97,18 @@ class Region:
         return tuple(self.element(k) for k in range(count))
 
 
+Findings = Iterator[str]  # what is wrong, a sentence each
+
+
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One operation; `inst` is the index of the instruction that it comes from."""
+    """One operation; `inst` is the index of the instruction that it comes from.
+
+    Operations with attributes have a class of their own, see :mod:`eumu.ir.operations`.
+    """
 
     name: str
     args: tuple[Value, ...]
-    attrs: Mapping[str, Any]
     results: tuple[Value, ...]
     inst: int = -1
 
@@ -108,16 +118,40 @@ class Op:
         (value,) = self.results
         return value
 
+    @property
+    def attributes(self) -> tuple[tuple[str, object], ...]:
+        """What its class adds, by name."""
+        return tuple((f.name, getattr(self, f.name)) for f in fields(self)[4:])
+
+    def problems(self, function: Function) -> Findings:
+        """What is wrong with it beyond the words of its row, which hold."""
+        return iter(())
+
 
 @dataclass(frozen=True, slots=True)
 class Terminator:
-    """How a block ends: `targets` are block indices, their meaning is the row in `ops`."""
+    """How a block ends: `targets` are block indices, their meaning is in the class.
 
-    name: str
+    `words` are those of its arguments, as in a row of operations; `ways` is how many targets it
+    has, None for one or more.
+    """
+
     args: tuple[Value, ...] = ()
     targets: tuple[int, ...] = ()
-    attrs: Mapping[str, Any] = field(default_factory=dict)
     inst: int = -1
+
+    name: ClassVar[str]
+    words: ClassVar[tuple[str, ...]] = ()
+    ways: ClassVar[int | None] = 1
+
+    @property
+    def attributes(self) -> tuple[tuple[str, object], ...]:
+        """What its class adds, by name."""
+        return tuple((f.name, getattr(self, f.name)) for f in fields(self)[3:])
+
+    def problems(self, function: Function) -> Findings:
+        """What is wrong with it beyond the words of its arguments, which hold."""
+        return iter(())
 
 
 @dataclass(slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
-from eumu.ir.function import Block, Function, Input, Op, Region, Root, RootKind, Terminator, Value
-from eumu.ir.ops import Rounding, Space
-from eumu.types import BOOL, Type
+from eumu.ir.function import Block, Function, Input, Op, Region, Root, RootKind, Terminator
+from eumu.ir.operations.arithmetic import Rounding
+from eumu.ir.operations.memory import Space
+from eumu.types import Type
 
 
 def format_function(function: Function, heads: Callable[[int], Sequence[str]] | None = None) -> str:
@@ -57,8 +57,8 @@ def _format_input(item: Input) -> str:
 
 def format_op(op: Op) -> str:
     """`%3:f*16 = add %1 %2 rounding=RNE`"""
-    results = ", ".join(format_value(value) for value in op.results)
-    words = [op.name, *map(str, op.args), *_format_attrs(op.attrs)]
+    results = ", ".join(value.typed for value in op.results)
+    words = [op.name, *map(str, op.args), *_format_attributes(op)]
     return f"{results} = {' '.join(words)}" if results else " ".join(words)
 
 
@@ -66,19 +66,14 @@ def format_terminator(end: Terminator) -> str:
     """`diverge %4 -> 2, 3 offset=0`"""
     words = [end.name, *map(str, end.args)]
     targets = ["->", ", ".join(map(str, end.targets))] if end.targets else []
-    return " ".join([*words, *targets, *_format_attrs(end.attrs)])
+    return " ".join([*words, *targets, *_format_attributes(end)])
 
 
-def format_value(value: Value) -> str:
-    """`%3:f*16`, a mask `%4:mask*16`."""
-    return f"{value}:{'mask' if value.type is BOOL else value.type}*{value.width}"
+def _format_attributes(item: Op | Terminator) -> list[str]:
+    return [f"{name}={_format_attribute(value)}" for name, value in item.attributes]
 
 
-def _format_attrs(attrs: Any) -> list[str]:
-    return [f"{name}={_format_attr(value)}" for name, value in attrs.items()]
-
-
-def _format_attr(value: object) -> str:
+def _format_attribute(value: object) -> str:
     if isinstance(value, Region):
         return f"{value.offset}<{value.vstride};{value.width},{value.hstride}>"
     if isinstance(value, Rounding):

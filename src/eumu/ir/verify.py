@@ -1,4 +1,4 @@
-"""Checks that a function keeps the contract of :mod:`eumu.ir.ops`, row by row of `eumu.ir.rows`."""
+"""Checks that a function keeps the contract of :mod:`eumu.ir.operations`, row by row."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from itertools import pairwise
 from typing import Final
 
 from eumu.errors import InternalError
-from eumu.ir.function import Block, Function, Op, RootKind, Terminator, Value
-from eumu.ir.ops import OPS, TERMINATORS, Rounding, Space
-from eumu.ir.rows import ANY, ENDS, ROWS, Findings, Row
-from eumu.ir.text import format_op, format_terminator, format_value
+from eumu.ir.function import Block, Findings, Function, Op, RootKind, Terminator, Value
+from eumu.ir.operations.arithmetic import Rounded, Rounding
+from eumu.ir.operations.memory import Access, Space
+from eumu.ir.operations.row import ANY, OPERATIONS, Row
+from eumu.ir.text import format_op, format_terminator
 from eumu.settings import VERIFY_IR
 from eumu.types import BOOL, UD, UQ, Type
 
@@ -77,27 +78,22 @@ def _check_defined(args: Iterable[Value], defined: dict[int, Value]) -> Findings
         if value.id not in defined:
             yield f"{value} is not defined before its use in this block"
         elif defined[value.id] != value:
-            yield f"{format_value(value)} is defined as {format_value(defined[value.id])}"
+            yield f"{value.typed} is defined as {defined[value.id].typed}"
 
 
 def _check_op(function: Function, op: Op, defined: dict[int, Value], folded: bool) -> Findings:
-    spec, row = OPS.get(op.name), ROWS.get(op.name)
-    if spec is None or row is None:
+    row = OPERATIONS.get(op.name)
+    if row is None or not isinstance(op, row.kind):
         yield "no such operation"
-        return
-    if set(op.attrs) != set(spec.attrs):
-        yield f"its attributes are {sorted(spec.attrs)}"
         return
     yield from _check_defined(op.args, defined)
     for value in op.results:
         if value.id in defined:
             yield f"{value} is defined twice"
-    if folded and op.attrs.get("rounding") in (Rounding.CR0, Rounding.KEPT):
+    if folded and isinstance(op, Rounded) and op.rounding in (Rounding.CR0, Rounding.KEPT):
         yield "its rounding is not folded"
     problems = _word_findings(op, row)
-    yield from problems
-    if row.also is not None and not problems:
-        yield from row.also(function, op)
+    yield from problems or op.problems(function)
 
 
 # ---- words
@@ -106,8 +102,8 @@ def _check_op(function: Function, op: Op, defined: dict[int, Value], folded: boo
 class _Binding:
     """What the words of a row stand for in one operation."""
 
-    def __init__(self, op: Op, row: Row) -> None:
-        self.op, self.row = op, row
+    def __init__(self, types: frozenset[Type], flat: bool) -> None:
+        self.types, self.flat = types, flat
         self.type: Type | None = None
         self.width: int | None = None
 
@@ -120,41 +116,48 @@ class _Binding:
         if want is None:
             self.width = value.width
         elif value.width != want:
-            yield f"{format_value(value)} should have {want} lanes"
+            yield f"{value.typed} should have {want} lanes"
 
     def _match_type(self, name: str, value: Value) -> Findings:
-        exact = {"m": BOOL, "ud": UD, "uq": UQ, "s": UD, "a": self._address()}.get(name)
+        address = UQ if self.flat else UD
+        exact = {"m": BOOL, "ud": UD, "uq": UQ, "s": UD, "a": address}.get(name)
         if exact is not None and value.type is not exact:
-            yield f"{format_value(value)} should be {exact}"
+            yield f"{value.typed} should be {exact}"
         if name != "x":
             return
-        if value.type not in self.row.types:
-            yield f"{format_value(value)} should be one of {_names(self.row.types)}"
+        if value.type not in self.types:
+            yield f"{value.typed} should be one of {_names(self.types)}"
         elif self.type is not None and value.type is not self.type:
-            yield f"{format_value(value)} should be {self.type}"
+            yield f"{value.typed} should be {self.type}"
         self.type = value.type
 
-    def _address(self) -> Type:
-        return UQ if self.op.attrs.get("space") is Space.FLAT else UD
+    def check(self, words: tuple[str, ...], values: tuple[Value, ...]) -> Findings:
+        expanded = _expand(words, len(values))
+        if expanded is None:
+            yield f"it has {len(values)} values where it takes {' '.join(words) or 'none'}"
+            return
+        for word, value in zip(expanded, values, strict=True):
+            yield from self.match(word, value)
 
 
 def _names(types: Iterable[Type]) -> str:
     return " ".join(sorted(t.name for t in types))
 
 
-# Operations whose words are kept, by all that `_check_words` looks at: a function has few kinds.
+# Operations whose words are kept, by all that a `_Binding` looks at: a function has few kinds.
 _FINE: Final[set[tuple[object, ...]]] = set()
 _MOST_FINE: Final = 1 << 14
 
 
 def _word_findings(op: Op, row: Row) -> list[str]:
-    """What `_check_words` finds; it is not asked again where it found nothing."""
-    values = (*op.args, *op.results)
-    shapes = [(value.type, value.width) for value in values]
-    key = (op.name, op.attrs.get("space"), len(op.args), *shapes)
+    """What the words of its row do not allow; not asked again where nothing was found."""
+    flat = isinstance(op, Access) and op.space is Space.FLAT
+    shapes = [(value.type, value.width) for value in (*op.args, *op.results)]
+    key = (op.name, flat, len(op.args), *shapes)
     if key in _FINE:
         return []
-    findings = list(_check_words(op, row))
+    binding = _Binding(row.types, flat)
+    findings = [*binding.check(row.args, op.args), *binding.check(row.results, op.results)]
     if not findings:
         if len(_FINE) >= _MOST_FINE:
             _FINE.clear()
@@ -162,18 +165,7 @@ def _word_findings(op: Op, row: Row) -> list[str]:
     return findings
 
 
-def _check_words(op: Op, row: Row) -> Findings:
-    binding = _Binding(op, row)
-    for words, values in ((row.args.split(), op.args), (row.results.split(), op.results)):
-        expanded = _expand(words, len(values))
-        if expanded is None:
-            yield f"it has {len(values)} values where it takes {' '.join(words) or 'none'}"
-            return
-        for word, value in zip(expanded, values, strict=True):
-            yield from binding.match(word, value)
-
-
-def _expand(words: list[str], count: int) -> list[str] | None:
+def _expand(words: tuple[str, ...], count: int) -> list[str] | None:
     """The words for `count` values, or None if there cannot be so many."""
     optional = [w for w in words if w.endswith("?")]
     plain = [w.rstrip("?") for w in words if not w.endswith("..")]
@@ -189,36 +181,11 @@ def _expand(words: list[str], count: int) -> list[str] | None:
 
 
 def _check_terminator(function: Function, end: Terminator, defined: dict[int, Value]) -> Findings:
-    if end.name not in TERMINATORS:
-        yield "no such terminator"
-        return
-    words, targets, attrs = ENDS[end.name]
-    if set(end.attrs) != attrs:
-        yield f"its attributes are {sorted(attrs)}"
     yield from _check_defined(end.args, defined)
-    as_op = Op(end.name, end.args, end.attrs, ())
-    yield from _check_words(as_op, Row(ANY, words, ""))
-    if len(end.targets) != targets if targets is not None else not end.targets:
+    yield from _Binding(ANY, flat=False).check(end.words, end.args)
+    if len(end.targets) != end.ways if end.ways is not None else not end.targets:
         yield f"{len(end.targets)} targets"
     for target in end.targets:
         if not 0 <= target < len(function.blocks):
             yield f"there is no block {target} of {len(function.blocks)}"
-    for root in end.attrs.get("saves", ()):
-        if function.roots.get(root.name) != root:
-            yield f"{root} is no root of the function"
-    addresses = end.attrs.get("addresses")
-    if addresses is not None and len(addresses) != len(end.targets) - 1:
-        yield f"{len(addresses)} addresses for {len(end.targets) - 1} callees"
-    if end.name == "barrier":
-        yield from _check_barrier(end)
-
-
-_NAMED_ARGUMENTS = {"sync": 0, "signal": 4, "wait": 1, "pair": 0}
-
-
-def _check_barrier(end: Terminator) -> Findings:
-    kind = end.attrs.get("kind")
-    if kind not in _NAMED_ARGUMENTS:
-        yield f"no barrier of kind {kind!r}"
-    elif len(end.args) not in (0, _NAMED_ARGUMENTS[kind]):
-        yield f"{len(end.args)} arguments of a {kind}"
+    yield from end.problems(function)

@@ -26,6 +26,7 @@ from typing import Final
 
 from eumu.errors import BuildError, Unsupported
 from eumu.ir import Function, Space
+from eumu.ir.operations.memory import Access
 from eumu.isa.kinds.variables import Variable
 from eumu.platforms import Platform
 from eumu.program import Kernel, KernelInput
@@ -104,7 +105,8 @@ def _slots(
 
 def memory_needs(function: Function, info: KernelInfo, platform: Platform) -> tuple[int, int]:
     """Shared local memory and scratch space of a kernel that uses them without saying how much."""
-    spaces = {op.attrs.get("space") for block in function.blocks for op in block.ops}
+    accesses = (op for block in function.blocks for op in block.ops if isinstance(op, Access))
+    spaces = {op.space for op in accesses}
     slm = 0 if info.execution_env.slm_size or Space.SLM not in spaces else platform.max_slm_bytes
     scratch = 0 if info.per_thread_memory_buffers else _SCRATCH_BYTES * (Space.SCRATCH in spaces)
     return slm, scratch

@@ -5,13 +5,14 @@ from __future__ import annotations
 from eumu.addresses import URB_SURFACE
 from eumu.exec.grid import BufferSurface
 from eumu.ir import Function
+from eumu.ir.operations.lanes import Const
 from eumu.runtime.board import Board
 
 
 def names_urb(function: Function) -> bool:
     """Whether the surface's number is a constant of the function, for whatever purpose."""
     return any(
-        op.name == "const" and op.attrs["lanes"] == (URB_SURFACE,)
+        isinstance(op, Const) and op.lanes == (URB_SURFACE,)
         for block in function.blocks
         for op in block.ops
     )

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from eumu.errors import EumuError
 from eumu.ir import Block, Function, Op, Root, RootKind, Value
+from eumu.ir.operations.state import OnFlag, OnRegion, OnRoot
 from eumu.isa.kinds.meaning import Meaning
 from eumu.isa.kinds.operands import ExecSize, General, Raw
 from eumu.isa.kinds.variables import (
@@ -127,17 +128,18 @@ def run(opcode: Opcode, operands: tuple[Any, ...], platform: Platform) -> Shape:
 def _collect(
     op: Op, numbers: dict[Root, int], reads: dict[int, int], writes: dict[int, int]
 ) -> None:
-    root = op.attrs.get("root")
-    number = None if root is None else numbers.get(root)
-    if number is None or op.name == "root_address":
+    number = numbers.get(op.root) if isinstance(op, OnRoot) else None
+    if number is None:
         return
-    value = op.args[0] if op.args else op.results[0]
-    if op.name.endswith("flag"):
-        mask = ((1 << value.width) - 1) << op.attrs["offset"]
+    mask = 0
+    if isinstance(op, OnFlag):
+        for bit in op.bits:
+            mask |= 1 << bit
+    elif isinstance(op, OnRegion):
+        for offset in set(op.offsets):
+            mask |= ((1 << op.value.type.size) - 1) << offset
     else:
-        element, mask = (1 << value.type.size) - 1, 0
-        for offset in set(op.attrs["region"].offsets(value.width)):
-            mask |= element << offset
+        return
     into = writes if op.name.startswith("write") else reads
     into[number] = into.get(number, 0) | mask
 

@@ -7,23 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from eumu.exec.interp.memory import Memory, Request
+from eumu.exec.interp.memory import ACCESSES, Memory, Request
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.values import Lanes, Run, Slots, Step, full
 from eumu.exec.races import READ, WRITE
-from eumu.ir import Op, Space
+from eumu.ir import Space
+from eumu.ir.operations.memory import Access, Load, LoadBlock, Store, StoreBlock
 
 
-def surface_of(op: Op, site: Site) -> Callable[[Slots], Lanes | None]:
+def surface_of(op: Access, site: Site) -> Callable[[Slots], Lanes | None]:
     """Takes the surface index, the last argument of an access of that space, from the slots."""
-    if op.attrs["space"] is not Space.SURFACE:
+    if op.space is not Space.SURFACE:
         return lambda v: None
     s = site.slot(op.args[-1])
     return lambda v: v[s]
 
 
-def load(op: Op, site: Site, memory: Memory) -> Step:
-    type, count = op.attrs["type"], op.attrs["count"]
+@ACCESSES.on(Load)
+def load(memory: Memory, op: Load) -> Step:
+    site = memory.site
+    type, count = op.type, op.count
     a, m = site.slots(op.args[:2])
     surface, results = surface_of(op, site), site.slots(op.results)
 
@@ -48,10 +51,12 @@ def _loaded(request: Request, memory: Memory, surface: Lanes | None, dtype: np.d
     return out
 
 
-def store(op: Op, site: Site, memory: Memory) -> Step:
-    count = op.attrs["count"]
-    a, m, *data = site.slots(op.args[: 2 + count])
-    surface, size = surface_of(op, site), op.args[2].type.size
+@ACCESSES.on(Store)
+def store(memory: Memory, op: Store) -> Step:
+    site = memory.site
+    count = op.count
+    a, m, *data = site.slots((*op.args[:2], *op.data))
+    surface, size = surface_of(op, site), op.data[0].type.size
 
     def step(v: Slots, run: Run) -> None:
         request = Request(op, run, v[a], v[m], size, count)
@@ -65,7 +70,9 @@ def store(op: Op, site: Site, memory: Memory) -> Step:
     return step
 
 
-def load_block(op: Op, site: Site, memory: Memory) -> Step:
+@ACCESSES.on(LoadBlock)
+def load_block(memory: Memory, op: LoadBlock) -> Step:
+    site = memory.site
     type, count = op.result.type, op.result.width
     a, m = site.slots(op.args[:2])
     surface, r = surface_of(op, site), site.slot(op.result)
@@ -79,8 +86,11 @@ def load_block(op: Op, site: Site, memory: Memory) -> Step:
     return step
 
 
-def store_block(op: Op, site: Site, memory: Memory) -> Step:
-    type, count = op.args[2].type, op.args[2].width
+@ACCESSES.on(StoreBlock)
+def store_block(memory: Memory, op: StoreBlock) -> Step:
+    site = memory.site
+    (data,) = op.data
+    type, count = data.type, data.width
     a, m, x = site.slots(op.args[:3])
     surface = surface_of(op, site)
 
@@ -93,6 +103,3 @@ def store_block(op: Op, site: Site, memory: Memory) -> Step:
                 access.store(blocks[access.lanes])
 
     return step
-
-
-MAKERS = {"load": load, "store": store, "load_block": load_block, "store_block": store_block}

@@ -16,13 +16,19 @@ from numpy.typing import NDArray
 
 from eumu.exec.interp.accesses import surface_of
 from eumu.exec.interp.lanes import maximum, minimum
-from eumu.exec.interp.memory import Access, Bytes, Memory, Offsets, Request, gather, scatter
-from eumu.exec.interp.site import Site
+from eumu.exec.interp.memory import (
+    ACCESSES,
+    Access,
+    Bytes,
+    Memory,
+    Offsets,
+    Request,
+    gather,
+    scatter,
+)
 from eumu.exec.interp.values import Lanes, Run, Slots, Step
 from eumu.exec.races import ATOMIC_READ, ATOMIC_WRITE
-from eumu.ir import Op
-from eumu.ir.ops import ATOMICS
-from eumu.types import Type
+from eumu.ir.operations.memory import Atomic
 
 Change = Callable[[Lanes, list[Lanes]], Lanes]
 
@@ -65,11 +71,11 @@ _TAKE: dict[str, Callable[..., bool]] = {
 _STEP = {"inc": 1, "dec": -1, "predec": -1}
 
 
-def atomic(op: Op, site: Site, memory: Memory) -> Step:
-    type: Type = op.attrs["type"]
-    operation = op.attrs["operation"]
+@ACCESSES.on(Atomic)
+def atomic(memory: Memory, op: Atomic) -> Step:
+    site, type, operation = memory.site, op.type, op.operation
     kind = ATOMIC_READ if operation == "load" else ATOMIC_WRITE
-    a, m, *operands = site.slots(op.args[: 2 + ATOMICS[operation]])
+    a, m, *operands = site.slots((*op.args[:2], *op.data))
     surface, r = surface_of(op, site), site.slot(op.result)
 
     def step(v: Slots, run: Run) -> None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 
 from eumu.errors import Unsupported
-from eumu.exec.interp import accesses, atomics, lanes, registers
-from eumu.exec.interp.memory import Memory
-from eumu.exec.interp.messages import message
-from eumu.exec.interp.reports import report
-from eumu.exec.interp.sends import require, send
-from eumu.exec.interp.site import Site
+from eumu.exec.interp import accesses, atomics, lanes, messages, registers, reports, sends
+from eumu.exec.interp.memory import ACCESSES, Memory
+from eumu.exec.interp.site import STEPS, Site
 from eumu.exec.interp.special import SPECIAL
 from eumu.exec.interp.values import Compiled, Run, Slots, Step
 from eumu.ir import Block, Op
+from eumu.ir.operations.lanes import Const
+from eumu.ir.operations.memory import Access, Fence
+from eumu.ir.operations.messages import Send
+from eumu.ir.operations.state import Special, Symbol
+
+# The files that make the other steps, which add themselves to the tables.
+MAKERS: Final = (accesses, atomics, messages, registers, reports, sends)
 
 
 def compile_block(block: Block, site: Site, memory: Memory) -> Compiled:
@@ -31,20 +35,9 @@ def make_step(op: Op, site: Site, space: Memory) -> Step:
     """The step of one operation."""
     if lanes.is_lanewise(op.name):
         return _lanewise(lanes.compute(op), site.slots(op.args), site.slot(op.results[0]))
-    if op.name in registers.MAKERS:
-        step: Step = registers.MAKERS[op.name](op, site)
-        return step
-    if op.name == "send":
-        return send(op, site, compile_block)
-    if op.name in _MEMORY:
-        return _MEMORY[op.name](op, site, space)
-    return _OTHERS[op.name](op, site)
-
-
-_MEMORY: dict[str, Callable[[Op, Site, Memory], Step]] = {
-    **accesses.MAKERS,
-    "atomic": atomics.atomic,
-}
+    if isinstance(op, Access):
+        return ACCESSES[op.name](space, op)
+    return STEPS[op.name](site, op)
 
 
 def _lanewise(compute: lanes.Compute, arguments: list[int], r: int) -> Step:
@@ -69,7 +62,8 @@ def _lanewise(compute: lanes.Compute, arguments: list[int], r: int) -> Step:
     return several
 
 
-def _constant(op: Op, site: Site) -> Step:
+@STEPS.on(Const)
+def _constant(site: Site, op: Const) -> Step:
     r, value = site.slot(op.results[0]), lanes.constant(op)
 
     def step(v: Slots, run: Run) -> None:
@@ -78,8 +72,9 @@ def _constant(op: Op, site: Site) -> Step:
     return step
 
 
-def _symbol(op: Op, site: Site) -> Step:
-    name = op.attrs["name"]
+@STEPS.on(Symbol)
+def _symbol(site: Site, op: Symbol) -> Step:
+    name = op.symbol
     if name not in site.grid.symbols:
         raise Unsupported(f"the address of symbol {name!r}", span=site.span(op.inst))
     r, value = site.slot(op.results[0]), np.array([[site.grid.symbols[name]]], np.uint64)
@@ -90,8 +85,9 @@ def _symbol(op: Op, site: Site) -> Step:
     return step
 
 
-def _special(op: Op, site: Site) -> Step:
-    name, value = op.attrs["name"], op.results[0]
+@STEPS.on(Special)
+def _special(site: Site, op: Special) -> Step:
+    name, value = op.fact, op.results[0]
     if name not in SPECIAL:
         raise Unsupported(f"the run-time fact {name!r}", span=site.span(op.inst))
     r, fact = site.slot(value), SPECIAL[name]
@@ -102,19 +98,14 @@ def _special(op: Op, site: Site) -> Step:
     return step
 
 
-def _fence(op: Op, site: Site) -> Step:
+@STEPS.on(Send)
+def _send(site: Site, op: Send) -> Step:
+    return sends.send(op, site, compile_block)
+
+
+@STEPS.on(Fence)
+def _fence(site: Site, op: Fence) -> Step:
     def step(v: Slots, run: Run) -> None:
         """Every access is already in order."""
 
     return step
-
-
-_OTHERS: dict[str, Callable[[Op, Site], Step]] = {
-    "const": _constant,
-    "symbol": _symbol,
-    "special": _special,
-    "fence": _fence,
-    "message": message,
-    "report": report,
-    "require": require,
-}

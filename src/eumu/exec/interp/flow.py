@@ -13,6 +13,19 @@ from eumu.exec.interp.site import Site
 from eumu.exec.interp.values import ALL, Lanes, Mask, Run, Slots, full, lowest
 from eumu.exec.state import BLOCKED, DONE
 from eumu.ir import Root, Terminator
+from eumu.ir.operations.ends import (
+    AnyCall,
+    Barrier,
+    Branch,
+    Call,
+    CallIndirect,
+    Diverge,
+    Jump,
+    Ret,
+    Switch,
+    Trap,
+)
+from eumu.ir.operations.row import Table
 
 MOST_FRAMES = 1024
 
@@ -53,7 +66,7 @@ class Flow:
 
     def make(self, end: Terminator, arguments: list[int], block: int) -> Move:
         """The move that a terminator of `block` makes."""
-        move = _MOVES[end.name](self, end, arguments)
+        move = MOVES[end.name](self, end, arguments)
         if end.name in _NO_LOOPS or min(end.targets) > block:
             return move
 
@@ -105,7 +118,7 @@ class Flow:
         out[:, offset:stop] = mask if mask.shape[1] == 1 else mask[:, : stop - offset]
         return out
 
-    def enter(self, end: Terminator, run: Run, entered: Mask, callees: Lanes) -> None:
+    def enter(self, end: AnyCall, run: Run, entered: Mask, callees: Lanes) -> None:
         """Lanes in `entered` call; `callees` is [1 or threads, 1]."""
         deep = np.flatnonzero(self.state.depth[run.rows] >= MOST_FRAMES)
         if len(deep):
@@ -114,7 +127,7 @@ class Flow:
                 f"more than {MOST_FRAMES} nested calls", end.inst, thread, code="call-depth"
             )
         self.move(run, end.targets[-1])
-        self.push(run, entered, callees, end.attrs["saves"])
+        self.push(run, entered, callees, end.saves)
 
     def push(self, run: Run, entered: Mask, callees: Lanes, saves: tuple[Root, ...]) -> None:
         """Open a frame in every thread that has a lane in `entered`."""
@@ -157,7 +170,11 @@ class Flow:
             self.barriers.settle()
 
 
-def _jump(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
+MOVES: Table[Flow, [list[int]], Move] = Table()
+
+
+@MOVES.on(Jump)
+def _jump(flow: Flow, end: Jump, arguments: list[int]) -> Move:
     (target,) = end.targets
 
     def move(v: Slots, run: Run) -> None:
@@ -166,7 +183,8 @@ def _jump(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
     return move
 
 
-def _branch(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
+@MOVES.on(Branch)
+def _branch(flow: Flow, end: Branch, arguments: list[int]) -> Move:
     (then, otherwise), (m,) = end.targets, arguments
 
     def move(v: Slots, run: Run) -> None:
@@ -181,9 +199,10 @@ def _branch(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
     return move
 
 
-def _diverge(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
+@MOVES.on(Diverge)
+def _diverge(flow: Flow, end: Diverge, arguments: list[int]) -> Move:
     (then, otherwise), (m,) = end.targets, arguments
-    width, offset = end.args[0].width, end.attrs["offset"]
+    width, offset = end.args[0].width, end.offset
 
     def move(v: Slots, run: Run) -> None:
         taken = flow.spread(v[m], width, offset, run)
@@ -197,7 +216,8 @@ def _diverge(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
     return move
 
 
-def _switch(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
+@MOVES.on(Switch)
+def _switch(flow: Flow, end: Switch, arguments: list[int]) -> Move:
     targets, (x,) = np.array(end.targets, np.int32), arguments
 
     def move(v: Slots, run: Run) -> None:
@@ -206,9 +226,10 @@ def _switch(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
     return move
 
 
-def _call(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
+@MOVES.on(Call)
+def _call(flow: Flow, end: Call, arguments: list[int]) -> Move:
     callees = np.array([[end.targets[0]]], np.int32)
-    width, offset, (m,) = end.args[0].width, end.attrs["offset"], arguments
+    width, offset, (m,) = end.args[0].width, end.offset, arguments
 
     def move(v: Slots, run: Run) -> None:
         flow.enter(end, run, flow.spread(v[m], width, offset, run) & run.active, callees)
@@ -216,11 +237,12 @@ def _call(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
     return move
 
 
-def _call_indirect(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
-    order = sorted(zip(end.attrs["addresses"], end.targets, strict=False))
+@MOVES.on(CallIndirect)
+def _call_indirect(flow: Flow, end: CallIndirect, arguments: list[int]) -> Move:
+    order = sorted(zip(end.addresses, end.targets, strict=False))
     addresses = np.array([address for address, _ in order], np.uint32)
     blocks = np.array([block for _, block in order] or [0], np.int32)
-    width, offset, (m, x) = end.args[0].width, end.attrs["offset"], arguments
+    width, offset, (m, x) = end.args[0].width, end.offset, arguments
 
     def move(v: Slots, run: Run) -> None:
         entered = flow.spread(v[m], width, offset, run) & run.active
@@ -240,9 +262,10 @@ def _call_indirect(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
     return move
 
 
-def _ret(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
+@MOVES.on(Ret)
+def _ret(flow: Flow, end: Ret, arguments: list[int]) -> Move:
     (after,), (m,) = end.targets, arguments
-    width, offset = end.args[0].width, end.attrs["offset"]
+    width, offset = end.args[0].width, end.offset
 
     def move(v: Slots, run: Run) -> None:
         left = flow.spread(v[m], width, offset, run)
@@ -252,8 +275,9 @@ def _ret(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
     return move
 
 
-def _barrier(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
-    (after,), kind = end.targets, end.attrs["kind"]
+@MOVES.on(Barrier)
+def _barrier(flow: Flow, end: Barrier, arguments: list[int]) -> Move:
+    (after,), kind = end.targets, end.kind
 
     def move(v: Slots, run: Run) -> None:
         blocked = flow.barriers.meet(run, kind, end.inst, after)
@@ -276,8 +300,9 @@ def _barrier(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
     return move_named if arguments else move
 
 
-def _trap(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
-    reason = end.attrs["reason"]
+@MOVES.on(Trap)
+def _trap(flow: Flow, end: Trap, arguments: list[int]) -> Move:
+    reason = end.reason
 
     def move(v: Slots, run: Run) -> None:
         active = np.broadcast_to(run.active, (run.count, flow.state.width))
@@ -285,16 +310,3 @@ def _trap(flow: Flow, end: Terminator, arguments: list[int]) -> Move:
         raise flow.site.fault(reason, end.inst, int(run.threads[0]), lanes, code="trap")
 
     return move
-
-
-_MOVES: dict[str, Callable[[Flow, Terminator, list[int]], Move]] = {
-    "jump": _jump,
-    "branch": _branch,
-    "diverge": _diverge,
-    "switch": _switch,
-    "call": _call,
-    "call_indirect": _call_indirect,
-    "ret": _ret,
-    "barrier": _barrier,
-    "trap": _trap,
-}

@@ -13,6 +13,8 @@ from eumu.errors import InternalError
 from eumu.exec.interp import floats, integers, products
 from eumu.exec.interp.values import ALL, Lanes, Mask, wide
 from eumu.ir import Op, Rounding
+from eumu.ir.operations.arithmetic import Convert, Rounded
+from eumu.ir.operations.lanes import Const, Shuffle
 from eumu.types import BF, BOOL, F, Type
 
 Compute = Callable[..., Lanes]
@@ -27,8 +29,8 @@ def is_lanewise(name: str) -> bool:
     return name in _CHOOSE
 
 
-def _rounding(op: Op) -> Rounding:
-    rounding: Rounding = op.attrs["rounding"]
+def _rounding(op: Rounded) -> Rounding:
+    rounding = op.rounding
     if rounding is Rounding.CR0:
         raise InternalError(f"IR {op.name} still rounds as %cr0 says: run the pass `modes` first")
     return rounding
@@ -38,10 +40,10 @@ def _plain(function: Compute) -> Callable[[Op], Compute]:
     return lambda op: function
 
 
-def _by_kind(integer: Compute, floating: Callable[..., Lanes]) -> Callable[[Op], Compute]:
+def _by_kind(integer: Compute, floating: Callable[..., Lanes]) -> Callable[[Rounded], Compute]:
     """Integers as they are, floats with the operation's rounding."""
 
-    def choose(op: Op) -> Compute:
+    def choose(op: Rounded) -> Compute:
         if not op.results[0].type.is_float:
             return integer
         if _rounding(op) is Rounding.RNE and op.name in _NEAREST:
@@ -130,11 +132,11 @@ _RELATIONS: dict[str, Compute] = {
 }
 
 
-def _convert(op: Op) -> Compute:
+def _convert(op: Convert) -> Compute:
     source, target = op.args[0].type, op.results[0].type
     dtype = target.dtype
     if source.is_int and target.is_int:
-        return partial(integers.convert, dtype=dtype, saturate=op.attrs["saturate"])
+        return partial(integers.convert, dtype=dtype, saturate=op.saturate)
     if target.is_int:
         return partial(floats.to_int, dtype=dtype)
     rounding = _rounding(op)
@@ -148,8 +150,8 @@ def _convert(op: Op) -> Compute:
     return partial(convert, dtype=dtype, rounding=rounding)
 
 
-def _shuffle(op: Op) -> Compute:
-    lanes, width = op.attrs["lanes"], op.args[0].width
+def _shuffle(op: Shuffle) -> Compute:
+    lanes, width = op.lanes, op.args[0].width
     steps = {b - a for a, b in pairwise(lanes)}
     if len(steps) == 1 and min(steps) > 0:
         columns: Any = slice(lanes[0], lanes[-1] + 1, min(steps))
@@ -199,9 +201,9 @@ def _bits_mask(op: Op) -> Compute:
     return bits_mask
 
 
-def constant(op: Op) -> Lanes:
+def constant(op: Const) -> Lanes:
     """The lanes of a `const`, [1, 1] if they are all the same."""
-    type, lanes = op.results[0].type, op.attrs["lanes"]
+    type, lanes = op.results[0].type, op.lanes
     if len(set(lanes)) == 1:
         lanes = lanes[:1]
     if type is BOOL:
@@ -210,7 +212,7 @@ def constant(op: Op) -> Lanes:
     return np.array(lanes, f"u{type.size}").view(type.dtype)[None, :]
 
 
-_CHOOSE: dict[str, Callable[[Op], Compute]] = {
+_CHOOSE: dict[str, Callable[..., Compute]] = {
     "splat": _plain(lambda x: x),
     "shuffle": _shuffle,
     "concat": _concat,
@@ -239,7 +241,7 @@ _CHOOSE: dict[str, Callable[[Op], Compute]] = {
     "abs": _abs,
     "min": _min,
     "max": _max,
-    "cmp": lambda op: _RELATIONS[op.attrs["rel"]],
+    "cmp": lambda op: _RELATIONS[op.rel],
     "select": _plain(_select),
     "convert": _convert,
     "flush": _plain(floats.flush),

@@ -13,8 +13,10 @@ from eumu import addresses
 from eumu.errors import Fault
 from eumu.exec import blame, words
 from eumu.exec.interp.site import Site
-from eumu.exec.interp.values import ALL, Lanes, Mask, Run, full
-from eumu.ir import Op, Space
+from eumu.exec.interp.values import ALL, Lanes, Mask, Run, Step, full
+from eumu.ir import Space
+from eumu.ir.operations import memory as operations
+from eumu.ir.operations.row import Table
 
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
@@ -58,7 +60,7 @@ class Request:
     __slots__ = ("_places", "address", "count", "every", "op", "run", "size", "width")
 
     def __init__(
-        self, op: Op, run: Run, address: Lanes, mask: Mask, size: int, count: int = 1
+        self, op: operations.Access, run: Run, address: Lanes, mask: Mask, size: int, count: int = 1
     ) -> None:
         self.op, self.run, self.size, self.count = op, run, size, count
         self.width = op.args[0].width
@@ -131,7 +133,7 @@ class Memory:
 
     def resolve(self, request: Request, surface: Lanes | None) -> Iterator[Access]:
         """Where the elements lie, checked; raises `Fault` for what is not allowed."""
-        space = request.op.attrs["space"]
+        space = request.op.space
         if space is not Space.SURFACE:
             yield self._access(space, request, slice(None))
             return
@@ -253,6 +255,10 @@ class Memory:
             code,
             memory,
         )
+
+
+# The step of an access; the files that make them add themselves.
+ACCESSES: Table[Memory, [], Step] = Table()
 
 
 _NAMES = {

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from eumu.errors import Unsupported
 from eumu.exec.host import Answer, Refusal, fitting
-from eumu.exec.interp.site import Site
+from eumu.exec.interp.site import STEPS, Site
 from eumu.exec.interp.values import Run, Slots, Step, full
-from eumu.ir import Op
+from eumu.ir.operations.messages import Message
 
 
-def message(op: Op, site: Site) -> Step:
-    record = op.attrs["record"]
+@STEPS.on(Message)
+def message(site: Site, op: Message) -> Step:
+    record = op.record
     answer: Answer | None = getattr(site.host, "message", None)
     if answer is None:
         raise Unsupported(f"{type(record).__name__} messages", span=site.span(op.inst))

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from eumu.exec.interp import floats
 from eumu.exec.interp.values import Lanes, wide
-from eumu.ir import Op, Rounding
+from eumu.ir import Rounding
+from eumu.ir.operations.arithmetic import Dot
 from eumu.types import BF, Type
 
 
-def dot(op: Op) -> Callable[[Lanes, Lanes, Lanes], Lanes]:
+def dot(op: Dot) -> Callable[[Lanes, Lanes, Lanes], Lanes]:
     """The function from x, b and a, each [1 or threads, its width], to the sums."""
     x, b, a = op.args
-    shape = _Shape(x.width, b.width, a.width, op.attrs["rows"], op.attrs["group"])
+    shape = _Shape(x.width, b.width, a.width, op.rows, op.group)
     if not x.type.is_float:
         return partial(_integers, shape)
     return partial(_floats, shape, b.type, a.type)

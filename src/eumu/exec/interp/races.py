@@ -34,11 +34,12 @@ class _Site(Protocol):
 class _Request(Protocol):
     """Which lanes of which threads."""
 
-    op: Op
     run: Run
     size: int
     width: int
 
+    @property
+    def op(self) -> Op: ...
     @property
     def row(self) -> Lanes: ...
     @property

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from eumu.exec.interp.site import Site
+from eumu.exec.interp.site import STEPS, Site
 from eumu.exec.interp.values import ALL, Lanes, Run, Slots, Step, full, store_rows, wide
-from eumu.ir import Op, Region, Root, RootKind
+from eumu.ir import Region, Root, RootKind
+from eumu.ir.operations.state import (
+    ExecMask,
+    Partner,
+    Read,
+    ReadFlag,
+    ReadIndirect,
+    RootAddress,
+    Write,
+    WriteFlag,
+    WriteIndirect,
+)
 from eumu.types import Type
 
 
@@ -31,8 +41,9 @@ def region_bytes(region: Region, type: Type, width: int) -> list[int]:
     return [o + b for o in region.offsets(width) for b in range(type.size)]
 
 
-def read(op: Op, site: Site) -> Step:
-    root, region, value = op.attrs["root"], op.attrs["region"], op.results[0]
+@STEPS.on(Read)
+def read(site: Site, op: Read) -> Step:
+    root, region, value = op.root, op.region, op.value
     array, r = site.state.roots[root.name], site.slot(value)
     view = region_view(array, region, value.type, value.width)
     if view is None:
@@ -56,9 +67,10 @@ def read(op: Op, site: Site) -> Step:
     return borrow
 
 
-def partner(op: Op, site: Site) -> Step:
+@STEPS.on(Partner)
+def partner(site: Site, op: Partner) -> Step:
     """As read, of the other thread of each pair."""
-    root, region, value = op.attrs["root"], op.attrs["region"], op.results[0]
+    root, region, value = op.root, op.region, op.value
     array, r = site.state.roots[root.name], site.slot(value)
     columns = region_bytes(region, value.type, value.width)
     per_group = site.state.threads_per_group
@@ -71,8 +83,9 @@ def partner(op: Op, site: Site) -> Step:
     return step
 
 
-def write(op: Op, site: Site) -> Step:
-    root, region, value = op.attrs["root"], op.attrs["region"], op.args[0]
+@STEPS.on(Write)
+def write(site: Site, op: Write) -> Step:
+    root, region, value = op.root, op.region, op.value
     x, m = site.slots(op.args)
     array, width = site.state.roots[root.name], value.width
     view = region_view(array, region, value.type, width)
@@ -101,8 +114,9 @@ def _apart(region: Region, type: Type) -> bool:
     return abs(region.element(1) - region.element(0)) >= type.size
 
 
-def read_flag(op: Op, site: Site) -> Step:
-    root, offset, value = op.attrs["root"], op.attrs["offset"], op.results[0]
+@STEPS.on(ReadFlag)
+def read_flag(site: Site, op: ReadFlag) -> Step:
+    root, offset, value = op.root, op.offset, op.results[0]
     r, view = site.slot(value), site.state.roots[root.name][:, offset : offset + value.width]
     keep = site.is_overwritten(op)
 
@@ -112,8 +126,9 @@ def read_flag(op: Op, site: Site) -> Step:
     return step
 
 
-def write_flag(op: Op, site: Site) -> Step:
-    root, offset = op.attrs["root"], op.attrs["offset"]
+@STEPS.on(WriteFlag)
+def write_flag(site: Site, op: WriteFlag) -> Step:
+    root, offset = op.root, op.offset
     x, m = site.slots(op.args)
     view = site.state.roots[root.name][:, offset : offset + op.args[0].width]
 
@@ -123,8 +138,9 @@ def write_flag(op: Op, site: Site) -> Step:
     return step
 
 
-def exec_mask(op: Op, site: Site) -> Step:
-    offset, width = op.attrs["offset"], op.results[0].width
+@STEPS.on(ExecMask)
+def exec_mask(site: Site, op: ExecMask) -> Step:
+    offset, width = op.offset, op.results[0].width
     r, lanes = site.slot(op.results[0]), site.state.width
     existing = np.arange(offset, offset + width) < lanes
     shared = ALL if existing.all() else existing[None, :]
@@ -163,16 +179,17 @@ def _space(site: Site) -> _Space:
     return _Space([r for r in site.function.roots.values() if r.kind is RootKind.GRF])
 
 
-def _element_offsets(op: Op, width: int) -> tuple[list[int], list[int]]:
+def _element_offsets(op: ReadIndirect, width: int) -> tuple[list[int], list[int]]:
     """Per element, the address lane it uses and its byte distance from there."""
-    row = op.attrs["row"]
-    rows = [(k // row, op.attrs["offset"] + k % row * op.attrs["hstride"]) for k in range(width)]
+    row = op.row
+    rows = [(k // row, op.offset + k % row * op.hstride) for k in range(width)]
     if op.args[0].width > 1:
         return [lane for lane, _ in rows], [distance for _, distance in rows]
-    return [0] * width, [distance + k * op.attrs["vstride"] for k, distance in rows]
+    return [0] * width, [distance + k * op.vstride for k, distance in rows]
 
 
-def read_indirect(op: Op, site: Site) -> Step:
+@STEPS.on(ReadIndirect)
+def read_indirect(site: Site, op: ReadIndirect) -> Step:
     value, space = op.results[0], _space(site)
     size, width, lanes = value.type.size, value.width, op.args[0].width
     a, r = site.slot(op.args[0]), site.slot(value)
@@ -197,11 +214,12 @@ def read_indirect(op: Op, site: Site) -> Step:
     return step
 
 
-def write_indirect(op: Op, site: Site) -> Step:
+@STEPS.on(WriteIndirect)
+def write_indirect(site: Site, op: WriteIndirect) -> Step:
     value, space = op.args[1], _space(site)
     size, width = value.type.size, value.width
     a, x, m = site.slots(op.args)
-    distance = np.arange(width) * op.attrs["hstride"] + op.attrs["offset"]
+    distance = np.arange(width) * op.hstride + op.offset
     arrays = [site.state.roots[root.name] for root in space.roots]
 
     def step(v: Slots, run: Run) -> None:
@@ -220,24 +238,12 @@ def write_indirect(op: Op, site: Site) -> Step:
     return step
 
 
-def root_address(op: Op, site: Site) -> Step:
-    root, r = op.attrs["root"], site.slot(op.results[0])
-    value = np.array([[root.address + op.attrs["offset"]]], np.uint32)
+@STEPS.on(RootAddress)
+def root_address(site: Site, op: RootAddress) -> Step:
+    root, r = op.root, site.slot(op.results[0])
+    value = np.array([[root.address + op.offset]], np.uint32)
 
     def step(v: Slots, run: Run) -> None:
         v[r] = value
 
     return step
-
-
-MAKERS: dict[str, Any] = {
-    "read": read,
-    "partner": partner,
-    "write": write,
-    "read_flag": read_flag,
-    "write_flag": write_flag,
-    "exec_mask": exec_mask,
-    "read_indirect": read_indirect,
-    "write_indirect": write_indirect,
-    "root_address": root_address,
-}

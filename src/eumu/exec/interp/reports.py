@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from eumu.exec.findings import Seen
-from eumu.exec.interp.site import Site
+from eumu.exec.interp.site import STEPS, Site
 from eumu.exec.interp.values import Run, Slots, Step, full
-from eumu.ir import Op
+from eumu.ir.operations.messages import Report
 
 
-def report(op: Op, site: Site) -> Step:
+@STEPS.on(Report)
+def report(site: Site, op: Report) -> Step:
     m, width = site.slot(op.args[0]), op.args[0].width
 
     def step(v: Slots, run: Run) -> None:

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from eumu.errors import ArrayPlace, Fault, Unsupported
 from eumu.exec.interp.memory import Memory
-from eumu.exec.interp.site import Site
+from eumu.exec.interp.site import STEPS, Site
 from eumu.exec.interp.values import ALL, Compiled, Lanes, Mask, Run, Slots, Step, full
 from eumu.exec.state import ThreadState, row_bytes
 from eumu.ir import Block, Op, Root, RootKind, Space
-from eumu.ir.ops import Form
+from eumu.ir.operations.memory import Atomic
+from eumu.ir.operations.messages import Require, Send
 
 _STRETCHES = "src0", "src1"
 _ANSWER, _MASK = "dst", "mask"
@@ -69,11 +70,11 @@ class _Message:
 class Sends:
     """The messages of one operation, in a state of its own beside the threads'."""
 
-    def __init__(self, op: Op, site: Site, make: Maker, *, is_alone: bool = True) -> None:
+    def __init__(self, op: Send, site: Site, make: Maker, *, is_alone: bool = True) -> None:
         """`is_alone` unless processors run other groups meanwhile, beside which nothing here is
         atomic."""
         self.op, self.site, self.make, self.is_alone = op, site, make, is_alone
-        self.form: Form = op.attrs["form"]
+        self.form = op.form
         sizes = dict(zip(_STRETCHES, self.form.stretches, strict=False))
         sizes |= {_ANSWER: self.form.answer} if self.form.answer else {}
         threads = site.state.threads
@@ -139,7 +140,7 @@ class Sends:
 
 def _is_shared(op: Op) -> bool:
     """Whether an operation is atomic beside other groups."""
-    return op.name == "atomic" and op.attrs["space"] in (Space.FLAT, Space.SURFACE)
+    return isinstance(op, Atomic) and op.space in (Space.FLAT, Space.SURFACE)
 
 
 def _together(
@@ -155,7 +156,7 @@ def _together(
         yield (int(ex_desc[row]), int(desc[row])), threads[pairs == pairs[row]]
 
 
-def send(op: Op, site: Site, make: Maker) -> Step:
+def send(op: Send, site: Site, make: Maker) -> Step:
     arguments, results = site.slots(op.args), site.slots(op.results)
     widths = [value.width for value in op.args]
     sends: list[Sends] = []  # made when it is first met
@@ -172,8 +173,9 @@ def send(op: Op, site: Site, make: Maker) -> Step:
     return step
 
 
-def require(op: Op, site: Site) -> Step:
-    (m,), reason = site.slots(op.args), op.attrs["reason"]
+@STEPS.on(Require)
+def require(site: Site, op: Require) -> Step:
+    (m,), reason = site.slots(op.args), op.reason
 
     def step(v: Slots, run: Run) -> None:
         wrong = np.flatnonzero(~full(v[m], run, 1)[:, 0])

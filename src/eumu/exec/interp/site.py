@@ -12,9 +12,11 @@ from eumu.exec import blame, words
 from eumu.exec.findings import Notebook
 from eumu.exec.gate import Admitted
 from eumu.exec.interp.races import AccessLog
-from eumu.exec.interp.values import Lanes, Mask, Run
+from eumu.exec.interp.values import Lanes, Mask, Run, Step
 from eumu.exec.state import ThreadState, instruction_span
 from eumu.ir import Block, Op, Value
+from eumu.ir.operations.row import Table
+from eumu.ir.operations.state import ExecMask, Read, ReadFlag, Write, WriteFlag
 
 _ALIASES = frozenset({"splat", "bitcast", "shuffle", "and", "or", "select", "flush", "exec_mask"})
 
@@ -43,8 +45,8 @@ class Site:
     def note_offsets(self, block: Block) -> None:
         """Note the first lane of each instruction of a block, for faults."""
         for op in block.ops:
-            if op.name == "exec_mask":
-                self._offsets.setdefault(op.inst, op.attrs["offset"])
+            if isinstance(op, ExecMask):
+                self._offsets.setdefault(op.inst, op.offset)
 
     def slot(self, value: Value) -> int:
         return self._slots[value.id]
@@ -113,6 +115,10 @@ class Site:
         return self._offsets.get(op.inst, 0)
 
 
+# The step of an operation; the files that make them add themselves.
+STEPS: Table[Site, [], Step] = Table()
+
+
 def allocate_slots(block: Block) -> dict[int, int]:
     """A slot for each value; a slot is used again when its value is dead."""
     last: dict[int, int] = {}
@@ -145,9 +151,9 @@ def _overwritten_reads(block: Block) -> frozenset[int]:
         origins = {o for value in op.args for o in source.get(value.id, ())}
         for origin in origins:
             last[origin] = place
-        if op.name in ("read", "read_flag"):
+        if isinstance(op, (Read, ReadFlag)):
             id = op.results[0].id
-            source[id], reads[id] = {id}, (place, op.attrs["root"].name)
+            source[id], reads[id] = {id}, (place, op.root.name)
         elif op.name in _ALIASES and origins:
             source[op.results[0].id] = origins
     for value in block.end.args if block.end else ():
@@ -164,7 +170,6 @@ def _overwritten_reads(block: Block) -> frozenset[int]:
 
 def _written(op: Op) -> str:
     """The root that an operation writes, `*` for any, or nothing."""
-    if op.name in ("write", "write_flag"):
-        name: str = op.attrs["root"].name
-        return name
+    if isinstance(op, (Write, WriteFlag)):
+        return op.root.name
     return "*" if op.name == "write_indirect" else ""

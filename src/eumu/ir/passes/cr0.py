@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 
 from eumu.errors import Unsupported
 from eumu.ir.function import Function, Op, Terminator
+from eumu.ir.operations.ends import AnyCall, OfLanes
+from eumu.ir.operations.lanes import Const
+from eumu.ir.operations.state import Read, Write
 from eumu.types import Type
 
 NAME = "%cr0"
@@ -65,10 +68,10 @@ class Tracker:
 
     def step(self, op: Op) -> None:
         """Account for one operation."""
-        if op.name == "write" and op.attrs["root"].name == NAME:
-            self._write(op)
-            return
-        if op.name == "write":
+        if isinstance(op, Write):
+            if op.root.name == NAME:
+                self._write(op)
+                return
             self._keep(op)
         elif op.name in _CLOBBER:
             self.copies.clear()
@@ -78,10 +81,10 @@ class Tracker:
             if op.name == "read" or any(x.id in self.derived for x in op.args):
                 self.derived.add(op.result.id)
 
-    def _keep(self, op: Op) -> None:
+    def _keep(self, op: Write) -> None:
         """A write to a register: it ends copies, or makes one."""
         x, mask = op.args
-        root, offsets = op.attrs["root"].name, op.attrs["region"].offsets(x.width)
+        root, offsets = op.root.name, op.offsets
         if self.copies and offsets:
             low, high = min(offsets) - _DWORD, max(offsets) + x.type.size
             gone = [k for k in self.copies if k[0] == root and low < k[1] < high]
@@ -92,32 +95,31 @@ class Tracker:
             self.copies[root, offsets[0]] = self.values[x.id]
 
     def _result(self, op: Op) -> Known:
-        if op.name == "read" and op.attrs["root"].name != NAME:
-            places = set(op.attrs["region"].offsets(op.result.width))
-            if len(places) != 1 or op.result.type.size != _DWORD:
-                return None
-            return self.copies.get((op.attrs["root"].name, places.pop()))
-        if op.name == "const":
-            lanes: set[int] = set(op.attrs["lanes"])
-            return lanes.pop() if len(lanes) == 1 else None
+        if isinstance(op, Const):
+            return op.lanes[0] if len(set(op.lanes)) == 1 else None
         if op.name == "exec_mask" and self.every_lane:
             return 1
-        if op.name == "read" and op.attrs["root"].name == NAME:
-            offsets = set(op.attrs["region"].offsets(op.result.width))
-            if self.cr0 is None or len(offsets) != 1:
-                return None
-            offset: int = offsets.pop()
-            return self.cr0 >> 8 * offset
+        if isinstance(op, Read):
+            return self._read(op, set(op.offsets))
         if op.name not in _EVALUATE or any(x.id not in self.values for x in op.args):
             return None
         if op.args[0].type.size != op.result.type.size and op.args[0].type.is_signed:
             return None
         return _EVALUATE[op.name](*(self.values[x.id] for x in op.args))
 
-    def _write(self, op: Op) -> None:
+    def _read(self, op: Read, places: set[int]) -> Known:
+        if len(places) != 1:
+            return None
+        (place,) = places
+        if op.root.name != NAME:
+            is_dword = op.result.type.size == _DWORD
+            return self.copies.get((op.root.name, place)) if is_dword else None
+        return None if self.cr0 is None else self.cr0 >> 8 * place
+
+    def _write(self, op: Write) -> None:
         x, mask = op.args
         value, written = self.values.get(x.id), self.values.get(mask.id)
-        offsets = set(op.attrs["region"].offsets(x.width))
+        offsets = set(op.offsets)
         if written != 0:
             self.before = self.cr0
         if value is not None and written and offsets == {0} and x.type.size == _DWORD:
@@ -231,7 +233,7 @@ def _procedures(function: Function) -> dict[int, set[int]]:
 
 def _callees(end: Terminator | None) -> tuple[int, ...]:
     """The first blocks of what a terminator may call."""
-    return end.targets[:-1] if end and end.name in ("call", "call_indirect") else ()
+    return end.targets[:-1] if isinstance(end, AnyCall) else ()
 
 
 def _own_targets(function: Function, block: int) -> tuple[int, ...]:
@@ -247,13 +249,13 @@ def _own_targets(function: Function, block: int) -> tuple[int, ...]:
 def _takes_all(function: Function, block: int) -> bool:
     """Whether the mask of the terminator is constant and has every lane."""
     found = function.blocks[block]
-    if found.end is None or found.end.attrs["offset"] != 0:
+    if not isinstance(found.end, OfLanes) or found.end.offset != 0:
         return False
     (mask,) = found.end.args
     every = set[int]()  # masks of constant ones; a mask may be one of them, spread
     for op in found.ops:
         is_spread = op.name == "splat" and op.args[0].id in every
-        if is_spread or (op.name == "const" and all(op.attrs["lanes"])):
+        if is_spread or (isinstance(op, Const) and all(op.lanes)):
             every.add(op.result.id)
     return mask.id in every and mask.width >= function.width
 
@@ -278,7 +280,7 @@ def _parks(function: Function, blocks: set[int]) -> Iterator[int]:
     """Blocks where lanes may wait while other lanes of the thread run."""
     for index in blocks:
         end = function.blocks[index].end
-        if end and end.name in ("diverge", "ret", "call", "call_indirect"):
+        if isinstance(end, OfLanes):
             yield from _own_targets(function, index)
 
 
@@ -302,4 +304,4 @@ def _check_subroutines(
 
 
 def _writes(op: Op) -> bool:
-    return op.name == "write" and op.attrs["root"].name == NAME
+    return isinstance(op, Write) and op.root.name == NAME

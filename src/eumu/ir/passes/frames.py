@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eumu.ir.function import Function, Root, Terminator
+from eumu.ir.operations.ends import AnyCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +30,13 @@ def save_roots(function: Function, procedures: Sequence[Procedure]) -> None:
             for target in _called(end, entered):
                 if procedure.first in reached[target]:
                     roots += entered[target].roots
-            if end is not None and roots:
-                attrs = {**end.attrs, "saves": tuple(roots)}
-                function.blocks[index].end = Terminator(
-                    end.name, end.args, end.targets, attrs, end.inst
-                )
+            if isinstance(end, AnyCall) and roots:
+                function.blocks[index].end = replace(end, saves=tuple(roots))
 
 
 def _called(end: Terminator | None, entered: dict[int, Procedure]) -> tuple[int, ...]:
     """The procedures that a terminator may call; a subroutine of the same procedure is none."""
-    if end is None or end.name not in ("call", "call_indirect"):
+    if not isinstance(end, AnyCall):
         return ()
     return tuple(target for target in end.targets[:-1] if target in entered)
 

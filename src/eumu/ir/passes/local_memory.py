@@ -10,7 +10,9 @@ from collections.abc import Callable
 
 from eumu.addresses import BTI_SLM, SCRATCH_STATE
 from eumu.ir.function import Op, RootKind, Value
-from eumu.ir.ops import ATOMICS, WRITTEN_SPACES, Space
+from eumu.ir.operations.lanes import Const
+from eumu.ir.operations.memory import WRITTEN_SPACES, Access, Atomic, LoadBlock, Space
+from eumu.ir.operations.state import OnRegion, Write
 from eumu.ir.passes.written import Written, unsigned
 from eumu.types import UD
 
@@ -19,16 +21,6 @@ _RESERVED = {BTI_SLM: Space.SLM, SCRATCH_STATE: Space.SCRATCH}
 # The space of an access and the lanes for which it is that.
 Place = tuple[Space, Value]
 Report = Callable[[str, Value], None]
-
-
-def data_of(op: Op) -> tuple[Value, ...]:
-    """The data arguments of a memory operation."""
-    counts: dict[str, int] = {
-        "store": op.attrs.get("count", 1),
-        "store_block": 1,
-        "atomic": ATOMICS.get(op.attrs.get("operation", ""), 0),
-    }
-    return op.args[2 : 2 + counts.get(op.name, 0)]
 
 
 class LocalMemory:
@@ -41,16 +33,16 @@ class LocalMemory:
 
     def follow(self, op: Op) -> None:
         """Note surface indices that are constants: the compiler sets them just before their use."""
-        if op.name == "const" and op.result.width == 1:
-            self._numbers[op.result.id] = op.attrs["lanes"][0]
-        elif op.name in ("read", "write") and op.attrs["root"].kind is RootKind.STATE:
-            place = op.attrs["root"].name, op.attrs["region"].offset
-            if op.name == "write":
+        if isinstance(op, Const) and op.result.width == 1:
+            self._numbers[op.result.id] = op.lanes[0]
+        elif isinstance(op, OnRegion) and op.root.kind is RootKind.STATE:
+            place = op.root.name, op.region.offset
+            if isinstance(op, Write):
                 self._write(op, place)
             elif place in self._indices and op.result.width == 1:
                 self._numbers[op.result.id] = self._indices[place]
 
-    def _write(self, op: Op, place: tuple[str, int]) -> None:
+    def _write(self, op: Write, place: tuple[str, int]) -> None:
         x, mask = (self._numbers.get(value.id) for value in op.args)
         self._indices = {known: n for known, n in self._indices.items() if known[0] != place[0]}
         if x is not None and mask:
@@ -58,9 +50,9 @@ class LocalMemory:
 
     # ---- where an access goes
 
-    def places(self, op: Op) -> list[Place]:
+    def places(self, op: Access) -> list[Place]:
         """The local spaces that a memory operation may go to."""
-        space, mask = op.attrs["space"], op.args[1]
+        space, mask = op.space, op.args[1]
         if space in WRITTEN_SPACES:
             return [(space, mask)]
         if space is not Space.SURFACE:
@@ -70,14 +62,14 @@ class LocalMemory:
             return [(_RESERVED[index], mask)] if index in _RESERVED else []
         return [(space, self._going_to(op, number)) for number, space in _RESERVED.items()]
 
-    def _going_to(self, op: Op, number: int) -> Value:
+    def _going_to(self, op: Access, number: int) -> Value:
         """The lanes of an access whose surface index is a number."""
         same = self.b.cmp("eq", op.args[-1], self.b.const(UD, number))
         return self.b.and_(op.args[1], self.b.splat(same, op.args[1].width))
 
-    def visible(self, op: Op, places: list[Place]) -> Value | None:
+    def visible(self, op: Access, places: list[Place]) -> Value | None:
         """The lanes of a store that others can see, None if there are none."""
-        if op.attrs["space"] is Space.SCRATCH:
+        if op.space is Space.SCRATCH:
             return None
         mask = op.args[1]
         for space, lanes in places:
@@ -87,19 +79,19 @@ class LocalMemory:
 
     # ---- what it does there
 
-    def step(self, op: Op, places: list[Place]) -> None:
+    def step(self, op: Access, places: list[Place]) -> None:
         """Do to the written bits of memory what the operation does to memory."""
         for space, lanes in places:
-            if op.name in ("load", "load_block"):
-                self._load(op, space, lanes)
-            elif op.name == "atomic":
+            if isinstance(op, Atomic):
                 self._atomic(op, space, lanes)
+            elif op.results:
+                self._load(op, space, lanes)
             else:
                 self._store(op, space, lanes)
 
-    def _load(self, op: Op, space: Space, lanes: Value) -> None:
+    def _load(self, op: Access, space: Space, lanes: Value) -> None:
         type, address, held = unsigned(op.results[0].type), op.args[0], WRITTEN_SPACES[space]
-        if op.name == "load_block":
+        if isinstance(op, LoadBlock):
             width = op.result.width
             found: tuple[Value, ...] = (self.b.load_block(held, address, lanes, type, width),)
         else:
@@ -113,23 +105,23 @@ class LocalMemory:
         assert others is not None
         self.w.note(value, self.w.all_of(self.w.bits(value), self.b.or_(bits, others)))
 
-    def _store(self, op: Op, space: Space, lanes: Value) -> None:
+    def _store(self, op: Access, space: Space, lanes: Value) -> None:
         held, address = WRITTEN_SPACES[space], op.args[0]
         keeps = space is Space.SCRATCH
-        data = [self.w.every_bit(x) if keeps else self.w.ones(x.type, x.width) for x in data_of(op)]
+        data = [self.w.every_bit(x) if keeps else self.w.ones(x.type, x.width) for x in op.data]
         if op.name == "store_block":
             self.b.store_block(held, address, lanes, data[0])
         else:
             self.b.store(held, address, lanes, data)
 
-    def _atomic(self, op: Op, space: Space, lanes: Value) -> None:
+    def _atomic(self, op: Atomic, space: Space, lanes: Value) -> None:
         """All but an exchange use what memory holds; then it is written."""
         held, address, type = WRITTEN_SPACES[space], op.args[0], unsigned(op.result.type)
         (bits,) = self.b.load(held, address, lanes, type)
-        if op.attrs["operation"] in ("xchg", "load"):
+        if op.operation in ("xchg", "load"):
             self._loaded(op.result, bits, lanes)
         else:
             bad = self.b.cmp("ne", bits, self.w.ones(type, bits.width))
             self.report("memory", self.b.and_(bad, lanes))
-        if op.attrs["operation"] != "load":
+        if op.operation != "load":
             self.b.store(held, address, lanes, [self.w.ones(type, bits.width)])

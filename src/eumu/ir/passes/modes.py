@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from eumu.errors import Unsupported
 from eumu.ir.function import Block, Function, Op, Value
-from eumu.ir.ops import Rounding
+from eumu.ir.operations.arithmetic import Rounded, Rounding
 from eumu.ir.passes.cr0 import START, Tracker, entry_states, stays_together
 from eumu.types import DF, HF, F, Type
 
@@ -72,9 +72,8 @@ class _Rewriter:
 
     def _rewrite(self, op: Op) -> None:
         floats = {v.type for v in (*op.args, *op.results) if v.type in KEEP_DENORMALS}
-        if op.attrs.get("rounding") in (Rounding.CR0, Rounding.KEPT):
-            rounding = self._rounding(op) if floats else Rounding.RNE
-            op = replace(op, attrs={**op.attrs, "rounding": rounding})
+        if isinstance(op, Rounded) and op.rounding in (Rounding.CR0, Rounding.KEPT):
+            op = replace(op, rounding=self._rounding(op) if floats else Rounding.RNE)
         if op.name not in _FLUSHES or not any(self._flushes(op, t) for t in floats):
             self._ops.append(op)
             return
@@ -85,7 +84,7 @@ class _Rewriter:
         result = op.result
         raw = Value(next(self._fresh), result.type, result.width)
         self._ops.append(replace(op, results=(raw,)))
-        self._ops.append(Op("flush", (raw,), {}, (result,), op.inst))
+        self._ops.append(Op("flush", (raw,), (result,), op.inst))
         self._flushed[result.id] = result
 
     def _flush(self, op: Op, x: Value) -> Value:
@@ -94,15 +93,15 @@ class _Rewriter:
             return x
         if x.id not in self._flushed:
             flushed = Value(next(self._fresh), x.type, x.width)
-            self._ops.append(Op("flush", (x,), {}, (flushed,), op.inst))
+            self._ops.append(Op("flush", (x,), (flushed,), op.inst))
             self._flushed[x.id] = flushed
         return self._flushed[x.id]
 
     def _flushes(self, op: Op, type: Type) -> bool:
         return type in KEEP_DENORMALS and not self._cr0(op) & KEEP_DENORMALS[type]
 
-    def _rounding(self, op: Op) -> Rounding:
-        kept = self._tracker.kept if op.attrs["rounding"] is Rounding.KEPT else None
+    def _rounding(self, op: Rounded) -> Rounding:
+        kept = self._tracker.kept if op.rounding is Rounding.KEPT else None
         return Rounding((self._cr0(op) if kept is None else kept) >> 4 & 3)
 
     def _cr0(self, op: Op) -> int:

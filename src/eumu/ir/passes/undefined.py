@@ -18,7 +18,18 @@ from dataclasses import replace
 
 from eumu.ir.builder import Builder
 from eumu.ir.function import Block, Function, Op, Region, Root, RootKind, Terminator, Value
-from eumu.ir.passes.local_memory import LocalMemory, Place, data_of
+from eumu.ir.operations.ends import AnyCall, OfLanes
+from eumu.ir.operations.memory import Access
+from eumu.ir.operations.state import (
+    ExecMask,
+    Indirect,
+    OnRoot,
+    RootAddress,
+    Write,
+    WriteFlag,
+    WriteIndirect,
+)
+from eumu.ir.passes.local_memory import LocalMemory, Place
 from eumu.ir.passes.written import SHADOW_DISTANCE, Written
 from eumu.types import BOOL, UB, UD, UW
 
@@ -61,14 +72,14 @@ def _written(function: Function) -> Iterator[str]:
     """Roots that are written, or that a register address may reach."""
     for block in function.blocks:
         for op in block.ops:
-            if op.name in ("write", "write_flag", "root_address"):
-                yield op.attrs["root"].name
+            if isinstance(op, (Write, WriteFlag, RootAddress)):
+                yield op.root.name
 
 
 def _addressed(function: Function) -> Iterator[str]:
     """Roots that a register address is made of: their shadows must be where that leads."""
     for block in function.blocks:
-        yield from (op.attrs["root"].name for op in block.ops if op.name == "root_address")
+        yield from (op.root.name for op in block.ops if isinstance(op, RootAddress))
 
 
 def _address(root: Root) -> int:
@@ -118,48 +129,49 @@ class _Instrument:
         self.b.write_root(shadow, region, self.w.ones(size, count), every)
 
     def _operation(self, op: Op, out: Block) -> None:
-        if op.name == "exec_mask":
-            self._offsets[op.inst] = op.attrs["offset"]
-        places = self.memory.places(op) if self.follows and op.name in _MEMORY else []
-        if op.name in _MEMORY:
+        if isinstance(op, ExecMask):
+            self._offsets[op.inst] = op.offset
+        if isinstance(op, Access):
+            places = self.memory.places(op) if self.follows else []
             self._access(op, places)
-        else:
-            self._uses(op)
+            out.ops.append(op)
+            self.w.step(op)
+            self.memory.step(op, places)
+            return
+        self._uses(op)
         out.ops.append(op)
         self.w.step(op)
         self.memory.follow(op)
-        self.memory.step(op, places)
         self._shadow(op)
 
     # ---- shadows
 
     def _shadow(self, op: Op) -> None:
         """Do to the shadow what the operation does to its root."""
-        if op.name == "write_indirect":
+        if isinstance(op, WriteIndirect):
             address, x, mask = op.args
-            distance = op.attrs["offset"] + SHADOW_DISTANCE
-            bits, stride = self.w.every_bit(x), op.attrs["hstride"]
-            self.b.write_indirect(address, bits, mask, offset=distance, hstride=stride)
+            distance = op.offset + SHADOW_DISTANCE
+            bits = self.w.every_bit(x)
+            self.b.write_indirect(address, bits, mask, offset=distance, hstride=op.hstride)
             return
-        shadow = self.shadows.get(op.attrs["root"].name) if "root" in op.attrs else None
+        shadow = self.shadows.get(op.root.name) if isinstance(op, OnRoot) else None
         if shadow is None:
             return
-        if op.name == "write":
+        if isinstance(op, Write):
             x, mask = op.args
-            self.b.write_root(shadow, op.attrs["region"], self.w.every_bit(x), mask)
-        elif op.name == "write_flag":
+            self.b.write_root(shadow, op.region, self.w.every_bit(x), mask)
+        elif isinstance(op, WriteFlag):
             x, mask = op.args
-            self.b.write_flag(shadow, op.attrs["offset"], self.w.every_bit(x), mask)
-        elif op.name == "root_address":
-            self.b.root_address(shadow, op.attrs["offset"])  # so that both can be reached
+            self.b.write_flag(shadow, op.offset, self.w.every_bit(x), mask)
+        elif isinstance(op, RootAddress):
+            self.b.root_address(shadow, op.offset)  # so that both can be reached
 
     def _saving(self, end: Terminator) -> Terminator:
         """A call that puts roots aside does so with their shadows."""
-        saves = end.attrs.get("saves")
-        if not saves:
+        if not isinstance(end, AnyCall) or not end.saves:
             return end
-        shadows = (self.shadows[root.name] for root in saves if root.name in self.shadows)
-        return replace(end, attrs={**end.attrs, "saves": (*saves, *shadows)})
+        shadows = (self.shadows[root.name] for root in end.saves if root.name in self.shadows)
+        return replace(end, saves=(*end.saves, *shadows))
 
     # ---- uses
 
@@ -167,7 +179,7 @@ class _Instrument:
         """Report what an operation must not do with undefined lanes."""
         if op.name in ("write", "write_flag"):
             self._use("predicate", op.args[1], None)
-        elif op.name in ("read_indirect", "write_indirect"):
+        elif isinstance(op, Indirect):
             mask = op.args[-1] if op.args[-1].is_mask else None
             if mask is not None:
                 self._use("predicate", mask, None)
@@ -183,8 +195,8 @@ class _Instrument:
             for x in op.args[1:]:
                 self._use("message payload", x, op.args[0])
 
-    def _access(self, op: Op, places: list[Place]) -> None:
-        (address, mask), data = op.args[:2], data_of(op)
+    def _access(self, op: Access, places: list[Place]) -> None:
+        (address, mask), data = op.args[:2], op.data
         self._use("predicate", mask, None)
         self._use("address", address, mask)
         for surface in op.args[2 + len(data) :]:
@@ -205,8 +217,8 @@ class _Instrument:
             if self.w.bits(x) is None:
                 continue
             offset, width = 0, self.function.width  # what is uniform concerns every active lane
-            if x.is_mask and "offset" in end.attrs:
-                offset, width = end.attrs["offset"], x.width
+            if x.is_mask and isinstance(end, OfLanes):
+                offset, width = end.offset, x.width
             self._offsets[end.inst] = offset
             self._use(what, x, self.b.exec_mask(offset, width))
 
@@ -226,8 +238,6 @@ class _Instrument:
     def _report(self, what: str, bad: Value) -> None:
         self.b.report(what, bad, self._offsets.get(self.b.inst, 0))
 
-
-_MEMORY = frozenset({"load", "store", "load_block", "store_block", "atomic"})
 
 _CONDITIONS = {
     "branch": "branch condition",

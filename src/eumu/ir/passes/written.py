@@ -8,12 +8,17 @@ is cheap and else all or nothing in each lane.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import reduce
 
+from eumu.errors import InternalError
 from eumu.ir.builder import Builder
 from eumu.ir.function import Op, Root, Value
-from eumu.ir.ops import Rounding
+from eumu.ir.operations.arithmetic import Compare, Convert, Dot, InDword, Rounding
+from eumu.ir.operations.lanes import Bitcast, Concat, Shuffle
+from eumu.ir.operations.row import OPERATIONS, Table
+from eumu.ir.operations.state import Read, ReadFlag, ReadIndirect
 from eumu.types import BOOL, UB, UD, Type, integer
 
 # Shadows of GRF roots have addresses that are this much higher.
@@ -48,7 +53,7 @@ class Written:
     def _number(self, op: Op) -> None:
         """Find an earlier value that was made in the same way."""
         args = tuple(self._equal.get(x.id, x.id) for x in op.args)
-        made = (op.name, tuple(op.attrs.items()), args, op.result.type, op.result.width)
+        made = (op.name, op.attributes, args, op.result.type, op.result.width)
         first = self._made.setdefault(made, op.result.id)
         self._equal[op.result.id] = self._equal.get(first, first)
 
@@ -103,55 +108,59 @@ class Written:
         return self.b.select(lanes, self.ones(type, lanes.width), none)
 
 
-Rule = Callable[[Written, Op], Value | None]
-
 _COPIES = frozenset({"read", "convert", "bitcast", "splat", "shuffle"})
 
+# ---- rules; what has none is lane-wise (see the end), or its result is written whatever it takes
 
-# ---- rules
+RULES: Table[Written, [], Value | None] = Table()
 
 
-def _read(w: Written, op: Op) -> Value | None:
-    shadow = w.shadows.get(op.attrs["root"].name)
+@RULES.on(Read)
+def _read(w: Written, op: Read) -> Value | None:
+    shadow = w.shadows.get(op.root.name)
     if shadow is None:
         return None
-    return w.b.read(shadow, op.attrs["region"], unsigned(op.result.type), op.result.width)
+    return w.b.read(shadow, op.region, unsigned(op.result.type), op.result.width)
 
 
-def _read_flag(w: Written, op: Op) -> Value | None:
-    shadow = w.shadows.get(op.attrs["root"].name)
-    if shadow is None:
-        return None
-    return w.b.read_flag(shadow, op.attrs["offset"], op.result.width)
+@RULES.on(ReadFlag)
+def _read_flag(w: Written, op: ReadFlag) -> Value | None:
+    shadow = w.shadows.get(op.root.name)
+    return None if shadow is None else w.b.read_flag(shadow, op.offset, op.result.width)
 
 
-def _read_indirect(w: Written, op: Op) -> Value | None:
-    attrs = {**op.attrs, "offset": op.attrs["offset"] + SHADOW_DISTANCE}
-    shape = [(unsigned(op.result.type), op.result.width)]
-    return w.b.emit("read_indirect", op.args, shape, **attrs)[0]
+@RULES.on(ReadIndirect)
+def _read_indirect(w: Written, op: ReadIndirect) -> Value | None:
+    results = w.b.fresh(unsigned(op.result.type), op.result.width)
+    return w.b.append(replace(op, results=results, offset=op.offset + SHADOW_DISTANCE))[0]
 
 
+@RULES.on(Op, "splat")
 def _splat(w: Written, op: Op) -> Value | None:
     bits = w.bits(op.args[0])
     return None if bits is None else w.b.splat(bits, op.result.width)
 
 
-def _shuffle(w: Written, op: Op) -> Value | None:
+@RULES.on(Shuffle)
+def _shuffle(w: Written, op: Shuffle) -> Value | None:
     bits = w.bits(op.args[0])
-    return None if bits is None else w.b.shuffle(bits, op.attrs["lanes"])
+    return None if bits is None else w.b.shuffle(bits, op.lanes)
 
 
+@RULES.on(Concat)
 def _concat(w: Written, op: Op) -> Value | None:
     if all(w.bits(x) is None for x in op.args):
         return None
     return w.b.concat([w.every_bit(x) for x in op.args])
 
 
+@RULES.on(Bitcast)
 def _bitcast(w: Written, op: Op) -> Value | None:
     bits = w.bits(op.args[0])
     return None if bits is None else w.b.bitcast(bits, unsigned(op.result.type))
 
 
+@RULES.on(Op, "select")
 def _select(w: Written, op: Op) -> Value | None:
     mask, x, y = op.args
     chosen = None
@@ -166,6 +175,7 @@ def _lanewise(w: Written, op: Op) -> Value | None:
     return w.spread(lanes, op.result.type)
 
 
+@RULES.on(Op, "not")
 def _bitwise(w: Written, op: Op) -> Value | None:
     """Each bit depends on those in its place."""
     return w.all_of(*(w.bits(x) for x in op.args))
@@ -176,16 +186,19 @@ def _cancels(w: Written, op: Op) -> bool:
     return op.args[0].type.is_int and w.are_equal(*op.args)
 
 
+@RULES.on(Compare)
 def _compare(w: Written, op: Op) -> Value | None:
     return None if _cancels(w, op) else _lanewise(w, op)
 
 
+@RULES.on(Op, "xor", "sub")
 def _difference(w: Written, op: Op) -> Value | None:
     if _cancels(w, op):
         return None
     return _bitwise(w, op) if op.name == "xor" else _carrying(w, op)
 
 
+@RULES.on(Op, "and", "or")
 def _and_or(w: Written, op: Op) -> Value | None:
     """A bit is written if both are, or if one is and decides: 0 in `and`, 1 in `or`."""
     x, y = op.args
@@ -201,6 +214,7 @@ def _decides(w: Written, x: Value, *, inverted: bool) -> Value | None:
     return w.all_of(w.bits(x), value)
 
 
+@RULES.on(Op, "add", "mul")
 def _carrying(w: Written, op: Op) -> Value | None:
     """Integer sums and low products: a bit depends on the bits of the operands below it."""
     if op.result.type.is_float:
@@ -212,6 +226,7 @@ def _carrying(w: Written, op: Op) -> Value | None:
     return w.b.and_(bits, w.b.not_(above))
 
 
+@RULES.on(Op, "shl", "shr", "rotl")
 def _shift(w: Written, op: Op) -> Value | None:
     """Bits move with the lane; those that come in are written, or copies of the sign."""
     x, count = op.args
@@ -224,12 +239,13 @@ def _shift(w: Written, op: Op) -> Value | None:
     return w.all_of(moved, w.spread(w.lanes(count), x.type))
 
 
-def _convert(w: Written, op: Op) -> Value | None:
+@RULES.on(Convert)
+def _convert(w: Written, op: Convert) -> Value | None:
     (x,), target = op.args, op.result.type
     bits = w.bits(x)
     if bits is None:
         return None
-    if op.attrs["saturate"] or not (x.type.is_int and target.is_int):
+    if op.saturate or not (x.type.is_int and target.is_int):
         return _lanewise(w, op)
     goal = unsigned(target)
     if x.type.is_signed:
@@ -239,7 +255,8 @@ def _convert(w: Written, op: Op) -> Value | None:
     return w.b.not_(w.b.convert(w.b.not_(bits), goal, rounding=Rounding.RNE))
 
 
-def _dot(w: Written, op: Op) -> Value | None:
+@RULES.on(Dot)
+def _dot(w: Written, op: Dot) -> Value | None:
     """A sum is written if every element that goes into it is: the same sums count those missing."""
     sums, *factors = op.args
     parts = [w.lanes(sums)]
@@ -250,11 +267,12 @@ def _dot(w: Written, op: Op) -> Value | None:
         ones = [w.b.const(UB, 1, x.width) for x in factors]
         ones[place] = w.b.select(lanes, w.b.const(UB, 0, lanes.width), ones[place])
         none = w.b.const(UD, 0, sums.width)
-        (missing,) = w.b.emit("dot", (none, *ones), [(UD, sums.width)], **op.attrs)
+        missing = w.b.dot(none, *ones, rows=op.rows, group=op.group)
         parts.append(w.b.cmp("eq", missing, none))
     return w.spread(w.all_of(*parts), sums.type)
 
 
+@RULES.on(Op, "any", "all")
 def _any_all(w: Written, op: Op) -> Value | None:
     """Known if one written lane decides, or if all are written."""
     (m,) = op.args
@@ -265,6 +283,7 @@ def _any_all(w: Written, op: Op) -> Value | None:
     return w.b.or_(w.b.any(w.b.and_(decisive, bits)), w.b.all(bits))
 
 
+@RULES.on(InDword, "mask_bits")
 def _mask_bits(w: Written, op: Op) -> Value | None:
     bits = w.bits(op.args[0])
     if bits is None:
@@ -273,38 +292,14 @@ def _mask_bits(w: Written, op: Op) -> Value | None:
     return w.b.or_(w.b.mask_bits(bits), rest)
 
 
+@RULES.on(InDword, "bits_mask")
 def _bits_mask(w: Written, op: Op) -> Value | None:
     bits = w.bits(op.args[0])
     return None if bits is None else w.b.bits_mask(bits, op.result.width)
 
 
-# Operations without a rule have results that are written whatever their arguments are.
-RULES: dict[str, Rule] = {
-    "read": _read,
-    "read_flag": _read_flag,
-    "read_indirect": _read_indirect,
-    "splat": _splat,
-    "shuffle": _shuffle,
-    "concat": _concat,
-    "bitcast": _bitcast,
-    "select": _select,
-    "convert": _convert,
-    "dot": _dot,
-    "any": _any_all,
-    "all": _any_all,
-    "mask_bits": _mask_bits,
-    "bits_mask": _bits_mask,
-    **dict.fromkeys(("and", "or"), _and_or),
-    "not": _bitwise,
-    "cmp": _compare,
-    **dict.fromkeys(("xor", "sub"), _difference),
-    **dict.fromkeys(("add", "mul"), _carrying),
-    **dict.fromkeys(("shl", "shr", "rotl"), _shift),
-    **dict.fromkeys(("mul_high", "div", "rem", "min", "max", "fma"), _lanewise),
-    **dict.fromkeys(("neg", "abs", "sqrt", "round", "flush"), _lanewise),
-    **dict.fromkeys(("popcount", "clz", "ctz", "bitreverse"), _lanewise),
-}
-WRITTEN = frozenset(
-    {"const", "root_address", "exec_mask", "symbol", "special", "load", "load_block", "atomic"}
-    | {"message", "partner", "send"}
-)
+for _name, _row in OPERATIONS.items():
+    if _row.is_lanewise:
+        RULES.setdefault(_name, _lanewise)
+    elif _row.args and _row.results and not _row.effect and _name not in RULES:
+        raise InternalError(f"IR {_name}: no rule says which bits of its result are written")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from eumu.errors import Unsupported
+from eumu.ir.operations.ends import Trap
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import DST, SRC0, SRC1
 from eumu.isa.gen9.kinds import Exec
@@ -191,7 +192,7 @@ def wait(b: Machine, exec: Hidden, src0: Notification, options: WaitOpts) -> Non
 @opcode(0x00, "illegal", page="Illegal")
 def illegal(b: Machine) -> None:
     """The illegal-opcode exception; the compiler fills up its code with it."""
-    b.terminate("trap", (), (), reason="an illegal instruction")
+    b.terminate(Trap(reason="an illegal instruction"))
 
 
 @opcode(0x7E, "nop", page="No Operation")

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from eumu.ir import Region, Root, RootKind, Value
+from eumu.ir.operations.ends import Call, Diverge, Jump, Ret, Switch, Trap
 from eumu.isa.gen9.operands import Execution, Source, Target
 from eumu.isa.gen9.results import Results
 from eumu.types import BOOL, UD
@@ -103,11 +104,11 @@ class Jumps(Results):
         row = self.add(row, self.const(UD, len(choices)))
         for k, (chosen, _) in enumerate(choices):
             row = self.select(chosen, self.const(UD, k), row)
-        self.terminate("switch", (row,), (*(block for _, block in choices), *blocks))
+        self.terminate(Switch((row,), (*(block for _, block in choices), *blocks)))
 
     def _open_nowhere(self, reason: str) -> None:
         self.open_behind("nowhere")
-        self.terminate("trap", (), (), reason=reason)
+        self.terminate(Trap(reason=reason))
 
     # ---- frames
 
@@ -134,15 +135,15 @@ class Jumps(Results):
             body()
 
         saves = (self._return_address,)
-        self.transfer("call", (lanes,), self.annex("call", first), offset=offset, saves=saves)
+        self.transfer(Call((lanes,), (self.annex("call", first),), offset=offset, saves=saves))
 
     def call_near(self, target: Target) -> None:
         """End the block: channels call a place that the instruction names."""
         place, offset = self.block_at(target.offset), self.exec.offset
         if not self.goes_far:
-            self.transfer("call", (self.lanes(),), place, offset=offset, saves=())
+            self.transfer(Call((self.lanes(),), (place,), offset=offset))
             return
-        self._enter(self.lanes(), offset, lambda: self.terminate("jump", (), (place,)))
+        self._enter(self.lanes(), offset, lambda: self.terminate(Jump((), (place,))))
 
     def note_callee(self, source: Source, base: int) -> None:
         """Keep the address that lies so far from byte `base`, for `call_far`."""
@@ -167,7 +168,7 @@ class Jumps(Results):
         self._enter(self.lanes(), self.exec.offset, find)
 
     def _trap(self) -> None:
-        self.terminate("trap", (), (), reason="a call of where nothing begins")
+        self.terminate(Trap(reason="a call of where nothing begins"))
 
     # ---- jumps and branches
 
@@ -189,7 +190,7 @@ class Jumps(Results):
         self._open_nowhere("a jump to where nothing begins")
         if self.goes_far:
             self.open_behind("return")
-            self.transfer("ret", (self._every(),), offset=0)
+            self.transfer(Ret((self._every(),), offset=0))
             self.open_behind("call")
             self._enter(self._every(), 0, lambda: self._find_function(source))
 
@@ -197,7 +198,7 @@ class Jumps(Results):
         wanted = self._function(self._address(source, self.next_offset))
         entries = [self.block_at(entry) for _, entry in self.functions]
         nowhere = self.annex("nowhere", self._trap)
-        self.terminate("switch", (wanted,), (*entries, nowhere))
+        self.terminate(Switch((wanted,), (*entries, nowhere)))
 
     def _every(self) -> Value:
         return self.const(BOOL, 1, self.function.width)
@@ -218,7 +219,9 @@ class Jumps(Results):
         self._switch(row, blocks, choices)
         self._open_nowhere("a branch to where nothing begins")
         self.open_behind("return")
-        self.transfer("ret", (self.lanes(),), offset=self.exec.offset)
+        self.transfer(Ret((self.lanes(),), offset=self.exec.offset))
         for place in number:
             self.open_behind(f"to L{place}")
-            self.transfer("diverge", (self.lanes(),), self.block_at(place), offset=self.exec.offset)
+            self.transfer(
+                Diverge((self.lanes(),), (self.block_at(place),), offset=self.exec.offset)
+            )

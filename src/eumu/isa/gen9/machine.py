@@ -6,6 +6,7 @@ Channels wait at the blocks that branches send them to; see :mod:`eumu.lower_nat
 from __future__ import annotations
 
 from eumu.ir import Value
+from eumu.ir.operations.ends import Branch, Diverge, Jump, Ret
 from eumu.isa.gen9.jumps import Jumps
 from eumu.isa.gen9.operands import Source, Target
 from eumu.isa.kinds import Place
@@ -22,7 +23,7 @@ class Machine(Jumps):
     def go(self, moved: Value, target: Target) -> None:
         """Channels in `moved` go to a target, the others on."""
         place = self.block_at(target.offset)
-        self.transfer("diverge", (moved,), place, offset=self.exec.offset)
+        self.transfer(Diverge((moved,), (place,), offset=self.exec.offset))
 
     def branch(self, target: Target | Source, element: int = 0) -> None:
         """Channels whose predicate holds go to a target, or as far as a dword of a source says."""
@@ -43,9 +44,9 @@ class Machine(Jumps):
             return
         place = self.block_at(target.offset)
         if self.flags_mask is None:
-            self.terminate("jump", (), (place,))
+            self.terminate(Jump((), (place,)))
         else:
-            self.transfer("branch", (self.flags_mask,), place)
+            self.transfer(Branch((self.flags_mask,), (place,)))
 
     def enter(self, link: Place, target: Target | Source, base: int) -> None:
         """Call: the return address and the mask of the callers go to `link`.
@@ -67,9 +68,9 @@ class Machine(Jumps):
         if self.goes_far:
             self.return_far(source)
         else:
-            self.transfer("ret", (self.lanes(),), offset=self.exec.offset)
+            self.transfer(Ret((self.lanes(),), offset=self.exec.offset))
 
     def end(self) -> None:
         """End of thread, with all its channels."""
         every = self.const(BOOL, 1, self.function.width)
-        self.transfer("ret", (every,), offset=0)
+        self.transfer(Ret((every,), offset=0))

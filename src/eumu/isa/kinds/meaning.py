@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eumu.errors import Unsupported
-from eumu.ir import Builder, Function, Region, Root, Value
+from eumu.ir import Builder, Function, Region, Root, Terminator, Value
 from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.kinds.variables import Declared
 from eumu.platforms import Platform
@@ -251,6 +251,6 @@ class Meaning(Builder):
         """The block that begins after this instruction."""
         raise NotImplementedError
 
-    def transfer(self, name: str, args: tuple[Value, ...], *labels: int, **attrs: object) -> None:
-        """End the block; control goes to `labels`, or (last target) to the next instruction."""
-        self.terminate(name, args, (*labels, self.next_block()), **attrs)
+    def transfer(self, end: Terminator) -> None:
+        """End the block; the next instruction is the last target."""
+        self.terminate(replace(end, targets=(*end.targets, self.next_block())))

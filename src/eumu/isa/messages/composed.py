@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from eumu.errors import Unsupported
-from eumu.ir import Block, Function, Root, RootKind, Value
+from eumu.ir import Block, Function, Root, RootKind, Terminator, Value
+from eumu.ir.operations.ends import Ret
 from eumu.ir.passes.modes import fold_modes
 from eumu.ir.verify import check_lowered
 from eumu.isa.kinds import Meaning, Rows
@@ -28,7 +29,7 @@ _GAP: Final = 1 << 16  # between the addresses of roots
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """The room that an instruction leaves for its message, in registers: an `eumu.ir.ops.Form`.
+    """The room that an instruction leaves for its message, in registers: an `ir.operations.Form`.
 
     `lanes` is the execution size.  The first stretch has as many registers as the descriptor says,
     the second one, too, with `by_descriptor`; else it has as many as the instruction says, which
@@ -57,7 +58,7 @@ class Composed:
         return platform(self.device).grf_bytes
 
     def function(self, ex_desc: int, desc: int) -> Function:
-        """See :class:`eumu.ir.ops.Form`."""
+        """See :class:`eumu.ir.operations.Form`."""
         b = _Message(self.device, self.lanes)
         sizes = {"src0": self.sources[0], "src1": sum(self.sources[1:]), "dst": self.results}
         rows = {name: b.registers_of(name, count * self._grf) for name, count in sizes.items()}
@@ -117,7 +118,7 @@ class Composed:
             )
 
     def describe(self, ex_desc: int, desc: int) -> str:
-        """See :class:`eumu.ir.ops.Form`."""
+        """See :class:`eumu.ir.operations.Form`."""
         fields = ", ".join(map(str, describe(ex_desc, desc).fields))
         return f"descriptor {desc:#010x}, extended {ex_desc:#x}: {fields}"
 
@@ -150,7 +151,7 @@ class _Message(Meaning):
 
     def finish(self) -> None:
         every = self.const(BOOL, 1, self.function.width)
-        self.terminate("ret", (every,), (0,), offset=0)
+        self.terminate(Ret((every,), (0,), offset=0))
 
     def row_read(
         self, rows: Rows, offset: int, type: Type, width: int, stride: int | None = None
@@ -172,10 +173,8 @@ class _Message(Meaning):
             there = rows.root.size // self.grf
             raise Unsupported(f"a message that needs more than the {there} registers that it has")
 
-    def transfer(
-        self, name: str, args: tuple[Value, ...], *labels: int, **attrs: object
-    ) -> NoReturn:
-        raise Unsupported(f"a {name} by a descriptor that is known at run time only")
+    def transfer(self, end: Terminator) -> NoReturn:
+        raise Unsupported(f"a {end.name} by a descriptor that is known at run time only")
 
     def dispatch_header(self, registers: int = 2) -> NoReturn:
         raise Unsupported("a message without a header by a descriptor known at run time only")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from eumu.ir import Region, Root, RootKind
+from eumu.ir.operations.ends import Branch
 from eumu.isa.kinds import Meaning
 from eumu.isa.messages.request import REGISTER_BYTES, Lengths, Request
 from eumu.messages import ThreadEvent
@@ -40,7 +41,7 @@ def send(b: Meaning, request: Request, function: int) -> Lengths:
     value = b.const(UD, 0) if kind == "forget" else request.payload.read(b, 0, UD, 1)
     if kind != "signal":
         b.write_root(state, _MONITORS, b.const(UD, int(kind == "monitor")), every)
-    b.emit("message", (every, value), (), record=ThreadEvent(kind))
+    b.message(ThreadEvent(kind), every, (value,), ())
     return Lengths(1)
 
 
@@ -49,8 +50,9 @@ def _wait(b: Meaning, request: Request, state: Root) -> None:
     b.write_root(state, _TIME, request.payload.read(b, 0, UD, 1), b.const(BOOL, 1))
     place = b.go_on("wait_for_event")
     b.fence("global")
-    given = b.const(BOOL, 1), b.read(state, _TIME, UD, 1), b.read(state, _MONITORS, UD, 1)
-    over, told = b.emit("message", given, [(UD, 1), (UD, 1)], record=ThreadEvent("wait"))
+    on = b.const(BOOL, 1)
+    given = b.read(state, _TIME, UD, 1), b.read(state, _MONITORS, UD, 1)
+    over, told = b.message(ThreadEvent("wait"), on, given, [(UD, 1), (UD, 1)])
     rest = REGISTER_BYTES // told.type.size - 1
     request.answer(b, 0, b.concat([told, b.const(UD, 0, rest)]), b.const(BOOL, 1, 1 + rest))
-    b.transfer("branch", (b.cmp("eq", over, b.const(UD, 0)),), place)
+    b.transfer(Branch((b.cmp("eq", over, b.const(UD, 0)),), (place,)))

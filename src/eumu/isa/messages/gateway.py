@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from eumu.ir import Region, Root, RootKind, Value
+from eumu.ir.operations.ends import Barrier
 from eumu.isa.kinds import Meaning
 from eumu.isa.messages import events
 from eumu.isa.messages.known import known_dword
@@ -47,21 +48,21 @@ def _barrier(b: Meaning, request: Request) -> None:
     """The thread says that it has come, and goes on."""
     if _is_own(b, request):
         _once(b, request, named=False)
-        b.transfer("barrier", (), kind="signal")
+        b.transfer(Barrier(kind="signal"))
         return
     _once(b, request, named=True)
     number, count = _barrier_and_count(b, request.payload.read(b, 8, UD, 1))
-    b.transfer("barrier", (number, b.const(UD, 0), count, count), kind="signal")
+    b.transfer(Barrier((number, b.const(UD, 0), count, count), kind="signal"))
 
 
 def wait(b: Meaning) -> None:
     """The thread waits for the barrier that it came to last."""
     state = b.function.roots.get(GATEWAY)
     if state is None:
-        b.transfer("barrier", (), kind="wait")
+        b.transfer(Barrier(kind="wait"))
         return
     number = b.read(state, Region.scalar(0), UD, 1)
-    b.transfer("barrier", (number,), kind="wait")
+    b.transfer(Barrier((number,), kind="wait"))
 
 
 def _once(b: Meaning, request: Request, *, named: bool) -> None:

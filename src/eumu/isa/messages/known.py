@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from eumu.ir import Op, Root, Value
+from eumu.ir.operations.arithmetic import Convert
+from eumu.ir.operations.lanes import Bitcast, Const, Shuffle
+from eumu.ir.operations.row import Table
+from eumu.ir.operations.state import Read, Write
 from eumu.isa.kinds import Meaning, Rows
 from eumu.types import UD
 
@@ -66,9 +70,8 @@ class _Block:
         if place is None or self.steps > _STEPS or not value.type.is_int:
             return _NOTHING
         op, mask = self.ops[place], (1 << value.type.bits) - 1
-        if op.name == "read":
-            byte = op.attrs["region"].offsets(op.result.width)[lane]
-            found = self.written(op.attrs["root"], byte, op.result.type.size, place)
+        if isinstance(op, Read):
+            found = self.written(op.root, op.offsets[lane], op.result.type.size, place)
         elif op.name in _MOVES:
             found = _MOVES[op.name](self, op, lane)
         elif op.name in _RULES:
@@ -82,10 +85,9 @@ class _Block:
         for write in reversed(self.ops[:place]):
             if write.name == "write_indirect":
                 return _NOTHING
-            if write.name != "write" or write.attrs["root"] is not root:
+            if not isinstance(write, Write) or write.root is not root:
                 continue
-            value, mask = write.args
-            offsets = write.attrs["region"].offsets(value.width)
+            (value, mask), offsets = write.args, write.offsets
             if any(o < byte + size and byte < o + value.type.size for o in offsets):
                 if value.type.size != size or byte not in offsets or not self._is_full(mask):
                     return _NOTHING
@@ -95,21 +97,25 @@ class _Block:
     def _is_full(self, mask: Value) -> bool:
         place = self.place(mask)
         op = None if place is None else self.ops[place]
-        return op is not None and op.name == "const" and all(op.attrs["lanes"])
+        return isinstance(op, Const) and all(op.lanes)
 
 
 # ---- operations that move bits
 
 
-def _const(block: _Block, op: Op, lane: int) -> Bits:
-    lanes = op.attrs["lanes"]
-    return Bits(-1, lanes[lane % len(lanes)])
+_MOVES: Final[Table[_Block, [int], Bits]] = Table()
 
 
-def _convert(block: _Block, op: Op, lane: int) -> Bits:
+@_MOVES.on(Const)
+def _const(block: _Block, op: Const, lane: int) -> Bits:
+    return Bits(-1, op.lanes[lane % len(op.lanes)])
+
+
+@_MOVES.on(Convert)
+def _convert(block: _Block, op: Convert, lane: int) -> Bits:
     (x,) = op.args
     found, bits = block.of(x, lane), x.type.bits
-    if op.attrs["saturate"] or not x.type.is_int:
+    if op.saturate or not x.type.is_int:
         return _NOTHING
     above = -1 << bits
     if not x.type.is_signed:
@@ -119,11 +125,23 @@ def _convert(block: _Block, op: Op, lane: int) -> Bits:
     return Bits(known, found.value | above if found.value & sign else found.value)
 
 
+@_MOVES.on(Bitcast)
 def _bitcast(block: _Block, op: Op, lane: int) -> Bits:
     (x,) = op.args
     return block.of(x, lane) if x.width == op.result.width else _NOTHING
 
 
+@_MOVES.on(Op, "splat")
+def _splat(block: _Block, op: Op, lane: int) -> Bits:
+    return block.of(op.args[0], 0)
+
+
+@_MOVES.on(Shuffle)
+def _shuffle(block: _Block, op: Shuffle, lane: int) -> Bits:
+    return block.of(op.args[0], op.lanes[lane])
+
+
+@_MOVES.on(Op, "shl", "shr")
 def _shift(block: _Block, op: Op, lane: int) -> Bits:
     x, count = (block.of(arg, lane) for arg in op.args)
     if not count.covers(_DWORD) or op.result.type is not UD:
@@ -132,16 +150,6 @@ def _shift(block: _Block, op: Op, lane: int) -> Bits:
     if op.name == "shl":
         return Bits(x.known << by | (1 << by) - 1, x.value << by)
     return Bits(x.known >> by | _DWORD & ~(_DWORD >> by), x.value >> by)
-
-
-_MOVES: Final[dict[str, Callable[[_Block, Op, int], Bits]]] = {
-    "const": _const,
-    "convert": _convert,
-    "bitcast": _bitcast,
-    "splat": lambda block, op, lane: block.of(op.args[0], 0),
-    **dict.fromkeys(("shl", "shr"), _shift),
-    "shuffle": lambda block, op, lane: block.of(op.args[0], op.attrs["lanes"][lane]),
-}
 
 
 # ---- operations that compute

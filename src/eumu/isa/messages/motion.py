@@ -33,6 +33,6 @@ def estimate(b: Meaning, request: Request) -> Lengths:
         surface = b.const(UD, get("binding table index"))
     payload = request.payload.read(b, 0, UD, record.registers * _DWORDS)
     shape = [(UD, record.response * _DWORDS)]
-    (answer,) = b.emit("message", (b.const(BOOL, 1), surface, payload), shape, record=record)
+    (answer,) = b.message(record, b.const(BOOL, 1), (surface, payload), shape)
     request.answer(b, 0, answer, b.const(BOOL, 1, answer.width))
     return Lengths(record.registers, record.response)

@@ -89,7 +89,7 @@ def typed_read(b: Meaning, request: Request) -> Lengths:
     slots, names, lanes = _typed(b, request, 0)
     shape = [(UD, slots.count)] * len(channels)
     record = TypedRead(channels, names)
-    found = b.emit("message", (slots.mask, surface_of(b, request), *lanes), shape, record=record)
+    found = b.message(record, slots.mask, (surface_of(b, request), *lanes), shape)
     for k, value in enumerate(found):
         request.answer(b, k * REGISTER_BYTES, value, slots.mask)
     return Lengths(request.sent, len(channels))
@@ -100,7 +100,7 @@ def typed_write(b: Meaning, request: Request) -> Lengths:
     channels = _channels(request)
     slots, names, lanes = _typed(b, request, len(channels))
     record = TypedWrite(channels, names)
-    b.emit("message", (slots.mask, surface_of(b, request), *lanes), (), record=record)
+    b.message(record, slots.mask, (surface_of(b, request), *lanes), ())
     return Lengths(request.sent)
 
 
@@ -123,8 +123,8 @@ def typed_atomic(b: Meaning, request: Request) -> Lengths:
     slots, names, lanes = _typed(b, request, len(order), _ATOMIC_GROUPS)
     data = [lanes[len(names) + k] for k in order]
     record = TypedAtomic(operation, names, len(data), kind)
-    args = (slots.mask, surface_of(b, request), *lanes[: len(names)], *data)
-    (old,) = b.emit("message", args, [(UD, slots.count)], record=record)
+    args = (surface_of(b, request), *lanes[: len(names)], *data)
+    (old,) = b.message(record, slots.mask, args, [(UD, slots.count)])
     if not request.get("return data"):
         return Lengths(request.sent)
     request.answer(b, 0, old, slots.mask)
@@ -154,7 +154,7 @@ def media_block_read(b: Meaning, request: Request) -> Lengths:
     """A rectangle of bytes, edges repeated."""
     args, (width, height, pitch) = _block(b, request)
     record, every = BlockRead(width, height, pitch), b.const(BOOL, 1)
-    (rows,) = b.emit("message", (every, *args), [(UB, height * pitch)], record=record)
+    (rows,) = b.message(record, every, args, [(UB, height * pitch)])
     request.answer(b, 0, rows, b.const(BOOL, 1, rows.width))
     return Lengths(1, registers(height * pitch))
 
@@ -164,7 +164,7 @@ def media_block_write(b: Meaning, request: Request) -> Lengths:
     args, (width, height, pitch) = _block(b, request)
     data = request.payload.read(b, request.header, UB, height * pitch)
     record = BlockWrite(width, height, pitch)
-    b.emit("message", (b.const(BOOL, 1), *args, data), (), record=record)
+    b.message(record, b.const(BOOL, 1), (*args, data), ())
     return Lengths(1 + registers(height * pitch))
 
 
@@ -201,8 +201,8 @@ def sampler(b: Meaning, request: Request) -> Lengths:
     if operation not in LOADS:
         states.append(b.const(UD, request.get("sampler index")))
     header = [_header(b, request)] if request.header else []
-    args = (slots.mask, *states, *header, *values)
-    for k, value in enumerate(b.emit("message", args, shape, record=record)):
+    args = (*states, *header, *values)
+    for k, value in enumerate(b.message(record, slots.mask, args, shape)):
         one = shape[k] == (UD, 1) and slots.count > 1
         request.answer(b, k * pitch, value, b.const(BOOL, 1) if one else slots.mask)
     return Lengths(request.header // REGISTER_BYTES + count * each, request.get("response length"))
@@ -270,9 +270,10 @@ def _pairs(b: Meaning, request: Request, operation: str) -> Lengths:
     if operation not in LOADS:
         states.append(b.const(UD, request.get("sampler index")))
     halves = [b.any(b.slice(b.mask, start, 4)) for start in (0, 4)]
-    args = (b.concat(halves), *states, _header(b, request), *values)
+    mask = b.concat(halves)
+    args = (*states, _header(b, request), *values)
     shape = [(UD, 2)] * 4 + [(UD, 1)]
-    *channels, written = b.emit("message", args, shape, record=record)
+    *channels, written = b.message(record, mask, args, shape)
     for k, value in enumerate(channels):
         bit = b.and_(written, b.const(UD, 1 << k))
         is_written = b.cmp("ne", bit, b.const(UD, 0))
@@ -303,8 +304,8 @@ def _media(b: Meaning, request: Request) -> Lengths:
     if record.offsets:
         more = [request.payload.read(b, request.header + REGISTER_BYTES, UD, 16)]
     states = surface_of(b, request), b.const(UD, request.get("sampler index"))
-    args = (b.const(BOOL, 1), *states, header, payload, *more)
-    found = b.emit("message", args, [(UD, 8)] * registers_of_answer, record=record)
+    args = (*states, header, payload, *more)
+    found = b.message(record, b.const(BOOL, 1), args, [(UD, 8)] * registers_of_answer)
     for k, value in enumerate(found):
         request.answer(b, k * REGISTER_BYTES, value, b.const(BOOL, 1, 8))
     return Lengths(request.sent, registers_of_answer)
@@ -323,8 +324,8 @@ def _unorm(b: Meaning, request: Request) -> Lengths:
     corner = [b.slice(payload, k, 1) for k in (2, 3, 4, 5)]
     states = surface_of(b, request), b.const(UD, request.get("sampler index"))
     every = b.const(BOOL, 1, 32)
-    args = (every, *states, _header(b, request), *corner)
-    found = b.emit("message", args, [(UW, 32)] * count, record=record)
+    args = (*states, _header(b, request), *corner)
+    found = b.message(record, every, args, [(UW, 32)] * count)
     for k, value in enumerate(found):
         request.answer(b, k * _UNORM_BYTES, value, every)
     return Lengths(2, registers(count * _UNORM_BYTES))
@@ -332,7 +333,7 @@ def _unorm(b: Meaning, request: Request) -> Lengths:
 
 def _flush(b: Meaning, request: Request) -> Lengths:
     """Cached states are forgotten; a register comes back when that is done, and says nothing."""
-    b.emit("message", (b.const(BOOL, 1),), (), record=FlushStateCaches())
+    b.message(FlushStateCaches(), b.const(BOOL, 1), (), ())
     return Lengths(1, min(1, request.get("response length")))
 
 

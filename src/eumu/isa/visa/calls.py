@@ -10,6 +10,7 @@ import re
 from typing import Annotated, Any
 
 from eumu.ir import Value
+from eumu.ir.operations.ends import Call, CallIndirect, Ret
 from eumu.isa.kinds import BranchCond, Dst, Exec, Meaning, Name, Scalar
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.control import StringKind
@@ -105,7 +106,7 @@ def fcall(
 ) -> None:
     """The active lanes where cond holds run a function; the others wait after the call."""
     lanes, offset = every_lane(b, cond)
-    b.transfer("call", (lanes,), function, offset=offset, saves=())
+    b.transfer(Call((lanes,), (function,), offset=offset))
 
 
 @opcode(
@@ -128,7 +129,7 @@ def ifcall(
     """As fcall, of the function at an address that `faddr` gave; its low 32 bits are enough."""
     lanes, offset = every_lane(b, cond)
     where = _low_dword(b, address)
-    b.transfer("call_indirect", (lanes, where), offset=offset, addresses=(), saves=())
+    b.transfer(CallIndirect((lanes, where), offset=offset))
 
 
 def _low_dword(b: Meaning, address: Value) -> Value:
@@ -139,7 +140,7 @@ def _low_dword(b: Meaning, address: Value) -> Value:
 def fret(b: Meaning, exec: Exec, cond: BranchCond) -> None:
     """The active lanes where cond holds leave the function."""
     lanes, offset = every_lane(b, cond)
-    b.transfer("ret", (lanes,), offset=offset)
+    b.transfer(Ret((lanes,), offset=offset))
 
 
 @opcode(0x50, "faddr {symbol} {dst}", page="FADDR")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from eumu.ir import Value
+from eumu.ir.operations.ends import Branch, Call, Diverge, Jump, Ret, Switch
 from eumu.isa.kinds import BranchCond, Exec, Label, Meaning, Scalar
 from eumu.isa.kinds.control import LabelsKind, VariableKind
 from eumu.isa.kinds.variables import Declared
@@ -45,9 +46,9 @@ def every_lane(b: Meaning, cond: Value | None) -> tuple[Value, int]:
 def jmp(b: Meaning, exec: Exec, cond: BranchCond, target: Label) -> None:
     """All active lanes go to target, if the predicate's first bit says so."""
     if cond is None:
-        b.terminate("jump", (), (target,))
+        b.terminate(Jump((), (target,)))
     else:
-        b.transfer("branch", (b.slice(cond, 0, 1),), target)
+        b.transfer(Branch((b.slice(cond, 0, 1),), (target,)))
 
 
 @opcode(0x6C, "{cond}goto {exec} {target}", page="GOTO", flow=True)
@@ -56,23 +57,23 @@ def goto(b: Meaning, exec: Exec, cond: BranchCond, target: Label) -> None:
     if b.width == 1:
         jmp(b, exec, cond, target)
     elif cond is None and b.width >= b.function.width:
-        b.terminate("jump", (), (target,))
+        b.terminate(Jump((), (target,)))
     else:
-        b.transfer("diverge", (_lanes(b, cond),), target, offset=b.exec.offset)
+        b.transfer(Diverge((_lanes(b, cond),), (target,), offset=b.exec.offset))
 
 
 @opcode(0x33, "{cond}call {exec} {target}", page="CALL", flow=True)
 def call(b: Meaning, exec: Exec, cond: BranchCond, target: Label) -> None:
     """The active lanes where cond holds run the subroutine; the others wait after the call."""
     lanes, offset = every_lane(b, cond)
-    b.transfer("call", (lanes,), target, offset=offset, saves=())
+    b.transfer(Call((lanes,), (target,), offset=offset))
 
 
 @opcode(0x34, "{cond}ret {exec}", page="RET", flow=True)
 def ret(b: Meaning, exec: Exec, cond: BranchCond) -> None:
     """The active lanes where cond holds leave the subroutine, or end in the kernel itself."""
     lanes, offset = every_lane(b, cond)
-    b.transfer("ret", (lanes,), offset=offset)
+    b.transfer(Ret((lanes,), offset=offset))
 
 
 @opcode(
@@ -87,7 +88,7 @@ def ret(b: Meaning, exec: Exec, cond: BranchCond) -> None:
 )
 def switchjmp(b: Meaning, exec: Exec, index: Scalar, targets: Labels) -> None:
     """All active lanes go to the label that index counts from 0; past the last, to what follows."""
-    b.transfer("switch", (b.convert(index, UD),), *targets)
+    b.transfer(Switch((b.convert(index, UD),), targets))
 
 
 @opcode(0x7B, "lifetime.start {variable}", sub=0, page="LIFETIME", layout="sub&01|variable")

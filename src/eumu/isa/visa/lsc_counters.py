@@ -57,7 +57,7 @@ def _count(
         raise Unsupported(f"an append counter of {data.shape}, {src.shape}; it is a dword, d32")
     surface = model_index(b, state.model, state.surface)
     record = CounterAddress()
-    (address,) = b.emit("message", (b.mask, surface), [(UQ, 1)], record=record)
+    (address,) = b.message(record, b.mask, (surface,), [(UQ, 1)])
     places = b.splat(address, b.width)
     swap_data(b, Atomic(operation), FLAT, places, data, (src.rows, src.rows))
 

@@ -53,7 +53,7 @@ def _send(
     """Ask for one macroblock; the answer goes to `dst`."""
     index = texels.surface_index(b, surface)
     shape = [(UD, _DWORDS * record.response)]
-    (answer,) = b.emit("message", (b.const(BOOL, 1), index, payload), shape, record=record)
+    (answer,) = b.message(record, b.const(BOOL, 1), (index, payload), shape)
     b.row_write(dst, 0, answer, b.const(BOOL, 1, answer.width))
 
 

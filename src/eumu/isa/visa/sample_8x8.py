@@ -79,8 +79,8 @@ def media_message(
     more = [] if asked.offsets is None else [b.row_read(asked.offsets, 0, UD, 16)]
     registers = -(-size // _REGISTER)
     record = Sample8x8(registers, offsets=bool(more))
-    args = (every, surface_index(b, surface), state, header, payload, *more)
-    found = b.emit("message", args, [(UD, 8)] * registers, record=record)
+    args = (surface_index(b, surface), state, header, payload, *more)
+    found = b.message(record, every, args, [(UD, 8)] * registers)
     if isinstance(dst, OutputSurface) or dst.root is None:
         return
     for k, value in enumerate(found):

@@ -58,7 +58,7 @@ def sampler_message(
         states.append(sampler_index(b, sampler))
     header = _header(b, channels, offsets, gather, null_mask=null_mask)
     shape = [(UW if bits == 16 else UD, b.width)] * len(channels) + [(UD, 1)] * null_mask
-    found = b.emit("message", (b.mask, *states, header, *values), shape, record=record)
+    found = b.message(record, b.mask, (*states, header, *values), shape)
     _respond(b, dst, found, bits, null_mask=null_mask)
 
 
@@ -151,7 +151,7 @@ def sample_block(
     record = SamplerMessage(
         "sample_unorm", 32, 4, has_header=True, results=len(channels), bits=16, preemptible=True
     )
-    args = (every, surface_index(b, surface), sampler_index(b, sampler), header, *corner)
-    found = b.emit("message", args, [(UW, 32)] * len(channels), record=record)
+    args = (surface_index(b, surface), sampler_index(b, sampler), header, *corner)
+    found = b.message(record, every, args, [(UW, 32)] * len(channels))
     for k, value in enumerate(found):
         b.row_write(dst, 64 * k, value, every)

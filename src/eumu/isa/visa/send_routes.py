@@ -7,6 +7,7 @@ from typing import Final
 
 from eumu.errors import Unsupported
 from eumu.ir import Value
+from eumu.ir.operations.ends import Barrier, Ret
 from eumu.isa import messages
 from eumu.isa.kinds import Meaning, Rows
 from eumu.isa.messages import describe
@@ -38,9 +39,9 @@ def run(
     says = route(b, ex_desc, desc, _Room(stretches, dst, results))
     if ends or says is True:
         lanes = b.const(BOOL, 1, b.width)
-        b.transfer("ret", (lanes,), offset=b.exec.offset)
+        b.transfer(Ret((lanes,), offset=b.exec.offset))
     elif isinstance(says, Value):
-        b.transfer("ret", (b.splat(says, b.width),), offset=b.exec.offset)
+        b.transfer(Ret((b.splat(says, b.width),), offset=b.exec.offset))
 
 
 def _run_gen9(b: Meaning, ex_desc: Value | int, desc: Value, room: _Room) -> Value | bool:
@@ -137,7 +138,7 @@ def _lsc_message(b: Meaning, message: LscMessage) -> None:
     if message.sfid in LSC_PORTS:
         lsc_send(b, message)
     elif message.sfid == _GATEWAY and message.desc & 7 == _BARRIER:
-        b.transfer("barrier", (), kind="signal")
+        b.transfer(Barrier(kind="signal"))
     elif message.sfid != _SPAWNER:
         found = describe(message.sfid, message.desc)
         raise Unsupported(f"the message '{found}' on {b.platform}")
@@ -159,7 +160,7 @@ class LscComposed(messages.Composed):
         return LscMessage(ex_desc & 0xF, word, ex_desc, desc, rows["src0"], second, rows["dst"])
 
     def describe(self, ex_desc: int, desc: int) -> str:
-        """See :class:`eumu.ir.ops.Form`."""
+        """See :class:`eumu.ir.operations.Form`."""
         words = f"descriptor {desc:#010x}, extended {ex_desc:#x}: "
         port = LSC_PORTS.get(ex_desc & 0xF)
         if port is None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from eumu.ir import Value
+from eumu.ir.operations.ends import Barrier
 from eumu.isa.kinds import Meaning, Scalar
 from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
@@ -84,19 +85,19 @@ Counts = Annotated[tuple[Value, Value, Value], ParticipantsKind()]
 @opcode(0x59, "barrier", page="BARRIER", flow=True)
 def barrier(b: Meaning) -> None:
     """Every thread of the thread group waits here for the others."""
-    b.transfer("barrier", (), kind="sync")
+    b.transfer(Barrier(kind="sync"))
 
 
 @opcode(0x7C, "sbarrier.signal", sub=1, page="SBARRIER", flow=True)
 def sbarrier_signal(b: Meaning) -> None:
     """Tell the thread group that this thread has arrived, and go on."""
-    b.transfer("barrier", (), kind="signal")
+    b.transfer(Barrier(kind="signal"))
 
 
 @opcode(0x7C, "sbarrier.wait", sub=0, page="SBARRIER", flow=True)
 def sbarrier_wait(b: Meaning) -> None:
     """Wait until every thread of the group has signalled."""
-    b.transfer("barrier", (), kind="wait")
+    b.transfer(Barrier(kind="wait"))
 
 
 @opcode(
@@ -113,7 +114,7 @@ def nbarrier_signal(b: Meaning, barrier: Scalar, threads: Counts) -> None:
     The first operand is the barrier, 0 to 31, the second the number of its threads.  When it has
     opened, it counts from 0 again.
     """
-    b.transfer("barrier", (b.convert(barrier, UD), *threads), kind="signal")
+    b.transfer(Barrier((b.convert(barrier, UD), *threads), kind="signal"))
 
 
 @opcode(
@@ -127,7 +128,7 @@ def nbarrier_signal(b: Meaning, barrier: Scalar, threads: Counts) -> None:
 )
 def nbarrier_wait(b: Meaning, barrier: Scalar) -> None:
     """Wait until the named barrier that this thread signalled last has opened."""
-    b.transfer("barrier", (b.convert(barrier, UD),), kind="wait")
+    b.transfer(Barrier((b.convert(barrier, UD),), kind="wait"))
 
 
 @opcode(0x5B, "wait {dependencies}", page="WAIT")
@@ -143,4 +144,4 @@ def yield_(b: Meaning) -> None:
 @opcode(0x5A, "sampler_cache_flush", page="CACHE_FLUSH")
 def sampler_cache_flush(b: Meaning) -> None:
     """Forget cached states of surfaces and samplers; texels are not cached here."""
-    b.emit("message", (b.const(BOOL, 1),), (), record=FlushStateCaches())
+    b.message(FlushStateCaches(), b.const(BOOL, 1), (), ())

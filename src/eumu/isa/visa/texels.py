@@ -74,7 +74,7 @@ def read(b: Meaning, surface: Value, at: Coordinates, dst: Rows, channels: tuple
         return
     names, lanes = _given(b, at)
     shape = [(UD, b.width)] * len(channels)
-    found = b.emit("message", (b.mask, surface, *lanes), shape, record=TypedRead(channels, names))
+    found = b.message(TypedRead(channels, names), b.mask, (surface, *lanes), shape)
     for k, value in enumerate(found):
         b.row_write(dst, k * b.registers(4 * b.width), value, b.mask)
 
@@ -87,7 +87,7 @@ def write(
     pitch = b.registers(4 * b.width)
     data = [b.row_read(src, k * pitch, UD, b.width) for k in range(len(channels))]
     record = TypedWrite(channels, names)
-    b.emit("message", (b.mask, surface, *lanes, *data), (), record=record)
+    b.message(record, b.mask, (surface, *lanes, *data), ())
 
 
 def atomic(
@@ -106,7 +106,7 @@ def atomic(
         data[0] = b.xor(data[0], b.const(UD, 1 << bits - 1, b.width))
     record = TypedAtomic(operation.operation, names, len(data), operation.kind, bits)
     shape = [(UD, b.width)]
-    (old,) = b.emit("message", (b.mask, surface, *lanes, *data), shape, record=record)
+    (old,) = b.message(record, b.mask, (surface, *lanes, *data), shape)
     if bits == 16:
         old = b.convert(b.convert(old, UW), UD)
     b.row_write(dst, 0, old, b.mask)
@@ -116,7 +116,7 @@ def status(b: Meaning, surface: Value, at: Coordinates, dst: Rows) -> None:
     """A bit for each lane whose texel has memory."""
     names, lanes = _given(b, at)
     record = TypedStatus(names)
-    (found,) = b.emit("message", (b.mask, surface, *lanes), [(UD, 1)], record=record)
+    (found,) = b.message(record, b.mask, (surface, *lanes), [(UD, 1)])
     b.row_write(dst, 0, found, b.any(b.mask))
 
 
@@ -137,7 +137,7 @@ def read_block(
     size = record.height * record.pitch
     corner = (b.convert(x, UD), b.convert(y, UD))
     every = b.const(BOOL, 1)
-    (rows,) = b.emit("message", (every, surface, *corner), [(UB, size)], record=record)
+    (rows,) = b.message(record, every, (surface, *corner), [(UB, size)])
     _write_bytes(b, dst, rows)
 
 
@@ -147,7 +147,7 @@ def write_block(
     size = record.height * record.pitch
     corner = (b.convert(x, UD), b.convert(y, UD))
     data = b.row_read(src, 0, UB, size)
-    b.emit("message", (b.const(BOOL, 1), surface, *corner, data), (), record=record)
+    b.message(record, b.const(BOOL, 1), (surface, *corner, data), ())
 
 
 def _write_bytes(b: Meaning, dst: Rows, rows: Value) -> None:

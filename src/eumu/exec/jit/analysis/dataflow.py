@@ -10,6 +10,7 @@ from eumu.exec.jit.analysis.patterns import know, of_results
 from eumu.exec.jit.analysis.slots import Facts, Known, State
 from eumu.exec.jit.llvm.lanes import Shape
 from eumu.ir import Function
+from eumu.ir.operations.state import Read, Write
 
 # Operations looked at and edges followed, for what is certain and what is likely: two seconds.
 # Beyond, nothing is known but where a function begins; code is slower then.
@@ -99,8 +100,8 @@ def _own(function: Function, facts: Facts) -> dict[int, set[str]]:
     users: dict[str, set[int]] = {}
     for index in facts.flow.parked:
         for op in function.blocks[index].ops:
-            if op.name in ("read", "write"):
-                users.setdefault(op.attrs["root"].name, set()).add(index)
+            if isinstance(op, (Read, Write)):
+                users.setdefault(op.root.name, set()).add(index)
     own: dict[int, set[str]] = {}
     repeated = facts.flow.repeated()
     for name, blocks in users.items():

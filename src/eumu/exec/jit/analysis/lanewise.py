@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from eumu.exec.jit.analysis.flow import Flow, is_call
 from eumu.exec.jit.analysis.patterns import LANE_WISE
 from eumu.ir import Function, Op, RootKind, Terminator
+from eumu.ir.operations.ends import Diverge, Ret
+from eumu.ir.operations.lanes import Const
+from eumu.ir.operations.state import ExecMask, OnFlag, OnRoot, Read, Write
 
 Place = tuple[int, int]  # a block and an operation in it
 Key = tuple[str, tuple[int, ...], int]  # root, byte offsets (of a flag: bits), bytes of a lane
@@ -64,13 +67,10 @@ def free_writes(function: Function, flow: Flow) -> frozenset[Place]:
 
 def _key(op: Op) -> Key | None:
     """The register of a direct access."""
-    if op.name in ("read_flag", "write_flag"):
-        width = op.result.width if op.name == "read_flag" else op.args[0].width
-        start = op.attrs["offset"]
-        return op.attrs["root"].name, tuple(range(start, start + width)), 1
-    if op.name in ("read", "write"):
-        value = op.result if op.name == "read" else op.args[0]
-        return op.attrs["root"].name, op.attrs["region"].offsets(value.width), value.type.size
+    if isinstance(op, OnFlag):
+        return op.root.name, op.bits, 1
+    if isinstance(op, (Read, Write)):
+        return op.root.name, op.offsets, op.value.type.size
     return None
 
 
@@ -81,9 +81,9 @@ def _entangled(function: Function) -> set[Key]:
     bad: set[Key] = set()
     for block in function.blocks:
         for op in block.ops:
-            key, root = _key(op), op.attrs.get("root")
-            if root is None:
+            if not isinstance(op, OnRoot):
                 continue
+            key, root = _key(op), op.root
             if key is not None:
                 roots.setdefault(root.name, set()).add(key)
                 if root.kind not in (RootKind.GRF, RootKind.FLAG) or len(key[1]) == 1:
@@ -135,7 +135,7 @@ class _Block:
         return _NOTHING.union(*(self.taint.get(a.id, _NOTHING) for a in op.args))
 
     def _operation(self, place: int, op: Op) -> None:
-        name, key = op.name, _key(op)
+        key = _key(op)
         if key is not None:
             if op.results:
                 self.taint[op.result.id] = frozenset((key,))
@@ -143,14 +143,13 @@ class _Block:
                     self.used.add(key)
             else:
                 self._write(place, op, key)
-        elif name == "exec_mask":
-            start = op.attrs["offset"]
-            if start + op.result.width <= self.found.function.width:
-                self.executing[op.result.id] = start
+        elif isinstance(op, ExecMask):
+            if op.offset + op.result.width <= self.found.function.width:
+                self.executing[op.result.id] = op.offset
                 self.whole.add(op.result.id)
-        elif name == "const" and op.result.is_mask and all(op.attrs["lanes"]):
+        elif isinstance(op, Const) and op.is_full:
             self.whole.add(op.result.id)
-        elif name in _MASKED and op.args[1].id in self.executing:
+        elif op.name in _MASKED and op.args[1].id in self.executing:
             self.found.pin(self._of(op), self.executing[op.args[1].id])
         else:
             self._compute(op)
@@ -188,8 +187,8 @@ class _Block:
 
     def _end(self, end: Terminator) -> None:
         keys = self._of(end)
-        if end.name in ("diverge", "ret"):
-            self.found.pin(keys, end.attrs["offset"])
+        if isinstance(end, (Diverge, Ret)):
+            self.found.pin(keys, end.offset)
         else:
             self.found.spoil(keys)
 

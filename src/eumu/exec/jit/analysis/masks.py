@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from eumu.exec.jit.analysis.slots import SCALAR, Known, Slot, State
 from eumu.exec.jit.llvm.lanes import Shape, merged
 from eumu.ir import Op
+from eumu.ir.operations.state import OnFlag, WriteFlag
 
 
 def packed(bits: Sequence[int]) -> int:
@@ -14,13 +15,12 @@ def packed(bits: Sequence[int]) -> int:
     return sum(1 << lane for lane, bit in enumerate(bits) if bit)
 
 
-def _flag_slot(op: Op, width: int) -> Slot:
-    start = op.attrs["offset"]
-    return Slot(op.attrs["root"].name, tuple(range(start, start + width)), 1)
+def _flag_slot(op: OnFlag) -> Slot:
+    return Slot(op.root.name, op.bits, 1)
 
 
-def write_flag(op: Op, args: Sequence[Known], state: State) -> None:
-    slot = _flag_slot(op, op.args[0].width)
+def write_flag(op: WriteFlag, args: Sequence[Known], state: State) -> None:
+    slot = _flag_slot(op)
     state.kill(slot)
     bits = args[0].bits
     if bits is not None and args[1].full:
@@ -31,10 +31,10 @@ def constant_mask(op: Op, args: Sequence[Known], state: State) -> Known:
     """A mask made of a constant, or read from a flag that holds one."""
     width = op.result.width
     found: int | None = None
-    if op.name == "bits_mask":
+    if not isinstance(op, OnFlag):
         found = args[0].bits[0] if args[0].bits is not None else None
     else:
-        wanted = _flag_slot(op, width)
+        wanted = _flag_slot(op)
         for slot, shape in state.of(wanted.root).items():
             start = wanted.offsets[0] - slot.offsets[0]
             if 0 <= start <= len(slot.offsets) - width and shape.constant is not None:

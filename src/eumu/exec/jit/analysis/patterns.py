@@ -15,27 +15,31 @@ from eumu.exec.jit.analysis.slots import SCALAR, Facts, Known, Slot, State, find
 from eumu.exec.jit.llvm.emit import signed
 from eumu.exec.jit.llvm.lanes import MAX_GROUPS, Shape, merged, near, shape_of_constants, split
 from eumu.ir import Op
+from eumu.ir.operations.arithmetic import Convert
+from eumu.ir.operations.lanes import Concat, Const, Shuffle
+from eumu.ir.operations.row import OPERATIONS
+from eumu.ir.operations.state import ExecMask, Read, Write, WriteFlag, WriteIndirect
 from eumu.types import BOOL, Type
 
 
 def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) -> Known:
     """What is known of the (first) result of an operation; updates the slots that it writes."""
-    if op.name in ("write", "write_indirect"):
-        _write(op, args, state, facts)
-        return Known()
-    if op.name == "write_flag":
-        write_flag(op, args, state)
-        return Known()
     if not op.results:
+        if isinstance(op, Write):
+            _write(op, args, state)
+        elif isinstance(op, WriteFlag):
+            write_flag(op, args, state)
+        elif isinstance(op, WriteIndirect):
+            state.forget(facts.blocked)
         return Known()
     result = op.results[0]
-    if op.name == "const":
+    if isinstance(op, Const):
         return _constant(op)
-    if op.name == "exec_mask":
-        inside = op.attrs["offset"] + result.width <= facts.width
+    if isinstance(op, ExecMask):
+        inside = op.offset + result.width <= facts.width
         full = inside and facts.full_threads and facts.flow.full(block)
         # Of lanes from another one on nothing is followed: patterns count from lane 0.
-        first = op.attrs["offset"] == 0
+        first = op.offset == 0
         shape = SCALAR if result.width == 1 else None
         return Known(shape, full=full, executing=first, whole=first)
     if op.name in ("bits_mask", "read_flag"):
@@ -77,14 +81,15 @@ def of_results(op: Op, first: Known) -> Iterator[tuple[int, Known]]:
 def _folded(op: Op, args: Sequence[Known], state: State) -> int | None:
     """The bits of every lane of an integer result, if they are known and the same."""
     result = op.results[0]
-    if op.name == "read":
-        slot = Slot.of(op.attrs["root"], op.attrs["region"], result.type, result.width)
+    if isinstance(op, Read):
+        slot = Slot.of(op)
         if len(set(slot.offsets)) > 1:
             return None
         shape = state.get(Slot(slot.root, slot.offsets[:1], slot.size))
         return shape.constant if shape else None
     fold = FOLDS.get(op.name)
-    if fold is None or op.attrs.get("saturate") or not result.type.is_int:
+    saturates = isinstance(op, Convert) and op.saturate
+    if fold is None or saturates or not result.type.is_int:
         return None
     values = []
     for value, known in zip(op.args, args, strict=True):
@@ -110,9 +115,8 @@ FOLDS: dict[str, Callable[..., int]] = {
 FOLDS["convert"] = FOLDS["splat"]
 
 
-def _constant(op: Op) -> Known:
-    result = op.result
-    lanes: tuple[int, ...] = op.attrs["lanes"]
+def _constant(op: Const) -> Known:
+    result, lanes = op.result, op.lanes
     bits = lanes * result.width if len(lanes) == 1 else lanes
     found = None
     if not result.type.is_float or len(set(bits)) == 1:
@@ -122,15 +126,11 @@ def _constant(op: Op) -> Known:
     return Known(found[0] if found else None, bits)
 
 
-def _write(op: Op, args: Sequence[Known], state: State, facts: Facts) -> None:
-    if op.name == "write_indirect":
-        state.forget(facts.blocked)
-        return
-    root, value, mask = op.attrs["root"], op.args[0], args[1]
-    slot = Slot.of(root, op.attrs["region"], value.type, value.width)
+def _write(op: Write, args: Sequence[Known], state: State) -> None:
+    slot, mask = Slot.of(op), args[1]
     state.kill(slot)
     shape = args[0].shape
-    if value.width == 1:
+    if op.value.width == 1:
         if args[0].bits is not None and mask.full:
             state[slot] = Shape(1, (0,), constant=args[0].bits[0])
         return
@@ -145,8 +145,8 @@ def _write(op: Op, args: Sequence[Known], state: State, facts: Facts) -> None:
 def _shape(op: Op, args: Sequence[Known], state: State) -> Shape | None:
     """The pattern of a vector result, if it has one."""
     name, result = op.name, op.results[0]
-    if name == "read":
-        slot = Slot.of(op.attrs["root"], op.attrs["region"], result.type, result.width)
+    if isinstance(op, Read):
+        slot = Slot.of(op)
         if len(set(slot.offsets)) == 1:
             return Shape(1, (0,) * result.width)
         found = find(state, slot)
@@ -159,8 +159,10 @@ def _shape(op: Op, args: Sequence[Known], state: State) -> Shape | None:
     known = [s for s in shapes if s is not None]
     if len(known) != len(shapes):
         return None
-    if name in ("shuffle", "concat"):
-        return _moved(op, known)
+    if isinstance(op, Concat):
+        return _joined(known)
+    if isinstance(op, Shuffle):
+        return _moved(op, known[0])
     if name == "bitcast":
         same = op.args[0].type.size == result.type.size
         return known[0] if same else None
@@ -168,35 +170,29 @@ def _shape(op: Op, args: Sequence[Known], state: State) -> Shape | None:
     return linear if linear is not None else _per_group(op, known)
 
 
-# fmt: off
-LANE_WISE = frozenset(
-    {
-        "add", "sub", "mul", "mul_high", "div", "rem", "and", "or", "xor", "not", "shl",
-        "shr", "rotl", "popcount", "clz", "ctz", "bitreverse", "neg", "abs", "min",
-        "max", "cmp", "select", "convert", "fma", "sqrt", "round", "flush",
-    }
-)
-# fmt: on
+LANE_WISE = frozenset(name for name, row in OPERATIONS.items() if row.is_lanewise)
 
 
-def _moved(op: Op, shapes: Sequence[Shape]) -> Shape | None:
-    if op.name == "concat":
-        if len(shapes) > MAX_GROUPS or len({(s.offsets, s.groups) for s in shapes}) != 1:
-            return None
-        if shapes[0].groups != 1:
-            return None
-        bounds = [s.bound for s in shapes]
-        return Shape(
-            len(shapes),
-            shapes[0].offsets,
-            any(s.active for s in shapes),
-            all(s.certain for s in shapes),
-            None if None in bounds else max(b for b in bounds if b is not None),
-        )
-    shape, lanes = shapes[0], op.attrs["lanes"]
+def _joined(shapes: Sequence[Shape]) -> Shape | None:
+    if len(shapes) > MAX_GROUPS or len({(s.offsets, s.groups) for s in shapes}) != 1:
+        return None
+    if shapes[0].groups != 1:
+        return None
+    bounds = [s.bound for s in shapes]
+    return Shape(
+        len(shapes),
+        shapes[0].offsets,
+        any(s.active for s in shapes),
+        all(s.certain for s in shapes),
+        None if None in bounds else max(b for b in bounds if b is not None),
+    )
+
+
+def _moved(op: Shuffle, shape: Shape) -> Shape | None:
+    lanes = op.lanes
     if shape.active:  # lanes move, so which of them execute is lost
         return None
-    if tuple(lanes) == tuple(range(lanes[0], lanes[0] + len(lanes))):
+    if lanes == tuple(range(lanes[0], lanes[0] + len(lanes))):
         return slice_shape(shape, lanes[0], len(lanes))
     if shape.groups != 1:
         return None
@@ -237,7 +233,7 @@ def _linear(op: Op, args: Sequence[Known], shapes: Sequence[Shape]) -> Shape | N
         return merged(split_shapes, scaled, top if top is not None and top <= limit else None)
     if op.name == "and":
         return _kept(op, args, split_shapes)
-    if op.name == "convert":
+    if isinstance(op, Convert):
         return _converted(op, first)
     return None
 
@@ -296,10 +292,10 @@ def _factor(op: Op, args: Sequence[Known]) -> tuple[int, int] | None:
     return None
 
 
-def _converted(op: Op, shape: Shape) -> Shape | None:
+def _converted(op: Convert, shape: Shape) -> Shape | None:
     source, target = op.args[0].type, op.result.type
     fits = shape.bound is not None and shape.bound <= _most(target)
-    if op.attrs["saturate"] and not fits:
+    if op.saturate and not fits:
         return None
     offsets = tuple(signed(o, target.bits) for o in shape.offsets)
     # Lanes with a bound, which is in the lower half of the type, are as far from each other as

@@ -8,8 +8,8 @@ its root takes the slow path, which knows all of them.
 from __future__ import annotations
 
 from eumu.ir import Function, Root, RootKind
+from eumu.ir.operations.state import Indirect, Read, RootAddress, Write
 
-_INDIRECT = ("read_indirect", "write_indirect")
 NOWHERE = Root("", RootKind.GRF, 0)
 
 
@@ -17,10 +17,10 @@ def pointees(function: Function) -> dict[int, Root]:
     """By the address value of an access, the only root that its address was made of."""
     roots: dict[str, set[str]] = {}  # what registers hold addresses of
     named = {
-        op.attrs["root"].name: op.attrs["root"]
+        op.root.name: op.root
         for block in function.blocks
         for op in block.ops
-        if op.name == "root_address"
+        if isinstance(op, RootAddress)
     }
     found: dict[int, Root] = {}
     before = -1
@@ -29,17 +29,16 @@ def pointees(function: Function) -> dict[int, Root]:
             values: dict[int, set[str]] = {}
             for op in block.ops:
                 made = set().union(*(values.get(a.id, ()) for a in op.args))
-                root: Root = op.attrs.get("root", NOWHERE)
-                if op.name == "root_address":
-                    made = {root.name}
-                elif op.name == "read":
-                    made = roots.get(root.name, set())
-                elif op.name == "write" and made:
-                    roots.setdefault(root.name, set()).update(made)
-                elif op.name in _INDIRECT and len(values.get(op.args[0].id, ())) == 1:
+                if isinstance(op, RootAddress):
+                    made = {op.root.name}
+                elif isinstance(op, Read):
+                    made = roots.get(op.root.name, set())
+                elif isinstance(op, Write) and made:
+                    roots.setdefault(op.root.name, set()).update(made)
+                elif isinstance(op, Indirect) and len(values.get(op.args[0].id, ())) == 1:
                     (name,) = values[op.args[0].id]
                     found[op.args[0].id] = named[name]
-                elif op.name in _INDIRECT:
+                elif isinstance(op, Indirect):
                     found.pop(op.args[0].id, None)
                 for value in op.results if made and op.name != "read_indirect" else ():
                     values[value.id] = set(made)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from eumu.exec.jit.analysis.flow import Flow
 from eumu.exec.jit.llvm.lanes import Shape
-from eumu.ir import Region, Root
-from eumu.types import Type
+from eumu.ir.operations.state import OnRegion
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +19,8 @@ class Slot:
     size: int
 
     @classmethod
-    def of(cls, root: Root, region: Region, type: Type, width: int) -> Slot:
-        return cls(root.name, region.offsets(width), type.size)
+    def of(cls, op: OnRegion) -> Slot:
+        return cls(op.root.name, op.offsets, op.value.type.size)
 
     def overlaps(self, other: Slot) -> bool:
         if self.root != other.root:

@@ -16,6 +16,9 @@ from eumu.exec.jit.analysis.flow import Flow, is_call
 from eumu.exec.jit.analysis.patterns import LANE_WISE
 from eumu.ir import Function, Input, Op, Root, RootKind
 from eumu.ir.function import Block, Terminator
+from eumu.ir.operations.ends import Diverge, Ret
+from eumu.ir.operations.lanes import Const
+from eumu.ir.operations.state import ExecMask, OnRegion, Read, RootAddress, Write, WriteFlag
 
 LEAST = 2048  # bytes of a root that is worth it
 
@@ -88,7 +91,7 @@ def _is_file(root: Root) -> bool:
 
 def _is_addressed(function: Function, file: Root) -> bool:
     return any(
-        op.name == "root_address" and op.attrs["root"] is file
+        isinstance(op, RootAddress) and op.root is file
         for block in function.blocks
         for op in block.ops
     )
@@ -139,45 +142,43 @@ class _Block:
             access.crosses = True
 
     def _operation(self, place: Place, op: Op) -> None:
-        name = op.name
-        if name == "exec_mask":
-            start = op.attrs["offset"]
-            if start + op.result.width <= self.function.width:
-                self.executing[op.result.id] = start
+        if isinstance(op, ExecMask):
+            if op.offset + op.result.width <= self.function.width:
+                self.executing[op.result.id] = op.offset
                 self.whole.add(op.result.id)
-        elif name == "const":
-            if op.result.is_mask and all(op.attrs["lanes"]):
+        elif isinstance(op, Const):
+            if op.is_full:
                 self.full.add(op.result.id)
-        elif name == "read":
-            if op.attrs["root"] is self.file:
+        elif isinstance(op, Read):
+            if op.root is self.file:
                 self.taint[op.result.id] = frozenset((len(self.found),))
-                self.found.append(self._access(place, op, op.result.width, op.result.type.size))
-        elif name in ("write", "write_flag"):
+                self.found.append(self._access(place, op))
+        elif isinstance(op, (Write, WriteFlag)):
             self._write(place, op)
-        elif name in _MASKED and op.args[1].id in self.executing:
+        elif op.name in _MASKED and op.args[1].id in self.executing:
             self._pin(op, self.executing[op.args[1].id])
         else:
             self._compute(op)
 
-    def _access(self, place: Place, op: Op, width: int, size: int) -> Access:
-        offsets = op.attrs["region"].offsets(width)
+    def _access(self, place: Place, op: Read | Write) -> Access:
+        offsets, size, width = op.offsets, op.value.type.size, op.value.width
         ones = (1 << size) - 1
         touched = 0
         for offset in offsets:
             touched |= ones << offset
-        access = Access(place, offsets, size, op.name == "write", bytes=touched)
+        access = Access(place, offsets, size, isinstance(op, Write), bytes=touched)
         access.crosses = width == 1 or len(set(offsets)) < width
         return access
 
-    def _write(self, place: Place, op: Op) -> None:
-        value, mask = op.args
+    def _write(self, place: Place, op: Write | WriteFlag) -> None:
+        mask = op.args[1]
         start = self.executing.get(mask.id)
         if start is not None:
             self._pin(op, start)
         else:
             self._cross(op)
-        if op.name == "write" and op.attrs["root"] is self.file:
-            access = self._access(place, op, value.width, value.type.size)
+        if isinstance(op, Write) and op.root is self.file:
+            access = self._access(place, op)
             access.first = start
             access.full = mask.id in self.full
             access.whole = mask.id in self.whole and not access.crosses
@@ -201,8 +202,8 @@ class _Block:
             self._cross(op)
 
     def _end(self, end: Terminator) -> None:
-        if end.name in ("diverge", "ret"):
-            self._pin(end, end.attrs["offset"])
+        if isinstance(end, (Diverge, Ret)):
+            self._pin(end, end.offset)
         else:
             self._cross(end)
 
@@ -421,14 +422,13 @@ class _Webs:
 
     def _moved(self, op: Op, place: Place, roots: dict[int, Root]) -> Op:
         """The operation on its web's root."""
-        if op.attrs.get("root") is not self.file:
+        if not isinstance(op, OnRegion) or op.root is not self.file:
             return op
         if place not in self.web_of:  # nothing reaches it
             return op
         web = self.find(self.web_of[place])
-        region = op.attrs["region"]
-        moved = replace(region, offset=region.offset - self.base[web])
-        return replace(op, attrs={**op.attrs, "root": roots[web], "region": moved})
+        moved = replace(op.region, offset=op.region.offset - self.base[web])
+        return replace(op, root=roots[web], region=moved)
 
 
 def _stretches(bytes: int) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from eumu.addresses import BTI_SLM, SCRATCH_STATE
 from eumu.exec.jit.codegen.kernel import Kernel
 from eumu.exec.jit.llvm.lanes import Lanes
-from eumu.ir import Op, Space
+from eumu.ir import Space
+from eumu.ir.operations import memory as operations
 
 _RESERVED = {BTI_SLM: Space.SLM, SCRATCH_STATE: Space.SCRATCH}
 
@@ -25,10 +26,9 @@ class Access:
     store: bool
 
 
-def access_of(k: Kernel, op: Op, size: int, *, store: bool) -> Access:
+def access_of(k: Kernel, op: operations.Access, *, store: bool) -> Access:
     """Read the common arguments of a memory operation."""
-    space: Space = op.attrs["space"]
-    surface = "0"
+    space, surface = op.space, "0"
     if space is Space.SURFACE:
         surface = k.e.op(f"zext i32 {k.vector(op.args[-1])} to i64")
         bits = k.lanes(op.args[-1]).bits
@@ -40,7 +40,7 @@ def access_of(k: Kernel, op: Op, size: int, *, store: bool) -> Access:
     for lanes in (address, mask):
         if not cold_is_right(lanes, mask):
             lanes.get()  # here, as the cold path follows
-    return Access(space, address, mask, size, site, surface, store)
+    return Access(space, address, mask, op.size, site, surface, store)
 
 
 def cold_is_right(lanes: Lanes, mask: Lanes) -> bool:

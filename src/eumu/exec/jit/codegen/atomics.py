@@ -18,6 +18,8 @@ from eumu.exec.jit.codegen.memory import need_slow, slow_call
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.llvm.layout import Context
 from eumu.ir import Op, Rounding, Space, Value
+from eumu.ir.operations.arithmetic import Compare, Rounded
+from eumu.ir.operations.memory import Atomic
 from eumu.types import Type
 
 _NATIVE = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "xchg": "xchg"}
@@ -27,12 +29,13 @@ _SHARED = (Space.FLAT, Space.SURFACE)
 _GIVEN = ("%x1", "%x2")  # the operands in a lane's part of the loop
 
 
-def _atomic(k: Kernel, op: Op) -> None:
-    type, operation, value = op.attrs["type"], op.attrs["operation"], op.result
+@LOWERINGS.on(Atomic)
+def _atomic(k: Kernel, op: Atomic) -> None:
+    type, operation, value = op.type, op.operation, op.result
     if operation not in _KNOWN:
         raise Unsupported(f"atomic operation {operation!r}")
-    access = access_of(k, op, type.size, store=True)
-    e, count = k.e, _DATA.get(operation, 1)
+    access = access_of(k, op, store=True)
+    e, count = k.e, len(op.data)
     body = _body(e, operation, type, access.space in _SHARED, access.space is Space.SURFACE)
     function = need_slow(k, access, f"atomic.{operation}.{type}", body)
     if access.space is Space.SLM and irregular.can_gather(k, access) and _is_short(operation, type):
@@ -41,14 +44,14 @@ def _atomic(k: Kernel, op: Op) -> None:
     k.plain(value, _slow(k, op, access, function, count))
 
 
-def _slow(k: Kernel, op: Op, access: Access, function: str, count: int) -> str:
+def _slow(k: Kernel, op: Atomic, access: Access, function: str, count: int) -> str:
     """Lane by lane in a function; what the operation returns."""
-    e, type, width = k.e, op.attrs["type"], op.result.width
+    e, type, width = k.e, op.type, op.result.width
     block = vector_of(int_type(type, 1), width * (count + 1))
     data, vector = k.scratchpad("data", block), lane_type(type, width)
     zero = "0" if width * (count + 1) == 1 else "zeroinitializer"
     e.do(f"store {block} {zero}, ptr {data}, align 8")
-    for n, argument in enumerate(op.args[2 : 2 + count], 1):
+    for n, argument in enumerate(op.data, 1):
         place = e.op(f"getelementptr i8, ptr {data}, i64 {n * width * type.size}")
         e.do(f"store {vector} {k.vector(argument)}, ptr {place}, align 1")
     slow_call(k, access, function, data, type.size)
@@ -60,15 +63,15 @@ def _is_short(operation: str, type: Type) -> bool:
     return operation not in ("load", "cmpxchg") and (not type.is_float or operation == "xchg")
 
 
-def _in_line(k: Kernel, op: Op, access: Access, careful: Callable[[], str]) -> None:
+def _in_line(k: Kernel, op: Atomic, access: Access, careful: Callable[[], str]) -> None:
     """All lanes checked, then one after the other a load, an operation and a store.
 
     That is a loop, not a row of instructions: a processor learns that the load of the next lane may
     be of what this lane has stored, and it learns that by the place of the instruction.
     """
-    e, type, width = k.e, op.attrs["type"], op.result.width
+    e, type, width = k.e, op.type, op.result.width
     vector, pointer = lane_type(type, width), vector_of("ptr", width)
-    data = [k.vector(a) for a in op.args[2 : 2 + _DATA.get(op.attrs["operation"], 1)]]
+    data = [k.vector(a) for a in op.data]
     at = irregular.places(k, access)
     fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
     e.do(f"br i1 {at.inside}, label %{fast}, label %{slow}, !prof !1")
@@ -104,10 +107,10 @@ def _is_used(k: Kernel, value: Value) -> bool:
 
 
 def _lane_by_lane(
-    k: Kernel, op: Op, pointers: str, given: Sequence[str], old: str | None, bits: str | None
+    k: Kernel, op: Atomic, pointers: str, given: Sequence[str], old: str | None, bits: str | None
 ) -> None:
     """The loop over all lanes, or over those whose bits are set."""
-    e, type, width = k.e, op.attrs["type"], op.result.width
+    e, type, width = k.e, op.type, op.result.width
     word, scalar = f"i{type.bits}", scalar_type(type)
     before, loop, end = e.current_label(), e.name("lanes"), e.name("done")
     if bits is not None:
@@ -129,7 +132,7 @@ def _lane_by_lane(
     pointer = e.op(f"load ptr, ptr {place(pointers, 'ptr')}, align 8")
     operands = [e.op(f"load {scalar}, ptr {place(array, word)}") for array in given]
     held = e.op(f"load {word}, ptr {pointer}, align 1")
-    new, returned = _change(e, op.attrs["operation"], type, held, operands)
+    new, returned = _change(e, op.operation, type, held, operands)
     e.do(f"store {word} {new}, ptr {pointer}, align 1")
     if old is not None:
         e.do(f"store {word} {returned}, ptr {place(old, word)}")
@@ -214,19 +217,17 @@ def _change(
         return new, new if operation == "predec" else old
     held = body.bitcast(old, bits, scalar)
     if operation == "cmpxchg":
-        same = _lane_op(body, "cmp", type, [held, given[1]], rel="eq")
+        equal = Compare("cmp", _scalars(type, 2), _scalars(type, 1), rel="eq")
+        same = emitter_of(equal)(body, equal, 1, held, given[1])
         wanted = body.bitcast(given[0], scalar, bits)
         return body.op(f"select i1 {same}, {bits} {wanted}, {bits} {old}"), old
-    attrs = {"rounding": Rounding.RNE} if operation in ("add", "sub") else {}
-    new = _lane_op(body, operation, type, [held, given[0]], **attrs)
+    op = Op(operation, _scalars(type, 2), _scalars(type, 1))
+    if operation in ("add", "sub"):
+        op = Rounded(operation, op.args, op.results, rounding=Rounding.RNE)
+    new = emitter_of(op)(body, op, 1, held, given[0])
     return body.bitcast(new, scalar, bits), old
 
 
-def _lane_op(body: Emitter, name: str, type: Type, args: list[str], **attrs: object) -> str:
-    """A lane-wise IR operation on scalars."""
-    values = tuple(Value(-1 - n, type, 1) for n in range(len(args)))
-    op = Op(name, values, attrs, (Value(0, type, 1),))
-    return emitter_of(op)(body, op, 1, *args)
-
-
-LOWERINGS["atomic"] = _atomic
+def _scalars(type: Type, count: int) -> tuple[Value, ...]:
+    """Values of a lane-wise IR operation on scalars."""
+    return tuple(Value(-1 - n, type, 1) for n in range(count))

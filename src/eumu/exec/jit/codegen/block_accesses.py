@@ -8,12 +8,14 @@ from eumu.exec.jit.codegen.checks import check, conjunction, heads, pattern_of
 from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.codegen.memory import need_slow, slow_call, zero_of
 from eumu.exec.jit.llvm.emit import MEMCPY, int_type, lane_type, vector_of
-from eumu.ir import Op, Value
+from eumu.ir import Value
+from eumu.ir.operations.memory import LoadBlock, StoreBlock
 
 
-def _load_block(k: Kernel, op: Op) -> None:
+@LOWERINGS.on(LoadBlock)
+def _load_block(k: Kernel, op: LoadBlock) -> None:
     value = op.result
-    access = access_of(k, op, value.type.size * value.width, store=False)
+    access = access_of(k, op, store=False)
     pattern, e = pattern_of(k, access), k.e
     addresses = heads(k, access, pattern)
     ok, base = check(k, access, pattern, addresses)
@@ -41,9 +43,10 @@ def _load_block(k: Kernel, op: Op) -> None:
     k.plain(value, e.op(f"phi {vector} [ {quick}, %{fast} ], [ {careful}, %{after} ]"))
 
 
-def _store_block(k: Kernel, op: Op) -> None:
-    data: Value = op.args[2]
-    access = access_of(k, op, data.type.size * data.width, store=True)
+@LOWERINGS.on(StoreBlock)
+def _store_block(k: Kernel, op: StoreBlock) -> None:
+    (data,) = op.data
+    access = access_of(k, op, store=True)
     pattern, e, vector = pattern_of(k, access), k.e, k.vector(data)
     addresses = heads(k, access, pattern)
     ok, base = check(k, access, pattern, addresses)
@@ -69,6 +72,3 @@ def _slow(k: Kernel, access: Access, verb: str, value: Value) -> str:
     body = support.block_body(access.size, store=access.store)
     name, element = f"slow.{verb}.block{value.type.bits}x{value.width}", value.type
     return need_slow(k, access, name, body, element=element if value.width > 1 else None)
-
-
-LOWERINGS.update(load_block=_load_block, store_block=_store_block)

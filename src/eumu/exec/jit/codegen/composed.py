@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from eumu.exec.gate import Admitted
 from eumu.exec.state import ThreadState
-from eumu.ir import Op
+from eumu.ir.operations.messages import Send
 
 if TYPE_CHECKING:
     from eumu.exec.interp.sends import Sends
@@ -32,7 +32,7 @@ class Composed:
 
     def answer(
         self,
-        op: Op,
+        op: Send,
         place: tuple[int, int],
         group: int,
         thread: int,
@@ -53,7 +53,7 @@ class Composed:
             run = Run(0, np.array([thread]), 1, ALL)
             return sends.answer(run, ex_desc, desc, enabled, mask, registers)
 
-    def _make(self, op: Op, worker: int) -> Sends:
+    def _make(self, op: Send, worker: int) -> Sends:
         from eumu.exec.interp.compile import compile_block
         from eumu.exec.interp.sends import Sends
         from eumu.exec.interp.site import Site

@@ -9,6 +9,7 @@ from eumu.exec.jit.codegen.floats import FLOAT_OPS
 from eumu.exec.jit.codegen.integers import INTEGER_OPS
 from eumu.exec.jit.llvm.emit import Emitter, lane_type, scalar_type, vector_of
 from eumu.ir import Op
+from eumu.ir.operations.lanes import Shuffle
 
 Emit = Callable[..., str]
 
@@ -32,8 +33,8 @@ def _select(e: Emitter, op: Op, width: int, m: str, x: str, y: str) -> str:
     return e.op(f"select {mask} {m}, {vector} {x}, {vector} {y}")
 
 
-def _shuffle(e: Emitter, op: Op, width: int, x: str) -> str:
-    return e.shuffle(x, scalar_type(op.result.type), op.args[0].width, op.attrs["lanes"])
+def _shuffle(e: Emitter, op: Shuffle, width: int, x: str) -> str:
+    return e.shuffle(x, scalar_type(op.result.type), op.args[0].width, op.lanes)
 
 
 def _concat(e: Emitter, op: Op, width: int, *parts: str) -> str:

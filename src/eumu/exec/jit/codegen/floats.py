@@ -24,6 +24,7 @@ from eumu.exec.jit.llvm.emit import (
     vector_of,
 )
 from eumu.ir import Op, Rounding
+from eumu.ir.operations.arithmetic import Compare, Convert, Rounded
 from eumu.types import BF, DF, HF, F, Type
 
 _LLVM_MODE = {Rounding.RTZ: 0, Rounding.RU: 2, Rounding.RD: 3}  # of llvm.set.rounding; nearest is 1
@@ -31,9 +32,9 @@ _PLAIN = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _NARROW = (HF, BF)
 
 
-def mode_of(op: Op) -> Rounding:
+def mode_of(op: Rounded) -> Rounding:
     """The rounding mode; a kernel that never changes %cr0 rounds to nearest."""
-    rounding: Rounding = op.attrs["rounding"]
+    rounding = op.rounding
     return Rounding.RNE if rounding is Rounding.CR0 else rounding
 
 
@@ -75,7 +76,7 @@ def _basic(e: Emitter, name: str, scalar: str, width: int, mode: Rounding, *x: s
     return e.intrinsic(name, vector, *x)
 
 
-def rounded(e: Emitter, op: Op, width: int, *x: str) -> str:
+def rounded(e: Emitter, op: Rounded, width: int, *x: str) -> str:
     """Any operation that rounds its exact result once."""
     type, mode = op.result.type, mode_of(op)
     if type not in _NARROW:
@@ -97,7 +98,7 @@ _ROUND = {
 }
 
 
-def integral(e: Emitter, op: Op, width: int, x: str) -> str:
+def integral(e: Emitter, op: Rounded, width: int, x: str) -> str:
     """The operation `round`."""
     type, name = op.result.type, _ROUND[mode_of(op)]
     if type in _NARROW:
@@ -156,13 +157,13 @@ def maximum(e: Emitter, op: Op, width: int, x: str, y: str) -> str:
     return _extremum("oge", e, op, width, x, y)
 
 
-def cmp(e: Emitter, op: Op, width: int, x: str, y: str) -> str:
+def cmp(e: Emitter, op: Compare, width: int, x: str, y: str) -> str:
     compared, (a, b) = _comparable(e, op.args[0].type, width, x, y)
-    relation = {"ne": "une"}.get(op.attrs["rel"], "o" + op.attrs["rel"])
+    relation = {"ne": "une"}.get(op.rel, "o" + op.rel)
     return e.op(f"fcmp {relation} {compared} {a}, {b}")
 
 
-def convert(e: Emitter, op: Op, width: int, x: str) -> str:
+def convert(e: Emitter, op: Convert, width: int, x: str) -> str:
     """To or from a float type."""
     source, target = op.args[0].type, op.result.type
     if not target.is_float:
@@ -210,7 +211,7 @@ def _clamped(e: Emitter, source: Type, target: Type, width: int, x: str) -> str:
     return e.op(f"select {mask} {number}, {result} {value}, {result} zeroinitializer")
 
 
-def _from_integer(e: Emitter, op: Op, width: int, x: str) -> str:
+def _from_integer(e: Emitter, op: Convert, width: int, x: str) -> str:
     source, target, mode = op.args[0].type, op.result.type, mode_of(op)
     name, vector = "sitofp" if source.is_signed else "uitofp", int_type(source, width)
     if target in _NARROW:
@@ -245,7 +246,7 @@ def _sticky(e: Emitter, width: int, x: str, source: Type) -> str:
     return w.select(w.cmp("ugt", size, 1 << 53), gathered, x)
 
 
-def _between_floats(e: Emitter, op: Op, width: int, x: str) -> str:
+def _between_floats(e: Emitter, op: Convert, width: int, x: str) -> str:
     source, target, mode = op.args[0].type, op.result.type, mode_of(op)
     single, double = vector_of("float", width), vector_of("double", width)
     if source is DF:

@@ -23,15 +23,16 @@ from eumu.exec.jit.llvm.emit import (
 )
 from eumu.exec.jit.llvm.layout import FaultKind
 from eumu.ir import Op, Root, Value
+from eumu.ir.operations.state import ReadIndirect, WriteIndirect
 
 
-def _distances(op: Op, width: int) -> tuple[list[int], list[int]]:
+def _distances(op: ReadIndirect, width: int) -> tuple[list[int], list[int]]:
     """Per element, the address lane it uses and its byte distance from there."""
-    row, offset, hstride = op.attrs["row"], op.attrs["offset"], op.attrs["hstride"]
+    row, offset, hstride = op.row, op.offset, op.hstride
     inside = [offset + n % row * hstride for n in range(width)]
     if op.args[0].width > 1:
         return [n // row for n in range(width)], inside
-    return [0] * width, [d + n // row * op.attrs["vstride"] for n, d in enumerate(inside)]
+    return [0] * width, [d + n // row * op.vstride for n, d in enumerate(inside)]
 
 
 def _places(k: Kernel, address: Value, lanes: list[int], distances: list[int]) -> str:
@@ -119,7 +120,8 @@ def _all_inside(
     return ok, e.op(f"getelementptr i8, ptr {base}, {vector_of('i64', width)} {wide}")
 
 
-def _read(k: Kernel, op: Op) -> None:
+@LOWERINGS.on(ReadIndirect)
+def _read(k: Kernel, op: ReadIndirect) -> None:
     value, e = op.result, k.e
     lanes, distances = _distances(op, value.width)
     mask = None if len(op.args) < 2 or k.lanes(op.args[1]).full else k.vector(op.args[1])
@@ -168,10 +170,11 @@ def _slow_read(k: Kernel, op: Op, lanes: list[int], distances: list[int], mask: 
     return e.op(f"load {lane_type(value.type, value.width)}, ptr {data}, align 1")
 
 
-def _write(k: Kernel, op: Op) -> None:
+@LOWERINGS.on(WriteIndirect)
+def _write(k: Kernel, op: WriteIndirect) -> None:
     address, value, m = op.args
     width, mask = value.width, k.lanes(m)
-    distances = [op.attrs["offset"] + n * op.attrs["hstride"] for n in range(width)]
+    distances = [op.offset + n * op.hstride for n in range(width)]
     possible = mask.possible if width > 1 else 1
     root = _expected(k, address, distances, value.type.size)
     if root is None or possible is None or possible.bit_count() != 1 or address.width > 1:
@@ -292,5 +295,4 @@ def _slow_write(k: Kernel, op: Op, distances: list[int]) -> None:
     _call(k, op, places, mask, data, value, store=True)
 
 
-LOWERINGS.update(read_indirect=_read, write_indirect=_write)
 FLUSH.append(flush)

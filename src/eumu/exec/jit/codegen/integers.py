@@ -16,6 +16,7 @@ from eumu.exec.jit.llvm.emit import (
     vector_of,
 )
 from eumu.ir import Op
+from eumu.ir.operations.arithmetic import Compare, Convert
 from eumu.types import BOOL, Type
 
 
@@ -162,17 +163,17 @@ def maximum(e: Emitter, op: Op, width: int, x: str, y: str) -> str:
     return e.intrinsic("smax" if type.is_signed else "umax", int_type(type, width), x, y)
 
 
-def cmp(e: Emitter, op: Op, width: int, x: str, y: str) -> str:
-    type, rel = op.args[0].type, op.attrs["rel"]
+def cmp(e: Emitter, op: Compare, width: int, x: str, y: str) -> str:
+    type, rel = op.args[0].type, op.rel
     sign = "" if rel in ("eq", "ne") else "s" if type.is_signed else "u"
     return e.op(f"icmp {sign}{rel} {int_type(type, width)} {x}, {y}")
 
 
-def convert(e: Emitter, op: Op, width: int, x: str) -> str:
+def convert(e: Emitter, op: Convert, width: int, x: str) -> str:
     """Integer to integer: truncate or extend, or clamp first if `saturate`."""
     source, target = op.args[0].type, op.result.type
     a, b = int_type(source, width), int_type(target, width)
-    if op.attrs["saturate"]:
+    if op.saturate:
         x = _clamp(e, source, target, width, x)
     if source.bits == target.bits:
         return x

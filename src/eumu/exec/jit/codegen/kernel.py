@@ -23,6 +23,8 @@ from eumu.exec.jit.llvm.emit import Emitter, lane_type, literal, scalar_type, ve
 from eumu.exec.jit.llvm.lanes import Lanes, Pattern, Shape, shape_of_constants, vector_of_pattern
 from eumu.exec.jit.llvm.layout import SITE_WORDS, Context, FaultKind, Outcome, Record
 from eumu.ir import Function, Op, Root, Value
+from eumu.ir.operations.row import Table
+from eumu.ir.operations.state import Read, Write
 from eumu.types import Type
 
 
@@ -178,8 +180,8 @@ class Kernel:
 
     def _passes(self, op: Op) -> bool:
         """Whether an operation may come before register-indirect writes that precede it."""
-        if op.name in ("read", "write"):
-            return op.attrs["root"].name not in self.registers.memory
+        if isinstance(op, (Read, Write)):
+            return op.root.name not in self.registers.memory
         return op.name in PASSING
 
     def lower(self, op: Op) -> None:
@@ -199,13 +201,13 @@ class Kernel:
         if self.found is None:
             self.known.update(of_results(op, result))
         if result.bits is not None and op.name != "const":
-            constant_lanes(self, op, result.bits)
-        elif op.name == "read":
+            constant_lanes(self, op.result, result.bits)
+        elif isinstance(op, Read):
             self.values[op.result.id] = self._read(op, result, source)
             if likely is not None:
                 self._test(self.lanes(op.result), result, *likely)
-        elif op.name == "write":
-            self._write(op, known)
+        elif isinstance(op, Write):
+            self._write(op)
         elif op.name in LOWERINGS:
             LOWERINGS[op.name](self, op)
         else:
@@ -216,16 +218,14 @@ class Kernel:
             lanes.possible = result.possible
 
     def _slot_of(self, op: Op, state: State) -> tuple[Slot, int] | None:
-        if op.name != "read" or op.result.width == 1:
+        if not isinstance(op, Read) or op.result.width == 1:
             return None
-        wanted = Slot.of(op.attrs["root"], op.attrs["region"], op.result.type, op.result.width)
-        return find(state, wanted)
+        return find(state, Slot.of(op))
 
     def _likely(self, op: Op, known: Known) -> tuple[Slot, int] | None:
         """The slot whose pattern a register is likely to have, if nothing is certain."""
-        if op.name == "write":
-            x = op.args[0]
-            self.likely.kill(Slot.of(op.attrs["root"], op.attrs["region"], x.type, x.width))
+        if isinstance(op, Write):
+            self.likely.kill(Slot.of(op))
         elif op.name == "write_indirect":
             self.likely.forget(self.facts.blocked)
         elif known.shape is None and op.result.width == self.width and op.result.type.size >= 4:
@@ -271,10 +271,10 @@ class Kernel:
 
     # ---- roots with patterns
 
-    def _read(self, op: Op, known: Known, source: tuple[Slot, int] | None) -> Lanes:
-        value, root, region = op.result, op.attrs["root"], op.attrs["region"]
+    def _read(self, op: Read, known: Known, source: tuple[Slot, int] | None) -> Lanes:
+        value, root, region = op.result, op.root, op.region
         lanes = Lanes(value.type, value.width)
-        if value.width > 1 and len(set(region.offsets(value.width))) == 1:
+        if value.width > 1 and len(set(op.offsets)) == 1:
             scalar = regs.load(self.e, self.registers, root, region, value.type, 1)
             lanes.pattern = Pattern(Shape(1, (0,) * value.width), (scalar,))
             lanes.make = partial(_of_pattern, self.e, value.type, lanes.pattern)
@@ -286,11 +286,7 @@ class Kernel:
                 lanes.make = partial(_of_pattern, self.e, value.type, lanes.pattern)
                 return lanes
         lanes.vector = regs.load(self.e, self.registers, root, region, value.type, value.width)
-        if (
-            source is not None
-            and source[0] in self.written
-            and (source[0] == Slot.of(root, region, value.type, value.width))
-        ):
+        if source is not None and source[0] in self.written and source[0] == Slot.of(op):
             origin, kind = self.written[source[0]]
             if scalar_type(kind) == scalar_type(value.type):
                 lanes.origin, lanes.cost = origin, origin.cost
@@ -332,11 +328,11 @@ class Kernel:
             sure = e.op(f"load i1, ptr {sure}")
         return Pattern(shape, tuple(heads), sure)
 
-    def _write(self, op: Op, known: list[Known]) -> None:
-        root, region, (x, m) = op.attrs["root"], op.attrs["region"], op.args
+    def _write(self, op: Write) -> None:
+        root, (x, m) = op.root, op.args
         lanes, mask = self.lanes(x), self.write_mask(m)
-        regs.store(self.e, self.registers, root, region, x.type, x.width, lanes.get(), mask)
-        slot = Slot.of(root, region, x.type, x.width)
+        regs.store(self.e, self.registers, root, op.region, x.type, x.width, lanes.get(), mask)
+        slot = Slot.of(op)
         held = self.state.get(slot)
         self.written[slot] = lanes, x.type
         if held is None or lanes.pattern is None or held.constant is not None:
@@ -425,12 +421,11 @@ PASSING = LANE_WISE | {
 FLUSH: list[Callable[[Kernel], None]] = []
 
 # The operations that are not lane-wise; the modules that lower them add themselves.
-LOWERINGS: dict[str, Callable[[Kernel, Op], None]] = {}
+LOWERINGS: Table[Kernel, [], None] = Table()
 
 
-def constant_lanes(k: Kernel, op: Op, known_bits: tuple[int, ...] | None = None) -> None:
-    value = op.result
-    lanes = known_bits or op.attrs["lanes"]
+def constant_lanes(k: Kernel, value: Value, lanes: tuple[int, ...]) -> None:
+    """Define a value whose lanes, or the one that is all of them, have these bits."""
     bits = lanes * value.width if len(lanes) == 1 else lanes
     names = {b: literal(value.type, b) for b in set(bits)}
     texts = [names[b] for b in bits]

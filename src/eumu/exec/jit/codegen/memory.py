@@ -17,7 +17,8 @@ from eumu.exec.jit.codegen.scalars import heads_of
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.llvm.lanes import Lanes, Pattern, Shape
 from eumu.exec.jit.llvm.layout import VOID_BYTES
-from eumu.ir import Op, Space
+from eumu.ir import Space
+from eumu.ir.operations.memory import Load
 from eumu.types import Type
 
 _COVER = 4  # load at most this many times the bytes wanted, to pick strided lanes out of a vector
@@ -101,10 +102,11 @@ def need_slow(
 # ---- load
 
 
-def _load(k: Kernel, op: Op) -> None:
-    type, count, results = op.attrs["type"], op.attrs["count"], op.results
+@LOWERINGS.on(Load)
+def _load(k: Kernel, op: Load) -> None:
+    type, count, results = op.type, op.count, op.results
     width = results[0].width
-    access = access_of(k, op, type.size * count, store=False)
+    access = access_of(k, op, store=False)
     pattern = pattern_of(k, access)
     shape = k.known[results[0].id].shape
     if width > 1 and shape is not None:
@@ -154,12 +156,12 @@ def _quick(
     shape: Shape,
     base: str,
     addresses: list[str],
-    op: Op,
+    op: Load,
     mask: str | None,
 ) -> list[str]:
     """What a checked load gives: zero in lanes outside the mask."""
-    e, type, width = k.e, op.attrs["type"], op.results[0].width
-    found = fast_load(k, access, shape, base, addresses, type, op.attrs["count"])
+    e, type, width = k.e, op.type, op.results[0].width
+    found = fast_load(k, access, shape, base, addresses, type, op.count)
     if mask is None:
         return found
     lanes, zero, vector = vector_of("i1", width), zero_of(type, width), lane_type(type, width)
@@ -180,9 +182,9 @@ def _slow_load(k: Kernel, access: Access, pattern: Pattern, type: Type, count: i
     return data
 
 
-def _load_uniform(k: Kernel, op: Op, access: Access, pattern: Pattern, shape: Shape) -> None:
+def _load_uniform(k: Kernel, op: Load, access: Access, pattern: Pattern, shape: Shape) -> None:
     """All lanes load, those of a group from one address: one scalar a group stays a scalar."""
-    e, type, count = k.e, op.attrs["type"], op.attrs["count"]
+    e, type, count = k.e, op.type, op.count
     scalar, lanes, width = scalar_type(type), len(shape.offsets), op.results[0].width
     if is_expected(k, access):
         base = require(k, access, pattern, heads(k, access, pattern))
@@ -296,6 +298,3 @@ def _load_group(
 def _element(e: Emitter, origin: str, scalar: str, offset: int) -> str:
     place = e.op(f"getelementptr i8, ptr {origin}, i64 {offset}") if offset else origin
     return e.op(f"load {scalar}, ptr {place}, align 1")
-
-
-LOWERINGS.update(load=_load)

@@ -28,6 +28,7 @@ from eumu.exec.jit.llvm.layout import Context, FaultKind
 from eumu.exec.jit.llvm.paranoid import TRUSTED
 from eumu.exec.state import instruction_span
 from eumu.ir import Op, Value
+from eumu.ir.operations.messages import Message, Require, Send
 
 # What sites of these operations say.
 MESSAGE: Final = "message"
@@ -52,6 +53,7 @@ def _size(value: Value) -> int:
     return value.width * (1 if value.is_mask else value.type.size)
 
 
+@LOWERINGS.on(Op, MESSAGE, SEND)
 def _message(k: Kernel, op: Op) -> None:
     unlikely = op.name == SEND and not k.lanes(op.args[2]).full
     e, site = k.e, k.site(op.inst, UNLIKELY if unlikely else op.name)
@@ -111,18 +113,13 @@ def _take_shortcut(k: Kernel, table: str, site: int, data: str, on: str, ask: st
     e.do(f"br i1 {asked}, label %{ask}, label %{on}")
 
 
-LOWERINGS[MESSAGE] = LOWERINGS[SEND] = _message
-
-
-def _require(k: Kernel, op: Op) -> None:
+@LOWERINGS.on(Require)
+def _require(k: Kernel, op: Require) -> None:
     e, bad, on = k.e, k.e.name("bad"), k.e.name("on")
     e.do(f"br i1 {k.vector(op.args[0])}, label %{on}, label %{bad}, !prof !1")
     e.label(bad)
-    k.fault(FaultKind.TRAP, k.site(op.inst, f"trap {op.attrs['reason']}"))
+    k.fault(FaultKind.TRAP, k.site(op.inst, f"trap {op.reason}"))
     e.label(on)
-
-
-LOWERINGS["require"] = _require
 
 
 class Messenger:
@@ -138,8 +135,8 @@ class Messenger:
         self._ops = {n: grid.function.blocks[s.block].ops[s.op] for n, s in sites.items()}
         answer: Answer | None = getattr(host, "message", None)
         for op in self._ops.values() if answer is None else ():
-            if op.name == MESSAGE:
-                name = type(op.attrs["record"]).__name__
+            if isinstance(op, Message):
+                name = type(op.record).__name__
                 span = instruction_span(grid.function, op.inst)
                 raise Unsupported(f"{name} messages", span=span)
         self._composed = Composed(admitted)
@@ -164,9 +161,9 @@ class Messenger:
             site, data = int(context[Context.ASKED_SITE]), int(context[Context.ASKED_DATA])
             with self._lock:
                 op = self._ops[site]
-                if op.name == SEND:
+                if isinstance(op, Send):
                     self._send(op, site, worker, group, thread, data)
-                else:
+                elif isinstance(op, Message):
                     self._exchange(op, site, group, thread, data)
         except (Refusal, Fault, Unsupported) as error:
             self._errors[worker] = error
@@ -193,23 +190,23 @@ class Messenger:
         self._callables[worker] = partial(self._call, worker, context)
         return id(self._callables[worker])
 
-    def _send(self, op: Op, site: int, worker: int, group: int, thread: int, data: int) -> None:
+    def _send(self, op: Send, site: int, worker: int, group: int, thread: int, data: int) -> None:
         given, results = _arrays(op, data)
         found = self._composed.answer(op, (worker, site), group, thread, given)
         for x in results:
             x[...] = found
 
-    def _exchange(self, op: Op, site: int, group: int, thread: int, data: int) -> None:
+    def _exchange(self, op: Message, site: int, group: int, thread: int, data: int) -> None:
         if self._shortcut is not None and self._by_shortcut(op, site, data):
             return
         (mask, *arguments), results = _arrays(op, data)
         assert self._answer is not None
         number = np.array([thread + group * self._grid.threads_per_group])
-        given = self._answer(op.attrs["record"], number, mask, arguments)
+        given = self._answer(op.record, number, mask, arguments)
         for result, x in zip(results, fitting(op, given), strict=True):
             result[...] = x
 
-    def _by_shortcut(self, op: Op, site: int, data: int) -> bool:
+    def _by_shortcut(self, op: Message, site: int, data: int) -> bool:
         """Whether compiled code answers: what is known by now, as another thread may have found
         it in the meantime, or what the host makes for this request.
         """
@@ -223,7 +220,7 @@ class Messenger:
         (_, *arguments), _ = _arrays(op, data)
         assert self._shortcut is not None
         found: Shortcut | None = self._shortcut(
-            op.attrs["record"], arguments, Places(tuple(starts[:count]), tuple(starts[count:]))
+            op.record, arguments, Places(tuple(starts[:count]), tuple(starts[count:]))
         )
         if found is None:
             return False

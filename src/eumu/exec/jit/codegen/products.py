@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.codegen.narrow import widen
 from eumu.exec.jit.llvm.emit import Emitter, int_type, mangle, scalar_type, vector_of
-from eumu.ir import Op
+from eumu.ir.operations.arithmetic import Dot
 from eumu.types import F, Type
 
 _OCTETS = 4  # that one dot product of the processor takes
@@ -60,9 +60,8 @@ class _Shape:
     own: bool
 
     @classmethod
-    def of(cls, op: Op) -> _Shape:
-        x, b, a = op.args
-        rows, group = op.attrs["rows"], op.attrs["group"]
+    def of(cls, op: Dot) -> _Shape:
+        (x, b, a), rows, group = op.args, op.rows, op.group
         columns = x.width // rows
         depth = b.width // (columns * group)
         return cls(rows, columns, depth, group, a.width != rows * depth * group)
@@ -80,7 +79,8 @@ class _Shape:
         return [place + first + j for place in places for j in range(count)]
 
 
-def _dot(k: Kernel, op: Op) -> None:
+@LOWERINGS.on(Dot)
+def _dot(k: Kernel, op: Dot) -> None:
     e, shape = k.e, _Shape.of(op)
     x, b, a = (_Matrix(e, k.vector(v), scalar_type(v.type), v.width) for v in op.args)
     sums = [x.pick(range(r * shape.columns, (r + 1) * shape.columns)) for r in range(shape.rows)]
@@ -224,6 +224,3 @@ def _octet_sums(
         return e.call(vector, name, (vector, x), (octets, first), (octets, second))
 
     return multiply
-
-
-LOWERINGS["dot"] = _dot

@@ -20,6 +20,7 @@ from eumu.errors import InternalError, Unsupported
 from eumu.exec.jit.analysis.flow import Flow
 from eumu.exec.jit.llvm.emit import MEMCPY, Emitter, lane_type, scalar_type, vector_of
 from eumu.ir import Function, Region, Root, RootKind
+from eumu.ir.operations.state import OnRegion, Partner, RootAddress
 from eumu.types import Type
 
 
@@ -133,14 +134,8 @@ def accesses(function: Function) -> Iterator[tuple[int, Root, tuple[int, ...], i
     """Block, root, byte offsets and element size of every direct access."""
     for index, block in enumerate(function.blocks):
         for op in block.ops:
-            if op.name in ("read", "partner"):
-                value = op.results[0]
-            elif op.name == "write":
-                value = op.args[0]
-            else:
-                continue
-            region: Region = op.attrs["region"]
-            yield index, op.attrs["root"], region.offsets(value.width), value.type.size
+            if isinstance(op, OnRegion):
+                yield index, op.root, op.offsets, op.value.type.size
 
 
 def cut(
@@ -211,8 +206,8 @@ def _addressed(function: Function) -> list[Root]:
     found: dict[str, Root] = {}
     for block in function.blocks:
         for op in block.ops:
-            if op.name in ("root_address", "partner"):
-                found[op.attrs["root"].name] = op.attrs["root"]
+            if isinstance(op, (RootAddress, Partner)):
+                found[op.root.name] = op.root
     return sorted(found.values(), key=lambda r: r.address)
 
 

@@ -13,7 +13,8 @@ from eumu.exec.findings import Seen
 from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel, Site
 from eumu.exec.jit.codegen.registers import bits_of_mask
 from eumu.exec.jit.llvm.layout import SITE_WORDS, Context
-from eumu.ir import Function, Op
+from eumu.ir import Function
+from eumu.ir.operations.messages import Report
 
 REPORT: Final = "report"  # what a site of this operation says
 
@@ -61,7 +62,8 @@ end:
 """
 
 
-def _report(k: Kernel, op: Op) -> None:
+@LOWERINGS.on(Report)
+def _report(k: Kernel, op: Report) -> None:
     e, (m,) = k.e, op.args
     e.support.setdefault(REPORT, _NOTE)
     bits = bits_of_mask(e, k.vector(m), m.width, 64)
@@ -84,7 +86,5 @@ def seen(
         if words[Word.COUNT]:
             where = words[Word.GROUP], words[Word.THREAD]
             op = function.blocks[site.block].ops[site.op]
+            assert isinstance(op, Report)
             yield Seen(op, where, words[Word.LANES], words[Word.COUNT])
-
-
-LOWERINGS["report"] = _report

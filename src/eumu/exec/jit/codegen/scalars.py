@@ -10,6 +10,7 @@ from eumu.exec.jit.codegen.elementwise import emitter_of
 from eumu.exec.jit.llvm.emit import Emitter, scalar_type, signed
 from eumu.exec.jit.llvm.lanes import Lanes, Pattern, Shape, moved, split
 from eumu.ir import Op
+from eumu.ir.operations.lanes import Shuffle
 
 
 def scalars_of(
@@ -17,7 +18,7 @@ def scalars_of(
 ) -> Pattern:
     """Emit the scalars of an operation's pattern from those of its arguments."""
     result = op.results[0]
-    if op.name == "shuffle":
+    if isinstance(op, Shuffle):
         return _shuffled(e, op, shape, args[0])
     if op.name == "concat":
         heads = tuple(a.pattern.scalars[0] for a in args if a.pattern)
@@ -101,9 +102,9 @@ def _fits(
     return sure
 
 
-def _shuffled(e: Emitter, op: Op, shape: Shape, x: Lanes) -> Pattern:
+def _shuffled(e: Emitter, op: Shuffle, shape: Shape, x: Lanes) -> Pattern:
     assert x.pattern is not None
-    lanes, old = op.attrs["lanes"], x.pattern.shape
+    lanes, old = op.lanes, x.pattern.shape
     size, step = len(old.offsets), len(lanes) // shape.groups
     heads = []
     for g in range(shape.groups):

@@ -6,11 +6,12 @@ from eumu.errors import Unsupported
 from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.llvm.emit import int_type
 from eumu.exec.jit.llvm.layout import Context
-from eumu.ir import Op
+from eumu.ir.operations.state import Special
 
 
-def _special(k: Kernel, op: Op) -> None:
-    name, value, e = op.attrs["name"], op.result, k.e
+@LOWERINGS.on(Special)
+def _special(k: Kernel, op: Special) -> None:
+    name, value, e = op.fact, op.result, k.e
     if name == "timestamp":  # instructions run so far, those of this block included
         number = e.op(f"add i64 {k.count()}, {k.cost}")
     elif name == "thread_id":
@@ -28,6 +29,3 @@ def _special(k: Kernel, op: Op) -> None:
     if value.type.bits < 64:
         number = e.op(f"trunc i64 {number} to {kind}")
     k.plain(value, e.splat(number, kind, value.width))
-
-
-LOWERINGS["special"] = _special

@@ -8,11 +8,21 @@ from eumu.exec.jit.llvm.emit import vector_literal
 from eumu.exec.jit.llvm.lanes import Lanes, Pattern, Shape
 from eumu.exec.jit.llvm.layout import Context
 from eumu.ir import Op
+from eumu.ir.operations.arithmetic import InDword
+from eumu.ir.operations.lanes import Const
+from eumu.ir.operations.memory import Fence
+from eumu.ir.operations.state import ExecMask, Partner, ReadFlag, RootAddress, Symbol, WriteFlag
 from eumu.types import BOOL
 
 
-def _exec_mask(k: Kernel, op: Op) -> None:
-    value, offset = op.result, op.attrs["offset"]
+@LOWERINGS.on(Const)
+def _const(k: Kernel, op: Const) -> None:
+    constant_lanes(k, op.result, op.lanes)
+
+
+@LOWERINGS.on(ExecMask)
+def _exec_mask(k: Kernel, op: ExecMask) -> None:
+    value, offset = op.result, op.offset
     e, word = k.e, f"i{k.width}"
     if k.known[value.id].full and offset + value.width <= k.width:
         vector = vector_literal("i1", ["true"] * value.width)
@@ -28,40 +38,43 @@ def _exec_mask(k: Kernel, op: Op) -> None:
     k.values[value.id] = lanes
 
 
-def _read_flag(k: Kernel, op: Op) -> None:
-    root, value = op.attrs["root"], op.result
-    k.plain(value, regs.load_flag(k.e, k.registers, root, op.attrs["offset"], value.width))
+@LOWERINGS.on(ReadFlag)
+def _read_flag(k: Kernel, op: ReadFlag) -> None:
+    root, value = op.root, op.result
+    k.plain(value, regs.load_flag(k.e, k.registers, root, op.offset, value.width))
 
 
-def _write_flag(k: Kernel, op: Op) -> None:
-    (x, m), root = op.args, op.attrs["root"]
-    regs.store_flag(
-        k.e, k.registers, root, op.attrs["offset"], x.width, k.vector(x), k.write_mask(m)
-    )
+@LOWERINGS.on(WriteFlag)
+def _write_flag(k: Kernel, op: WriteFlag) -> None:
+    (x, m), root = op.args, op.root
+    regs.store_flag(k.e, k.registers, root, op.offset, x.width, k.vector(x), k.write_mask(m))
 
 
-def _root_address(k: Kernel, op: Op) -> None:
-    k.plain(op.result, str(op.attrs["root"].address + op.attrs["offset"]))
+@LOWERINGS.on(RootAddress)
+def _root_address(k: Kernel, op: RootAddress) -> None:
+    k.plain(op.result, str(op.root.address + op.offset))
 
 
-def _partner(k: Kernel, op: Op) -> None:
+@LOWERINGS.on(Partner)
+def _partner(k: Kernel, op: Partner) -> None:
     """Bytes in the record of the other thread of the pair."""
-    e, value, root = k.e, op.result, op.attrs["root"]
+    e, value, root = k.e, op.result, op.root
     other = e.op(f"xor i64 {k.context_load(Context.THREAD)}, 1")
     distance = e.op(f"mul i64 {other}, {k.context_load(Context.RECORD_SIZE)}")
     record = e.op(f"add i64 {k.context_load(Context.RECORDS)}, {distance}")
     record = e.op(f"inttoptr i64 {record} to ptr")
-    offsets = op.attrs["region"].offsets(value.width)
-    k.plain(value, regs.load_bytes(e, k.registers, root, offsets, value.type, record))
+    k.plain(value, regs.load_bytes(e, k.registers, root, op.offsets, value.type, record))
 
 
-def _symbol(k: Kernel, op: Op) -> None:
-    index = k.function.symbols.index(op.attrs["name"])
+@LOWERINGS.on(Symbol)
+def _symbol(k: Kernel, op: Symbol) -> None:
+    index = k.function.symbols.index(op.symbol)
     table = k.e.op(f"inttoptr i64 {k.context_load(Context.SYMBOLS)} to ptr")
     place = k.e.op(f"getelementptr i64, ptr {table}, i64 {index}")
     k.plain(op.result, k.e.op(f"load i64, ptr {place}"))
 
 
+@LOWERINGS.on(Op, "any", "all")
 def _any_all(k: Kernel, op: Op) -> None:
     (m,) = op.args
     word = f"i{m.width}"
@@ -71,32 +84,17 @@ def _any_all(k: Kernel, op: Op) -> None:
     k.plain(op.result, k.e.op(f"icmp {test} {word} {bits}, {reference}"))
 
 
-def _mask_bits(k: Kernel, op: Op) -> None:
+@LOWERINGS.on(InDword, "mask_bits")
+def _mask_bits(k: Kernel, op: InDword) -> None:
     (m,) = op.args
     k.plain(op.result, regs.bits_of_mask(k.e, k.vector(m), m.width, 32))
 
 
-def _bits_mask(k: Kernel, op: Op) -> None:
+@LOWERINGS.on(InDword, "bits_mask")
+def _bits_mask(k: Kernel, op: InDword) -> None:
     k.plain(op.result, regs.mask_of_bits(k.e, k.vector(op.args[0]), 32, op.result.width))
 
 
-def _fence(k: Kernel, op: Op) -> None:
+@LOWERINGS.on(Fence)
+def _fence(k: Kernel, op: Fence) -> None:
     k.e.do("fence acq_rel")
-
-
-LOWERINGS.update(
-    {
-        "const": constant_lanes,
-        "exec_mask": _exec_mask,
-        "read_flag": _read_flag,
-        "write_flag": _write_flag,
-        "root_address": _root_address,
-        "symbol": _symbol,
-        "partner": _partner,
-        "any": _any_all,
-        "all": _any_all,
-        "mask_bits": _mask_bits,
-        "bits_mask": _bits_mask,
-        "fence": _fence,
-    }
-)

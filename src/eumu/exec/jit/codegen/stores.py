@@ -19,17 +19,18 @@ from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.codegen.memory import need_slow, slow_call
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.llvm.layout import LINE
-from eumu.ir import Op, Space
+from eumu.ir import Space
+from eumu.ir.operations.memory import Store
 from eumu.types import Type
 
 _MOST_RUNS = 32  # in a group; more are not worth their code
 
 
-def _store(k: Kernel, op: Op) -> None:
-    count = op.attrs["count"]
-    data = op.args[2 : 2 + count]
+@LOWERINGS.on(Store)
+def _store(k: Kernel, op: Store) -> None:
+    count, data = op.count, op.data
     type, width = data[0].type, data[0].width
-    access = access_of(k, op, type.size * count, store=True)
+    access = access_of(k, op, store=True)
     e = k.e
     vectors = [k.vector(d) for d in data]
     pattern = pattern_of(k, access)
@@ -154,6 +155,3 @@ def interleave(e: Emitter, scalar: str, size: int, parts: list[str]) -> str:
     return e.shuffle(
         joined, scalar, width, [v * size + j for j in range(size) for v in range(count)]
     )
-
-
-LOWERINGS.update(store=_store)

@@ -16,6 +16,7 @@ from eumu.exec.jit.driver.spill import Resume
 from eumu.exec.jit.llvm.attention import NO_LIMIT
 from eumu.exec.jit.llvm.layout import FaultKind, Outcome, Record
 from eumu.ir import Terminator, Value
+from eumu.ir.operations.ends import AnyCall, Barrier, Diverge, Ret, Trap
 
 _FEW, _MANY = 4, 512  # blocks where lanes may wait: at a jump, and in all blocks together
 _MANY_CALLS = 50  # a return leads behind each: what waits there would be merged at each return
@@ -224,13 +225,13 @@ class Ends:
         inside = e.op(f"and {word} {em}, {bits}")
         return inside, e.op(f"xor {word} {em}, {inside}")
 
-    def _diverge(self, block: int, end: Terminator) -> None:
+    def _diverge(self, block: int, end: Diverge) -> None:
         then, other = end.targets
         parked = self._parked(block)
         if then == other:
             self.go(block, then, parked)
             return
-        inside, outside = self.chosen(end.args[0], end.attrs["offset"])
+        inside, outside = self.chosen(end.args[0], end.offset)
         low, high = min(then, other), max(then, other)
         stay, leave = (inside, outside) if then == low else (outside, inside)
         e, word = self.e, self.word
@@ -243,9 +244,9 @@ class Ends:
         e.label(on)
         self.go(block, low, parked | {high})
 
-    def _ret(self, block: int, end: Terminator) -> None:
+    def _ret(self, block: int, end: Ret) -> None:
         e, word, parked = self.e, self.word, self._parked(block)
-        leaving, rest = self.chosen(end.args[0], end.attrs["offset"])
+        leaving, rest = self.chosen(end.args[0], end.offset)
         if self.keeps_alive:
             self._end_lanes(leaving)
         if rest != "0":
@@ -271,7 +272,7 @@ class Ends:
         kept = e.op(f"and {word} {alive}, {e.op(f'xor {word} {ended}, -1')}")
         e.do(f"store {word} {kept}, ptr %alive")
 
-    def _barrier(self, block: int, end: Terminator) -> None:
+    def _barrier(self, block: int, end: Barrier) -> None:
         k, e = self.k, self.e
         site = k.site(end.inst, "barrier")
         if end.targets[0] <= block:
@@ -296,9 +297,9 @@ class Ends:
             place = self.e.op(f"getelementptr i8, ptr %rec, i64 {self.waiting + 8 * n}")
             self.e.do(f"store i64 {lanes}, ptr {place}")
 
-    def _meet(self, block: int, end: Terminator, site: int) -> None:
+    def _meet(self, block: int, end: Barrier, site: int) -> None:
         """Signal, wait, or both; the driver lets waiting threads go on."""
-        kind, (target,) = end.attrs["kind"], end.targets
+        kind, (target,) = end.kind, end.targets
         if kind == "pair":
             named.pair(self, site)
         elif kind != "wait":
@@ -327,11 +328,11 @@ class Ends:
         old = self.e.op(f"load i64, ptr {place}")
         self.e.do(f"store i64 {self.e.op(f'add i64 {old}, 1')}, ptr {place}")
 
-    def _trap(self, block: int, end: Terminator) -> None:
-        site = self.k.site(end.inst, f"trap {end.attrs['reason']}")
+    def _trap(self, block: int, end: Trap) -> None:
+        site = self.k.site(end.inst, f"trap {end.reason}")
         self.k.fault(FaultKind.TRAP, site, self.lanes())
 
-    def _call(self, block: int, end: Terminator) -> None:
+    def _call(self, block: int, end: AnyCall) -> None:
         self.calls.call(block, end)
 
     _call_indirect = _call

@@ -9,26 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from eumu.exec.jit.analysis.flow import Flow, is_call
+from eumu.exec.jit.analysis.flow import Flow
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.driver.ways import Ways
 from eumu.exec.jit.llvm.layout import FaultKind, Outcome, Record
-from eumu.ir import Function, Root, RootKind, Terminator
+from eumu.ir import Function, Root, RootKind
+from eumu.ir.operations.ends import AnyCall, CallIndirect
 
 CALL_DEPTH: Final = 1024
 
 
-def calls_of(function: Function) -> Iterator[Terminator]:
-    return (b.end for b in function.blocks if is_call(b.end) and b.end is not None)
+def calls_of(function: Function) -> Iterator[AnyCall]:
+    return (b.end for b in function.blocks if isinstance(b.end, AnyCall))
 
 
 def saved_roots(function: Function) -> frozenset[str]:
     """Names of the roots that some call puts aside."""
-    return frozenset(root.name for end in calls_of(function) for root in end.attrs["saves"])
+    return frozenset(root.name for end in calls_of(function) for root in end.saves)
 
 
 def _frame_words(function: Function, flow: Flow) -> int:
-    room = max(sum(map(_words, end.attrs["saves"])) for end in calls_of(function))
+    room = max(sum(map(_words, end.saves)) for end in calls_of(function))
     return 1 + len(flow.waiting) + room
 
 
@@ -53,26 +54,26 @@ class Calls:
         self.exist = any(calls_of(ends.k.function))
         self._words = _frame_words(self.k.function, self.k.flow) if self.exist else 0
 
-    def call(self, block: int, end: Terminator) -> None:
+    def call(self, block: int, end: AnyCall) -> None:
         """Lanes of the mask enter a frame of the only callee, or of the one with the address."""
         e, word, ends = self.e, self.ends.word, self.ends
         after = end.targets[-1]
-        inside, _ = ends.chosen(end.args[0], end.attrs["offset"])
+        inside, _ = ends.chosen(end.args[0], end.offset)
         some, on, none = e.op(f"icmp ne {word} {inside}, 0"), e.name("on"), e.name("none")
         e.do(f"br i1 {some}, label %{on}, label %{none}")
         e.label(none)
         ends.go(block, after, self.k.flow.parked[block])
         e.label(on)
         labels, address = [e.name("callee") for _ in end.targets[:-1]], ""
-        if end.name == "call_indirect":
+        if isinstance(end, CallIndirect):
             address = e.op(f"trunc i64 {self.k.vector(end.args[1])} to i32")
             self._check_address(end, address, inside)
         ends.wait(after)
         depth = self._deeper(end)
         self._save_frame(depth, block, end)
         e.do(f"store {word} {inside}, ptr %em")
-        if end.name == "call_indirect" and labels:
-            rows = zip(end.attrs["addresses"], labels, strict=True)
+        if isinstance(end, CallIndirect) and labels:
+            rows = zip(end.addresses, labels, strict=True)
             self._switch(address, labels[0], list(rows))
         elif labels:
             e.do(f"br label %{labels[0]}")
@@ -87,18 +88,18 @@ class Calls:
         cases = " ".join(f"i32 {value}, label %{label}" for value, label in rows)
         self.e.do(f"switch i32 {address}, label %{default} [ {cases} ]")
 
-    def _check_address(self, end: Terminator, address: str, inside: str) -> None:
+    def _check_address(self, end: CallIndirect, address: str, inside: str) -> None:
         """A fault where no function has the address."""
         k, e = self.k, self.e
         bad, on = e.name("nowhere"), e.name("known")
-        self._switch(address, bad, [(value, on) for value in end.attrs["addresses"]])
+        self._switch(address, bad, [(value, on) for value in end.addresses])
         e.label(bad)
         site = k.site(end.inst, "call")
         number = e.op(f"zext i32 {address} to i64")
         k.fault(FaultKind.NO_FUNCTION, site, self.ends.lanes(inside), number)
         e.label(on)
 
-    def _deeper(self, end: Terminator) -> str:
+    def _deeper(self, end: AnyCall) -> str:
         """Count a frame; the old depth."""
         k, e = self.k, self.e
         place = e.op(f"getelementptr i64, ptr %rec, i64 {int(Record.DEPTH)}")
@@ -119,7 +120,7 @@ class Calls:
         start = self.e.op(f"add i64 {index}, {int(Record.FRAMES)}")
         return self.e.op(f"getelementptr i64, ptr %rec, i64 {start}")
 
-    def _save_frame(self, depth: str, block: int, end: Terminator) -> None:
+    def _save_frame(self, depth: str, block: int, end: AnyCall) -> None:
         e, word, frame = self.e, self.ends.word, self._frame(depth)
         self.returns.append(block)
         e.do(f"store i64 {len(self.returns) - 1}, ptr {frame}")
@@ -132,7 +133,7 @@ class Calls:
             e.do(f"store {kind} {e.op(f'load {kind}, ptr {variable}')}, ptr {place}, align 1")
         self._copy_roots(frame, end, back=False)
 
-    def _restore_frame(self, frame: str, block: int, end: Terminator) -> None:
+    def _restore_frame(self, frame: str, block: int, end: AnyCall) -> None:
         e, word, waiting = self.e, self.ends.word, self._waiting(block, end)
         for m, j in enumerate(waiting):
             slot = e.op(f"getelementptr i64, ptr {frame}, i64 {m + 1}")
@@ -143,17 +144,17 @@ class Calls:
         self._copy_roots(frame, end, back=True)
         self.ends.dispatch(waiting)
 
-    def _waiting(self, block: int, end: Terminator) -> list[int]:
+    def _waiting(self, block: int, end: AnyCall) -> list[int]:
         return sorted(self.k.flow.parked[block] | {end.targets[-1]})
 
-    def _places(self, frame: str, end: Terminator) -> Iterator[tuple[Root, str]]:
+    def _places(self, frame: str, end: AnyCall) -> Iterator[tuple[Root, str]]:
         """The roots that the call puts aside, and where."""
         start = 8 * (1 + len(self.k.flow.waiting))
-        for root in end.attrs["saves"]:
+        for root in end.saves:
             yield root, self.e.op(f"getelementptr i8, ptr {frame}, i64 {start}")
             start += 8 * _words(root)
 
-    def _saved(self, frame: str, end: Terminator) -> Iterator[tuple[str, str, str]]:
+    def _saved(self, frame: str, end: AnyCall) -> Iterator[tuple[str, str, str]]:
         """LLVM type, variable and place of every part of those roots."""
         registers = self.k.registers
         for root, place in self._places(frame, end):
@@ -163,7 +164,7 @@ class Calls:
                 where = self.e.op(f"getelementptr i8, ptr {place}, i64 {part.start}")
                 yield part.llvm, part.variable, where
 
-    def _copy_roots(self, frame: str, end: Terminator, *, back: bool) -> None:
+    def _copy_roots(self, frame: str, end: AnyCall, *, back: bool) -> None:
         """The same for roots that live in the record."""
         registers = self.k.registers
         for root, place in self._places(frame, end):
@@ -194,5 +195,5 @@ class Calls:
         for n, block in enumerate(self.returns):
             e.label(f"return{n}")
             end = k.function.blocks[block].end
-            assert end is not None
+            assert isinstance(end, AnyCall)
             self._restore_frame(frame, block, end)

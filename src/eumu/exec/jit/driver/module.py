@@ -41,6 +41,9 @@ from eumu.exec.jit.llvm.attention import SLICE, look
 from eumu.exec.jit.llvm.emit import Emitter
 from eumu.exec.jit.llvm.layout import Context, Outcome, Record
 from eumu.ir import Function, Value
+from eumu.ir.operations.ends import Barrier
+from eumu.ir.operations.lanes import Const
+from eumu.ir.operations.state import RootAddress
 
 MOST_OPERATIONS: Final = 200_000  # of a function: their LLVM text alone takes 10 s
 _SHORT: Final = 3000  # operations: a longer function is not compiled twice, and never inlined
@@ -189,7 +192,7 @@ def _full_masks(function: Function) -> set[tuple[int, int]]:
     for index, block in enumerate(function.blocks):
         single: set[int] = set()  # constant true masks of one lane
         for op in block.ops:
-            if op.name == "const" and op.result.is_mask and all(op.attrs["lanes"]):
+            if isinstance(op, Const) and op.is_full:
                 if op.result.width == 1:
                     single.add(op.result.id)
                 if op.result.width >= function.width:
@@ -202,10 +205,7 @@ def _full_masks(function: Function) -> set[tuple[int, int]]:
 def _reach(function: Function) -> frozenset[str]:
     """Roots that register-indirect writes can change."""
     return frozenset(
-        op.attrs["root"].name
-        for block in function.blocks
-        for op in block.ops
-        if op.name == "root_address"
+        op.root.name for block in function.blocks for op in block.ops if isinstance(op, RootAddress)
     )
 
 
@@ -225,7 +225,7 @@ def _blocks(k: Kernel, ends: Ends) -> None:
 def _only_sync(k: Kernel, resume: Resume) -> bool:
     """Whether threads stop at sync barriers only."""
     ends = [k.function.blocks[i].end for i in k.flow.parked]
-    kinds = {end.attrs["kind"] for end in ends if end is not None and end.name == "barrier"}
+    kinds = {end.kind for end in ends if isinstance(end, Barrier)}
     return kinds <= {"sync"} and all(s.outcome is Outcome.BARRIER for s in resume.saves)
 
 

@@ -9,15 +9,13 @@ from eumu.exec.jit.llvm.layout import NAMED_WORDS, Context, FaultKind, NamedRow,
 from eumu.exec.jit.llvm.words import get
 from eumu.exec.named import CONSUMER, MOST, PAIRS, PRODUCER
 from eumu.ir import Function, Terminator
+from eumu.ir.operations.ends import Barrier
 
 
 def has_named(function: Function) -> bool:
     """Whether a function has named barriers."""
     ends = (block.end for block in function.blocks)
-    return any(
-        end is not None and end.name == "barrier" and (end.args or end.attrs["kind"] == "pair")
-        for end in ends
-    )
+    return any(isinstance(end, Barrier) and (end.args or end.kind == "pair") for end in ends)
 
 
 def _at(name: str, base: str, word: str | int) -> str:
@@ -136,9 +134,9 @@ def pair(ends: Ways, site: int) -> None:
     ends.increment(Record.PAIRS)
 
 
-def name(ends: Ways, end: Terminator) -> str:
+def name(ends: Ways, end: Barrier) -> str:
     """The word that says at which barrier a thread waits."""
-    if end.attrs["kind"] == "pair":
+    if end.kind == "pair":
         return str(PAIRS)
     if not end.args:
         return "0"

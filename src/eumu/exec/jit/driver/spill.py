@@ -20,6 +20,7 @@ from eumu.exec.jit.codegen.kernel import Kernel
 from eumu.exec.jit.codegen.registers import Event
 from eumu.exec.jit.llvm.layout import Outcome, Record
 from eumu.ir import Block, Function, Terminator
+from eumu.ir.operations.ends import Barrier
 
 # Variables times blocks: beyond, all stay in memory.  What merges where blocks meet would be more
 # than the code itself, and LLVM's time grows with it.
@@ -260,7 +261,7 @@ def live_at(points: Iterable[int], flow: Flow, log: dict[int, list[Event]]) -> s
 
 
 def _meets(end: Terminator | None) -> bool:
-    return end is not None and end.name == "barrier" and end.attrs["kind"] != "signal"
+    return isinstance(end, Barrier) and end.kind != "signal"
 
 
 def rotating_headers(function: Function, flow: Flow) -> frozenset[int]:

@@ -12,7 +12,8 @@ from eumu.exec.jit.analysis.flow import Flow, is_call
 from eumu.exec.jit.codegen.kernel import PASSING, Place
 from eumu.exec.jit.driver.blocks import Ends
 from eumu.exec.jit.llvm.layout import Outcome, Record
-from eumu.ir import Function, Terminator, Value
+from eumu.ir import Function, Value
+from eumu.ir.operations.ends import Diverge, Ret
 
 # What changes nothing but registers.
 _HARMLESS = PASSING | {"read", "write", "load", "load_block", "read_indirect"}
@@ -118,16 +119,16 @@ def untouched(function: Function, flow: Flow) -> frozenset[Place]:
 class StraightEnds(Ends):
     """Ends of blocks where all lanes go one way, or the thread begins again."""
 
-    def _diverge(self, block: int, end: Terminator) -> None:
+    def _diverge(self, block: int, end: Diverge) -> None:
         then, other = end.targets
         if then == other:
             self.go(block, then, frozenset())
             return
-        self._one_way(block, end.args[0], end.attrs["offset"], (f"%b{then}", f"%b{other}"))
+        self._one_way(block, end.args[0], end.offset, (f"%b{then}", f"%b{other}"))
 
-    def _ret(self, block: int, end: Terminator) -> None:
+    def _ret(self, block: int, end: Ret) -> None:
         ways = ("%finished", f"%b{end.targets[0]}" if end.targets else "%finished")
-        self._one_way(block, end.args[0], end.attrs["offset"], ways)
+        self._one_way(block, end.args[0], end.offset, ways)
 
     def _one_way(self, block: int, mask: Value, offset: int, ways: tuple[str, str]) -> None:
         """Go the first way if the mask has all lanes, the second if it has none."""

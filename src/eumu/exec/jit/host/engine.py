@@ -31,6 +31,7 @@ from eumu.exec.jit.llvm.layout import Context, FaultKind
 from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
 from eumu.exec.state import local_ids
 from eumu.ir import Function, Rounding
+from eumu.ir.operations.arithmetic import Rounded
 from eumu.ir.passes import fold_modes
 from eumu.settings import PARANOID, SCRATCH_MB, WORKERS
 
@@ -277,8 +278,8 @@ def _symbols(grid: Grid) -> list[int]:
 
 def _folded(function: Function) -> Function:
     """The function with concrete rounding; the device has usually folded it already."""
-    rounds = {op.attrs.get("rounding") for block in function.blocks for op in block.ops if op.attrs}
-    return fold_modes(function) if Rounding.CR0 in rounds else function
+    ops = (op for block in function.blocks for op in block.ops if isinstance(op, Rounded))
+    return fold_modes(function) if any(op.rounding is Rounding.CR0 for op in ops) else function
 
 
 def specialise(grid: Grid) -> Special:

@@ -24,6 +24,8 @@ from eumu.exec.jit.llvm.layout import (
     ThreadState,
 )
 from eumu.ir import Function, Op, Space
+from eumu.ir.operations.memory import Access
+from eumu.ir.operations.state import ExecMask
 
 _WRONG_SIGNALS = frozenset(
     {FaultKind.NO_BARRIER, FaultKind.NO_ROLE, FaultKind.OTHER_COUNTS, FaultKind.TOO_MANY}
@@ -117,8 +119,9 @@ class Report:
 
     def _access(self, site: Site, lanes: Sequence[int]) -> Fault:
         op = self._operation(site)
-        space: Space = op.attrs["space"]
-        address, size = self.worker.get(Context.FAULT_ADDRESS), _size(op)
+        assert isinstance(op, Access)
+        space, size = op.space, op.size
+        address = self.worker.get(Context.FAULT_ADDRESS)
         surface = self.worker.get(Context.SURFACE_FAULT)
         where = self._where(space, surface)
         bytes = f"{size} byte{'s' * (size != 1)}"
@@ -138,8 +141,8 @@ class Report:
     def _shifted(self, site: Site, lanes: Sequence[int]) -> tuple[int, ...]:
         """Lanes of an operation as lanes of the thread."""
         for op in self.function.blocks[site.block].ops:
-            if op.inst == site.inst and op.name == "exec_mask":
-                return tuple(lane + int(op.attrs["offset"]) for lane in lanes)
+            if op.inst == site.inst and isinstance(op, ExecMask):
+                return tuple(lane + op.offset for lane in lanes)
         return tuple(lanes)
 
     def _where(self, space: Space, surface: int) -> str:
@@ -271,16 +274,6 @@ class Report:
 
 def _counts(row: Sequence[int]) -> tuple[int, int]:
     return row[NamedRow.PRODUCERS], row[NamedRow.CONSUMERS]
-
-
-def _size(op: Op) -> int:
-    """Bytes of one lane's access."""
-    if op.name in ("load", "atomic"):
-        return int(op.attrs["type"].size * op.attrs.get("count", 1))
-    if op.name == "store":
-        return int(op.args[2].type.size * op.attrs["count"])
-    value = op.result if op.name == "load_block" else op.args[2]
-    return value.type.size * value.width
 
 
 def _bits(mask: int) -> list[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from eumu.ir import Space
-from eumu.ir.ops import WRITTEN_SPACES
+from eumu.ir.operations.memory import WRITTEN_SPACES
 
 
 class Context(IntEnum):

@@ -1,0 +1,131 @@
+"""How blocks end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from eumu.ir.function import Findings, Function, Root, Terminator
+
+
+@dataclass(frozen=True, slots=True)
+class Jump(Terminator):
+    """Every active lane goes to the target."""
+
+    name = "jump"
+
+
+@dataclass(frozen=True, slots=True)
+class Branch(Terminator):
+    """All active lanes go one way, to the first target if the lane is set."""
+
+    name = "branch"
+    words = ("m1",)
+    ways = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Switch(Terminator):
+    """All active lanes go to the target of that number, to the last one beyond."""
+
+    name = "switch"
+    words = ("ud1",)
+    ways = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfLanes(Terminator):
+    """A terminator whose mask covers the lanes from `offset` on."""
+
+    offset: int
+    words: ClassVar[tuple[str, ...]] = ("m*",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diverge(OfLanes):
+    """Active lanes in the mask go to the first target, all others to the second."""
+
+    name = "diverge"
+    ways = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ret(OfLanes):
+    """Active lanes in the mask leave the frame (or end, in the outermost one), the others go on."""
+
+    name = "ret"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnyCall(OfLanes):
+    """Active lanes in the mask enter a new frame, for one of the targets but the last.
+
+    Every other lane waits at the last target (if active) or where it is; all go on when the frame
+    is empty.  The roots in `saves` are put aside when the frame is entered (their values stay) and
+    put back when it is empty: a callee that may be active already keeps its variables there.
+    """
+
+    saves: tuple[Root, ...] = ()
+
+    def problems(self, function: Function) -> Findings:
+        for root in self.saves:
+            if function.roots.get(root.name) != root:
+                yield f"{root} is no root of the function"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(AnyCall):
+    """Calls the first target."""
+
+    name = "call"
+    ways = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallIndirect(AnyCall):
+    """Calls the target whose address is the argument's low 32 bits; a fault if none has it."""
+
+    name = "call_indirect"
+    words = ("m*", "uq1")
+    ways = None
+    addresses: tuple[int, ...] = ()
+
+    def problems(self, function: Function) -> Findings:
+        yield from AnyCall.problems(self, function)
+        if len(self.addresses) != len(self.targets) - 1:
+            yield f"{len(self.addresses)} addresses for {len(self.targets) - 1} callees"
+
+
+_NAMED_ARGUMENTS = {"sync": 0, "signal": 4, "wait": 1, "pair": 0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Barrier(Terminator):
+    """The group meets here; `kind` is sync, signal, wait or pair.
+
+    A thread comes with all its lanes that have not ended, else it is a fault, and so is an ended
+    thread that others wait for, or a sync met at another sync barrier.  With arguments it is a
+    named barrier: a signal has (id, role, producers, consumers), ud1 each, role 0 both, 1 producer,
+    2 consumer; a wait has (id,).  At a barrier of kind pair the two threads of a pair meet, see
+    `partner`.  A named one opens when so many of both have signalled, and every consumer of them
+    may pass one wait; counts that differ between threads are a fault.
+    """
+
+    name = "barrier"
+    words = ("ud1..",)
+    kind: str
+
+    def problems(self, function: Function) -> Findings:
+        if self.kind not in _NAMED_ARGUMENTS:
+            yield f"no barrier of kind {self.kind!r}"
+        elif len(self.args) not in (0, _NAMED_ARGUMENTS[self.kind]):
+            yield f"{len(self.args)} arguments of a {self.kind}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trap(Terminator):
+    """An explicit fault."""
+
+    name = "trap"
+    ways = 0
+    reason: str

@@ -1,0 +1,240 @@
+"""Loads, stores and atomic operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from eumu.ir.function import Findings, Function, Op, Value
+from eumu.ir.operations.row import ANY, DATA, Emitter, operation
+from eumu.types import UD, Type
+
+
+class Space(Enum):
+    """An address space of `load`, `store` and `atomic`."""
+
+    FLAT = "flat"  # uq device virtual addresses
+    SLM = "slm"  # ud byte offsets in the thread group's shared local memory
+    SCRATCH = "scratch"  # ud byte offsets in the thread's own scratch space
+    SURFACE = "surface"  # ud byte offsets in the buffer surface that an index names
+    # Which bits of SLM and SCRATCH were written: spaces of the same size that start as zeros.
+    SLM_WRITTEN = "slm_written"
+    SCRATCH_WRITTEN = "scratch_written"
+
+
+# Spaces whose contents nothing defines when a group starts, and the spaces that say what is.
+WRITTEN_SPACES: Final = {Space.SLM: Space.SLM_WRITTEN, Space.SCRATCH: Space.SCRATCH_WRITTEN}
+
+# Atomic operations and how many data arguments each has.
+ATOMICS: Final[dict[str, int]] = {
+    **dict.fromkeys(("add", "sub", "and", "or", "xor", "xchg", "min", "max"), 1),
+    **dict.fromkeys(("inc", "dec", "predec", "load"), 0),
+    "cmpxchg": 2,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access(Op):
+    """An access to memory: an address and a mask, data, and in SURFACE the surface index (ud1)."""
+
+    space: Space
+
+    @property
+    def operands(self) -> int:
+        """How many data arguments it has."""
+        return 0
+
+    @property
+    def data(self) -> tuple[Value, ...]:
+        """The data arguments."""
+        return self.args[2 : 2 + self.operands]
+
+    @property
+    def size(self) -> int:
+        """The bytes from an address on."""
+        value = (self.results or self.data)[0]
+        return value.type.size * (value.width if self.args[0].width == 1 else 1)
+
+    def problems(self, function: Function) -> Findings:
+        """The surface index is there just when the space is SURFACE."""
+        extra = len(self.args) - 2 - self.operands
+        if extra != (self.space is Space.SURFACE):
+            yield f"{len(self.args)} arguments in space {self.space.value}"
+        elif extra and (self.args[-1].type, self.args[-1].width) != (UD, 1):
+            yield f"the surface index {self.args[-1].typed} should be ud*1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load(Access):
+    type: Type
+    count: int
+
+    @property
+    def size(self) -> int:
+        return self.type.size * self.count
+
+    def problems(self, function: Function) -> Findings:
+        yield from Access.problems(self, function)
+        if len(self.results) != self.count:
+            yield f"{len(self.results)} results for a count of {self.count}"
+        if any(value.type is not self.type for value in self.results):
+            yield f"its results should be {self.type}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store(Access):
+    count: int
+
+    @property
+    def operands(self) -> int:
+        return self.count
+
+    @property
+    def size(self) -> int:
+        return self.data[0].type.size * self.count
+
+    def problems(self, function: Function) -> Findings:
+        yield from Access.problems(self, function)
+        shape = self.data[0].type, self.args[0].width
+        if any((v.type, v.width) != shape for v in self.data):
+            yield "its data should have one type and the width of the address"
+
+
+class LoadBlock(Access):
+    __slots__ = ()
+
+
+class StoreBlock(Access):
+    __slots__ = ()
+
+    @property
+    def operands(self) -> int:
+        return 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Atomic(Access):
+    type: Type
+    operation: str
+
+    @property
+    def operands(self) -> int:
+        return ATOMICS.get(self.operation, 0)
+
+    def problems(self, function: Function) -> Findings:
+        if self.operation not in ATOMICS:
+            yield f"no atomic operation {self.operation!r}"
+            return
+        yield from Access.problems(self, function)
+        shape = self.type, self.args[0].width
+        if any((v.type, v.width) != shape for v in (*self.data, self.result)):
+            yield f"its data should be {self.type} with the width of the address"
+        if self.type.is_float and self.operation in ("inc", "dec", "predec", "and", "or", "xor"):
+            yield f"{self.operation} of {self.type}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fence(Op):
+    scope: str
+
+
+def _also(surface: Value | None) -> tuple[Value, ...]:
+    return () if surface is None else (surface,)
+
+
+class Memory(Emitter):
+    @operation("load", Load, DATA, "a m s1? -> x..", effect=True)
+    def load(
+        self,
+        space: Space,
+        address: Value,
+        mask: Value,
+        type: Type,
+        count: int = 1,
+        surface: Value | None = None,
+    ) -> tuple[Value, ...]:
+        """Lane n: `count` consecutive elements from `address` (bytes) on, result v has element v.
+
+        Lanes whose mask bit is clear read as 0.
+        """
+        args = (address, mask, *_also(surface))
+        results = self.fresh(type, address.width, count)
+        return self.append(
+            Load("load", args, results, self.inst, space=space, type=type, count=count)
+        )
+
+    @operation("store", Store, DATA, "a m y*.. ->", effect=True)
+    def store(
+        self,
+        space: Space,
+        address: Value,
+        mask: Value,
+        data: Sequence[Value],
+        surface: Value | None = None,
+    ) -> None:
+        """Lane n: argument v goes to element v from `address` on; lanes in ascending order."""
+        args = (address, mask, *data, *_also(surface))
+        self.append(Store("store", args, (), self.inst, space=space, count=len(data)))
+
+    @operation("load_block", LoadBlock, DATA, "a1 m1 s1? -> x*", effect=True)
+    def load_block(
+        self,
+        space: Space,
+        address: Value,
+        mask: Value,
+        type: Type,
+        count: int,
+        surface: Value | None = None,
+    ) -> Value:
+        """`count` consecutive elements from one address, as lanes; 0 if the mask is off."""
+        args = (address, mask, *_also(surface))
+        results = self.fresh(type, count)
+        return self.append(LoadBlock("load_block", args, results, self.inst, space=space))[0]
+
+    @operation("store_block", StoreBlock, DATA, "a1 m1 x* s1? ->", effect=True)
+    def store_block(
+        self,
+        space: Space,
+        address: Value,
+        mask: Value,
+        data: Value,
+        surface: Value | None = None,
+    ) -> None:
+        """Lanes as consecutive elements."""
+        args = (address, mask, data, *_also(surface))
+        self.append(StoreBlock("store_block", args, (), self.inst, space=space))
+
+    @operation("atomic", Atomic, DATA, "a m y*.. -> x", effect=True)
+    def atomic(
+        self,
+        operation: str,
+        space: Space,
+        address: Value,
+        mask: Value,
+        type: Type,
+        data: Sequence[Value] = (),
+        surface: Value | None = None,
+    ) -> Value:
+        """Per lane in ascending order; the old value (of predec the new one).
+
+        add sub inc dec predec and or xor xchg load; min max as the operations of that name, cmpxchg
+        (x new, y compare) compares as `cmp eq`; float add rounds to nearest even; lanes that are
+        off return 0.
+        """
+        op = Atomic(
+            "atomic",
+            (address, mask, *data, *_also(surface)),
+            self.fresh(type, address.width),
+            self.inst,
+            space=space,
+            type=type,
+            operation=operation,
+        )
+        return self.append(op)[0]
+
+    @operation("fence", Fence, ANY, "->", effect=True)
+    def fence(self, scope: str) -> None:
+        """Orders memory of the thread; both engines are in order."""
+        self.append(Fence("fence", (), (), self.inst, scope=scope))
