@@ -293,7 +293,7 @@ class _Lowering(Meaning):
         try:
             pairs = zip(inst.opcode.fields, inst.operands, strict=True)
             bound = [field.kind.bind(operand, self) for field, operand in pairs]
-            inst.opcode.body(self, *bound)
+            inst.opcode.build(self, bound)
         except Unsupported as error:
             if error.span is not None or inst.span is None:
                 raise

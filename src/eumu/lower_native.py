@@ -312,7 +312,7 @@ class _Lowering(Machine):
         pairs = zip(instruction.opcode.fields, instruction.operands, strict=True)
         try:
             bound = [field.kind.bind(operand, self) for field, operand in pairs]
-            instruction.opcode.body(self, *bound)
+            instruction.opcode.build(self, bound)
         except Unsupported as error:
             what = f"{instruction.opcode}: {error.what}"
             raise Unsupported(what, span=self.span, spec=error.spec) from error

@@ -281,7 +281,7 @@ def test_bodies_build_ir() -> None:
             b.block = Block("next")
             function.blocks.append(b.block)
         bound = [f.kind.bind(x, b) for f, x in zip(opcode.fields, operands, strict=True)]
-        opcode.body(b, *bound)
+        opcode.build(b, bound)
     names = [op.name for op in function.blocks[0].ops]
     assert names.count("write") == 3 and "write_flag" in names
     assert function.blocks[0].end is not None and function.blocks[0].end.name == "diverge"

@@ -25,10 +25,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from eumu.errors import InternalError
 from eumu.isa.kinds.kind import Kind
@@ -36,6 +36,7 @@ from eumu.isa.limits import AS_DOCUMENTED, FrontEnd, Limits, TypeRow
 from eumu.isa.limits import rows as rows
 
 Body = Callable[..., None]
+Declared = TypeVar("Declared", bound=Body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +110,14 @@ class Opcode:
     slots: tuple[Slot, ...] | None
     limits: Limits = NO_LIMITS
     front_end: FrontEnd = AS_DOCUMENTED
+    implied: int = 0  # operands in front that the body does not take
 
     def __str__(self) -> str:
         return self.mnemonic
+
+    def build(self, builder: Any, operands: Sequence[Any]) -> None:
+        """Run the body on operands that are bound."""
+        self.body(builder, *operands[self.implied :])
 
     def field(self, name: str) -> Field | None:
         return _by_name(self).get(name)
@@ -138,10 +144,13 @@ _MNEMONIC = re.compile(r"(?:\{[\w.]+\})?\s*([A-Za-z_]\w*)")
 
 
 class Registry:
-    """All instructions of one instruction set; `document` says where their pages are."""
+    """All instructions of one instruction set; `document` says where their pages are.
 
-    def __init__(self, name: str, document: str) -> None:
-        self.name, self.document = name, document
+    `implied` are operands that a template may name and no signature has to: they come first.
+    """
+
+    def __init__(self, name: str, document: str, implied: Mapping[str, Any] | None = None) -> None:
+        self.name, self.document, self.implied = name, document, implied or {}
         self.unmodelled: dict[str, str] = {}  # documented mnemonics without a row, and why
         self.spellings: dict[str, str] = {}  # words of the documents for other mnemonics
         self._by_mnemonic: dict[str, list[Opcode]] = {}
@@ -162,17 +171,19 @@ class Registry:
         layout: str | None = None,
         limits: Limits = NO_LIMITS,
         front_end: FrontEnd = AS_DOCUMENTED,
-    ) -> Callable[[Body], Body]:
+        implied: Mapping[str, Any] | None = None,
+    ) -> Callable[[Declared], Declared]:
         """Declare an instruction; see the module for what is checked.
 
-        `page` is that of the registry's document, "" for what no public page describes.
+        `page` is that of the registry's document, "" for what no public page describes.  What a
+        family has in common is a `functools.partial` of this.
         """
 
-        def register(body: Body) -> Body:
+        def register(body: Declared) -> Declared:
             if page is None:
                 where = f"{inspect.getsourcefile(body)}: {body.__name__}"
                 raise InternalError(f"{where} has no page= (of {self.document})")
-            fields = _fields(body)
+            fields = _fields(body, template, self.implied if implied is None else implied)
             words = layout if layout is not None else " ".join(("sub", *fields))
             self._add(
                 Opcode(
@@ -192,6 +203,7 @@ class Registry:
                     _slots(words, fields, body.__name__, has_sub=sub is not None),
                     limits,
                     front_end,
+                    len(fields) + 1 - body.__code__.co_argcount,
                 )
             )
             return body
@@ -249,11 +261,13 @@ def _mnemonic(template: str) -> str:
     return match.group(1)
 
 
-def _fields(body: Body) -> dict[str, Field]:
+def _fields(body: Body, template: str, implied: Mapping[str, Any]) -> dict[str, Field]:
     code = body.__code__
     fields: dict[str, Field] = {}
-    for name in code.co_varnames[1 : code.co_argcount]:  # the first is the builder
-        hint = _hint(body, name)
+    names = code.co_varnames[1 : code.co_argcount]  # the first is the builder
+    hints = {n: hint for n, hint in implied.items() if n not in names and f"{{{n}}}" in template}
+    for name in (*hints, *names):
+        hint = hints[name] if name in hints else _hint(body, name)
         kinds = [a for a in get_args(hint)[1:] if isinstance(a, Kind)]
         if get_origin(hint) is not Annotated or len(kinds) != 1:
             raise InternalError(f"{body.__name__}: parameter {name} has no operand kind")

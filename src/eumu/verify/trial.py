@@ -104,7 +104,7 @@ def run(opcode: Opcode, operands: tuple[Any, ...], platform: Platform) -> Shape:
         bound = []
         for field, operand in zip(opcode.fields, operands, strict=True):
             bound.append(field.kind.bind(_stand_in(operand, count), trial))
-        opcode.body(trial, *bound)
+        opcode.build(trial, bound)
     except (EumuError, NotImplementedError):
         return UNKNOWN
     reads: dict[int, int] = {}

@@ -9,7 +9,7 @@ from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import Condition, Options
 from eumu.isa.gen9.results import Accumulator
 from eumu.isa.kinds import Place
-from eumu.isa.mathlib.integers import saturating
+from eumu.isa.mathlib.integers import on_bits, saturating
 from eumu.types import BOOL, UD, UQ, D, Q, Type, integer
 
 
@@ -60,18 +60,6 @@ def all_ones(b: Machine, where: Value, type: Type) -> Value:
     return b.bitcast(ones, type)
 
 
-def one_where(b: Machine, where: Value) -> Value:
-    """1 in the lanes of a mask, 0 elsewhere, as ud."""
-    return b.select(where, b.const(UD, 1, where.width), b.const(UD, 0, where.width))
-
-
-def bits_of(b: Machine, x: Value, type: Type) -> Value:
-    """An element as an integer of `type`, floats by their bits."""
-    if x.type.is_float:
-        x = b.bitcast(x, integer(x.type.bits, signed=False))
-    return b.convert(x, type)
-
-
 def logic(
     b: Machine,
     dst: Place,
@@ -81,8 +69,7 @@ def logic(
     *sources: Value,
 ) -> None:
     """A bitwise instruction."""
-    common = b.integer_type(*sources)
-    b.finish(dst, apply(*(bits_of(b, v, common) for v in sources)), cond, options)
+    b.finish(dst, on_bits(b, apply, *sources), cond, options)
 
 
 def shift_operands(

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 from eumu.errors import Unsupported
 from eumu.ir import Region, Value
 from eumu.isa import messages
-from eumu.isa.gen9.kinds import Exec
 from eumu.isa.gen9.kinds.control import OptionsKind
 from eumu.isa.gen9.kinds.message import (
     DescriptorKind,
@@ -196,17 +195,13 @@ _TWO = "{exec.pred}%s {exec} {dst} {src0} {src1} {ex_desc} {desc} {options}"
 
 
 @opcode(0x31, _ONE % "send", page="Send Message")
-def send(
-    b: Machine, exec: Exec, dst: Dst, src0: Src, ex_desc: ExDesc, desc: Desc, options: Opts
-) -> None:
+def send(b: Machine, dst: Dst, src0: Src, ex_desc: ExDesc, desc: Desc, options: Opts) -> None:
     """Send registers from src0 on to a shared function; dst takes the answer."""
     _send(b, dst, src0, None, ex_desc, desc, options)
 
 
 @opcode(0x32, _ONE % "sendc", page="Conditional Send Message")
-def sendc(
-    b: Machine, exec: Exec, dst: Dst, src0: Src, ex_desc: ExDesc, desc: Desc, options: Opts
-) -> None:
+def sendc(b: Machine, dst: Dst, src0: Src, ex_desc: ExDesc, desc: Desc, options: Opts) -> None:
     """As send, after all threads that this one depends on; those of a group depend on none."""
     _send(b, dst, src0, None, ex_desc, desc, options)
 
@@ -214,7 +209,6 @@ def sendc(
 @opcode(0x33, _TWO % "sends", page="Split Send Message")
 def sends(
     b: Machine,
-    exec: Exec,
     dst: SplitDst,
     src0: SplitSrc0,
     src1: SplitSrc1,
@@ -229,7 +223,6 @@ def sends(
 @opcode(0x34, _TWO % "sendsc", page="Conditional Split Send Message")
 def sendsc(
     b: Machine,
-    exec: Exec,
     dst: SplitDst,
     src0: SplitSrc0,
     src1: SplitSrc1,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from eumu.isa.gen9.kinds import Exec
 from eumu.isa.spec import Registry
 
-GEN9 = Registry("gen9", "Skylake PRM, Volume 2a: Command Reference: Instructions:")
+GEN9 = Registry(
+    "gen9",
+    "Skylake PRM, Volume 2a: Command Reference: Instructions:",
+    implied={"exec": Exec},
+)
 opcode = GEN9.opcode
 
 

@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from eumu.ir import Builder, Rounding, Value
-from eumu.types import DF, HF, UD, D, F
+from eumu.isa.kinds import Meaning
+from eumu.types import DF, HF, UD, D, F, Q, Type, integer
+
+
+def one_where(b: Builder, mask: Value) -> Value:
+    """1 in the lanes of a mask, 0 elsewhere, as ud."""
+    return b.select(mask, b.const(UD, 1, mask.width), b.const(UD, 0, mask.width))
+
+
+def average(b: Builder, x: Value, y: Value) -> Value:
+    """(x + y + 1) >> 1 without overflow, as q."""
+    x, y = b.convert(x, Q), b.convert(y, Q)
+    one = b.const(Q, 1, x.width)
+    return b.shr(b.add(b.add(x, y), one), one)
+
+
+def bits_of(b: Builder, x: Value, type: Type) -> Value:
+    """An element as an integer of `type`: floats by their bits, integers extended."""
+    if x.type.is_float:
+        x = b.bitcast(x, integer(x.type.bits, signed=False))
+    return b.convert(x, type)
+
+
+def on_bits(b: Meaning, apply: Callable[..., Value], *sources: Value) -> Value:
+    """A bitwise operation on the bits of elements, in the type that integers are computed in."""
+    common = b.integer_type(*sources)
+    return apply(*(bits_of(b, x, common) for x in sources))
 
 
 def saturating(b: Builder, x: Value, y: Value, total: Value, *, subtract: bool = False) -> Value:

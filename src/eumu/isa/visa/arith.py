@@ -8,16 +8,24 @@ as %cr0 says; `bf` is computed in `f`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from eumu.ir import Value
-from eumu.isa.kinds import Dst, Exec, Meaning, Place, Pred, Src
+from eumu.isa.kinds import Dst, Meaning, Place, Src
 from eumu.isa.limits import FrontEnd
-from eumu.isa.mathlib.integers import saturating
+from eumu.isa.mathlib.integers import average, one_where, saturating
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
 from eumu.types import UD, UQ, Q
 
 Binary = Callable[[Value, Value], Value]
+
+
+carrying = partial(opcode, types=maps.CARRY, limits=maps.PLAIN, front_end=maps.ARITHMETIC_MODIFIER)
+product = partial(opcode, limits=maps.ONLY_FLOAT, front_end=maps.SATURATES)
+extremum = partial(
+    opcode, 0x45, types=maps.MINMAX, page="MIN_MAX", layout="exec sub dst src0 src1 -pred"
+)
 
 
 def _narrow(b: Meaning, dst: Place, *sources: Value) -> tuple[Value, ...]:
@@ -33,7 +41,7 @@ def _narrow(b: Meaning, dst: Place, *sources: Value) -> tuple[Value, ...]:
 
 
 @opcode(0x01, "{pred}add{dst.sat} {exec} {dst} {src0} {src1}", types=maps.ADD, page="ADD")
-def add(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+def add(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] + src1[i]; integers wrap unless `.sat`."""
     x, y = _narrow(b, dst, src0, src1)
     total = b.add(x, y)
@@ -42,29 +50,15 @@ def add(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> N
     b.write(dst, total)
 
 
-@opcode(
-    0x10,
-    "{pred}mul{dst.sat} {exec} {dst} {src0} {src1}",
-    types=maps.MUL,
-    page="MUL",
-    limits=maps.ONLY_FLOAT,
-    front_end=maps.SATURATES,
-)
-def mul(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+@product(0x10, "{pred}mul{dst.sat} {exec} {dst} {src0} {src1}", types=maps.MUL, page="MUL")
+def mul(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] * src1[i]; integers keep the low half unless `.sat`."""
     x, y = _narrow(b, dst, src0, src1)
     b.write(dst, b.mul(x, y))
 
 
-@opcode(
-    0x0C,
-    "{pred}mad{dst.sat} {exec} {dst} {src0} {src1} {src2}",
-    types=maps.MAD,
-    page="MAD",
-    limits=maps.ONLY_FLOAT,
-    front_end=maps.SATURATES,
-)
-def mad(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
+@product(0x0C, "{pred}mad{dst.sat} {exec} {dst} {src0} {src1} {src2}", types=maps.MAD, page="MAD")
+def mad(b: Meaning, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
     """dst[i] = src0[i] * src1[i] + src2[i]; floats are rounded once."""
     x, y, z = _narrow(b, dst, src0, src1, src2)
     b.write(dst, b.fma(x, y, z) if x.type.is_float else b.add(b.mul(x, y), z))
@@ -78,14 +72,14 @@ def mad(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src, src2
     platforms=maps.XEHP,
     front_end=maps.ON_ALL,
 )
-def add3(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
+def add3(b: Meaning, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
     """dst[i] = src0[i] + src1[i] + src2[i]."""
     x, y, z = _narrow(b, dst, src0, src1, src2)
     b.write(dst, b.add(b.add(x, y), z))
 
 
 @opcode(0x0D, "{pred}mulh {exec} {dst} {src0} {src1}", types=maps.HIGH, page="MULH")
-def mulh(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+def mulh(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = high 32 bits of src0[i] * src1[i]; each source is extended by its own sign."""
     wide = Q if src0.type.is_signed or src1.type.is_signed else UQ
     product = b.mul(b.convert(src0, wide), b.convert(src1, wide))
@@ -93,22 +87,13 @@ def mulh(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> 
 
 
 @opcode(0x02, "{pred}avg{dst.sat} {exec} {dst} {src0} {src1}", types=maps.AVG, page="AVG")
-def avg(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+def avg(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = (src0[i] + src1[i] + 1) >> 1 without intermediate overflow."""
-    x, y = (b.convert(v, Q) for v in (src0, src1))
-    one = b.const(Q, 1, x.width)
-    b.write(dst, b.shr(b.add(b.add(x, y), one), one))
+    b.write(dst, average(b, src0, src1))
 
 
-@opcode(
-    0x49,
-    "{pred}addc {exec} {dst} {carry} {src0} {src1}",
-    types=maps.CARRY,
-    page="ADDC",
-    limits=maps.PLAIN,
-    front_end=maps.ARITHMETIC_MODIFIER,
-)
-def addc(b: Meaning, exec: Exec, pred: Pred, dst: Dst, carry: Dst, src0: Src, src1: Src) -> None:
+@carrying(0x49, "{pred}addc {exec} {dst} {carry} {src0} {src1}", page="ADDC")
+def addc(b: Meaning, dst: Dst, carry: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] + src1[i]; carry[i] = 1 where the sum needs a 33rd bit, else 0."""
     x, y = (b.convert(v, UD) for v in (src0, src1))
     total = b.add(x, y)
@@ -117,25 +102,13 @@ def addc(b: Meaning, exec: Exec, pred: Pred, dst: Dst, carry: Dst, src0: Src, sr
     b.write(carry, one_where(b, out))
 
 
-@opcode(
-    0x4A,
-    "{pred}subb {exec} {dst} {borrow} {src0} {src1}",
-    types=maps.CARRY,
-    page="SUBB",
-    limits=maps.PLAIN,
-    front_end=maps.ARITHMETIC_MODIFIER,
-)
-def subb(b: Meaning, exec: Exec, pred: Pred, dst: Dst, borrow: Dst, src0: Src, src1: Src) -> None:
+@carrying(0x4A, "{pred}subb {exec} {dst} {borrow} {src0} {src1}", page="SUBB")
+def subb(b: Meaning, dst: Dst, borrow: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] - src1[i]; borrow[i] = 1 where src0[i] < src1[i], else 0."""
     x, y = (b.convert(v, UD) for v in (src0, src1))
     out = b.cmp("lt", x, y)
     b.write(dst, b.sub(x, y))
     b.write(borrow, one_where(b, out))
-
-
-def one_where(b: Meaning, mask: Value) -> Value:
-    """1 in the lanes of a mask, else 0, as ud."""
-    return b.select(mask, b.const(UD, 1, mask.width), b.const(UD, 0, mask.width))
 
 
 @opcode(
@@ -145,7 +118,7 @@ def one_where(b: Meaning, mask: Value) -> Value:
     page="DIV",
     limits=maps.ONLY_FLOAT,
 )
-def div(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+def div(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] / src1[i]; integers truncate, x / 0 is all ones; floats round correctly."""
     x, y = b.promote(src0, src1)
     b.write(dst, b.div(x, y))
@@ -158,42 +131,28 @@ def div(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> N
     page="MOD",
     front_end=FrontEnd(saturation="no"),
 )
-def mod(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+def mod(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] % src1[i] with the sign of src0[i]; x % 0 is x."""
     x, y = b.promote(src0, src1)
     b.write(dst, b.rem(x, y))
 
 
 @opcode(0x7F, "{pred}divm{dst.sat} {exec} {dst} {src0} {src1}", types=maps.IEEE_FLOAT, page="DIVM")
-def divm(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+def divm(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] / src1[i], correctly rounded."""
     x, y = b.promote(src0, src1)
     b.write(dst, b.div(x, y))
 
 
-@opcode(
-    0x45,
-    "{pred}min{dst.sat} {exec} {dst} {src0} {src1}",
-    sub=0,
-    types=maps.MINMAX,
-    page="MIN_MAX",
-    layout="exec sub dst src0 src1 -pred",
-)
-def minimum(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+@extremum("{pred}min{dst.sat} {exec} {dst} {src0} {src1}", sub=0)
+def minimum(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = the lesser source; where one is NaN, the other."""
     x, y = b.promote(src0, src1, exact=True)
     b.write(dst, b.min(x, y))
 
 
-@opcode(
-    0x45,
-    "{pred}max{dst.sat} {exec} {dst} {src0} {src1}",
-    sub=1,
-    types=maps.MINMAX,
-    page="MIN_MAX",
-    layout="exec sub dst src0 src1 -pred",
-)
-def maximum(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+@extremum("{pred}max{dst.sat} {exec} {dst} {src0} {src1}", sub=1)
+def maximum(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = the greater source; where one is NaN, the other."""
     x, y = b.promote(src0, src1, exact=True)
     b.write(dst, b.max(x, y))

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from eumu.ir import Value
 from eumu.ir.operations.ends import Call, CallIndirect, Ret
-from eumu.isa.kinds import BranchCond, Dst, Exec, Meaning, Name, Scalar
+from eumu.isa.kinds import BranchCond, Dst, Meaning, Name, Scalar
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.control import StringKind
 from eumu.isa.kinds.cursor import Cursor
@@ -97,12 +97,7 @@ Registers = Annotated[int, RegisterCountKind()]
     flow=True,
 )
 def fcall(
-    b: Meaning,
-    exec: Exec,
-    cond: BranchCond,
-    function: Callee,
-    arguments: Registers,
-    results: Registers,
+    b: Meaning, cond: BranchCond, function: Callee, arguments: Registers, results: Registers
 ) -> None:
     """The active lanes where cond holds run a function; the others wait after the call."""
     lanes, offset = every_lane(b, cond)
@@ -119,7 +114,6 @@ def fcall(
 )
 def ifcall(
     b: Meaning,
-    exec: Exec,
     cond: BranchCond,
     modifiers: CallWords,
     address: Scalar,
@@ -137,7 +131,7 @@ def _low_dword(b: Meaning, address: Value) -> Value:
 
 
 @opcode(0x68, "{cond}fret {exec}", page="FRET", flow=True)
-def fret(b: Meaning, exec: Exec, cond: BranchCond) -> None:
+def fret(b: Meaning, cond: BranchCond) -> None:
     """The active lanes where cond holds leave the function."""
     lanes, offset = every_lane(b, cond)
     b.transfer(Ret((lanes,), offset=offset))

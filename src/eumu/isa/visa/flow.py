@@ -11,7 +11,7 @@ from typing import Annotated
 
 from eumu.ir import Value
 from eumu.ir.operations.ends import Branch, Call, Diverge, Jump, Ret, Switch
-from eumu.isa.kinds import BranchCond, Exec, Label, Meaning, Scalar
+from eumu.isa.kinds import BranchCond, Label, Meaning, Scalar
 from eumu.isa.kinds.control import LabelsKind, VariableKind
 from eumu.isa.kinds.variables import Declared
 from eumu.isa.visa import typemaps as maps
@@ -43,7 +43,7 @@ def every_lane(b: Meaning, cond: Value | None) -> tuple[Value, int]:
     limits=maps.SCALAR,
     front_end=maps.OF_ANY_SIZE,
 )
-def jmp(b: Meaning, exec: Exec, cond: BranchCond, target: Label) -> None:
+def jmp(b: Meaning, cond: BranchCond, target: Label) -> None:
     """All active lanes go to target, if the predicate's first bit says so."""
     if cond is None:
         b.terminate(Jump((), (target,)))
@@ -52,10 +52,10 @@ def jmp(b: Meaning, exec: Exec, cond: BranchCond, target: Label) -> None:
 
 
 @opcode(0x6C, "{cond}goto {exec} {target}", page="GOTO", flow=True)
-def goto(b: Meaning, exec: Exec, cond: BranchCond, target: Label) -> None:
+def goto(b: Meaning, cond: BranchCond, target: Label) -> None:
     """Lanes where cond holds wait at target; the lowest waiting block runs next."""
     if b.width == 1:
-        jmp(b, exec, cond, target)
+        jmp(b, cond, target)
     elif cond is None and b.width >= b.function.width:
         b.terminate(Jump((), (target,)))
     else:
@@ -63,14 +63,14 @@ def goto(b: Meaning, exec: Exec, cond: BranchCond, target: Label) -> None:
 
 
 @opcode(0x33, "{cond}call {exec} {target}", page="CALL", flow=True)
-def call(b: Meaning, exec: Exec, cond: BranchCond, target: Label) -> None:
+def call(b: Meaning, cond: BranchCond, target: Label) -> None:
     """The active lanes where cond holds run the subroutine; the others wait after the call."""
     lanes, offset = every_lane(b, cond)
     b.transfer(Call((lanes,), (target,), offset=offset))
 
 
 @opcode(0x34, "{cond}ret {exec}", page="RET", flow=True)
-def ret(b: Meaning, exec: Exec, cond: BranchCond) -> None:
+def ret(b: Meaning, cond: BranchCond) -> None:
     """The active lanes where cond holds leave the subroutine, or end in the kernel itself."""
     lanes, offset = every_lane(b, cond)
     b.transfer(Ret((lanes,), offset=offset))
@@ -86,7 +86,7 @@ def ret(b: Meaning, exec: Exec, cond: BranchCond) -> None:
     limits=maps.SCALAR,
     front_end=maps.OF_ANY_SIZE,
 )
-def switchjmp(b: Meaning, exec: Exec, index: Scalar, targets: Labels) -> None:
+def switchjmp(b: Meaning, index: Scalar, targets: Labels) -> None:
     """All active lanes go to the label that index counts from 0; past the last, to what follows."""
     b.transfer(Switch((b.convert(index, UD),), targets))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from eumu.errors import Unsupported
 from eumu.ir import Rounding, Value
-from eumu.isa.kinds import Dst, Exec, Meaning, Src
+from eumu.isa.kinds import Dst, Meaning, Src
 from eumu.isa.limits import Limits, row, since
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa.registry import opcode
@@ -36,7 +36,7 @@ STOCHASTIC = Fidelity(
     platforms=PVC,
     limits=REGISTERS,
 )
-def fcvt(b: Meaning, exec: Exec, dst: Dst, src0: Src) -> None:
+def fcvt(b: Meaning, dst: Dst, src0: Src) -> None:
     """dst[i] = src0[i] between bf8 (ub) and hf, or tf32 (ud) and f; rounds to nearest even."""
     kinds = dst.type, src0.type
     if kinds == (HF, UB):
@@ -78,7 +78,7 @@ def _rounded(b: Meaning, bits: Value, count: int, infinity: int) -> Value:
     limits=REGISTERS,
     fidelity=STOCHASTIC,
 )
-def srnd(b: Meaning, exec: Exec, dst: Dst, src0: Src, src1: Src) -> None:
+def srnd(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i], f as hf or hf as bf8 (ub), rounded up as often as src1[i] is random."""
     if (dst.type, src0.type) == (HF, F):
         bits = _stochastic(b, src0, src1, _F_TO_HF)

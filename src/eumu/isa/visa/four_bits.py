@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 from eumu.errors import Unsupported
 from eumu.ir import Rounding, Value
-from eumu.isa.kinds import Exec, Meaning, Pred, Rows, Src
+from eumu.isa.kinds import Meaning, Rows, Src
 from eumu.isa.kinds.control import ChoiceKind
 from eumu.isa.kinds.raw import RawKind
 from eumu.isa.limits import Limits, fields, since, sizes
@@ -55,8 +55,6 @@ SAME_PARTS = Fidelity(
 )
 def dnscl(
     b: Meaning,
-    exec: Exec,
-    pred: Pred,
     conversion: Conversion,
     packing: Packing,
     rounding: Nearness,
@@ -123,7 +121,7 @@ def _int4(b: Meaning, x: Value) -> Value:
     limits=Limits(modifiers="none", sizes=sizes(16, 32), operands={"src0": "g", "src1": "g"}),
     fidelity=SAME_PARTS,
 )
-def shfl_idx4(b: Meaning, exec: Exec, pred: Pred, dst: Raw, src0: Src, src1: Src) -> None:
+def shfl_idx4(b: Meaning, dst: Raw, src0: Src, src1: Src) -> None:
     """dst[i] = parts of src0, a table of 16: its two halves by the two nibbles of a ub src1[i],
     its four bytes by the four nibbles of a uw, the lowest first."""
     if b.width < 16:

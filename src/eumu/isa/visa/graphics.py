@@ -62,7 +62,7 @@ Registers = Annotated[Value, RegistersKind()]
     0x0E, "{pred}lrp{dst.sat} {exec} {dst} {src0} {src1} {src2}", types=maps.SINGLE, page="LRP",
     fidelity=FUSED, platforms=maps.LEGACY_FLOAT, limits=maps.OWORDS, front_end=maps.ON_ALL,
 )  # fmt: skip
-def lrp(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
+def lrp(b: Meaning, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
     """dst[i] = src1[i] * src0[i] + src2[i] * (1 - src0[i])."""
     rest = b.fma(b.neg(src0), src2, src2)
     b.write(dst, b.fma(src1, src0, rest))
@@ -73,7 +73,7 @@ def lrp(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src, src2
     fidelity=FUSED, platforms=maps.LEGACY_FLOAT,
     limits=maps.PLANES, front_end=maps.OF_ANY_SIZE_ON_ALL,
 )  # fmt: skip
-def plane(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Quad, src1: Registers) -> None:
+def plane(b: Meaning, dst: Dst, src0: Quad, src1: Registers) -> None:
     """dst[i] = p*u[i] + q*v[i] + r with p, q, r = src0[0], src0[1], src0[3]; u, v by register."""
     p, q, r = (b.splat(b.slice(src0, k, 1), b.width) for k in (0, 1, 3))
     lanes = [16 * (k // 8) + k % 8 for k in range(b.width)]
@@ -87,7 +87,7 @@ def plane(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Quad, src1: Regist
     0x0A, "{pred}line{dst.sat} {exec} {dst} {src0} {src1}", types=maps.LINE, page="LINE",
     fidelity=FUSED,
 )  # fmt: skip
-def line(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: LineQuad, src1: Src) -> None:
+def line(b: Meaning, dst: Dst, src0: LineQuad, src1: Src) -> None:
     """dst[i] = p*src1[i] + q with p, q = src0[0], src0[3]."""
     p, q = (b.splat(b.slice(src0, k, 1), b.width) for k in (0, 3))
     b.write(dst, b.fma(p, src1, q))

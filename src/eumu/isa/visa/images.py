@@ -5,6 +5,7 @@ Legacy typed gathers, scatters and atomics, media blocks, and the `.tgm` forms o
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from eumu.errors import Unsupported
@@ -68,7 +69,6 @@ MediaMode = Annotated[
 MediaSize = Annotated[MediaBlock, MediaBlockKind()]
 Plane = Annotated[int, PlaneKind()]
 
-TypedExec = Annotated[ExecSize, LscExecKind(typed=True)]
 LoadCaching = Annotated[Caching, CachingKind("load")]
 StoreCaching = Annotated[Caching, CachingKind("store")]
 AtomicCaching = Annotated[Caching, CachingKind("atomic")]
@@ -92,18 +92,26 @@ _STORE = f"{_HEAD} {NULL} {_COORDINATES} data.register {NULL}"
 _ATOMIC = f"{_HEAD} data.register {_COORDINATES} src1 src2"
 
 
-@opcode(
+IMPLIED = {"exec": Annotated[ExecSize, LscExecKind(typed=True)], "pred": Pred}
+typed = partial(
+    opcode,
+    0x8A,
+    page="LSC_TYPED",
+    limits=maps.LSC_TEXELS,
+    front_end=maps.OF_ANY_SIZE,
+    platforms=LSC_PLATFORMS,
+    implied=IMPLIED,
+)
+texel = partial(opcode, types=maps.TEXELS, limits=maps.IMAGES, front_end=maps.OF_ANY_SIZE)
+
+
+@texel(
     0x4B,
     "{pred}gather4_typed.{channels} {exec} {surface} {u} {v} {r} {lod} {dst}",
     page="GATHER4_TYPED",
-    types=maps.TEXELS,
-    limits=maps.IMAGES,
-    front_end=maps.OF_ANY_SIZE,
 )
 def gather4_typed(
     b: Meaning,
-    exec: Exec,
-    pred: Pred,
     channels: Channels,
     surface: Surface,
     u: RawSrc,
@@ -117,18 +125,13 @@ def gather4_typed(
     texels.read(b, texels.surface_index(b, surface), at, dst, channels)
 
 
-@opcode(
+@texel(
     0x4C,
     "{pred}scatter4_typed.{channels} {exec} {surface} {u} {v} {r} {lod} {src}",
     page="SCATTER4_TYPED",
-    types=maps.TEXELS,
-    limits=maps.IMAGES,
-    front_end=maps.OF_ANY_SIZE,
 )
 def scatter4_typed(
     b: Meaning,
-    exec: Exec,
-    pred: Pred,
     channels: Channels,
     surface: Surface,
     u: RawSrc,
@@ -217,70 +220,22 @@ def media_st(
 # ---- LSC on typed surfaces
 
 
-@opcode(
-    0x8A,
-    "{pred}lsc_load_quad.tgm{caching} {exec}  {data}  {address}",
-    sub=0x02,
-    page="LSC_TYPED",
-    limits=maps.LSC_TEXELS,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
-    layout=_LOAD,
-)
-def lsc_load_quad_tgm(
-    b: Meaning,
-    exec: TypedExec,
-    pred: Pred,
-    caching: LoadCaching,
-    data: QuadData,
-    address: Address,
-) -> None:
+@typed("{pred}lsc_load_quad.tgm{caching} {exec}  {data}  {address}", sub=0x02, layout=_LOAD)
+def lsc_load_quad_tgm(b: Meaning, caching: LoadCaching, data: QuadData, address: Address) -> None:
     """Channels of the texel at each lane's coordinates."""
     surface, at = texels.typed_address(b, address)
     texels.read(b, surface, at, data.rows, _channels(data))
 
 
-@opcode(
-    0x8A,
-    "{pred}lsc_store_quad.tgm{caching} {exec}  {address}  {data}",
-    sub=0x06,
-    page="LSC_TYPED",
-    limits=maps.LSC_TEXELS,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
-    layout=_STORE,
-)
-def lsc_store_quad_tgm(
-    b: Meaning,
-    exec: TypedExec,
-    pred: Pred,
-    caching: StoreCaching,
-    address: Address,
-    data: QuadData,
-) -> None:
+@typed("{pred}lsc_store_quad.tgm{caching} {exec}  {address}  {data}", sub=0x06, layout=_STORE)
+def lsc_store_quad_tgm(b: Meaning, caching: StoreCaching, address: Address, data: QuadData) -> None:
     """Write channels of the texel at each lane's coordinates."""
     surface, at = texels.typed_address(b, address)
     texels.write(b, surface, at, data.rows, _channels(data))
 
 
-@opcode(
-    0x8A,
-    "{pred}lsc_load_block2d.tgm{caching} {exec}  {data}  {corner}",
-    sub=0x03,
-    page="LSC_TYPED",
-    limits=maps.LSC_TEXELS,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
-    layout="none",
-)
-def lsc_load_block2d_tgm(
-    b: Meaning,
-    exec: TypedExec,
-    pred: Pred,
-    caching: LoadCaching,
-    data: BlockData,
-    corner: Corner,
-) -> None:
+@typed("{pred}lsc_load_block2d.tgm{caching} {exec}  {data}  {corner}", sub=0x03, layout="none")
+def lsc_load_block2d_tgm(b: Meaning, caching: LoadCaching, data: BlockData, corner: Corner) -> None:
     """A rectangle of an image, width in bytes; the form of the documents."""
     record = BlockRead(data.width, data.height, texels.pitch_of(data.width), media=False)
     surface = texels.model_index(b, corner.model, corner.surface)
@@ -288,23 +243,9 @@ def lsc_load_block2d_tgm(
     texels.read_block(b, surface, x, y, RAW.bind(data.register, b), record)
 
 
-@opcode(
-    0x8A,
-    "{pred}lsc_store_block2d.tgm{caching} {exec}  {corner}  {data}",
-    sub=0x07,
-    page="LSC_TYPED",
-    limits=maps.LSC_TEXELS,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
-    layout="none",
-)
+@typed("{pred}lsc_store_block2d.tgm{caching} {exec}  {corner}  {data}", sub=0x07, layout="none")
 def lsc_store_block2d_tgm(
-    b: Meaning,
-    exec: TypedExec,
-    pred: Pred,
-    caching: StoreCaching,
-    corner: Corner,
-    data: BlockData,
+    b: Meaning, caching: StoreCaching, corner: Corner, data: BlockData
 ) -> None:
     """Write a rectangle of an image; the form of the documents."""
     record = BlockWrite(data.width, data.height, texels.pitch_of(data.width))
@@ -313,46 +254,18 @@ def lsc_store_block2d_tgm(
     texels.write_block(b, surface, x, y, RAW.bind(data.register, b), record)
 
 
-@opcode(
-    0x8A,
-    "{pred}lsc_load_status.tgm{caching} {exec}  {data}  {address}",
-    sub=0x1B,
-    page="LSC_TYPED",
-    limits=maps.LSC_TEXELS,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
-    layout=_LOAD,
-)
-def lsc_load_status_tgm(
-    b: Meaning,
-    exec: TypedExec,
-    pred: Pred,
-    caching: LoadCaching,
-    data: Data,
-    address: Address,
-) -> None:
+@typed("{pred}lsc_load_status.tgm{caching} {exec}  {data}  {address}", sub=0x1B, layout=_LOAD)
+def lsc_load_status_tgm(b: Meaning, caching: LoadCaching, data: Data, address: Address) -> None:
     """A bit per lane: whether the texel's page exists."""
     surface, at = texels.typed_address(b, address)
     texels.status(b, surface, at, data.rows)
 
 
-@opcode(
-    0x8A,
-    "{pred}lsc_store_uncompressed.tgm{caching} {exec}  {address}  {data}",
-    sub=0x1C,
-    page="LSC_TYPED",
-    limits=maps.LSC_TEXELS,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
-    layout=_STORE,
+@typed(
+    "{pred}lsc_store_uncompressed.tgm{caching} {exec}  {address}  {data}", sub=0x1C, layout=_STORE
 )
 def lsc_store_uncompressed_tgm(
-    b: Meaning,
-    exec: TypedExec,
-    pred: Pred,
-    caching: StoreCaching,
-    address: Address,
-    data: Data,
+    b: Meaning, caching: StoreCaching, address: Address, data: Data
 ) -> None:
     """Write texels without compression."""
     surface, at = texels.typed_address(b, address)
@@ -361,19 +274,12 @@ def lsc_store_uncompressed_tgm(
     texels.write(b, surface, at, data.rows, tuple(range(data.shape.elements)))
 
 
-@opcode(
-    0x8A,
+@typed(
     "{pred}lsc_read_state_info.tgm  {dst}  {surface}",
     sub=0x1E,
-    page="LSC_TYPED",
-    limits=maps.LSC_TEXELS,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
     fidelity=INFO,
-    layout=(
-        "sub 80 pred 0000 surface.model 02 03 01 01 01 surface.surface dst"
-        f" {NULL} {NULL} {NULL} {NULL} {NULL} {NULL}"
-    ),
+    layout="sub 80 pred 0000 surface.model 02 03 01 01 01 surface.surface dst"
+    f" {NULL} {NULL} {NULL} {NULL} {NULL} {NULL}",
 )
 def lsc_read_state_info(b: Meaning, pred: Pred, dst: LscRaw, surface: State) -> None:
     """Facts of a surface's state (the documents call it lsc_read_surface_info)."""
@@ -388,27 +294,15 @@ def _channels(data: DataRows) -> tuple[int, ...]:
 
 
 def _declare(sub: int, name: str, meaning: str, atomic: Atomic) -> None:
-    @opcode(
-        0x8A,
+    @typed(
         f"{{pred}}lsc_atomic_{name}.tgm{{caching}} {{exec}}"
         "  {data}  {address}  {src1}  {src2}",
         sub=sub,
-        page="LSC_TYPED",
-        limits=maps.LSC_TEXELS,
-        front_end=maps.OF_ANY_SIZE,
-        platforms=LSC_PLATFORMS,
         layout=_ATOMIC,
         doc=f"data[i] = the texel at each lane's coordinates, replaced by {meaning}.",
     )
     def lsc_atomic_tgm(
-        b: Meaning,
-        exec: TypedExec,
-        pred: Pred,
-        caching: AtomicCaching,
-        data: Data,
-        address: Address,
-        src1: LscRaw,
-        src2: LscRaw,
+        b: Meaning, caching: AtomicCaching, data: Data, address: Address, src1: LscRaw, src2: LscRaw
     ) -> None:
         surface, at = texels.typed_address(b, address)
         bits = {"d32": 32, "d16c32": 16}.get(data.shape.size)

@@ -7,63 +7,50 @@ control names on.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from eumu.ir import Value
-from eumu.isa.kinds import Dst, Exec, Meaning, Place, Pred, Src, Table
+from eumu.isa.kinds import Dst, Meaning, Place, Src, Table
 from eumu.isa.limits import EVERY_PLATFORM, FrontEnd
-from eumu.isa.mathlib.integers import saturating_shift
+from eumu.isa.mathlib.integers import on_bits, saturating_shift
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
-from eumu.types import BOOL, Type, integer
+from eumu.types import BOOL, integer
+
+bitwise = partial(opcode, types=maps.LOGIC, limits=maps.BITWISE)
+rotating = partial(
+    opcode,
+    types=maps.ROTATE,
+    platforms=maps.ROTATES,
+    limits=maps.PLAIN,
+    front_end=maps.ANY_MODIFIER,
+)
 
 
 def _logic(b: Meaning, dst: Place, apply: Callable[..., Value], *sources: Value) -> None:
-    if dst.type is BOOL:
-        b.write(dst, apply(*sources))
-        return
-    common = b.integer_type(*sources)
-    b.write(dst, apply(*(as_bits(b, v, common) for v in sources)))
+    b.write(dst, apply(*sources) if dst.type is BOOL else on_bits(b, apply, *sources))
 
 
-def as_bits(b: Meaning, x: Value, type: Type) -> Value:
-    """An element as an integer of `type`: floats by their bits, integers extended."""
-    if x.type.is_float:
-        x = b.bitcast(x, integer(x.type.bits, signed=False))
-    return b.convert(x, type)
-
-
-@opcode(
-    0x20, "{pred}and{dst.sat} {exec} {dst} {src0} {src1}", types=maps.LOGIC, page="AND",
-    limits=maps.BITWISE,
-)  # fmt: skip
-def and_(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+@bitwise(0x20, "{pred}and{dst.sat} {exec} {dst} {src0} {src1}", page="AND")
+def and_(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] & src1[i]."""
     _logic(b, dst, b.and_, src0, src1)
 
 
-@opcode(
-    0x21, "{pred}or{dst.sat} {exec} {dst} {src0} {src1}", types=maps.LOGIC, page="OR",
-    limits=maps.BITWISE,
-)  # fmt: skip
-def or_(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+@bitwise(0x21, "{pred}or{dst.sat} {exec} {dst} {src0} {src1}", page="OR")
+def or_(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] | src1[i]."""
     _logic(b, dst, b.or_, src0, src1)
 
 
-@opcode(
-    0x22, "{pred}xor{dst.sat} {exec} {dst} {src0} {src1}", types=maps.LOGIC, page="XOR",
-    limits=maps.BITWISE,
-)  # fmt: skip
-def xor(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+@bitwise(0x22, "{pred}xor{dst.sat} {exec} {dst} {src0} {src1}", page="XOR")
+def xor(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] ^ src1[i]."""
     _logic(b, dst, b.xor, src0, src1)
 
 
-@opcode(
-    0x23, "{pred}not{dst.sat} {exec} {dst} {src0}", types=maps.LOGIC, page="NOT",
-    limits=maps.BITWISE,
-)  # fmt: skip
-def not_(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src) -> None:
+@bitwise(0x23, "{pred}not{dst.sat} {exec} {dst} {src0}", page="NOT")
+def not_(b: Meaning, dst: Dst, src0: Src) -> None:
     """dst[i] = ~src0[i]."""
     _logic(b, dst, b.not_, src0)
 
@@ -77,9 +64,7 @@ def not_(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src) -> None:
     limits=maps.PLAIN,
     front_end=FrontEnd(EVERY_PLATFORM, modifiers="logic"),
 )
-def bfn(
-    b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src, src2: Src, table: Table
-) -> None:
+def bfn(b: Meaning, dst: Dst, src0: Src, src1: Src, src2: Src, table: Table) -> None:
     """Each result bit is bit s0 + 2*s1 + 4*s2 of `table`, s0..s2 being the source bits."""
     common = b.integer_type(src0, src1, src2)
     x, y, z = (b.convert(v, common) for v in (src0, src1, src2))
@@ -128,7 +113,7 @@ def _shift(
     0x24, "{pred}shl{dst.sat} {exec} {dst} {src0} {src1}", types=maps.SHIFT, page="SHL",
     front_end=maps.ANY_MODIFIER,
 )  # fmt: skip
-def shl(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+def shl(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] << src1[i], the count modulo 32 (64 for 64-bit elements)."""
     x, count = _shift(b, dst, src0, src1, signed=None)
     b.write(dst, saturating_shift(b, x, count) if dst.saturate else b.shl(x, count))
@@ -138,7 +123,7 @@ def shl(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> N
     0x25, "{pred}shr{dst.sat} {exec} {dst} {src0} {src1}", types=maps.SHIFT_UNSIGNED, page="SHR",
     front_end=maps.ANY_MODIFIER,
 )  # fmt: skip
-def shr(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+def shr(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] >> src1[i], zeros shifted in; a signed source is read as unsigned."""
     b.write(dst, b.shr(*_shift(b, dst, src0, src1, signed=False)))
 
@@ -148,7 +133,7 @@ def shr(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> N
     limits=maps.UNSATURATED,
     front_end=FrontEnd(modifiers="any", saturation="yes", emits_saturation=True),
 )  # fmt: skip
-def asr(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+def asr(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] >> src1[i], the sign shifted in; an unsigned source is read as signed."""
     b.write(dst, b.shr(*_shift(b, dst, src0, src1, signed=True)))
 
@@ -159,19 +144,13 @@ def _rotate(b: Meaning, dst: Place, src0: Value, src1: Value, *, right: bool) ->
     b.write(dst, b.rotl(x, b.neg(count) if right else count))
 
 
-@opcode(
-    0x80, "{pred}rol{dst.sat} {exec} {dst} {src0} {src1}", types=maps.ROTATE, page="ROL",
-    platforms=maps.ROTATES, limits=maps.PLAIN, front_end=maps.ANY_MODIFIER,
-)  # fmt: skip
-def rol(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+@rotating(0x80, "{pred}rol{dst.sat} {exec} {dst} {src0} {src1}", page="ROL")
+def rol(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] rotated left by src1[i] modulo the bits of src0."""
     _rotate(b, dst, src0, src1, right=False)
 
 
-@opcode(
-    0x81, "{pred}ror{dst.sat} {exec} {dst} {src0} {src1}", types=maps.ROTATE, page="ROR",
-    platforms=maps.ROTATES, limits=maps.PLAIN, front_end=maps.ANY_MODIFIER,
-)  # fmt: skip
-def ror(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+@rotating(0x81, "{pred}ror{dst.sat} {exec} {dst} {src0} {src1}", page="ROR")
+def ror(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] rotated right by src1[i] modulo the bits of src0."""
     _rotate(b, dst, src0, src1, right=True)

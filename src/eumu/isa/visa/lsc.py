@@ -9,6 +9,7 @@ and has no effect: memory is coherent here.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from eumu.addresses import IMPLICIT_ARGUMENTS, SURFACE_STATE_BASE
@@ -62,7 +63,6 @@ _STORE = f"{HEAD} {NULL} address.base data.register {NULL}"
 _STORE_STRIDED = f"{HEAD} {NULL} address.base address.pitch data.register"
 _ATOMIC = f"{HEAD} data.register address.base src1 src2"
 
-Exec = Annotated[ExecSize, LscExecKind()]
 Sfid = Annotated[str, ChoiceKind("shared function", *SFIDS, numbers=SFID_CODES)]
 LoadCaching = Annotated[Caching, CachingKind("load")]
 StoreCaching = Annotated[Caching, CachingKind("store")]
@@ -82,6 +82,19 @@ ELEMENTS: dict[str, Element] = {
     "d16c32": Element(UW, UD),
     "d16c32h": Element(UW, UD, high=True),
 }
+
+
+# Operands that the text shows and no meaning looks at.
+IMPLIED = {"exec": Annotated[ExecSize, LscExecKind()], "pred": Pred}
+untyped = partial(
+    opcode,
+    0x89,
+    page=PAGE,
+    limits=maps.LSC,
+    front_end=maps.OF_ANY_SIZE,
+    platforms=LSC_PLATFORMS,
+    implied=IMPLIED,
+)
 
 
 def target_of(b: Meaning, sfid: str, address: Addresses) -> Target:
@@ -177,116 +190,45 @@ def store_data(b: Meaning, target: Target, lanes: Value, data: DataRows) -> None
         raise Unsupported("transposed data of more than one lane")
 
 
-@opcode(
-    0x89,
-    "{pred}lsc_load.{sfid}{caching} {exec}  {data}  {address}",
-    sub=0x00,
-    page=PAGE,
-    limits=maps.LSC,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
-    layout=_LOAD,
-)
-def lsc_load(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    sfid: Sfid,
-    caching: LoadCaching,
-    data: Data,
-    address: Address,
-) -> None:
+@untyped("{pred}lsc_load.{sfid}{caching} {exec}  {data}  {address}", sub=0x00, layout=_LOAD)
+def lsc_load(b: Meaning, sfid: Sfid, caching: LoadCaching, data: Data, address: Address) -> None:
     """Elements from each lane's address, c32 sizes zero-extended; a prefetch into `%null`."""
     load_data(b, *access_places(b, sfid, address), data)
 
 
-@opcode(
-    0x89,
+@untyped(
     "{pred}lsc_load_strided.{sfid}{caching} {exec}  {data}  {address}",
     sub=0x01,
-    page=PAGE,
-    limits=maps.LSC,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
     layout=_LOAD_STRIDED,
 )
 def lsc_load_strided(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    sfid: Sfid,
-    caching: LoadCaching,
-    data: Data,
-    address: StridedAddress,
+    b: Meaning, sfid: Sfid, caching: LoadCaching, data: Data, address: StridedAddress
 ) -> None:
     """As `lsc_load`, from base + n * pitch for lane n; without a pitch the lanes are packed."""
     load_data(b, *_strided(b, sfid, address, data.shape), data)
 
 
-@opcode(
-    0x89,
-    "{pred}lsc_load_quad.{sfid}{caching} {exec}  {data}  {address}",
-    sub=0x02,
-    page=PAGE,
-    limits=maps.LSC,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
-    layout=_LOAD,
-)
+@untyped("{pred}lsc_load_quad.{sfid}{caching} {exec}  {data}  {address}", sub=0x02, layout=_LOAD)
 def lsc_load_quad(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    sfid: Sfid,
-    caching: LoadCaching,
-    data: QuadData,
-    address: Address,
+    b: Meaning, sfid: Sfid, caching: LoadCaching, data: QuadData, address: Address
 ) -> None:
     """Element c of each lane's four, for each enabled channel c, to the next registers."""
     load_data(b, *access_places(b, sfid, address), data)
 
 
-@opcode(
-    0x89,
-    "{pred}lsc_store.{sfid}{caching} {exec}  {address}  {data}",
-    sub=0x04,
-    page=PAGE,
-    limits=maps.LSC,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
-    layout=_STORE,
-)
-def lsc_store(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    sfid: Sfid,
-    caching: StoreCaching,
-    address: Address,
-    data: Data,
-) -> None:
+@untyped("{pred}lsc_store.{sfid}{caching} {exec}  {address}  {data}", sub=0x04, layout=_STORE)
+def lsc_store(b: Meaning, sfid: Sfid, caching: StoreCaching, address: Address, data: Data) -> None:
     """Write elements to each lane's address, the low bytes of c32 sizes."""
     store_data(b, *access_places(b, sfid, address), data)
 
 
-@opcode(
-    0x89,
+@untyped(
     "{pred}lsc_store_strided.{sfid}{caching} {exec}  {address}  {data}",
     sub=0x05,
-    page=PAGE,
-    limits=maps.LSC,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
     layout=_STORE_STRIDED,
 )
 def lsc_store_strided(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    sfid: Sfid,
-    caching: StoreCaching,
-    address: StridedAddress,
-    data: Data,
+    b: Meaning, sfid: Sfid, caching: StoreCaching, address: StridedAddress, data: Data
 ) -> None:
     """As `lsc_store`, to base + n * pitch for lane n; without a pitch the lanes are packed.
 
@@ -295,70 +237,29 @@ def lsc_store_strided(
     store_data(b, *_strided(b, sfid, address, data.shape), data)
 
 
-@opcode(
-    0x89,
-    "{pred}lsc_store_quad.{sfid}{caching} {exec}  {address}  {data}",
-    sub=0x06,
-    page=PAGE,
-    limits=maps.LSC,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
-    layout=_STORE,
-)
+@untyped("{pred}lsc_store_quad.{sfid}{caching} {exec}  {address}  {data}", sub=0x06, layout=_STORE)
 def lsc_store_quad(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    sfid: Sfid,
-    caching: StoreCaching,
-    address: Address,
-    data: QuadData,
+    b: Meaning, sfid: Sfid, caching: StoreCaching, address: Address, data: QuadData
 ) -> None:
     """Write the enabled channels of each lane's four elements."""
     store_data(b, *access_places(b, sfid, address), data)
 
 
-@opcode(
-    0x89,
-    "{pred}lsc_load_status.{sfid}{caching} {exec}  {data}  {address}",
-    sub=0x1B,
-    page=PAGE,
-    limits=maps.LSC,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
-    layout=_LOAD,
-)
+@untyped("{pred}lsc_load_status.{sfid}{caching} {exec}  {data}  {address}", sub=0x1B, layout=_LOAD)
 def lsc_load_status(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    sfid: Sfid,
-    caching: LoadCaching,
-    data: Data,
-    address: Address,
+    b: Meaning, sfid: Sfid, caching: LoadCaching, data: Data, address: Address
 ) -> None:
     """One dword: bit n is set where lane n is active, for no page is ever a null page here."""
     b.row_write(data.rows, 0, b.mask_bits(b.mask), b.const(BOOL, 1))
 
 
-@opcode(
-    0x89,
+@untyped(
     "{pred}lsc_store_uncompressed.{sfid}{caching} {exec}  {address}  {data}",
     sub=0x1C,
-    page=PAGE,
-    limits=maps.LSC,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
     layout=_STORE,
 )
 def lsc_store_uncompressed(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    sfid: Sfid,
-    caching: StoreCaching,
-    address: Address,
-    data: Data,
+    b: Meaning, sfid: Sfid, caching: StoreCaching, address: Address, data: Data
 ) -> None:
     """As `lsc_store`; there is no compressed memory."""
     store_data(b, *access_places(b, sfid, address), data)
@@ -407,22 +308,15 @@ def swap_data(
 
 
 def _declare(sub: int, name: str, meaning: str, atomic: Atomic) -> None:
-    @opcode(
-        0x89,
+    @untyped(
         f"{{pred}}lsc_atomic_{name}.{{sfid}}{{caching}} {{exec}}"
         "  {data}  {address}  {src1}  {src2}",
         sub=sub,
-        page=PAGE,
-        limits=maps.LSC,
-        front_end=maps.OF_ANY_SIZE,
-        platforms=LSC_PLATFORMS,
         layout=_ATOMIC,
         doc=f"data[i] = old value at each lane's address, replaced by {meaning}.",
     )
     def lsc_atomic(
         b: Meaning,
-        exec: Exec,
-        pred: Pred,
         sfid: Sfid,
         caching: AtomicCaching,
         data: Data,

@@ -13,9 +13,9 @@ from typing import Annotated
 
 from eumu.errors import Unsupported
 from eumu.ir import Space, Value
-from eumu.isa.kinds import Meaning, Pred
+from eumu.isa.kinds import Meaning
 from eumu.isa.kinds.control import ChoiceKind
-from eumu.isa.kinds.lsc import Caching, CachingKind, LscExecKind
+from eumu.isa.kinds.lsc import Caching, CachingKind
 from eumu.isa.kinds.lsc_block2d import (
     BlockDataKind,
     BlockRows,
@@ -23,17 +23,12 @@ from eumu.isa.kinds.lsc_block2d import (
     MatrixKind,
     MatrixValues,
 )
-from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.visa import typemaps as maps
-from eumu.isa.visa.lsc import NULL
-from eumu.isa.visa.memory import LSC_PLATFORMS
-from eumu.isa.visa.registry import opcode
+from eumu.isa.visa.lsc import NULL, untyped
 from eumu.types import BOOL, UD, UQ, D, Q
 
-PAGE = "LSC_UNTYPED"
 LANES = 32
 
-Exec = Annotated[ExecSize, LscExecKind()]
 Sfid = Annotated[str, ChoiceKind("shared function", "ugm")]
 LoadCaching = Annotated[Caching, CachingKind("load")]
 StoreCaching = Annotated[Caching, CachingKind("store")]
@@ -138,24 +133,14 @@ _HEAD = (
 )
 
 
-@opcode(
-    0x89,
+@untyped(
     "{pred}lsc_load_block2d.{sfid}{caching} {exec}  {data}  {matrix}",
     sub=0x03,
-    page=PAGE,
     limits=maps.SCALAR,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
     layout=f"{_HEAD} data.register matrix {NULL}",
 )
 def lsc_load_block2d(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    sfid: Sfid,
-    caching: LoadCaching,
-    data: Blocks,
-    matrix: Address,
+    b: Meaning, sfid: Sfid, caching: LoadCaching, data: Blocks, matrix: Address
 ) -> None:
     """Blocks side by side, each from a new register on: by rows, by columns (t.), or in dwords
     of neighbouring rows (.t); zero where the matrix ends and where rows are padded.
@@ -182,24 +167,14 @@ def lsc_load_block2d(
         b.row_write(data.rows, offset, value, b.splat(b.mask, value.width))
 
 
-@opcode(
-    0x89,
+@untyped(
     "{pred}lsc_store_block2d.{sfid}{caching} {exec}  {matrix}  {data}",
     sub=0x07,
-    page=PAGE,
     limits=maps.SCALAR,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=LSC_PLATFORMS,
     layout=f"{_HEAD} {NULL} matrix data.register",
 )
 def lsc_store_block2d(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    sfid: Sfid,
-    caching: StoreCaching,
-    matrix: Address,
-    data: Block,
+    b: Meaning, sfid: Sfid, caching: StoreCaching, matrix: Address, data: Block
 ) -> None:
     """Write one block, row after row; what lies outside the matrix is dropped."""
     _one_lane(b)

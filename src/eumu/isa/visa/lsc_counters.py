@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from eumu.errors import Unsupported
-from eumu.isa.kinds import Meaning, Pred
+from eumu.isa.kinds import Meaning
 from eumu.isa.kinds.control import ChoiceKind
 from eumu.isa.kinds.lsc import (
     SFID_CODES,
@@ -21,13 +21,11 @@ from eumu.isa.kinds.lsc import (
     DataRows,
     LscAddressKind,
     LscDataKind,
-    LscExecKind,
 )
 from eumu.isa.kinds.lsc_typed import SurfaceModel, SurfaceModelKind
-from eumu.isa.kinds.operands import DataShape, ExecSize
+from eumu.isa.kinds.operands import DataShape
 from eumu.isa.spec import Fidelity
-from eumu.isa.visa import typemaps as maps
-from eumu.isa.visa.lsc import HEAD, NULL, swap_data
+from eumu.isa.visa.lsc import HEAD, IMPLIED, NULL, swap_data, untyped
 from eumu.isa.visa.memory import FLAT, LSC_PLATFORMS, Atomic
 from eumu.isa.visa.registry import opcode
 from eumu.isa.visa.texels import model_index
@@ -36,7 +34,6 @@ from eumu.types import UQ
 
 COMPRESSION = "its text does not say whether it clears or uncompresses, nor pages or sectors"
 
-Exec = Annotated[ExecSize, LscExecKind()]
 Sfid = Annotated[str, ChoiceKind("shared function", *SFIDS, numbers=SFID_CODES)]
 AtomicCaching = Annotated[Caching, CachingKind("atomic")]
 StoreCaching = Annotated[Caching, CachingKind("store")]
@@ -63,27 +60,15 @@ def _count(
 
 
 def _declare(sub: int, name: str, sign: str) -> None:
-    @opcode(
-        0x89,
+    @untyped(
         f"{{pred}}lsc_apndctr_atomic_{name}.{{sfid}}{{caching}} {{exec}}"
         "  {data}  {surface}  {src}",
         sub=sub,
-        page="LSC_UNTYPED",
-        limits=maps.LSC,
-        front_end=maps.OF_ANY_SIZE,
-        platforms=LSC_PLATFORMS,
         layout="none",
         doc=f"data[i] = the surface's append counter, then counter {sign}= src[i].",
     )
     def lsc_apndctr_atomic(
-        b: Meaning,
-        exec: Exec,
-        pred: Pred,
-        sfid: Sfid,
-        caching: AtomicCaching,
-        data: Data,
-        surface: State,
-        src: Data,
+        b: Meaning, sfid: Sfid, caching: AtomicCaching, data: Data, surface: State, src: Data
     ) -> None:
         _count(b, name, sfid, data, surface, src)
 
@@ -100,15 +85,10 @@ _declare(0x29, "sub", "-")
     platforms=LSC_PLATFORMS,
     layout=f"{HEAD} {NULL} address.base data.register {NULL}",
     fidelity=Fidelity("unsupported", COMPRESSION),
+    implied=IMPLIED,
 )
 def lsc_ccs_update(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    sfid: Sfid,
-    caching: StoreCaching,
-    address: Address,
-    data: Data,
+    b: Meaning, sfid: Sfid, caching: StoreCaching, address: Address, data: Data
 ) -> None:
     """Changes the compression state of memory."""
     raise Unsupported(COMPRESSION)

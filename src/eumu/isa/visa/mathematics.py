@@ -95,7 +95,7 @@ _unary(0x15, "rndz", _integral(Rounding.RTZ), "dst[i] = src0[i] rounded toward z
     page="POW",
     fidelity=_bound("pow"),
 )
-def pow(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src, src1: Src) -> None:
+def pow(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] to the power src1[i]; NaN for a negative base, 1 for an exponent 0."""
     x, y = b.promote(src0, src1)
     b.write(dst, mathlib.pow(b, x, y))

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from eumu.errors import Unsupported
 from eumu.ir import Region, Rounding, Value
-from eumu.isa.kinds import Exec, Meaning, RawDst, RawSrc, Rows
+from eumu.isa.kinds import Meaning, RawDst, RawSrc, Rows
 from eumu.isa.kinds.matrix import HF8, MatrixPlaceKind, MatrixShape, MatrixShapeKind, Precision
 from eumu.isa.limits import Limits, row, since, sizes
 from eumu.isa.spec import Fidelity
@@ -45,9 +45,7 @@ FIDELITY = Fidelity(
     limits=MATRIX_LIMITS,
     fidelity=FIDELITY,
 )
-def dpas(
-    b: Meaning, exec: Exec, dst: RawDst, src0: RawSrc, src1: RawSrc, src2: Place, shape: Shape
-) -> None:
+def dpas(b: Meaning, dst: RawDst, src0: RawSrc, src1: RawSrc, src2: Place, shape: Shape) -> None:
     """dst = src0 + src2 * src1: `repeats` rows, a column per lane, depth*group products a sum.
 
     Without src0 the sums begin at 0.  Lanes that are off keep their column of dst.
@@ -65,9 +63,7 @@ def dpas(
     limits=MATRIX_LIMITS,
     fidelity=FIDELITY,
 )
-def dpasw(
-    b: Meaning, exec: Exec, dst: RawDst, src0: RawSrc, src1: RawSrc, src2: Place, shape: Shape
-) -> None:
+def dpasw(b: Meaning, dst: RawDst, src0: RawSrc, src1: RawSrc, src2: Place, shape: Shape) -> None:
     """As dpas, with the first half of src2's registers from the even thread of a pair, the other
     from the odd one; threads 2k and 2k+1 of a group are a pair.
     """

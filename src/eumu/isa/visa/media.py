@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from eumu.errors import Unsupported
@@ -42,6 +43,9 @@ _CENTERS, _PARTITION = 24, 21  # dwords of the cost centres, and of what is refi
 _RESPONSE = 7  # registers of an answer without records
 
 
+motion = partial(opcode, types=VME, limits=SURFACES, front_end=maps.SAMPLER_READ)
+
+
 def _dwords(b: Meaning, rows: Rows, count: int) -> list[Value]:
     lanes = b.row_read(rows, 0, UD, count)
     return [b.slice(lanes, k, 1) for k in range(count)]
@@ -57,13 +61,10 @@ def _send(
     b.row_write(dst, 0, answer, b.const(BOOL, 1, answer.width))
 
 
-@opcode(
+@motion(
     0x54,
     "vme_ime{modes} {surface}  {uni} {ime} {ref0} {ref1} {costs} {dst}",
     page="VME_IME",
-    types=VME,
-    limits=SURFACES,
-    front_end=maps.SAMPLER_READ,
     fidelity=SEARCH,
     layout="modes uni ime surface ref0 ref1 costs dst",
 )
@@ -95,13 +96,10 @@ def vme_ime(
     _send(b, surface, payload, record, dst)
 
 
-@opcode(
+@motion(
     0x55,
     "vme_sic {surface}  {uni} {sic} {dst}",
     page="VME_SIC",
-    types=VME,
-    limits=SURFACES,
-    front_end=maps.SAMPLER_READ,
     fidelity=CHECK,
     layout="uni sic surface dst",
 )
@@ -111,13 +109,10 @@ def vme_sic(b: Meaning, surface: Surface, uni: RawSrc, sic: RawSrc, dst: RawDst)
     _send(b, surface, payload, MotionEstimation("sic", 8, _RESPONSE), dst)
 
 
-@opcode(
+@motion(
     0x56,
     "vme_fbr ( {mode}, {shape}, {prediction}) {surface}  {uni} {fbr} {dst}",
     page="VME_FBR",
-    types=VME,
-    limits=SURFACES,
-    front_end=maps.SAMPLER_READ,
     fidelity=REFINEMENT,
     layout="uni fbr surface mode shape prediction dst",
 )

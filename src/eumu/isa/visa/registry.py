@@ -1,8 +1,9 @@
 """The registry of vISA."""
 
+from eumu.isa.kinds import Exec, Pred
 from eumu.isa.spec import Registry
 
-VISA = Registry("visa", "vISA")
+VISA = Registry("visa", "vISA", implied={"exec": Exec, "pred": Pred})
 opcode = VISA.opcode
 
 # What the specification or Intel's front end (up to IGC 2.40) knows and this registry does not

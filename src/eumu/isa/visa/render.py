@@ -9,7 +9,7 @@ from typing import Annotated
 
 from eumu.errors import Unsupported
 from eumu.ir import Value
-from eumu.isa.kinds import Exec, Meaning, NumberKind, Pred, RawDst, RawSrc, Rows, Surface
+from eumu.isa.kinds import Meaning, NumberKind, Pred, RawDst, RawSrc, Rows, Surface
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.render import ReadSampleKind, RenderDataKind, RenderRows
 from eumu.isa.kinds.variables import SurfaceVariable
@@ -93,7 +93,7 @@ def _reject(options: frozenset[str]) -> None:
     fidelity=WRITES,
     layout="exec pred data.options surface data.header data.scalars data.registers",
 )
-def rt_write_3d(b: Meaning, exec: Exec, pred: Pred, surface: Surface, data: Data) -> None:
+def rt_write_3d(b: Meaning, pred: Pred, surface: Surface, data: Data) -> None:
     """Write the colours of the lanes' pixels to a render target.
 
     The header operand is M1, the second register of the message's header: places of blocks of
@@ -130,9 +130,7 @@ def _colour(b: Meaning, rows: Rows) -> Value:
     fidelity=READS,
     layout="exec pred sampling.options surface sampling.index dst",
 )
-def rt_read(
-    b: Meaning, exec: Exec, pred: Pred, surface: Surface, sampling: Sample, dst: RawDst
-) -> None:
+def rt_read(b: Meaning, surface: Surface, sampling: Sample, dst: RawDst) -> None:
     """Red, green, blue and alpha of the lanes' pixels of a render target."""
     _reject(sampling)
     place = pixels.places(b, Rows(None, 0, UD), b.exec.offset, b.width)
@@ -155,8 +153,6 @@ def rt_read(
 )
 def urb_write_3d(
     b: Meaning,
-    exec: Exec,
-    pred: Pred,
     outputs: OutputCount,
     channel_mask: RawSrc,
     global_offset: GlobalOffset,

@@ -7,10 +7,11 @@ Each channel that is enabled gets the next registers of `dst`, a whole one at le
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 from eumu.errors import Unsupported
-from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Scalar, Surface
+from eumu.isa.kinds import Meaning, RawDst, RawSrc, Scalar, Surface
 from eumu.isa.kinds.raw import ChannelsKind
 from eumu.isa.kinds.sampler import (
     AllChannelsKind,
@@ -53,6 +54,20 @@ _OPCODE = "sub&1f|options.low options.high exec pred"
 _GRADIENTS = "u dudx dudy v dvdx dvdy r drdx drdy ai"
 
 
+sampled = partial(
+    opcode, types=maps.SAMPLED, limits=maps.SAMPLER, front_end=maps.SAMPLER_READ, fidelity=SAMPLER
+)
+info = partial(
+    opcode,
+    0x70,
+    page="INFO",
+    types=maps.INFO,
+    limits=maps.SAMPLER,
+    front_end=maps.SAMPLER_READ,
+    fidelity=SAMPLER,
+)
+
+
 def _give_names(body: Callable[..., None], kind: ParametersKind) -> None:
     """The names of parameters differ from row to row."""
     body.__annotations__["parameters"] = Annotated[Parameters, kind]
@@ -64,8 +79,6 @@ def _sample(sub: int, name: str, names: str, doc: str) -> None:
 
     def sample(
         b: Meaning,
-        exec: Exec,
-        pred: Pred,
         options: SampleOptions,
         channels: Channels,
         offsets: Offsets,
@@ -89,16 +102,12 @@ def _sample(sub: int, name: str, names: str, doc: str) -> None:
         )
 
     _give_names(sample, ParametersKind(*names.split()))
-    opcode(
+    sampled(
         0x6D,
         f"{{pred}}{name}{{options}}.{{channels}} {{exec}}  {{offsets}} {{sampler}} {{surface}}"
         " {dst}{paired} {parameters}",
         sub=sub,
         page="3D_SAMPLE",
-        types=maps.SAMPLED,
-        limits=maps.SAMPLER,
-        front_end=maps.SAMPLER_READ,
-        fidelity=SAMPLER,
         doc=doc,
         layout=f"{_OPCODE} channels offsets sampler surface dst paired>4.1 parameters",
     )(sample)
@@ -126,8 +135,6 @@ def _load(sub: int, name: str, names: str, doc: str, short: str = "") -> None:
 
     def load(
         b: Meaning,
-        exec: Exec,
-        pred: Pred,
         options: LoadOptions,
         channels: Channels,
         offsets: Offsets,
@@ -152,16 +159,12 @@ def _load(sub: int, name: str, names: str, doc: str, short: str = "") -> None:
         )
 
     _give_names(load, ParametersKind(*names.split(), short=tuple(short.split())))
-    opcode(
+    sampled(
         0x6E,
         f"{{pred}}{name}{{options}}.{{channels}} {{exec}}  {{offsets}} {{surface}}"
         " {dst}{paired} {parameters}",
         sub=sub,
         page="3D_LOAD",
-        types=maps.SAMPLED,
-        limits=maps.SAMPLER,
-        front_end=maps.SAMPLER_READ,
-        fidelity=SAMPLER,
         doc=doc,
         layout=f"{_OPCODE} channels offsets surface dst paired>4.1 parameters",
     )(load)
@@ -185,8 +188,6 @@ def _gather(sub: int, name: str, names: str, doc: str) -> None:
 
     def sample4(
         b: Meaning,
-        exec: Exec,
-        pred: Pred,
         options: LoadOptions,
         channel: OneChannel,
         offsets: Offsets,
@@ -210,16 +211,12 @@ def _gather(sub: int, name: str, names: str, doc: str) -> None:
         )
 
     _give_names(sample4, ParametersKind(*names.split()))
-    opcode(
+    sampled(
         0x6F,
         f"{{pred}}{name}{{options}}.{{channel}} {{exec}} {{offsets}} {{sampler}} {{surface}}"
         " {dst}{paired} {parameters}",
         sub=sub,
         page="3D_SAMPLE4",
-        types=maps.SAMPLED,
-        limits=maps.SAMPLER,
-        front_end=maps.SAMPLER_READ,
-        fidelity=SAMPLER,
         doc=doc,
         layout=f"{_OPCODE} channel offsets sampler surface dst paired>4.1 parameters",
     )(sample4)
@@ -238,39 +235,21 @@ for _sub, _name, _names, _doc in (
     _gather(_sub, _name, _names, _doc)
 
 
-@opcode(
-    0x70,
+@info(
     "resinfo{channels} {exec}  {surface} {lod} {dst}",
     sub=0x0A,
-    page="INFO",
-    types=maps.INFO,
-    limits=maps.SAMPLER,
-    front_end=maps.SAMPLER_READ,
-    fidelity=SAMPLER,
     layout="sub exec channels surface lod dst",
 )
-def resinfo(
-    b: Meaning, exec: Exec, channels: InfoChannels, surface: Surface, lod: RawSrc, dst: RawDst
-) -> None:
+def resinfo(b: Meaning, channels: InfoChannels, surface: Surface, lod: RawSrc, dst: RawDst) -> None:
     """Width, height, depth of a level of detail, and the number of levels."""
     given = Parameters({"lod": lod})
     sampler_message(b, "resinfo", surface, None, dst, ["lod"], given, channels=channels)
 
 
-@opcode(
-    0x70,
-    "sampleinfo{channels} {exec}  {surface} {dst}",
-    sub=0x0B,
-    page="INFO",
-    types=maps.INFO,
-    limits=maps.SAMPLER,
-    front_end=maps.SAMPLER_READ,
-    fidelity=SAMPLER,
-    layout="sub exec channels surface dst",
+@info(
+    "sampleinfo{channels} {exec}  {surface} {dst}", sub=0x0B, layout="sub exec channels surface dst"
 )
-def sampleinfo(
-    b: Meaning, exec: Exec, channels: InfoChannels, surface: Surface, dst: RawDst
-) -> None:
+def sampleinfo(b: Meaning, channels: InfoChannels, surface: Surface, dst: RawDst) -> None:
     """Red is the number of samples, alpha the index of the palette of their positions."""
     nothing = Parameters({})
     sampler_message(b, "sampleinfo", surface, None, dst, [], nothing, channels=channels)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Scalar
+from eumu.isa.kinds import Meaning, RawDst, RawSrc, Scalar
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.control import NumberKind
 from eumu.isa.kinds.cursor import Cursor
@@ -88,8 +88,6 @@ def _send(sub: int, name: str, doc: str) -> None:
     )
     def raw_send(
         b: Meaning,
-        exec: Exec,
-        pred: Pred,
         ex_desc: Extended,
         sources: Count,
         results: Count,
@@ -117,8 +115,6 @@ def _split_send(sub: int, name: str, doc: str) -> None:
     )
     def raw_sends(
         b: Meaning,
-        exec: Exec,
-        pred: Pred,
         sfid: Sfid,
         sources0: Count,
         sources1: Count,
@@ -150,8 +146,6 @@ def _conditional(sub: int, name: str, doc: str) -> None:
     )
     def raw_sendsc(
         b: Meaning,
-        exec: Exec,
-        pred: Pred,
         sources0: Count,
         sources1: Count,
         results: Count,

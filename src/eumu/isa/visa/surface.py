@@ -6,6 +6,7 @@ binding-table entries that `movs` names.  The field `scale` of the object file i
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from eumu.ir import Value
@@ -67,6 +68,18 @@ ATOMICS: dict[str, Atomic] = {
 }
 
 
+channelwise = partial(
+    opcode, types=maps.SURFACE_DATA, limits=maps.EIGHT_OR_SIXTEEN, front_end=maps.OF_ANY_SIZE
+)
+quadwise = partial(
+    opcode,
+    types=maps.QUAD_DATA,
+    limits=maps.UP_TO_SIXTEEN,
+    front_end=maps.OF_ANY_SIZE,
+    platforms=maps.QUADS,
+)
+
+
 def _scattered(
     b: Meaning, surface: Surface, offset: Value, offsets: Rows, scale: int = 1
 ) -> tuple[Target, Value]:
@@ -79,48 +92,28 @@ def _scattered(
     return target, target.offsets(b, lanes)
 
 
-@opcode(
+@channelwise(
     0x74,
     "{pred}gather4_scaled.{channels} {exec} {surface} {offset} {offsets} {dst}",
     page="GATHER4_SCALED",
-    types=maps.SURFACE_DATA,
-    limits=maps.EIGHT_OR_SIXTEEN,
-    front_end=maps.OF_ANY_SIZE,
     layout="exec pred channels 0000 surface offset offsets dst",
 )
 def gather4_scaled(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    channels: Channels,
-    surface: Surface,
-    offset: Scalar,
-    offsets: RawSrc,
-    dst: RawDst,
+    b: Meaning, channels: Channels, surface: Surface, offset: Scalar, offsets: RawSrc, dst: RawDst
 ) -> None:
     """Dword c of each lane at offset + offsets[i], for each channel c, to the next registers."""
     target, lanes = _scattered(b, surface, offset, offsets)
     load_channels(b, target, lanes, dst, DWORD, channels)
 
 
-@opcode(
+@channelwise(
     0x75,
     "{pred}scatter4_scaled.{channels} {exec} {surface} {offset} {offsets} {src}",
     page="SCATTER4_SCALED",
-    types=maps.SURFACE_DATA,
-    limits=maps.EIGHT_OR_SIXTEEN,
-    front_end=maps.OF_ANY_SIZE,
     layout="exec pred channels 0000 surface offset offsets src",
 )
 def scatter4_scaled(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    channels: Channels,
-    surface: Surface,
-    offset: Scalar,
-    offsets: RawSrc,
-    src: RawSrc,
+    b: Meaning, channels: Channels, surface: Surface, offset: Scalar, offsets: RawSrc, src: RawSrc
 ) -> None:
     """Write the channels' dwords of each lane to offset + offsets[i]."""
     target, lanes = _scattered(b, surface, offset, offsets)
@@ -135,14 +128,7 @@ def scatter4_scaled(
     layout="exec pred 00 bytes 0000 surface offset offsets dst",
 )
 def gather_scaled(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    bytes: Bytes,
-    surface: Surface,
-    offset: Scalar,
-    offsets: RawSrc,
-    dst: RawDst,
+    b: Meaning, bytes: Bytes, surface: Surface, offset: Scalar, offsets: RawSrc, dst: RawDst
 ) -> None:
     """1, 2 or 4 bytes of each lane at offset + offsets[i], to a dword each, upper bytes zero."""
     target, lanes = _scattered(b, surface, offset, offsets)
@@ -157,14 +143,7 @@ def gather_scaled(
     layout="exec pred 00 bytes 0000 surface offset offsets src",
 )
 def scatter_scaled(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    bytes: Bytes,
-    surface: Surface,
-    offset: Scalar,
-    offsets: RawSrc,
-    src: RawSrc,
+    b: Meaning, bytes: Bytes, surface: Surface, offset: Scalar, offsets: RawSrc, src: RawSrc
 ) -> None:
     """Write the low 1, 2 or 4 bytes of each lane's dword to offset + offsets[i]."""
     target, lanes = _scattered(b, surface, offset, offsets)
@@ -213,48 +192,16 @@ def scatter(
     store_channels(b, target, lanes, src, in_dwords(bytes), (0,))
 
 
-@opcode(
-    0x86,
-    "{pred}qw_gather.{blocks} {exec} {surface} {offsets} {dst}",
-    page="QW_GATHER",
-    types=maps.QUAD_DATA,
-    limits=maps.UP_TO_SIXTEEN,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=maps.QUADS,
-)
-def qw_gather(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    blocks: Blocks,
-    surface: Surface,
-    offsets: RawSrc,
-    dst: RawDst,
-) -> None:
+@quadwise(0x86, "{pred}qw_gather.{blocks} {exec} {surface} {offsets} {dst}", page="QW_GATHER")
+def qw_gather(b: Meaning, blocks: Blocks, surface: Surface, offsets: RawSrc, dst: RawDst) -> None:
     """The quadword at byte offset offsets[i] of each lane."""
     target = surface_target(b, surface)
     lanes = target.offsets(b, b.row_read(offsets, 0, UD, b.width))
     load_channels(b, target, lanes, dst, QWORD, range(blocks))
 
 
-@opcode(
-    0x87,
-    "{pred}qw_scatter.{blocks} {exec} {surface} {offsets} {src}",
-    page="QW_SCATTER",
-    types=maps.QUAD_DATA,
-    limits=maps.UP_TO_SIXTEEN,
-    front_end=maps.OF_ANY_SIZE,
-    platforms=maps.QUADS,
-)
-def qw_scatter(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    blocks: Blocks,
-    surface: Surface,
-    offsets: RawSrc,
-    src: RawSrc,
-) -> None:
+@quadwise(0x87, "{pred}qw_scatter.{blocks} {exec} {surface} {offsets} {src}", page="QW_SCATTER")
+def qw_scatter(b: Meaning, blocks: Blocks, surface: Surface, offsets: RawSrc, src: RawSrc) -> None:
     """Write each lane's quadword to byte offset offsets[i]."""
     target = surface_target(b, surface)
     lanes = target.offsets(b, b.row_read(offsets, 0, UD, b.width))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from eumu.ir import Value
-from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Rows, Scalar
+from eumu.isa.kinds import Meaning, RawDst, RawSrc, Rows, Scalar
 from eumu.isa.kinds.raw import (
     AtomicKind,
     AtomicOperation,
@@ -35,6 +36,16 @@ Channels = Annotated[tuple[int, ...], ChannelsKind()]
 Operation = Annotated[AtomicOperation, AtomicKind(16, 32, 64)]
 
 
+scaled = partial(
+    opcode,
+    0x4E,
+    types=maps.ADDRESS_OFFSETS,
+    limits=maps.EIGHT_OR_SIXTEEN,
+    front_end=maps.OF_ANY_SIZE,
+)
+addressed = partial(opcode, 0x4E, types=maps.ADDRESSES, front_end=maps.OF_ANY_SIZE)
+
+
 def _addresses(b: Meaning, rows: Rows) -> Value:
     return b.row_read(rows, 0, UQ, b.width)
 
@@ -53,24 +64,13 @@ def svm_block_st(b: Meaning, size: Owords, address: Scalar, src: RawSrc) -> None
     store_block(b, FLAT, start, src, UD, size.bytes // 4, mask)
 
 
-@opcode(
-    0x4E,
+@addressed(
     "{pred}svm_gather.{size}.{count} {exec} {addresses} {dst}",
     sub=3,
     page="SVM_GATHER",
-    types=maps.ADDRESSES,
     limits=maps.UP_TO_SIXTEEN,
-    front_end=maps.OF_ANY_SIZE,
 )
-def svm_gather(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    size: BlockBytes,
-    count: Blocks,
-    addresses: RawSrc,
-    dst: RawDst,
-) -> None:
+def svm_gather(b: Meaning, size: BlockBytes, count: Blocks, addresses: RawSrc, dst: RawDst) -> None:
     """`count` blocks of `size` bytes from each lane's address.
 
     Blocks of 4 and 8 bytes: block j of all lanes, then block j+1.  Blocks of one byte: the bytes
@@ -86,23 +86,14 @@ def svm_gather(
         b.row_write(dst, k, value, b.mask, slot)
 
 
-@opcode(
-    0x4E,
+@addressed(
     "{pred}svm_scatter.{size}.{count} {exec} {addresses} {src}",
     sub=4,
     page="SVM_SCATTER",
-    types=maps.ADDRESSES,
     limits=maps.UP_TO_SIXTEEN,
-    front_end=maps.OF_ANY_SIZE,
 )
 def svm_scatter(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    size: BlockBytes,
-    count: Blocks,
-    addresses: RawSrc,
-    src: RawSrc,
+    b: Meaning, size: BlockBytes, count: Blocks, addresses: RawSrc, src: RawSrc
 ) -> None:
     """Write `count` blocks of `size` bytes to each lane's address; layout as in `svm_gather`."""
     start = _addresses(b, addresses)
@@ -114,24 +105,14 @@ def svm_scatter(
     b.store(FLAT.space, start, b.mask, data)
 
 
-@opcode(
-    0x4E,
+@addressed(
     "{pred}svm_atomic.{operation} {exec} {addresses} {dst} {src0} {src1}",
     sub=5,
     page="SVM_ATOMIC",
-    types=maps.ADDRESSES,
     limits=maps.UP_TO_EIGHT,
-    front_end=maps.OF_ANY_SIZE,
 )
 def svm_atomic(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    operation: Operation,
-    addresses: RawSrc,
-    src0: RawSrc,
-    src1: RawSrc,
-    dst: RawDst,
+    b: Meaning, operation: Operation, addresses: RawSrc, src0: RawSrc, src1: RawSrc, dst: RawDst
 ) -> None:
     """dst[i] = old value at each lane's address, replaced by op(old, src0[i], src1[i]).
 
@@ -146,47 +127,27 @@ def _scattered(b: Meaning, address: Value, offsets: Rows) -> Value:
     return b.add(base, _addresses(b, offsets))
 
 
-@opcode(
-    0x4E,
+@scaled(
     "{pred}svm_gather4scaled.{channels} {exec} {address} {offsets} {dst}",
     sub=6,
     page="SVM_GATHER4_SCALED",
-    types=maps.ADDRESS_OFFSETS,
-    limits=maps.EIGHT_OR_SIXTEEN,
-    front_end=maps.OF_ANY_SIZE,
     layout="sub exec pred channels 0000 address offsets dst",
 )
 def svm_gather4scaled(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    channels: Channels,
-    address: Scalar,
-    offsets: RawSrc,
-    dst: RawDst,
+    b: Meaning, channels: Channels, address: Scalar, offsets: RawSrc, dst: RawDst
 ) -> None:
     """Dword c of each lane at address + offsets[i], for each channel c, to the next registers."""
     load_channels(b, FLAT, _scattered(b, address, offsets), dst, DWORD, channels)
 
 
-@opcode(
-    0x4E,
+@scaled(
     "{pred}svm_scatter4scaled.{channels} {exec} {address} {offsets} {src}",
     sub=7,
     page="SVM_SCATTER4_SCALED",
-    types=maps.ADDRESS_OFFSETS,
-    limits=maps.EIGHT_OR_SIXTEEN,
-    front_end=maps.OF_ANY_SIZE,
     layout="sub exec pred channels 0000 address offsets src",
 )
 def svm_scatter4scaled(
-    b: Meaning,
-    exec: Exec,
-    pred: Pred,
-    channels: Channels,
-    address: Scalar,
-    offsets: RawSrc,
-    src: RawSrc,
+    b: Meaning, channels: Channels, address: Scalar, offsets: RawSrc, src: RawSrc
 ) -> None:
     """Write the channels' dwords of each lane to address + offsets[i]."""
     store_channels(b, FLAT, _scattered(b, address, offsets), src, DWORD, channels)
