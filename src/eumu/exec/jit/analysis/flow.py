@@ -7,7 +7,7 @@ runs with all lanes of the thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -30,6 +30,10 @@ class Flow:
     def full(self, block: int) -> bool:
         """Whether the block certainly runs with every lane that the thread started with."""
         return not self.partial[block] and not self.parked[block]
+
+    def after(self, block: int) -> Collection[int]:
+        """The blocks that may run next in the thread."""
+        return self.edges.get(block, ())
 
     def repeated(self) -> set[int]:
         """The blocks that may run more than once: those that some jump back goes past."""

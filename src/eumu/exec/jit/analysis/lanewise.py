@@ -8,20 +8,18 @@ writes them.  Without the old value they need no select, and no memory across ba
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from eumu.exec.jit.analysis.flow import Flow, is_call
-from eumu.exec.jit.analysis.patterns import LANE_WISE
-from eumu.ir import Function, Op, RootKind, Terminator
-from eumu.ir.operations.ends import Diverge, Ret
-from eumu.ir.operations.lanes import Const
-from eumu.ir.operations.state import ExecMask, OnFlag, OnRoot, Read, Write
+from eumu.exec.jit.analysis.following import Following
+from eumu.exec.jit.analysis.liveness import live_in
+from eumu.ir import Function, RootKind
+from eumu.ir.operations.state import OnRoot, Read, ReadFlag, Write, WriteFlag
 
 Place = tuple[int, int]  # a block and an operation in it
 Key = tuple[str, tuple[int, ...], int]  # root, byte offsets (of a flag: bits), bytes of a lane
 
-_MASKED = ("load", "store", "atomic")
 _NOTHING: frozenset[Key] = frozenset()
 
 
@@ -36,42 +34,31 @@ class _Lanewise:
     killed: dict[int, set[Key]] = field(default_factory=dict)
     writes: list[tuple[Place, Key]] = field(default_factory=list)  # under the whole execution mask
 
-    def spoil(self, keys: frozenset[Key]) -> None:
-        self.bad |= keys
-
-    def pin(self, keys: frozenset[Key], lane: int) -> None:
-        """Values of these registers meet a mask that starts at a lane of the thread."""
-        for key in keys:
-            if self.first.setdefault(key, lane) != lane:
-                self.bad.add(key)
-
 
 def free_writes(function: Function, flow: Flow) -> frozenset[Place]:
     """The writes that need not keep the lanes that do not execute."""
     found = _Lanewise(function)
     found.bad |= _entangled(function)
     for index in flow.parked:
-        _Block(found, index).run()
+        _Block(found, index)
     writes = [(place, key) for place, key in found.writes if key not in found.bad]
     if any(is_call(function.blocks[i].end) for i in flow.parked):
         # Lanes wait in other frames, too: only what no block reads before it writes is free.
         read = _NOTHING.union(*found.used.values())
         return frozenset(place for place, key in writes if key not in read)
-    live = _liveness(function, flow, found)
+    is_live = _liveness(function, flow, found)
     return frozenset(
         place
         for place, key in writes
-        if not any(key in live[waiting] for waiting in flow.parked[place[0]])
+        if not any(is_live(waiting, key) for waiting in flow.parked[place[0]])
     )
 
 
-def _key(op: Op) -> Key | None:
+def _key(op: Read | Write | ReadFlag | WriteFlag) -> Key:
     """The register of a direct access."""
-    if isinstance(op, OnFlag):
+    if isinstance(op, (ReadFlag, WriteFlag)):
         return op.root.name, op.bits, 1
-    if isinstance(op, (Read, Write)):
-        return op.root.name, op.offsets, op.value.type.size
-    return None
+    return op.root.name, op.offsets, op.value.type.size
 
 
 def _entangled(function: Function) -> set[Key]:
@@ -81,15 +68,13 @@ def _entangled(function: Function) -> set[Key]:
     bad: set[Key] = set()
     for block in function.blocks:
         for op in block.ops:
-            if not isinstance(op, OnRoot):
-                continue
-            key, root = _key(op), op.root
-            if key is not None:
+            if isinstance(op, (Read, Write, ReadFlag, WriteFlag)):
+                key, root = _key(op), op.root
                 roots.setdefault(root.name, set()).add(key)
                 if root.kind not in (RootKind.GRF, RootKind.FLAG) or len(key[1]) == 1:
                     bad.add(key)
-            else:
-                taken.add(root.name)
+            elif isinstance(op, OnRoot):
+                taken.add(op.root.name)
     for name, keys in roots.items():
         if name in taken:
             bad |= keys
@@ -112,104 +97,53 @@ def _overlapping(keys: set[Key]) -> set[Key]:
     return bad
 
 
-class _Block:
-    """Follows values through one block."""
+class _Block(Following[Key]):
+    """Follows the values of one block; a source is a register."""
 
     def __init__(self, found: _Lanewise, index: int) -> None:
+        super().__init__(found.function.width)
         self.found, self.index = found, index
-        self.taint: dict[int, frozenset[Key]] = {}  # registers whose lanes a value has
-        self.executing: dict[int, int] = {}  # masks of executing lanes: the first lane
-        self.whole: set[int] = set()  # masks of all executing lanes, or of all lanes
         self.used: set[Key] = set()
         self.killed: set[Key] = set()
+        self.follow(found.function.blocks[index])
+        found.used[index], found.killed[index] = self.used, self.killed
 
-    def run(self) -> None:
-        block = self.found.function.blocks[self.index]
-        for place, op in enumerate(block.ops):
-            self._operation(place, op)
-        if block.end is not None:
-            self._end(block.end)
-        self.found.used[self.index], self.found.killed[self.index] = self.used, self.killed
+    def pin(self, sources: frozenset[Key], lane: int) -> None:
+        for key in sources:
+            if self.found.first.setdefault(key, lane) != lane:
+                self.found.bad.add(key)
 
-    def _of(self, op: Op | Terminator) -> frozenset[Key]:
-        return _NOTHING.union(*(self.taint.get(a.id, _NOTHING) for a in op.args))
+    def cross(self, sources: frozenset[Key]) -> None:
+        self.found.bad |= sources
 
-    def _operation(self, place: int, op: Op) -> None:
+    def read(self, place: int, op: Read | ReadFlag) -> Key:
         key = _key(op)
-        if key is not None:
-            if op.results:
-                self.taint[op.result.id] = frozenset((key,))
-                if key not in self.killed:
-                    self.used.add(key)
-            else:
-                self._write(place, op, key)
-        elif isinstance(op, ExecMask):
-            if op.offset + op.result.width <= self.found.function.width:
-                self.executing[op.result.id] = op.offset
-                self.whole.add(op.result.id)
-        elif isinstance(op, Const) and op.is_full:
-            self.whole.add(op.result.id)
-        elif op.name in _MASKED and op.args[1].id in self.executing:
-            self.found.pin(self._of(op), self.executing[op.args[1].id])
-        else:
-            self._compute(op)
+        if key not in self.killed:
+            self.used.add(key)
+        return key
 
-    def _compute(self, op: Op) -> None:
-        keys = self._of(op)
-        starts = {self.executing[a.id] for a in op.args if a.id in self.executing}
-        if op.name == "and" and op.result.is_mask and len(starts) == 1:
-            start = starts.pop()
-            self.executing[op.result.id] = start
-            self.found.pin(keys, start)
-        elif keys:
-            wide = {v.width for v in (*op.args, *op.results)}
-            if (op.name in LANE_WISE or op.name == "bitcast") and len(wide) == 1:
-                self.taint[op.result.id] = keys
-            else:
-                self.found.spoil(keys)
-
-    def _write(self, place: int, op: Op, key: Key) -> None:
-        mask, keys = op.args[1].id, self._of(op)
-        start = self.executing.get(mask)
-        if start is None:
-            # Lanes that do not execute would get what is computed of theirs.
-            self.found.spoil(keys)
-            if mask in self.whole:
-                self._kill(key)
-            return
-        self.found.pin(keys | {key}, start)
-        if mask in self.whole:
-            self.found.writes.append(((self.index, place), key))
-            self._kill(key)
-
-    def _kill(self, key: Key) -> None:
-        self.killed.add(key)
-
-    def _end(self, end: Terminator) -> None:
-        keys = self._of(end)
-        if isinstance(end, (Diverge, Ret)):
-            self.found.pin(keys, end.offset)
-        else:
-            self.found.spoil(keys)
+    def write(self, place: int, op: Write | WriteFlag, first: int | None) -> None:
+        key, mask = _key(op), op.args[1].id
+        if first is not None:
+            self.pin(frozenset((key,)), first)
+        if mask in self.whole or mask in self.full:
+            self.killed.add(key)
+            if first is not None:
+                self.found.writes.append(((self.index, place), key))
 
 
-def _successors(end: Terminator | None) -> Iterator[int]:
-    if end is not None:
-        yield from end.targets
+def _liveness(function: Function, flow: Flow, found: _Lanewise) -> Callable[[int, Key], bool]:
+    """Whether a lane at the start of a block may read a register before it writes it."""
+    numbers: dict[Key, int] = {}
 
+    def bits(keys: set[Key]) -> int:
+        return sum(1 << numbers.setdefault(key, len(numbers)) for key in keys)
 
-def _liveness(function: Function, flow: Flow, found: _Lanewise) -> dict[int, set[Key]]:
-    """The registers that a lane at the start of each block may read before it writes them."""
-    live = {block: set(found.used[block]) for block in flow.parked}
-    changed = True
-    while changed:
-        changed = False
-        for block in sorted(live, reverse=True):
-            behind: set[Key] = set()
-            for target in _successors(function.blocks[block].end):
-                behind |= live.get(target, set())
-            more = behind - found.killed[block] - live[block]
-            if more:
-                live[block] |= more
-                changed = True
-    return live
+    used, killed = ({k: bits(keys) for k, keys in x.items()} for x in (found.used, found.killed))
+
+    def targets(block: int) -> tuple[int, ...]:
+        end = function.blocks[block].end
+        return end.targets if end is not None else ()
+
+    live = live_in(flow.parked, targets, lambda block, live: used[block] | live & ~killed[block])
+    return lambda block, key: key in numbers and bool(live[block] >> numbers[key] & 1)

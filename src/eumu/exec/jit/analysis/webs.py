@@ -13,16 +13,14 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from eumu.exec.jit.analysis.flow import Flow, is_call
-from eumu.exec.jit.analysis.patterns import LANE_WISE
+from eumu.exec.jit.analysis.following import Following
+from eumu.exec.jit.analysis.liveness import live_in
 from eumu.ir import Function, Input, Op, Root, RootKind
-from eumu.ir.function import Block, Terminator
-from eumu.ir.operations.ends import Diverge, Ret
-from eumu.ir.operations.lanes import Const
-from eumu.ir.operations.state import ExecMask, OnRegion, Read, RootAddress, Write, WriteFlag
+from eumu.ir.function import Block
+from eumu.ir.operations.state import OnRegion, Read, ReadFlag, RootAddress, Write, WriteFlag
 
 LEAST = 2048  # bytes of a root that is worth it
 
-_MASKED = ("load", "store", "atomic")
 Place = tuple[int, int]  # a block and an operation in it
 
 
@@ -76,7 +74,7 @@ def split_file(function: Function, flow: Flow) -> Function:
     file = next((r for r in function.roots.values() if _is_file(r)), None)
     if file is None or _is_addressed(function, file):
         return function
-    blocks = {index: _accesses(function, index, file) for index in flow.parked}
+    blocks = {index: _Accesses(function, index, file).found for index in flow.parked}
     if not any(is_call(function.blocks[i].end) for i in flow.parked):
         _Lanes(function, flow, blocks).decide()
     else:
@@ -104,108 +102,48 @@ def _all(blocks: dict[int, list[Access]]) -> Iterator[Access]:
 # ---- what each access is
 
 
-def _accesses(function: Function, index: int, file: Root) -> list[Access]:
-    return _Block(function, index, file).run()
-
-
-class _Block:
-    """Follows the lanes of values through one block."""
+class _Accesses(Following[int]):
+    """The accesses of a block; a source is a read, as its place in `found`."""
 
     def __init__(self, function: Function, index: int, file: Root) -> None:
-        self.function, self.index, self.file = function, index, file
+        super().__init__(function.width)
+        self.index, self.file = index, file
         self.found: list[Access] = []
-        self.taint: dict[int, frozenset[int]] = {}  # of a value: reads, as places in `found`
-        self.executing: dict[int, int] = {}  # masks of executing lanes: the first lane
-        self.whole: set[int] = set()  # masks of all of them
-        self.full: set[int] = set()  # masks of every lane
-
-    def run(self) -> list[Access]:
-        block = self.function.blocks[self.index]
-        for place, op in enumerate(block.ops):
-            self._operation((self.index, place), op)
-        if block.end is not None:
-            self._end(block.end)
+        self.follow(function.blocks[index])
         for access in self.found:
             access.crosses |= access.first is None
-        return self.found
 
-    def _reads(self, op: Op | Terminator) -> list[Access]:
-        numbers = frozenset[int]().union(*(self.taint.get(a.id, frozenset()) for a in op.args))
-        return [self.found[n] for n in numbers]
+    def read(self, place: int, op: Read | ReadFlag) -> int | None:
+        if not isinstance(op, Read) or op.root is not self.file:
+            return None
+        self.found.append(self._access(place, op))
+        return len(self.found) - 1
 
-    def _pin(self, op: Op | Terminator, lane: int) -> None:
-        for access in self._reads(op):
-            access.pin(lane)
+    def write(self, place: int, op: Write | WriteFlag, first: int | None) -> None:
+        if isinstance(op, Write) and op.root is self.file:
+            access, mask = self._access(place, op), op.args[1].id
+            access.first, access.full = first, mask in self.full
+            access.whole = mask in self.whole and not access.crosses
+            self.found.append(access)
 
-    def _cross(self, op: Op | Terminator) -> None:
-        for access in self._reads(op):
-            access.crosses = True
+    def pin(self, sources: frozenset[int], lane: int) -> None:
+        for number in sources:
+            self.found[number].pin(lane)
 
-    def _operation(self, place: Place, op: Op) -> None:
-        if isinstance(op, ExecMask):
-            if op.offset + op.result.width <= self.function.width:
-                self.executing[op.result.id] = op.offset
-                self.whole.add(op.result.id)
-        elif isinstance(op, Const):
-            if op.is_full:
-                self.full.add(op.result.id)
-        elif isinstance(op, Read):
-            if op.root is self.file:
-                self.taint[op.result.id] = frozenset((len(self.found),))
-                self.found.append(self._access(place, op))
-        elif isinstance(op, (Write, WriteFlag)):
-            self._write(place, op)
-        elif op.name in _MASKED and op.args[1].id in self.executing:
-            self._pin(op, self.executing[op.args[1].id])
-        else:
-            self._compute(op)
+    def cross(self, sources: frozenset[int]) -> None:
+        for number in sources:
+            self.found[number].crosses = True
 
-    def _access(self, place: Place, op: Read | Write) -> Access:
+    def _access(self, place: int, op: Read | Write) -> Access:
         offsets, size, width = op.offsets, op.value.type.size, op.value.width
         ones = (1 << size) - 1
         touched = 0
         for offset in offsets:
             touched |= ones << offset
-        access = Access(place, offsets, size, isinstance(op, Write), bytes=touched)
+        at = self.index, place
+        access = Access(at, offsets, size, isinstance(op, Write), bytes=touched)
         access.crosses = width == 1 or len(set(offsets)) < width
         return access
-
-    def _write(self, place: Place, op: Write | WriteFlag) -> None:
-        mask = op.args[1]
-        start = self.executing.get(mask.id)
-        if start is not None:
-            self._pin(op, start)
-        else:
-            self._cross(op)
-        if isinstance(op, Write) and op.root is self.file:
-            access = self._access(place, op)
-            access.first = start
-            access.full = mask.id in self.full
-            access.whole = mask.id in self.whole and not access.crosses
-            self.found.append(access)
-
-    def _compute(self, op: Op) -> None:
-        starts = {self.executing[a.id] for a in op.args if a.id in self.executing}
-        if op.name == "and" and op.result.is_mask and len(starts) == 1:
-            start = starts.pop()
-            self.executing[op.result.id] = start
-            self._pin(op, start)
-            return
-        reads = self._reads(op)
-        if not reads:
-            return
-        widths = {v.width for v in (*op.args, *op.results)}
-        if (op.name in LANE_WISE or op.name == "bitcast") and len(widths) == 1:
-            tainted = (self.taint.get(a.id, frozenset()) for a in op.args)
-            self.taint[op.result.id] = frozenset[int]().union(*tainted)
-        else:
-            self._cross(op)
-
-    def _end(self, end: Terminator) -> None:
-        if isinstance(end, (Diverge, Ret)):
-            self._pin(end, end.offset)
-        else:
-            self._cross(end)
 
 
 # ---- which writes begin a web
@@ -223,8 +161,8 @@ class _Lanes:
 
     def decide(self) -> None:
         """Set `kills` of every write."""
-        self._lane_liveness()
-        self._crossing_liveness()
+        self.live = live_in(self.blocks, self._targets, self._before)
+        self.crossed = live_in(self.blocks, self.flow.after, self._crossing_before)
         width = self.function.width
         row = (1 << width) - 1
         for index, accesses in self.blocks.items():
@@ -245,37 +183,25 @@ class _Lanes:
     def _behind(self, index: int) -> tuple[int, int]:
         """What is live at the end of a block."""
         own = crossed = 0
-        end = self.function.blocks[index].end
-        for target in end.targets if end is not None else ():
+        for target in self._targets(index):
             own |= self.live.get(target, 0)
         for target in self.flow.edges.get(index, ()):
             crossed |= self.crossed.get(target, 0)
         return own, crossed
 
-    def _lane_liveness(self) -> None:
-        width = self.function.width
-        self.live = dict.fromkeys(self.blocks, 0)
-        changed = True
-        while changed:
-            changed = False
-            for index in sorted(self.blocks, reverse=True):
-                live, _ = self._behind(index)
-                for access in reversed(self.blocks[index]):
-                    live = _lane_step(access, live, width)
-                if live != self.live[index]:
-                    self.live[index], changed = live, True
+    def _targets(self, index: int) -> tuple[int, ...]:
+        end = self.function.blocks[index].end
+        return end.targets if end is not None else ()
 
-    def _crossing_liveness(self) -> None:
-        self.crossed = dict.fromkeys(self.blocks, 0)
-        changed = True
-        while changed:
-            changed = False
-            for index in sorted(self.blocks, reverse=True):
-                _, crossed = self._behind(index)
-                for access in reversed(self.blocks[index]):
-                    crossed = _cross_step(access, crossed)
-                if crossed != self.crossed[index]:
-                    self.crossed[index], changed = crossed, True
+    def _before(self, index: int, live: int) -> int:
+        for access in reversed(self.blocks[index]):
+            live = _lane_step(access, live, self.function.width)
+        return live
+
+    def _crossing_before(self, index: int, crossed: int) -> int:
+        for access in reversed(self.blocks[index]):
+            crossed = _cross_step(access, crossed)
+        return crossed
 
 
 def _lane_step(access: Access, live: int, width: int) -> int:
@@ -335,7 +261,7 @@ class _Webs:
 
     def rewritten(self) -> Function:
         """The function on its new roots."""
-        live = self._liveness()
+        live = live_in(self.blocks, self.flow.after, self._before)
         for index, accesses in self.blocks.items():
             self._block(index, accesses, live)
         roots, inputs = self._roots(live)
@@ -349,24 +275,14 @@ class _Webs:
         fresh = {root.name: root for root in roots.values()}
         return replace(self.function, roots=others | fresh, inputs=kept + inputs, blocks=blocks)
 
-    def _liveness(self) -> dict[int, int]:
-        """Bytes that some lane may read from the start of each block on."""
-        live = dict.fromkeys(self.blocks, 0)
-        changed = True
-        while changed:
-            changed = False
-            for index in sorted(live, reverse=True):
-                now = 0
-                for target in self.flow.edges.get(index, ()):
-                    now |= live[target]
-                for access in reversed(self.blocks[index]):
-                    if not access.is_write:
-                        now |= access.bytes
-                    elif access.kills:
-                        now &= ~access.bytes
-                if now != live[index]:
-                    live[index], changed = now, True
-        return live
+    def _before(self, index: int, now: int) -> int:
+        """Bytes that some lane may read from the start of a block on."""
+        for access in reversed(self.blocks[index]):
+            if not access.is_write:
+                now |= access.bytes
+            elif access.kills:
+                now &= ~access.bytes
+        return now
 
     def _block(self, index: int, accesses: list[Access], live: dict[int, int]) -> None:
         current: dict[int, int] = {}

@@ -12,10 +12,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush
 from typing import Final
 
 from eumu.exec.jit.analysis.flow import Flow
+from eumu.exec.jit.analysis.liveness import live_in
 from eumu.exec.jit.codegen.kernel import Kernel
 from eumu.exec.jit.codegen.registers import Event
 from eumu.exec.jit.llvm.layout import Outcome, Record
@@ -221,8 +221,7 @@ def _accessed(line: str) -> str:
 def live_at(points: Iterable[int], flow: Flow, log: dict[int, list[Event]]) -> set[str]:
     """The variables that are read after the start of some of these blocks before they are written.
 
-    Sets are numbers with a bit for each variable; a block is looked at again only if what is read
-    behind it has grown.
+    Sets are numbers with a bit for each variable.
     """
     bits: dict[str, int] = {}
     used: dict[int, int] = {}
@@ -236,24 +235,11 @@ def live_at(points: Iterable[int], flow: Flow, log: dict[int, list[Event]]) -> s
             elif not written & bit:
                 read |= bit
         used[block], defined[block] = read, written
-    live = {block: used.get(block, 0) for block in flow.parked}
-    before: dict[int, list[int]] = {}
-    for block in live:
-        for target in flow.edges.get(block, ()):
-            before.setdefault(target, []).append(block)
-    work = [-block for block in live]
-    heapify(work)
-    waiting = set(live)
-    while work:
-        block = -heappop(work)  # the last in program order: what it leads to has mostly been there
-        waiting.discard(block)
-        for other in before.get(block, ()):
-            found = live[other] | live[block] & ~defined.get(other, 0)
-            if found != live[other]:
-                live[other] = found
-                if other not in waiting:
-                    waiting.add(other)
-                    heappush(work, -other)
+    live = live_in(
+        flow.parked,
+        flow.after,
+        lambda block, behind: used.get(block, 0) | behind & ~defined.get(block, 0),
+    )
     wanted = 0
     for point in points:
         wanted |= live.get(point, 0)
