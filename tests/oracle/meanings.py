@@ -281,7 +281,7 @@ INTEGERS: dict[str, Integer] = {
     "not": lambda c, x: _bitwise(c, lambda a: ~a, x),
     "shl": _shl,
     "shr": lambda c, x, n: _right(c, x, n, signed=False),
-    "asr": lambda c, x, n: _right(c, x, n, signed=True),
+    "asr": lambda c, x, n: _right(c, x, n, signed=c.types[0].is_signed),
     "rol": _rotate,
     "ror": lambda c, x, n: _rotate(c, x, -n),
     "lzd": lambda c, x: _leading(x),

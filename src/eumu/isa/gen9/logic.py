@@ -92,9 +92,9 @@ def shl(b: Machine, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts)
 
 @opcode(0x0C, two("asr"), page="Arithmetic Shift Right")
 def asr(b: Machine, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
-    """dst[i] = src0[i] >> src1[i], the sign comes in; the count as in shr."""
+    """dst[i] = src0[i] >> src1[i], the sign comes in, zeros if it has none; the count as in shr."""
     b.integers(src0, src1)
-    x, count = shift_operands(b, dst, src0, src1, signed=True)
+    x, count = shift_operands(b, dst, src0, src1, signed=src0.type.is_signed)
     b.finish(dst, b.shr(x, count), cond, options)
 
 

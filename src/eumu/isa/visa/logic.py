@@ -102,8 +102,6 @@ def _shift(
     sign = src0.type.is_signed if signed is None else signed
     if not sign and src0.type.is_signed:
         src0 = b.convert(src0, integer(src0.type.bits, signed=False))
-    elif sign and not src0.type.is_signed:
-        src0 = b.convert(src0, integer(src0.type.bits, signed=True))
     type = integer(bits, signed=sign)
     value, count = b.convert(src0, type), b.convert(src1, type)
     return value, count
@@ -134,8 +132,8 @@ def shr(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     front_end=FrontEnd(modifiers="any", saturation="yes", emits_saturation=True),
 )  # fmt: skip
 def asr(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
-    """dst[i] = src0[i] >> src1[i], the sign shifted in; an unsigned source is read as signed."""
-    b.write(dst, b.shr(*_shift(b, dst, src0, src1, signed=True)))
+    """dst[i] = src0[i] >> src1[i], the sign shifted in; zeros if src0 has none, as in shr."""
+    b.write(dst, b.shr(*_shift(b, dst, src0, src1, signed=None)))
 
 
 def _rotate(b: Meaning, dst: Place, src0: Value, src1: Value, *, right: bool) -> None:
