@@ -30,6 +30,9 @@ class Context:
     table: int = 0
     lane: int = 0
     chosen: bool = True  # by the condition of `sel`
+    # Types as they are written, and whether a source has a minus.
+    written: tuple[Type, ...] = ()
+    minus: bool = False
 
 
 # ---- sources
@@ -169,14 +172,24 @@ def _quotient(x: int, y: int) -> int:
     return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
 
 
+def _divided_in(context: Context) -> Type:
+    """Signed by a minus; by the wider source; where both have one size if both are."""
+    first, second = context.written
+    signed = first.is_signed and second.is_signed
+    if first.size != second.size:
+        signed = max(first, second, key=lambda t: t.size).is_signed
+    bits = max(32, first.bits, second.bits)
+    return integer(bits, signed=signed or context.minus)
+
+
 def _div(context: Context, x: int, y: int) -> int:
-    type = common(context.types)
+    type = _divided_in(context)
     x, y = wrap(type, x), wrap(type, y)
     return wrap(type, _quotient(x, y) if y else -1)
 
 
 def _mod(context: Context, x: int, y: int) -> int:
-    type = common(context.types)
+    type = _divided_in(context)
     x, y = wrap(type, x), wrap(type, y)
     return x - y * _quotient(x, y) if y else x
 

@@ -63,7 +63,11 @@ def context(case: Case, k: int) -> tuple[Context, tuple[int, ...]]:
     chosen = case.guarded()[k]
     types, numbers = zip(*pairs, strict=True)
     return (
-        Context(case.signature.dst, types, case.saturate, case.relation, case.table, k, chosen),
+        Context(
+            *(case.signature.dst, types, case.saturate, case.relation, case.table, k, chosen),
+            written=tuple(case.lane(s, k)[0] for s in case.sources),
+            minus=any("-" in s.modifier for s in case.sources),
+        ),
         numbers,
     )
 

@@ -8,15 +8,18 @@ as %cr0 says; `bf` is computed in `f`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
+from typing import Annotated, Any
 
 from eumu.ir import Value
 from eumu.isa.kinds import Dst, Meaning, Place, Src
+from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.limits import FrontEnd
 from eumu.isa.mathlib.integers import average, one_where, saturating
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
-from eumu.types import UD, UQ, Q
+from eumu.types import UD, UQ, Q, Type, integer
 
 Binary = Callable[[Value, Value], Value]
 
@@ -111,6 +114,41 @@ def subb(b: Meaning, dst: Dst, borrow: Dst, src0: Src, src1: Src) -> None:
     b.write(borrow, one_where(b, out))
 
 
+@dataclass(frozen=True, slots=True)
+class _Divided:
+    """A source of a division: its lanes, its type before modifiers, and whether it has a minus."""
+
+    value: Value
+    type: Type
+    minus: bool
+
+
+class DividedKind(SourceKind):
+    """A source of a division, which depends on what is written."""
+
+    def bind(self, operand: Any, builder: Meaning) -> Any:
+        value, modifier = super().bind(operand, builder), getattr(operand, "modifier", "")
+        return _Divided(value, operand.type if modifier else value.type, "-" in modifier)
+
+
+DividedSrc = Annotated[_Divided, DividedKind()]
+
+
+def _divided(b: Meaning, x: _Divided, y: _Divided) -> tuple[Value, ...]:
+    """Both sources in the type of their division.
+
+    Integers are divided with signs if one has a minus; else as the wider type says, and with signs
+    if both of one size have some.
+    """
+    if x.value.type.is_float or y.value.type.is_float:
+        return b.promote(x.value, y.value)
+    wider = max(x.type, y.type, key=lambda t: t.size)
+    alike = x.type.size == y.type.size
+    signs = x.type.is_signed and y.type.is_signed if alike else wider.is_signed
+    type = integer(max(32, wider.bits), signed=signs or x.minus or y.minus)
+    return b.convert(x.value, type), b.convert(y.value, type)
+
+
 @opcode(
     0x03,
     "{pred}div{dst.sat} {exec} {dst} {src0} {src1}",
@@ -118,9 +156,9 @@ def subb(b: Meaning, dst: Dst, borrow: Dst, src0: Src, src1: Src) -> None:
     page="DIV",
     limits=maps.ONLY_FLOAT,
 )
-def div(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def div(b: Meaning, dst: Dst, src0: DividedSrc, src1: DividedSrc) -> None:
     """dst[i] = src0[i] / src1[i]; integers truncate, x / 0 is all ones; floats round correctly."""
-    x, y = b.promote(src0, src1)
+    x, y = _divided(b, src0, src1)
     b.write(dst, b.div(x, y))
 
 
@@ -131,9 +169,9 @@ def div(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     page="MOD",
     front_end=FrontEnd(saturation="no"),
 )
-def mod(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def mod(b: Meaning, dst: Dst, src0: DividedSrc, src1: DividedSrc) -> None:
     """dst[i] = src0[i] % src1[i] with the sign of src0[i]; x % 0 is x."""
-    x, y = b.promote(src0, src1)
+    x, y = _divided(b, src0, src1)
     b.write(dst, b.rem(x, y))
 
 
