@@ -76,11 +76,12 @@ def _outcome(grid: Grid, engine: str) -> str:
 @pytest.mark.parametrize(
     ("device", "ex_desc", "desc", "said"),
     [
-        ("skl", 0xC, 0x2106EFE, ""),
+        ("skl", 0xC, 0x4205EFE, ""),
+        ("skl", 0xC, 0x2106EFE, "it has 8 slots, and the instruction 16 lanes"),
         ("skl", 0xC, 0x213EEFE, "Gen9 has no such message"),
         ("skl", 0xC, 0x6106EFE, "its descriptor says 3 registers, 2 are there"),
         ("skl", 0xC, 0x2506EFE, "its answer has 5 registers, there is room for 2"),
-        ("skl", 0xC, 0x2006EFE, "its response is shorter than what it answers"),
+        ("skl", 0xC, 0x4005EFE, "its response is shorter than what it answers"),
         ("skl", 0xC, 0x20080FE, "this atomic operation is not modelled"),
         ("skl", 0xC, 0x4205E05, "no surface is bound to index 0x5|uses index 0x5"),
     ],

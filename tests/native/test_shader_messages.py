@@ -260,6 +260,20 @@ def test_other_forms_say_what_they_are(message: str, reason: str) -> None:
         lower(native.parse(f"send (16|M0) null r10 {message}{END}"), 16)
 
 
+@pytest.mark.parametrize(
+    ("size", "message", "slots"),
+    [
+        ("16|M0", "0xC 0x2106EFE", 8),
+        ("32|M0", "0xC 0x4205EFE", 16),
+        ("32|M0", "0xA 0x04210102", 16),
+    ],
+)
+def test_every_lane_has_a_slot(size: str, message: str, slots: int) -> None:
+    said = f"it has {slots} slots, and the instruction {size.partition('|')[0]} lanes"
+    with pytest.raises(Unsupported, match=said):
+        lower(native.parse(f"send ({size}) r40:ud r10 {message}{END}"), 32)
+
+
 @pytest.mark.parametrize("group", [0, 3])
 @pytest.mark.parametrize("kind", [0x05, 0x0D])
 def test_typed_messages_have_a_group_of_eight_slots(kind: int, group: int) -> None:

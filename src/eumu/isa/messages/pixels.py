@@ -101,7 +101,10 @@ def _form(b: Meaning, request: Request, eight: int) -> tuple[Slots, Type, tuple[
     control = request.get("control")
     if control not in (_SIMD16, eight) and not (control == _REPLICATED and eight == _SIMD8):
         raise request.unsupported("targets with two sources, and images of pixels")
-    slots, first = Slots.of(b, 8 if control == eight else 16), _GROUP * request.get("slot group")
+    slots, first = (
+        Slots.of(b, request, 8 if control == eight else 16),
+        _GROUP * request.get("slot group"),
+    )
     if b.exec.offset != first:
         raise request.unsupported(
             f"its slot group is for channels from {first} on, the instruction's are those from"

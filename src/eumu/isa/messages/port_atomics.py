@@ -54,7 +54,7 @@ def _atomic(
     if row is None:
         raise request.unsupported("this atomic operation is not modelled")
     operation, type, sources = row[0], row[2] if wide else row[1], row[3]
-    slots = Slots.of(b, room).of_pixels(b, request)
+    slots = Slots.of(b, request, room).of_pixels(b, request)
     address, place = addresses(b, request, target, slots)
     pitch = slots.pitch(b, type.size)
     data = [request.payload.read(b, place + k * pitch, type, slots.count) for k in sources]

@@ -97,7 +97,7 @@ def _untyped(b: Meaning, request: Request) -> tuple[AddressSpace, Slots, list[in
     flat = request.desc >> 14 & 0x10
     target = FLAT if flat else target_of(b, request)
     off = request.get("channels off")
-    slots = Slots.of(b, _mode(request)).of_pixels(b, request)
+    slots = Slots.of(b, request, _mode(request)).of_pixels(b, request)
     return target, slots, [c for c in range(4) if not off >> c & 1]
 
 
@@ -121,7 +121,7 @@ def _byte_scattered(b: Meaning, request: Request) -> tuple[AddressSpace, Slots, 
     size = _SIZES.get(request.get("data size"))
     if size is None:
         raise request.unsupported("its data size is reserved")
-    slots = Slots.of(b, 16 if request.get("SIMD mode") else 8)
+    slots = Slots.of(b, request, 16 if request.get("SIMD mode") else 8)
     return target_of(b, request), slots, _TYPES[size]
 
 
@@ -145,7 +145,7 @@ def _dword_scattered(b: Meaning, request: Request) -> tuple[AddressSpace, Slots]
     room = {2: 8, 3: 16}.get(request.get("dwords"))
     if room is None:
         raise request.unsupported("its number of dwords is reserved")
-    return target_of(b, request), Slots.of(b, room)
+    return target_of(b, request), Slots.of(b, request, room)
 
 
 def dword_scattered_read(b: Meaning, request: Request) -> Lengths:
@@ -164,7 +164,7 @@ def dword_scattered_write(b: Meaning, request: Request) -> Lengths:
 
 def _flat_scattered(b: Meaning, request: Request) -> tuple[Slots, Type, int]:
     """Slots, type of an element, elements of a slot; bytes of a slot are one element."""
-    slots = Slots.of(b, 16 if request.get("SIMD mode") else 8)
+    slots = Slots.of(b, request, 16 if request.get("SIMD mode") else 8)
     size = {0: 1, 1: 4, 2: 8}.get(request.get("data size"))
     if size is None:
         raise request.unsupported("its data size is reserved")

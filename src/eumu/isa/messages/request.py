@@ -134,10 +134,14 @@ class Slots:
     mask: Value
 
     @classmethod
-    def of(cls, b: Meaning, room: int) -> Slots:
-        """The instruction's lanes, as far as the message has slots for them."""
-        count = min(b.width, room)
-        return cls(count, room, b.slice(b.mask, 0, count))
+    def of(cls, b: Meaning, request: Request, room: int) -> Slots:
+        """The instruction's lanes; Unsupported where the message has no slots for all of them."""
+        if b.width > room:
+            raise request.unsupported(
+                f"it has {room} slots, and the instruction {b.width} lanes; no document says which"
+                " of them take part"
+            )
+        return cls(b.width, room, b.slice(b.mask, 0, b.width))
 
     def of_pixels(
         self, b: Meaning, request: Request, first: int = 0, dword: int = _PIXEL_MASK

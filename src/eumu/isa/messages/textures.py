@@ -70,7 +70,7 @@ def _typed(
     if request.get("slot group") not in groups:
         raise request.unsupported("its slot group is SIMD4x2, or reserved")
     group = request.get("slot group") - groups[0]
-    slots = Slots.of(b, _SLOTS).of_pixels(b, request, _SLOTS * group)
+    slots = Slots.of(b, request, _SLOTS).of_pixels(b, request, _SLOTS * group)
     coordinates = _registers(request) - data
     if not 1 <= coordinates <= len(_COORDINATES):
         raise request.unsupported(f"it has {coordinates} coordinates")
@@ -181,7 +181,7 @@ def sampler(b: Meaning, request: Request) -> Lengths:
     room = {1: 8, 2: 16}.get(request.get("SIMD mode"))
     if room is None or operation not in PARAMETERS:
         raise request.unsupported("this form of it is not modelled")
-    slots, each = Slots.of(b, room), room // 8
+    slots, each = Slots.of(b, request, room), room // 8
     names = PARAMETERS[operation]
     count = min(_registers(request) // each, len(names))
     values = [_parameter(b, request, operation, names[k], k * each, slots) for k in range(count)]

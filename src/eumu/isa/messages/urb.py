@@ -44,7 +44,7 @@ def store(
 
 def _payload(b: Meaning, request: Request) -> tuple[Slots, list[Value]]:
     """The slots, and their lanes of every register."""
-    slots = Slots.of(b, _SLOTS)
+    slots = Slots.of(b, request, _SLOTS)
     places = range(0, request.sent * REGISTER_BYTES, REGISTER_BYTES)
     return slots, [request.payload.read(b, place, UD, slots.count) for place in places]
 
