@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -104,6 +105,21 @@ def test_checked_runs_know_the_sizes_that_were_asked_for(
     done = run(program, case, options=("--check",))
     assert f"{case} -5\n" in done.stdout and done.returncode == 3, done.stdout + done.stderr
     assert report in done.stderr
+
+
+def test_captures_of_the_driver_itself(program: Path, tmp_path: Path) -> None:
+    """They are made without a GPU and without eumu; kernels have no names there."""
+    keys = {"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1"}
+    keys |= {"ProductFamilyOverride": "skl", "OverrideGpuAddressSpace": "47"}
+    subprocess.run(
+        [program, "undefined", "racy"], cwd=tmp_path, env=os.environ | keys, timeout=300, check=True
+    )
+    (capture,) = tmp_path.glob("*.aub")
+    words = [sys.executable, "-m", "eumu", "replay", str(capture), "--check=all"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert "3 commands that start threads" in done.stdout and done.returncode == 1, done.stderr
+    assert done.stderr.count("undefined stored data") == 2
+    assert "race:" not in done.stderr  # a thread's lanes may count on each other, for all we know
 
 
 def test_a_page_and_a_log_about_the_kernels(program: Path, tmp_path: Path) -> None:

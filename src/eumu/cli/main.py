@@ -438,7 +438,7 @@ def _add_commands(commands: _Commands[argparse.ArgumentParser]) -> None:
 
 def _add_replay(commands: _Commands[argparse.ArgumentParser]) -> None:
     replay = _command(commands, "replay", "run again what eumu gpu --dump has recorded")
-    replay.add_argument("file", help="a record")
+    replay.add_argument("file", help="a record, or a capture (.aub) of Intel's driver")
     replay.add_argument(
         "--engine", choices=("jit", "interp"), help="that of the record if not said"
     )

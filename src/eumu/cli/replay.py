@@ -1,4 +1,4 @@
-"""`eumu replay`: run again what `eumu gpu --dump` has recorded."""
+"""`eumu replay`: run again what `eumu gpu --dump` has recorded, or Intel's driver itself."""
 
 from __future__ import annotations
 

@@ -73,13 +73,13 @@ class DriverMemory(Memory):
 
     `bind` says which of them there are; a page behind each stays readable, as engines read some
     bytes more than they need.  An `exact` memory ends each object behind the bytes that the program
-    asked for, where that is known.
+    asked for, where that is known.  GPU addresses are `shift` bytes above those of this process.
     """
 
-    def __init__(self, fd: int, *, exact: bool = False) -> None:
+    def __init__(self, fd: int, *, exact: bool = False, shift: int = 0) -> None:
         super().__init__(2 * _PAGE)
-        self._fd, self._exact = fd, exact
-        self.base = _LOWEST
+        self._fd, self._exact, self._shift = fd, exact, shift
+        self.base = _LOWEST + shift
         self.size = ADDRESS_END - _LOWEST
         space = (ctypes.c_uint8 * self.size).from_address(_LOWEST)
         self.arena = np.ctypeslib.as_array(space)
@@ -140,19 +140,20 @@ class DriverMemory(Memory):
         for place in self._overlapping(made):
             del self._bound[place]
             self._places.remove(place)
-        end = min(made.end + _PAGE, ADDRESS_END - _PAGE)
-        for start, stop in self._ours.gaps(made.address, end):
+        here = made.address - self._shift
+        end = min(here + made.size + _PAGE, ADDRESS_END - _PAGE)
+        for start, stop in self._ours.gaps(here, end):
             try:
                 _mmap(start, stop - start, mmap.PROT_READ, _NOREPLACE)
             except OSError as error:
-                if start >= made.end:
+                if start >= here + made.size:
                     continue  # whatever is behind the object can be read
                 raise AddressTaken(
                     f"object {made.handle} ({made.size} bytes at {made.address:#x}) lies where the"
                     f" engine process has memory of its own ({error}); run the program again"
                 ) from None
             self._ours.add(start, stop)
-        at = made.address
+        at = here
         for piece in made.pieces:
             _mmap(at, piece.size, mmap.PROT_READ | mmap.PROT_WRITE, _FIXED, self._fd, piece.offset)
             at += piece.size
@@ -171,7 +172,7 @@ class DriverMemory(Memory):
         """Let an object's pages go; the place stays ours, as it may be the page behind another."""
         del self._bound[made.address]
         self._places.remove(made.address)
-        _mmap(made.address, made.size, mmap.PROT_READ, _FIXED)
+        _mmap(made.address - self._shift, made.size, mmap.PROT_READ, _FIXED)
 
     # ---- what engines ask
 

@@ -15,21 +15,23 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from eumu.beside.session import legacy_layout
 from eumu.device.commands import CommandError
+from eumu.drm.aub import is_capture
+from eumu.drm.captured import replay_capture
 from eumu.drm.findings import New
 from eumu.drm.memory import DriverMemory
+from eumu.drm.outcome import Outcome
 from eumu.drm.parts import gpu
 from eumu.drm.programs import Programs
 from eumu.drm.protocol import ADDRESS_END, Built, Piece, Submitted
 from eumu.drm.record import CHANGED, PAGE, RECORD, changed_lines, digest, pages_of
 from eumu.drm.report import KernelProfiles
-from eumu.errors import EumuError, Finding, FormatError
+from eumu.errors import EumuError, FormatError
 from eumu.runtime.batches import BatchReport, CommandQueue
 from eumu.runtime.device import Device
 
@@ -37,26 +39,6 @@ __all__ = ["Outcome", "replay", "run"]
 
 _MOST_BYTES: Final = 1 << 30  # of an entry
 _MOST_LINE: Final = 1 << 24
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What came of a record.
-
-    `lines` counts cache lines that changed, `differ` are addresses of those that became other than
-    in the record; `by_program` counts those that changed in the record alone, as the program may
-    have written them meanwhile.  `other_ends` are steps with a fault in one of both only.
-    """
-
-    steps: int = 0
-    walkers: int = 0
-    lines: int = 0
-    other_ends: int = 0
-    differ: list[int] = field(default_factory=list)
-    by_program: int = 0
-    faults: list[str] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    page: str | None = None
 
 
 class _ReplayedClock:
@@ -284,6 +266,10 @@ def run(path: str, engine: str | None, *, check: str, report: str | None = None)
 def replay(path: Path, engine: str | None, *, check: str, report: str | None = None) -> Outcome:
     """Run a record in this process, whose mappings must leave room for its objects."""
     with path.open("rb") as file:
+        if is_capture(file.read(4)):
+            file.seek(0)
+            return replay_capture(file, path.name, engine, check, report)
+        file.seek(0)
         found = entries(file, path.name)
         first, _ = next(found, ({}, b""))
         made = _Replay(path.name, first, engine, check, report is not None)
@@ -304,17 +290,10 @@ def _main(words: list[str]) -> int:
         print(f"eumu: {fault}", file=sys.stderr)
     for finding in outcome.findings[:20]:
         print(finding, file=sys.stderr)
-    print(
-        f"{outcome.steps} steps, {outcome.walkers} commands that start threads,"
-        f" {outcome.lines} cache lines changed, {len(outcome.differ)} of them not as in the record;"
-        f" {outcome.by_program} changed in the record alone"
-    )
+    for line in outcome.lines_of_text():
+        print(line)
     if report:
         print(f"what kernels did is in {outcome.page}" if outcome.page else "no kernel ran")
-    if outcome.other_ends:
-        print(f"  {outcome.other_ends} steps have a fault here or in the record, not in both")
-    for address in outcome.differ[:5]:
-        print(f"  the line at {address:#x} differs")
     if outcome.faults:
         return 3
     return 1 if outcome.differ or outcome.other_ends or outcome.findings else 0
