@@ -151,3 +151,19 @@ def test_other_files_are_refused_by_name(data: bytes, why: str, tmp_path: Path) 
     with pytest.raises(EumuError) as caught:
         here(path, None, check="")
     assert why in str(caught.value)
+
+
+def test_tables_that_lead_to_themselves_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from eumu.drm import aub
+    from eumu.drm.replay import replay as here
+    from eumu.errors import FormatError
+
+    monkeypatch.setattr(aub, "_MOST_TABLES", 1000)
+    top = 0x2000_0000
+    loop = write(10, top, struct.pack("<512Q", *[top | VALID] * 512))
+    path = tmp_path / "loop.aub"
+    path.write_bytes(version() + setup() + loop + submit(16, start(), b""))
+    with pytest.raises(FormatError, match="more than 1000 page tables"):
+        here(path, None, check="")

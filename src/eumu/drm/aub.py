@@ -29,6 +29,7 @@ _ENTRY: Final = struct.Struct("<Q")
 _FRAME: Final = 0x7F_FFFF_F000  # bits of an entry that say where a page is
 _ADDRESS_BITS: Final = 39  # of physical addresses
 _LEVELS: Final = 3  # tables above that of pages
+_MOST_TABLES: Final = 1 << 18  # that are read while a file is; tables may lead to themselves
 _VERSION, _REGISTER_WRITE, _REGISTER_POLL, _WRITE, _COMMENT = 0x0E, 0x03, 0x02, 0x06, 0x08
 _MEMORY_TRACE: Final = 0x2E  # the kind of packet
 _LEGACY: Final = 0x01
@@ -75,7 +76,9 @@ class Ready:
 class _Tables:
     """Entries of page tables, by their physical address; tables are apart from other memory."""
 
+    name: str  # of the file
     entries: dict[int, int] = field(default_factory=dict)
+    read: int = 0  # tables, so far
 
     def write(self, address: int, data: bytes) -> None:
         for k, (entry,) in enumerate(_ENTRY.iter_unpack(data)):
@@ -83,6 +86,9 @@ class _Tables:
 
     def pages(self, table: int, level: int = _LEVELS, at: int = 0) -> Iterator[tuple[int, int]]:
         """Virtual and physical addresses of the pages that a table leads to, in order."""
+        self.read += 1
+        if self.read > _MOST_TABLES:
+            raise FormatError(f"{self.name}: more than {_MOST_TABLES} page tables to read")
         for index in range(512):
             entry = self.entries.get(table + 8 * index, 0)
             if not entry & _VALID:
@@ -99,7 +105,7 @@ class Capture:
 
     def __init__(self, file: BinaryIO, name: str, fd: int) -> None:
         self._file, self.name, self._fd = file, name, fd
-        self._tables, self._global = _Tables(), _Tables()
+        self._tables, self._global = _Tables(name), _Tables(name)
         self._port: list[int] = []
         self._heads: dict[int, int] = {}  # how far a context's ring has been read
         self._known: dict[int, tuple[Submitted, ...]] = {}  # by the table that leads to them
