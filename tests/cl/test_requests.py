@@ -18,7 +18,7 @@ from eumu.cl.mapping import map_file
 from eumu.cl.meeting import meet
 from eumu.cl.memory import SharedMemory
 from eumu.cl.options import Options
-from eumu.cl.protocol import HELLO, VERSION, Request, packed, requests
+from eumu.cl.protocol import HELLO, VERSION, Request, Status, packed, requests
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the driver is one for Linux")
 KERNELS = Path(__file__).parents[1] / "kernels" / "bin" / "skl"
@@ -107,3 +107,24 @@ def test_a_head_is_checked(head: tuple[int, int]) -> None:
     with pytest.raises(ProtocolError):
         list(requests(ours))
     ours.close(), theirs.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "header", "said"),
+    [
+        ("-DN=1\0", "a.h", b"NUL"),
+        ("", "a\0.h", b"NUL"),
+        ("", "", b"no name"),
+        ("", "a" * 300, b"cannot be written"),
+        ("", "../a.h", b"outside"),
+        ("", "/a.h", b"outside"),
+    ],
+)
+def test_names_that_no_file_has(
+    service: _Service, options: str, header: str, said: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of options and of headers: the log says so, and nothing is written elsewhere."""
+    source, text = packed("", b"kernel void k() {}"), packed(header, b"#define N 1\n")
+    status, answer = service.answer(Request.BUILD, packed(1, 0, options, 2, source + text))
+    assert status in (Status.INVALID_BUILD_OPTIONS, Status.COMPILE_PROGRAM_FAILURE)
+    assert said in answer and "internal error" not in capsys.readouterr().err

@@ -27,6 +27,7 @@ __all__ = ["main"]
 
 _LOOK_S: Final = 0.5
 _GRACE_S: Final = 5.0
+_MOST_SILENT: Final = 128  # that have come and said nothing; the eldest must go then
 
 
 class _Programs:
@@ -40,8 +41,9 @@ class _Programs:
         self._doomed: list[tuple[float, int]] = []
 
     def add(self, engine: int, program: Program) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self._by_engine[engine] = os.pidfd_open(program.pid)
+        if program.pid:  # else it is a process that is not seen from here
+            with contextlib.suppress(OSError):
+                self._by_engine[engine] = os.pidfd_open(program.pid)
 
     def look(self) -> None:
         """Note engine processes that have ended, and end programs whose time has come."""
@@ -74,19 +76,38 @@ class _Broker:
         """Serve until standard input is closed."""
         while True:
             works = bool(self._met) and not self._is_warm
-            sources = [self._listener, sys.stdin, *self._silent]
-            ready, _, _ = select.select(sources, [], [], 0 if works else _LOOK_S)
+            ready = self._ready(0 if works else _LOOK_S)
             self._programs.look()
-            if sys.stdin in ready:
+            if sys.stdin.fileno() in ready:
                 return
-            for peer in [peer for peer in self._silent if peer in ready]:
+            for peer in [peer for peer in self._silent if peer.fileno() in ready]:
                 self._greet(peer)
-            if self._listener in ready:
-                self._silent.append(self._listener.accept()[0])
+            if self._listener.fileno() in ready:
+                self._accept()
             elif works and not ready:
                 self._is_warm = next(self._steps, None) is None
             while self._is_warm and self._met:
                 self._fork(self._met.pop(0))
+
+    def _ready(self, seconds: float) -> set[int]:
+        """The descriptors that have something to say, whatever their numbers are."""
+        poll = select.poll()
+        for source in (self._listener, sys.stdin, *self._silent):
+            poll.register(source, select.POLLIN)
+        return {fd for fd, _ in poll.poll(1000 * seconds)}
+
+    def _accept(self) -> None:
+        """Let a program in; one that has said nothing for long makes room for it."""
+        try:
+            self._silent.append(self._listener.accept()[0])
+        except OSError as error:  # there are too many files, or it has gone again
+            _note_failure(error, self._options)
+            if not self._silent:
+                time.sleep(_LOOK_S)
+                return
+            self._silent.pop(0).close()
+        if len(self._silent) > _MOST_SILENT:
+            self._silent.pop(0).close()
 
     def _greet(self, peer: socket.socket) -> None:
         self._silent.remove(peer)
@@ -97,7 +118,12 @@ class _Broker:
             peer.close()
 
     def _fork(self, program: Program) -> None:
-        engine = os.fork()
+        try:
+            engine = os.fork()
+        except OSError as error:  # there are too many processes: the program sees its end
+            _note_failure(error, self._options)
+            program.close()
+            return
         if engine == 0:
             self._listener.close()
             for peer in self._silent:

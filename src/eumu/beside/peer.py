@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import os
+import signal
 import socket
 import struct
+from collections.abc import Iterable
 from typing import Final
 
 from eumu.beside.door import ProtocolError
@@ -24,8 +28,35 @@ def need_seal(fd: int, what: str) -> None:
         raise ProtocolError(f"{what} is not sealed against shrinking")
 
 
+def received(peer: socket.socket, size: int, count: int) -> tuple[bytes, list[int]]:
+    """A greeting of so many bytes with so many files.
+
+    ProtocolError if it is another one; its files are closed then.
+    """
+    data, fds, _, _ = socket.recv_fds(peer, size, count)
+    if len(data) != size or len(fds) != count:
+        close_files(fds)
+        raise ProtocolError("no greeting came")
+    return data, fds
+
+
+def close_files(fds: Iterable[int]) -> None:
+    """Let go of files that a program gave."""
+    for fd in fds:
+        os.close(fd)
+
+
 def process_of(peer: socket.socket) -> int:
-    """The number of the program's process, as the system knows it."""
+    """The number of the program's process, as the system knows it; 0 if it is not seen from here,
+    as one of another container.
+    """
     data = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid: int = _CREDENTIALS.unpack(data)[0]
     return pid
+
+
+def abort(process: int) -> None:
+    """End a program at its fault, if it is seen from here and still there."""
+    if process:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGABRT)

@@ -46,6 +46,8 @@ def build(
     wanted: Wanted, form: Form, options: str, parts: Sequence[Part], platform: Platform
 ) -> Made:
     """Build a program, an object or a library.  Failed has the compiler's log."""
+    if "\0" in options or any("\0" in name for name, _ in parts):
+        raise Failed(Status.INVALID_BUILD_OPTIONS, "there is a NUL among the options or the names")
     try:
         if form is Form.BINARY:
             return _from_binary(wanted, options, parts[0][1], platform)
@@ -94,9 +96,7 @@ def _object(options: str, parts: Sequence[Part], platform: Platform, *, is_il: b
     with work_folder() as folder:
         (folder / "source.cl").write_bytes(source)
         for name, text in parts[1:]:
-            path = _inside(folder / "include", name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text)
+            _put(_inside(folder / "include", name), text, name)
         words = f'{options} {_ARGUMENTS} -I "{folder / "include"}"'
         return _run(
             *(folder, platform, ["-file", "source.cl", "-spv_only", "-options", words]),
@@ -104,8 +104,18 @@ def _object(options: str, parts: Sequence[Part], platform: Platform, *, is_il: b
         )
 
 
+def _put(path: Path, text: bytes, name: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+    except OSError as error:  # no file has such a name, or a folder has it
+        raise BuildError(f"the header {name[:99]!r} cannot be written: {error.strerror}") from None
+
+
 def _inside(folder: Path, name: str) -> Path:
     path = Path(os.path.normpath(folder / name))
+    if path == folder:
+        raise BuildError(f"the header {name!r} has no name")
     if not path.is_relative_to(folder):
         raise BuildError(f"the header {name!r} lies outside the program")
     return path

@@ -7,13 +7,12 @@ becomes a status.  When the program is gone, the process ends at once, whatever 
 from __future__ import annotations
 
 import itertools
-import os
-import signal
 import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeVar
 
+from eumu.beside.peer import abort
 from eumu.cl import images
 from eumu.cl.builds import Failed, build
 from eumu.cl.facts import MOST_BYTES
@@ -286,7 +285,7 @@ class _Service:
     def _fault(self) -> None:
         self._options.note_fault()
         if self._options.aborts:
-            os.kill(self._program, signal.SIGABRT)
+            abort(self._program)
 
     def _tell(self, findings: Iterable[Finding]) -> None:
         """What a checked run found, each once, and no more than so many."""

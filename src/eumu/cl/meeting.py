@@ -51,8 +51,8 @@ def meet(peer: socket.socket, options: Options) -> Program:
     fd, base, size = hello(peer)
     try:
         need_seal(fd, "the file of the memory")
-    except ProtocolError:
+        reply(peer, 0, facts(platform(options.device), checks=options.check))
+    except (ProtocolError, OSError):
         os.close(fd)
         raise
-    reply(peer, 0, facts(platform(options.device), checks=options.check))
     return Program(peer, fd, base, size, process_of(peer))

@@ -15,6 +15,7 @@ from enum import IntEnum
 from typing import Final
 
 from eumu.beside.door import ProtocolError
+from eumu.beside.peer import close_files, received
 
 __all__ = [
     "HELLO",
@@ -183,11 +184,10 @@ def reply(peer: socket.socket, status: int, data: bytes = b"") -> None:
 
 def hello(peer: socket.socket) -> tuple[int, int, int]:
     """Receive the greeting: the descriptor of the memory, its address and its size."""
-    data, fds, _, _ = socket.recv_fds(peer, HELLO.size, 1)
-    if len(data) != HELLO.size or len(fds) != 1:
-        raise ProtocolError("no greeting came")
+    data, fds = received(peer, HELLO.size, 1)
     _, kind, version, _, base, size = HELLO.unpack(data)
     if kind != Request.HELLO or version != VERSION:
+        close_files(fds)
         raise ProtocolError(f"the driver's library speaks version {version}, this one {VERSION}")
     return fds[0], base, size
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 import threading
 from collections.abc import Iterable
@@ -16,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from eumu.beside.door import FAULTED, FOUND
+from eumu.beside.peer import abort
 from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError
 from eumu.drm.contexts import HardwareContext
@@ -80,7 +80,7 @@ class _Log:
         if self._options.status is not None:
             os.write(self._options.status, FAULTED)
         if self._options.aborts:
-            os.kill(self._program, signal.SIGABRT)
+            abort(self._program)
 
     def _tell(self, findings: Iterable[Finding]) -> None:
         """What a checked run found, each place once, and no more than so many."""

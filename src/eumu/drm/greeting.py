@@ -6,7 +6,7 @@ import os
 import socket
 from dataclasses import dataclass
 
-from eumu.beside.peer import need_seal, process_of
+from eumu.beside.peer import close_files, need_seal, process_of
 from eumu.drm.options import Options
 from eumu.drm.parts import gpu
 from eumu.drm.protocol import CONTROL_BYTES, ProtocolError, greeting, welcome
@@ -39,11 +39,10 @@ def meet(peer: socket.socket, options: Options) -> Program:
     memory_fd, control_fd = greeting(peer)
     try:
         _check_files(memory_fd, control_fd)
-    except ProtocolError:
-        os.close(memory_fd)
-        os.close(control_fd)
+        peer.sendall(welcome(part, options.memory_bytes))
+    except (ProtocolError, OSError):
+        close_files((memory_fd, control_fd))
         raise
-    peer.sendall(welcome(part, options.memory_bytes))
     return Program(peer, memory_fd, control_fd, process_of(peer))
 
 

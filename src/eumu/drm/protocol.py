@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from eumu.beside.door import ProtocolError
+from eumu.beside.peer import close_files, received
 from eumu.drm.parts import Gpu
 
 __all__ = [
@@ -110,11 +111,10 @@ Message = Submission | ContextCreated | ContextDestroyed | Built
 
 def greeting(peer: socket.socket) -> list[int]:
     """Receive the shim's greeting; the descriptors of memory and counters."""
-    data, fds, _, _ = socket.recv_fds(peer, _HELLO.size, 2)
-    if len(data) != _HELLO.size or len(fds) != 2:
-        raise ProtocolError("no greeting came")
+    data, fds = received(peer, _HELLO.size, 2)
     magic, version, _ = _HELLO.unpack(data)
     if magic != _MAGIC or version != VERSION:
+        close_files(fds)
         raise ProtocolError(
             f"the preloaded library speaks version {version}, this process {VERSION}"
         )
