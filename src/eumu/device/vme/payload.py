@@ -176,3 +176,20 @@ SKIP_AND_INTRA: Final = np.dtype(
         ("top_chroma", "u1", (8, 2)),
     ]
 )
+
+# Fields of what is given that do nothing here, each with the reason; every other one acts.
+_MESH: Final = "it belongs to the distortion mesh (VME_IDM), which is refused"
+_WEIGHTS: Final = "weights belong to WeightedSADHAAR and Fixed7x7Weights, which are refused"
+_RESERVED: Final = "the sources name nothing there"
+UNHEEDED: Final = {
+    "disable_field_cache_allocation": "it says how memory is cached, and memory is coherent here",
+    "idm_shape_mode": _MESH,
+    "idm_shape_mode_1": _MESH,
+    "idm_shape_mode_2": _MESH,
+    "weighted_sad_ctrl": _WEIGHTS,
+    "search.reserved": _RESERVED,
+    "record.reserved": _RESERVED,
+    "record.reserved_2": _RESERVED,
+    "skip and intra.reserved": _RESERVED,
+    "skip and intra.reserved_2": _RESERVED,
+}
