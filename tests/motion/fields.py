@@ -47,7 +47,8 @@ CHOSEN = LIKELY | {
     **{
         "intra_part_mask": (3, 5, 6),
         "mb_intra_struct": (0xFC,),
-        "mv_costs": (0, 0x2221_1111_1010),
+        "mv_costs": (0x2221_1111_1010,),
+        "cost_centers": (0,),
         "ref_id_cost": (0, 1),
         "mode_costs": (0, 0x01_0203_0401_0201),
     },
@@ -91,13 +92,18 @@ class Unit:
             uni = UniversalInput.decode(random.bytes(UNIVERSAL))
             chosen = {n: v[int(random.integers(len(v)))] for n, v in CHOSEN.items()}
             chosen["intra_part_mask"] = (3, 5, 6)[found % 3]
+            if not streams[0]:  # the path alone decides
+                chosen |= {"adaptive_en": False, "len_sp": 7, "max_num_su": 30}
+            if streams[0]:  # what is streamed in may be the best
+                chosen |= {"sub_mb_part_mask": 0, "max_num_mvs": 32, "mode_costs": 0}
+                chosen |= {"search_ctrl": 7, "mv_costs": 0}
             uni = replace(uni, **(chosen | {n: type(getattr(uni, n))(0) for n in UNKNOWN}))
             behind = bytearray(random.bytes(SIZES[kind]))
             if kind == "ime":  # short steps, and records that are better than some of what is found
                 behind[:56] = random.choice([0x01, 0x10, 0x0F, 0xF0], 56).astype(np.uint8).tobytes()
                 for at in (64, 128):
                     low = random.integers(0, 600, 9).astype("<u2")
-                    low[8] += 2000 * (found & 2)  # of the whole macroblock
+                    low[8] += 9000 * (found & 2)  # of the whole macroblock
                     behind[at : at + 18] = low.tobytes()
             else:
                 vectors = 64 if kind == "fbr" else 16
