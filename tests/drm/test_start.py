@@ -34,6 +34,17 @@ def test_nothing_heavy_is_imported_before_a_program_is_answered(module: str) -> 
     assert done.stdout.split() == []
 
 
+def test_native_code_needs_no_visa() -> None:
+    """What is imported before the first launch is what it waits for."""
+    code = (
+        "import sys; from importlib import import_module; from eumu.drm import door;"
+        " [import_module(name) for name in door.needed];"
+        " print(*[n for n in ('eumu.isa.visa', 'eumu.binary', 'eumu.text') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 def test_programs_that_come_while_the_engines_are_imported(tmp_path: Path) -> None:
     node = compiled(HERE / "node.c", tmp_path)
     done = run("sh", "-c", 'for k in 1 2 3 4; do "$0" created & done; wait', node)

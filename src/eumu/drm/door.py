@@ -10,8 +10,8 @@ from eumu.drm.options import Options
 __all__ = ["hangs", "meet", "needed", "options", "serve"]
 
 needed: Final = (
-    *("numpy", "eumu.isa.kinds", "eumu.isa.visa", "eumu.binary", "eumu.runtime", "eumu.device"),
-    *("eumu.runtime.batches", "eumu.drm.engine", "eumu.device.functions", "eumu.exec.interp"),
+    *("numpy", "eumu.device.commands", "eumu.runtime.device", "eumu.runtime.batches"),
+    *("eumu.drm.engine", "eumu.device.functions", "eumu.exec.interp"),
     *("eumu.native", "eumu.lower_native", "eumu.native.extent", "eumu.drm.first"),
     "elftools.elf.elffile",
 )
