@@ -62,6 +62,18 @@ def test_one_that_says_nothing_holds_up_nobody(tmp_path: Path) -> None:
     assert "created ok" in done.stdout, done.stdout + done.stderr
 
 
+def test_the_loader_gets_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Khronos' loader, which packages for Python bring, takes no file; Debian's takes both."""
+    (tmp_path / "intel.icd").write_text("libigdrcl.so")
+    monkeypatch.setattr(session, "_icd", lambda: tmp_path / "intel.icd")
+    (tmp_path / "private").mkdir()
+    found = session.environment(str(tmp_path / "private" / "node"), {})
+    (entry,) = Path(found["OCL_ICD_VENDORS"]).iterdir()
+    assert entry.read_text() == "libigdrcl.so"
+    own = {"OCL_ICD_VENDORS": "mine"}
+    assert session.environment(str(tmp_path / "private" / "node"), own)["OCL_ICD_VENDORS"] == "mine"
+
+
 def test_what_is_missing_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -58,8 +58,16 @@ def environment(path: str, base: Mapping[str, str]) -> dict[str, str]:
     changed["OPENCL_LAYERS"] = ":".join([made, *filter(None, [base.get("OPENCL_LAYERS")])])
     icd = _icd()
     if icd is not None and "OCL_ICD_VENDORS" not in base:
-        changed["OCL_ICD_VENDORS"] = str(icd)
+        changed["OCL_ICD_VENDORS"] = str(_alone(icd, Path(path).parent))
     return changed
+
+
+def _alone(icd: Path, place: Path) -> Path:
+    """A folder that has this entry only: some loaders take folders, and no files."""
+    folder = place / "vendors"
+    folder.mkdir(exist_ok=True)
+    (folder / icd.name).write_text(icd.read_text())
+    return folder
 
 
 def run(command: Sequence[str], options: Options) -> Outcome:
