@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -75,7 +76,8 @@ def test_a_checked_run_finds_undefined_values_and_races(program: Path, tmp_path:
     The compiler makes two stores of one, for the halves of 32 lanes.  A race has both lines, and
     work items as the program counts them, from its global offset on.
     """
-    cases, options = ("local", "undefined", "racy"), ("--check=all", "--dump", str(tmp_path))
+    cases, page = ("local", "undefined", "racy"), tmp_path / "found.json"
+    options = "--check=all", "--dump", str(tmp_path / "records"), "--findings", str(page)
     done = run(program, *cases, options=options, BUILD_OPTIONS="-cl-std=CL2.0 -g")
     assert done.stdout.count("ok") == 3 and done.returncode == 1, done.stdout + done.stderr
     text = done.stderr
@@ -85,9 +87,16 @@ def test_a_checked_run_finds_undefined_values_and_races(program: Path, tmp_path:
     assert "part[l] = l; out[get_global_id(0)] = part[l ^ 1]; }\n" in text
     assert "note: work item (100, 0, 0), local id (0, 0, 0)\n" in text
     assert "(work item (101, 0, 0), local id (1, 0, 0), group (0, 0, 0), thread 0)" in text
-    words = ["-m", "eumu", "replay", *map(str, tmp_path.iterdir()), "--check=undefined,races"]
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=300)
-    assert done.stderr == text.replace("eumu: 3 findings\n", "") and done.returncode == 1
+    told = json.loads(page.read_text())
+    assert (told["status"], told["device"], len(told["findings"])) == (1, "skl", 3)
+    race = next(f for f in told["findings"] if f["code"] == "race")
+    assert (race["file"], race["line"], race["kernel"]) == ("source.cl", 21, "racy")
+    assert race["global_id"] == [100, 0, 0] and race["related"][0]["global_id"] == [101, 0, 0]
+    (record,) = (tmp_path / "records").iterdir()
+    words = [sys.executable, "-m", "eumu", "replay", str(record), "--check=undefined,races"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    own = [line for line in text.splitlines() if not line.startswith("eumu: ")]
+    assert done.stderr.splitlines() == own and done.returncode == 1
 
 
 @pytest.mark.parametrize(

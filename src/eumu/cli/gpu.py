@@ -50,6 +50,8 @@ def _options(options: argparse.Namespace) -> Options:
         dump=None if options.dump is None else _directory(options.dump),
         traceback=TRACEBACK.get(),
         report=None if options.report is None else free_page(options.report),
+        findings=None if options.findings is None else free_page(options.findings, "--findings"),
+        format=options.format,
     )
 
 
@@ -58,8 +60,8 @@ def wanted(text: str) -> str:
     return ",".join(sorted(checks(text or False)))
 
 
-def free_page(name: str) -> str:
-    """The file of the report; engine processes make it, an old one is removed before."""
+def free_page(name: str, option: str = "--report") -> str:
+    """The file of an option; engine processes make it, an old one is removed before."""
     path = os.path.abspath(name)
     try:
         if os.path.lexists(path):
@@ -68,7 +70,7 @@ def free_page(name: str) -> str:
             pass
         os.remove(path)
     except OSError as error:
-        raise UsageError(f"--report {name}: {error.strerror}") from None
+        raise UsageError(f"{option} {name}: {error.strerror}") from None
     return path
 
 

@@ -479,6 +479,13 @@ def _add_gpu(commands: _Commands[argparse.ArgumentParser]) -> None:
         "--dump", metavar="DIR", help="write a record of each program there, for eumu replay"
     )
     gpu.add_argument("--report", metavar="FILE.html", help="a page: what kernels did; slow")
+    gpu.add_argument("--findings", metavar="FILE", help="what is found, for machines")
+    gpu.add_argument(
+        "--format",
+        choices=("json", "sarif", "github", "junit"),
+        default="json",
+        help="of --findings (json)",
+    )
     gpu.add_argument(
         "--check-driver", action="store_true", help="say which packages are missing, run nothing"
     )

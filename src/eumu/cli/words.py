@@ -10,7 +10,9 @@ from eumu.cli.options import CHECK
 __all__ = ["BUILD_OPTIONS", "joined"]
 
 BUILD_OPTIONS: Final = "--build-options"
-_GPU_VALUES: Final = frozenset({"--device", "--engine", "--log", "--dump", "--report"})
+_GPU_VALUES: Final = frozenset(
+    {"--device", "--engine", "--log", "--dump", "--report", "--findings", "--format"}
+)
 
 
 def joined(words: Sequence[str]) -> Iterator[str]:

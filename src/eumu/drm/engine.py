@@ -19,7 +19,7 @@ from eumu.beside.peer import abort
 from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError
 from eumu.drm.contexts import HardwareContext
-from eumu.drm.findings import New
+from eumu.drm.findings import New, write_findings
 from eumu.drm.greeting import Program
 from eumu.drm.memory import DriverMemory
 from eumu.drm.options import Options
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["serve"]
 
 _SHOWN: Final = 20  # findings that are printed
+_KEPT: Final = 10_000  # that are written to a file
 
 
 class _Log:
@@ -47,6 +48,8 @@ class _Log:
     def __init__(self, options: Options, program: int) -> None:
         self._options, self._program = options, program
         self._new = New()
+        self.found: list[Finding] = []
+        self.faulted = False
 
     def ran(self, submission: Submission, report: BatchReport, seconds: float) -> None:
         self._tell(report.undefined)
@@ -67,6 +70,10 @@ class _Log:
         text = str(error) if known else f"internal error: {type(error).__name__}: {error}"
         if isinstance(error, Fault):
             self._tell(error.findings)
+            self._keep(error.finding)
+        else:
+            self._keep(Finding("fault", text.splitlines()[0]))
+        self.faulted = True
         lines = [f"eumu: context {submission.context} hangs from now on: {text}"]
         if not known:
             lines.append("  this is a bug in eumu; EUMU_TRACEBACK=1 shows where")
@@ -85,6 +92,7 @@ class _Log:
     def _tell(self, findings: Iterable[Finding]) -> None:
         """What a checked run found, each place once, and no more than so many."""
         for finding in self._new.of(findings):
+            self._keep(finding)
             text = str(finding)
             if self._options.status is not None:
                 os.write(self._options.status, FOUND)
@@ -92,6 +100,10 @@ class _Log:
                 with contextlib.suppress(OSError):
                     print(text, file=sys.stderr, flush=True)
             self._note(text)
+
+    def _keep(self, finding: Finding) -> None:
+        if len(self.found) < _KEPT:
+            self.found.append(finding)
 
     def _note(self, *lines: str) -> None:
         if self._options.log is not None:
@@ -144,19 +156,26 @@ def serve(program: Program, options: Options) -> None:
             context = HardwareContext(device, memory, turn, progress, log, make_queue, recorder)
             contexts[message.context] = context
         context.put(message)
-    if profiles is not None and options.report is not None:
-        with turn:
-            _report(profiles, options.report, program.pid)
+    with turn:
+        _leave(program.pid, options, profiles, log)
 
 
-def _report(profiles: KernelProfiles, path: str, number: int) -> None:
+def _leave(number: int, options: Options, profiles: KernelProfiles | None, log: _Log) -> None:
+    """The files that the user has asked for."""
     try:
-        name = profiles.write(path, number)
+        if profiles is not None and options.report is not None:
+            name = profiles.write(options.report, number)
+            _say(f"what kernels did is in {name}" if name else "no kernel ran: there is no report")
+        if options.findings is not None:
+            given = options.findings, number, options.format, log.found
+            name = write_findings(*given, faulted=log.faulted, gpu=options.gpu)
+            _say(f"what was found is in {name}")
     except OSError as error:
-        print(f"eumu: --report {path}: {error.strerror}", file=sys.stderr, flush=True)
-        return
-    said = f"what kernels did is in {name}" if name else "no kernel ran: there is no report"
-    print(f"eumu: {said}", file=sys.stderr, flush=True)
+        _say(f"{error.filename}: {error.strerror}")
+
+
+def _say(text: str) -> None:
+    print(f"eumu: {text}", file=sys.stderr, flush=True)
 
 
 def _tiered() -> Engine:

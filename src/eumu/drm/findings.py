@@ -1,12 +1,15 @@
-"""Findings of checked runs, each place in the code once, however often its kernel runs."""
+"""Findings of checked runs, each place in the code once, however often its kernel runs; and the
+files that engine processes leave."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from eumu.errors import Finding
 
-__all__ = ["New"]
+__all__ = ["New", "write_findings", "write_new"]
 
 
 class New:
@@ -37,3 +40,34 @@ def _place(finding: Finding) -> tuple[str, int]:
     if finding.span is None:
         return finding.kernel, 0
     return finding.span.source.text, finding.span.line
+
+
+def write_findings(
+    path: str, number: int, form: str, found: Sequence[Finding], *, faulted: bool, gpu: str
+) -> str | None:
+    """Write what a program's kernels did wrong in a format of `eumu run`; the name of the file.
+
+    OSError as of files.
+    """
+    from eumu.reports.formats import FORMATS, Outcome
+
+    status = 3 if faulted else int(bool(found))
+    outcome = Outcome(f"process {number}", "", tuple(found), status, facts={"device": gpu})
+    return write_new(path, number, (FORMATS[form](outcome) + "\n").encode())
+
+
+def write_new(path: str, number: int, data: bytes) -> str | None:
+    """Write a file, where there already is one to a name with a number; None where both are there.
+
+    OSError as of files.
+    """
+    other = Path(path).with_stem(f"{Path(path).stem}-{number}")
+    for name in (path, str(other)):
+        try:
+            file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        except FileExistsError:
+            continue
+        with open(file, "wb") as output:
+            output.write(data)
+        return name
+    return None

@@ -16,7 +16,8 @@ class Options:
 
     `check` are names of checks, joined by commas (`eumu.exec.checks`).  `status` is where a byte
     goes for each fault and each finding, `dump` the directory of records, `report` the file of a
-    page about the kernels.
+    page about the kernels, `findings` the file of what was found, in a `format` of
+    `eumu.reports.formats`.
     """
 
     gpu: str = "skl"
@@ -30,3 +31,5 @@ class Options:
     memory_bytes: int = _MEMORY_BYTES
     dump: str | None = None
     report: str | None = None
+    findings: str | None = None
+    format: str = "json"

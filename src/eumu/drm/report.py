@@ -5,11 +5,9 @@ It is made on the interpreter, by an observer; the model of the L3 is left out.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
-from pathlib import Path
 from string import Template
 from typing import Any, Final
 
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 
 from eumu.device.chip import Part
 from eumu.device.profile import Profile
+from eumu.drm.findings import write_new
 from eumu.exec.grid import Grid
 from eumu.exec.observe import Observer
 from eumu.reports import page
@@ -115,16 +114,7 @@ class KernelProfiles(Observer):
         if not self._kernels:
             return None
         text = self._text(f"{sum(k.launches for k in self._kernels.values())} launches").encode()
-        other = Path(path).with_stem(f"{Path(path).stem}-{number}")
-        for name in (path, str(other)):
-            try:
-                file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-            except FileExistsError:
-                continue
-            with open(file, "wb") as output:
-                output.write(text)
-            return name
-        return None
+        return write_new(path, number, text)
 
     def _text(self, what: str) -> str:
         order = sorted(self._kernels.items(), key=lambda item: -item[1].instructions)
