@@ -1,9 +1,13 @@
-"""Runs pyopencl's own tests on the virtual GPU, each file in a process of its own.
+"""Runs tests of Python packages on the virtual GPU, each file in a process of its own.
 
     python tests/drivers/pyopencl_tests.py --tests DIRECTORY --log FILE [-- OPTIONS OF eumu gpu]
     python tests/drivers/pyopencl_tests.py --own pvc --tests DIRECTORY --log FILE
+    python tests/drivers/pyopencl_tests.py --python PYTHON --tests .../dpctl/tests --log FILE
 
-With `--own` they run on eumu's own driver of that device.
+With `--own` they run on eumu's own driver of that device, with `--python` in another interpreter,
+which has pytest.  dpctl and dpnp (SYCL) bring their tests in their wheels; the SYCL runtime is told
+of the device by `ONEAPI_DEVICE_SELECTOR=opencl:gpu`, and needs the environment's `lib` in
+`LD_LIBRARY_PATH`.
 DIRECTORY is `test` of pyopencl's repository, of the version that is installed.  A test that says
 nothing for `--timeout` seconds is out of time; its process ends and the others go on in a new one.
 A call goes on where the last one stopped; the log has a line of JSON for each beginning and end.
@@ -32,9 +36,9 @@ def outcomes(log: Path) -> dict[str, tuple[str, str]]:
     return {row["test"]: (row["outcome"], row["why"]) for row in rows}
 
 
-def run_file(path: Path, log: Path, command: list[str], timeout: float) -> int:
+def run_file(path: Path, log: Path, command: list[str], timeout: float, python: str) -> int:
     """Run those tests of a file that the log does not have; pytest's exit status."""
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "reporting"]
+    words = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "reporting"]
     with log.with_suffix(".out").open("a") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "eumu", *command, "--", *words, path.name],
@@ -65,10 +69,11 @@ def _watch(process: subprocess.Popen[bytes], log: Path, timeout: float) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="pyopencl's own tests on the virtual GPU.")
+    parser = argparse.ArgumentParser(description="Packages' own tests on the virtual GPU.")
     parser.add_argument("--tests", type=Path, required=True)
     parser.add_argument("--log", type=Path, required=True)
     parser.add_argument("--timeout", type=float, default=300)
+    parser.add_argument("--python", default=sys.executable, help="which has the package")
     parser.add_argument("--own", metavar="DEVICE", help="on eumu's own driver")
     parser.add_argument("--file", action="append", help="of the directory; else all")
     parser.add_argument("options", nargs="*", help="of eumu gpu")
@@ -83,7 +88,7 @@ def main() -> int:
         if given.file and path.name not in given.file:
             continue
         for _ in range(100):  # a new process behind each test that ends its own
-            status = run_file(path, log, command, given.timeout)
+            status = run_file(path, log, command, given.timeout, given.python)
             open_ones = [test for test, (outcome, _) in outcomes(log).items() if outcome == "begun"]
             for test in open_ones:
                 row = {"test": test, "outcome": "out of time" if status == -1 else "crashed"}

@@ -65,7 +65,7 @@ def tests_of(program: Path, suite: Suite) -> list[str]:
     )
     lines = (done.stdout + done.stderr).split("Test names:", 1)
     names = [line.strip() for line in lines[-1].splitlines() if line.startswith("\t")]
-    words = [n for n in names if n and " " not in n]  # others are sentences
+    words = [n for n in names if len(n.split()) == 1 and n[0] != "-"]  # no sentences or options
     return [n for n in words if any(fnmatch.fnmatch(n, only) for only in suite.only)]
 
 
@@ -125,6 +125,8 @@ def conformance(name: str, given: argparse.Namespace, until: float) -> None:
     for test in tests_of(program, suite):
         if f"{name}/{test}" in known or time.monotonic() > until:
             continue
+        if given.test and not any(fnmatch.fnmatch(test, wanted) for wanted in given.test):
+            continue
         begun = time.monotonic()
         what, why, out = run(program, [test, *suite.words], given.options, given.timeout)
         with given.log.open("a") as file:
@@ -158,6 +160,7 @@ def main() -> int:
     parser.add_argument("--own", type=Path, help="opencl.c of this directory, compiled")
     parser.add_argument("--table", action="store_true", help="the log as a table")
     parser.add_argument("--suite", action="append", default=[])
+    parser.add_argument("--test", action="append", help="a pattern of names; all tests without")
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after")
     parser.add_argument("--log", type=Path, required=True)
