@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import eumu
-from eumu.runtime.listing import FORMS
+from eumu.exec.forms import FORMS
 
 pytestmark = pytest.mark.skipif(
     shutil.which("ocloc") is None, reason="ocloc is not installed (apt install intel-opencl-icd)"

@@ -26,7 +26,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("passes", "verify"),
     ),
     "exec": (
-        ("checks", "grid", "guarded", "snapshot", "telling", "unread"),
+        ("checks", "forms", "grid", "guarded", "snapshot", "telling", "unread"),
         ("observe", "state"),
         ("host",),
         ("blame",),

@@ -24,7 +24,7 @@ from eumu.errors import (
     UnknownDevice,
 )
 from eumu.exec.checks import CHECKS
-from eumu.runtime.listing import FORMS
+from eumu.exec.forms import FORMS
 from eumu.settings import TRACEBACK
 
 _EPILOG: Final = """\

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from eumu.errors import LaunchError, ToolMissing
 from eumu.exec.blame import source_place
+from eumu.exec.forms import FORMS
 from eumu.exec.grid import Grid
 from eumu.ir import Function
 from eumu.ir.text import format_function
 
 if TYPE_CHECKING:
     from eumu.runtime.device import Device
-
-FORMS: Final = ("ir", "llvm", "asm")
 
 
 class Heads:
