@@ -170,8 +170,8 @@ MUTANTS = (
         "shared local memory ends some bytes later",
         "bounds or local",
         "codegen/support.py",
-        "size)}  %end = add i64 %a, %n\n",
-        "size)}  %end = add i64 %a, 1\n",
+        "uge i64 %room, %n\n  %from",
+        "uge i64 %room, 1\n  %from",
     ),
     Mutant(
         "the lanes that go the other way do not wait",
@@ -198,8 +198,8 @@ MUTANTS = (
         "a compare-and-exchange exchanges the wrong operand",
         "atomic",
         "codegen/atomics.py",
-        '{bits} %raw1, {bits} {old}"), old',
-        '{bits} %raw2, {bits} {old}"), old',
+        "wanted = body.bitcast(given[0]",
+        "wanted = body.bitcast(given[1]",
     ),
 )
 
