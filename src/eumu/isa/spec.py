@@ -87,7 +87,7 @@ EXACT = Fidelity()
 NO_LIMITS = Limits()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Opcode:
     """One instruction of an instruction set.  `sub` is the sub-opcode where there is one.
 
@@ -114,6 +114,9 @@ class Opcode:
 
     def __str__(self) -> str:
         return self.mnemonic
+
+    def __repr__(self) -> str:
+        return f"<{self.mnemonic}>"
 
     def build(self, builder: Any, operands: Sequence[Any]) -> None:
         """Run the body on operands that are bound."""
