@@ -34,7 +34,7 @@ class OnRegion(OnRoot):
     @property
     def offsets(self) -> tuple[int, ...]:
         """The byte offsets of the elements in the root."""
-        return self.region.offsets(self.value.width)
+        return self.region.offsets((self.results or self.args)[0].width)
 
     def problems(self, function: Function) -> Findings:
         yield from OnRoot.problems(self, function)

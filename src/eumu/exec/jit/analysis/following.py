@@ -51,7 +51,8 @@ class Following(Generic[Source]):
             self.cross(self._of(block.end))
 
     def _of(self, op: Op | Terminator) -> frozenset[Source]:
-        return frozenset[Source]().union(*(self.sources.get(a.id, ()) for a in op.args))
+        nothing: frozenset[Source] = frozenset()
+        return nothing.union(*[self.sources[a.id] for a in op.args if a.id in self.sources])
 
     def _operation(self, place: int, op: Op) -> None:
         if isinstance(op, ExecMask):
@@ -82,11 +83,12 @@ class Following(Generic[Source]):
             self.pin(self._of(op), first)
 
     def _compute(self, op: Op) -> None:
-        starts = {self.executing[a.id] for a in op.args if a.id in self.executing}
-        if op.name == "and" and op.result.is_mask and len(starts) == 1:
-            (self.executing[op.result.id],) = starts
-            self._meets(op, self.executing[op.result.id])
-            return
+        if op.name == "and" and op.result.is_mask:
+            starts = {self.executing[a.id] for a in op.args if a.id in self.executing}
+            if len(starts) == 1:
+                (self.executing[op.result.id],) = starts
+                self._meets(op, self.executing[op.result.id])
+                return
         sources = self._of(op)
         if not sources:
             return

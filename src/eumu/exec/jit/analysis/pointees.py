@@ -7,10 +7,8 @@ its root takes the slow path, which knows all of them.
 
 from __future__ import annotations
 
-from eumu.ir import Function, Root, RootKind
-from eumu.ir.operations.state import Indirect, Read, RootAddress, Write
-
-NOWHERE = Root("", RootKind.GRF, 0)
+from eumu.ir import Function, Root
+from eumu.ir.operations.state import Indirect, OnRoot, Read, RootAddress, Write
 
 
 def pointees(function: Function) -> dict[int, Root]:
@@ -29,17 +27,19 @@ def pointees(function: Function) -> dict[int, Root]:
             values: dict[int, set[str]] = {}
             for op in block.ops:
                 made = set().union(*(values.get(a.id, ()) for a in op.args))
-                if isinstance(op, RootAddress):
-                    made = {op.root.name}
-                elif isinstance(op, Read):
-                    made = roots.get(op.root.name, set())
-                elif isinstance(op, Write) and made:
-                    roots.setdefault(op.root.name, set()).update(made)
-                elif isinstance(op, Indirect) and len(values.get(op.args[0].id, ())) == 1:
-                    (name,) = values[op.args[0].id]
-                    found[op.args[0].id] = named[name]
+                if isinstance(op, OnRoot):
+                    if isinstance(op, RootAddress):
+                        made = {op.root.name}
+                    elif isinstance(op, Read):
+                        made = roots.get(op.root.name, set())
+                    elif isinstance(op, Write) and made:
+                        roots.setdefault(op.root.name, set()).update(made)
                 elif isinstance(op, Indirect):
-                    found.pop(op.args[0].id, None)
+                    known = values.get(op.args[0].id, set())
+                    if len(known) == 1:
+                        found[op.args[0].id] = named[min(known)]
+                    else:
+                        found.pop(op.args[0].id, None)
                 for value in op.results if made and op.name != "read_indirect" else ():
                     values[value.id] = set(made)
     return found

@@ -20,7 +20,8 @@ class Slot:
 
     @classmethod
     def of(cls, op: OnRegion) -> Slot:
-        return cls(op.root.name, op.offsets, op.value.type.size)
+        value = op.value
+        return cls(op.root.name, op.region.offsets(value.width), value.type.size)
 
     def overlaps(self, other: Slot) -> bool:
         if self.root != other.root:
