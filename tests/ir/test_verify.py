@@ -24,6 +24,7 @@ from eumu.ir.operations.arithmetic import Rounded
 from eumu.ir.operations.ends import Barrier, Branch, Diverge, Jump, Ret, Switch
 from eumu.ir.operations.lanes import Bitcast, Concat, Const, Shuffle
 from eumu.ir.operations.memory import Load
+from eumu.ir.operations.row import Table
 from eumu.ir.operations.state import ReadIndirect
 from eumu.ir.text import format_function
 from eumu.ir.verify import check, verify
@@ -183,6 +184,13 @@ def test_an_operation_that_does_not_exist() -> None:
     found = verify(k.function)
     assert any("frob: no such operation" in f for f in found)
     assert any("const: no such operation" in f for f in found)
+
+
+def test_a_function_is_for_operations_whose_attributes_it_knows() -> None:
+    table: Table[None, [], None] = Table()
+    table.on(Rounded, "add", "convert")
+    with pytest.raises(InternalError, match="IR store is no Load"):
+        table.on(Load, "store")
 
 
 def test_a_value_defined_twice_or_in_another_block() -> None:

@@ -74,6 +74,9 @@ class Table(
         Callable[Concatenate[Context, Item, More], Result],
     ]:
         """Adds the decorated function for what is of a class, or for those of the names."""
+        for name in names:
+            if not issubclass(OPERATIONS[name].kind, kind):
+                raise InternalError(f"IR {name} is no {kind.__name__}")
 
         def add(
             function: Callable[Concatenate[Context, Item, More], Result],
