@@ -21,6 +21,7 @@ from eumu.addresses import BTI_BINDLESS, SURFACE_STATE_BASE
 from eumu.device.compiled import shortcuts as compiled
 from eumu.device.compiled.known import Known
 from eumu.device.events import Events
+from eumu.device.lanes import ARRAYS
 from eumu.device.memory import Memory
 from eumu.device.sampler import unit
 from eumu.device.sampler.header import Header
@@ -32,6 +33,7 @@ from eumu.device.state.media import Table
 from eumu.device.state.sampler import BindingTableState, BorderColor, SamplerState
 from eumu.device.state.surface import SurfaceState
 from eumu.device.surfaces import typed
+from eumu.device.surfaces.numbers import float_bits
 from eumu.device.surfaces.surface import Surface
 from eumu.device.surfaces.texels import missing
 from eumu.device.surfaces.texture import Texture
@@ -461,4 +463,4 @@ def _narrow(x: Lanes, surface: Surface, record: SamplerMessage) -> NDArray[np.ui
     if surface.format.is_integer or record.operation in ("resinfo", "sampleinfo"):
         return np.asarray(x, np.uint32).astype(np.uint16)
     floats: NDArray[np.float32] = np.ascontiguousarray(x).view(np.float32)
-    return floats.astype(np.float16).view(np.uint16)
+    return float_bits(ARRAYS, floats, 16).astype(np.uint16)

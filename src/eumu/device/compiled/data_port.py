@@ -13,6 +13,7 @@ from eumu.device.compiled.texels import can_keep, can_read, can_write
 from eumu.device.compiled.writer import Module
 from eumu.device.state.surface import ONE, ZERO, SurfaceType
 from eumu.device.surfaces.formats import Encoding, Numbers
+from eumu.device.surfaces.typed import plane, suits
 from eumu.exec.host import Shortcut
 from eumu.messages import BlockWrite
 
@@ -59,15 +60,9 @@ def typed_write(known: Known) -> Shortcut | None:
 
 def typed_atomic(known: Known) -> Shortcut | None:
     surface, message = known.surface, known.message
-    channels = surface.format.channels
-    single = len(channels) == 1 and channels[0].size == message.bits == 8 * surface.format.bytes
-    if not single or surface.format.encoding is not Encoding.PLAIN:
+    if not suits(surface.format, message):
         return None
-    numbers = channels[0].numbers
-    allowed = {"unsigned": True, "signed": numbers is Numbers.SINT}
-    fits = allowed.get(message.kind, numbers is Numbers.FLOAT)
-    known_numbers = numbers in (Numbers.UINT, Numbers.SINT, Numbers.FLOAT)
-    if not fits or not known_numbers or (numbers is Numbers.FLOAT and message.bits == 16):
+    if message.bits == 16 and surface.format.channels[0].numbers is Numbers.FLOAT:
         return None
     first = 1 + len(message.coordinates)
     access = _access(known, data=tuple(range(first, first + message.operands)))
@@ -103,13 +98,10 @@ def block_message(known: Known) -> Shortcut | None:
     if any(refused):
         return None
     writes = isinstance(message, BlockWrite)
-    level, (across, down) = surface.level(0), surface.format.block
     record = record_of(known)
-    rows = -(-level.height // down)
-    if message.plane:
-        rows, first = -(-level.height // 2), surface.state.y_offset_for_u_or_uv_plane
-        record["level"][0, 0, 4] += first
-    record["extent"] = -(-level.width // across) * surface.format.bytes, rows
+    *extent, first = plane(surface, message.plane)
+    record["level"][0, 0, 4] += first
+    record["extent"] = extent
     block = Block(
         message.width,
         message.height,

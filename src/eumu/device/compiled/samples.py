@@ -11,7 +11,7 @@ from eumu.device.compiled.frame import Lanes, begin, chunks, finish
 from eumu.device.compiled.texels import Texels, texel_function
 from eumu.device.compiled.vectors import Kind, Vector
 from eumu.device.compiled.writer import Body, Module
-from eumu.device.sampler.addressing import Taps, layer, taps
+from eumu.device.sampler.addressing import Taps, layer, six_bits, taps
 from eumu.device.sampler.cube import face_of, on_face
 from eumu.device.sampler.detail import (
     Limits,
@@ -217,8 +217,8 @@ class _Sample:
     def _offset(self, dimension: int) -> Vector | None:
         if self.spec.moved == "header":
             return self.b.every("offset", dimension)
-        if self.spec.moved == "lanes" and dimension < 2:  # six bits, signed
-            return self._argument(("offu", "offv")[dimension], "i") << 26 >> 26
+        if self.spec.moved == "lanes" and dimension < 2:
+            return six_bits(self.b, self._argument(("offu", "offv")[dimension], "i"))
         return None
 
     def _corners(self, place: Place, found: Sequence[Taps[Vector]]) -> list[list[Vector]]:

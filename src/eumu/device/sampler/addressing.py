@@ -136,6 +136,11 @@ def _index(lanes: Lanes[V], k: V, size: V, mode: AddressMode, *, moved: bool) ->
     return lanes.least(lanes.most(k, 0), last), inside
 
 
+def six_bits(lanes: Lanes[V], offset: V) -> V:
+    """The signed number that `gather4_po` takes of a parameter."""
+    return (offset + 32 & 63) - 32
+
+
 def layer(lanes: Lanes[V], coordinate: V, layers: V) -> V:
     """The array element that a coordinate means: rounded to nearest even, clamped."""
     c = lanes.where(lanes.equal(coordinate, coordinate), coordinate, 0.0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from eumu.device.lanes import ARRAYS
 from eumu.device.sampler import cube, loads
-from eumu.device.sampler.addressing import FRACTION, layer
+from eumu.device.sampler.addressing import FRACTION, layer, six_bits
 from eumu.device.sampler.detail import (
     Detail,
     Footprint,
@@ -283,8 +283,7 @@ def _points_of_gather(request: Request) -> tuple[Points, Footprint]:
     )
     points, found = _points(same)
     if "_po" in request.message.operation:
-        # Six bits, signed.
-        moved = tuple((request.integers(n) + 32) % 64 - 32 for n in ("offu", "offv"))
+        moved = tuple(six_bits(ARRAYS, request.integers(n)) for n in ("offu", "offv"))
         points = Points(points.coordinates, points.slice, (*moved, 0), None, None, points.reference)
     return points, found
 

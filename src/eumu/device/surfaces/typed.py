@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from eumu.device.state.fields import StateError
 from eumu.device.state.surface import SurfaceType
-from eumu.device.surfaces.formats import Encoding, Numbers
+from eumu.device.surfaces.formats import Encoding, Numbers, TexelFormat
 from eumu.device.surfaces.places import places
+from eumu.device.surfaces.surface import Surface
 from eumu.device.surfaces.texture import Texture, bits_of
 from eumu.errors import Unsupported
 from eumu.messages import BlockRead, BlockWrite, TypedAtomic
@@ -120,19 +121,25 @@ def atomic(
     return out
 
 
+_ALLOWED: Final = {
+    "unsigned": (Numbers.UINT, Numbers.SINT, Numbers.FLOAT),
+    "signed": (Numbers.SINT,),
+    "float": (Numbers.FLOAT,),
+}
+
+
+def suits(format: TexelFormat, message: TypedAtomic) -> bool:
+    """Whether texels are one number of the message's kind and size."""
+    if [c.size for c in format.channels] != [message.bits] or 8 * format.bytes != message.bits:
+        return False
+    return format.channels[0].numbers in _ALLOWED[message.kind]
+
+
 def _atomic_type(texture: Texture, message: TypedAtomic) -> np.dtype[Any]:
     """The NumPy type of the texel, which the format must suit."""
     format = texture.surface.format
-    wanted = {
-        "unsigned": (Numbers.UINT, Numbers.SINT, Numbers.FLOAT),
-        "signed": (Numbers.SINT,),
-        "float": (Numbers.FLOAT,),
-    }
-    allowed = wanted[message.kind]
-    channels = format.channels
-    single = len(channels) == 1 and channels[0].size == message.bits == 8 * format.bytes
-    if not single or channels[0].numbers not in allowed:
-        names = ", ".join(f"R{message.bits}_{n.value}" for n in allowed)
+    if not suits(format, message):
+        names = ", ".join(f"R{message.bits}_{n.value}" for n in _ALLOWED[message.kind])
         raise texture.surface.state.error(
             "surface_format", f"is {format.name}; {message.operation} needs one of {names}"
         )
@@ -165,6 +172,15 @@ def write_block(
     texture.scatter(addresses[inside], rows[inside][:, None])
 
 
+def plane(surface: Surface, number: int) -> tuple[int, int, int]:
+    """Bytes of a row, rows of blocks, and the first row, of a plane."""
+    level, (across, down) = surface.level(0), surface.format.block
+    row = -(-level.width // across) * surface.format.bytes
+    if number:  # chrominance: half as many rows of pairs
+        return row, -(-level.height // 2), surface.state.y_offset_for_u_or_uv_plane
+    return row, -(-level.height // down), 0
+
+
 def _block(
     texture: Texture, message: BlockRead | BlockWrite, x: Ints, y: Ints, *, clamp: bool
 ) -> tuple[NDArray[np.uint64], Mask]:
@@ -178,8 +194,7 @@ def _block(
         raise surface.state.error(
             "surface_type", f"is {surface.kind.name}; blocks are read from S2D surfaces"
         )
-    is_planar = surface.format.encoding is Encoding.PLANAR
-    if message.plane > is_planar:
+    if message.plane > (surface.format.encoding is Encoding.PLANAR):
         raise Unsupported(f"plane {message.plane} of a surface of {surface.format.name}")
     if message.field and surface.state.vertical_line_stride:
         raise Unsupported("media blocks that name a field of a surface that is one field")
@@ -189,12 +204,8 @@ def _block(
     size = surface.format.bytes
     left = np.broadcast_to(x[:, None, None] + np.arange(message.width), shape)
     row = np.broadcast_to(y[:, None, None] + np.arange(message.height)[:, None], shape)
-    level = surface.level(0)
     block_w, block_h = surface.format.block
-    across, down = -(-level.width // block_w) * size, -(-level.height // block_h)
-    first = 0
-    if message.plane:  # chrominance: half as many rows of pairs
-        first, down = surface.state.y_offset_for_u_or_uv_plane, -(-level.height // 2)
+    across, down, first = plane(surface, message.plane)
     step, parity = (2, int(message.field == "bottom")) if message.field else (1, 0)
     down = -(-(down - parity) // step)
     inside = (left >= 0) & (left < across) & (row >= 0) & (row < down)
