@@ -7,9 +7,10 @@ goes through the slow functions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from eumu.exec.jit.analysis.pointees import pointees
-from eumu.exec.jit.codegen.kernel import FLUSH, LOWERINGS, Kernel
+from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.codegen.registers import bits_of_mask, byte_pointer
 from eumu.exec.jit.codegen.support import register_locate, register_loop
 from eumu.exec.jit.llvm.emit import (
@@ -178,7 +179,7 @@ def _write(k: Kernel, op: WriteIndirect) -> None:
     possible = mask.possible if width > 1 else 1
     root = _expected(k, address, distances, value.type.size)
     if root is None or possible is None or possible.bit_count() != 1 or address.width > 1:
-        flush(k)
+        _flush(k)
         _slow_write(k, op, distances)
         return
     lane = possible.bit_length() - 1
@@ -186,7 +187,7 @@ def _write(k: Kernel, op: WriteIndirect) -> None:
         op, k.place, root, k.vector(address), distances[lane], lane, _lane(k, value, lane)
     )
     if mask.bits is None and not mask.full:
-        flush(k)
+        _flush(k)
         on, join = k.e.name("on"), k.e.name("join")
         active = k.e.shuffle(k.vector(m), "i1", width, [lane])
         k.e.do(f"br i1 {active}, label %{on}, label %{join}")
@@ -197,8 +198,9 @@ def _write(k: Kernel, op: WriteIndirect) -> None:
         return
     first = k.delayed[0] if k.delayed else one
     if (first.root, first.op.args[1].type) != (root, value.type):
-        flush(k)
+        _flush(k)
     k.delayed.append(one)
+    k.emit_delayed = partial(_flush, k)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +224,9 @@ def _lane(k: Kernel, value: Value, lane: int) -> str:
     return k.e.shuffle(lanes.get(), scalar_type(value.type), value.width, [lane])
 
 
-def flush(k: Kernel) -> None:
+def _flush(k: Kernel) -> None:
     """Emit the writes that wait to be checked together."""
-    waiting, k.delayed = k.delayed, []
+    waiting, k.delayed, k.emit_delayed = k.delayed, [], None
     if waiting:
         place = k.place
         _write_elements(k, waiting)
@@ -293,6 +295,3 @@ def _slow_write(k: Kernel, op: Op, distances: list[int]) -> None:
     data = k.scratchpad("data", vector_of(int_type(value.type, 1), width))
     e.do(f"store {lane_type(value.type, width)} {k.vector(value)}, ptr {data}, align 1")
     _call(k, op, places, mask, data, value, store=True)
-
-
-FLUSH.append(flush)

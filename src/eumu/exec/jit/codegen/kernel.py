@@ -83,6 +83,7 @@ class Kernel:
     pads: dict[tuple[str, str], str] = field(default_factory=dict)
     pointees: dict[int, Root] | None = None  # of register-indirect accesses, when first wanted
     delayed: list[Any] = field(default_factory=list)  # register-indirect writes not emitted yet
+    emit_delayed: Callable[[], None] | None = None  # emits them, if there are any
     block: int = 0
     place: int = 0  # of the operation in the block
     cost: int = 0  # instructions of the block
@@ -172,11 +173,11 @@ class Kernel:
         for place, op in enumerate(self.function.blocks[index].ops):
             self.place = place
             self.e.mark(op.inst)
-            if self.delayed and not self._passes(op):
-                FLUSH[0](self)
+            if self.emit_delayed is not None and not self._passes(op):
+                self.emit_delayed()
             self.lower(op)
-        if self.delayed:
-            FLUSH[0](self)
+        if self.emit_delayed is not None:
+            self.emit_delayed()
 
     def _passes(self, op: Op) -> bool:
         """Whether an operation may come before register-indirect writes that precede it."""
@@ -411,14 +412,13 @@ def literal_zero(scalar: str) -> str:
     return "0.0" if scalar in ("float", "double") else "0"
 
 
-# What neither touches registers in memory nor can fault; and what emits delayed writes.
+# What neither touches registers in memory nor can fault.
 # fmt: off
 PASSING = LANE_WISE | {
     "const", "splat", "shuffle", "concat", "bitcast", "root_address", "exec_mask", "bits_mask",
     "mask_bits", "read_flag", "write_flag", "write_indirect",
 }
 # fmt: on
-FLUSH: list[Callable[[Kernel], None]] = []
 
 # The operations that are not lane-wise; the modules that lower them add themselves.
 LOWERINGS: Table[Kernel, [], None] = Table()
