@@ -2,7 +2,7 @@
 
 An equation stands once.  It takes `lanes`, the functions below, and values with the operators of
 NumPy; given :class:`Arrays` and arrays it is the model, given a function in the making and its
-vectors (`device.compiled.vectors`) it is that function's code.  What is known before there are
+vectors (`exec.jit.llvm.vectors`) it is that function's code.  What is known before there are
 lanes (modes, formats, filters) are plain Python values and choose what is computed.
 
 Integers are signed, of at least 32 bits, or unsigned ones of 32.  A Python number beside a

@@ -26,17 +26,17 @@ def changing(atomic: Atomic, width: int) -> str:
     """LLVM text of the message; its result are the old texels, of `predec` the new ones."""
     b = begin(Module(width))
     access, type = atomic.access, f"i{atomic.bits}"
-    places, flags, old = (b.op(f"alloca {t}, align 64") for t in (b.i, f"<{width} x i8>", b.i))
+    places, flags, old = (b.op(f"alloca {t}, align 64") for t in (b.i, b.lanes("i8"), b.i))
     data = [b.op(f"alloca {b.i}, align 64") for _ in access.data]
     base = b.pointer("base")
     with chunks(b, [("i", 32)]) as lanes:
         at = spot(access, lanes)
         b.store(b.i, at.offsets(b, access.texels).name, places)
         b.store_flags(at.inside, flags)
-        b.store(b.i, "zeroinitializer", old)
+        b.store(b.i, b.constant(0).name, old)
         for place, index in zip(data, access.data, strict=True):
             b.store(b.i, lanes.argument(index, "i").name, place)
-        before = b.block
+        before = b.current_label()
         b.do("br label %each")
         b.label("each")
         b.do(f"%lane = phi i32 [ 0, %{before} ], [ %later, %done ]")
@@ -87,7 +87,7 @@ def _float_changed(b: Body, name: str, where: str, given: list[str]) -> str:
     """Operations on floats of 32 bits, tried until nobody came between."""
     again, on = b.name("again"), b.name("on")
     first = b.op(f"load atomic i32, ptr {where} monotonic, align 4")
-    before = b.block
+    before = b.current_label()
     b.do(f"br label %{again}")
     b.label(again)
     b.do(f"%held = phi i32 [ {first}, %{before} ], [ %found, %{again} ]")

@@ -8,9 +8,6 @@ from eumu.device.compiled.frame import begin, finish
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.surfaces.layout import Layout
 
-_CLEAR = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-_COPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
-
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -35,9 +32,8 @@ def moving(block: Block, _: int) -> str:
     b = begin(module)
     rows = b.at("%data", b.field("argument", 3) if block.writes else b.field("result"))
     if not block.writes:
-        module.declared.add(_CLEAR)
-        size = block.pitch * block.height
-        b.do(f"call void @llvm.memset.p0.i64(ptr {rows}, i8 0, i64 {size}, i1 false)")
+        size = ("i64", str(block.pitch * block.height))
+        b.call("void", "llvm.memset.p0.i64", ("ptr", rows), ("i8", "0"), size, ("i1", "false"))
     mask = b.load("i8", b.at("%data", b.field("mask")))
     b.do(f"br i1 {b.op(f'icmp ne i8 {mask}, 0')}, label %some, label %end")
     b.label("some")
@@ -64,17 +60,17 @@ def _rows(b: Body, block: Block, rows: str, x: str, y: str) -> None:
     whole = b.op(f"and i1 {whole}, {b.op(f'icmp sle i64 {after}, {extent[0]}')}")
     if block.layout.tiles:  # four bytes together lie in one column of a tile
         together = block.width % 4 == 0 and not block.texel & (block.texel - 1)
-        low = (b.vector("w", x) + b.alone("level", 3)) & 3
+        low = (b.wide(x) + b.alone("level", 3)) & 3
         aligned = b.op(f"icmp eq i64 {low.name}, 0")
         whole = b.op(f"and i1 {whole}, {aligned}") if together else "false"
     last = b.op(f"sub i64 {extent[1]}, 1")
     base = b.pointer("base")
-    start = b.block
+    start = b.current_label()
     b.do("br label %row")
     b.label("row")
     b.do(f"%r = phi i64 [ 0, %{start} ], [ %r.next, %row.end ]")
     line = b.op(f"add i64 {y}, %r")
-    near = b.call("i64", "smin", b.call("i64", "smax", line, "0"), last)
+    near = b.intrinsic("smin", "i64", b.intrinsic("smax", "i64", line, "0"), last)
     there = b.op(f"getelementptr i8, ptr {rows}, i64 {b.op(f'mul i64 %r, {block.pitch}')}")
     if not block.clamps:
         inside = b.op(f"icmp eq i64 {near}, {line}")
@@ -98,16 +94,14 @@ def _rows(b: Body, block: Block, rows: str, x: str, y: str) -> None:
 
 
 def _copy(b: Body, block: Block, there: str, here: str) -> None:
-    b.module.declared.add(_COPY)
     target, source = (here, there) if block.writes else (there, here)
-    b.do(
-        f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {block.width}, i1 false)"
-    )
+    size = ("i64", str(block.width))
+    b.call("void", "llvm.memcpy.p0.p0.i64", ("ptr", target), ("ptr", source), size, ("i1", "false"))
 
 
 def _dwords(b: Body, block: Block, there: str, base: str, x: str, row: str) -> None:
     """A row of a tiled surface, four bytes at a time."""
-    start = b.block
+    start = b.current_label()
     b.do("br label %dword")
     b.label("dword")
     b.do(f"%d = phi i64 [ 0, %{start} ], [ %d.next, %dword ]")
@@ -124,7 +118,7 @@ def _dwords(b: Body, block: Block, there: str, base: str, x: str, row: str) -> N
 
 def _octets(b: Body, block: Block, there: str, base: str, x: str, row: str, across: str) -> None:
     """A row byte by byte; beyond an edge the last texel repeats, or nothing is done."""
-    start = b.block
+    start = b.current_label()
     b.do("br label %octet")
     b.label("octet")
     b.do(f"%c = phi i64 [ 0, %{start} ], [ %c.next, %octet.end ]")
@@ -164,5 +158,5 @@ def _octets(b: Body, block: Block, there: str, base: str, x: str, row: str, acro
 
 def _offset(b: Body, block: Block, left: str, row: str) -> str:
     """Bytes from the base to a byte of a row."""
-    start = (b.vector("w", v) + b.alone("level", 3 + n) for n, v in enumerate((left, row)))
+    start = (b.wide(v) + b.alone("level", 3 + n) for n, v in enumerate((left, row)))
     return block.layout.at(b.alone, *start).name

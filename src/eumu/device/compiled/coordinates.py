@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eumu.device.compiled.record import LEVEL, LEVEL_BYTES, RECORD
-from eumu.device.compiled.vectors import Vector
 from eumu.device.compiled.writer import Body
+from eumu.exec.jit.llvm.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)

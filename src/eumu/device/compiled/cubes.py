@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eumu.device.compiled.texels import Texels
-from eumu.device.compiled.vectors import Vector
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.sampler import cube
+from eumu.exec.jit.llvm.vectors import Vector
 
 
 def leave_if_unordered(b: Body, active: Vector, direction: Sequence[Vector]) -> None:

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from eumu.device.compiled.record import RECORD
-from eumu.device.compiled.vectors import Kind, Vector
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.surfaces.numbers import float_bits
+from eumu.exec.jit.llvm.emit import vector_literal
+from eumu.exec.jit.llvm.vectors import Kind, Vector
 
 KEYS = 4
 
@@ -46,7 +47,8 @@ class Lanes:
     def _write(self, index: int, value: Vector, bits: int) -> None:
         b, type, name = self.b, value.type, value.name
         if bits == 16:
-            name, type = b.op(f"trunc {value.typed} to <{b.width} x i16>"), f"<{b.width} x i16>"
+            type = b.lanes("i16")
+            name = b.op(f"trunc {value.typed} to {type}")
         row = b.at("%data", b.field("result", index))
         b.store(type, name, b.op(f"getelementptr i{bits}, ptr {row}, i32 {self.first}"))
 
@@ -84,13 +86,13 @@ def chunks(b: Body, results: Sequence[tuple[Kind, int]]) -> Iterator[Lanes]:
     """A loop over vectors of lanes; results (kind, bits) are 0 where no lane is active."""
     count = b.field("lanes")
     flags = b.at("%data", b.field("mask"))
-    start = b.block
+    start = b.current_label()
     b.do("br label %loop")
     b.label("loop")
     b.do(f"%first = phi i32 [ 0, %{start} ], [ %following, %latch ]")
     here = b.op(f"getelementptr i8, ptr {flags}, i32 %first")
-    octets = b.load(f"<{b.width} x i8>", here)
-    active = b.vector("b", b.op(f"icmp ne <{b.width} x i8> {octets}, zeroinitializer"))
+    octets, zero = b.load(b.lanes("i8"), here), vector_literal("i8", ["0"] * b.width)
+    active = b.vector("b", b.op(f"icmp ne {b.lanes('i8')} {octets}, {zero}"))
     lanes = Lanes(b, "%first", active)
     b.do(f"br i1 {b.any(active)}, label %some, label %none")
     b.label("none")

@@ -14,10 +14,10 @@ from eumu.device.compiled.texels import (
     encode_some,
     texel_function,
 )
-from eumu.device.compiled.vectors import Vector
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.state.surface import ONE, ZERO
 from eumu.device.surfaces.places import exist
+from eumu.exec.jit.llvm.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def storing(access: Access, width: int) -> str:
     """LLVM text of a write; of lanes that write one texel the last one stays."""
     b = begin(Module(width))
     kind, format = access.texels, access.texels.format
-    places, flags = (b.op(f"alloca {t}, align 64") for t in (b.i, f"<{width} x i8>"))
+    places, flags = (b.op(f"alloca {t}, align 64") for t in (b.i, b.lanes("i8")))
     data = b.op(f"alloca [4 x {b.i}], align 64")
     base = b.pointer("base")
     with chunks(b, []) as lanes:
@@ -129,7 +129,7 @@ def _scatter(
     b: Body, base: str, places: str, flags: str, data: str, pieces: Sequence[Piece]
 ) -> None:
     """Store the lanes' texels in ascending order."""
-    before = b.block
+    before = b.current_label()
     b.do("br label %each")
     b.label("each")
     b.do(f"%lane = phi i32 [ 0, %{before} ], [ %later, %done ]")

@@ -9,7 +9,6 @@ from eumu.device.compiled import cubes
 from eumu.device.compiled.coordinates import Choice, Place, place_of_level
 from eumu.device.compiled.frame import Lanes, begin, chunks, finish
 from eumu.device.compiled.texels import Texels, texel_function
-from eumu.device.compiled.vectors import Kind, Vector
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.sampler.addressing import Taps, layer, six_bits, taps
 from eumu.device.sampler.cube import face_of, on_face
@@ -24,6 +23,7 @@ from eumu.device.sampler.detail import (
 from eumu.device.sampler.mixing import compared, corners, extreme, gathered, mix, reduced
 from eumu.device.state.sampler import AddressMode, MipFilter, PrefilterOp, Reduction
 from eumu.device.state.surface import ONE, ZERO
+from eumu.exec.jit.llvm.vectors import Kind, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +130,12 @@ class _Sample:
         values = self._level(place_of_level(b, found.first), found.is_magnified)
         if found.second is None or found.weight is None:
             return self._selected(values)
-        mixed, end, here = b.name("mixed"), b.name("one"), b.block
+        mixed, end, here = b.name("mixed"), b.name("one"), b.current_label()
         b.do(f"br i1 {b.any(b.differ(found.weight, 0.0))}, label %{mixed}, label %{end}")
         b.label(mixed)
         others = self._level(place_of_level(b, found.second), found.is_magnified)
         both = [mix(b, x, y, found.weight) for x, y in zip(values, others, strict=True)]
-        there = b.block
+        there = b.current_label()
         b.do(f"br label %{end}")
         b.label(end)
         return self._selected(

@@ -13,12 +13,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.device.compiled.vectors import Kind, Vector
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.surfaces.formats import Encoding, Numbers, TexelFormat
 from eumu.device.surfaces.layout import Layout
 from eumu.device.surfaces.numbers import chrominance, code_of, pair, texel, words_of
 from eumu.device.surfaces.texels import srgb_from_linear, srgb_table
+from eumu.exec.jit.llvm.vectors import Kind, Vector
 
 
 @dataclass(frozen=True, slots=True)
