@@ -8,6 +8,8 @@ from typing import Final
 from eumu.device.compiled.frame import begin, chunks, finish
 from eumu.device.compiled.loads import Access, spot
 from eumu.device.compiled.writer import Body, Module
+from eumu.device.surfaces.typed import OPERATIONS
+from eumu.exec.jit.llvm.vectors import Vector
 
 _PLAIN: Final = {"add", "sub", "and", "or", "xor", "xchg"}
 
@@ -91,22 +93,9 @@ def _float_changed(b: Body, name: str, where: str, given: list[str]) -> str:
     b.do(f"br label %{again}")
     b.label(again)
     b.do(f"%held = phi i32 [ {first}, %{before} ], [ %found, %{again} ]")
-    x, y = (*given, "%held", "%held")[:2]
-    old, x, y = (b.op(f"bitcast i32 {v} to float") for v in ("%held", x, y))
-    match name:
-        case "add" | "sub":
-            new = b.op(f"f{name} float {old}, {x}")
-        case "inc" | "dec" | "predec":
-            new = b.op(f"f{'add' if name == 'inc' else 'sub'} float {old}, 1.0")
-        case "min" | "max":
-            how = "olt" if name == "min" else "oge"
-            keep = b.op(f"fcmp {how} float {old}, {x}")
-            keep = b.op(f"or i1 {keep}, {b.op(f'fcmp uno float {x}, {x}')}")
-            new = b.op(f"select i1 {keep}, float {old}, float {x}")
-        case _:
-            equal = b.op(f"fcmp oeq float {old}, {y}")
-            new = b.op(f"select i1 {equal}, float {x}, float {old}")
-    bits = b.op(f"bitcast float {new} to i32")
+    names = (b.op(f"bitcast i32 {v} to float") for v in ("%held", *given, "%held", "%held")[:3])
+    old, x, y = (Vector(b, "f", v, 1) for v in names)
+    bits = b.bits(OPERATIONS[name](b, old, x, y)).name
     pair = b.op(f"cmpxchg ptr {where}, i32 %held, i32 {bits} monotonic monotonic, align 4")
     b.do(f"%found = extractvalue {{ i32, i1 }} {pair}, 0")
     success = b.op(f"extractvalue {{ i32, i1 }} {pair}, 1")

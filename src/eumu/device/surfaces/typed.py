@@ -13,6 +13,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.device.lanes import ARRAYS
+from eumu.device.lanes import Lanes as Operators
 from eumu.device.state.fields import StateError
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.formats import Encoding, Numbers, TexelFormat
@@ -80,21 +82,21 @@ def write(
 
 # ---- atomics
 
-_Operation = Callable[[Any, Any, Any], Any]  # old, data, compare -> new; NumPy scalars
-_OPERATIONS: Final[dict[str, _Operation]] = {
-    "add": lambda old, x, y: old + x,
-    "sub": lambda old, x, y: old - x,
-    "inc": lambda old, x, y: old + old.dtype.type(1),
-    "dec": lambda old, x, y: old - old.dtype.type(1),
-    "predec": lambda old, x, y: old - old.dtype.type(1),
-    "and": lambda old, x, y: old & x,
-    "or": lambda old, x, y: old | x,
-    "xor": lambda old, x, y: old ^ x,
-    "xchg": lambda old, x, y: x,
-    "load": lambda old, x, y: old,
-    "min": lambda old, x, y: old if old < x or x != x else x,
-    "max": lambda old, x, y: old if old >= x or x != x else x,
-    "cmpxchg": lambda old, x, y: x if old == y else old,
+_Operation = Callable[[Operators[Any], Any, Any, Any], Any]  # old, data, compare -> new
+OPERATIONS: Final[dict[str, _Operation]] = {
+    "add": lambda lanes, old, x, y: old + x,
+    "sub": lambda lanes, old, x, y: old - x,
+    "inc": lambda lanes, old, x, y: old + 1,
+    "dec": lambda lanes, old, x, y: old - 1,
+    "predec": lambda lanes, old, x, y: old - 1,
+    "and": lambda lanes, old, x, y: old & x,
+    "or": lambda lanes, old, x, y: old | x,
+    "xor": lambda lanes, old, x, y: old ^ x,
+    "xchg": lambda lanes, old, x, y: x,
+    "load": lambda lanes, old, x, y: old,
+    "min": lambda lanes, old, x, y: lanes.where((old < x) | lanes.differ(x, x), old, x),
+    "max": lambda lanes, old, x, y: lanes.where((old >= x) | lanes.differ(x, x), old, x),
+    "cmpxchg": lambda lanes, old, x, y: lanes.where(lanes.equal(old, y), x, old),
 }
 
 
@@ -108,13 +110,13 @@ def atomic(
     addresses = texture.raw(*_some(found, k))
     given = [d[k].astype(f"u{kind.itemsize}").view(kind) for d in data]
     out = np.zeros(len(inside), np.uint32)
-    operation = _OPERATIONS[message.operation]
+    operation = OPERATIONS[message.operation]
     with np.errstate(over="ignore"):
         for n, lane in enumerate(k):
             where = addresses[n : n + 1]
             old = texture.gather(where, kind.itemsize).view(kind)[0, 0]
             x = given[0][n] if given else old
-            new = kind.type(operation(old, x, given[1][n] if len(given) > 1 else old))
+            new = kind.type(operation(ARRAYS, old, x, given[1][n] if len(given) > 1 else old))
             texture.scatter(where, np.array([[new]], kind).view(np.uint8))
             seen = new if message.operation == "predec" else old
             out[lane] = np.array([seen], kind).view(f"u{kind.itemsize}")[0]
