@@ -262,3 +262,58 @@ def gather(
     texels, _ = footprint(filter, coordinates, fetch, border)
     upper, lower = texels[:2], texels[-2:]
     return [t[channel] for t in (lower[0], lower[1], upper[1], upper[0])]
+
+
+# ---- cubes
+
+
+def on_cube(face: int, x: float, y: float, n: int) -> tuple[float, float, float]:
+    """Where the centre of a texel is in space, on the faces +X, -X, +Y, -Y, +Z, -Z as Direct3D has
+    them; beyond the edge of its face it lies in the same plane.
+    """
+    s, t = (2 * x + 1) / n - 1, (2 * y + 1) / n - 1
+    return ((1, -t, -s), (-1, -t, s), (s, 1, t), (s, -1, -t), (s, -t, 1), (-s, -t, -1))[face]
+
+
+def seamless(face: int, x: int, y: int, n: int) -> list[tuple[int, int, int]]:
+    """Face, column and row of the texel that a texel beyond an edge is, folded over that edge;
+    at a corner the three that meet there, with the face's own.
+    """
+    if not (0 <= x < n or 0 <= y < n):
+        inner_x, inner_y = min(max(x, 0), n - 1), min(max(y, 0), n - 1)
+        sides = [*seamless(face, x, inner_y, n), *seamless(face, inner_x, y, n)]
+        return [(face, inner_x, inner_y), *sides]
+    point, major = list(on_cube(face, x, y, n)), face // 2
+    for k, c in enumerate(point):
+        if abs(c) > 1:
+            point[major] *= 2 - abs(c)
+            point[k] = math.copysign(1, c)
+    texels = [(f, i, j) for f in range(6) for i in range(n) for j in range(n)]
+    return [min(texels, key=lambda texel: math.dist(point, on_cube(*texel, n)))]
+
+
+# ---- chrominance and atomic operations
+
+
+def pair(order: str, data: bytes, column: int) -> Texel:
+    """A texel of two whose bytes are in some order of Y0, Y1, U (Cb) and V (Cr)."""
+    at = {part: data[k] for k, part in enumerate(order.split())}
+    parts = at["V"], at[f"Y{column % 2}"], at["U"]
+    return [*(float(Number(part) / Number(255)) for part in parts), 1.0]
+
+
+def atomic(operation: str, old: np.float32, x: np.float32, y: np.float32) -> np.float32:
+    """What an operation on floats leaves in memory."""
+    match operation:
+        case "add" | "inc":
+            return old + (x if operation == "add" else Number(1))
+        case "sub" | "dec" | "predec":
+            return old - (x if operation == "sub" else Number(1))
+        case "min" | "max":
+            if np.isnan(x) or np.isnan(old):
+                return old if np.isnan(x) else x
+            is_less = bool(old < x)
+            return old if is_less is (operation == "min") else x
+        case "cmpxchg":
+            return x if old == y else old
+    return old if operation == "load" else x

@@ -12,7 +12,7 @@ from eumu.device.state.codes import SurfaceFormat
 from eumu.device.state.sampler import AddressMode, PrefilterOp, Reduction, SamplerState
 from eumu.device.state.sampler import Filter as FilterMode
 from eumu.device.state.surface import ChannelSelect, SurfaceState, SurfaceType, TileMode
-from eumu.messages import PARAMETERS, SamplerMessage, TypedRead, TypedWrite
+from eumu.messages import PARAMETERS, SamplerMessage, TypedAtomic, TypedRead, TypedWrite
 from images import scalar_oracle as oracle
 from images.both_answers import Answers, Machine, fitted, header
 
@@ -278,3 +278,114 @@ def _is_nan(format: str, got: Any, want: Any, byte: int) -> bool:
     start = byte // (bits // 8) * (bits // 8)
     part = slice(start, start + bits // 8)
     return bool(np.isnan(got[part].view(kind)[0]) and np.isnan(want[part].view(kind)[0]))
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("tiles", [TileMode.LINEAR, TileMode.YMAJOR])
+def test_texels_beyond_the_edges_of_a_cube(machine: Machine, size: int, tiles: TileMode) -> None:
+    """gather4 of a seamless cube, whose texels all differ, at every corner of every texel."""
+    state = SurfaceState(
+        surface_type=SurfaceType.CUBE,
+        surface_format=SurfaceFormat.R32_FLOAT,
+        tile_mode=tiles,
+        width=size - 1,
+        height=size - 1,
+        surface_base_address=machine.base,
+        **IDENTITY,
+    )
+    state = fitted(state, 1)
+    number = {}
+    for n, at in enumerate((f, x, y) for f in range(6) for x in range(size) for y in range(size)):
+        number[at] = np.float32(n * n + 1)
+        start = place(machine, state, (at[1], at[2], at[0]))
+        machine.bytes[start : start + 4] = number[at].reshape(1).view(np.uint8)
+    modes = (f"tc{axis}_address_control_mode" for axis in "xyz")
+    setting = SamplerState(**dict.fromkeys(modes, AddressMode.CUBE))
+    functions = machine.functions(state, setting, np.zeros(4, np.float32))
+    corners = [(f, x, y) for f in range(6) for x in range(size + 1) for y in range(size + 1)]
+    for first in range(0, len(corners), LANES):
+        some = (corners[first:] + corners)[:LANES]
+        # A little off the corner of four texels, and inside the face.
+        at = [oracle.on_cube(f, *(min(max(k - 0.45, -0.4), size - 0.6) for k in (x, y)), size)
+              for f, x, y in some]  # fmt: skip
+        given = [np.array(c, np.float32)[None, :] for c in zip(*at, strict=True)]
+        zero = np.zeros((1, LANES), np.float32)
+        record = SamplerMessage("gather4", LANES, 4, False, 4)
+        found = machine.ask(functions, record, [*given, zero], np.ones((1, LANES), bool))
+        want = []
+        for face, x, y in some:
+            around = ((x - 1, y), (x, y), (x, y - 1), (x - 1, y - 1))  # as gather4 has them
+            parts = [[number[t] for t in oracle.seamless(face, *k, size)] for k in around]
+            want.append([p[0] if len(p) == 1 else (p[0] + p[1] + p[2]) / np.float32(3)
+                         for p in parts])  # fmt: skip
+        check(found, np.array(want, np.float32).T, np.float32, some)
+        assert found.code == 0
+
+
+@pytest.mark.parametrize(
+    "format, order",
+    [
+        ("YCRCB_NORMAL", "Y0 U Y1 V"),
+        ("YCRCB_SWAPUVY", "V Y0 U Y1"),
+        ("YCRCB_SWAPUV", "Y0 V Y1 U"),
+        ("YCRCB_SWAPY", "U Y0 V Y1"),
+    ],
+)
+def test_pairs_that_share_chrominance(machine: Machine, format: str, order: str) -> None:
+    rng = np.random.default_rng(len(order))
+    machine.bytes[:] = rng.integers(0, 256, len(machine.bytes), dtype=np.uint8)
+    state = SurfaceState(
+        surface_type=SurfaceType.S2D,
+        surface_format=SurfaceFormat[format],
+        width=LANES - 1,
+        height=0,
+        surface_base_address=machine.base,
+        **IDENTITY,
+    )
+    state = fitted(state, 0)
+    functions = machine.functions(state, SamplerState(), np.zeros(4, np.float32))
+    zero = np.zeros((1, LANES), np.uint32)
+    given = [np.arange(LANES, dtype=np.uint32)[None, :], zero, zero, zero]
+    record = SamplerMessage("ld", LANES, len(PARAMETERS["ld"]), False, 4)
+    given = given[: len(PARAMETERS["ld"])]
+    found = machine.ask(functions, record, given, np.ones((1, LANES), bool))
+    start = machine.base - machine.backing.address
+    data = machine.bytes[start : start + 2 * LANES].tobytes()
+    want = [oracle.pair(order, data[k // 2 * 4 : k // 2 * 4 + 4], k) for k in range(LANES)]
+    check(found, np.array(want, np.float32).T, np.float32, format)
+    assert found.code == 0
+
+
+@pytest.mark.parametrize(
+    "operation", ["add", "sub", "inc", "dec", "predec", "min", "max", "xchg", "cmpxchg", "load"]
+)
+def test_atomic_operations_on_floats(machine: Machine, operation: str) -> None:
+    rng = np.random.default_rng(len(operation))
+    state = SurfaceState(
+        surface_type=SurfaceType.S2D,
+        surface_format=SurfaceFormat.R32_FLOAT,
+        width=7,
+        height=0,
+        surface_base_address=machine.base,
+        **IDENTITY,
+    )
+    functions = machine.functions(fitted(state, 0), SamplerState(), np.zeros(4, np.float32))
+    operands = {"inc": 0, "dec": 0, "predec": 0, "load": 0, "cmpxchg": 2}.get(operation, 1)
+    record = TypedAtomic(operation, ("u", "v", "r"), operands, "float", 32)
+    start = machine.base - machine.backing.address
+    numbers = np.array([*SPECIAL, -2.0, 7.5, 2.0**24], np.float32)
+    for _ in range(12):
+        old, x, y = (rng.choice(numbers, 8) for _ in range(3))
+        y[::2] = old[::2]
+        machine.bytes[start : start + 32] = old.view(np.uint8)
+        lanes = np.arange(8, dtype=np.uint32)[None, :]
+        given = [lanes, lanes * 0, lanes * 0, *(v.view(np.uint32)[None, :] for v in (x, y))]
+        found = machine.ask(functions, record, given[: 3 + operands], np.ones((1, 8), bool))
+        with np.errstate(all="ignore"):
+            new = np.array([oracle.atomic(operation, *v) for v in zip(old, x, y, strict=True)])
+        seen = new if operation == "predec" else old
+        check(found, seen[None, :], np.float32, (old, x, y))
+        assert found.code == 0
+        for memory in found.memory:
+            got = memory[start : start + 32].view(np.float32)
+            assert ((got == new) | (got != got) & (new != new)).all(), (old, x, y)
