@@ -163,15 +163,15 @@ MUTANTS = (
         "the bounds check lets one byte more through",
         "bounds or faults",
         "codegen/support.py",
-        "%fits = icmp uge i64 %room, %n",
-        "%room.more = add i64 %room, 1\n  %fits = icmp uge i64 %room.more, %n",
+        "f.equal(end, 0) | (end - a < n)",
+        "f.equal(end, 0) | (end - a + 1 < n)",
     ),
     Mutant(
         "shared local memory ends some bytes later",
         "bounds or local",
         "codegen/support.py",
-        "uge i64 %room, %n\n  %from",
-        "uge i64 %room, 1\n  %from",
+        "with f.when(~_fits(f, size, a, n)):",
+        "with f.when(~_fits(f, size, a, f.number('1'))):",
     ),
     Mutant(
         "the lanes that go the other way do not wait",
@@ -198,8 +198,8 @@ MUTANTS = (
         "a compare-and-exchange exchanges the wrong operand",
         "atomic",
         "codegen/atomics.py",
-        "wanted = body.bitcast(given[0]",
-        "wanted = body.bitcast(given[1]",
+        "wanted = body.bitcast(given[0], scalar, bits)",
+        "wanted = body.bitcast(given[1], scalar, bits)",
     ),
 )
 

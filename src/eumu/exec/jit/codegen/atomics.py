@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from eumu.errors import Unsupported
-from eumu.exec.jit.codegen import irregular
+from eumu.exec.jit.codegen import irregular, support
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.access import Access, access_of
 from eumu.exec.jit.codegen.elementwise import emitter_of
 from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.codegen.memory import need_slow, slow_call
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
+from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.layout import Context
+from eumu.exec.jit.llvm.vectors import Vector
 from eumu.ir import Op, Rounding, Space, Value
 from eumu.ir.operations.arithmetic import Compare, Rounded
 from eumu.ir.operations.memory import Atomic
@@ -26,7 +28,6 @@ _NATIVE = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "
 _DATA = {"inc": 0, "dec": 0, "predec": 0, "load": 0, "cmpxchg": 2}
 _KNOWN = frozenset({*_NATIVE, *_DATA, "min", "max"})
 _SHARED = (Space.FLAT, Space.SURFACE)
-_GIVEN = ("%x1", "%x2")  # the operands in a lane's part of the loop
 
 
 @LOWERINGS.on(Atomic)
@@ -35,8 +36,9 @@ def _atomic(k: Kernel, op: Atomic) -> None:
     if operation not in _KNOWN:
         raise Unsupported(f"atomic operation {operation!r}")
     access = access_of(k, op, store=True)
-    e, count = k.e, len(op.data)
-    body = _body(e, operation, type, access.space in _SHARED, access.space is Space.SURFACE)
+    count = len(op.data)
+    shared, may_miss = access.space in _SHARED, access.space is Space.SURFACE
+    body = _body(operation, type, shared=shared, may_miss=may_miss)
     function = need_slow(k, access, f"atomic.{operation}.{type}", body)
     if access.space is Space.SLM and irregular.can_gather(k, access) and _is_short(operation, type):
         _in_line(k, op, access, lambda: _slow(k, op, access, function, count))
@@ -147,58 +149,55 @@ def _lane_by_lane(
     e.label(end)
 
 
-def _body(e: Emitter, operation: str, type: Type, shared: bool, may_miss: bool) -> str:
+def _body(operation: str, type: Type, *, shared: bool, may_miss: bool) -> support.Lane:
     """The lane's part of the loop; row 0 of the data receives what the operation returns.
 
     Where `may_miss`, it may be outside a lenient surface: it returns 0 then, whatever it makes.
     """
-    bits = f"i{type.bits}"
-    body = Emitter(half_conversions=e.half_conversions)
-    for n in range(3):
-        body.do(f"%row{n} = mul i64 %width, {n}")
-        body.do(f"%at{n} = add i64 %row{n}, %k")
-        body.do(f"%q{n} = getelementptr {bits}, ptr %data, i64 %at{n}")
-    for n in range(1, 1 + _DATA.get(operation, 1)):
-        body.do(f"%raw{n} = load {bits}, ptr %q{n}, align 1")
-        body.do(f"%x{n} = bitcast {bits} %raw{n} to {scalar_type(type)}")
-    native = operation in _NATIVE and (not type.is_float or operation == "xchg")
-    if shared and native:
-        body.do(
-            f"%old = atomicrmw {_NATIVE[operation]} ptr %p, {bits} %raw1 seq_cst, align {type.size}"
-        )
-        result = "%old"
-    elif shared:
-        result = _exchange_loop(body, operation, type)
-    else:
-        body.do(f"%old = load {bits}, ptr %p, align 1")
-        new, result = _change(body, operation, type, "%old", _GIVEN)
-        body.do(f"store {bits} {new}, ptr %p, align 1")
-    if may_miss:
-        sink = body.op(f"getelementptr i64, ptr %ctx, i64 {int(Context.SINK)}")
-        missed = body.op(f"icmp eq ptr %p, {sink}")
-        result = body.op(f"select i1 {missed}, {bits} 0, {bits} {result}")
-    body.do(f"store {bits} {result}, ptr %q0, align 1")
-    body.do("br label %done")
-    body.label("done")
-    body.do("br label %next")
-    e.declarations |= body.declarations
-    e.support |= body.support
-    return "\n".join([*body.lines, ""])
+    bits, native = f"i{type.bits}", operation in _NATIVE
+    native = native and (not type.is_float or operation == "xchg")
+
+    def lane_atomic(f: FunctionBuilder, lane: Vector, a: Vector, place: str) -> None:
+        rows = [
+            f.elements(type.bits, "%data", f.number("%width") * n + lane)
+            for n in range(1 + _DATA.get(operation, 1))
+        ]
+        given = [f.op(f"load {bits}, ptr {row}, align 1") for row in rows[1:]]
+        operands = [f.bitcast(word, bits, scalar_type(type)) for word in given]
+        if shared and native:
+            change = f"{_NATIVE[operation]} ptr {place}, {bits} {given[0]}"
+            result = f.op(f"atomicrmw {change} seq_cst, align {type.size}")
+        elif shared:
+            result = _exchange_loop(f, operation, type, place, operands)
+        else:
+            old = f.op(f"load {bits}, ptr {place}, align 1")
+            new, result = _change(f, operation, type, old, operands)
+            f.do(f"store {bits} {new}, ptr {place}, align 1")
+        if may_miss:
+            missed = f.op(f"icmp eq ptr {place}, {f.word('%ctx', Context.SINK).place}")
+            result = f.op(f"select i1 {missed}, {bits} 0, {bits} {result}")
+        f.do(f"store {bits} {result}, ptr {rows[0]}, align 1")
+
+    return lane_atomic
 
 
-def _exchange_loop(body: Emitter, operation: str, type: Type) -> str:
+def _exchange_loop(
+    f: FunctionBuilder, operation: str, type: Type, place: str, given: Sequence[str]
+) -> str:
     """Read, compute, and try to replace until nobody came between."""
-    bits = f"i{type.bits}"
-    body.do(f"%start = load atomic {bits}, ptr %p seq_cst, align {type.size}")
-    body.do("br label %try")
-    body.label("try")
-    body.do(f"%old = phi {bits} [ %start, %good ], [ %seen, %try ]")
-    new, result = _change(body, operation, type, "%old", _GIVEN)
-    body.do(f"%pair = cmpxchg ptr %p, {bits} %old, {bits} {new} seq_cst seq_cst, align {type.size}")
-    body.do(f"%seen = extractvalue {{ {bits}, i1 }} %pair, 0")
-    body.do(f"%won = extractvalue {{ {bits}, i1 }} %pair, 1")
-    body.do("br i1 %won, label %got, label %try")
-    body.label("got")
+    bits, before = f"i{type.bits}", f.current_label()
+    again, got, old, seen = (f.name(hint) for hint in ("try", "got", "old", "seen"))
+    start = f.op(f"load atomic {bits}, ptr {place} seq_cst, align {type.size}")
+    f.go(again)
+    f.label(again)
+    f.do(f"%{old} = phi {bits} [ {start}, %{before} ], [ %{seen}, %{again} ]")
+    new, result = _change(f, operation, type, f"%{old}", given)
+    change = f"{bits} %{old}, {bits} {new} seq_cst seq_cst, align {type.size}"
+    pair = f.op(f"cmpxchg ptr {place}, {change}")
+    f.do(f"%{seen} = extractvalue {{ {bits}, i1 }} {pair}, 0")
+    won = f.op(f"extractvalue {{ {bits}, i1 }} {pair}, 1")
+    f.do(f"br i1 {won}, label %{got}, label %{again}")
+    f.label(got)
     return result
 
 

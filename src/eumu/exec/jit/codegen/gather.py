@@ -1,6 +1,6 @@
 """The middle rung of the ladder: each executing lane in the extent that the site saw last.
 
-The text that starts a slow function.  It gives up, and leaves the access to the lane loop, when
+What a slow function starts with.  It gives up, and leaves the access to the lane loop, when
 some executing lane is outside that extent.  With vectors of 512 bits all lanes are checked and
 gathered at once; without, a short loop over the executing lanes is faster.
 """
@@ -39,11 +39,8 @@ def _bounds(e: Emitter, space: Space, size: int) -> tuple[str, str, str, str]:
     return "0", span, _word(e, "%site", Site.SURFACE_ADDRESS), same
 
 
-def lane_part(
-    declarations: dict[str, str], space: Space, bits: int, count: int, width: int, store: bool
-) -> str:
-    """Text for `lane_loop`: the whole access lane by lane, or a branch to ``slow``."""
-    e = Emitter()
+def lane_part(e: Emitter, *, space: Space, bits: int, count: int, width: int, store: bool) -> None:
+    """For `lane_loop`: the whole access lane by lane, or a branch to ``slow``."""
     start, span, origin, condition = _bounds(e, space, bits // 8 * count)
     entry = e.name("quick")
     e.do(f"br i1 {condition}, label %{entry}, label %slow")
@@ -73,15 +70,10 @@ def lane_part(
     e.do("br label %quick.next")
     e.label("quick.end")
     e.do("ret i1 false")
-    declarations |= e.declarations
-    return "\n".join([*e.lines, ""])
 
 
-def fast_part(
-    declarations: dict[str, str], space: Space, bits: int, count: int, width: int, store: bool
-) -> str:
-    """Text for `lane_loop`: the whole access at once, or a branch to ``slow``."""
-    e = Emitter()
+def fast_part(e: Emitter, *, space: Space, bits: int, count: int, width: int, store: bool) -> None:
+    """For `lane_loop`: the whole access at once, or a branch to ``slow``."""
     start, span, origin, condition = _bounds(e, space, bits // 8 * count)
     words, lanes = vector_of("i64", width), vector_of("i1", width)
     addresses = e.op(f"load {words}, ptr %addresses, align 8")
@@ -106,8 +98,6 @@ def fast_part(
     for v in range(count):
         _element(e, pointers, bits, v, width, store)
     e.do("ret i1 false")
-    declarations |= e.declarations
-    return "\n".join([*e.lines, ""])
 
 
 def _element(e: Emitter, pointers: str, bits: int, v: int, width: int, store: bool) -> None:

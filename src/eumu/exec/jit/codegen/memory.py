@@ -6,6 +6,8 @@ at run time with consecutive addresses; what fits neither goes through the slow 
 
 from __future__ import annotations
 
+from functools import partial
+
 from eumu.errors import InternalError
 from eumu.exec.jit.codegen import irregular, support
 from eumu.exec.jit.codegen import registers as regs
@@ -60,11 +62,16 @@ def slow_mask(k: Kernel, mask: Lanes) -> str:
 
 
 def need_slow(
-    k: Kernel, access: Access, name: str, body: str, bits: int = 0, element: Type | None = None
+    k: Kernel,
+    access: Access,
+    name: str,
+    body: support.Lane,
+    bits: int = 0,
+    element: Type | None = None,
 ) -> str:
     """Define a slow function and what it calls, once; `bits` of an element for a fast part, its
     type if there are several, so that a surface may end between two."""
-    partly = ""
+    partly = None
     if access.space is Space.SURFACE and element is not None:
         count = access.size // element.size
         partly = support.pieces(element.bits, count, store=access.store, block=not bits)
@@ -85,16 +92,18 @@ def need_slow(
         e.support.setdefault(f"locate.{space.value}", support.LOCATE[space])
     e.declarations["llvm.cttz.i64"] = "declare i64 @llvm.cttz.i64(i64, i1)"
     if function not in e.support:
-        fast = "  br label %slow\n"
+        fast = None
         if bits and width > 1:
             count = access.size * 8 // bits
             # A vector stores one element of all lanes at a time: where lanes with several elements
             # overlap, a lower lane's last one would hide a higher lane's first.
             at_once = k.gathers and not (access.store and count > 1)
             part = fast_part if at_once else lane_part
-            fast = part(e.declarations, access.space, bits, count, width, access.store)
+            fast = partial(
+                part, space=access.space, bits=bits, count=count, width=width, store=access.store
+            )
         e.support[function] = support.lane_loop(
-            function, access.space, access.size, access.store, body, fast, partly
+            function, access.space, access.size, access.store, body, fast, partly, beside=e
         )
     return function
 
@@ -171,7 +180,7 @@ def _quick(
 def _slow_load(k: Kernel, access: Access, pattern: Pattern, type: Type, count: int) -> str:
     """Load lane by lane; where the elements are then: those of all lanes, element by element."""
     elements = access.address.width * count
-    body = support.load_body(type.bits, count)
+    body = support.elements(type.bits, count, store=False)
     name, element = f"slow.load.{type.bits}x{count}", type if count > 1 else None
     function = need_slow(k, access, name, body, type.bits, element)
     block = vector_of(int_type(type, 1), elements)

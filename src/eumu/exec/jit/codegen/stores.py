@@ -83,7 +83,7 @@ def _slow_store(
     k: Kernel, access: Access, type: Type, width: int, vectors: list[str], total: int
 ) -> None:
     e, count = k.e, len(vectors)
-    body = support.store_body(type.bits, count)
+    body = support.elements(type.bits, count, store=True)
     name, element = f"slow.store.{type.bits}x{count}", type if count > 1 else None
     function = need_slow(k, access, name, body, type.bits, element)
     block = k.scratchpad("data", vector_of(int_type(type, 1), width * count))

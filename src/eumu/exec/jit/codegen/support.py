@@ -1,243 +1,178 @@
-"""Functions that every compiled kernel may call in cold paths, as LLVM text.
+"""Functions that every compiled kernel may call in cold paths.
 
 `locate.*` finds the host address of one lane's access and checks it; on success the site's cache
 learns the extent, so that the next access is checked in line.  `slow.*` runs an access lane by
 lane and records a fault with all lanes that are outside.
 """
 
-# ruff: noqa: E501  # lines of LLVM text
-
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from eumu.addresses import BTI_SLM, SCRATCH_STATE
+from eumu.exec.jit.llvm.emit import Emitter
+from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.layout import LINE, LOCAL, VOID_BYTES, WORDS, Context, FaultKind, Site
-from eumu.exec.jit.llvm.words import get
+from eumu.exec.jit.llvm.vectors import Vector
 from eumu.ir import Space
 
-EXTENT = f"""
-define internal {{ i64, i64 }} @extent(ptr %ctx, i64 %a) noinline {{
-entry:
-{get("n", Context.EXTENTS)}{get("s", Context.STARTS)}{
-    get("e", Context.ENDS)
-}  %starts = inttoptr i64 %s to ptr
-  %ends = inttoptr i64 %e to ptr
-  br label %loop
-loop:
-  %low = phi i64 [ 0, %entry ], [ %low.next, %step ]
-  %high = phi i64 [ %n, %entry ], [ %high.next, %step ]
-  %more = icmp ult i64 %low, %high
-  br i1 %more, label %step, label %found
-step:
-  %sum = add i64 %low, %high
-  %middle = lshr i64 %sum, 1
-  %place = getelementptr i64, ptr %starts, i64 %middle
-  %start = load i64, ptr %place
-  %below = icmp ule i64 %start, %a
-  %after = add i64 %middle, 1
-  %low.next = select i1 %below, i64 %after, i64 %low
-  %high.next = select i1 %below, i64 %high, i64 %middle
-  br label %loop
-found:
-  %none = icmp eq i64 %low, 0
-  br i1 %none, label %nothing, label %check
-check:
-  %index = sub i64 %low, 1
-  %at = getelementptr i64, ptr %starts, i64 %index
-  %from = load i64, ptr %at
-  %at.end = getelementptr i64, ptr %ends, i64 %index
-  %to = load i64, ptr %at.end
-  %inside = icmp ult i64 %a, %to
-  br i1 %inside, label %yes, label %nothing
-yes:
-  %r = insertvalue {{ i64, i64 }} poison, i64 %from, 0
-  %r2 = insertvalue {{ i64, i64 }} %r, i64 %to, 1
-  ret {{ i64, i64 }} %r2
-nothing:
-  ret {{ i64, i64 }} zeroinitializer
-}}
-"""
-
-_GOLDEN = 0x9E3779B97F4A7C15  # multiplicative hashing: 2**64 divided by the golden ratio
-_SIGNATURE = "(ptr %ctx, ptr %site, i64 %surface, i64 %a, i64 %n, i64 %total, i1 %store)"
+_GOLDEN: Final = 0x9E3779B97F4A7C15  # multiplicative hashing: 2**64 divided by the golden ratio
+_ALL: Final = (1 << 64) - 1
+_PAIR: Final = "{ i64, i64 }"
+_GIVEN: Final = "ptr %ctx, ptr %site, i64 %surface, i64 %a, i64 %n, i64 %total, i1 %store"
+_PASSED: Final = "ptr %ctx, ptr %site, i64 0, i64 %a, i64 %n, i64 %total, i1 %store"
 
 
-def _set(base: str, word: int, value: str) -> str:
-    return (
-        f"  %set{int(word)} = getelementptr i64, ptr {base}, i64 {int(word)}\n"
-        f"  store i64 {value}, ptr %set{int(word)}\n"
-    )
+def _context(f: FunctionBuilder, word: Context) -> Vector:
+    return f.word("%ctx", word).get()
 
 
-LOCATE_FLAT = f"""
-define internal ptr @locate.flat{_SIGNATURE} noinline {{
-{get("arena", Context.ARENA)}{get("base", Context.BASE)}  %d = sub i64 %a, %base
-  %h = add i64 %arena, %d
-  %pointer = inttoptr i64 %h to ptr
-{get("start", Site.LANE_START, "%site")}{
-    get("span", Site.LANE_SPAN, "%site")
-}  %t = sub i64 %a, %start
-  %hit = icmp ult i64 %t, %span
-  br i1 %hit, label %yes, label %search
-search:
-  %found = call {{ i64, i64 }} @extent(ptr %ctx, i64 %a)
-  %from = extractvalue {{ i64, i64 }} %found, 0
-  %to = extractvalue {{ i64, i64 }} %found, 1
-  %room = sub i64 %to, %a
-  %some = icmp ne i64 %to, 0
-  %fits = icmp uge i64 %room, %n
-  %good = and i1 %some, %fits
-  br i1 %good, label %learn, label %no
-learn:
-  %size = sub i64 %to, %from
-  %past = add i64 %size, 1
-  %lane = sub i64 %past, %n
-  %large = icmp uge i64 %size, %total
-  %rest = sub i64 %past, %total
-  %whole = select i1 %large, i64 %rest, i64 0
-{_set("%site", Site.LANE_START, "%from")}{_set("%site", Site.LANE_SPAN, "%lane")}{
-    _set("%site", Site.WHOLE_START, "%from")
-}{_set("%site", Site.WHOLE_SPAN, "%whole")}{get("big", Context.LARGE)}{
-    get("read", Context.READ)
-}  %is.big = icmp uge i64 %size, %big
-  %hash = mul i64 %from, {_GOLDEN}
-  %number = lshr i64 %hash, 58
-  %bit = shl i64 1, %number
-  %both = and i64 %read, %bit
-  %unread = icmp eq i64 %both, 0
-  %past.caches = and i1 %is.big, %unread
-  %mask = select i1 %past.caches, i64 {LINE - 1}, i64 -1
-{_set("%site", Site.CACHED, "%mask")}  br i1 %store, label %yes, label %loads
-loads:
-  %read.next = or i64 %read, %bit
-  store i64 %read.next, ptr %read.p
-  br label %yes
-yes:
-  ret ptr %pointer
-no:
-  ret ptr null
-}}
-"""
+def _extent() -> str:
+    """Start and end of the allocation in which an address lies, 0 if there is none."""
+    f = FunctionBuilder(f"internal {_PAIR} @extent(ptr %ctx, i64 %a) noinline")
+    starts, ends = (f.pointer(_context(f, w)) for w in (Context.STARTS, Context.ENDS))
+    low, high, a = f.variable(), f.variable(), f.number("%a")
+    high.set(_context(f, Context.EXTENTS))
+    with f.repeat(lambda: low.get() < high.get()):
+        middle = (low.get() + high.get()) >> 1
+        below = f.word(starts, middle).get() <= a
+        low.set(f.where(below, middle + 1, low.get()))
+        high.set(f.where(below, high.get(), middle))
+    with f.when(f.differ(low.get(), 0)):
+        start, end = (f.word(table, low.get() - 1).get() for table in (starts, ends))
+        with f.when(a < end):
+            first = f.op(f"insertvalue {_PAIR} poison, {start.typed}, 0")
+            f.give(f"{_PAIR} {f.op(f'insertvalue {_PAIR} {first}, {end.typed}, 1')}")
+    f.do(f"ret {_PAIR} zeroinitializer")
+    return f.text()
+
+
+# ---- locate
+
+
+def _locating(space: Space, attributes: str) -> tuple[FunctionBuilder, Vector, Vector]:
+    """A function that locates; the address and how many bytes from there on must be inside."""
+    f = FunctionBuilder(f"internal ptr @locate.{space.value}({_GIVEN}) {attributes}")
+    return f, f.number("%a"), f.number("%n")
+
+
+def _fits(f: FunctionBuilder, size: Vector, a: Vector, n: Vector) -> Vector:
+    """Whether bytes lie inside memory from 0 to `size`."""
+    room = f.intrinsic("usub.sat", "i64", size.name, a.name)
+    return f.number(room) >= n
+
+
+def _learn(f: FunctionBuilder, size: Vector, n: Vector, words: dict[Site, Vector]) -> None:
+    """Tell the site of an extent: how far one lane may be from its start, how far all."""
+    total, past = f.number("%total"), size + 1
+    words[Site.LANE_SPAN] = past - n
+    words[Site.WHOLE_SPAN] = f.where(size >= total, past - total, 0)
+    for word, value in words.items():
+        f.word("%site", word).set(value)
+
+
+def _locate_flat() -> str:
+    f, a, n = _locating(Space.FLAT, "noinline")
+    pointer = f.pointer(_context(f, Context.ARENA) + (a - _context(f, Context.BASE)))
+    start, span = (f.word("%site", w).get() for w in (Site.LANE_START, Site.LANE_SPAN))
+    with f.when(a - start < span):
+        f.give(f"ptr {pointer}")
+    found = f.op(f"call {_PAIR} @extent(ptr %ctx, i64 %a)")
+    start, end = (f.number(f.op(f"extractvalue {_PAIR} {found}, {k}")) for k in (0, 1))
+    with f.when(f.equal(end, 0) | (end - a < n)):
+        f.give("ptr null")
+    size = end - start
+    _learn(f, size, n, {Site.LANE_START: start, Site.WHOLE_START: start})
+    read = f.word("%ctx", Context.READ)
+    bit = f.number("1") << (start * _GOLDEN >> 58)
+    unread = f.equal(read.get() & bit, 0)
+    past_caches = (size >= _context(f, Context.LARGE)) & unread
+    f.word("%site", Site.CACHED).set(f.where(past_caches, f.number(str(LINE - 1)), _ALL))
+    with f.when(~Vector(f, "b", "%store", 1)):
+        read.set(read.get() | bit)
+    f.do(f"ret ptr {pointer}")
+    return f.text()
 
 
 def _locate_small(space: Space) -> str:
+    f, a, n = _locating(space, "alwaysinline")
     memory, is_shadow = LOCAL[space]
-    base, size = WORDS[memory]
-    return f"""
-define internal ptr @locate.{space.value}{_SIGNATURE} alwaysinline {{
-{get("base", base)}{get("size", size)}  %room = call i64 @llvm.usub.sat.i64(i64 %size, i64 %a)
-  %good = icmp uge i64 %room, %n
-  %from = add i64 %base, {"%size" if is_shadow else "0"}
-  %h = add i64 %from, %a
-  %pointer = inttoptr i64 %h to ptr
-  %r = select i1 %good, ptr %pointer, ptr null
-  ret ptr %r
-}}
-"""
+    base, size = (_context(f, word) for word in WORDS[memory])
+    with f.when(~_fits(f, size, a, n)):
+        f.give("ptr null")
+    f.do(f"ret ptr {f.pointer((base + size if is_shadow else base) + a)}")
+    return f.text()
 
 
-LOCATE_SURFACE = f"""
-define internal ptr @locate.surface{_SIGNATURE} noinline {{
-entry:
-{get("key", Site.SURFACE, "%site")}{get("known", Site.SURFACE_ADDRESS, "%site")}{
-    get("span", Site.LANE_SPAN, "%site")
-}  %wanted = add i64 %surface, 1
-  %same = icmp eq i64 %key, %wanted
-  %inside = icmp ult i64 %a, %span
-  %hit = and i1 %same, %inside
-  br i1 %hit, label %cached, label %prepare
-cached:
-  %h = add i64 %known, %a
-  %pointer = inttoptr i64 %h to ptr
-  ret ptr %pointer
-prepare:
-  %row = call ptr @surface.row(ptr %ctx, i64 %surface)
-  %none = icmp eq ptr %row, null
-  br i1 %none, label %reserved, label %found
-found:
-{get("arena", Context.ARENA)}{get("place", 1, "%row")}{get("size", 2, "%row")}{
-    get("strict", 3, "%row")
-}  %room = call i64 @llvm.usub.sat.i64(i64 %size, i64 %a)
-  %good = icmp uge i64 %room, %n
-  br i1 %good, label %learn, label %outside
-learn:
-  %past = add i64 %size, 1
-  %lane = sub i64 %past, %n
-  %large = icmp uge i64 %size, %total
-  %rest = sub i64 %past, %total
-  %whole = select i1 %large, i64 %rest, i64 0
-  %address = add i64 %arena, %place
-{_set("%site", Site.SURFACE, "%wanted")}{_set("%site", Site.SURFACE_ADDRESS, "%address")}{
-    _set("%site", Site.LANE_SPAN, "%lane")
-}{_set("%site", Site.WHOLE_SPAN, "%whole")}  %h2 = add i64 %address, %a
-  %pointer2 = inttoptr i64 %h2 to ptr
-  ret ptr %pointer2
-outside:
-  %lenient = icmp eq i64 %strict, 0
-  br i1 %lenient, label %void, label %no
-void:
-  %zeros = getelementptr i64, ptr %ctx, i64 {int(Context.ZEROS)}
-  %sink = getelementptr i64, ptr %ctx, i64 {int(Context.SINK)}
-  call void @llvm.memset.p0.i64(ptr %sink, i8 0, i64 {VOID_BYTES}, i1 false)
-  %r = select i1 %store, ptr %sink, ptr %zeros
-  ret ptr %r
-reserved:
-  switch i64 %surface, label %no [
-    i64 {BTI_SLM}, label %slm
-    i64 {SCRATCH_STATE}, label %scratch
-  ]
-slm:
-  %s = call ptr @locate.slm(ptr %ctx, ptr %site, i64 0, i64 %a, i64 %n, i64 %total, i1 %store)
-  ret ptr %s
-scratch:
-  %t = call ptr @locate.scratch(ptr %ctx, ptr %site, i64 0, i64 %a, i64 %n, i64 %total, i1 %store)
-  ret ptr %t
-no:
-  ret ptr null
-}}
-"""
+def _locate_surface() -> str:
+    f, a, n = _locating(Space.SURFACE, "noinline")
+    surface = f.number("%surface")
+    wanted = surface + 1
+    is_same = f.equal(f.word("%site", Site.SURFACE).get(), wanted)
+    with f.when(is_same & (a < f.word("%site", Site.LANE_SPAN).get())):
+        f.give(f"ptr {f.pointer(f.word('%site', Site.SURFACE_ADDRESS).get() + a)}")
+    row = f.op("call ptr @surface.row(ptr %ctx, i64 %surface)")
+    with f.when(f.flag(f"icmp eq ptr {row}, null")):
+        for number, space in ((BTI_SLM, Space.SLM), (SCRATCH_STATE, Space.SCRATCH)):
+            with f.when(f.equal(surface, number)):
+                f.give(f"ptr {f.op(f'call ptr @locate.{space.value}({_PASSED})')}")
+        f.give("ptr null")
+    place, size, strict = (f.word(row, k).get() for k in (1, 2, 3))
+    with f.when(_fits(f, size, a, n)):
+        address = _context(f, Context.ARENA) + place
+        _learn(f, size, n, {Site.SURFACE: wanted, Site.SURFACE_ADDRESS: address})
+        f.give(f"ptr {f.pointer(address + a)}")
+    with f.when(f.equal(strict, 0)):
+        zeros, sink = (f.word("%ctx", w).place for w in (Context.ZEROS, Context.SINK))
+        f.do(f"call void @llvm.memset.p0.i64(ptr {sink}, i8 0, i64 {VOID_BYTES}, i1 false)")
+        f.give(f"ptr {f.op(f'select i1 %store, ptr {sink}, ptr {zeros}')}")
+    f.do("ret ptr null")
+    return f.text()
 
-LOCATE = {
-    Space.FLAT: LOCATE_FLAT,
-    Space.SURFACE: LOCATE_SURFACE,
+
+def _surface_row() -> str:
+    """A surface's row in the table of the launch, or null."""
+    f = FunctionBuilder("internal ptr @surface.row(ptr %ctx, i64 %surface) noinline cold")
+    table = f.pointer(_context(f, Context.SURFACES))
+    with f.times(_context(f, Context.SURFACE_COUNT)) as k:
+        row = f.word(table, k * 4)
+        with f.when(f.equal(row.get(), f.number("%surface"))):
+            f.give(f"ptr {row.place}")
+    f.do("ret ptr null")
+    return f.text()
+
+
+def _record() -> str:
+    """Records a fault: the site, the lanes, the address of the first and its surface."""
+    names = ("id", "lanes", "address", "surface")
+    given = ", ".join(f"i64 %{name}" for name in names)
+    f = FunctionBuilder(f"internal void @record(ptr %ctx, {given}) noinline cold")
+    f.word("%ctx", Context.FAULT).set(FaultKind.ACCESS)
+    words = Context.FAULT_SITE, Context.FAULT_LANES, Context.FAULT_ADDRESS, Context.SURFACE_FAULT
+    for word, name in zip(words, names, strict=True):
+        f.word("%ctx", word).set(f.number(f"%{name}"))
+    f.do("ret void")
+    return f.text()
+
+
+EXTENT: Final = _extent()
+LOCATE: Final = {
+    Space.FLAT: _locate_flat(),
+    Space.SURFACE: _locate_surface(),
     **{space: _locate_small(space) for space in LOCAL},
 }
+SURFACE_ROW: Final = _surface_row()
+RECORD: Final = _record()
 
-RECORD = f"""
-define internal void @record(ptr %ctx, i64 %id, i64 %lanes, i64 %address, i64 %surface) noinline cold {{
-{_set("%ctx", Context.FAULT, str(int(FaultKind.ACCESS)))}{_set("%ctx", Context.FAULT_SITE, "%id")}{
-    _set("%ctx", Context.FAULT_LANES, "%lanes")
-}{_set("%ctx", Context.FAULT_ADDRESS, "%address")}{
-    _set("%ctx", Context.SURFACE_FAULT, "%surface")
-}  ret void
-}}
-"""
+# ---- accesses lane by lane
 
-SURFACE_ROW = f"""
-define internal ptr @surface.row(ptr %ctx, i64 %surface) noinline cold {{
-entry:
-{get("rows", Context.SURFACES)}{get("count", Context.SURFACE_COUNT)}  %table = inttoptr i64 %rows to ptr
-  br label %loop
-loop:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %step ]
-  %more = icmp ult i64 %k, %count
-  br i1 %more, label %step, label %none
-step:
-  %row = getelementptr [4 x i64], ptr %table, i64 %k
-  %index = load i64, ptr %row
-  %k.next = add i64 %k, 1
-  %this = icmp eq i64 %index, %surface
-  br i1 %this, label %found, label %loop
-found:
-  ret ptr %row
-none:
-  ret ptr null
-}}
-"""
-
-SLOW_PARAMETERS = (
+SLOW_PARAMETERS: Final = (
     "(ptr %ctx, ptr %site, i64 %id, ptr %addresses, i64 %mask, ptr %data, i64 %width,"
     " i64 %surface, i64 %total)"
 )
+# What is done for a lane: its number, its address, and where that is on the host.
+Lane = Callable[[FunctionBuilder, Vector, Vector, str], None]
 
 
 def lane_loop(
@@ -245,194 +180,131 @@ def lane_loop(
     space: Space,
     size: int,
     store: bool,
-    body: str,
-    fast: str = "  br label %slow\n",
-    pieces: str = "",
+    body: Lane,
+    fast: Callable[[FunctionBuilder], None] | None = None,
+    pieces: Lane | None = None,
+    *,
+    beside: Emitter,
 ) -> str:
-    """A slow function: `body` runs per lane with ``%p`` (host address) and ``%k`` (lane).
+    """A slow function: `body` runs per lane.
 
-    The body goes on from ``good`` and ends with a branch from ``done`` to ``next``.  `fast` may do
-    the whole access and return, or branch to ``slow``.  `pieces` is the body of an access that ends
-    outside a lenient surface, from ``pieces`` to a branch to ``next``.
+    `fast` may do the whole access and return, or go to the label ``slow``.  `pieces` is done for an
+    access that ends outside a lenient surface.  It is for the module of `beside`.
     """
-    return f"""
-define internal i1 @{name}{SLOW_PARAMETERS} noinline #0 {{
-entry:
-{fast}slow:
-  br label %loop
-loop:
-  %m = phi i64 [ %mask, %slow ], [ %m.next, %next ]
-  %bad = phi i64 [ 0, %slow ], [ %bad.next, %next ]
-  %where = phi i64 [ 0, %slow ], [ %where.next, %next ]
-  %some = icmp ne i64 %m, 0
-  br i1 %some, label %lane, label %end
-lane:
-  %k = call i64 @llvm.cttz.i64(i64 %m, i1 true)
-  %m.less = sub i64 %m, 1
-  %m.next = and i64 %m, %m.less
-  %place = getelementptr i64, ptr %addresses, i64 %k
-  %a = load i64, ptr %place
-  %p = call ptr @locate.{space.value}(ptr %ctx, ptr %site, i64 %surface, i64 %a, i64 {size}, i64 %total, i1 {"true" if store else "false"})
-  %outside = icmp eq ptr %p, null
-  br i1 %outside, label %miss, label %good
-miss:
-  %bit = shl i64 1, %k
-  %bad.more = or i64 %bad, %bit
-  %first = icmp eq i64 %bad, 0
-  %where.here = select i1 %first, i64 %a, i64 %where
-  br label %next
-good:
-{_PARTLY if pieces else ""}{body}{pieces}next:
-  %bad.next = phi i64 [ %bad.more, %miss ], [ %bad, %done ]{", [ %bad, %pieces.end ]" if pieces else ""}
-  %where.next = phi i64 [ %where.here, %miss ], [ %where, %done ]{", [ %where, %pieces.end ]" if pieces else ""}
-  br label %loop
-end:
-  %fault = icmp ne i64 %bad, 0
-  br i1 %fault, label %report, label %out
-report:
-  call void @record(ptr %ctx, i64 %id, i64 %bad, i64 %where, i64 %surface)
-  br label %out
-out:
-  ret i1 %fault
-}}
-"""
+    f = FunctionBuilder(f"internal i1 @{name}{SLOW_PARAMETERS} noinline #0", beside)
+    if fast is not None:
+        fast(f)
+        f.label("slow")
+    bad, where = f.variable(), f.variable()
+    given = f"i64 {size}, i64 %total, i1 {'true' if store else 'false'}"
+    with f.lanes_of(f.number("%mask")) as lane:
+        a = f.word("%addresses", lane).get()
+        located = f"@locate.{space.value}(ptr %ctx, ptr %site, i64 %surface, {a.typed}, {given})"
+        place = f.op(f"call ptr {located}")
+        outside, inside = f.either(f.flag(f"icmp eq ptr {place}, null"))
+        with outside:
+            where.set(f.where(f.equal(bad.get(), 0), a, where.get()))
+            bad.set(bad.get() | f.number("1") << lane)
+        with inside:
+            if pieces is None:
+                body(f, lane, a, place)
+            else:
+                partly, whole = f.either(_leads_nowhere(f, place))
+                with partly:
+                    pieces(f, lane, a, place)
+                with whole:
+                    body(f, lane, a, place)
+    with f.when(f.differ(bad.get(), 0)):
+        told = f"i64 %id, {bad.get().typed}, {where.get().typed}, i64 %surface"
+        f.do(f"call void @record(ptr %ctx, {told})")
+        f.give("i1 true")
+    f.do("ret i1 false")
+    return f.text()
 
 
-# Whether a lane's access has led nowhere: then some of its elements may lie inside all the same.
-_PARTLY = f"""  %zeros.p = getelementptr i64, ptr %ctx, i64 {int(Context.ZEROS)}
-  %sink.p = getelementptr i64, ptr %ctx, i64 {int(Context.SINK)}
-  %is.zeros = icmp eq ptr %p, %zeros.p
-  %is.sink = icmp eq ptr %p, %sink.p
-  %is.void = or i1 %is.zeros, %is.sink
-  br i1 %is.void, label %pieces, label %whole
-whole:
-"""
+def _leads_nowhere(f: FunctionBuilder, place: str) -> Vector:
+    """Whether an access reads zeros or writes what nobody reads; some elements may be inside."""
+    places = (f.word("%ctx", word).place for word in (Context.ZEROS, Context.SINK))
+    zeros, sink = (f.flag(f"icmp eq ptr {place}, {there}") for there in places)
+    return zeros | sink
 
 
-def pieces(bits: int, count: int, *, store: bool, block: bool) -> str:
+def pieces(bits: int, count: int, *, store: bool, block: bool) -> Lane:
     """Copy the elements of a lane, or of a block, one by one: each is inside a lenient surface or
     leads nowhere."""
-    size = bits // 8
-    at = ("mul i64 %j, %width", "%k") if not block else ("mul i64 %j, 1", "0")
-    return f"""pieces:
-  %its.row = call ptr @surface.row(ptr %ctx, i64 %surface)
-{get("its.place", 1, "%its.row")}{get("its.size", 2, "%its.row")}{
-        get("its.arena", Context.ARENA)
-    }  br label %piece
-piece:
-  %j = phi i64 [ 0, %pieces ], [ %j.next, %piece ]
-  %j.bytes = mul i64 %j, {size}
-  %j.at = add i64 %a, %j.bytes
-  %j.left = call i64 @llvm.usub.sat.i64(i64 %its.size, i64 %j.at)
-  %j.held = icmp uge i64 %j.left, {size}
-  %j.place = add i64 %its.place, %j.at
-  %j.host = add i64 %its.arena, %j.place
-  %j.there = inttoptr i64 %j.host to ptr
-  %j.to = select i1 %j.held, ptr %j.there, ptr %p
-  %j.row = {at[0]}
-  %j.n = add i64 %j.row, {at[1]}
-  %j.from = getelementptr i{bits}, ptr %data, i64 %j.n
-  %j.x = load i{bits}, ptr {"%j.from" if store else "%j.to"}, align 1
-  store i{bits} %j.x, ptr {"%j.to" if store else "%j.from"}, align 1
-  %j.next = add i64 %j, 1
-  %j.more = icmp ult i64 %j.next, {count}
-  br i1 %j.more, label %piece, label %pieces.end
-pieces.end:
-  br label %next
-"""
+
+    def lane_in_pieces(f: FunctionBuilder, lane: Vector, a: Vector, void: str) -> None:
+        row = f.op("call ptr @surface.row(ptr %ctx, i64 %surface)")
+        start, size = (f.word(row, k).get() for k in (1, 2))
+        arena = _context(f, Context.ARENA)
+        with f.times(count) as k:
+            at = a + k * (bits // 8)
+            there = f.pointer(arena + (start + at))
+            inside = _fits(f, size, at, f.number(str(bits // 8)))
+            memory = f.op(f"select {inside.typed}, ptr {there}, ptr {void}")
+            number = k if block else k * f.number("%width") + lane
+            _move(f, bits, memory, f.elements(bits, "%data", number), store=store)
+
+    return lane_in_pieces
 
 
-def load_body(bits: int, count: int) -> str:
-    """Copy `count` elements of a lane to data[element * width + lane]."""
-    return _copy(bits, count, "%p", "%q")
+def elements(bits: int, count: int, *, store: bool) -> Lane:
+    """Copy `count` elements of a lane to or from data[element * width + lane]."""
+
+    def lane_elements(f: FunctionBuilder, lane: Vector, a: Vector, place: str) -> None:
+        for k in range(count):
+            data = f.elements(bits, "%data", f.number("%width") * k + lane)
+            _move(f, bits, f.elements(bits, place, k), data, store=store)
+
+    return lane_elements
 
 
-def store_body(bits: int, count: int) -> str:
-    """Copy `count` elements of a lane from data[element * width + lane]."""
-    return _copy(bits, count, "%q", "%p")
-
-
-def block_body(size: int, *, store: bool) -> str:
+def block_body(size: int, *, store: bool) -> Lane:
     """Copy the bytes of the only lane to data or from there."""
-    target, source = ("%p", "%data") if store else ("%data", "%p")
-    return f"""  br label %done
-done:
-  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)
-  br label %next
-"""
+
+    def whole(f: FunctionBuilder, lane: Vector, a: Vector, place: str) -> None:
+        target, source = (place, "%data") if store else ("%data", place)
+        given = f"ptr {target}, ptr {source}, i64 {size}, i1 false"
+        f.do(f"call void @llvm.memcpy.p0.p0.i64({given})")
+
+    return whole
 
 
-def _copy(bits: int, count: int, source: str, target: str) -> str:
-    lines = ["  br label %done", "done:"]
-    for v in range(count):
-        lines += [
-            f"  %row{v} = mul i64 %width, {v}",
-            f"  %i{v} = add i64 %row{v}, %k",
-            f"  %q{v} = getelementptr i{bits}, ptr %data, i64 %i{v}",
-            f"  %p{v} = getelementptr i{bits}, ptr %p, i64 {v}",
-            f"  %x{v} = load i{bits}, ptr {source}{v}, align 1",
-            f"  store i{bits} %x{v}, ptr {target}{v}, align 1",
-        ]
-    return "\n".join([*lines, "  br label %next", ""])
+def _move(f: FunctionBuilder, bits: int, memory: str, data: str, *, store: bool) -> None:
+    f.copy(bits, *((data, memory) if store else (memory, data)))
+
+
+# ---- registers
 
 
 def register_locate(roots: list[tuple[int, int, int]]) -> str:
     """``ptr @register.locate(rec, address, size)``; roots are (address, size, record offset)."""
-    lines = ["define internal ptr @register.locate(ptr %rec, i64 %a, i64 %n) {", "entry:"]
-    for k, (address, size, place) in enumerate(roots):
-        lines += [
-            f"  %d{k} = sub i64 %a, {address}",
-            f"  %room{k} = sub i64 {size}, %d{k}",
-            f"  %in{k} = icmp ult i64 %d{k}, {size}",
-            f"  %fits{k} = icmp uge i64 %room{k}, %n",
-            f"  %ok{k} = and i1 %in{k}, %fits{k}",
-            f"  br i1 %ok{k}, label %yes{k}, label %no{k}",
-            f"yes{k}:",
-            f"  %place{k} = add i64 %d{k}, {place}",
-            f"  %p{k} = getelementptr i8, ptr %rec, i64 %place{k}",
-            f"  ret ptr %p{k}",
-            f"no{k}:",
-        ]
-    return "\n".join([*lines, "  ret ptr null", "}", ""])
+    f = FunctionBuilder("internal ptr @register.locate(ptr %rec, i64 %a, i64 %n)")
+    for address, size, place in roots:
+        distance = f.number("%a") - address
+        fits = f.number(str(size)) - distance >= f.number("%n")
+        with f.when((distance < size) & fits):
+            f.give(f"ptr {f.elements(8, '%rec', distance + place)}")
+    f.do("ret ptr null")
+    return f.text()
 
 
 def register_loop(name: str, size: int, store: bool) -> str:
-    """``i64 @name(ctx, rec, places, mask, data)``: copy elements, return the lanes that are outside.
+    """``i64 @name(ctx, rec, places, mask, data)``: copy elements.
 
-    Those are not touched, neither in the record nor in the data.
+    It returns the lanes that are outside, which are not touched, neither in the record nor in the
+    data.
     """
-    source, target = ("%q", "%p") if store else ("%p", "%q")
-    return f"""
-define internal i64 @{name}(ptr %ctx, ptr %rec, ptr %places, i64 %mask, ptr %data) noinline {{
-entry:
-  br label %loop
-loop:
-  %m = phi i64 [ %mask, %entry ], [ %m.next, %next ]
-  %bad = phi i64 [ 0, %entry ], [ %bad.next, %next ]
-  %some = icmp ne i64 %m, 0
-  br i1 %some, label %lane, label %end
-lane:
-  %k = call i64 @llvm.cttz.i64(i64 %m, i1 true)
-  %m.less = sub i64 %m, 1
-  %m.next = and i64 %m, %m.less
-  %place = getelementptr i64, ptr %places, i64 %k
-  %a = load i64, ptr %place
-  %p = call ptr @register.locate(ptr %rec, i64 %a, i64 {size})
-  %outside = icmp eq ptr %p, null
-  br i1 %outside, label %miss, label %good
-miss:
-  %bit = shl i64 1, %k
-  %bad.more = or i64 %bad, %bit
-  br label %next
-good:
-  %q = getelementptr i{size * 8}, ptr %data, i64 %k
-  %x = load i{size * 8}, ptr {source}, align 1
-  store i{size * 8} %x, ptr {target}, align 1
-  br label %next
-next:
-  %bad.next = phi i64 [ %bad.more, %miss ], [ %bad, %good ]
-  br label %loop
-end:
-  ret i64 %bad
-}}
-"""
+    given = "ptr %ctx, ptr %rec, ptr %places, i64 %mask, ptr %data"
+    f, bits = FunctionBuilder(f"internal i64 @{name}({given}) noinline"), 8 * size
+    bad = f.variable()
+    with f.lanes_of(f.number("%mask")) as lane:
+        a = f.word("%places", lane).get()
+        place = f.op(f"call ptr @register.locate(ptr %rec, {a.typed}, i64 {size})")
+        outside, inside = f.either(f.flag(f"icmp eq ptr {place}, null"))
+        with outside:
+            bad.set(bad.get() | f.number("1") << lane)
+        with inside:
+            _move(f, bits, place, f.elements(bits, "%data", lane), store=store)
+    f.do(f"ret {bad.get().typed}")
+    return f.text()

@@ -1,12 +1,14 @@
 """Named barriers: a signal counts, and gives the consumers notice when the barrier opens."""
 
-# ruff: noqa: E501  # lines of LLVM text
-
 from __future__ import annotations
 
+from functools import cache
+from typing import Final
+
 from eumu.exec.jit.driver.ways import Ways
+from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.layout import NAMED_WORDS, Context, FaultKind, NamedRow, Record
-from eumu.exec.jit.llvm.words import get
+from eumu.exec.jit.llvm.vectors import Vector
 from eumu.exec.named import CONSUMER, MOST, PAIRS, PRODUCER
 from eumu.ir import Function, Terminator
 from eumu.ir.operations.ends import Barrier
@@ -18,100 +20,75 @@ def has_named(function: Function) -> bool:
     return any(isinstance(end, Barrier) and (end.args or end.kind == "pair") for end in ends)
 
 
-def _at(name: str, base: str, word: str | int) -> str:
-    return f"  %{name} = getelementptr i64, ptr {base}, i64 {word}\n"
+@cache
+def _signal() -> str:
+    """``i64 @named.signal(ctx, b, role, producers, consumers)``: the kind of fault, or none.
+
+    The barrier and what was said of it are left in the context, for the fault.
+    """
+    names = ("b", "role", "producers", "consumers")
+    given = ", ".join(f"i64 %{name}" for name in names)
+    f = FunctionBuilder(f"internal i64 @named.signal(ptr %ctx, {given}) noinline")
+    number, role, producers, consumers = (f.number(f"%{name}") for name in names)
+    said = f.word("%ctx", Context.SIGNAL)
+    said.set(number)
+    counts = (NamedRow.OPEN, role), (NamedRow.PRODUCERS, producers), (NamedRow.CONSUMERS, consumers)
+    for word, value in counts:
+        f.word(said.place, 1 + word).set(value)
+    _refuse(f, number >= MOST, FaultKind.NO_BARRIER)
+    _refuse(f, role > CONSUMER, FaultKind.NO_ROLE)
+    row = f.word("%ctx", number * NAMED_WORDS + Context.NAMED).place
+    is_open, *awaited = (f.word(row, word) for word, _ in counts)
+    come = [f.word(row, w) for w in (NamedRow.COME_PRODUCERS, NamedRow.COME_CONSUMERS)]
+    known, first = f.either(f.differ(is_open.get(), 0))
+    with known:
+        others = f.differ(awaited[0].get(), producers) | f.differ(awaited[1].get(), consumers)
+        _refuse(f, others, FaultKind.OTHER_COUNTS)
+    with first:
+        is_open.set(1)
+        for place, value in zip(awaited, (producers, consumers), strict=True):
+            place.set(value)
+        for count in come:
+            count.set(0)
+    comes = [f.one_if(f.differ(role, other)) for other in (CONSUMER, PRODUCER)]
+    record = f.op(f"call ptr @record.of(ptr %ctx, {f.word('%ctx', Context.THREAD).get().typed})")
+    for count, one, mark in zip(come, comes, _CAME, strict=True):
+        count.add(one)
+        mine = f.word(record, mark)
+        mine.set(mine.get() | one << number)
+    too_many = (come[0].get() > producers) | (come[1].get() > consumers)
+    _refuse(f, too_many, FaultKind.TOO_MANY)
+    is_full = f.equal(come[0].get(), producers) & f.equal(come[1].get(), consumers)
+    with f.when(is_full):
+        is_open.set(0)
+        _tell(f, number)
+    f.do(f"ret i64 {int(FaultKind.NONE)}")
+    return f.text()
 
 
-_SIGNAL = f"""
-define internal i64 @named.signal(ptr %ctx, i64 %b, i64 %role, i64 %producers, i64 %consumers) noinline {{
-entry:
-{_at("said.b", "%ctx", Context.SIGNAL)}  store i64 %b, ptr %said.b
-{_at("said.role", "%said.b", 1 + NamedRow.OPEN)}  store i64 %role, ptr %said.role
-{_at("said.p", "%said.b", 1 + NamedRow.PRODUCERS)}  store i64 %producers, ptr %said.p
-{_at("said.c", "%said.b", 1 + NamedRow.CONSUMERS)}  store i64 %consumers, ptr %said.c
-  %exists = icmp ult i64 %b, {MOST}
-  br i1 %exists, label %known, label %no.barrier
-known:
-  %is.role = icmp ule i64 %role, {CONSUMER}
-  br i1 %is.role, label %fine, label %no.role
-fine:
-  %first = mul i64 %b, {NAMED_WORDS}
-  %place = add i64 %first, {int(Context.NAMED)}
-{_at("row", "%ctx", "%place")}{get("open", NamedRow.OPEN, "%row")}{get("p", NamedRow.PRODUCERS, "%row")}{get("c", NamedRow.CONSUMERS, "%row")}{get("np", NamedRow.COME_PRODUCERS, "%row")}{get("nc", NamedRow.COME_CONSUMERS, "%row")}  %is.open = icmp ne i64 %open, 0
-  br i1 %is.open, label %compare, label %begin
-begin:
-  store i64 1, ptr %open.p
-  store i64 %producers, ptr %p.p
-  store i64 %consumers, ptr %c.p
-  br label %come
-compare:
-  %same.p = icmp eq i64 %p, %producers
-  %same.c = icmp eq i64 %c, %consumers
-  %same = and i1 %same.p, %same.c
-  br i1 %same, label %come, label %other.counts
-come:
-  %np.old = phi i64 [ 0, %begin ], [ %np, %compare ]
-  %nc.old = phi i64 [ 0, %begin ], [ %nc, %compare ]
-  %produces = icmp ne i64 %role, {CONSUMER}
-  %consumes = icmp ne i64 %role, {PRODUCER}
-  %one.p = zext i1 %produces to i64
-  %one.c = zext i1 %consumes to i64
-  %np.new = add i64 %np.old, %one.p
-  %nc.new = add i64 %nc.old, %one.c
-  store i64 %np.new, ptr %np.p
-  store i64 %nc.new, ptr %nc.p
-{get("who", Context.THREAD, "%ctx")}  %rec = call ptr @record.of(ptr %ctx, i64 %who)
-{get("came.p", Record.CAME_PRODUCER, "%rec")}{get("came.c", Record.CAME_CONSUMER, "%rec")}  %bit.p = shl i64 %one.p, %b
-  %bit.c = shl i64 %one.c, %b
-  %came.p.new = or i64 %came.p, %bit.p
-  %came.c.new = or i64 %came.c, %bit.c
-  store i64 %came.p.new, ptr %came.p.p
-  store i64 %came.c.new, ptr %came.c.p
-  %over.p = icmp ugt i64 %np.new, %producers
-  %over.c = icmp ugt i64 %nc.new, %consumers
-  %over = or i1 %over.p, %over.c
-  br i1 %over, label %too.many, label %ready
-ready:
-  %full.p = icmp eq i64 %np.new, %producers
-  %full.c = icmp eq i64 %nc.new, %consumers
-  %full = and i1 %full.p, %full.c
-  br i1 %full, label %opens, label %done
-opens:
-  store i64 0, ptr %open.p
-  %bit = shl i64 1, %b
-  %others = xor i64 %bit, -1
-{get("threads", Context.THREADS, "%ctx")}  br label %tell
-tell:
-  %t = phi i64 [ 0, %opens ], [ %t.next, %tell ]
-  %r = call ptr @record.of(ptr %ctx, i64 %t)
-{get("was.p", Record.CAME_PRODUCER, "%r")}{get("was.c", Record.CAME_CONSUMER, "%r")}{get("notices", Record.NOTICES, "%r")}  %notice = and i64 %was.c, %bit
-  %notices.new = or i64 %notices, %notice
-  %left.p = and i64 %was.p, %others
-  %left.c = and i64 %was.c, %others
-  store i64 %notices.new, ptr %notices.p
-  store i64 %left.p, ptr %was.p.p
-  store i64 %left.c, ptr %was.c.p
-  %t.next = add i64 %t, 1
-  %more = icmp ult i64 %t.next, %threads
-  br i1 %more, label %tell, label %done
-done:
-  ret i64 {int(FaultKind.NONE)}
-no.barrier:
-  ret i64 {int(FaultKind.NO_BARRIER)}
-no.role:
-  ret i64 {int(FaultKind.NO_ROLE)}
-other.counts:
-  ret i64 {int(FaultKind.OTHER_COUNTS)}
-too.many:
-  ret i64 {int(FaultKind.TOO_MANY)}
-}}
-"""
+_CAME: Final = (Record.CAME_PRODUCER, Record.CAME_CONSUMER)
+
+
+def _refuse(f: FunctionBuilder, wrong: Vector, kind: FaultKind) -> None:
+    with f.when(wrong):
+        f.give(f"i64 {int(kind)}")
+
+
+def _tell(f: FunctionBuilder, number: Vector) -> None:
+    """The barrier opens: consumers get notice, and nobody has come any more."""
+    with f.times(f.word("%ctx", Context.THREADS).get()) as t:
+        record = f.op(f"call ptr @record.of(ptr %ctx, {t.typed})")
+        bit, notices = f.number("1") << number, f.word(record, Record.NOTICES)
+        notices.set(notices.get() | f.word(record, Record.CAME_CONSUMER).get() & bit)
+        for mark in _CAME:
+            came = f.word(record, mark)
+            came.set(came.get() & ~bit)
 
 
 def signal(ends: Ways, end: Terminator, site: int) -> None:
     """A thread comes to a named barrier; leaves it if that is wrong."""
     k, e = ends.k, ends.e
-    e.support.setdefault("named.signal", _SIGNAL)
+    e.support.setdefault("named.signal", _signal())
     numbers = [("i64", e.op(f"zext i32 {k.vector(x)} to i64")) for x in end.args]
     kind = e.call("i64", "named.signal", ("ptr", "%ctx"), *numbers)
     wrong, bad, on = e.op(f"icmp ne i64 {kind}, 0"), e.name("bad"), e.name("on")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eumu.exec.jit.llvm.functions import Function, Variable
+from eumu.exec.jit.llvm.functions import FunctionBuilder, Variable
 from eumu.exec.jit.llvm.layout import Context, FaultKind, Record, ThreadState
 from eumu.exec.jit.llvm.vectors import Vector
 from eumu.exec.named import PAIRS
@@ -29,7 +29,7 @@ class _Counts:
 
 def settle(has_named: bool) -> str:
     """The function, for kernels with named barriers or without."""
-    f = Function("internal i32 @settle(ptr %ctx, i64 %threads, i64 %running)")
+    f = FunctionBuilder("internal i32 @settle(ptr %ctx, i64 %threads, i64 %running)")
     threads = f.number("%threads")
     least, least_ended, ended = f.variable(-1), f.variable(-1), f.variable()
     with f.times(threads) as t:
@@ -63,12 +63,12 @@ def settle(has_named: bool) -> str:
     return f.text()
 
 
-def _record(f: Function, thread: Vector) -> str:
+def _record(f: FunctionBuilder, thread: Vector) -> str:
     return f.op(f"call ptr @record.of(ptr %ctx, {thread.typed})")
 
 
 def _at_barrier(
-    f: Function, record: str, least: Vector, least_ended: Vector, found: _Counts
+    f: FunctionBuilder, record: str, least: Vector, least_ended: Vector, found: _Counts
 ) -> None:
     """A thread goes on if all have signalled; those of one turn leave one barrier."""
     passed = f.word(record, Record.PASSED).get()
@@ -85,7 +85,7 @@ def _at_barrier(
         found.missing.add(f.one_if(least_ended < passed))
 
 
-def _at_named(f: Function, record: str, thread: Vector, found: _Counts) -> None:
+def _at_named(f: FunctionBuilder, record: str, thread: Vector, found: _Counts) -> None:
     """A thread goes on when it has a notice, which it takes, or the other of its pair is there."""
     name, noticed = f.word(record, Record.NAME).get(), f.variable()
     pair, number = f.either(f.equal(name, PAIRS))
@@ -105,7 +105,7 @@ def _at_named(f: Function, record: str, thread: Vector, found: _Counts) -> None:
         f.word(record, Record.STATE).set(ThreadState.FREE)
 
 
-def _judge(f: Function, found: _Counts) -> None:
+def _judge(f: FunctionBuilder, found: _Counts) -> None:
     """End with a fault if threads left different barriers, or some wait in vain."""
     idle = f.equal(f.number("%running"), 0) & f.equal(found.freed.get(), 0)
     for wrong, kind in (

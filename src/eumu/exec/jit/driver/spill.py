@@ -12,12 +12,14 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final
 
 from eumu.exec.jit.analysis.flow import Flow
 from eumu.exec.jit.analysis.liveness import live_in
 from eumu.exec.jit.codegen.kernel import Kernel
 from eumu.exec.jit.codegen.registers import Event
+from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.layout import Outcome, Record
 from eumu.ir import Block, Function, Terminator
 from eumu.ir.operations.ends import Barrier
@@ -32,36 +34,25 @@ _ALLOCA = re.compile(r"^  (%a\d+) = alloca ")
 
 Rotate = Callable[[int, frozenset[int]], None]
 
-# Whether state is what it was when the thread gave way last, and at that point; keeps a copy of it
-# behind it, and the point behind that.
-_REPEATS = """
-define internal i1 @repeats(ptr %state, i64 %size, i64 %point) noinline cold {
-entry:
-  %copy = getelementptr i8, ptr %state, i64 %size
-  %seen.p = getelementptr i8, ptr %copy, i64 %size
-  %seen = load i64, ptr %seen.p
-  store i64 %point, ptr %seen.p
-  %known = icmp eq i64 %seen, %point
-  br label %loop
-loop:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %step ]
-  %same = phi i1 [ %known, %entry ], [ %same.next, %step ]
-  %more = icmp ult i64 %k, %size
-  br i1 %more, label %step, label %end
-step:
-  %now.p = getelementptr i8, ptr %state, i64 %k
-  %old.p = getelementptr i8, ptr %copy, i64 %k
-  %now = load i64, ptr %now.p
-  %old = load i64, ptr %old.p
-  store i64 %now, ptr %old.p
-  %equal = icmp eq i64 %now, %old
-  %same.next = and i1 %same, %equal
-  %k.next = add i64 %k, 8
-  br label %loop
-end:
-  ret i1 %same
-}
-"""
+
+@cache
+def _repeats() -> str:
+    """Whether state is what it was when the thread gave way last, and at that point.
+
+    A copy of it is kept behind it, and the point behind that.
+    """
+    f = FunctionBuilder("internal i1 @repeats(ptr %state, i64 %size, i64 %point) noinline cold")
+    size, point = f.number("%size"), f.number("%point")
+    copy = f.elements(8, "%state", size)
+    seen, changed = f.word(f.elements(8, copy, size), 0), f.variable()
+    changed.set(f.one_if(f.differ(seen.get(), point)))
+    seen.set(point)
+    with f.times(size >> 3) as k:
+        now, old = f.word("%state", k).get(), f.word(copy, k)
+        changed.set(changed.get() | f.one_if(f.differ(now, old.get())))
+        old.set(now)
+    f.do(f"ret {f.equal(changed.get(), 0).typed}")
+    return f.text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +139,7 @@ class Resume:
         if not save.others:
             return str(number)
         place = self.rotations.index((save.target, save.others))
-        e.support.setdefault("repeats", _REPEATS)
+        e.support.setdefault("repeats", _repeats())
         state = e.op(f"getelementptr i8, ptr %rec, i64 {first}")
         same = e.op(f"call i1 @repeats(ptr {state}, i64 {size}, i64 {number})")
         return e.op(f"select i1 {same}, i64 {len(self.points) + 1 + place}, i64 {number}")

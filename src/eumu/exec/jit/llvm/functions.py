@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
+from eumu.exec.jit.llvm.emit import Emitter
 from eumu.exec.jit.llvm.vectors import Vector, Writer
 
-__all__ = ["Function", "Variable"]
+__all__ = ["FunctionBuilder", "Variable"]
 
 Number = Vector | int
 
@@ -21,7 +22,7 @@ Number = Vector | int
 class Variable:
     """A number that changes: in stack memory, or a word of a record."""
 
-    f: Function
+    f: FunctionBuilder
     place: str
 
     def get(self) -> Vector:
@@ -34,12 +35,17 @@ class Variable:
         self.set(self.get() + value)
 
 
-class Function(Writer):
-    """A function in the making; `head` is what stands behind `define`."""
+class FunctionBuilder(Writer):
+    """A function in the making; `head` is what stands behind `define`.
 
-    def __init__(self, head: str) -> None:
-        super().__init__()
+    It declares what it calls where another emitter does, that of its module.
+    """
+
+    def __init__(self, head: str, beside: Emitter | None = None) -> None:
+        super().__init__(half_conversions=beside is None or beside.half_conversions)
         self._head = head
+        if beside is not None:
+            self.declarations, self.support = beside.declarations, beside.support
 
     def text(self) -> str:
         body = "\n".join([*self.entry, *self.lines])
