@@ -79,3 +79,20 @@ def work_folder() -> Iterator[Path]:
         raise
     except OSError as error:
         raise BuildError(f"no files can be kept in {gettempdir()}: {error.strerror}") from None
+
+
+def write_new(path: str, number: int, data: bytes) -> str | None:
+    """Write a file, where there already is one to a name with a number; None where both are there.
+
+    OSError as of files.
+    """
+    other = Path(path).with_stem(f"{Path(path).stem}-{number}")
+    for name in (path, str(other)):
+        try:
+            file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        except FileExistsError:
+            continue
+        with open(file, "wb") as output:
+            output.write(data)
+        return name
+    return None

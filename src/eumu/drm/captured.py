@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from eumu.beside.report import KernelProfiles
 from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError, Stop
 from eumu.drm.aub import Capture, Ready
@@ -20,7 +21,6 @@ from eumu.drm.outcome import Outcome
 from eumu.drm.parts import gpu
 from eumu.drm.protocol import ADDRESS_END, Submitted
 from eumu.drm.record import changed_lines, pages_of
-from eumu.drm.report import KernelProfiles
 from eumu.errors import EumuError, Unsupported
 from eumu.runtime.batches import CommandQueue
 from eumu.runtime.device import Device

@@ -34,7 +34,7 @@ from eumu.runtime.batches import BatchReport, CommandQueue
 from eumu.runtime.device import Device
 
 if TYPE_CHECKING:
-    from eumu.drm.report import KernelProfiles
+    from eumu.beside.report import KernelProfiles
 
 __all__ = ["serve"]
 
@@ -141,7 +141,7 @@ def serve(program: Program, options: Options) -> None:
     make_queue = partial(CommandQueue, known=programs.known)
     profiles = None
     if options.report is not None:
-        from eumu.drm.report import KernelProfiles
+        from eumu.beside.report import KernelProfiles
 
         device.observer = profiles = KernelProfiles(device.part)
     for message in messages(program.peer, os.fstat(program.memory_fd).st_size):

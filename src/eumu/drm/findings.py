@@ -3,13 +3,12 @@ files that engine processes leave."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 from eumu.errors import Finding
+from eumu.writing import write_new
 
-__all__ = ["New", "write_findings", "write_new"]
+__all__ = ["New", "write_findings"]
 
 
 class New:
@@ -54,20 +53,3 @@ def write_findings(
     status = 3 if faulted else int(bool(found))
     outcome = Outcome(f"process {number}", "", tuple(found), status, facts={"device": gpu})
     return write_new(path, number, (FORMATS[form](outcome) + "\n").encode())
-
-
-def write_new(path: str, number: int, data: bytes) -> str | None:
-    """Write a file, where there already is one to a name with a number; None where both are there.
-
-    OSError as of files.
-    """
-    other = Path(path).with_stem(f"{Path(path).stem}-{number}")
-    for name in (path, str(other)):
-        try:
-            file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        except FileExistsError:
-            continue
-        with open(file, "wb") as output:
-            output.write(data)
-        return name
-    return None

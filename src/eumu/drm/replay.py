@@ -19,6 +19,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from eumu.beside.report import KernelProfiles
 from eumu.beside.session import legacy_layout
 from eumu.device.commands import CommandError
 from eumu.drm.aub import is_capture
@@ -30,7 +31,6 @@ from eumu.drm.parts import gpu
 from eumu.drm.programs import Programs
 from eumu.drm.protocol import ADDRESS_END, Built, Piece, Submitted
 from eumu.drm.record import CHANGED, PAGE, RECORD, changed_lines, digest, pages_of
-from eumu.drm.report import KernelProfiles
 from eumu.errors import EumuError, FormatError
 from eumu.runtime.batches import BatchReport, CommandQueue
 from eumu.runtime.device import Device

@@ -5,6 +5,7 @@ It is made on the interpreter, by an observer; the model of the L3 is left out.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
@@ -16,12 +17,12 @@ from numpy.typing import NDArray
 
 from eumu.device.chip import Part
 from eumu.device.profile import Profile
-from eumu.drm.findings import write_new
 from eumu.exec.grid import Grid
 from eumu.exec.observe import Observer
 from eumu.reports import page
+from eumu.writing import write_new
 
-__all__ = ["KernelProfiles"]
+__all__ = ["KernelProfiles", "say_where"]
 
 _PAGE: Final = Template(
     """<!doctype html>
@@ -138,3 +139,14 @@ def _launch(name: str, profile: Profile | None, part: Part) -> str:
         f"<details><summary>{escape(name)}</summary>"
         f'<iframe srcdoc="{inner}" loading="lazy"></iframe></details>'
     )
+
+
+def say_where(profiles: KernelProfiles, path: str, number: int) -> None:
+    """Write the page, and say on standard error where it is."""
+    try:
+        name = profiles.write(path, number)
+    except OSError as error:
+        print(f"eumu: --report {path}: {error.strerror}", file=sys.stderr, flush=True)
+        return
+    said = f"what kernels did is in {name}" if name else "no kernel ran: there is no report"
+    print(f"eumu: {said}", file=sys.stderr, flush=True)
