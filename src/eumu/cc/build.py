@@ -21,7 +21,7 @@ def library(which: Library, otherwise: Path) -> Path:
     """
     if which.prebuilt.exists():
         return which.prebuilt
-    name = f"eumu_{which.room}-{_digest(which)[:16]}.so"
+    name = f"eumu_{which.name}-{_digest(which)[:16]}.so"
     kept = trusted_directory()
     if kept is not None and _is_ours(kept / name):
         return kept / name

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import Final, NamedTuple
 
-__all__ = ["CL", "DRM", "LIBRARIES", "Library", "compile", "compiler"]
+__all__ = ["CAPTURE", "CL", "DRM", "LIBRARIES", "Library", "compile", "compiler"]
 
 _PACKAGE: Final = Path(__file__).parents[1]
 _SECONDS: Final = 120.0
@@ -27,9 +27,14 @@ class Library(NamedTuple):
     flags: tuple[str, ...]
 
     @property
+    def name(self) -> str:
+        """What files are called after it."""
+        return self.room.replace("/", "_")
+
+    @property
     def prebuilt(self) -> Path:
         """Where a wheel has it; one for all machines has that of the machine that made it."""
-        name = f"libeumu_{self.room}-{platform.system()}-{platform.machine()}.so"
+        name = f"libeumu_{self.name}-{platform.system()}-{platform.machine()}.so"
         return _PACKAGE / self.room / name
 
 
@@ -55,7 +60,15 @@ CL: Final = Library(
     # The loader's functions have the names of the driver's.
     (*_FLAGS, "-Wno-cast-function-type", "-Wno-missing-field-initializers", "-Wl,-Bsymbolic"),
 )
-LIBRARIES: Final = (DRM, CL)
+_CAPTURE: Final = _PACKAGE / "cl" / "capture"
+CAPTURE: Final = Library(
+    "cl/capture",
+    "eumu compare compiles its layer below the OpenCL loader",
+    (_CAPTURE / "capture.c",),
+    (),
+    _FLAGS,
+)
+LIBRARIES: Final = (DRM, CL, CAPTURE)
 
 
 def compiler() -> str | None:
