@@ -11,10 +11,12 @@ import pytest
 
 import eumu
 from eumu.errors import SettingError
+from eumu.exec.checks import CHECKS
 from eumu.exec.jit import Jit
 from eumu.settings import (
     CACHE,
     CACHE_MB,
+    CHECK_NAMES,
     IGA64,
     OCLOC,
     PRINTF_MB,
@@ -132,3 +134,7 @@ def test_printed_text_has_a_limit() -> None:
     assert text_of(b"%999d|", 7) == "7".rjust(999) + "|"
     assert PRINTF_MB.name in text_of(b"%999d|x", 7)
     assert text_of(b"%05d %.3d", 7, 8) == "00007 008"
+
+
+def test_names_of_checks_are_those_that_there_are() -> None:
+    assert {*CHECKS, "cheap", "all"} == CHECK_NAMES

@@ -21,6 +21,9 @@ _PROGRAMS: Final = f"programs, separated by `{os.pathsep}`"
 _MOST_MB: Final = 1 << 40  # more than any machine has, and bytes still have 64 bits
 
 
+CHECK_NAMES: Final = frozenset({"undefined", "races", "cheap", "all"})  # as exec.checks has them
+
+
 @dataclass(frozen=True, slots=True)
 class Setting(Generic[T]):
     """One variable: `kind` says what its value is, `default` what holds where it is not set."""
@@ -77,6 +80,15 @@ def _word(text: str) -> str:
 def _engine(text: str) -> str | None:
     word = text.lower()
     if word not in ("jit", "interp"):
+        raise ValueError
+    return word
+
+
+def _checks(text: str) -> str:
+    word = text.lower()
+    if word in (*_YES, *_NO):
+        return "cheap" if word in _YES else ""
+    if set(map(str.strip, word.split(","))) - CHECK_NAMES:
         raise ValueError
     return word
 
@@ -184,9 +196,9 @@ CL_ENGINE: Final = Setting(
     _engine,
 )
 CL_CHECK: Final = Setting(
-    *("EUMU_CHECK", "on or off", False, "off"),
-    "whether kernels of eumu's OpenCL driver are looked at for uses of undefined values",
-    _switch,
+    *("EUMU_CHECK", "on, off, or names of checks joined by commas", "", "off"),
+    "what eumu's OpenCL driver looks for in kernels and calls, as --check of `eumu run` has it",
+    _checks,
 )
 CL_SOCKET: Final = Setting(
     *("EUMU_CL_SOCKET", "a path", None, "none"),
@@ -194,8 +206,14 @@ CL_SOCKET: Final = Setting(
     _path,
 )
 
+CAPTURE_FILE: Final = Setting(
+    *("EUMU_CAPTURE", "a path", None, "none"),
+    "set by `eumu compare --` for its program, whose OpenCL layer reads it: where launches go",
+    _path,
+)
+
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     *(OCLOC, IGA64, WORKERS, CACHE, CACHE_DIR, CACHE_MB, COMPILE_SECONDS, COMPILE_MB),
     *(SCRATCH_MB, PRINTF_MB, PARANOID, VERIFY_IR, TRACEBACK, FAULT_ENDS, DRM_SOCKET),
-    *(CL_DEVICE, CL_ENGINE, CL_CHECK, CL_SOCKET),
+    *(CL_DEVICE, CL_ENGINE, CL_CHECK, CL_SOCKET, CAPTURE_FILE),
 )

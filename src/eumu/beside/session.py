@@ -36,13 +36,19 @@ class Outcome:
 
 
 def run_beside(
-    command: Sequence[str], variables: Mapping[str, str], door: str, path: str, options: Any
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    door: str,
+    path: str,
+    options: Any,
+    files: Sequence[int] = (),
 ) -> Outcome:
     """Run a program whose engine processes come through the door of that module's name.
 
-    They answer at the socket `path`; `options` are a dataclass of the door, with a `status`.
+    They answer at the socket `path`, and have the open `files`; `options` are a dataclass of the
+    door, with a `status`.
     """
-    with _broker(door, path, options) as status:
+    with _broker(door, path, options, files) as status:
         program = subprocess.Popen(command, env=variables)
         with _signals_to(program):
             code = program.wait()
@@ -52,7 +58,7 @@ def run_beside(
 
 
 @contextmanager
-def _broker(door: str, path: str, options: Any) -> Iterator[int]:
+def _broker(door: str, path: str, options: Any, files: Sequence[int]) -> Iterator[int]:
     """The process that starts engine processes; yields where they write what came of it.
 
     Its reading end is left to the caller, who closes it.
@@ -66,7 +72,7 @@ def _broker(door: str, path: str, options: Any) -> Iterator[int]:
     process = subprocess.Popen(
         [sys.executable, "-m", "eumu.beside.broker", door, json.dumps(given)],
         stdin=subprocess.PIPE,
-        pass_fds=(listener.fileno(), writes),
+        pass_fds=(listener.fileno(), writes, *files),
         preexec_fn=legacy_layout,
         env={"OPENBLAS_NUM_THREADS": "1", **os.environ},
     )

@@ -82,7 +82,8 @@ def _from_binary(wanted: Wanted, options: str, data: bytes, platform: Platform) 
 def _program(options: str, source: bytes, platform: Platform) -> Made:
     if not source.strip(b"\0 \t\r\n"):
         source = b"\n/* nothing */\n"
-    built = ocloc.compile(source, platform, f"{options} {_ARGUMENTS}".strip())
+    words = f"{options} {_ARGUMENTS}".strip()
+    built = ocloc.compile(source, platform, words, lines=True)
     return Made(built.elf, "\n".join(map(str, built.warnings)))
 
 

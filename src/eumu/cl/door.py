@@ -6,6 +6,7 @@ import os
 import select
 import socket
 import threading
+import time
 from typing import Final
 
 from eumu.cl.mapping import map_file
@@ -19,13 +20,14 @@ needed: Final = (
     *("eumu.lower", "eumu.zebin.ocloc", "elftools.elf.elffile", "eumu.cl.engine"),
     *("eumu.exec.interp", "eumu.runtime.printf"),
 )
+_LAST_WORDS_S: Final = 8.0  # to write a report in
 hangs: Final = False  # the driver's library hears of an end by its socket
 options: Final = Options
 
 
 def serve(program: Program, options: Options) -> None:
     """Answer a program until it is gone."""
-    _end_with(program.peer)
+    _end_with(program.peer, _LAST_WORDS_S if options.report is not None else 0.0)
     map_file(program.memory_fd, program.base, program.size)
     os.close(program.memory_fd)
     from eumu.cl import engine
@@ -33,13 +35,14 @@ def serve(program: Program, options: Options) -> None:
     engine.serve(program, options)
 
 
-def _end_with(peer: socket.socket) -> None:
-    """End this process when the program is gone, whatever it is doing."""
+def _end_with(peer: socket.socket, grace_s: float) -> None:
+    """End this process when the program is gone, whatever it is doing, so many seconds later."""
 
     def wait() -> None:
         poll = select.poll()
         poll.register(peer, select.POLLRDHUP)
         poll.poll()
+        time.sleep(grace_s)
         os._exit(0)
 
     threading.Thread(target=wait, daemon=True).start()

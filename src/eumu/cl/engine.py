@@ -6,14 +6,16 @@ becomes a status.  When the program is gone, the process ends at once, whatever 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from eumu.beside.peer import abort
-from eumu.cl import images
+from eumu.cl import images, misuse
 from eumu.cl.builds import Failed, build
 from eumu.cl.facts import MOST_BYTES
 from eumu.cl.meeting import Program
@@ -25,6 +27,7 @@ from eumu.cl.protocol import (
     Block,
     Fields,
     Form,
+    Mistake,
     ProtocolError,
     Request,
     Status,
@@ -33,9 +36,12 @@ from eumu.cl.protocol import (
     reply,
     requests,
 )
-from eumu.errors import EumuError, Fault, Finding, OutOfMemory
+from eumu.errors import EumuError, Fault, Finding, OutOfMemory, Severity
 from eumu.runtime import Array, Device, Image, Kernel, Local, load
 from eumu.zebin import smaller_groups
+
+if TYPE_CHECKING:
+    from eumu.beside.report import KernelProfiles
 
 __all__ = ["serve"]
 
@@ -64,6 +70,11 @@ class _Service:
             options.device, options.engine, check=options.check, memory_bytes=1 << 16
         )
         self.device.memory = memory
+        self.profiles: KernelProfiles | None = None
+        if options.report is not None:
+            from eumu.beside.report import KernelProfiles
+
+            self.device.observer = self.profiles = KernelProfiles(self.device.part)
         memory.sink = self._print
         self._printed: list[str] = []
         self._numbers = itertools.count(1)
@@ -81,6 +92,7 @@ class _Service:
             Request.IMAGE: self._image,
             Request.TEXEL: self._texel,
             Request.FREE_IMAGE: self._free_image,
+            Request.NOTE: self._note,
         }
 
     def answer(self, request: Request, data: bytes) -> Answer:
@@ -162,9 +174,10 @@ class _Service:
             )
         except Fault as error:
             self._tell(error.findings)
-            _say(f"eumu: {error}")
-            for line in self._passed(loaded.kernels[index], arguments):
-                _say(f"  {line}")
+            passed = tuple(self._passed(loaded.kernels[index], arguments))
+            told = replace(error.finding, notes=(*error.finding.notes, *passed))
+            self._options.record(told)
+            self._say(f"eumu: {Fault.of(told)}")
             self._fault()
             return Status.OUT_OF_RESOURCES, self._text()
         self._tell(report.findings)
@@ -271,12 +284,19 @@ class _Service:
 
     # ---- what people are told
 
+    def _note(self, fields: Fields) -> Answer:
+        """A mistake in the program's calls."""
+        mistake, status = _of(Mistake, fields.u32()), fields.u32()
+        self._tell([misuse.finding(mistake, status, fields.text(), fields.text())])
+        return Status.SUCCESS, b""
+
     def _failed(self, error: Exception, status: Status) -> Answer:
         known = isinstance(error, EumuError)
         text = str(error) if known else f"internal error: {type(error).__name__}: {error}"
-        _say(f"eumu: {text}")
+        self._options.record(Finding("error", text))
+        self._say(f"eumu: {text}")
         if not known:
-            _say("  this is a bug in eumu; EUMU_TRACEBACK=1 shows where")
+            self._say("  this is a bug in eumu; EUMU_TRACEBACK=1 shows where")
         if self._options.traceback:
             sys.excepthook(type(error), error, error.__traceback__)
         self._fault()
@@ -294,19 +314,20 @@ class _Service:
             if text in self._told:
                 continue
             self._told.add(text)
-            self._options.note_finding()
+            if finding.severity is not Severity.NOTE:
+                self._options.note_finding()
+            self._options.record(finding)
             if len(self._told) <= _SHOWN:
-                _say(text)
+                self._say(text)
+
+    def _say(self, text: str) -> None:
+        if self._options.tells:
+            with contextlib.suppress(OSError):  # nobody reads
+                said = text.encode("utf-8", "backslashreplace").decode()
+                print(said, file=sys.stderr, flush=True)
 
 
-def _say(text: str) -> None:
-    try:
-        print(text, file=sys.stderr, flush=True)
-    except OSError:
-        return  # nobody reads
-
-
-_Number = TypeVar("_Number", Wanted, Form, Argument, Block)
+_Number = TypeVar("_Number", Wanted, Form, Argument, Block, Mistake)
 
 
 def _of(kind: type[_Number], number: int) -> _Number:
@@ -324,3 +345,7 @@ def serve(program: Program, options: Options) -> None:
     service = _Service(SharedMemory(program.base, program.size), program.pid, options)
     for request, data in requests(program.peer):
         reply(program.peer, *service.answer(request, data))
+    if service.profiles is not None and options.report is not None:
+        from eumu.beside.report import say_where
+
+        say_where(service.profiles, options.report, program.pid)

@@ -10,6 +10,7 @@ from eumu.beside.peer import need_seal, process_of
 from eumu.cl.facts import facts
 from eumu.cl.options import Options
 from eumu.cl.protocol import ProtocolError, hello, reply
+from eumu.exec.checks import checks
 from eumu.platforms import platform
 from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, FAULT_ENDS, TRACEBACK
 
@@ -40,7 +41,7 @@ def options_of_environment() -> Options:
     return Options(
         device=platform(CL_DEVICE.get()).name,
         engine=CL_ENGINE.get(),
-        check=CL_CHECK.get(),
+        check=tuple(sorted(checks(CL_CHECK.get() or False))),
         aborts=FAULT_ENDS.get(),
         traceback=TRACEBACK.get(),
     )
@@ -51,7 +52,7 @@ def meet(peer: socket.socket, options: Options) -> Program:
     fd, base, size = hello(peer)
     try:
         need_seal(fd, "the file of the memory")
-        reply(peer, 0, facts(platform(options.device), checks=options.check))
+        reply(peer, 0, facts(platform(options.device), checks=bool(options.check)))
     except (ProtocolError, OSError):
         os.close(fd)
         raise

@@ -23,6 +23,7 @@ __all__ = [
     "Block",
     "Fields",
     "Form",
+    "Mistake",
     "Passed",
     "ProtocolError",
     "Request",
@@ -52,6 +53,7 @@ class Request(IntEnum):
     IMAGE = 7
     TEXEL = 8
     FREE_IMAGE = 9
+    NOTE = 10
 
 
 class Block(IntEnum):
@@ -100,6 +102,14 @@ class Argument(IntEnum):
     LOCAL = 2
     IMAGE = 3
     SAMPLER = 4
+
+
+class Mistake(IntEnum):
+    """Of which kind a mistake is that the library notes."""
+
+    FAILED = 0
+    LEFT = 1
+    MAPPED = 2
 
 
 class Status(IntEnum):

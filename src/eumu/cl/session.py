@@ -26,9 +26,10 @@ def run(command: Sequence[str], options: Options) -> Outcome:
     """
     if shutil.which(command[0]) is None:
         raise ToolMissing(f"no command {command[0]!r}")
+    files = () if options.records is None else (options.records,)
     with tempfile.TemporaryDirectory(prefix="eumu-run-") as place:
         path = str(Path(place) / "engine")
         vendors = Path(place) / "vendors"
         fill(vendors, library(CL, Path(place) / "library").read_bytes())
         found = {"OCL_ICD_VENDORS": str(vendors), CL_SOCKET.name: path}
-        return run_beside(command, os.environ | found, "eumu.cl.door", path, options)
+        return run_beside(command, os.environ | found, "eumu.cl.door", path, options, files)

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
+import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
 
-from eumu.cl.options import Options
+from eumu.cl.options import Options, recorded
 from eumu.cl.session import run
-from eumu.cli.status import FAILED, FAULT, UsageError
+from eumu.cli.gpu import free_page
+from eumu.cli.options import CHECK, add_format
+from eumu.cli.status import FAILED, FAULT, FINE, UsageError
 from eumu.errors import Unsupported
+from eumu.exec.checks import CHECKS, checks
 from eumu.platforms import platform
+from eumu.reports.formats import FORMATS
+from eumu.reports.formats import Outcome as Told
 from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, FAULT_ENDS, TRACEBACK
+from eumu.writing import write_whole
 
 __all__ = ["command", "parsed"]
 
@@ -27,10 +38,21 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--device", metavar="D", help="pvc (default), dg2, skl, ...")
     parser.add_argument("--engine", choices=("jit", "interp"), help="the JIT where it can be used")
     parser.add_argument(
-        "--check", action="store_true", help="find uses of undefined values, slower"
+        CHECK,
+        metavar="WHAT",
+        help=f"find mistakes in kernels and calls, slower: {', '.join(CHECKS)}, joined by commas,"
+        " or all; without a value what is cheap",
+    )
+    add_format(parser)
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        help="what is found, as .json, .sarif or .xml (JUnit); as .html a page about all kernels,"
+        " which run on the interpreter then",
     )
     end = list(words).index("--")
-    options = parser.parse_args(list(words[1:end]))
+    given = [f"{CHECK}=cheap" if word == CHECK else word for word in words[1:end]]
+    options = parser.parse_args(given)
     options.command, options.program = "host", list(words[end + 1 :])
     return options
 
@@ -41,23 +63,61 @@ def command(options: argparse.Namespace) -> int:
         raise Unsupported("the OpenCL driver is for Linux")
     if not options.program:
         raise UsageError("what is to be run? eumu run -- COMMAND")
-    outcome = run(options.program, _options(options))
-    if outcome.faults:
+    options.format, options.page = _report(options)
+    with tempfile.TemporaryFile(buffering=0) as file:
+        os.set_inheritable(file.fileno(), True)
+        given = replace(_options(options), records=file.fileno())
+        outcome = run(options.program, given)
+        found = tuple(recorded(file.fileno()))
+    status = FAULT if outcome.faults else outcome.status or (FAILED if outcome.findings else FINE)
+    if outcome.faults and given.tells:
         _say(f"eumu: {_count(outcome.faults, 'fault')} on the OpenCL device")
-        return FAULT
-    if outcome.findings:
+    elif outcome.findings and given.tells:
         _say(f"eumu: {_count(outcome.findings, 'finding')}")
-        return outcome.status or FAILED
-    return outcome.status
+    if options.format != "text":
+        facts = {"device": given.device, "engine": given.engine or "jit", "exit": outcome.status}
+        told = Told(options.program[0], "", found, status, facts=facts)
+        _write(FORMATS[options.format](told), options)
+    return status
+
+
+_FILES: Final = {".json": "json", ".sarif": "sarif", ".xml": "junit"}
+
+
+def _report(options: argparse.Namespace) -> tuple[str, str | None]:
+    """The format of findings, and the page about kernels: what --report is, by its name."""
+    if options.report is None:
+        return options.format, None
+    ending = Path(options.report).suffix
+    if ending in _FILES:
+        return _FILES[ending], None
+    if ending != ".html":
+        known = ", ".join([".html", *_FILES])
+        raise UsageError(f"--report {options.report}: its name ends with none of {known}")
+    return options.format, free_page(options.report)
+
+
+def _write(text: str, options: argparse.Namespace) -> None:
+    """Findings for machines go to the file of --report, or to standard output."""
+    if options.report is None or options.page is not None:
+        if text:
+            print(text)
+        return
+    try:
+        write_whole(Path(options.report), text.encode())
+    except OSError as error:
+        raise UsageError(f"--report {options.report}: {error.strerror}") from None
 
 
 def _options(options: argparse.Namespace) -> Options:
     return Options(
         device=platform(options.device or CL_DEVICE.get()).name,
         engine=options.engine or CL_ENGINE.get(),
-        check=options.check or CL_CHECK.get(),
+        check=tuple(sorted(checks(options.check or CL_CHECK.get() or False))),
         aborts=FAULT_ENDS.get(),
         traceback=TRACEBACK.get(),
+        report=options.page,
+        tells=options.format == "text" or options.report is not None,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from eumu.exec.checks import CHECKS
 
-__all__ = ["CHECK", "RUN_EPILOG", "add_checking"]
+__all__ = ["CHECK", "RUN_EPILOG", "add_checking", "add_format"]
 
 CHECK: Final = "--check"
 RUN_EPILOG: Final = """\
@@ -38,14 +38,19 @@ def add_checking(run: argparse.ArgumentParser) -> None:
         help=f"find mistakes, slower: {', '.join(CHECKS)}, joined by commas, or all;"
         " without a value what is cheap",
     )
+    add_format(run)
+    run.add_argument(
+        "--max-findings", metavar="N", default="20", help="that are shown, 0 for all (20)"
+    )
+    run.add_argument("--suppressions", metavar="FILE", help="findings that are known, by rules")
+    run.add_argument("--timeout", metavar="SECONDS", help="of wall time for the launch")
+
+
+def add_format(run: argparse.ArgumentParser) -> None:
+    """Add the one that says in which format findings are told."""
     run.add_argument(
         "--format",
         choices=("text", "json", "sarif", "github", "junit"),
         default="text",
         help="of what is found; machines get nothing else on standard output",
     )
-    run.add_argument(
-        "--max-findings", metavar="N", default="20", help="that are shown, 0 for all (20)"
-    )
-    run.add_argument("--suppressions", metavar="FILE", help="findings that are known, by rules")
-    run.add_argument("--timeout", metavar="SECONDS", help="of wall time for the launch")

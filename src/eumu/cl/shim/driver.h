@@ -70,7 +70,15 @@ struct Event {
   struct Callback *callbacks;
 };
 
-struct Map { struct Map *next; char *pointer; cl_bitfield flags; size_t origin[3], region[3]; };
+struct Map {
+  struct Map *next; /* of the same object */
+  char *pointer;
+  cl_bitfield flags;
+  size_t region[3];
+  struct Map *other; /* that is in use, see misuse.c; the rest is for those */
+  const char *start, *end; /* device memory */
+  const struct Memory *of;
+};
 
 /* A buffer, a sub-buffer, or an image; `rows` and `slices` are distances in bytes. */
 struct Memory {
@@ -207,7 +215,7 @@ extern struct Facts facts;
 extern uint32_t generation;
 struct Message { char *data; size_t size, room; int is_broken; };
 struct Reply { char *data; size_t size, at; int is_broken; };
-enum Request { HELLO = 1, ALLOCATE, FREE, BUILD, DROP, LAUNCH, IMAGE, TEXEL, FREE_IMAGE };
+enum Request { HELLO = 1, ALLOCATE, FREE, BUILD, DROP, LAUNCH, IMAGE, TEXEL, FREE_IMAGE, NOTE };
 void put32(struct Message *m, uint32_t value);
 void put64(struct Message *m, uint64_t value);
 void put_bytes(struct Message *m, const void *data, size_t size);
@@ -223,6 +231,7 @@ int is_device_memory(const void *at);
 
 /* ---- icd.c, platform.c */
 extern void *dispatch[];
+extern const size_t dispatch_count;
 extern struct Object the_platform, the_device;
 
 /* ---- queue.c */
@@ -252,3 +261,14 @@ void free_memory(struct Memory *m);
 void free_program(struct Program *p);
 void free_kernel(struct Kernel *k);
 void free_built(struct Built *b);
+
+/* ---- misuse.c */
+void because(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void *watched(void *function);
+const char *name_of(const struct Object *o, char *text, size_t size);
+void for_each_left(void (*tell)(const struct Object *));
+void for_each_block(void (*tell)(const struct Object *));
+void begin_map(struct Map *map, const struct Memory *m, char *start, size_t bytes);
+void end_map(struct Map *map);
+void check_mapped(const char *what, const char *start, size_t bytes, int is_written);
+void check_launch(const char *kernel, const char *start, size_t bytes, int before, uint64_t *sum);

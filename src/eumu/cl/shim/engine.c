@@ -283,7 +283,8 @@ int is_there(void) {
     was_tried = 1;
     if (!has_handlers) pthread_atfork(before_fork, after_fork, in_child);
     has_handlers = 1;
-    meet();
+    if (!meet())
+      for (size_t k = 0; k < dispatch_count; k++) dispatch[k] = watched(dispatch[k]);
   }
   int found = engine >= 0;
   pthread_mutex_unlock(&wire);

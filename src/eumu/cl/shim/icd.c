@@ -73,6 +73,8 @@ void *dispatch[] = { /* in the order of the loader's cl_icd.h */
     (void *)clSetContextDestructorCallback,
 };
 
+const size_t dispatch_count = COUNT(dispatch);
+
 #define NAMED(f) {#f, (void *)f},
 static const struct { const char *name; void *function; } functions[] = {
     NAMED(clBuildProgram) NAMED(clCloneKernel) NAMED(clCompileProgram) NAMED(clCreateBuffer)
@@ -125,7 +127,7 @@ static const struct { const char *name; void *function; } functions[] = {
 
 EXPORT void *clGetExtensionFunctionAddress(const char *name) {
   for (size_t k = 0; name && k < COUNT(functions); k++)
-    if (!strcmp(functions[k].name, name)) return functions[k].function;
+    if (!strcmp(functions[k].name, name)) return watched(functions[k].function);
   return 0;
 }
 

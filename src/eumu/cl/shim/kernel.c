@@ -84,11 +84,17 @@ ENTRY cl_int clReleaseKernel(cl_kernel k) { return release(k, KERNEL, CL_INVALID
 
 /* ---- arguments */
 
+static cl_int wrong_size(const struct Kernel *k, const struct Parameter *p, size_t size) {
+  const char *what = p->passing == BY_LOCAL ? "a pointer to local memory" : p->passing == BY_VALUE ? p->type : "a handle";
+  because("argument %d '%s' of kernel %s is %s of %u bytes; the size given is %zu", (int)(p - entry_of(k)->parameters), p->name, entry_of(k)->name, what, p->passing == BY_VALUE ? p->size : 8, size);
+  return CL_INVALID_ARG_SIZE;
+}
+
 static cl_int set_value(struct Kernel *k, struct Argument *a, const struct Parameter *p, size_t size, const void *value) {
   if (!value) return CL_INVALID_ARG_VALUE;
   /* Compilers of other languages pad structures: SPIR-V says less of sizes than they know. */
   int is_exact = p->has_info && k->program->source;
-  if (!size || (is_exact && size != p->size) || size > 65536) return CL_INVALID_ARG_SIZE;
+  if (!size || (is_exact && size != p->size) || size > 65536) return wrong_size(k, p, size);
   size_t bytes = size > p->size ? size : p->size;
   if (!a->value || a->size < bytes) {
     free(a->value);
@@ -100,8 +106,8 @@ static cl_int set_value(struct Kernel *k, struct Argument *a, const struct Param
   return CL_SUCCESS;
 }
 
-static cl_int set_object(struct Argument *a, const struct Parameter *p, size_t size, const void *value) {
-  if (size != sizeof(void *)) return CL_INVALID_ARG_SIZE;
+static cl_int set_object(const struct Kernel *k, struct Argument *a, const struct Parameter *p, size_t size, const void *value) {
+  if (size != sizeof(void *)) return wrong_size(k, p, size);
   void *handle = 0;
   if (value) memcpy(&handle, value, sizeof handle);
   if (p->passing == BY_SAMPLER) {
@@ -119,7 +125,9 @@ static cl_int set_object(struct Argument *a, const struct Parameter *p, size_t s
 
 static cl_int find(struct Kernel *k, cl_uint index) {
   if (!is_object(k, KERNEL)) return CL_INVALID_KERNEL;
-  return index < entry_of(k)->count ? CL_SUCCESS : CL_INVALID_ARG_INDEX;
+  if (index < entry_of(k)->count) return CL_SUCCESS;
+  because("kernel %s has %u arguments, counted from 0; %u is none", entry_of(k)->name, entry_of(k)->count, index);
+  return CL_INVALID_ARG_INDEX;
 }
 
 ENTRY cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value) {
@@ -130,11 +138,11 @@ ENTRY cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const 
   const struct Parameter *p = &entry_of(k)->parameters[index];
   if (p->passing == BY_LOCAL) {
     if (value) return CL_INVALID_ARG_VALUE;
-    if (!size) return CL_INVALID_ARG_SIZE;
+    if (!size) return wrong_size(k, p, size);
     if (size > facts.slm_bytes) return CL_OUT_OF_RESOURCES;
     a->size = size;
   } else if (p->passing == BY_VALUE) wrong = set_value(k, a, p, size, value);
-  else wrong = set_object(a, p, size, value);
+  else wrong = set_object(k, a, p, size, value);
   if (!wrong) a->is_set = 1;
   return wrong;
 }
@@ -261,21 +269,34 @@ struct Sizes { uint32_t dims; uint64_t global[3], local[3], offset[3]; };
 
 static cl_int check_arguments(const struct Kernel *k) {
   for (uint32_t j = 0; j < entry_of(k)->count; j++)
-    if (!k->arguments[j].is_set) return CL_INVALID_KERNEL_ARGS;
+    if (!k->arguments[j].is_set) {
+      because("argument %u '%s' of kernel %s has not been set", j, entry_of(k)->parameters[j].name, entry_of(k)->name);
+      return CL_INVALID_KERNEL_ARGS;
+    }
   return k->built->generation == generation ? CL_SUCCESS : CL_INVALID_PROGRAM_EXECUTABLE;
+}
+
+static cl_int wrong_group(const struct Kernel *k, const struct Sizes *s, int d) {
+  const struct Entry *e = entry_of(k);
+  unsigned long long local = s->local[d], global = s->global[d];
+  if (e->group[0]) because("kernel %s requires groups of %u x %u x %u; %llu were asked for in dimension %d", e->name, e->group[0], e->group[1], e->group[2], local, d);
+  else because("%llu work items in dimension %d are no multiple of %llu, and %s was not built with -cl-std=CL2.0 or newer", global, d, local, e->name);
+  return CL_INVALID_WORK_GROUP_SIZE;
 }
 
 static cl_int check_group(const struct Kernel *k, const struct Sizes *s, int is_given) {
   const uint32_t *wanted = entry_of(k)->group;
   uint64_t items = 1;
   for (int d = 0; d < 3; d++) {
-    if (wanted[0] && (!is_given || s->local[d] != wanted[d])) return CL_INVALID_WORK_GROUP_SIZE;
+    if (wanted[0] && (!is_given || s->local[d] != wanted[d])) return wrong_group(k, s, d);
     if (!is_given) continue;
-    if (!s->local[d] || (s->global[d] % s->local[d] && !k->program->smaller_groups)) return CL_INVALID_WORK_GROUP_SIZE;
+    if (!s->local[d] || (s->global[d] % s->local[d] && !k->program->smaller_groups)) return wrong_group(k, s, d);
     if (s->local[d] > facts.max_group) return CL_INVALID_WORK_ITEM_SIZE;
     items *= s->local[d];
   }
-  return items > facts.max_group ? CL_INVALID_WORK_GROUP_SIZE : CL_SUCCESS;
+  if (items <= facts.max_group) return CL_SUCCESS;
+  because("a group of %llu work items; the device has up to %u", (unsigned long long)items, facts.max_group);
+  return CL_INVALID_WORK_GROUP_SIZE;
 }
 
 /* Sizes as they were given; `is_empty` says that nothing runs. */
@@ -314,12 +335,25 @@ static void put_argument(struct Message *m, const struct Argument *a, const stru
   }
 }
 
+/* With --check: whether the kernel touches what the program has mapped, see misuse.c. */
+static void watch(const struct Command *c, uint64_t *sums, int before) {
+  const struct Kernel *k = (void *)c->keeps[0];
+  for (uint32_t j = 1; sums && j < c->keep_count; j++) {
+    const struct Memory *m = (void *)c->keeps[j];
+    if (m->base.kind == MEMORY) check_launch(entry_of(k)->name, m->data, m->size, before, &sums[j]);
+  }
+}
+
 /* What a kernel prints comes out here, between what the program prints itself. */
 static cl_int launch(struct Command *c) {
   struct Message m = {c->copy, c->copy_bytes, c->copy_bytes};
   struct Reply r = {0};
   c->copy = 0;
+  uint64_t *sums = facts.checks ? room(c->keep_count * sizeof *sums) : 0;
+  watch(c, sums, 1);
   cl_int status = ask(LAUNCH, &m, &r);
+  if (!status) watch(c, sums, 0);
+  free(sums);
   if (r.size) {
     size_t size;
     char *text = take_bytes(&r, &size);

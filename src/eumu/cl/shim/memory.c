@@ -189,9 +189,17 @@ ENTRY cl_int clReleaseSampler(cl_sampler s) { return release(s, SAMPLER, CL_INVA
 
 /* ---- memory by address: SVM and Intel's unified shared memory */
 
-struct Block { struct Block *next; char *start; size_t size; uint32_t kind; cl_ulong flags; struct Context *context; };
+struct Block { struct Block *next; uint64_t number; char *start; size_t size; uint32_t kind; cl_ulong flags; struct Context *context; };
 static struct Block *blocks;
 static uint64_t block_count;
+
+/* Memory by address that was not given back, as objects that have its name. */
+void for_each_block(void (*tell)(const struct Object *)) {
+  for (struct Block *b = blocks; b; b = b->next) {
+    struct Memory stands_for = {.base = {.kind = MEMORY, .number = b->number}, .type = b->kind, .size = b->size};
+    tell(&stands_for.base);
+  }
+}
 
 static struct Block *block_at(const void *pointer) {
   struct Block *found = 0;
@@ -214,6 +222,7 @@ static void *new_block(cl_context context, size_t size, size_t align, uint32_t k
     pthread_mutex_lock(&state);
     uint64_t number = ++block_count;
     pthread_mutex_unlock(&state);
+    b->number = number;
     b->start = device_memory(size, align > 128 ? align : 128, kind, number);
     if (!b->start) { free(b); wrong = CL_OUT_OF_RESOURCES; }
   }

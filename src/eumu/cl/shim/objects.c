@@ -47,6 +47,12 @@ static void grow_table(void) {
   free(old);
 }
 
+/* Those that the program still has references to. */
+void for_each_left(void (*tell)(const struct Object *)) {
+  for (size_t k = 0; k < table_room; k++)
+    if (table[k] && table[k] != &buried && table[k]->refs) tell(table[k]);
+}
+
 /* A new object with one reference. */
 void *make(enum Kind kind, size_t size) {
   struct Object *made = room(size);
@@ -65,9 +71,25 @@ static int is_live(const void *handle, enum Kind kind) {
   return ((struct Object *)handle)->kind == kind;
 }
 
+/* Say what a handle is instead; under `state`. */
+static void say_what_it_is(const void *handle, enum Kind kind) {
+  char name[160];
+  const struct Object *o = handle;
+  if (!handle) { because("a handle is null"); return; }
+  for (size_t k = 0; k < REMEMBERED; k++)
+    if (dead[k] == handle) {
+      if (o->kind == KERNEL) because("kernel #%llu has been released before", (unsigned long long)o->number); /* its name is gone */
+      else because("%s has been released before", name_of(o, name, sizeof name));
+      return;
+    }
+  if (table_room && table[place_of(handle)] == handle && o->kind != kind) because("%s is not of this kind", name_of(o, name, sizeof name));
+  else because("%p is no handle", handle);
+}
+
 int is_object(const void *handle, enum Kind kind) {
   pthread_mutex_lock(&state);
   int found = is_live(handle, kind);
+  if (!found && facts.checks) say_what_it_is(handle, kind);
   pthread_mutex_unlock(&state);
   return found;
 }
@@ -123,6 +145,7 @@ cl_int retain(void *handle, enum Kind kind, cl_int wrong) {
   pthread_mutex_lock(&state);
   int is_good = is_live(handle, kind) && ((struct Object *)handle)->refs;
   if (is_good) ((struct Object *)handle)->refs++;
+  else if (facts.checks) say_what_it_is(handle, kind);
   pthread_mutex_unlock(&state);
   return is_good ? CL_SUCCESS : wrong;
 }
@@ -130,6 +153,7 @@ cl_int retain(void *handle, enum Kind kind, cl_int wrong) {
 cl_int release(void *handle, enum Kind kind, cl_int wrong) {
   pthread_mutex_lock(&state);
   int is_good = is_live(handle, kind) && ((struct Object *)handle)->refs;
+  if (!is_good && facts.checks) say_what_it_is(handle, kind);
   pthread_mutex_unlock(&state);
   if (!is_good) return wrong;
   drop(handle, 1, 0);

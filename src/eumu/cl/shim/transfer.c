@@ -2,7 +2,18 @@
  * they need no engine. */
 #include "driver.h"
 
+static size_t extent(const struct Command *c, size_t rows, size_t slices) {
+  return (c->region[2] - 1) * slices + (c->region[1] - 1) * rows + c->region[0];
+}
+
+static void check_maps(const struct Command *c) {
+  if (!facts.checks || c->map) return;
+  if (c->from) check_mapped("a command", c->from, extent(c, c->from_rows, c->from_slices), 0);
+  check_mapped("a command", c->to, extent(c, c->to_rows, c->to_slices), 1);
+}
+
 static cl_int move_rows(struct Command *c) {
+  check_maps(c);
   for (size_t z = 0; z < c->region[2]; z++)
     for (size_t y = 0; y < c->region[1]; y++)
       memmove(c->to + z * c->to_slices + y * c->to_rows, c->from + z * c->from_slices + y * c->from_rows, c->region[0]);
@@ -10,6 +21,7 @@ static cl_int move_rows(struct Command *c) {
 }
 
 static cl_int fill_rows(struct Command *c) {
+  check_maps(c);
   for (size_t z = 0; z < c->region[2]; z++)
     for (size_t y = 0; y < c->region[1]; y++)
       for (size_t x = 0; x < c->region[0]; x += c->pattern)
@@ -35,7 +47,10 @@ static cl_int check(cl_command_queue queue, void *memory, int is_image, cl_uint 
 }
 
 static int is_inside(const struct Memory *m, size_t offset, size_t size) {
-  return size && offset <= m->size && size <= m->size - offset;
+  char name[160];
+  int found = size && offset <= m->size && size <= m->size - offset;
+  if (!found) because("%zu bytes from byte %zu on of %s", size, offset, name_of(&m->base, name, sizeof name));
+  return found;
 }
 
 /* ---- lines of buffers */
@@ -184,11 +199,15 @@ ENTRY cl_int clEnqueueCopyBufferRect(cl_command_queue q, cl_mem from, cl_mem to,
 static int is_apart(const struct Memory *m) { return m->host && m->host != m->data; }
 
 static cl_int map_out(struct Command *c) {
+  const struct Memory *m = c->memory;
+  size_t image_bytes = (c->region[2] - 1) * m->slices + (c->region[1] - 1) * m->rows + c->region[0];
+  if (facts.checks) begin_map(c->map, m, (char *)c->from, m->type == CL_MEM_OBJECT_BUFFER ? c->region[0] : image_bytes);
   if (is_apart(c->memory) && !(c->map->flags & CL_MAP_WRITE_INVALIDATE_REGION)) move_rows(c);
   return CL_SUCCESS;
 }
 
 static cl_int map_in(struct Command *c) {
+  if (facts.checks) end_map(c->map);
   if (is_apart(c->memory) && c->map->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) move_rows(c);
   free(c->map);
   c->map = 0;

@@ -1,0 +1,60 @@
+/* Mistakes in calls, which `eumu run --check` tells; test_misuse.py has the words. */
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
+
+static const char *source =
+    "kernel void add(global int *p, int n) {\n  p[get_global_id(0)] += n;\n}\n"
+    "kernel void race(global int *p) {\n  p[0] = get_global_id(0);\n}\n";
+
+int main(int argc, char **argv) {
+  cl_platform_id platform;
+  cl_device_id device;
+  cl_int e;
+  clGetPlatformIDs(1, &platform, 0);
+  clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, 0);
+  cl_context c = clCreateContext(0, 1, &device, 0, 0, &e);
+  cl_command_queue q = clCreateCommandQueueWithProperties(c, device, 0, &e);
+  cl_program p = clCreateProgramWithSource(c, 1, &source, 0, &e);
+  clBuildProgram(p, 1, &device, "", 0, 0);
+  int data[64] = {0}, n = 1;
+  size_t global = 64, local = 16, odd = 17;
+  cl_mem m = clCreateBuffer(c, 0, 256, 0, &e), left = clCreateBuffer(c, 0, 128, 0, &e);
+  cl_kernel k = clCreateKernel(p, argc > 1 ? argv[1] : "add", &e);
+  if (argc > 1) { /* no mistake but the kernel's */
+    clSetKernelArg(k, 0, sizeof m, &m);
+    clEnqueueNDRangeKernel(q, k, 1, 0, &global, &local, 0, 0, 0);
+    return clFinish(q);
+  }
+  /* arguments and sizes */
+  clEnqueueNDRangeKernel(q, k, 1, 0, &global, &local, 0, 0, 0);
+  clSetKernelArg(k, 0, sizeof m, &m);
+  clSetKernelArg(k, 1, sizeof m, &m);
+  clSetKernelArg(k, 2, sizeof n, &n);
+  clSetKernelArg(k, 1, sizeof n, &n);
+  clEnqueueNDRangeKernel(q, k, 1, 0, &global, &odd, 0, 0, 0);
+  clEnqueueReadBuffer(q, m, CL_TRUE, 200, 100, data, 0, 0, 0);
+  /* memory that is mapped; what comes behind each unmap is right */
+  void *at = clEnqueueMapBuffer(q, m, CL_TRUE, CL_MAP_READ, 0, 256, 0, 0, 0, &e);
+  clEnqueueNDRangeKernel(q, k, 1, 0, &global, &local, 0, 0, 0);
+  clEnqueueUnmapMemObject(q, m, at, 0, 0, 0);
+  at = clEnqueueMapBuffer(q, m, CL_TRUE, CL_MAP_WRITE, 64, 64, 0, 0, 0, &e);
+  clEnqueueNDRangeKernel(q, k, 1, 0, &global, &local, 0, 0, 0);
+  clEnqueueWriteBuffer(q, m, CL_TRUE, 0, 256, data, 0, 0, 0);
+  clEnqueueUnmapMemObject(q, m, at, 0, 0, 0);
+  clEnqueueNDRangeKernel(q, k, 1, 0, &global, &local, 0, 0, 0);
+  clFinish(q);
+  /* what has been released, what is another kind, and what is left */
+  cl_mem dead = clCreateBuffer(c, 0, 64, 0, &e);
+  clReleaseMemObject(dead);
+  clSetKernelArg(k, 0, sizeof dead, &dead);
+  clEnqueueReadBuffer(q, dead, CL_TRUE, 0, 4, data, 0, 0, 0);
+  clReleaseMemObject(dead);
+  clReleaseKernel((cl_kernel)q);
+  clSVMAlloc(c, CL_MEM_READ_WRITE, 100, 0);
+  clReleaseKernel(k);
+  clReleaseKernel(k);
+  clReleaseProgram(p);
+  clReleaseMemObject(m);
+  (void)left;
+  return 0;
+}
