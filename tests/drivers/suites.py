@@ -72,8 +72,11 @@ def tests_of(program: Path, suite: Suite) -> list[str]:
 def run(
     program: Path, words: list[str], options: list[str], timeout: float
 ) -> tuple[str, str, str]:
-    """What became of a test, the first line that tells why, and all that was printed."""
-    command = [sys.executable, "-m", "eumu", "gpu", *options, "--", str(program), *words]
+    """What became of a test, the first line that tells why, and all that was printed.
+
+    `options` begin with eumu's command.
+    """
+    command = [sys.executable, "-m", "eumu", *options, "--", str(program), *words]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -106,7 +109,7 @@ def own(program: Path, log: Path, timeout: float) -> int:
     failed = 0
     for part in ("skl", "kbl", "cfl", "apl", "glk"):
         for case in OWN if part in ("apl", "glk") else (*OWN, *OWN_64_BIT):
-            what, why, _ = run(program.resolve(), [case], ["--device", part], timeout)
+            what, why, _ = run(program.resolve(), [case], ["gpu", "--device", part], timeout)
             failed += what != "passed"
             with log.open("a") as file:
                 file.write(f"{part}/{case}\t{what}\t{why}\n")
@@ -128,7 +131,9 @@ def conformance(name: str, given: argparse.Namespace, until: float) -> None:
         if given.test and not any(fnmatch.fnmatch(test, wanted) for wanted in given.test):
             continue
         begun = time.monotonic()
-        what, why, out = run(program, [test, *suite.words], given.options, given.timeout)
+        driver = ["run", "--device", given.by_own] if given.by_own else ["gpu"]
+        options = [*driver, *given.options]
+        what, why, out = run(program, [test, *suite.words], options, given.timeout)
         with given.log.open("a") as file:
             file.write(f"{name}/{test}\t{what}\t{why}\t{time.monotonic() - begun:.1f} s\n")
         if given.outputs is not None and what != "passed":
@@ -165,7 +170,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after")
     parser.add_argument("--log", type=Path, required=True)
     parser.add_argument("--outputs", type=Path, help="keeps what tests that did not pass printed")
-    parser.add_argument("options", nargs="*", help="of eumu gpu")
+    parser.add_argument("--by-own", metavar="DEVICE", help="on eumu's own driver, of that device")
+    parser.add_argument("options", nargs="*", help="of eumu gpu or eumu run")
     given = parser.parse_args()
     if given.table:
         table(given.log)
