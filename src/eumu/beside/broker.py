@@ -23,7 +23,7 @@ from typing import Final
 
 from eumu.beside.door import FAULTED, Door, Options, Program, ProtocolError
 
-__all__ = ["main"]
+__all__ = ["main", "warm"]
 
 _LOOK_S: Final = 0.5
 _GRACE_S: Final = 5.0
@@ -69,7 +69,7 @@ class _Broker:
         self._programs = _Programs()
         self._silent: list[socket.socket] = []  # have come and said nothing yet
         self._met: list[Program] = []  # those that wait for an engine process
-        self._steps = _warm(door.needed, options)
+        self._steps = warm(door.needed, options)
         self._is_warm = False
 
     def run(self) -> None:
@@ -172,7 +172,7 @@ def _note_status(options: Options) -> None:
         os.write(options.status, FAULTED)
 
 
-def _warm(needed: Iterable[str], options: Options) -> Iterator[str]:
+def warm(needed: Iterable[str], options: Options) -> Iterator[str]:
     """Import what the first kernel needs, one step after the other."""
     gc.disable()  # what is imported stays
     for module in needed:

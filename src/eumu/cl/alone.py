@@ -24,13 +24,18 @@ def main() -> int:
         os._exit(0)
     os.closerange(_SOCKET + 1, _MOST_FILES)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    from eumu.cl.door import meet, serve
+    from eumu.cl.door import meet, needed, serve
     from eumu.cl.meeting import options_of_environment
 
     peer = socket.socket(fileno=_SOCKET)
     try:
         options = options_of_environment()
-        serve(meet(peer, options), options)
+        program = meet(peer, options)
+        from eumu.beside.broker import warm
+
+        for _ in warm(needed, options):  # the program has its answer, and goes on
+            pass
+        serve(program, options)
     except Exception as error:
         from eumu.errors import EumuError
 
