@@ -45,7 +45,13 @@ def _program(name: str, device: str) -> eumu.Program:
 
 
 CASES = [c for c in references.CASES if c.id in FAST]
-XE3P = ("reduce-small-groups", "private_array", "private_array-private_memory", "call_noinline")
+XE3P = (
+    "reduce-small-groups",
+    "local_pointers",
+    "private_array",
+    "private_array-private_memory",
+    "call_noinline",
+)
 XE3P_CASES = [c for c in references.CASES if c.id in XE3P]
 BARRIERS = [c for c in feature_references.CASES if "barrier" in c.program]
 

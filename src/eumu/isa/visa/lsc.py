@@ -100,8 +100,6 @@ untyped = partial(
 def target_of(b: Meaning, sfid: str, address: Addresses) -> Target:
     """The space that a shared function and an address model name together."""
     if sfid == "slm":
-        if address.surface is not None:
-            raise Unsupported("shared local memory at addresses with a base")
         if address.model != "flat" or address.size == 64 or address.extension:
             raise Unsupported(f"shared local memory at {address.model} a{address.size} addresses")
         return SLM
@@ -118,8 +116,12 @@ def target_of(b: Meaning, sfid: str, address: Addresses) -> Target:
     return Target(Space.SURFACE, b.add(address.surface, b.const(UD, SURFACE_STATE_BASE)))
 
 
-def _scaled(b: Meaning, address: Addresses, lanes: Value) -> Value:
-    """scale * lanes + offset in the width of the address (16-bit ones in 32)."""
+def _scaled(b: Meaning, target: Target, address: Addresses, lanes: Value) -> Value:
+    """scale * lanes + offset in the width of the address (16-bit ones in 32).
+
+    A base is added in 64 bits, or in shared local memory, whose addresses have 32, in these: the
+    sign of an address makes no difference then.
+    """
     if address.extension and address.model not in ("flat", "surf"):
         raise Unsupported(f"a32{address.extension} addresses in a surface")
     if address.extension == "s":
@@ -130,6 +132,8 @@ def _scaled(b: Meaning, address: Addresses, lanes: Value) -> Value:
     if address.offset:
         lanes = b.add(lanes, b.const(lanes.type, address.offset, lanes.width))
     if address.model == "flat" and address.surface is not None:
+        if target is SLM:
+            return b.add(lanes, b.splat(b.convert(address.surface, UD), lanes.width))
         if address.size != 64 and not address.extension:
             raise Unsupported(f"a{address.size} addresses with a base, whose sign nothing tells")
         lanes = b.add(lanes, b.splat(address.surface, lanes.width))
@@ -147,13 +151,13 @@ def _read(b: Meaning, address: Addresses, width: int) -> Value:
 def access_places(b: Meaning, sfid: str, address: Addresses) -> tuple[Target, Value]:
     """Where each lane's access goes."""
     target = target_of(b, sfid, address)
-    return target, target.offsets(b, _scaled(b, address, _read(b, address, b.width)))
+    return target, target.offsets(b, _scaled(b, target, address, _read(b, address, b.width)))
 
 
 def _strided(b: Meaning, sfid: str, address: Addresses, shape: DataShape) -> tuple[Target, Value]:
     """Lane n at base + n * pitch."""
     target = target_of(b, sfid, address)
-    base = b.splat(_scaled(b, address, _read(b, address, 1)), b.width)
+    base = b.splat(_scaled(b, target, address, _read(b, address, 1)), b.width)
     if address.pitch is None:
         steps = b.iota(base.type, b.width, ELEMENTS[shape.size].memory.size * shape.elements)
     else:
