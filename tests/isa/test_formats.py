@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from eumu.errors import Unsupported
 from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
@@ -14,12 +15,14 @@ from eumu.text import parse
 from visa_thread import execute
 
 ENGINES = {"interp": Interpreter, "jit": Jit}
-SIZES = {"ub": 1, "hf": 2, "f": 4, "ud": 4}
+SIZES = {"ub": 1, "b": 1, "hf": 2, "bf": 2, "f": 4, "ud": 4}
 WIDTH = 32
 BATCH = 8  # instructions in a kernel
 
 
-def convert(engine: Engine, op: str, dst: str, src: str, *sources: np.ndarray) -> np.ndarray:
+def convert(
+    engine: Engine, op: str, dst: str, src: str, *sources: np.ndarray, device: str = "pvc"
+) -> np.ndarray:
     """`op` of every lane of the sources (bit patterns)."""
     count = len(sources[0])
     lanes = WIDTH * BATCH
@@ -41,7 +44,7 @@ def convert(engine: Engine, op: str, dst: str, src: str, *sources: np.ndarray) -
     for start in range(0, count, lanes):
         chunk = [np.resize(s[start : start + lanes], lanes) for s in sources]
         before = {f"S{n}": c.astype(f"<u{SIZES[src]}").tobytes() for n, c in enumerate(chunk)}
-        found.append(np.frombuffer(execute(kernel, before, ["D"], "pvc", engine)["D"],
+        found.append(np.frombuffer(execute(kernel, before, ["D"], device, engine)["D"],
                                    f"<u{SIZES[dst]}"))  # fmt: skip
     return np.concatenate(found)[:count]
 
@@ -87,6 +90,56 @@ def test_every_hf_to_bf8_and_back(engine: str) -> None:
         assert result == sign << 7 | want, hex(pattern)
     back = convert(ENGINES[engine](), "fcvt", "hf", "ub", np.arange(256))
     assert back.tolist() == [k << 8 for k in range(256)]
+
+
+def hf8(size: int) -> Fraction:
+    """An hf8 of this size; what is no number stands for the one that would follow."""
+    exponent, mantissa = size >> 3, size & 7
+    if exponent == 0:
+        return Fraction(mantissa, 1 << 9)
+    return Fraction(8 + mantissa) * Fraction(2) ** (exponent - 10)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_hf8_to_hf_and_every_hf_to_the_nearest_hf8(engine: str) -> None:
+    machine = ENGINES[engine]()
+    wide = convert(machine, "fcvt", "hf", "b", np.arange(256), device="ptl")
+    for pattern, got in enumerate(wide.tolist()):
+        if pattern & 0x7F == 0x7F:
+            assert exact("hf", got) == "nan"
+        else:
+            sign = -1 if pattern >> 7 else 1
+            assert (exact("hf", got), got >> 15) == (sign * hf8(pattern & 0x7F), pattern >> 7)
+    patterns = np.arange(0, 1 << 16, 1 if engine == "interp" else 3)
+    short = convert(machine, "fcvt", "b", "hf", patterns, device="ptl")
+    known = [hf8(size) for size in range(0x80)]
+    for pattern, result in zip(patterns.tolist(), short.tolist(), strict=True):
+        source = exact("hf", pattern)
+        assert result >> 7 == pattern >> 15
+        if isinstance(source, str) or abs(source) > known[0x7F]:
+            assert result & 0x7F == 0x7F
+            continue
+        size, low = result & 0x7F, abs(source)
+        near = abs(known[size] - low)
+        for other in (size - 1, size + 1):
+            if 0 <= other < 0x80:
+                far = abs(known[other] - low)
+                assert near < far or (near == far and size % 2 == 0), hex(pattern)
+
+
+@pytest.mark.parametrize(
+    ("op", "dst", "src", "words"),
+    [
+        ("fcvt.sat", "ub", "hf", "to which number it saturates"),
+        ("srnd.sat", "ub", "hf", "to which number it saturates"),
+        ("srnd", "b", "hf", "more than they discard"),
+        ("srnd", "ub", "bf", "more than they discard"),
+    ],
+)
+def test_what_no_page_defines_is_refused(op: str, dst: str, src: str, words: str) -> None:
+    sources = [np.arange(256)] * (2 if "srnd" in op else 1)
+    with pytest.raises(Unsupported, match=words):
+        convert(Interpreter(), op, dst, src, *sources, device="cri")
 
 
 def value(size: int) -> Fraction:

@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from eumu.isa.kinds.lsc_block2d import BlockData, BlockDataKind, TypedBlockDataKind
+from eumu.isa.kinds.lsc_block2d import (
+    MAX_PREFETCHED_BYTES,
+    MAX_ROW_BYTES,
+    BlockData,
+    BlockDataKind,
+    TypedBlockDataKind,
+)
 from eumu.isa.limits import By
 from eumu.isa.spec import Field
 from eumu.verify.lsc import PAGE, access
@@ -37,7 +43,8 @@ def block2d_count(use: Use, field: Field, operand: BlockData) -> Iterator[Findin
 
 @rule(
     "block2d-geometry",
-    "A row of registers has 64 bytes, a block 32 rows; a transposed one has rows for columns.",
+    "A row of registers has 64 bytes (256 if only caches get it), a block 32 rows; a transposed one"
+    " has rows for columns.",
     on=On.OPERAND,
     page=PAGE,
     kinds=(BlockDataKind,),
@@ -47,8 +54,11 @@ def block2d_geometry(use: Use, field: Field, operand: BlockData) -> Iterator[Fin
     columns, rows = shape.width, shape.height
     if shape.transposed:
         columns, rows = rows, columns
-    if columns * shape.bits > 512:
-        yield Finding(f"{columns * shape.bits // 8} bytes a row; up to 64 are allowed", field.name)
+    most = MAX_ROW_BYTES if operand.register.variable is not None else MAX_PREFETCHED_BYTES
+    if columns * shape.bits > most * 8:
+        yield Finding(
+            f"{columns * shape.bits // 8} bytes a row; up to {most} are allowed", field.name
+        )
     if rows > 32:
         yield Finding(f"{rows} rows; up to 32 are allowed", field.name)
 

@@ -219,6 +219,16 @@ def test_the_lane_may_be_off() -> None:
     assert np.array_equal(memory, MEMORY)
 
 
+def test_a_prefetch_of_long_rows() -> None:
+    line = "lsc_load_block2d.ugm.ca.ca (M1_NM, 1) {}:d32.64x8nn " + ADDRESS
+    memory, _ = thread("pvc", 0, 0).run(line.format("%null"))
+    assert np.array_equal(memory, MEMORY)
+    with pytest.raises(BuildError, match="at most 256 bytes"):
+        thread("pvc", 0, 0).run(line.format("%null").replace("64x8", "65x8"))
+    with pytest.raises(BuildError, match="at most 64 bytes"):
+        thread("pvc", 0, 0).run(line.format("D"))
+
+
 def test_a_prefetch_touches_nothing() -> None:
     memory, _ = thread("pvc", 0, 0).run(
         f"lsc_load_block2d.ugm.ca.ca (M1_NM, 1) %null:d32.8x8nn {ADDRESS}"

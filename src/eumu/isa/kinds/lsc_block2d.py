@@ -26,6 +26,7 @@ from eumu.types import UB, UD, UQ, UW, Type
 _SHAPE = re.compile(r":[du](8|16|32|64)\.(?:(\d+)x)?(\d+)x(\d+)(?:([nt])([nt])?)?(?!\w)")
 _TYPES = {8: UB, 16: UW, 32: UD, 64: UQ}
 MAX_ROW_BYTES = 64
+MAX_PREFETCHED_BYTES = 256  # of a row that goes to no register
 MAX_HEIGHT = 32
 
 
@@ -92,8 +93,9 @@ class BlockDataKind(Kind):
         if blocks not in self.counts:
             allowed = ", ".join(map(str, self.counts))
             cursor.fail(f"{blocks} blocks is not one of {allowed}", start=start)
-        if not 1 <= width <= MAX_ROW_BYTES * 8 // bits:
-            cursor.fail(f"a row of a block has at most {MAX_ROW_BYTES} bytes", start=start)
+        most = MAX_PREFETCHED_BYTES if register.variable is None else MAX_ROW_BYTES
+        if not 1 <= width <= most * 8 // bits:
+            cursor.fail(f"a row of a block has at most {most} bytes", start=start)
         if not 1 <= height <= MAX_HEIGHT:
             cursor.fail(f"a block has 1 to {MAX_HEIGHT} rows", start=start)
         shape = BlockShape(bits, blocks, width, height, found[5] == "t", found[6] == "t")
@@ -129,12 +131,16 @@ class BlockDataKind(Kind):
             case "blocks":
                 return self.counts[source.one_of(self.counts, "the number of blocks")]
             case "width":
-                return _checked(source, MAX_ROW_BYTES * 8 // known["size"], "elements a row")
+                most = MAX_PREFETCHED_BYTES * 8 // known["size"]
+                return _checked(source, most, "elements a row")
             case "height":
                 return _checked(source, MAX_HEIGHT, "rows")
             case "vnni":
                 return source.code(FLAGS, "VNNI")
-        return unpack_raw(source)
+        at, register = source.pos, unpack_raw(source)
+        if register.variable is not None and known["width"] * known["size"] > MAX_ROW_BYTES * 8:
+            source.fail(f"a row of a block has at most {MAX_ROW_BYTES} bytes", at)
+        return register
 
     def join(self, known: dict[str, Any]) -> BlockData:
         shape = BlockShape(

@@ -1,48 +1,66 @@
 """Conversions to and from float formats that no element type stands for.
 
-`bf8` (5 bits of exponent, 2 of mantissa) lies in `ub` and is the upper half of an `hf`; `tf32` (8
-bits of exponent, 10 of mantissa) lies in `ud` and is an `f` whose low 13 bits do not count.
+`bf8` (5 bits of exponent, 2 of mantissa) lies in `ub` and is the upper half of an `hf`; `hf8` (4
+and 3, no infinity) lies in `b`; `tf32` (8 and 10) lies in `ud` and is an `f` whose low 13 bits do
+not count.
 """
 
 from __future__ import annotations
 
 from eumu.errors import Unsupported
 from eumu.ir import Rounding, Value
-from eumu.isa.kinds import Dst, Meaning, Src
-from eumu.isa.limits import Limits, row, since
+from eumu.isa.kinds import Dst, Meaning, Place, Src
+from eumu.isa.limits import FrontEnd, Limits, row, since
 from eumu.isa.spec import Fidelity
+from eumu.isa.visa.matrix import from_hf8
 from eumu.isa.visa.registry import opcode
-from eumu.types import HF, UB, UD, UQ, UW, F, Type
+from eumu.types import BF, HF, UB, UD, UQ, UW, B, F, Type
 
 RNE = Rounding.RNE
 PVC = since("pvc")
-FCVT_TYPES = row((UB,), (HF,)) + row((HF,), (UB,)) + row((UD,), (F,)) + row((F,), (UD,))
-SRND_TYPES = row((HF,), (F,)) + row((UB,), (HF,))
+XE3 = since("ptl")
+FCVT_TYPES = (
+    *(row((UB,), (HF,)) + row((HF,), (UB,)) + row((UD,), (F,)) + row((F,), (UD,))),
+    *(row((B,), (HF,), only=XE3) + row((HF,), (B,), only=XE3)),
+)
+SRND_TYPES = (
+    *row((HF,), (F,), src1=(F, UW)),
+    *row((UB,), (HF,), src1=(HF, UB)),
+    *row((UB, B), (HF, BF), src1=(UB,), only=XE3),
+)
 REGISTERS = Limits(
     modifiers="none", saturation="no", operands={"dst": "g", "src0": "g", "src1": "g"}
 )
+SATURATES = FrontEnd(emits_saturation=True)  # to Xe3p
 STOCHASTIC = Fidelity(
     "approximate",
-    "the documents do not say where the random bits are added: here the low bits of src1, as many"
-    " as a normal result discards, are added to the highest that are discarded",
+    "the documents say where the random bits are added for normal results; for smaller ones they"
+    " are added here to the highest bits that are discarded",
 )
+HF8_STEPS = "the page gives hf8 and sources of bf eight random bits, more than they discard"
 
 
 @opcode(
     0x1D,
-    "fcvt {exec} {dst} {src0}",
+    "fcvt{dst.sat} {exec} {dst} {src0}",
     types=FCVT_TYPES,
     page="FCVT",
     platforms=PVC,
     limits=REGISTERS,
+    front_end=SATURATES,
 )
 def fcvt(b: Meaning, dst: Dst, src0: Src) -> None:
-    """dst[i] = src0[i] between bf8 (ub) and hf, or tf32 (ud) and f; rounds to nearest even."""
+    """dst[i] = src0[i]: bf8 (ub) or hf8 (b) and hf, tf32 (ud) and f; rounds to nearest even."""
+    _unsaturated(dst, "fcvt")
     kinds = dst.type, src0.type
     if kinds == (HF, UB):
         result = b.bitcast(b.shl(b.convert(src0, UW), b.const(UW, 8, b.width)), HF)
     elif kinds == (UB, HF):
         result = b.convert(_rounded(b, b.bitcast(src0, UW), 8, 0x7C00), UB)
+    elif kinds == (HF, B):
+        result = b.convert(from_hf8(b, b.bitcast(src0, UB)), HF, rounding=RNE)
+    elif kinds == (B, HF):
+        result = b.bitcast(_to_hf8(b, b.bitcast(src0, UW)), B)
     elif kinds == (UD, F):
         kept = _rounded(b, b.bitcast(src0, UD), 13, 0x7F80_0000)
         result = b.shl(kept, b.const(UD, 13, b.width))
@@ -51,6 +69,33 @@ def fcvt(b: Meaning, dst: Dst, src0: Src) -> None:
     else:
         raise Unsupported(f"a conversion from {src0.type} to {dst.type} by fcvt")
     b.put(dst, result, b.mask)
+
+
+def _unsaturated(dst: Place, word: str) -> None:
+    if dst.saturate:
+        raise Unsupported(f"{word}.sat: no page says to which number it saturates")
+
+
+def _to_hf8(b: Meaning, bits: Value) -> Value:
+    """The nearest hf8 of an hf, as ub; NaN where there is none (0x7f), as it has no infinity."""
+    width = b.width
+
+    def number(x: int) -> Value:
+        return b.const(UD, x, width)
+
+    wide = b.convert(bits, UD)
+    size = b.and_(wide, number(0x7FFF))
+    # A normal result: the bias is 7 instead of 15.  Below, steps of 2^-9: the addition rounds.
+    rebiased = b.sub(b.max(size, number(9 << 10)), number(8 << 10), RNE)
+    normal = _rounded(b, rebiased, 7, 0x7C00)
+    step = b.const(F, 1.5 * 2.0**14, width)  # whose last bit is worth 2^-9
+    total = b.add(b.convert(b.bitcast(b.convert(size, UW), HF), F), step, RNE)
+    tiny = b.sub(b.bitcast(total, UD), b.bitcast(step, UD), RNE)
+    result = b.select(b.cmp("lt", size, number(9 << 10)), tiny, normal)
+    result = b.min(result, number(0x7F))
+    result = b.select(b.cmp("gt", size, number(0x7C00)), number(0x7F), result)
+    sign = b.shr(b.and_(wide, number(0x8000)), number(8))
+    return b.convert(b.or_(result, sign), UB)
 
 
 def _rounded(b: Meaning, bits: Value, count: int, infinity: int) -> Value:
@@ -71,15 +116,19 @@ def _rounded(b: Meaning, bits: Value, count: int, infinity: int) -> Value:
 
 @opcode(
     0x1E,
-    "srnd {exec} {dst} {src0} {src1}",
+    "srnd{dst.sat} {exec} {dst} {src0} {src1}",
     types=SRND_TYPES,
     page="SRND",
     platforms=PVC,
     limits=REGISTERS,
+    front_end=SATURATES,
     fidelity=STOCHASTIC,
 )
 def srnd(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i], f as hf or hf as bf8 (ub), rounded up as often as src1[i] is random."""
+    _unsaturated(dst, "srnd")
+    if dst.type is B or src0.type is BF:
+        raise Unsupported(f"srnd of {src0.type} to {dst.type}: {HF8_STEPS}")
     if (dst.type, src0.type) == (HF, F):
         bits = _stochastic(b, src0, src1, _F_TO_HF)
         b.put(dst, b.bitcast(b.convert(bits, UW), HF), b.mask)

@@ -150,7 +150,7 @@ def elements(b: Meaning, rows: Rows, count: int, precision: Precision) -> Value:
     if precision.bits < 8:
         return _pieces(b, rows, count, precision)
     if precision == HF8:
-        return _from_hf8(b, b.row_read(rows, 0, UB, count))
+        return from_hf8(b, b.row_read(rows, 0, UB, count))
     if precision.name == "bf8":  # the upper half of an hf
         octets = b.convert(b.row_read(rows, 0, UB, count), UW)
         return b.bitcast(b.shl(octets, b.const(UW, 8, count)), HF)
@@ -174,7 +174,7 @@ def _pieces(b: Meaning, rows: Rows, count: int, precision: Precision) -> Value:
     return b.sub(b.xor(b.bitcast(low, B), sign), sign, RNE)
 
 
-def _from_hf8(b: Meaning, octets: Value) -> Value:
+def from_hf8(b: Meaning, octets: Value) -> Value:
     """1 bit of sign, 4 of exponent (bias 7), 3 of mantissa; no infinity, 0x7f is NaN."""
     count = octets.width
     bits = b.convert(octets, UD)
