@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eumu.errors import Unsupported
+from eumu.errors import BuildError, Unsupported
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
 from eumu.text import parse
@@ -228,13 +228,16 @@ def patterns(rng: np.random.Generator, precision: str, shape: tuple[int, int]) -
     return found
 
 
-@pytest.mark.parametrize("precision", FLOATS)
+PAIRS = [*((p, p) for p in FLOATS), ("bf8", "hf8"), ("hf8", "bf8")]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 @pytest.mark.parametrize(("depth", "repeats"), [(8, 2), (4, 1), (1, 3)])
-def test_floats_are_a_chain_of_fused_steps(precision: str, depth: int, repeats: int) -> None:
-    case = Case(precision, precision, depth, repeats, "pvc", "f", "f")
+def test_floats_are_a_chain_of_fused_steps(pair: tuple[str, str], depth: int, repeats: int) -> None:
+    case = Case(*pair, depth, repeats, "pvc", "f", "f")
     rng = np.random.default_rng(depth)
-    b = patterns(rng, precision, (case.inner, case.lanes))
-    a = patterns(rng, precision, (case.repeats, case.inner))
+    b = patterns(rng, case.b, (case.inner, case.lanes))
+    a = patterns(rng, case.a, (case.repeats, case.inner))
     c = rng.normal(size=(case.repeats, case.lanes)).astype("<f4")
     data = run(case, c.tobytes(), b, a)
     assert run(case, c.tobytes(), b, a, jit=True) == data
@@ -242,7 +245,7 @@ def test_floats_are_a_chain_of_fused_steps(precision: str, depth: int, repeats: 
     for r, i in product(range(repeats), range(case.lanes)):
         total = c[r, i]
         for k in range(case.inner):
-            x, y = value(precision, int(b[k, i])), value(precision, int(a[r, k]))
+            x, y = value(case.b, int(b[k, i])), value(case.a, int(a[r, k]))
             assert isinstance(x, Fraction | int) and isinstance(y, Fraction | int)
             total = rounded(Fraction(float(total)) + Fraction(x) * Fraction(y))
         assert got[r, i] == total, (case, r, i)
@@ -303,6 +306,17 @@ def value_bits(kind: str, x: float) -> int:
 
 
 # ---- what is not there
+
+
+def test_a_precision_without_a_page_is_refused_by_name() -> None:
+    with pytest.raises(BuildError, match="'e2m1' is not modelled: no page says how many"):
+        parse(
+            """.version 4.2
+.kernel "k"
+.decl X v_type=G type=ud num_elts=128 align=GRFx2
+    dpas.e2m1.e2m1.8.8 (M1, 16) X.0 X.0 X.0 X(0,0)
+"""
+        )
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,8 @@ PRECISIONS = (
 )
 HF8 = Precision("hf8", 8, F)
 _BY_NAME = {p.name: p for p in (*PRECISIONS, HF8)}
+# Those that Intel's compiler writes since Xe3p and no page has, and what is not known of each.
+_UNKNOWN = {"e2m1": "no page says how many elements of it a depth multiplies"}
 _DEPTHS = (1, 2, 4, 8)
 
 
@@ -67,6 +69,11 @@ class MatrixShape:
     a: Precision
     depth: int
     repeats: int
+
+    @property
+    def mixes_octets(self) -> bool:
+        """Whether one matrix is of bf8 and the other of hf8, which go together."""
+        return {self.b.name, self.a.name} == {"bf8", "hf8"}
 
     @property
     def group(self) -> int:
@@ -92,7 +99,9 @@ class MatrixShapeKind(Kind):
         b, a = (_BY_NAME.get(found[k].lower()) for k in (1, 2))
         if a is None or b is None:
             known = ", ".join(_BY_NAME)
-            bad = found[1] if b is None else found[2]
+            bad = (found[1] if b is None else found[2]).lower()
+            if bad in _UNKNOWN:
+                cursor.fail(f"precision '{bad}' is not modelled: {_UNKNOWN[bad]}", start=start)
             cursor.fail(f"precision '{bad}' is not one of {known}", start=start)
         shape = MatrixShape(b, a, int(found[3]), int(found[4]))
         if shape.depth not in _DEPTHS or not 1 <= shape.repeats <= 8:

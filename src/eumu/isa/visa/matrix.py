@@ -98,9 +98,29 @@ def multiply(b: Meaning, shape: MatrixShape, dst: Rows, src0: Rows, src1: Rows, 
     columns, total = b.width, b.width * shape.repeats
     sums = _check(b, shape, dst.type, src0)
     start = b.fit(b.row_read(src0, 0, _stored(src0, dst), total), sums, saturate=False)
-    result = b.dot(start, _columns(b, src1, shape), a, rows=shape.repeats, group=shape.group)
+    columns_of_b = _columns(b, src1, shape)
+    if shape.mixes_octets:
+        columns_of_b, a = (_as_f(b, x) for x in (columns_of_b, a))
+    result = b.dot(start, columns_of_b, a, rows=shape.repeats, group=shape.group)
     mask = b.shuffle(b.channel_mask, [k % columns for k in range(total)])
     b.row_write(dst, 0, b.fit(result, dst.type, saturate=False), mask)
+
+
+def _as_f(b: Meaning, x: Value) -> Value:
+    """Elements of hf8, which are f, or of bf8, which are hf, as f; denormals stay."""
+    if x.type is F:
+        return x
+    count = x.width
+    bits = b.convert(b.bitcast(x, UW), UD)
+    size = b.and_(bits, b.const(UD, 0x7FFF, count))
+    top = b.cmp("ge", size, b.const(UD, 0x7C00, count))  # infinity, NaN
+    bias = b.select(top, b.const(UD, 2 * 112 << 23, count), b.const(UD, 112 << 23, count))
+    normal = b.add(b.shl(size, b.const(UD, 13, count)), bias, RNE)
+    tiny = b.mul(b.convert(size, F, rounding=RNE), b.const(F, 2.0**-24, count), RNE)
+    denormal = b.cmp("lt", size, b.const(UD, 1 << 10, count))
+    value = b.select(denormal, b.bitcast(tiny, UD), normal)
+    sign = b.shl(b.and_(bits, b.const(UD, 0x8000, count)), b.const(UD, 16, count))
+    return b.bitcast(b.or_(value, sign), F)
 
 
 def _stored(src0: Rows, dst: Rows) -> Type:
@@ -117,7 +137,8 @@ def _check(b: Meaning, shape: MatrixShape, type: Type, src0: Rows) -> Type:
     names = f"{shape.b.name} and {shape.a.name}"
     if 1 in (shape.a.bits, shape.b.bits):
         raise Unsupported(f"precisions {names}: elements of one bit are in the grammar only")
-    if shape.b.is_float != shape.a.is_float or (shape.b.is_float and shape.a != shape.b):
+    same = shape.a == shape.b or shape.mixes_octets or not shape.b.is_float
+    if shape.b.is_float != shape.a.is_float or not same:
         raise Unsupported(f"precisions {names} do not go together")
     allowed = (F, HF, BF) if shape.b.is_float else (D, UD)
     found = [type] if src0.root is None else [type, src0.type]
