@@ -449,6 +449,13 @@ def parse_model(cursor: Cursor, names: Names) -> tuple[str, General | Immediate 
         return model, None
     cursor.expect("(", f"and the surface of {model}")
     surface = SCALAR.parse(cursor, names)
+    start = cursor.skip()
+    if cursor.take(","):
+        cursor.fail(
+            f"an index beside the surface of {model}: the documents do not have it, and what the"
+            " surface states behind a handle are is not modelled",
+            start=start,
+        )
     cursor.expect(")")
     return model, surface
 
