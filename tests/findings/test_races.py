@@ -152,7 +152,11 @@ def test_without_the_check_nothing_is_noted(ocloc: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bound", "what"), [("_GROUP", "groups"), ("_INST", "instructions"), ("_EPOCH", "waits")]
+    ("bound", "what"),
+    [
+        *(("_GROUP", "groups"), ("_INST", "instructions"), ("_EPOCH", "waits")),
+        ("_PAIRS", "pairs of accesses"),
+    ],
 )
 def test_what_is_too_much_to_follow_is_refused(
     monkeypatch: pytest.MonkeyPatch, bound: str, what: str, ocloc: str
@@ -160,4 +164,45 @@ def test_what_is_too_much_to_follow_is_refused(
     """A launch that nobody follows is not one without races."""
     monkeypatch.setattr(f"eumu.exec.races.{bound}", 1)
     with pytest.raises(eumu.Unsupported, match=f"looking for races with \\d+ {what}"):
-        findings("pvc", "interp", "ordered")
+        findings("pvc", "interp", "ordered" if bound != "_PAIRS" else "no_barrier")
+
+
+MUCH = """
+kernel void own(global int *o, int n) {
+  for (int i = 0; i < n; i++) o[get_global_id(0) + i * 512] += i;
+}
+kernel void waits(global int *o, int n) {
+  local int t[512];
+  for (int i = 0; i < n; i++) {
+    t[get_local_id(0)] = i;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  o[get_global_id(0)] = t[get_local_id(0)];
+}
+"""
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, ocloc: str) -> None:
+    """What a loop accesses is kept up to a limit, beyond which the launch is refused."""
+    from eumu.exec import races
+
+    monkeypatch.setattr(races, "_PENDING", 1 << 14)
+    monkeypatch.setattr(races, "_ROWS", 1 << 16)
+    dev = eumu.Device("pvc", engine="interp", check="races")
+    made, out = eumu.build(MUCH, dev), dev.array(1 << 16, np.int32)
+    for kernel, few, many in (("own", 4, 64), ("waits", 4, 64)):
+        assert made[kernel].launch(dev, 512, 512, [out, few]).findings == ()
+        with pytest.raises(eumu.Unsupported, match=r"looking for races with \d+ bytes, waits"):
+            made[kernel].launch(dev, 512, 512, [out, many])
+
+
+def test_what_one_work_item_accesses_costs_no_pairs(
+    monkeypatch: pytest.MonkeyPatch, ocloc: str
+) -> None:
+    """However many instructions do."""
+    monkeypatch.setattr("eumu.exec.races._PAIRS", 1)
+    stores = "".join(f"o[i] = s + {k};" for k in range(40))
+    text = f"kernel void k(volatile global int *o, int s) {{ int i = get_global_id(0); {stores} }}"
+    dev = eumu.Device("pvc", engine="interp", check="races")
+    report = eumu.build(text, dev)["k"].launch(dev, 64, 64, [dev.array(64, np.int32), 1])
+    assert report.findings == ()

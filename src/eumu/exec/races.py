@@ -31,7 +31,10 @@ READ, WRITE, ATOMIC_WRITE, ATOMIC_READ = range(4)
 LANES: Final = 64  # numbers of work items per thread
 _SLM: Final = 1 << 40  # added to offsets in local memory
 _INST, _EPOCH, _GROUP = 1 << 18, 1 << 20, 1 << 22  # of more no number is kept
-_PENDING: Final = 1 << 21  # bytes noted until they are put together
+_PENDING: Final = 1 << 20  # bytes noted until they are put together
+_ROWS: Final = 1 << 24  # rows that are kept: 1.2 GB
+_PAIRS: Final = 1 << 26  # pairs of accesses to one byte that are looked at
+_FOUND: Final = 1 << 20  # racing pairs until one for each two instructions is kept
 _NAMES: Final = {READ: "load", WRITE: "store", ATOMIC_WRITE: "atomic", ATOMIC_READ: "atomic load"}
 
 Column = NDArray[np.int64]
@@ -131,8 +134,9 @@ class Log:
         _limited("groups", grid.groups, _GROUP)
         _limited("instructions of the kernel", len(grid.function.spans), _INST)
         self.grid, self.host = grid, host
-        self._parts: list[Rows] = []
-        self._pending = 0
+        self._parts: list[Rows] = []  # as they were noted
+        self._chunks: list[Rows] = []  # each put together
+        self._pending = self._kept = 0
         # What a compare-and-exchange makes of a value that was loaded before is checked by itself.
         self._exchanges = {
             op.inst
@@ -174,13 +178,23 @@ class Log:
             if np.array_equal(from_epoch, to_epoch):
                 break
         if self._pending > _PENDING:
-            self._gather()
+            self._put_together()
+            if self._kept > _ROWS:
+                _limited("bytes, waits and instructions apart", len(self._gather()), _ROWS // 4 * 3)
+
+    def _put_together(self) -> None:
+        """Make a chunk of what was noted; chunks are joined when there is too much of them."""
+        if self._parts:
+            self._chunks.append(Rows.joined(self._parts).together())
+            self._kept += len(self._chunks[-1])
+        self._parts, self._pending = [], 0
 
     def _gather(self) -> Rows:
-        rows = Rows.joined(self._parts).together() if self._parts else None
-        self._parts = [rows] if rows is not None else []
-        self._pending = 0
-        return rows if rows is not None else _NOTHING
+        self._put_together()
+        if len(self._chunks) > 1:
+            self._chunks = [Rows.joined(self._chunks).together()]
+            self._kept = len(self._chunks[0])
+        return self._chunks[0] if self._chunks else _NOTHING
 
     # ---- what is a race
 
@@ -214,21 +228,44 @@ class Log:
         return rows
 
     def _pairs(self, rows: Rows, *, across: bool) -> tuple[Rows, Rows]:
-        """Rows of one cell that race; `across` groups, or within one."""
+        """Rows of one cell that race, one pair for each two instructions; `across` groups, or
+        within one.
+
+        A byte that one work item alone accesses is left out before rows are compared in pairs.
+        """
+        rows = self._shared(rows, across=across)
         many = self._several(rows, rows, across=across)
-        lefts, rights = [rows[many & (rows.kind == WRITE)]], [rows[many & (rows.kind == WRITE)]]
+        alone = rows[many & (rows.kind == WRITE)]
+        found, place = _firsts(alone, alone), _segments(rows)
+        at, looked = np.arange(len(rows)), 0
         for distance in range(1, len(rows)):
-            a, b = rows[:-distance], rows[distance:]
-            same = (a.byte == b.byte) & (a.cell == b.cell)
-            if not same.any():
+            at = at[at + distance < len(rows)]
+            at = at[place[at] == place[at + distance]]
+            if not len(at):
                 break
-            a, b = a[same], b[same]
+            looked += len(at)
+            _limited("pairs of accesses to the same bytes", looked, _PAIRS)
+            a, b = rows[at], rows[at + distance]
             writes = _writes(a) | _writes(b)
             plain = ~(_atomic(a) & _atomic(b))
             race = writes & plain & self._several(a, b, across=across)
-            lefts.append(a[race])
-            rights.append(b[race])
-        return Rows.joined(lefts), Rows.joined(rights)
+            found = Rows.joined([found[0], a[race]]), Rows.joined([found[1], b[race]])
+            if len(found[0]) > _FOUND:
+                found = _firsts(*found)
+        return _firsts(*found)
+
+    def _shared(self, rows: Rows, *, across: bool) -> Rows:
+        """Those of bytes that several work items access in a cell, one of them by a store."""
+        if not len(rows):
+            return rows
+        size = LANES * (self.grid.threads_per_group if across else 1)
+        size = size if across or self.lockstep else 1
+        place = _segments(rows)
+        starts = np.flatnonzero(np.diff(place, prepend=-1))
+        least = np.minimum.reduceat(rows.first // size, starts)
+        most = np.maximum.reduceat(rows.last // size, starts)
+        written = np.logical_or.reduceat(_writes(rows), starts)
+        return rows[((least != most) & written)[place]]
 
     def _several(self, a: Rows, b: Rows, *, across: bool) -> NDArray[np.bool_]:
         """Whether two rows have accesses of different groups, threads or work items."""
@@ -307,17 +344,30 @@ def _differ(a: Rows, b: Rows, size: int) -> NDArray[np.bool_]:
     return np.asarray(least != most)
 
 
-def _each(pair: tuple[Rows, Rows]) -> Iterator[tuple[Rows, Rows]]:
+def _segments(rows: Rows) -> Column:
+    """The number of each row's byte and cell; rows are sorted by them."""
+    if not len(rows):
+        return _EMPTY
+    new = (rows.byte[1:] != rows.byte[:-1]) | (rows.cell[1:] != rows.cell[:-1])
+    return np.concatenate([[0], np.cumsum(new)])
+
+
+def _firsts(a: Rows, b: Rows) -> tuple[Rows, Rows]:
     """The first pair of rows of each two instructions, an equal value only if there is no other."""
-    a, b = pair
     if not len(a):
-        return
+        return a, b
     equal = (a.kind == WRITE) & (b.kind == WRITE)
     equal &= (a.low == a.high) & (b.low == b.high) & (a.low == b.low)
     order = np.lexsort((a.byte, a.cell, equal, b.what, a.what))
     key = np.stack([a.what[order], b.what[order]])
     new = np.concatenate([[True], np.any(key[:, 1:] != key[:, :-1], axis=0)])
-    for k in order[new]:
+    return a[order[new]], b[order[new]]
+
+
+def _each(pair: tuple[Rows, Rows]) -> Iterator[tuple[Rows, Rows]]:
+    """Pairs of rows, each of one element."""
+    a, b = pair
+    for k in range(len(a)):
         yield a[k : k + 1], b[k : k + 1]
 
 
