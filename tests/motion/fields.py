@@ -26,7 +26,7 @@ from motion.test_robust import LIKELY, UNKNOWN
 
 UNIVERSAL = UniversalInput.size()
 MESSAGES = {"ime": 6, "fbr": 12, "sic": 24}
-TRIALS = 2  # other values of a field
+TRIALS = 6  # other values of a field
 # What a message has behind the universal input: name, layout, where.
 BEHIND = {
     "ime": (("search", SEARCH, 0), ("record", RECORD, 64), ("record", RECORD, 128)),
@@ -56,6 +56,8 @@ CHOSEN = LIKELY | {
     **{f"fwd_t_coeff_threshold_{k}": range(9) for k in ("dc", *range(1, 7))},
     **{"t8x8_flag_for_inter_en": (False,), "ft_enable": (True,), "skip_mode_en": (True, False)},
 }
+BOTH = (False, True)
+FLAGS = {row.name for row in UniversalInput.rows() if row.type is bool}
 
 
 @dataclass
@@ -124,7 +126,7 @@ class Unit:
     def differs(self, message: Message, name: str, at: int, mask: bytes) -> bool:
         """Whether other values of a field, or other bits of the mask, give another answer."""
         words = bytearray(message.payload)
-        for value in CHOSEN.get(name, ()):
+        for value in CHOSEN.get(name, BOTH if name in FLAGS else ()):
             uni = replace(UniversalInput.decode(message.payload[:UNIVERSAL]), **{name: value})
             if self.see(message.record, uni.encode() + words[UNIVERSAL:]) != message.answer:
                 return True
