@@ -6,9 +6,11 @@ import shutil
 import stat
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import eumu
 from eumu import zebin
 from eumu.errors import BuildError, ToolMissing, UnknownDevice
 from eumu.zebin import compilers, ocloc
@@ -112,6 +114,19 @@ def test_what_is_refused_before(tools: Path, source: str, options: str, says: st
     pretend(tools, "exit 1")
     with pytest.raises(BuildError, match=says):
         zebin.compile(source, "pvc", options)
+
+
+def test_options_that_no_command_line_has_room_for(tools: Path) -> None:
+    """It is not the compiler that is missing."""
+    pretend(tools, "exit 0")
+    with pytest.raises(BuildError, match="longer than a command line"):
+        zebin.compile("kernel void k() {}", "pvc", "-DX=" + "1" * (4 << 20))
+
+
+@pytest.mark.parametrize(("source", "options"), [(5, ""), ("", ["-DX"]), ("", None)])
+def test_sources_and_options_of_other_types(source: Any, options: Any) -> None:
+    with pytest.raises(eumu.ArgumentError, match=r"not (int|list|NoneType)"):
+        eumu.build(source, "pvc", options)
 
 
 HELP = 'echo "  -device <t>  Target. <device_type> can be: {names}, version"'

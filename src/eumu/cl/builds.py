@@ -178,7 +178,7 @@ def _call(command: list[str], folder: Path) -> str:
     except subprocess.TimeoutExpired:
         raise BuildError(f"{command[1]} did not end within {_SECONDS:g} s") from None
     except OSError as error:
-        raise ToolMissing(f"{command[0]} cannot be started: {error.strerror}") from None
+        raise ocloc.not_started(command[0], error) from None
     text = (done.stdout + done.stderr).decode("utf-8", "replace").strip()
     if done.returncode:
         raise BuildError(text or f"the compiler ended with status {done.returncode}")

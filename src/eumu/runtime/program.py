@@ -11,7 +11,15 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from eumu import binary, zebin
-from eumu.errors import BuildError, Diagnostic, FormatError, LaunchError, Severity, Unsupported
+from eumu.errors import (
+    ArgumentError,
+    BuildError,
+    Diagnostic,
+    FormatError,
+    LaunchError,
+    Severity,
+    Unsupported,
+)
 from eumu.ir import Function
 from eumu.platforms import Platform, of_product_family, platform
 from eumu.program import Kernel as Code
@@ -128,8 +136,13 @@ def build(
 ) -> Program:
     """Compile OpenCL C text, a SPIR-V module (bytes) or a file of either with ocloc.
 
-    BuildError has every finding of the compiler, ToolMissing says how to install it.
+    BuildError has every finding of the compiler, ToolMissing says how to install it; ArgumentError
+    is for a source or options of another type.
     """
+    if not isinstance(source, (str, bytes, PathLike)):
+        raise ArgumentError(f"a source is text, bytes or a path, not {type(source).__name__}")
+    if not isinstance(options, str):
+        raise ArgumentError(f"build options are one text, not {type(options).__name__}")
     directory = None
     name = shown = "program.cl"
     if isinstance(source, PathLike):

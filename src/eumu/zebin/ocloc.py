@@ -6,6 +6,7 @@ removed afterwards, because it leaves files behind where it runs.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -17,12 +18,12 @@ from pathlib import Path
 from typing import Final
 
 from eumu import platforms
-from eumu.errors import BuildError, Diagnostic, Severity, Source, ToolMissing
+from eumu.errors import BuildError, Diagnostic, EumuError, Severity, Source, ToolMissing
 from eumu.writing import work_folder
 from eumu.zebin import compilers, container, kept, log
 from eumu.zebin.compilers import find
 
-__all__ = ["Built", "compile", "find", "inline_assembly", "source_path"]
+__all__ = ["Built", "compile", "find", "inline_assembly", "not_started", "source_path"]
 
 LARGEST_SOURCE: Final = 64 << 20
 _LARGEST_LOG: Final = 1 << 20
@@ -234,7 +235,7 @@ class _Build:
         except subprocess.TimeoutExpired:
             raise BuildError(f"ocloc did not finish within {self.timeout:g} s") from None
         except OSError as error:
-            raise ToolMissing(f"{self.compiler.path} cannot be started: {error.strerror}") from None
+            raise not_started(self.compiler.path, error) from None
         return done.returncode, done.stdout[:_LARGEST_LOG].decode("utf-8", "replace")
 
 
@@ -322,3 +323,10 @@ def _signal(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def not_started(path: str, error: OSError) -> EumuError:
+    """Why a compiler did not start: options that no command line has room for, or the compiler."""
+    if error.errno == errno.E2BIG:
+        return BuildError("the build options are longer than a command line may be")
+    return ToolMissing(f"{path} cannot be started: {error.strerror}")
