@@ -19,7 +19,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -120,9 +120,8 @@ def _debug() -> tuple[bytes, list[tuple[int, int]]]:
 
 
 def _lines(random: Random) -> Callable[[], object]:
-    from eumu.drm.programs import Kernel
+    from eumu.drm.programs import Kernel, _lines_of_elf, _table
     from eumu.errors import Source
-    from eumu.zebin import read_lines
 
     whole, sections = _debug()
     data = bytearray(whole)
@@ -132,10 +131,10 @@ def _lines(random: Random) -> Callable[[], object]:
         data[start + random.randrange(size)] = value
 
     def read() -> None:
-        read_lines(bytes(data), "lines")
-        kernel = Kernel("k", bytes(64), Source("k.cl", ""))
-        kernel.debug = bytes(data)
-        kernel.place(0)
+        for lines in (partial(_lines_of_elf, bytes(data), "lines"), partial(_table, bytes(data))):
+            kernel = Kernel("lines", bytes(64), Source("k.cl", ""))
+            kernel.lines = lines
+            kernel.line_of(0)
 
     return read
 
