@@ -193,11 +193,11 @@ struct Block { struct Block *next; uint64_t number; char *start; size_t size; ui
 static struct Block *blocks;
 static uint64_t block_count;
 
-/* Memory by address that was not given back, as objects that have its name. */
-void for_each_block(void (*tell)(const struct Object *)) {
+/* Memory by address that was not given back, as objects that have its name; under `state`. */
+void for_each_block(void (*note)(const struct Object *)) {
   for (struct Block *b = blocks; b; b = b->next) {
     struct Memory stands_for = {.base = {.kind = MEMORY, .number = b->number}, .type = b->kind, .size = b->size};
-    tell(&stands_for.base);
+    note(&stands_for.base);
   }
 }
 

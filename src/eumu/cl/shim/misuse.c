@@ -84,16 +84,22 @@ const char *name_of(const struct Object *o, char *text, size_t size) {
   return text;
 }
 
-static void tell_left(const struct Object *o) {
-  char name[160];
-  name_of(o, name, sizeof name);
-  tell(LEFT, 0, "", name);
+#define MOST_LEFT 100
+static char left[MOST_LEFT][160];
+static size_t left_count;
+
+static void note_left(const struct Object *o) {
+  if (left_count < MOST_LEFT) name_of(o, left[left_count++], sizeof *left);
 }
 
+/* Other threads may still run: names are taken under the lock, and told without it. */
 __attribute__((destructor)) static void at_the_end(void) {
   if (!facts.checks) return;
-  for_each_left(tell_left);
-  for_each_block(tell_left);
+  pthread_mutex_lock(&state);
+  for_each_left(note_left);
+  for_each_block(note_left);
+  pthread_mutex_unlock(&state);
+  for (size_t k = 0; k < left_count; k++) tell(LEFT, 0, "", left[k]);
 }
 
 /* ---- memory that is mapped */

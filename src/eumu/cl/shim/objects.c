@@ -47,10 +47,10 @@ static void grow_table(void) {
   free(old);
 }
 
-/* Those that the program still has references to. */
-void for_each_left(void (*tell)(const struct Object *)) {
+/* Those that the program still has references to; under `state`. */
+void for_each_left(void (*note)(const struct Object *)) {
   for (size_t k = 0; k < table_room; k++)
-    if (table[k] && table[k] != &buried && table[k]->refs) tell(table[k]);
+    if (table[k] && table[k] != &buried && table[k]->refs) note(table[k]);
 }
 
 /* A new object with one reference. */

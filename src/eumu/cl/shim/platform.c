@@ -212,7 +212,7 @@ static cl_int answer_lists(cl_uint what, size_t size, void *value, size_t *size_
     TEXT(CL_DEVICE_EXTENSIONS, facts.extensions)
     TEXT(CL_DEVICE_BUILT_IN_KERNELS, "")
     TEXT(CL_DEVICE_IL_VERSION, "SPIR-V_1.2 ")
-    TEXT(CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED, "")
+    TEXT(CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED, "v0000-01-01-00") /* none; the form is the one that is wanted */
   }
   return answer_numbers(what, size, value, size_ret);
 }
