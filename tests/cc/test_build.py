@@ -12,7 +12,7 @@ import pytest
 
 from eumu.cc import compile
 from eumu.cc.build import library
-from eumu.cc.compile import CL, DRM, Library
+from eumu.cc.compile import CAPTURE, CL, DRM, Library
 from eumu.errors import Unsupported
 
 pytestmark = [
@@ -55,7 +55,7 @@ def test_a_folder_that_cannot_be_written_is_passed_over(
         library(DRM, tmp_path / "file" / "own")
 
 
-@pytest.mark.parametrize("which", (DRM, CL), ids=lambda which: which.room)
+@pytest.mark.parametrize("which", (DRM, CL, CAPTURE), ids=lambda which: which.room)
 def test_building_a_wheel_needs_nothing_of_the_package(tmp_path: Path, which: Library) -> None:
     code = (
         "import runpy, sys, pathlib\n"
