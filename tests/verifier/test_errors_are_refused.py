@@ -31,6 +31,7 @@ PLACES = {
 # Why these run, and as what.
 RUNS = {
     "atomic-type": "the operation says how it takes the bits",
+    "atomic-width": "16 bits are changed, as from Tiger Lake on",
     "block2d-no-data": "%null has zeros",
     "end": "channels that do not return go on",
     "function-end": "the end of a kernel",
