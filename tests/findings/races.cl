@@ -93,3 +93,33 @@ kernel void reduce(global int *out) {
     if (l == 0)
         out[get_group_id(0)] = t[0];
 }
+
+kernel void wrong_fence(global int *out) {
+    local int t[64];
+    int l = get_local_id(0);
+    t[l] = l;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    out[get_global_id(0)] = t[63 - l];
+}
+
+kernel void wrong_fence_of_global(global int *out) {
+    int l = get_local_id(0), first = get_group_id(0) * 64;
+    out[first + l] = l;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[128 + get_global_id(0)] = out[first + 63 - l];
+}
+
+kernel void both_fences(global int *out) {
+    local int t[64];
+    int l = get_local_id(0), first = get_group_id(0) * 64;
+    out[first + l] = t[l] = l;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    out[128 + get_global_id(0)] = out[first + 63 - l] + t[63 - l];
+}
+
+kernel void one_for_all(global int *out) {
+    local int t[64];
+    int l = get_local_id(0);
+    t[l & 3] = l & 3;
+    out[get_global_id(0)] = t[0] + t[1] + t[2] + t[3];
+}

@@ -181,4 +181,4 @@ def test_wrong_options(capsys: Captured) -> None:
     for words in (("--check=nothing",), ("--timeout", "x"), ("--max-findings", "-1")):
         status, _, err = run(capsys, *given, *words)
         assert status == 2 and words[-1].partition("=")[2] in err
-    assert re.search("undefined, races", run(capsys, *given, "--check=none")[2])
+    assert re.search("undefined, .*, races", run(capsys, *given, "--check=none")[2])

@@ -30,6 +30,9 @@ RACES = {
     "exchanged": ("while (atomic_cmpxchg(", "old = *(volatile global int *)out;"),
     "local_counter": None,
     "reduce": None,
+    "wrong_fence": ("t[l] = l;", "t[63 - l]"),
+    "wrong_fence_of_global": ("out[first + l] = l;", "out[first + 63 - l]"),
+    "both_fences": None,
 }
 
 
@@ -206,3 +209,13 @@ def test_what_one_work_item_accesses_costs_no_pairs(
     dev = eumu.Device("pvc", engine="interp", check="races")
     report = eumu.build(text, dev)["k"].launch(dev, 64, 64, [dev.array(64, np.int32), 1])
     assert report.findings == ()
+
+
+@pytest.mark.parametrize("device", ["skl", "pvc"])
+def test_what_is_done_once_is_done_by_all_lanes(device: str, ocloc: str) -> None:
+    """Four work items are one thread, which loads for all of its lanes at once."""
+    dev = eumu.Device(device, check="races")
+    kernel = program(device)["one_for_all"]
+    found = kernel.launch(dev, 4, 4, [dev.array(4, np.int32)]).findings
+    assert [f.severity for f in found] == [Severity.ERROR]
+    assert found[0].place is not None and "t[l & 3]" in found[0].place.text

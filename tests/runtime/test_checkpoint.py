@@ -206,7 +206,8 @@ CHANGES: list[tuple[tuple[Any, ...], Any, str]] = [
     (("grid", "masks"), None, "'masks'] is not known"),
     (("grid", "surfaces", "01"), {}, "'01' is no index"),
     (("findings",), [], "'findings'] is not known"),
-    (("allocations", 0), [DEVICE_BASE, 64, "x", 0], "[3] is not known"),
+    (("allocations", 0), [DEVICE_BASE, 64, "x", "rw", 0], "[4] is not known"),
+    (("allocations", 0), [DEVICE_BASE, 64, "x", "x"], "kernels may do 'x' to x"),
 ]
 
 
@@ -257,6 +258,7 @@ OTHERS: dict[type, dict[str, Any]] = {
         "global_offset": (1, 2, 1 << 40),
         "races": True,
         "first_group": (1, 2, 3),
+        "read_only": (SURFACE.address,),
     },
     Payload: {
         "r0": (1,) * 9,
@@ -286,6 +288,8 @@ OTHERS: dict[type, dict[str, Any]] = {
         "lockstep": None,  # whether a race is one
         "origins": None,  # and what findings say
         "sources": None,
+        "alignments": None,  # these two say what is misaligned
+        "promised": None,
     },
 }
 
@@ -318,7 +322,7 @@ def test_every_field_of_a_launch_comes_back_or_is_refused(tmp_path: Path, kind: 
         try:
             write_checkpoint(tmp_path / "x.zip", memory, platform.name, held)
         except Unsupported:
-            assert name in ("state", "rows", "pieces", "masks", "races")
+            assert name in ("state", "rows", "pieces", "masks", "races", "read_only")
             continue
         read = partial(read_checkpoint, tmp_path / "x.zip", other, platform, part("skl-gt2"), None)
         if grid.function is not GRID.function:

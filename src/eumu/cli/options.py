@@ -18,6 +18,7 @@ values of --arg NAME=VALUE (NAME is the parameter's, or its number from 0):
   ones:int32:1024   full:int32:16:7    an array of ones, of sevens
   arange:float32:1024                  0, 1, 2, ...
   random:float32:1024:SEED             [0, 1) for floats, [0, 100) for integers
+  read-only:@in.npy  write-only:zeros:int32:64    an array, and what kernels may do to it
   local:4096                           the size in bytes of a local pointer's memory
   null                                 a null pointer
   @photo.png   @in.npy:RG32_FLOAT      an image from a file

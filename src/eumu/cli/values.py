@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["argument", "arguments", "from_zero", "pairs", "size", "whole"]
 
 _DIMENSIONS: Final = 32  # of an array, for every version of NumPy
+_ACCESS: Final = {"read-only": "r", "write-only": "w"}
 _MAKERS: Final = ("zeros", "ones", "full", "arange", "random")
 _ELEMENTS: Final = (
     *("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
@@ -113,6 +114,7 @@ def argument(device: eumu.Device, parameter: eumu.Parameter, text: str) -> Any:
         return images.image(device, parameter, text)
     if parameter.passing is Passing.SAMPLER:
         return images.sampler(device, parameter, text)
+    access, text = _access(text)
     if text == "null":
         return None
     if text.startswith("local:"):
@@ -122,9 +124,15 @@ def argument(device: eumu.Device, parameter: eumu.Parameter, text: str) -> Any:
         made = read_npy(text[1:]) if text.startswith("@") else _make(option, text, most)
         if parameter.passing is Passing.VALUE:
             return made.tobytes()
-        return device.array(made, name=parameter.name)
+        return device.array(made, name=parameter.name, access=access)
     numbers = [_number(option, part) for part in text.split(",")]
     return numbers if len(numbers) > 1 else numbers[0]
+
+
+def _access(text: str) -> tuple[str, str]:
+    """What kernels may do to an array, and the rest of the value."""
+    word, _, rest = text.partition(":")
+    return (_ACCESS[word], rest) if word in _ACCESS and rest else ("rw", text)
 
 
 def _make(option: str, text: str, most: int) -> NDArray[Any]:

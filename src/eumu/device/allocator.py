@@ -38,12 +38,16 @@ Block = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Allocation:
-    """`size` bytes at device address `start`, called `name` in messages; elements of `item`."""
+    """`size` bytes at device address `start`, called `name` in messages; elements of `item`.
+
+    `access` is what kernels may do there: "rw", "r" or "w".
+    """
 
     start: int
     size: int
     name: str
     item: int = field(default=1, compare=False)
+    access: str = field(default="rw", compare=False)
 
     @property
     def end(self) -> int:
@@ -106,7 +110,15 @@ class Allocator:
         return Claim(owner, self._late.append)
 
     def allocate(
-        self, size: int, name: str, *, spread: bool, align: int, claim: Claim | None, item: int = 1
+        self,
+        size: int,
+        name: str,
+        *,
+        spread: bool,
+        align: int,
+        claim: Claim | None,
+        item: int = 1,
+        access: str = "rw",
     ) -> Allocation | None:
         """Room for `size` bytes, see `Memory.allocate`; None if there is none."""
         align = max(align, PAGE if size >= PAGE else _ALIGN)
@@ -120,10 +132,10 @@ class Allocator:
             if place is None:
                 return None
             start = self.base + (place[1][0] + red + align - 1) // align * align + shift
-            return self._take(Allocation(start, size, name, item), *place, claim)
+            return self._take(Allocation(start, size, name, item, access), *place, claim)
 
     def allocate_at(
-        self, start: int, size: int, name: str, claim: Claim | None = None
+        self, start: int, size: int, name: str, claim: Claim | None = None, access: str = "rw"
     ) -> Allocation | None:
         """The same at a device address; None if it is not free."""
         low = start - self.base
@@ -132,7 +144,8 @@ class Allocator:
             self._mend()
             for k, (first, last) in enumerate(self._free):
                 if first <= block[0] and block[1] <= last:
-                    return self._take(Allocation(start, size, name), k, block, claim)
+                    made = Allocation(start, size, name, access=access)
+                    return self._take(made, k, block, claim)
             return None
 
     def adopt(self, allocation: Allocation, claim: Claim) -> None:

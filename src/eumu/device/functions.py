@@ -61,6 +61,9 @@ from eumu.messages import (
 Lanes = NDArray[Any]
 Mask = NDArray[np.bool_]
 
+_READS: Final = (BlockRead, SamplerMessage, TypedRead)
+_WRITES: Final = (BlockWrite, TypedAtomic, TypedWrite)
+_DECLARED: Final = {"r": "read-only", "w": "write-only"}
 _SAMPLERS: Final = 16  # of a table
 _BORDER_BYTES: Final = BorderColor.size()
 
@@ -128,6 +131,7 @@ class SharedFunctions:
         results: list[Lanes] | None = None
         for part in _parts(record, mask, arguments):
             try:
+                self._may(record, part)
                 with np.errstate(all="ignore"):
                     found = answer(self, record, part)
             except StateError as error:
@@ -149,12 +153,36 @@ class SharedFunctions:
         if not is_free and len({x.shape[1] for x in arguments[_states_of(record) :]}) != 1:
             return None
         try:
+            if self._denied(record, int(arguments[0][0, 0])):
+                return None
             found = compiled.shortcut(self._known(record, arguments, places))
         except (StateError, Unsupported):
             return None  # the model says what is wrong
         if found is not None:
             self._shortcuts.append(found)
         return found
+
+    def _denied(self, record: Any, surface: int) -> str:
+        """What the host has declared an image to be, if a message must not do what it does."""
+        if not isinstance(record, (*_READS, *_WRITES)) or not self._memory.restricted:
+            return ""
+        access = self._memory.access(self._texture(surface).surface.base)
+        needed = "w" if isinstance(record, _WRITES) else "r"
+        return "" if needed in access else _DECLARED[access]
+
+    def _may(self, record: Any, part: Part) -> None:
+        """`Refusal` of a message that does to an image what the host has not allowed."""
+        if part.mask.any() and (denied := self._denied(record, part.scalar(0))):
+            base = self._texture(part.scalar(0)).surface.base
+            verb = "write to" if isinstance(record, _WRITES) else "read from"
+            row = int(np.flatnonzero(part.mask.any(axis=1))[0])
+            raise Refusal(
+                f"{verb} an image that the host has declared {denied}",
+                row=int(part.rows[row]),
+                lanes=tuple(np.flatnonzero(part.mask[row])),
+                code=denied,
+                memory=self._memory.nearest(base),
+            )
 
     def _forget_shortcuts(self) -> None:
         """States are to be read again: compiled answers are for no request from now on."""

@@ -11,7 +11,7 @@ import contextlib
 import mmap
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Final
 
@@ -45,6 +45,8 @@ class Memory:
     """
 
     base: int = DEVICE_BASE
+    forgets: bool = False  # whether arrays without content are followed
+    _unwritten: NDArray[np.uint8] | None = None  # bits of the arena that nothing has written
 
     def __init__(
         self, size: int | None = None, sink: Callable[[str], object] | None = None
@@ -74,18 +76,19 @@ class Memory:
         align: int = 1,
         claim: Claim | None = None,
         item: int = 1,
+        access: str = "rw",
     ) -> Allocation:
         """Reserve `size` bytes; they read as zero.  A size of 0 is legal and has no byte.
 
         What is large starts at a page of 4 KiB, with `spread` at one of 16 places in a page: a
         kernel reads the same element of several arrays, which would fall into one set of the
         processor's caches, and loads would wait for stores to other arrays.  Without it, the start
-        is a multiple of `align`, a power of two.
+        is a multiple of `align`, a power of two.  `access` is what kernels may do: "rw", "r", "w".
         """
         if size < 0:
             raise LaunchError(f"{name}: a negative size ({size} bytes) cannot be allocated")
         made = self._allocator.allocate(
-            size, name, spread=spread, align=align, claim=claim, item=item
+            size, name, spread=spread, align=align, claim=claim, item=item, access=access
         )
         if made is None:
             raise OutOfMemory(self._out_of_memory(size, name))
@@ -101,10 +104,10 @@ class Memory:
                 self._map.madvise(mmap.MADV_HUGEPAGE, first, end - start)
 
     def allocate_at(
-        self, start: int, size: int, name: str, claim: Claim | None = None
+        self, start: int, size: int, name: str, claim: Claim | None = None, access: str = "rw"
     ) -> Allocation:
         """Reserve `size` bytes at a device address; LaunchError if they are not free."""
-        made = None if size < 0 else self._allocator.allocate_at(start, size, name, claim)
+        made = None if size < 0 else self._allocator.allocate_at(start, size, name, claim, access)
         if made is None:
             raise LaunchError(f"{name}: {size} bytes at {start:#x} are not free")
         return made
@@ -146,9 +149,30 @@ class Memory:
         """All allocations, by address."""
         return self._allocator.live
 
+    @property
+    def unwritten(self) -> NDArray[np.uint8]:
+        """For each byte of the arena the bits that nothing has written; made when it is wanted."""
+        if self._unwritten is None:
+            self._unwritten = guarded(len(self.arena))[1]
+        return self._unwritten
+
+    def forget(self, allocation: Allocation) -> None:
+        """Nothing has written an allocation, if that is followed."""
+        if self.forgets:
+            start = allocation.start - self.base
+            self.unwritten[start : start + allocation.size] = 0xFF
+
+    def written(self, allocation: Allocation) -> None:
+        """The host has written an allocation."""
+        if self._unwritten is not None:
+            start = allocation.start - self.base
+            self._unwritten[start : start + allocation.size] = 0
+
     def _clear(self, block: tuple[int, int], idle: tuple[int, int]) -> None:
         """Zero the arena offsets of a block; whole pages that lie idle go back to the system."""
         start, end = block
+        if self._unwritten is not None:
+            self._unwritten[start:end] = 0
         first = max(start // PAGE, -(-idle[0] // PAGE)) * PAGE
         last = min(-(-end // PAGE), idle[1] // PAGE) * PAGE
         if first < last and self._map is not None and hasattr(mmap, "MADV_DONTNEED"):
@@ -211,6 +235,16 @@ class Memory:
         if above:
             return f"{_count(before)} before the start of {above}"
         return "device memory that is not allocated; nothing is"
+
+    @property
+    def restricted(self) -> Mapping[int, str]:
+        """By its start: what kernels may do to an allocation to which they may not do all."""
+        return {a.start: a.access for a in self._allocator.live if a.access != "rw"}
+
+    def access(self, address: int) -> str:
+        """What kernels may do at an address."""
+        below, _ = self._allocator.around(address)
+        return below.access if below and address < below.end else "rw"
 
     def nearest(self, address: int) -> ArrayPlace | None:
         """The allocation that holds an address, held it once, or is nearest to it."""

@@ -101,8 +101,17 @@ class DriverMemory(Memory):
         align: int = 1,
         claim: Claim | None = None,
         item: int = 1,
+        access: str = "rw",
     ) -> Allocation:
         raise LaunchError(f"{name}: this memory has the objects of a driver and no others")
+
+    @property
+    def restricted(self) -> dict[int, str]:
+        """Nothing: a driver does not say what kernels may do to its objects."""
+        return {}
+
+    def access(self, address: int) -> str:
+        return "rw"
 
     # ---- what is mapped
 

@@ -13,9 +13,18 @@ from eumu.exec.grid import Grid
 from eumu.exec.host import Host
 from eumu.exec.state import instruction_span, instruction_text
 from eumu.ir import Function, Op, Space
-from eumu.ir.operations.memory import Access
+from eumu.ir.operations.memory import UNWRITTEN_SPACES, WRITTEN_SPACES, Access
 
-__all__ = ["array_at", "outside", "record", "source_place", "work_item"]
+__all__ = [
+    "DENIED",
+    "array_at",
+    "denied",
+    "memory_at",
+    "outside",
+    "record",
+    "source_place",
+    "work_item",
+]
 
 _ACCESSES: Final = frozenset({"load", "store", "load_block", "store_block", "atomic"})
 # Indices that are no surface of the launch, and what they mean.
@@ -127,6 +136,53 @@ def outside(
     return ("use-after-free" if freed else "out-of-bounds"), found
 
 
+def denied(
+    grid: Grid, host: Host, space: Space, surface: int, address: int, size: int, access: str
+) -> tuple[str, ArrayPlace] | None:
+    """The code of an access of `size` bytes within memory to which it may not do that.
+
+    `access` is "r" of a load, "w" of a store or an atomic operation.
+    """
+    bound = grid.surfaces.get(surface)
+    if space is Space.SURFACE and bound is None:
+        space = _RESERVED.get(surface, space)
+    start = address
+    if space is Space.SURFACE and bound is not None and 0 <= address <= bound.size - size:
+        start = bound.address + address
+    elif space is not Space.FLAT:
+        return None
+    found = array_at(host, start)
+    if found is None or found.state != "inside" or found.offset + size > found.size:
+        return None
+    may = dict(getattr(host, "restricted", {})).get(start - found.offset, "rw")
+    if start - found.offset in grid.read_only:
+        may = may.replace("w", "")
+    return None if access in may else ("write-only" if access == "r" else "read-only", found)
+
+
+# What is said of such an access.
+DENIED: Final = {
+    "read-only": "is in memory that the kernel must not write",
+    "write-only": "is in memory that the kernel must not read",
+}
+
+
+def memory_at(
+    grid: Grid, host: Host, space: Space, surface: int, address: int
+) -> ArrayPlace | None:
+    """The memory that an allowed access goes to."""
+    bound = grid.surfaces.get(surface)
+    if space is Space.SURFACE and bound is None:
+        space = _RESERVED.get(surface, space)
+    if space is Space.SURFACE:
+        return None if bound is None else array_at(host, bound.address + address)
+    if space is Space.FLAT:
+        return array_at(host, address)
+    if space is Space.SLM:
+        return ArrayPlace("shared local memory", grid.slm_bytes, address)
+    return ArrayPlace("scratch space", grid.scratch_bytes, address)
+
+
 def array_at(host: Host, address: int) -> ArrayPlace | None:
     """The array at or nearest to a device address, if the host knows."""
     find: Any = getattr(host, "nearest", None)
@@ -143,4 +199,4 @@ def access_inst(op: Op) -> bool:
     return isinstance(op, Access) and op.space not in _SHADOWS
 
 
-_SHADOWS: Final = frozenset({Space.SLM_WRITTEN, Space.SCRATCH_WRITTEN})
+_SHADOWS: Final = frozenset((*WRITTEN_SPACES.values(), *UNWRITTEN_SPACES.values()))

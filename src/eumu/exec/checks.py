@@ -7,17 +7,42 @@ from typing import Final
 
 from eumu.errors import LaunchError, shortened
 
-__all__ = ["CHEAP", "CHECKS", "RACES", "UNDEFINED", "Checks", "checks"]
+__all__ = [
+    "ALIGNMENT",
+    "CHEAP",
+    "CHECKS",
+    "CONST",
+    "DIVISION",
+    "LEAKS",
+    "PRINTF",
+    "RACES",
+    "UNDEFINED",
+    "UNINITIALIZED",
+    "Checks",
+    "checks",
+]
 
 UNDEFINED: Final = "undefined"
+ALIGNMENT: Final = "alignment"
+DIVISION: Final = "division"
+CONST: Final = "const"
+LEAKS: Final = "leaks"
+PRINTF: Final = "printf"
 RACES: Final = "races"
+UNINITIALIZED: Final = "uninitialized"
 
 # What each looks for, in words.
 CHECKS: Final = {
     UNDEFINED: "uses of what nothing has written, in registers and local memory",
+    ALIGNMENT: "accesses at addresses that their message or the language forbids",
+    DIVISION: "divisions of integers by zero, as notes",
+    CONST: "stores to arrays that are passed for pointers to const or constant only",
+    PRINTF: "text that found no room in the buffer of printf",
+    LEAKS: "arrays and images that nobody freed before the end of a `with` of their device",
+    UNINITIALIZED: "the same, and uses of arrays that were made without content",
     RACES: "accesses of work items to the same memory that nothing orders",
 }
-CHEAP: Final = frozenset({UNDEFINED})
+CHEAP: Final = frozenset({UNDEFINED, ALIGNMENT, DIVISION, CONST, PRINTF})
 
 Checks = frozenset[str]
 

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Final
 
-from eumu.errors import Finding, ranges
+from eumu.errors import Finding, Severity, ranges
 from eumu.exec import blame
 from eumu.exec.grid import Grid
+from eumu.exec.host import Host
 from eumu.ir.operations.messages import Report
+
+ORIGIN: Final = "origin"  # no mistake by itself: where findings may come from
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A `report` that came true `count` times; first in group and thread `where`, for `lanes`."""
+    """A `report` that came true `count` times; first in group and thread `where`, for `lanes`, the
+    first of which has `address` in `surface`, where the operation has these."""
 
     op: Report
     where: tuple[int, int]
     lanes: int  # a bit a lane of the operation
     count: int
+    address: int = 0
+    surface: int = 0
 
 
 class Notebook:
@@ -34,15 +41,23 @@ class Notebook:
         known = self._seen.get(id(item.op))
         if known is not None:
             first = min(known, item, key=lambda s: s.where)
-            item = Seen(item.op, first.where, first.lanes, known.count + item.count)
+            item = replace(first, count=known.count + item.count)
         self._seen[id(item.op)] = item
 
-    def findings(self, grid: Grid) -> tuple[Finding, ...]:
-        """One finding for each instruction and thing that is undefined, in program order."""
-        grouped: dict[tuple[int, str], list[Seen]] = {}
+    def findings(self, grid: Grid, host: Host) -> tuple[Finding, ...]:
+        """One finding for each instruction and thing that is wrong, in program order."""
+        grouped: dict[tuple[int, str, str], list[Seen]] = {}
+        origins = [item for item in self._seen.values() if item.op.code == ORIGIN]
         for item in self._seen.values():
-            grouped.setdefault((item.op.inst, item.op.what), []).append(item)
-        return tuple(_finding(grid, key, grouped[key]) for key in sorted(grouped))
+            if item.op.code == ORIGIN:
+                continue
+            key = item.op.inst, item.op.code, item.op.what
+            grouped.setdefault(key, []).append(item)
+        found = ((key, _finding(grid, host, key, grouped[key])) for key in sorted(grouped))
+        return tuple(
+            _with_origins(grid, host, finding, origins) if key[1] == "undefined" else finding
+            for key, finding in found
+        )
 
 
 def merged(before: Iterable[Finding], after: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -61,19 +76,59 @@ def _order(finding: Finding) -> tuple[int, int]:
     return (finding.span.line, finding.span.column) if finding.span else (0, 0)
 
 
-def _finding(grid: Grid, key: tuple[int, str], items: list[Seen]) -> Finding:
-    inst, what = key
+def _with_origins(grid: Grid, host: Host, finding: Finding, origins: list[Seen]) -> Finding:
+    """A use of what nothing has written, with the loads of the same lanes that may have read it."""
+    read = []
+    for item in sorted(origins, key=lambda seen: seen.op.inst):
+        same = grid.group(item.where[0]) == finding.group and item.where[1] == finding.thread
+        if same and item.op.space is not None and _meet(item, finding):
+            lanes = tuple(_lanes(item))
+            memory = blame.memory_at(grid, host, item.op.space, item.surface, item.address)
+            reason = "what nothing has written is read here"
+            where = (item.op.inst, *item.where, lanes, item.address)
+            read.append(blame.record(grid, "uninitialized", reason, *where, memory=memory))
+    if not read:
+        return finding
+    return replace(finding, code="uninitialized", related=tuple(read[:3]), memory=read[-1].memory)
+
+
+def _meet(item: Seen, finding: Finding) -> bool:
+    return bool(set(_lanes(item)) & set(finding.lanes))
+
+
+# What is said of each code: how bad it is, and the sentence.
+_CODES: Final = {
+    "undefined": (
+        Severity.ERROR,
+        "undefined {what} in {lanes}: it comes from what nothing has written",
+    ),
+    "misaligned": (Severity.ERROR, "misaligned {what} in {lanes}"),
+    "division-by-zero": (Severity.NOTE, "{what} in {lanes}: the result is not defined"),
+}
+
+
+def _finding(grid: Grid, host: Host, key: tuple[int, str, str], items: list[Seen]) -> Finding:
+    inst, code, what = key
     where = min(item.where for item in items)
-    lanes = tuple(sorted({n for item in items if item.where == where for n in _lanes(item)}))
-    word = "lane" if len(lanes) == 1 else "lanes"
+    here = [item for item in items if item.where == where]
+    lanes = tuple(sorted({n for item in here for n in _lanes(item)}))
+    severity, sentence = _CODES[code]
+    first = min(here, key=lambda item: _lanes(item)[0])
+    space, memory, address = first.op.space, None, None
+    if space is not None:
+        address = first.address
+        memory = blame.memory_at(grid, host, space, first.surface, address)
     return blame.record(
         grid,
-        "undefined",
-        f"undefined {what} in {word} {ranges(lanes)}: it comes from what nothing has written",
+        code,
+        sentence.format(what=what, lanes=f"lane{'s' * (len(lanes) != 1)} {ranges(lanes)}"),
         inst,
         where[0],
         where[1],
         lanes,
+        address,
+        memory=memory,
+        severity=severity,
         count=max(item.count for item in items),
     )
 

@@ -45,7 +45,8 @@ class Bound:
     """A surface as engines see it: `size` bytes from `place` in the arena on, all in one extent.
 
     They are fewer than the surface `claims` if the rest of it is no memory; then it is `strict`,
-    so that an access to the rest is a fault, and so is one behind it.
+    so that an access to the rest is a fault, and so is one behind it.  `access` is what kernels
+    may do: "rw", "r" or "w".
     """
 
     index: int
@@ -53,6 +54,7 @@ class Bound:
     size: int
     claims: int
     strict: bool
+    access: str = "rw"
 
     @property
     def words(self) -> str:
@@ -65,15 +67,18 @@ class Bound:
 class Admitted:
     """A grid, and the memory that it may access; made by `admit`, which has checked both."""
 
-    __slots__ = ("ends", "grid", "host", "starts", "surfaces")
+    __slots__ = ("ends", "grid", "host", "readable", "starts", "surfaces", "writable")
 
     def __init__(self, key: object, grid: Grid, host: Host, extents: Extents) -> None:
         if key is not _KEY:
             raise InternalError("an Admitted is made by eumu.exec.gate.admit")
         self.grid, self.host = grid, host
         self.starts, self.ends = extents
+        limits = _limits(grid, host)
+        self.readable, self.writable = (_only(extents, limits, wanted) for wanted in "rw")
         self.surfaces = {
-            index: _bound(index, surface, extents, host) for index, surface in grid.surfaces.items()
+            index: _bound(index, surface, extents, host, limits)
+            for index, surface in grid.surfaces.items()
         }
 
     def of_data(self, grid: Grid) -> Admitted:
@@ -85,6 +90,7 @@ class Admitted:
         made = object.__new__(Admitted)
         made.grid, made.host, made.surfaces = grid, self.host, self.surfaces
         made.starts, made.ends = self.starts, self.ends
+        made.readable, made.writable = self.readable, self.writable
         return made
 
     def still_holds(self, grid: Grid, host: Host) -> bool:
@@ -142,7 +148,26 @@ def _check_memory(host: Host, extents: Extents) -> None:
         raise InternalError("extents overlap, or lie outside the arena")
 
 
-def _bound(index: int, surface: BufferSurface, extents: Extents, host: Host) -> Bound:
+def _limits(grid: Grid, host: Host) -> dict[int, str]:
+    """By their starts: extents to which a launch may not do all, and what it may."""
+    limits: dict[int, str] = dict(getattr(host, "restricted", {}))
+    for start in grid.read_only:
+        limits[start] = limits.get(start, "rw").replace("w", "")
+    return limits
+
+
+def _only(extents: Extents, limits: dict[int, str], wanted: str) -> Extents:
+    """The extents of which kernels may do what is wanted."""
+    if not limits:
+        return extents
+    starts, ends = extents
+    may = np.array([wanted in limits.get(int(start), "rw") for start in starts], bool)
+    return (starts[may], ends[may]) if not may.all() else extents
+
+
+def _bound(
+    index: int, surface: BufferSurface, extents: Extents, host: Host, limits: dict[int, str]
+) -> Bound:
     address, size = surface.address, surface.size
     _check(f"the index of surface {index}", index, 0, _DWORD)
     _check(f"the address of surface {index}", address, 0, _WORD)
@@ -153,7 +178,9 @@ def _bound(index: int, surface: BufferSurface, extents: Extents, host: Host) -> 
     if room <= 0:
         return Bound(index, 0, 0, size, size > 0 or bool(surface.strict))
     held = min(size, room)
-    return Bound(index, address - host.base, held, size, held < size or bool(surface.strict))
+    access = limits.get(int(starts[k]), "rw")
+    is_strict = held < size or bool(surface.strict)
+    return Bound(index, address - host.base, held, size, is_strict, access)
 
 
 # ---- numbers

@@ -123,7 +123,8 @@ class Grid:
     are in which thread pool, None that there are none; it changes where groups run, no result.
     `global_offset` is the first global id, for reports, None where nobody knows it.  With `races`
     accesses that nothing orders are looked for.  Ids of groups begin at `first_group`: a launch may
-    be one part of a larger one.
+    be one part of a larger one.  Extents that start at an address in `read_only` must not be
+    written.
     """
 
     function: Function
@@ -142,6 +143,7 @@ class Grid:
     global_offset: Dim3 | None = (0, 0, 0)
     races: bool = False
     first_group: Dim3 = (0, 0, 0)
+    read_only: tuple[int, ...] = ()
     like: Grid | None = field(init=False, default=None, compare=False, repr=False)
 
     def with_data(self, data: bytes) -> Grid:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.errors import InternalError
+from eumu.errors import ArrayPlace, InternalError
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.observe import Observer
 from eumu.exec.snapshot import Preemption, Snapshot
@@ -67,9 +67,12 @@ class Refusal(Exception):
         lanes: Sequence[int] = (),
         address: int | None = None,
         notes: Sequence[str] = (),
+        code: str = "message",
+        memory: ArrayPlace | None = None,
     ) -> None:
         super().__init__(reason)
         self.reason, self.row, self.address = reason, row, address
+        self.code, self.memory = code, memory
         self.lanes = np.array(lanes, np.intp)
         self.notes = tuple(notes)
 
@@ -98,9 +101,11 @@ class Host(Protocol):
     `progress` is called with the groups that are done and all groups, now and then, from any
     thread; None if nobody asks.  `observer` looks at runs on the interpreter.
 
-    A host with a method `message` (an :data:`Answer`) does what `message` operations ask for.  It
-    may have a method `shortcut` too, which is asked first when no earlier one was for a request:
-    record, arguments and :class:`Places` to a :class:`Shortcut` of its own or None.
+    A host with an attribute `restricted` says by their starts to which extents kernels may not do
+    all: "r" or "w".  A host with a method `message` (an :data:`Answer`) does what `message`
+    operations ask for.  It may have a method `shortcut` too, which is asked first when no earlier
+    one was for a request: record, arguments and :class:`Places` to a :class:`Shortcut` of its own
+    or None.
     """
 
     arena: NDArray[np.uint8]

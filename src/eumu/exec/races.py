@@ -23,9 +23,19 @@ from eumu.exec import blame
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host
 from eumu.ir import Function
-from eumu.ir.operations.memory import Atomic
+from eumu.ir.operations.ends import Barrier
+from eumu.ir.operations.memory import Atomic, Fence
 
-__all__ = ["ATOMIC_READ", "ATOMIC_WRITE", "READ", "WRITE", "Log", "has_named_barriers", "publishes"]
+__all__ = [
+    "ATOMIC_READ",
+    "ATOMIC_WRITE",
+    "READ",
+    "WRITE",
+    "Log",
+    "has_named_barriers",
+    "publishes",
+    "unordered",
+]
 
 READ, WRITE, ATOMIC_WRITE, ATOMIC_READ = range(4)
 LANES: Final = 64  # numbers of work items per thread
@@ -119,6 +129,21 @@ def publishes(function: Function) -> bool:
         for op in block.ops
     )
     return fences and any(op.name == "atomic" for block in blocks for op in block.ops)
+
+
+def unordered(function: Function) -> dict[int, tuple[bool, bool]]:
+    """By the instruction of a barrier: whether it leaves local, and global memory unordered.
+
+    The compiler puts a fence of each memory that it is to order in front of a barrier.  One without
+    any fence is somebody's own, and orders everything, as do split barriers.
+    """
+    found = {}
+    for block in function.blocks:
+        scopes = {op.scope for op in block.ops if isinstance(op, Fence)}
+        end = block.end
+        if scopes and isinstance(end, Barrier) and end.kind == "sync":
+            found[end.inst] = not scopes & {"local", "sw"}, "global" not in scopes
+    return found
 
 
 def has_named_barriers(function: Function) -> bool:

@@ -183,6 +183,8 @@ class Function:
     `origins` are the lines of the source as the program has them, per instruction; `sources` says
     more of one (its text, its column), and whether it is asked for an access to memory.  With
     `lockstep` lanes of a thread may count on running together; the language may not allow that.
+    `alignments` are the bytes of which addresses of an instruction's message must be multiples;
+    `promised` says the same of what the program's language promises of the accesses of a line.
     """
 
     name: str
@@ -199,3 +201,11 @@ class Function:
     lockstep: bool = True
     origins: list[Place | None] = field(default_factory=list)
     sources: Callable[[Place, bool], Place] | None = None
+    alignments: dict[int, int] = field(default_factory=dict)
+    promised: Callable[[Place], int] | None = None
+
+    def demand(self, inst: int, size: int) -> int:
+        """Bytes of which addresses of elements of `size` bytes must be multiples."""
+        origin = self.origins[inst] if 0 <= inst < len(self.origins) else None
+        promised = self.promised(origin) if origin is not None and self.promised else 1
+        return max(min(size, promised), self.alignments.get(inst, 1))

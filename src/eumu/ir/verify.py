@@ -151,7 +151,7 @@ _MOST_FINE: Final = 1 << 14
 
 def _word_findings(op: Op, row: Row) -> list[str]:
     """What the words of its row do not allow; not asked again where nothing was found."""
-    flat = isinstance(op, Access) and op.space is Space.FLAT
+    flat = isinstance(op, Access) and op.space in (Space.FLAT, Space.FLAT_UNWRITTEN)
     shapes = [(value.type, value.width) for value in (*op.args, *op.results)]
     key = (op.name, flat, len(op.args), *shapes)
     if key in _FINE:

@@ -65,3 +65,14 @@ def check_number(name: str, value: object, least: int, most: int) -> None:
 
 def _listed(names: list[str]) -> str:
     return f"the arguments {', '.join(names)}" if names else "no arguments"
+
+
+def read_only(parameters: Sequence[Parameter], values: Sequence[Any]) -> tuple[int, ...]:
+    """Where arrays start that are passed for pointers to const or constant, and for no others."""
+    pairs = [
+        (p.is_const, v.address)
+        for p, v in zip(parameters, values, strict=True)
+        if isinstance(v, Array)
+    ]
+    others = {start for is_const, start in pairs if not is_const}
+    return tuple(sorted({start for is_const, start in pairs if is_const} - others))

@@ -59,18 +59,21 @@ class Array:
         is_named: bool = True,
         spread: bool = False,
         align: int = 1,
+        access: str = "rw",
     ) -> Array:
         """A new array of zeros; without `is_named` a launch may call it otherwise.
 
-        `spread`, `align`: see `Memory.allocate`.
+        `spread`, `align`, `access`: see `Memory.allocate`.
         """
+        if access not in ("rw", "r", "w"):
+            raise ArgumentError(f"access={access!r}: kernels may do 'rw', 'r' or 'w'")
         if dtype.hasobject:
             raise ArgumentError(f"an array of {dtype} holds Python objects, which no kernel reads")
         if any(n < 0 for n in shape):
             raise LaunchError(f"an array cannot have the shape {shape}")
         nbytes = prod(shape) * dtype.itemsize
         owner = _Owner(device.memory, is_named=is_named)
-        owner.allocate(nbytes, name, spread=spread, align=align, item=dtype.itemsize)
+        owner.allocate(nbytes, name, spread=spread, align=align, item=dtype.itemsize, access=access)
         return cls(device, owner, shape, dtype)
 
     @classmethod
@@ -108,8 +111,19 @@ class Array:
 
     @property
     def memory(self) -> NDArray[Any]:
-        """The device's own bytes as an array, not a copy; do not keep it beyond the array."""
+        """The device's own bytes as an array, not a copy; do not keep it beyond the array.
+
+        The array counts as written by the host from then on (``check="uninitialized"``).
+        """
+        self._owner.memory.written(self._owner.live())
+        return self._bytes()
+
+    def _bytes(self) -> NDArray[Any]:
         return self._owner.view().view(self.dtype).reshape(self.shape)
+
+    def forget(self) -> None:
+        """Nothing has written the array, for ``check="uninitialized"``."""
+        self._owner.memory.forget(self._owner.live())
 
     def __len__(self) -> int:
         if not self.shape:
@@ -127,7 +141,7 @@ class Array:
 
     def numpy(self) -> NDArray[Any]:
         """A copy of the contents."""
-        memory = self.memory
+        memory = self._bytes()
         made = np.empty_like(memory)
         _copy(made, memory)
         return made
@@ -203,9 +217,17 @@ class _Owner:
         self.freed = False
         self._claim = memory.claim(self)
 
-    def allocate(self, size: int, name: str, *, spread: bool, align: int, item: int) -> None:
+    def allocate(
+        self, size: int, name: str, *, spread: bool, align: int, item: int, access: str
+    ) -> None:
         self.allocation = self.memory.allocate(
-            size, name, spread=spread, align=align, claim=self._claim, item=item
+            size,
+            name,
+            spread=spread,
+            align=align,
+            claim=self._claim,
+            item=item,
+            access=access,
         )
 
     def adopt(self, allocation: Allocation) -> None:

@@ -20,6 +20,7 @@ from eumu.errors import ArgumentError
 from eumu.platforms import Platform
 from eumu.runtime.array import Array
 from eumu.runtime.heaps import StateHeaps
+from eumu.runtime.leaks import Origins
 
 if TYPE_CHECKING:
     from eumu.device.functions import StateCaches
@@ -37,6 +38,7 @@ class Board:
         # What submissions have in memory until they are closed.
         self.submitted: set[ExitStack] = set()
         self._numbers = count(1)
+        self.origins = Origins(memory)
         self._making = threading.RLock()  # what is made when it is first wanted
         self._urb: Array | None = None
         self._caches: StateCaches | None = None
@@ -52,24 +54,32 @@ class Board:
         dtype: DTypeLike | None = None,
         *,
         name: str = "",
+        access: str = "rw",
     ) -> Array:
         """A device array: a copy of `data`, or zeros if `data` is a shape (an int or a tuple).
 
         A list of Python floats becomes float32, one of ints int32, unless `dtype` says otherwise.
         `name` is what messages call it; else it gets the name of the parameter it is passed for.
+        `access` is what kernels may do: "rw", "r" or "w" (atomic operations are writes); anything
+        else is a fault.
         """
         label = self.next_label("array", name)
-        make = partial(Array.allocate, self, name=label, is_named=bool(name), spread=True)
+        make = partial(
+            Array.allocate, self, name=label, is_named=bool(name), spread=True, access=access
+        )
         if isinstance(data, int) or (
             isinstance(data, tuple) and all(isinstance(n, int) for n in data)
         ):
             if dtype is None:
                 raise ArgumentError(f"Device.array({data!r}): a shape needs a dtype")
             shape = (data,) if isinstance(data, int) else data
-            return make(shape, np.dtype(dtype))
-        values = _values(data, dtype)
-        array = make(values.shape, values.dtype)
-        array.write(values)
+            array = make(shape, np.dtype(dtype))
+            array.forget()
+        else:
+            values = _values(data, dtype)
+            array = make(values.shape, values.dtype)
+            array.write(values)
+        self.origins.note(array.address)
         return array
 
     @property

@@ -67,8 +67,8 @@ def write_checkpoint(path: str | Path, memory: Memory, platform: str, held: Susp
         raise Unsupported(
             "checkpoints of launches whose threads have payloads or masks of their own"
         )
-    if grid.races:
-        raise Unsupported("checkpoints of launches that look for races")
+    if grid.races or grid.read_only:
+        raise Unsupported("checkpoints of launches that look for races or stores through const")
     if held.rest:
         raise Unsupported("checkpoints of launches whose last groups are smaller")
     manifest = {
@@ -81,7 +81,7 @@ def write_checkpoint(path: str | Path, memory: Memory, platform: str, held: Susp
         "image": held.image.start if held.image else None,
         "printed": held.printed.address if held.printed is not None else None,
         "grid": _grid_words(grid),
-        "allocations": [[a.start, a.size, a.name] for a in memory.live],
+        "allocations": [[a.start, a.size, a.name, a.access] for a in memory.live],
     }
     with (
         replacing(path) as file,
@@ -170,8 +170,8 @@ def _restored(
     first = manifest.number("first", 0, grid.groups)
     instructions = manifest.number("instructions", 0, _WORD)
     starts = {}
-    for start, size, name in _allocations(manifest):
-        starts[start] = memory.allocate_at(start, size, name)
+    for start, size, name, access in _allocations(manifest):
+        starts[start] = memory.allocate_at(start, size, name, access=access)
     image = manifest.maybe("image", 0, _WORD)
     printed = manifest.maybe("printed", 0, _WORD)
     manifest.done()
@@ -263,12 +263,15 @@ def _check(path: str | Path, manifest: Fields, platform: Platform, function: Fun
         )
 
 
-def _allocations(manifest: Fields) -> Iterator[tuple[int, int, str]]:
+def _allocations(manifest: Fields) -> Iterator[tuple[int, int, str, str]]:
     for row in manifest.rows("allocations"):
         start, size = row.number(0, 0, _WORD), row.number(1, 0, _WORD)
         name = row.text(2, _MOST_NAME)
+        access = row.text(3, 2)
         row.done()
-        yield start, size, name
+        if access not in ("rw", "r", "w"):
+            raise FieldError(f"kernels may do {access!r} to {name}")
+        yield start, size, name, access
 
 
 def _grid_of(words: Fields, function: Function) -> Grid:

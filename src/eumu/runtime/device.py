@@ -15,8 +15,14 @@ from weakref import WeakKeyDictionary, ref
 from numpy.typing import ArrayLike
 
 from eumu.device import Memory, chip
-from eumu.errors import ArgumentError, LaunchError, ToolMissing, Unsupported
-from eumu.exec.checks import Checks, checks
+from eumu.errors import (
+    ArgumentError,
+    Finding,
+    LaunchError,
+    ToolMissing,
+    Unsupported,
+)
+from eumu.exec.checks import LEAKS, UNINITIALIZED, Checks, checks
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Engine, Host
 from eumu.exec.observe import Observer
@@ -95,7 +101,7 @@ class Device(Board):
         self.part = chip.part(part or target)
         self.pools = pools
         self.clock: chip.Clock = chip.InstructionClock()
-        self._check = checks(check)
+        self.check = check
         self.memory.progress = progress
         if engine is not None and engine not in ENGINES:
             raise ValueError(f"unknown engine {engine!r}; the engines are {', '.join(ENGINES)}")
@@ -127,6 +133,8 @@ class Device(Board):
     @check.setter
     def check(self, wanted: bool | str | Iterable[str]) -> None:
         self._check = checks(wanted)
+        self.origins.wanted = LEAKS in self._check
+        self.memory.forgets = UNINITIALIZED in self._check
 
     @property
     def engine(self) -> str:
@@ -154,6 +162,20 @@ class Device(Board):
     @observer.setter
     def observer(self, observer: Observer | None) -> None:
         self.memory.observer = observer
+
+    # ---- its end
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """With ``check="leaks"`` a `ResourceWarning` for each array and image that nobody freed."""
+        for leak in self.leaks():
+            warnings.warn(str(leak), ResourceWarning, stacklevel=2)
+
+    def leaks(self) -> tuple[Finding, ...]:
+        """Arrays and images made with ``check="leaks"`` and not freed, oldest first."""
+        return self.origins.leaks()
 
     # ---- preemption
 
@@ -276,6 +298,7 @@ class Device(Board):
         swizzle: str = "RGBA",
         counter: Array | int | None = None,
         name: str = "",
+        access: str = "rw",
     ) -> Image:
         """An image: a copy of `data`, or zeros if `data` is a shape.
 
@@ -285,12 +308,13 @@ class Device(Board):
         `kind` "cube" that it are the faces; `levels` is the number of mip levels, or the data of
         those below the first.  `tiling` is "linear", "x" or "y".  `counter` gives the surface
         an append counter that starts with a number, or the one of another image (its `counter`).
+        `access` is what kernels may do: "rw", "r" or "w"; anything else is a fault.
 
         >>> Device("skl").image(np.zeros((4, 8, 4), np.uint8), format="RGBA8_UNORM").shape()
         (4, 8, 4)
         """
         label = self.next_label("image", name)
-        return make_image(
+        made = make_image(
             self,
             data,
             format,
@@ -303,7 +327,10 @@ class Device(Board):
             name=label,
             is_named=bool(name),
             counter=counter,
+            access=access,
         )
+        self.origins.note(made.address)
+        return made
 
     def sampler(
         self,
@@ -403,6 +430,7 @@ class Device(Board):
     def _run(self, grid: Grid, snapshot: Snapshot | None, stop: Preemption) -> tuple[RunStats, str]:
         function = grid.function
         is_slow = self.memory.observer is not None or stop.after is not None or grid.races
+        is_slow |= UNINITIALIZED in self._check
         refused = self._refused.of(function)
         if self._engine == "jit" and not is_slow and not refused[0]:
             if snapshot is not None and snapshot.groups:

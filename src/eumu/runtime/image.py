@@ -63,4 +63,5 @@ class Image:
 def _allocate(section: DataSection, program: Zebin, device: Holder) -> Array:
     """Room for a section; `size` may exceed its initial bytes, the rest is zero."""
     label = f"{section.name} of {program.name}"
-    return Array.allocate(device, (section.size,), np.dtype(np.uint8), label)
+    access = "rw" if section.writable else "r"
+    return Array.allocate(device, (section.size,), np.dtype(np.uint8), label, access=access)

@@ -43,12 +43,15 @@ class Image:
         is_named: bool,
         counter: Array | int | None = None,
         memory: Array | None = None,
+        access: str = "rw",
     ) -> None:
         self.device, self.kind, self.is_array = device, kind, is_array
         # The address of the memory is known when its size is, which needs the state.
         size = Surface.of(state).size
         if memory is None:
-            memory = Array.allocate(device, (size,), np.dtype(np.uint8), name, is_named=is_named)
+            memory = Array.allocate(
+                device, (size,), np.dtype(np.uint8), name, is_named=is_named, access=access
+            )
         elif memory.nbytes < size:
             raise ArgumentError(f"{name} has {size} bytes; {memory.name} has {memory.nbytes}")
         self._memory = memory
@@ -255,6 +258,7 @@ def make_image(
     name: str = "",
     is_named: bool = True,
     counter: Array | int | None = None,
+    access: str = "rw",
     make: Callable[..., Image] = Image,
 ) -> Image:
     """:meth:`Device.image`."""
@@ -291,7 +295,7 @@ def make_image(
     state = state_of(texel, found, shape, layers, count, tiling, samples, swizzle)
     is_array = layers is not None
     more = {"is_array": is_array, "name": name, "is_named": is_named, "counter": counter}
-    image = make(device, state, found, **more)
+    image = make(device, state, found, access=access, **more)
     for level, part in enumerate(depths):
         if part is not None:
             image.write(part, level)

@@ -12,16 +12,22 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from eumu.addresses import IMPLICIT_ARGUMENTS
 from eumu.errors import LaunchError, Unsupported
-from eumu.exec.checks import RACES, UNDEFINED
+from eumu.exec.checks import CONST, PRINTF, RACES
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.races import has_named_barriers
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
-from eumu.ir.passes import find_undefined
 from eumu.platforms import Platform
 from eumu.runtime import printf
-from eumu.runtime.arguments import Arguments, check_devices, check_number, in_order
+from eumu.runtime.arguments import (
+    Arguments,
+    check_devices,
+    check_number,
+    in_order,
+    read_only,
+)
 from eumu.runtime.array import Array
+from eumu.runtime.checked import Checked
 from eumu.runtime.device import DEFAULT_FUEL, Device
 from eumu.runtime.facts import Facts
 from eumu.runtime.image import Image
@@ -32,7 +38,7 @@ from eumu.runtime.ndrange import Range, Size
 from eumu.runtime.parameters import Parameter
 from eumu.runtime.payload import Addresses, bind, scratch_bytes, value_places
 from eumu.runtime.preemption import Suspended, residents_of
-from eumu.runtime.repeated import Parts, Repeats, argument_key
+from eumu.runtime.repeated import Parts, Repeats, launch_key
 from eumu.runtime.report import Report
 from eumu.runtime.thread_space import check_thread_space, with_places
 from eumu.runtime.urb import names_urb, urb_surface
@@ -88,7 +94,7 @@ class Kernel:
         self._with_urb = Facts(names_urb)
         self._translating = threading.RLock()
         self._functions: dict[tuple[str, str], Function] = {}  # by platform and level
-        self._checks: dict[tuple[str, str], Function] = {}
+        self._checked = Checked()
         self._implicit = {slot.arg_type for slot in info.payload_arguments}
         self._repeats = Repeats()
 
@@ -144,17 +150,6 @@ class Kernel:
                 self._functions[key] = translate(platform)
             return self._functions[key]
 
-    def _checked(self, platform: Platform, level: str) -> Function:
-        """The function with reports of undefined values."""
-        if level != "visa":
-            raise Unsupported("looking for undefined values in native code")
-        key = platform.name, level
-        function = self.function(platform, level)
-        with self._translating:
-            if key not in self._checks:
-                self._checks[key] = find_undefined(function)
-            return self._checks[key]
-
     def launch(
         self,
         device: Device,
@@ -189,7 +184,8 @@ class Kernel:
                 device.check_free()
             values = in_order(self.name, self.args, args)
             stack.callback(_done_with, values)  # a stopped launch keeps its arguments
-            key = _launch_key(device, given, values)
+            modes = device.strict_bounds, device.check, device.pools, device.engine
+            key = launch_key(device, (given, modes), values)
             known = self._repeats.find(device, key, values) if via == "record" else None
             if known is not None:
                 return self._run(device, known, None, stack)
@@ -339,8 +335,7 @@ class Kernel:
         target = device.platform
         if RACES in device.check and level != "visa":
             raise Unsupported("looking for races in native code")
-        find = self._checked if UNDEFINED in device.check else self.function
-        function = find(target, level)
+        function = self._checked.of(self.function(target, level), target.name, level, device.check)
         if RACES in device.check and has_named_barriers(function):
             raise Unsupported("looking for races that named barriers may order")
         image = self.program.image(device)
@@ -373,6 +368,7 @@ class Kernel:
             global_offset=range.first_item,
             races=RACES in device.check,
             first_group=range.first_group,
+            read_only=read_only(self.args, values) if CONST in device.check else (),
         )
         if function.thread_space:
             check_thread_space(grid)
@@ -414,7 +410,11 @@ class Kernel:
                 error.add_note(f"what the kernel printed was not taken: {other!r}")
             raise
         seconds = perf_counter() - start
-        return self._report(RunStats.of_parts(done), engine, seconds, self._print(device, printed))
+        text, stats = self._print(device, printed), RunStats.of_parts(done)
+        if printed is not None and PRINTF in device.check:
+            lost = printf.overflow(self.name, printed.memory.tobytes())
+            stats = replace(stats, findings=(*stats.findings, *lost))
+        return self._report(stats, engine, seconds, text)
 
     def _print(self, device: Device, printed: Array | None) -> str:
         """Let out what a printf buffer holds."""
@@ -479,17 +479,6 @@ def _symbols(function: Function, image: Image | None, addresses: Addresses) -> d
     if len(names) < len(function.symbols):
         found[IMPLICIT_ARGUMENTS] = addresses.implicit_arguments
     return found
-
-
-def _launch_key(device: Device, given: Hashable, values: list[Any]) -> Hashable:
-    """What launches have alike that differ in numbers only; None if they cannot be told."""
-    modes = device.strict_bounds, device.check, device.pools, device.engine
-    key = id(device.memory), given, modes, argument_key(values)
-    try:
-        hash(key)
-    except TypeError:  # sizes as a list
-        return None
-    return key
 
 
 def _done_with(args: Arguments) -> None:

@@ -35,6 +35,7 @@ class Parameter:
     type_name: str
     size: int
     passing: Passing
+    is_const: bool = False  # a pointer to what the kernel says it does not write
 
     def __str__(self) -> str:
         how = {Passing.BUFFER: "global ", Passing.LOCAL: "local ", Passing.ADDRESS: "address or "}

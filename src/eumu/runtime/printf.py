@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from math import isfinite
 from typing import Final
 
+from eumu.errors import ArrayPlace, Finding, Severity
 from eumu.settings import PRINTF_MB
 
 BUFFER_BYTES: Final = 4 << 20  # kernels check against this number
@@ -57,6 +58,15 @@ def decode(buffer: bytes, strings: Strings, most: int | None = None) -> str:
     if end > len(buffer):
         text += f"[printf: {end - len(buffer)} bytes found no room in the buffer]\n"
     return text
+
+
+def overflow(kernel: str, buffer: bytes) -> Iterator[Finding]:
+    """The finding of a printf buffer that was too small for what a kernel printed."""
+    (end,) = struct.unpack_from("<I", buffer)
+    if end > len(buffer):
+        reason = f"{end - len(buffer)} bytes that the kernel printed found no room in the buffer"
+        place = ArrayPlace("the printf buffer", len(buffer), end, 1, "after")
+        yield Finding("printf-overflow", reason, kernel, severity=Severity.WARNING, memory=place)
 
 
 class _Reader:

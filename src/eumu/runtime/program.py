@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from eumu.errors import (
     Diagnostic,
     FormatError,
     LaunchError,
+    Place,
     Severity,
     Unsupported,
 )
@@ -216,10 +217,11 @@ def _from_elf(
     program = Program(name, made_for or target, elf)
     lockstep = not elf.spirv or zebin.has_subgroup_barrier(elf.spirv)
     sources = Sources(known, partial(zebin.read_lines, data, name))
+    promised = _Promises(elf.spirv).of
     for kernel in elf.kernels:
         # Those of all kernels first: so they have the same address in each.
         functions = sorted(elf.functions_of(kernel.name), key=lambda f: f.owner != "")
-        translate = _translator(name, kernel, functions, sources, lockstep)
+        translate = _translator(name, kernel, functions, sources, lockstep, promised)
         info = _with_thread_data(kernel.info, program.platform)
         native = _native_translator(elf, kernel, info, sources)
         alone = b"" if functions or kernel.relocations else kernel.text
@@ -232,6 +234,21 @@ def _from_elf(
         )
     program.warnings = tuple(_dropped(program))
     return program
+
+
+class _Promises:
+    """How the SPIR-V of a program says that its lines access memory; read when it is asked."""
+
+    def __init__(self, spirv: bytes) -> None:
+        self._spirv = spirv
+
+    @cached_property
+    def _lines(self) -> dict[int, int]:
+        return zebin.promised_alignments(self._spirv)
+
+    def of(self, place: Place) -> int:
+        """Bytes of which all addresses that a line accesses are multiples."""
+        return self._lines.get(place.line, 1)
 
 
 def _dropped(program: Program) -> Iterator[Diagnostic]:
@@ -256,6 +273,7 @@ def _translator(
     functions: Sequence[zebin.Function],
     sources: Sources,
     lockstep: bool,
+    promised: Callable[[Place], int],
 ) -> Callable[[Platform], Function]:
     def translate(target: Platform) -> Function:
         texts = (kernel.visaasm, *(f.visaasm for f in functions))
@@ -264,6 +282,7 @@ def _translator(
         code = _code(program, kernel.name, kernel.visaasm, is_function=False)
         function = _lowered(code, target, callees)
         function.sources, function.lockstep = sources.place, lockstep
+        function.promised = promised
         return function
 
     return translate

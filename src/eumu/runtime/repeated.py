@@ -37,6 +37,16 @@ _KEYS: Final[dict[type, Any]] = {
 }
 
 
+def launch_key(device: Board, given: Hashable, values: list[Any]) -> Hashable:
+    """What launches have alike that differ in numbers only; None if they cannot be told."""
+    key = id(device.memory), given, argument_key(values)
+    try:
+        hash(key)
+    except TypeError:  # sizes as a list
+        return None
+    return key
+
+
 @dataclass(slots=True)
 class _Kept:
     """A launch that was: of memory as it was then, if its arrays are that memory's."""

@@ -27,9 +27,10 @@ def _parameter(
     if declared is not None:
         name = declared.name or f"arg{index}"
         size = declared.size
-        return Parameter(
-            info.name, index, name, declared.type, _extent(rows) if size is None else size, passing
-        )
+        size = _extent(rows) if size is None else size
+        const = "const" in declared.type_qualifiers.split()
+        is_const = const or declared.address_qualifier == "__constant"
+        return Parameter(info.name, index, name, declared.type, size, passing, is_const)
     size = _extent(rows)
     type_name = f"{size} bytes" if passing is Passing.VALUE else "void*"
     return Parameter(info.name, index, f"arg{index}", type_name, size, passing)

@@ -18,7 +18,7 @@ from eumu.zebin.program import (
     smaller_groups,
 )
 from eumu.zebin.reader import read
-from eumu.zebin.spirv import has_subgroup_barrier
+from eumu.zebin.spirv import has_subgroup_barrier, promised_alignments
 
 __all__ = [
     "Built",
@@ -38,6 +38,7 @@ __all__ = [
     "inline_assembly",
     "is_elf",
     "is_spirv",
+    "promised_alignments",
     "read",
     "read_lines",
     "smaller_groups",

@@ -1,17 +1,44 @@
-"""What is asked of the SPIR-V in a program: whether its lanes count on running together."""
+"""What is asked of the SPIR-V in a program: whether its lanes count on running together, and how
+accesses to memory are aligned."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["has_subgroup_barrier"]
+__all__ = ["has_subgroup_barrier", "promised_alignments"]
 
 _MAGIC: Final = 0x0723_0203
 _HEADER: Final = 5  # words
-_CONSTANT, _BARRIER = 43, 224  # OpConstant, OpControlBarrier
+_LINE, _EXT_INST, _POINTER, _CONSTANT, _LOAD, _STORE, _NO_LINE = 8, 12, 32, 43, 61, 62, 317
+_COPIES: Final = frozenset({63, 64})  # OpCopyMemory, OpCopyMemorySized
+_BARRIER: Final = 224  # OpControlBarrier
 _SUBGROUP: Final = 3  # a scope
+_INPUT: Final = 1  # a storage class
+_ALIGNED: Final = 2  # a bit of memory operands
+_VECTOR_ACCESS: Final = range(171, 182)  # vloadn to vstorea_halfn of OpenCL's instructions
+# What may give a pointer; each has its type and its number first.
+_POINTERS: Final = frozenset({55, 57, 59, 61, 65, 66, 67, 70, 120, 121, 122, 123, 124, 169, 245})
 _NAMES: Final = (b"sub_group_barrier", b"simd_barrier")
+
+Words = tuple[int, ...]
+
+
+def _words(module: bytes) -> Words:
+    return struct.unpack(f"<{len(module) // 4}I", module[: len(module) & ~3])
+
+
+def _instructions(words: Words) -> Iterator[tuple[int, Words]]:
+    """Opcodes, and all words of each; ends with opcode -1 where the module is damaged."""
+    at = _HEADER
+    while at < len(words):
+        length, opcode = words[at] >> 16, words[at] & 0xFFFF
+        if length == 0 or at + length > len(words):
+            yield -1, ()
+            return
+        yield opcode, words[at : at + length]
+        at += length
 
 
 def has_subgroup_barrier(module: bytes) -> bool:
@@ -19,18 +46,50 @@ def has_subgroup_barrier(module: bytes) -> bool:
 
     The compiler makes no instruction of it, as lanes of a thread run together.
     """
-    words = struct.unpack(f"<{len(module) // 4}I", module[: len(module) & ~3])
+    words = _words(module)
     if len(words) <= _HEADER or words[0] != _MAGIC or any(name in module for name in _NAMES):
         return True
     constants: dict[int, int] = {}
-    at = _HEADER
-    while at < len(words):
-        length, opcode = words[at] >> 16, words[at] & 0xFFFF
-        if length == 0 or at + length > len(words):
+    for opcode, inst in _instructions(words):
+        if opcode == _CONSTANT and len(inst) >= 4:
+            constants[inst[2]] = inst[3]
+        scope = constants.get(inst[1], _SUBGROUP) if opcode == _BARRIER and inst[1:] else None
+        if opcode < 0 or scope == _SUBGROUP:
             return True
-        if opcode == _CONSTANT and length >= 4:
-            constants[words[at + 2]] = words[at + 3]
-        if opcode == _BARRIER and constants.get(words[at + 1], _SUBGROUP) == _SUBGROUP:
-            return True
-        at += length
     return False
+
+
+def promised_alignments(module: bytes) -> dict[int, int]:
+    """By line number: bytes of which all addresses that the line loads from or stores to are
+    multiples, as the program promises; lines of which that cannot be told have 1."""
+    words, found = _words(module), dict[int, int]()
+    if len(words) <= _HEADER or words[0] != _MAGIC:
+        return found
+    classes: dict[int, int] = {}  # of pointer types
+    types: dict[int, int] = {}  # of values
+    line = 0
+    for opcode, inst in _instructions(words):
+        if opcode < 0:
+            return {}
+        if opcode in _POINTERS and len(inst) > 2:
+            types[inst[2]] = inst[1]
+        if opcode == _POINTER and len(inst) > 2:
+            classes[inst[1]] = inst[2]
+        elif opcode in (_LINE, _NO_LINE):
+            line = inst[2] if opcode == _LINE and len(inst) > 2 else 0
+        elif opcode in _COPIES or (opcode == _EXT_INST and inst[4] in _VECTOR_ACCESS):
+            found[line] = 1
+        elif opcode in (_LOAD, _STORE):
+            pointer, operands = (inst[3], inst[4:]) if opcode == _LOAD else (inst[1], inst[3:])
+            if classes.get(types.get(pointer, 0)) != _INPUT:
+                found[line] = min(found.get(line, 1 << 16), _alignment(operands))
+    found.pop(0, None)
+    return found
+
+
+def _alignment(operands: Words) -> int:
+    """Of memory operands: a mask, then the alignment where the mask says so."""
+    if len(operands) < 2 or not operands[0] & _ALIGNED:
+        return 1
+    size = operands[1]
+    return size if size & (size - 1) == 0 and size else 1

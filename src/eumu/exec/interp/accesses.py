@@ -17,7 +17,7 @@ from eumu.ir.operations.memory import Access, Load, LoadBlock, Store, StoreBlock
 
 def surface_of(op: Access, site: Site) -> Callable[[Slots], Lanes | None]:
     """Takes the surface index, the last argument of an access of that space, from the slots."""
-    if op.space is not Space.SURFACE:
+    if op.space not in (Space.SURFACE, Space.SURFACE_UNWRITTEN):
         return lambda v: None
     s = site.slot(op.args[-1])
     return lambda v: v[s]

@@ -37,12 +37,17 @@ class Barriers:
         self.sync = np.zeros(threads, bool)
         self.resume = np.zeros(threads, np.int32)
         self.name = np.full(threads, NONE, np.int32)
+        # By instruction: barriers that leave local, and global memory unordered, and how many of
+        # each a thread has met; for the log of races.
+        self.leaves: dict[int, tuple[bool, bool]] = {}
+        self.left = np.zeros((2, threads), np.int32)
         self.named = NamedBarriers(site.state.threads_per_group)
 
     def start(self) -> None:
         """Forget the groups that ran before."""
         self.arrived[...] = 0
         self.passed[...] = 0
+        self.left[...] = 0
         self.named.start()
 
     def signal_named(self, run: Run, inst: int, names: Lanes, signals: Sequence[Lanes]) -> None:
@@ -75,6 +80,8 @@ class Barriers:
         """The running threads come to a barrier; whether they must wait there."""
         rows = run.rows
         self._check_lanes(run, inst)
+        for memory, leaves in enumerate(self.leaves.get(inst, ())):
+            self.left[memory, rows] += leaves
         if kind != "wait":
             self.arrived[rows] += 1
         if kind == "signal":

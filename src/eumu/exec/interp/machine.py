@@ -15,7 +15,7 @@ from eumu.exec.interp.races import AccessLog
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.snapshots import capture, restore
 from eumu.exec.interp.values import ALL, Mask, Rows, Run
-from eumu.exec.races import Log
+from eumu.exec.races import Log, unordered
 from eumu.exec.snapshot import Preempted, Preemption, Snapshot
 from eumu.exec.state import BLOCKED, DONE, ThreadState
 
@@ -34,6 +34,7 @@ class Machine:
         if grid.races:
             self.site.log = AccessLog(Log(grid, admitted.host))
             self.site.log.barriers = self.flow.barriers
+            self.flow.barriers.leaves = unordered(grid.function)
         self.blocks = [compile_block(block, self.site, memory) for block in grid.function.blocks]
         self.moves = [
             self.flow.make(block.end, compiled.arguments, index)
@@ -46,7 +47,7 @@ class Machine:
     def findings(self) -> tuple[Finding, ...]:
         """What has been found so far."""
         races = self.site.log.findings() if self.site.log is not None else ()
-        return (*self.site.notebook.findings(self.grid), *races)
+        return (*self.site.notebook.findings(self.grid, self.site.host), *races)
 
     def run(self, first_group: int, groups: int) -> int:
         """Run groups first_group … to their end; the number of instructions issued."""

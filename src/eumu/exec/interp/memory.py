@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from eumu.exec.interp.site import Site
 from eumu.exec.interp.values import ALL, Lanes, Mask, Run, Step, full
 from eumu.ir import Space
 from eumu.ir.operations import memory as operations
+from eumu.ir.operations.memory import UNWRITTEN_SPACES
 from eumu.ir.operations.row import Table
 
 Bytes = NDArray[np.uint8]
@@ -95,6 +96,12 @@ class Request:
     def __bool__(self) -> bool:
         return len(self.address) > 0
 
+    @property
+    def access(self) -> str:
+        """Whether memory is read or written."""
+        is_load = self.op.name in ("load", "load_block")
+        return "r" if is_load or self.op.space in UNWRITTEN_SPACES.values() else "w"
+
     def values(self, x: Lanes) -> Lanes:
         """The active lanes of a data argument."""
         spread = full(x, self.run, self.width)
@@ -115,7 +122,7 @@ class Memory:
 
     def __init__(self, site: Site) -> None:
         self.site, self.host, self.grid = site, site.host, site.grid
-        self.starts, self.ends = site.admitted.starts, site.admitted.ends
+        self.extents = {"r": site.admitted.readable, "w": site.admitted.writable}
         self.surfaces = site.admitted.surfaces
         self.spaces = {
             Space.SLM: site.state.slm.reshape(-1),
@@ -134,7 +141,7 @@ class Memory:
     def resolve(self, request: Request, surface: Lanes | None) -> Iterator[Access]:
         """Where the elements lie, checked; raises `Fault` for what is not allowed."""
         space = request.op.space
-        if space is not Space.SURFACE:
+        if space not in (Space.SURFACE, Space.SURFACE_UNWRITTEN):
             yield self._access(space, request, slice(None))
             return
         assert surface is not None
@@ -157,7 +164,7 @@ class Memory:
 
     def _access(self, space: Space, request: Request, lanes: Any) -> Access:
         self._tell(request, space, lanes)
-        if space is Space.FLAT:
+        if space in (Space.FLAT, Space.FLAT_UNWRITTEN):
             return self._flat(request, lanes)
         threads, state = request.run.threads, self.site.state
         if space in (Space.SLM, Space.SLM_WRITTEN):
@@ -170,22 +177,29 @@ class Memory:
 
     def _flat(self, request: Request, lanes: Any) -> Access:
         address = request.address[lanes].astype(np.uint64)
-        illegal = ~self._legal(address, request.size * request.count)
+        illegal = ~self._legal(address, request.size * request.count, request.access)
         if illegal.any():
             raise self._fault(request, lanes, illegal, "is outside every allocation")
         offset = (address - np.uint64(self.host.base)).astype(np.int64)
-        return Access(self.host.arena, _elements(offset, request), None, lanes)
+        return Access(self._arena(request), _elements(offset, request), None, lanes)
 
-    def _legal(self, address: Lanes, size: int) -> Mask:
-        """Whether `size` bytes from each address lie within one allocation."""
-        if not len(self.starts):
+    def _arena(self, request: Request) -> Bytes:
+        """Memory of the device, or what says which of its bits nobody has written."""
+        if request.op.space in UNWRITTEN_SPACES.values():
+            return cast("Bytes", getattr(self.host, "unwritten"))  # noqa: B009  # few hosts have it
+        return self.host.arena
+
+    def _legal(self, address: Lanes, size: int, access: str) -> Mask:
+        """Whether `size` bytes from each address lie within one allocation that allows it."""
+        starts, ends = self.extents[access]
+        if not len(starts):
             return np.zeros(len(address), bool)
         low, high = address.min(), address.max()
-        k = int(np.searchsorted(self.starts, low, "right")) - 1
-        if k >= 0 and high < self.ends[k] and self.ends[k] - high >= size:
+        k = int(np.searchsorted(starts, low, "right")) - 1
+        if k >= 0 and high < ends[k] and ends[k] - high >= size:
             return np.ones(len(address), bool)
-        index = np.searchsorted(self.starts, address, "right") - 1
-        end = self.ends[np.maximum(index, 0)]
+        index = np.searchsorted(starts, address, "right") - 1
+        end = ends[np.maximum(index, 0)]
         return np.asarray((index >= 0) & (address < end) & (end - address >= np.uint64(size)))
 
     def _private(
@@ -208,13 +222,17 @@ class Memory:
         offset = _elements(request.address[lanes].astype(np.int64), request)
         valid = (offset >= 0) & (offset <= bound.size - request.size)
         place = offset + bound.place
+        if request.access not in bound.access:
+            why = f"is outside {bound.words}"  # unless it is inside: then it is not allowed
+            every = np.ones(len(offset), bool)
+            raise self._fault(request, lanes, every, why, space=Space.SURFACE, surface=value)
         if valid.all():
-            return Access(self.host.arena, place, None, lanes)
+            return Access(self._arena(request), place, None, lanes)
         if bound.strict:
             outside = np.any(~valid, axis=1)
             why = f"is outside {bound.words}"
             raise self._fault(request, lanes, outside, why, space=Space.SURFACE, surface=value)
-        return Access(self.host.arena, place, valid, lanes)
+        return Access(self._arena(request), place, valid, lanes)
 
     def _reserved(self, value: int, request: Request, lanes: Any) -> Access:
         if value == addresses.BTI_SLM:
@@ -244,7 +262,11 @@ class Memory:
         address, op = int(request.address[lanes][bad][0]), request.op
         size = request.size * request.count
         flat = op.args[0].type.size == 8
-        code, memory = blame.outside(self.grid, self.host, space, surface, address)
+        where = self.grid, self.host, space, surface, address
+        code, memory = blame.outside(*where)
+        if denied := blame.denied(*where, size, request.access):
+            code, memory = denied
+            why, flat = blame.DENIED[code], False
         return self.site.fault(
             f"{_NAMES[op.name]} of {size} byte{'s' * (size != 1)} at {address:#x} {why}",
             op.inst,

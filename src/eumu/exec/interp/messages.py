@@ -27,7 +27,14 @@ def message(site: Site, op: Message) -> Step:
             lanes = site.lane_numbers(op, wrong.lanes)
             thread = int(run.threads[wrong.row])
             raise site.fault(
-                wrong.reason, op.inst, thread, lanes, wrong.address, wrong.notes, "message"
+                wrong.reason,
+                op.inst,
+                thread,
+                lanes,
+                wrong.address,
+                wrong.notes,
+                wrong.code,
+                wrong.memory,
             ) from wrong
         for r, x in zip(results, fitting(op, given), strict=True):
             v[r] = x

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eumu.errors import Finding
-from eumu.exec.interp.values import Lanes, Mask, Run
+from eumu.exec.interp.values import Lanes, Mask, Run, full
 from eumu.exec.races import ATOMIC_WRITE, LANES, Log, publishes
 from eumu.exec.state import ThreadState
 from eumu.exec.unread import unread
 from eumu.ir import Op
+
+_FEW: Final = 8  # lanes
 
 
 class _Barriers(Protocol):
@@ -20,6 +22,7 @@ class _Barriers(Protocol):
 
     arrived: NDArray[np.int32]
     passed: NDArray[np.int32]
+    left: NDArray[np.int32]
 
 
 class _Site(Protocol):
@@ -29,6 +32,7 @@ class _Site(Protocol):
     first_group: int
 
     def first_lane(self, op: Op) -> int: ...
+    def is_masked(self, op: Op) -> bool: ...
 
 
 class _Request(Protocol):
@@ -105,19 +109,36 @@ class AccessLog:
         if local:
             places -= groups * site.state.slm.shape[1]
         groups += site.first_group
-        whole = request.width == 1
-        lanes = lane[at] + (0 if whole else site.first_lane(request.op))
-        items = (groups * site.state.threads_per_group + members) * LANES + lanes
+        # A few lanes that no mask of the thread reaches are places, not work items.
+        few = request.width <= _FEW and request.width < site.state.width
+        whole = request.width == 1 or (few and not site.is_masked(request.op))
+        first = (groups * site.state.threads_per_group + members) * LANES
+        each = [first + lane[at] + (0 if whole else site.first_lane(request.op))]
+        if whole and self._is_of_each_lane(request, access):
+            # The compiler does once what all lanes that execute would do in the same way.
+            active = full(request.run.active, request.run, site.state.width)[row[at]]
+            last = active.shape[1] - 1 - active[:, ::-1].argmax(axis=1)
+            each, whole = [first + active.argmax(axis=1), first + last], False
+        left = barriers.left[0 if local else 1]  # those that do not order this memory
         epochs = (
-            barriers.passed[threads].astype(np.int64),
-            barriers.arrived[threads].astype(np.int64),
+            (barriers.passed - left)[threads].astype(np.int64),
+            (barriers.arrived - left)[threads].astype(np.int64),
         )
         wrote = np.zeros(len(at), np.uint64) if data is None else _bits(data[at, element])
-        self.log.note(
-            *(kind, request.op.inst, groups, items, epochs, places, request.size, wrote),
-            local=local,
-            whole=whole or self.grid.function.full_threads,
-        )
+        for items in each:
+            self.log.note(
+                *(kind, request.op.inst, groups, items, epochs, places, request.size, wrote),
+                local=local,
+                whole=whole or self.grid.function.full_threads,
+            )
+
+    def _is_of_each_lane(self, request: _Request, access: _Access) -> bool:
+        """Whether an access of a thread is of its lanes: not of a block with a part for each."""
+        function = self.grid.function
+        known = not (function.lockstep or function.full_threads)
+        if request.width > 1:
+            return known
+        return known and access.offset.shape[1] < function.width
 
     def _not_after(self, site: _Site, threads: Lanes, *, atomic: bool) -> Lanes:
         """Which accesses come before what atomic operations of their groups may have ordered."""

@@ -110,6 +110,10 @@ class Site:
         """Lanes of an operation as lanes of the thread."""
         return tuple(int(lane) + self.first_lane(op) for lane in lanes)
 
+    def is_masked(self, op: Op) -> bool:
+        """Whether the instruction of an operation looks at the execution mask."""
+        return op.inst in self._offsets
+
     def first_lane(self, op: Op) -> int:
         """The lane of the thread that an operation's first lane is."""
         return self._offsets.get(op.inst, 0)

@@ -22,10 +22,19 @@ class Space(Enum):
     # Which bits of SLM and SCRATCH were written: spaces of the same size that start as zeros.
     SLM_WRITTEN = "slm_written"
     SCRATCH_WRITTEN = "scratch_written"
+    # Which bits of FLAT and SURFACE were not written, as the host has it.
+    FLAT_UNWRITTEN = "flat_unwritten"
+    SURFACE_UNWRITTEN = "surface_unwritten"
 
 
 # Spaces whose contents nothing defines when a group starts, and the spaces that say what is.
 WRITTEN_SPACES: Final = {Space.SLM: Space.SLM_WRITTEN, Space.SCRATCH: Space.SCRATCH_WRITTEN}
+
+# The same of device memory, whose contents nothing defines where the host has put none.
+UNWRITTEN_SPACES: Final = {
+    Space.FLAT: Space.FLAT_UNWRITTEN,
+    Space.SURFACE: Space.SURFACE_UNWRITTEN,
+}
 
 # Atomic operations and how many data arguments each has.
 ATOMICS: Final[dict[str, int]] = {
@@ -60,7 +69,7 @@ class Access(Op):
     def problems(self, function: Function) -> Findings:
         """The surface index is there just when the space is SURFACE."""
         extra = len(self.args) - 2 - self.operands
-        if extra != (self.space is Space.SURFACE):
+        if extra != (self.space in (Space.SURFACE, Space.SURFACE_UNWRITTEN)):
             yield f"{len(self.args)} arguments in space {self.space.value}"
         elif extra and (self.args[-1].type, self.args[-1].width) != (UD, 1):
             yield f"the surface index {self.args[-1].typed} should be ud*1"
@@ -205,6 +214,11 @@ class Memory(Emitter):
         """Lanes as consecutive elements."""
         args = (address, mask, data, *_also(surface))
         self.append(StoreBlock("store_block", args, (), self.inst, space=space))
+
+    def aligned(self, size: int) -> None:
+        """Addresses of the instruction's message must be multiples of `size` bytes."""
+        known = self.function.alignments.get(self.inst, 1)
+        self.function.alignments[self.inst] = max(known, size)
 
     @operation("atomic", Atomic, DATA, "a m y*.. -> x", effect=True)
     def atomic(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from eumu.ir.function import Findings, Function, Op, Value
+from eumu.ir.operations.memory import Space
 from eumu.ir.operations.row import ANY, Emitter, operation
 from eumu.types import UD, Type
 
@@ -63,8 +64,12 @@ class Require(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report(Op):
+    """Of addresses `space` says in which."""
+
+    code: str
     what: str
     offset: int
+    space: Space | None = None
 
 
 class Messages(Emitter):
@@ -104,11 +109,23 @@ class Messages(Emitter):
         """The thread faults for `reason` unless the lane is set."""
         self.append(Require("require", (lane,), (), self.inst, reason=reason))
 
-    @operation("report", Report, ANY, "m ->", effect=True)
-    def report(self, what: str, mask: Value, offset: int) -> None:
-        """In the lanes of the mask, `what` is undefined.
+    @operation("report", Report, ANY, "m y? s1? ->", effect=True)
+    def report(
+        self,
+        what: str,
+        mask: Value,
+        offset: int,
+        *,
+        code: str = "undefined",
+        space: Space | None = None,
+        at: Sequence[Value] = (),
+    ) -> None:
+        """In the lanes of the mask, `what` is as `code` says (see eumu.exec.findings).
 
         It is recorded as a finding of the instruction, and the run goes on; mask lane k is lane
-        offset+k of the thread.
+        offset+k of the thread.  `at` are addresses in `space`, and the surface if that is one: the
+        finding names the memory of the first lane.
         """
-        self.append(Report("report", (mask,), (), self.inst, what=what, offset=offset))
+        args = (mask, *at)
+        op = Report("report", args, (), self.inst, code=code, what=what, offset=offset, space=space)
+        self.append(op)

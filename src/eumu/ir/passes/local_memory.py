@@ -6,13 +6,23 @@ moved there, as spilling a register is no use of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 from eumu.addresses import BTI_SLM, SCRATCH_STATE
 from eumu.ir.function import Op, RootKind, Value
 from eumu.ir.operations.lanes import Const
-from eumu.ir.operations.memory import WRITTEN_SPACES, Access, Atomic, LoadBlock, Space
-from eumu.ir.operations.state import OnRegion, Write
+from eumu.ir.operations.memory import (
+    UNWRITTEN_SPACES,
+    WRITTEN_SPACES,
+    Access,
+    Atomic,
+    Load,
+    LoadBlock,
+    Space,
+    StoreBlock,
+)
+from eumu.ir.operations.state import OnRegion, Read, Write
 from eumu.ir.passes.written import Written, unsigned
 from eumu.types import UD
 
@@ -26,13 +36,26 @@ Report = Callable[[str, Value], None]
 class LocalMemory:
     """The memory operations of one block."""
 
-    def __init__(self, written: Written, report: Report) -> None:
-        self.w, self.b, self.report = written, written.b, report
+    def __init__(self, written: Written, report: Report, *, device: bool = False) -> None:
+        """With `device` memory of the device is followed, too."""
+        self.w, self.b, self.report, self.device = written, written.b, report, device
+        self.first = 0  # lane of the instruction
+        self._copies: set[int] = set()  # values that are as they were loaded
+        self._loaded: set[str] = set()  # roots that were last written by loads
         self._numbers: dict[int, int] = {}  # values of one lane that are known
         self._indices: dict[tuple[str, int], int] = {}  # what is known of surface variables
 
     def follow(self, op: Op) -> None:
-        """Note surface indices that are constants: the compiler sets them just before their use."""
+        """Note surface indices that are constants: the compiler sets them just before their use;
+        and what is as it was loaded."""
+        if isinstance(op, (Load, LoadBlock)):
+            self._copies.update(value.id for value in op.results)
+        elif isinstance(op, Write) and op.args[0].id in self._copies:
+            self._loaded.add(op.root.name)
+        elif isinstance(op, Write):
+            self._loaded.discard(op.root.name)
+        elif isinstance(op, Read) and op.root.name in self._loaded:
+            self._copies.add(op.result.id)
         if isinstance(op, Const) and op.result.width == 1:
             self._numbers[op.result.id] = op.lanes[0]
         elif isinstance(op, OnRegion) and op.root.kind is RootKind.STATE:
@@ -56,11 +79,17 @@ class LocalMemory:
         if space in WRITTEN_SPACES:
             return [(space, mask)]
         if space is not Space.SURFACE:
-            return []
+            return [(space, mask)] if self.device and space is Space.FLAT else []
         index = self._numbers.get(op.args[-1].id)
         if index is not None:
-            return [(_RESERVED[index], mask)] if index in _RESERVED else []
-        return [(space, self._going_to(op, number)) for number, space in _RESERVED.items()]
+            if index in _RESERVED:
+                return [(_RESERVED[index], mask)]
+            return [(space, mask)] if self.device else []
+        found = [(space, self._going_to(op, number)) for number, space in _RESERVED.items()]
+        if self.device:
+            local = self.b.or_(*(lanes for _, lanes in found))
+            found.append((Space.SURFACE, self.b.and_(mask, self.b.not_(local))))
+        return found
 
     def _going_to(self, op: Access, number: int) -> Value:
         """The lanes of an access whose surface index is a number."""
@@ -90,38 +119,92 @@ class LocalMemory:
                 self._store(op, space, lanes)
 
     def _load(self, op: Access, space: Space, lanes: Value) -> None:
-        type, address, held = unsigned(op.results[0].type), op.args[0], WRITTEN_SPACES[space]
+        found = self._held(op, space, lanes)
+        for value, bits in zip(op.results, found, strict=True):
+            self._arrived(value, bits, lanes)
+        if space in UNWRITTEN_SPACES:
+            self._origin(op, space, found, lanes)
+
+    def _origin(self, op: Access, space: Space, found: Sequence[Value], lanes: Value) -> None:
+        """Let findings say where what is undefined was read."""
+        bad = [self.b.cmp("ne", bits, self.w.ones(bits.type, bits.width)) for bits in found]
+        if isinstance(op, LoadBlock):
+            bad = [self.b.any(bad[0])]
+        mask = self.b.and_(lanes, reduce(self.b.or_, bad))
+        self.b.report(
+            "load", mask, self.first, code="origin", space=space, at=(op.args[0], *_surface(op))
+        )
+
+    def _held(self, op: Access, space: Space, lanes: Value) -> tuple[Value, ...]:
+        """The written bits of what a load or an atomic operation finds in memory."""
+        type, address = unsigned(op.results[0].type), op.args[0]
+        held = WRITTEN_SPACES.get(space) or UNWRITTEN_SPACES[space]
+        surface = next(iter(_surface(op)), None) if space is Space.SURFACE else None
         if isinstance(op, LoadBlock):
             width = op.result.width
-            found: tuple[Value, ...] = (self.b.load_block(held, address, lanes, type, width),)
+            block = self.b.load_block(held, address, lanes, type, width, surface)
+            found: tuple[Value, ...] = (block,)
         else:
-            found = self.b.load(held, address, lanes, type, len(op.results))
-        for value, bits in zip(op.results, found, strict=True):
-            self._loaded(value, bits, lanes)
+            found = self.b.load(held, address, lanes, type, len(op.results), surface)
+        if space in UNWRITTEN_SPACES:
+            return tuple(self.b.not_(bits) for bits in found)
+        return found
 
-    def _loaded(self, value: Value, bits: Value, lanes: Value) -> None:
+    def _arrived(self, value: Value, bits: Value, lanes: Value) -> None:
         """Lanes of a value that come from elsewhere stay as they are."""
         others = self.w.spread(self.b.splat(self.b.not_(lanes), value.width), value.type)
         assert others is not None
         self.w.note(value, self.w.all_of(self.w.bits(value), self.b.or_(bits, others)))
 
     def _store(self, op: Access, space: Space, lanes: Value) -> None:
-        held, address = WRITTEN_SPACES[space], op.args[0]
         keeps = space is Space.SCRATCH
-        data = [self.w.every_bit(x) if keeps else self.w.ones(x.type, x.width) for x in op.data]
-        if op.name == "store_block":
-            self.b.store_block(held, address, lanes, data[0])
+        data = [self.w.every_bit(x) if keeps else self._settled(op, x) for x in op.data]
+        self._put(op, space, lanes, data)
+
+    def _put(self, op: Access, space: Space, lanes: Value, data: Sequence[Value]) -> None:
+        """Make bits of memory written."""
+        held, address = WRITTEN_SPACES.get(space) or UNWRITTEN_SPACES[space], op.args[0]
+        surface = next(iter(_surface(op)), None) if space is Space.SURFACE else None
+        if space in UNWRITTEN_SPACES:
+            data = [self.b.not_(bits) for bits in data]
+        if isinstance(op, StoreBlock):
+            self.b.store_block(held, address, lanes, data[0], surface)
         else:
-            self.b.store(held, address, lanes, data)
+            self.b.store(held, address, lanes, data, surface)
+
+    def harmless(self, op: Access, x: Value) -> Value | None:
+        """The lanes of stored data that may be undefined: padding of a structure is copied, too.
+
+        That is some bytes of an element, or an element of several that are stored as they were
+        loaded, if something of the lane is written.
+        """
+        if self.w.bits(x) is None:
+            return None
+        found = self.w.padded(x)
+        data = op.data
+        if len(data) > 1 and all(value.id in self._copies for value in data):
+            others = reduce(self.b.or_, [self.w.some(value) for value in data])
+            found = others if found is None else self.b.or_(found, others)
+        return found
+
+    def _settled(self, op: Access, x: Value) -> Value:
+        """The written bits of stored data: what is undefined was reported, and is no more; padding
+        stays what it is."""
+        ones, harmless = self.w.ones(x.type, x.width), self.harmless(op, x)
+        return ones if harmless is None else self.b.select(harmless, self.w.every_bit(x), ones)
 
     def _atomic(self, op: Atomic, space: Space, lanes: Value) -> None:
         """All but an exchange use what memory holds; then it is written."""
-        held, address, type = WRITTEN_SPACES[space], op.args[0], unsigned(op.result.type)
-        (bits,) = self.b.load(held, address, lanes, type)
+        (bits,) = self._held(op, space, lanes)
         if op.operation in ("xchg", "load"):
-            self._loaded(op.result, bits, lanes)
+            self._arrived(op.result, bits, lanes)
         else:
-            bad = self.b.cmp("ne", bits, self.w.ones(type, bits.width))
+            bad = self.b.cmp("ne", bits, self.w.ones(bits.type, bits.width))
             self.report("memory", self.b.and_(bad, lanes))
         if op.operation != "load":
-            self.b.store(held, address, lanes, [self.w.ones(type, bits.width)])
+            self._put(op, space, lanes, [self.w.ones(bits.type, bits.width)])
+
+
+def _surface(op: Access) -> tuple[Value, ...]:
+    """The surface index of an access, if it has one."""
+    return op.args[-1:] if op.space is Space.SURFACE else ()

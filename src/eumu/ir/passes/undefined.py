@@ -38,13 +38,19 @@ _OWN = frozenset({"%arg", "%retval", "%sp", "%fp"})
 _LANES = 64  # of a report's mask, at most
 
 
-def find_undefined(function: Function) -> Function:
+def find_uninitialized(function: Function) -> Function:
+    """A copy of `function` that reports the same, and follows memory of the device as well."""
+    return find_undefined(function, device=True)
+
+
+def find_undefined(function: Function, *, device: bool = False) -> Function:
     """A copy of `function` that reports uses of what nothing has written."""
     copy = replace(function, roots=dict(function.roots), blocks=[])
     used = [v.id for block in function.blocks for op in block.ops for v in op.results]
     shadows = _shadows(function)
     copy.roots |= {shadow.name: shadow for shadow in shadows.values()}
     instrument = _Instrument(copy, Builder(copy, max(used, default=-1) + 1), shadows)
+    instrument.device = device
     instrument.follows = not any(op.name == "send" for b in function.blocks for op in b.ops)
     for index, block in enumerate(function.blocks):
         copy.blocks.append(instrument.block(block, is_first=index == 0))
@@ -95,12 +101,13 @@ class _Instrument:
         self.memory = LocalMemory(self.w, self._report)
         self._offsets: dict[int, int] = {}  # first lane of an instruction
         self.follows = True  # what is written in local memory
+        self.device = False  # and in that of the device
 
     def block(self, block: Block, *, is_first: bool) -> Block:
         """The block with shadows and reports."""
         out = Block(block.label)
         self.b.block, self.w = out, Written(self.b, self.shadows)
-        self.memory = LocalMemory(self.w, self._report)
+        self.memory = LocalMemory(self.w, self._report, device=self.device)
         if is_first:
             self._fill()
         for op in block.ops:
@@ -136,6 +143,8 @@ class _Instrument:
             self._access(op, places)
             out.ops.append(op)
             self.w.step(op)
+            self.memory.follow(op)
+            self.memory.first = self._offsets.get(op.inst, 0)
             self.memory.step(op, places)
             return
         self._uses(op)
@@ -207,7 +216,7 @@ class _Instrument:
         elif any(self.w.bits(x) is not None for x in data):
             seen = self.memory.visible(op, places)
             for x in data if seen is not None else ():
-                self._use("stored data", x, seen)
+                self._use("stored data", x, seen, self.memory.harmless(op, x))
 
     def _end(self, end: Terminator) -> None:
         what = _CONDITIONS.get(end.name)
@@ -222,12 +231,14 @@ class _Instrument:
             self._offsets[end.inst] = offset
             self._use(what, x, self.b.exec_mask(offset, width))
 
-    def _use(self, what: str, x: Value, mask: Value | None) -> None:
-        """Report lanes of x that are in the mask and not written."""
+    def _use(self, what: str, x: Value, mask: Value | None, harmless: Value | None = None) -> None:
+        """Report lanes of x that are in the mask and not written, unless that is harmless."""
         lanes = self.w.lanes(x)
         if lanes is None:
             return
         bad = self.b.not_(lanes)
+        if harmless is not None:
+            bad = self.b.and_(bad, self.b.not_(harmless))
         if mask is not None:
             if bad.width != mask.width and (mask.width > 1 or bad.width > _LANES):
                 bad = self.b.any(bad)

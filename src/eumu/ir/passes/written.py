@@ -86,6 +86,21 @@ class Written:
             self._lanes[bits.id] = self.b.cmp("eq", bits, self.ones(bits.type, bits.width))
         return self._lanes[bits.id]
 
+    def padded(self, x: Value) -> Value | None:
+        """A mask of the lanes of x of which some bytes are written, the others not at all."""
+        bits = self.bits(x)
+        if bits is None or bits.type.size == 1:
+            return None
+        ones = int.from_bytes(bytes([1] * bits.type.size), "little")
+        low = self.b.and_(bits, self.b.const(bits.type, ones, bits.width))
+        whole = self.b.mul(low, self.b.const(bits.type, 0xFF, bits.width), Rounding.RNE)
+        return self.b.and_(self.b.cmp("eq", bits, whole), self.some(x))
+
+    def some(self, x: Value) -> Value:
+        """A mask of the lanes of x of which some bits are written."""
+        bits = self.every_bit(x)
+        return self.b.cmp("ne", bits, self.b.const(bits.type, 0, bits.width))
+
     # ---- building blocks of the rules
 
     def ones(self, type: Type, width: int) -> Value:

@@ -174,6 +174,7 @@ def load_data(b: Meaning, target: Target, lanes: Value, data: DataRows) -> None:
     elif not shape.transposed:
         load_channels(b, target, lanes, data.rows, element, range(shape.elements))
     elif b.width == 1:
+        b.aligned(element.memory.size)
         load_block(b, target, lanes, data.rows, element.memory, shape.elements, b.mask)
     else:
         raise Unsupported("transposed data of more than one lane")
@@ -189,6 +190,7 @@ def store_data(b: Meaning, target: Target, lanes: Value, data: DataRows) -> None
     elif not shape.transposed:
         store_channels(b, target, lanes, data.rows, element, range(shape.elements))
     elif b.width == 1:
+        b.aligned(element.memory.size)
         store_block(b, target, lanes, data.rows, element.memory, shape.elements, b.mask)
     else:
         raise Unsupported("transposed data of more than one lane")

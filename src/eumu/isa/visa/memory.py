@@ -229,6 +229,7 @@ class Atomic:
     ) -> None:
         """One element per lane, 16 bits in the low half of a dword; `dst` gets the old value."""
         type = _ATOMIC_TYPES[self.kind, bits]
+        b.aligned(type.size)
         data = [_operand(b, sources[k], type, address.width) for k in self.sources]
         if self.negate:
             data = [b.neg(x) for x in data]

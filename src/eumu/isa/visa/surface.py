@@ -103,6 +103,7 @@ def gather4_scaled(
 ) -> None:
     """Dword c of each lane at offset + offsets[i], for each channel c, to the next registers."""
     target, lanes = _scattered(b, surface, offset, offsets)
+    b.aligned(4)
     load_channels(b, target, lanes, dst, DWORD, channels)
 
 
@@ -117,6 +118,7 @@ def scatter4_scaled(
 ) -> None:
     """Write the channels' dwords of each lane to offset + offsets[i]."""
     target, lanes = _scattered(b, surface, offset, offsets)
+    b.aligned(4)
     store_channels(b, target, lanes, src, DWORD, channels)
 
 
@@ -240,6 +242,7 @@ def oword_ld_unaligned(
 ) -> None:
     """Size owords from byte `offset` on, a multiple of 4."""
     target, start, mask = _block(b, surface, offset, 1)
+    b.aligned(4)
     load_block(b, target, start, dst, UD, size.bytes // 4, mask)
 
 

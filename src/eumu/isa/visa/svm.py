@@ -54,6 +54,7 @@ def _addresses(b: Meaning, rows: Rows) -> Value:
 def svm_block_ld(b: Meaning, size: Owords, address: Scalar, dst: RawDst) -> None:
     """`size` owords from one address; the execution mask plays no part."""
     start, mask = b.convert(address, UQ), b.const(BOOL, 1)
+    b.aligned(4 if size.unaligned else 16)
     load_block(b, FLAT, start, dst, UD, size.bytes // 4, mask)
 
 
@@ -61,6 +62,7 @@ def svm_block_ld(b: Meaning, size: Owords, address: Scalar, dst: RawDst) -> None
 def svm_block_st(b: Meaning, size: Owords, address: Scalar, src: RawSrc) -> None:
     """Write `size` owords to one address; the execution mask plays no part."""
     start, mask = b.convert(address, UQ), b.const(BOOL, 1)
+    b.aligned(4 if size.unaligned else 16)
     store_block(b, FLAT, start, src, UD, size.bytes // 4, mask)
 
 
@@ -77,6 +79,7 @@ def svm_gather(b: Meaning, size: BlockBytes, count: Blocks, addresses: RawSrc, d
     of a lane lie together in a slot of 4 bytes (8 for 8 blocks).
     """
     start = _addresses(b, addresses)
+    b.aligned(min(size, 4))
     if size > 1:
         load_channels(b, FLAT, start, dst, DWORD if size == 4 else QWORD, range(count))
         return
@@ -97,6 +100,7 @@ def svm_scatter(
 ) -> None:
     """Write `count` blocks of `size` bytes to each lane's address; layout as in `svm_gather`."""
     start = _addresses(b, addresses)
+    b.aligned(min(size, 4))
     if size > 1:
         store_channels(b, FLAT, start, src, DWORD if size == 4 else QWORD, range(count))
         return
@@ -137,6 +141,7 @@ def svm_gather4scaled(
     b: Meaning, channels: Channels, address: Scalar, offsets: RawSrc, dst: RawDst
 ) -> None:
     """Dword c of each lane at address + offsets[i], for each channel c, to the next registers."""
+    b.aligned(4)
     load_channels(b, FLAT, _scattered(b, address, offsets), dst, DWORD, channels)
 
 
@@ -150,4 +155,5 @@ def svm_scatter4scaled(
     b: Meaning, channels: Channels, address: Scalar, offsets: RawSrc, src: RawSrc
 ) -> None:
     """Write the channels' dwords of each lane to address + offsets[i]."""
+    b.aligned(4)
     store_channels(b, FLAT, _scattered(b, address, offsets), src, DWORD, channels)

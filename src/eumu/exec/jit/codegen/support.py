@@ -13,7 +13,16 @@ from typing import Final
 from eumu.addresses import BTI_SLM, SCRATCH_STATE
 from eumu.exec.jit.llvm.emit import Emitter
 from eumu.exec.jit.llvm.functions import FunctionBuilder
-from eumu.exec.jit.llvm.layout import LINE, LOCAL, VOID_BYTES, WORDS, Context, FaultKind, Site
+from eumu.exec.jit.llvm.layout import (
+    LINE,
+    LOCAL,
+    VOID_BYTES,
+    WORDS,
+    Context,
+    FaultKind,
+    Site,
+    SurfaceBits,
+)
 from eumu.exec.jit.llvm.vectors import Vector
 from eumu.ir import Space
 
@@ -28,12 +37,28 @@ def _context(f: FunctionBuilder, word: Context) -> Vector:
     return f.word("%ctx", word).get()
 
 
+def _is_store(f: FunctionBuilder) -> Vector:
+    return f.flag("icmp eq i1 %store, true")
+
+
 def _extent() -> str:
-    """Start and end of the allocation in which an address lies, 0 if there is none."""
-    f = FunctionBuilder(f"internal {_PAIR} @extent(ptr %ctx, i64 %a) noinline")
-    starts, ends = (f.pointer(_context(f, w)) for w in (Context.STARTS, Context.ENDS))
+    """Start and end of the allocation in which an address lies, 0 if there is none.
+
+    Stores may not go to all that loads may read, nor the other way round.
+    """
+    f = FunctionBuilder(f"internal {_PAIR} @extent(ptr %ctx, i64 %a, i1 %store) noinline")
+    is_store = _is_store(f)
+    first, last, count = (
+        f.where(is_store, _context(f, store), _context(f, load))
+        for store, load in (
+            (Context.STORE_STARTS, Context.STARTS),
+            (Context.STORE_ENDS, Context.ENDS),
+            (Context.STORE_EXTENTS, Context.EXTENTS),
+        )
+    )
+    starts, ends = f.pointer(first), f.pointer(last)
     low, high, a = f.variable(), f.variable(), f.number("%a")
-    high.set(_context(f, Context.EXTENTS))
+    high.set(count)
     with f.repeat(lambda: low.get() < high.get()):
         middle = (low.get() + high.get()) >> 1
         below = f.word(starts, middle).get() <= a
@@ -42,8 +67,8 @@ def _extent() -> str:
     with f.when(f.differ(low.get(), 0)):
         start, end = (f.word(table, low.get() - 1).get() for table in (starts, ends))
         with f.when(a < end):
-            first = f.op(f"insertvalue {_PAIR} poison, {start.typed}, 0")
-            f.give(f"{_PAIR} {f.op(f'insertvalue {_PAIR} {first}, {end.typed}, 1')}")
+            pair = f.op(f"insertvalue {_PAIR} poison, {start.typed}, 0")
+            f.give(f"{_PAIR} {f.op(f'insertvalue {_PAIR} {pair}, {end.typed}, 1')}")
     f.do(f"ret {_PAIR} zeroinitializer")
     return f.text()
 
@@ -78,7 +103,7 @@ def _locate_flat() -> str:
     start, span = (f.word("%site", w).get() for w in (Site.LANE_START, Site.LANE_SPAN))
     with f.when(a - start < span):
         f.give(f"ptr {pointer}")
-    found = f.op(f"call {_PAIR} @extent(ptr %ctx, i64 %a)")
+    found = f.op(f"call {_PAIR} @extent(ptr %ctx, i64 %a, i1 %store)")
     start, end = (f.number(f.op(f"extractvalue {_PAIR} {found}, {k}")) for k in (0, 1))
     with f.when(f.equal(end, 0) | (end - a < n)):
         f.give("ptr null")
@@ -118,12 +143,17 @@ def _locate_surface() -> str:
             with f.when(f.equal(surface, number)):
                 f.give(f"ptr {f.op(f'call ptr @locate.{space.value}({_PASSED})')}")
         f.give("ptr null")
-    place, size, strict = (f.word(row, k).get() for k in (1, 2, 3))
+    place, size, bits = (f.word(row, k).get() for k in (1, 2, 3))
+    no_loads, no_stores = (
+        f.differ(bits & int(bit), 0) for bit in (SurfaceBits.NO_LOADS, SurfaceBits.NO_STORES)
+    )
+    with f.when(f.where(_is_store(f), no_stores, no_loads)):
+        f.give("ptr null")
     with f.when(_fits(f, size, a, n)):
         address = _context(f, Context.ARENA) + place
         _learn(f, size, n, {Site.SURFACE: wanted, Site.SURFACE_ADDRESS: address})
         f.give(f"ptr {f.pointer(address + a)}")
-    with f.when(f.equal(strict, 0)):
+    with f.when(f.equal(bits & int(SurfaceBits.STRICT), 0)):
         zeros, sink = (f.word("%ctx", w).place for w in (Context.ZEROS, Context.SINK))
         f.do(f"call void @llvm.memset.p0.i64(ptr {sink}, i8 0, i64 {VOID_BYTES}, i1 false)")
         f.give(f"ptr {f.op(f'select i1 %store, ptr {sink}, ptr {zeros}')}")

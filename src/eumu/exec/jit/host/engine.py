@@ -142,7 +142,7 @@ class Jit:
         faulty = [w for w in workers if w.words[Context.FAULT] != FaultKind.NONE]
         findings = begun.findings
         if ready.compiled.reports:
-            findings = merged(findings, _findings(ready.compiled, grid, workers))
+            findings = merged(findings, _findings(ready.compiled, admitted, workers))
         if faulty:
             worker = min(faulty, key=lambda w: w.get(Context.FAULT_GROUP))
             fault = Report(ready.compiled, admitted, worker).of(launch.refusal(worker))
@@ -255,11 +255,14 @@ def _bound(kept: OrderedDict[Any, Any]) -> None:
         kept.popitem(last=False)
 
 
-def _findings(compiled: Compiled, grid: Grid, workers: Sequence[Worker]) -> tuple[Finding, ...]:
+def _findings(
+    compiled: Compiled, admitted: Admitted, workers: Sequence[Worker]
+) -> tuple[Finding, ...]:
     """What the reports of a checked function noted."""
+    grid = admitted.grid
     sites = {n: compiled.module.sites[n] for n in compiled.reports}
     noted = (item for w in workers for item in seen(grid.function, sites, w.context))
-    return Notebook(noted).findings(grid)
+    return Notebook(noted).findings(grid, admitted.host)
 
 
 def _check_asserted(workers: Sequence[Worker], grid: Grid) -> None:

@@ -94,7 +94,11 @@ class Report:
         """The fault of a message that the host refused."""
         site = self.sites[self.worker.get(Context.FAULT_SITE)]
         lanes = self._shifted(site, [int(lane) for lane in wrong.lanes])
-        return self._at(wrong.reason, site.inst, lanes, wrong.address, wrong.notes, code="message")
+        return self._at(
+            *(wrong.reason, site.inst, lanes, wrong.address, wrong.notes),
+            code=wrong.code,
+            memory=wrong.memory,
+        )
 
     def _at(
         self,
@@ -129,7 +133,12 @@ class Report:
         notes = [self.host.describe(address)] if space is Space.FLAT else []
         if where.endswith(words.UNBOUND):
             notes += words.unbound(surface, self.grid.surfaces, self.host)
-        code, memory = blame.outside(self.grid, self.host, space, surface, address)
+        place = self.grid, self.host, space, surface, address
+        code, memory = blame.outside(*place)
+        access = "r" if op.name in ("load", "load_block") else "w"
+        if denied := blame.denied(*place, size, access):
+            code, memory = denied
+            reason, notes = f"{_VERBS[op.name]} of {bytes} at {address:#x} {blame.DENIED[code]}", []
         at = self._shifted(site, lanes)
         return self._at(reason, site.inst, at, address, notes, code=code, memory=memory)
 

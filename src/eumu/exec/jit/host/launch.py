@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.errors import Fault
-from eumu.exec.gate import Admitted
+from eumu.exec.gate import Admitted, Bound
 from eumu.exec.grid import Grid
 from eumu.exec.guarded import local
 from eumu.exec.host import Refusal
@@ -25,7 +25,7 @@ from eumu.exec.jit.host.progress import STOPPED, told
 from eumu.exec.jit.host.target import Loaded
 from eumu.exec.jit.host.workers import pool
 from eumu.exec.jit.llvm.attention import SLICE, error_of, is_main_thread, python_address
-from eumu.exec.jit.llvm.layout import NO_GROUP, SITE_WORDS, Context, FaultKind
+from eumu.exec.jit.llvm.layout import NO_GROUP, SITE_WORDS, Context, FaultKind, SurfaceBits
 from eumu.exec.snapshot import Preemption
 from eumu.exec.state import follows_memory, thread_payloads
 
@@ -141,6 +141,14 @@ class Worker:
         return self.words[word]
 
 
+def _surface_bits(surface: Bound) -> int:
+    return (
+        SurfaceBits.STRICT * surface.strict
+        | SurfaceBits.NO_LOADS * ("r" not in surface.access)
+        | SurfaceBits.NO_STORES * ("w" not in surface.access)
+    )
+
+
 def tail_mask(grid: Grid) -> int:
     """The lanes of the last thread of a group that have a work item."""
     width = grid.function.width
@@ -157,7 +165,8 @@ class Launch:
         grid, host = admitted.grid, admitted.host
         self.compiled, self.groups, self.row = compiled, grid.groups, row
         self.first_group = grid.first_group
-        self.starts, self.ends = admitted.starts, admitted.ends
+        self.starts, self.ends = admitted.readable
+        self.writable = admitted.writable
         self.progress = host.progress
         self.messenger: Messenger | None = None
         if compiled.messages:
@@ -166,7 +175,7 @@ class Launch:
         surfaces = [
             word
             for index, s in admitted.surfaces.items()
-            for word in (index, s.place, s.size, int(s.strict))
+            for word in (index, s.place, s.size, _surface_bits(s))
         ]
         # One table, as finding an array's address takes time: where to stop, the next group to
         # take, whether all workers must leave, symbols, surfaces.
@@ -217,6 +226,12 @@ class Launch:
         worker.cross_thread[:] = self.cross_thread
         if self.tables is not None:
             worker.tables[:] = self.tables
+        starts, ends = self.writable
+        worker.set(
+            STORE_EXTENTS=len(starts),
+            STORE_STARTS=_known_address(starts),
+            STORE_ENDS=_known_address(ends),
+        )
         if self.rows is not None:
             worker.set(ROWS=_address(self.rows))
         if self.messenger is not None:
@@ -236,7 +251,10 @@ class Launch:
     def assert_regions(self, worker: Worker) -> None:
         """Tell compiled code which memory it may access, for `paranoid`."""
         own = (worker.slm, worker.scratch, worker.records, worker.payloads, worker.masks)
-        shared = (self._arena, self.starts, self.ends, self.table, self.rows, worker.context)
+        shared = (
+            *(self._arena, self.starts, self.ends, *self.writable),
+            *(self.table, self.rows, worker.context),
+        )
         arrays = [a for a in (*own, *shared) if a is not None]
         worker.regions = np.array([(_address(a), a.nbytes) for a in arrays], np.uint64)
         worker.set(REGIONS=_address(worker.regions), REGION_COUNT=len(worker.regions), ASSERTED=0)

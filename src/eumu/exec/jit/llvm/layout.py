@@ -17,10 +17,10 @@ class Context(IntEnum):
     ARENA = 0  # host address of arena[0]
     BASE = 1  # its device address
     ARENA_SIZE = 2
-    EXTENTS = 3  # how many live extents there are
+    EXTENTS = 3  # how many extents there are that may be read
     STARTS = 4  # host address of their starts
     ENDS = 5
-    SURFACES = 6  # rows of (index, arena offset, size, strict)
+    SURFACES = 6  # rows of (index, arena offset, size, SurfaceBits)
     SURFACE_COUNT = 7
     SYMBOLS = 8
     FUEL = 9  # instructions that one thread may run
@@ -84,7 +84,18 @@ class Context(IntEnum):
     FIRST_X = 261  # the id of the launch's first group
     FIRST_Y = 262
     FIRST_Z = 263
-    SITES = 264  # the caches of the access sites, SITE_WORDS each
+    STORE_EXTENTS = 264  # how many extents there are that may be written
+    STORE_STARTS = 265  # host address of their starts
+    STORE_ENDS = 266
+    SITES = 267  # the caches of the access sites, SITE_WORDS each
+
+
+class SurfaceBits(IntEnum):
+    """The last word of a surface's row."""
+
+    STRICT = 1
+    NO_LOADS = 2
+    NO_STORES = 4
 
 
 class Python(IntEnum):
