@@ -20,10 +20,10 @@ from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
 from eumu.platforms import platform
 from eumu.text import parse, print_module
-from eumu.types import BOOL
+from eumu.types import BOOL, Type, integer
 from oracle.exact import FORMATS
 from oracle.meanings import Context, modified, result
-from oracle.pairwise import ACTIVE, FILL, FLAG_BEFORE, Case, cases, kernel, lines
+from oracle.pairwise import ACTIVE, FILL, FLAG_BEFORE, Case, Source, cases, kernel, lines
 from visa_thread import execute, variables
 from vocabulary import every_vector, is_executed, is_vector, name
 
@@ -57,6 +57,13 @@ def run(numbered: list[tuple[int, Case]], device: str, engine: Engine) -> Output
     return execute(main, before, results, device, engine, ACTIVE)
 
 
+def _written(type: Type, source: Source) -> Type:
+    """The type of a source for the instruction; constants of bytes are words."""
+    if source.kind != "i" or not type.is_int:
+        return type
+    return integer(max(16, type.bits), signed=type.is_signed)
+
+
 def context(case: Case, k: int) -> tuple[Context, tuple[int, ...]]:
     """What the oracle needs to know of a lane, and its sources."""
     pairs = [modified(*case.lane(s, k), s.modifier) for s in case.sources]
@@ -65,7 +72,7 @@ def context(case: Case, k: int) -> tuple[Context, tuple[int, ...]]:
     return (
         Context(
             *(case.signature.dst, types, case.saturate, case.relation, case.table, k, chosen),
-            written=tuple(case.lane(s, k)[0] for s in case.sources),
+            written=tuple(_written(case.lane(s, k)[0], s) for s in case.sources),
             minus=any("-" in s.modifier for s in case.sources),
         ),
         numbers,

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 from eumu.ir import Value
 from eumu.isa.kinds import Dst, Meaning, Place, Src
+from eumu.isa.kinds.operands import Immediate
 from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.limits import FrontEnd
 from eumu.isa.mathlib.integers import average, one_where, saturating
@@ -128,7 +129,10 @@ class DividedKind(SourceKind):
 
     def bind(self, operand: Any, builder: Meaning) -> Any:
         value, modifier = super().bind(operand, builder), getattr(operand, "modifier", "")
-        return _Divided(value, operand.type if modifier else value.type, "-" in modifier)
+        type = operand.type if modifier else value.type
+        if isinstance(operand, Immediate) and type.size == 1:  # no word has an immediate byte
+            type = integer(16, signed=type.is_signed)
+        return _Divided(value, type, "-" in modifier)
 
 
 DividedSrc = Annotated[_Divided, DividedKind()]
