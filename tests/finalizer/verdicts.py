@@ -34,8 +34,11 @@ def reason(refusal: Refusal) -> str:
     return next(why for part, why in _REASONS.items() if part in refusal.message)
 
 
-def verdicts(seeds: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Of the kernel of each seed: SAME, a reason why it cannot be compared, or what differs."""
+def verdicts(seeds: Sequence[int], *, thorough: bool = False) -> Iterator[tuple[int, str]]:
+    """Of the kernel of each seed: SAME, a reason why it cannot be compared, or what differs.
+
+    `thorough` as in `programs.compared`.
+    """
     made = [program(seed) for seed in seeds]
     accepted = []
     for one, pair in zip(made, pairs(m.harness for m in made), strict=True):
@@ -47,7 +50,7 @@ def verdicts(seeds: Sequence[int]) -> Iterator[tuple[int, str]]:
     for (_, simd), same in groupby(accepted, key=_alike):
         alike, many = list(same), TOGETHER[simd]
         for start in range(0, len(alike), many):
-            yield from _of(alike[start : start + many])
+            yield from _of(alike[start : start + many], thorough)
 
 
 def _alike(made: Program) -> tuple[int, int]:
@@ -55,27 +58,27 @@ def _alike(made: Program) -> tuple[int, int]:
     return made.bundle.seed, made.bundle.simd
 
 
-def _of(programs: Sequence[Program]) -> Iterator[tuple[int, str]]:
-    whole = judge(together(programs))
+def _of(programs: Sequence[Program], thorough: bool) -> Iterator[tuple[int, str]]:
+    whole = judge(together(programs), thorough=thorough)
     if whole == SAME or len(programs) == 1:
         yield from ((made.seeds[0], whole) for made in programs)
         return
     half = len(programs) // 2
-    yield from _of(programs[:half])
-    yield from _of(programs[half:])
+    yield from _of(programs[:half], thorough)
+    yield from _of(programs[half:], thorough)
 
 
-def judge(made: Program) -> str:
+def judge(made: Program, *, thorough: bool = False) -> str:
     """The same of one text."""
     (pair,) = pairs([made.harness])
-    return _verdict(made, pair)
+    return _verdict(made, pair, thorough)
 
 
-def _verdict(made: Program, pair: Pair) -> str:
+def _verdict(made: Program, pair: Pair, thorough: bool) -> str:
     if isinstance(pair.native, Refusal):
         return reason(pair.native)
     try:
-        found = compared(made, pair, engines())
+        found = compared(made, pair, engines(), thorough=thorough)
     except Unsupported as error:
         return f"unsupported: {error.what}"
     except (BuildError, Fault) as error:

@@ -1,0 +1,72 @@
+"""Sources in a line of vISA text, and those whose rows cross a register.
+
+The hardware has no such rows: the finalizer divides the instruction, or copies the source first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from eumu.platforms import platform
+from eumu.types import TYPES, Type
+
+_EXEC: Final = re.compile(r"\(M\d(?:_NM)?, (\d+)\)")
+_SOURCE: Final = re.compile(
+    r"(?:\((-|abs|-abs|~)\))?\b([A-Z]+)\d*\((\d+),(\d+)\)<(\d+);(\d+),(\d+)>"
+)
+_DESTINATION: Final = re.compile(r"\) ([A-Z]+)\d*\((\d+),(\d+)\)<(\d)>")
+_REGISTER: Final = platform("skl").grf_bytes
+
+
+@dataclass(frozen=True)
+class Source:
+    """A region of a variable whose name begins with that of its type, as in random kernels."""
+
+    type: Type
+    modifier: str
+    start: int  # bytes
+    vertical: int
+    width: int
+    horizontal: int
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether a row begins before the end of the one before it."""
+        return self.vertical < self.width * self.horizontal
+
+    def crosses(self, lanes: int) -> bool:
+        """Whether a row begins in one register and ends in another."""
+        size, width = self.type.size, min(self.width, lanes)
+        starts = (self.start + k * self.vertical * size for k in range(lanes // width))
+        last = (width - 1) * self.horizontal * size + size - 1
+        return any(s // _REGISTER != (s + last) // _REGISTER for s in starts)
+
+
+def straddles(line: str) -> bool:
+    """Whether the destination begins inside a register and ends in another."""
+    found = _DESTINATION.search(line)
+    type = TYPES.get(found[1].lower()) if found else None
+    if found is None or type is None:
+        return False
+    start = int(found[3]) * type.size
+    last = (lanes(line) - 1) * int(found[4]) * type.size + type.size - 1
+    return bool(start) and start + last >= _REGISTER
+
+
+def lanes(line: str) -> int:
+    """The execution size; 1 where there is none."""
+    found = _EXEC.search(line)
+    return int(found[1]) if found else 1
+
+
+def sources(line: str) -> list[Source]:
+    """The regions of variables of known type."""
+    found = []
+    for modifier, name, *numbers in _SOURCE.findall(line):
+        type = TYPES.get(name.lower())
+        if type is not None:
+            row, column, v, w, h = map(int, numbers)
+            found.append(Source(type, modifier, row * _REGISTER + column * type.size, v, w, h))
+    return found

@@ -1,0 +1,153 @@
+"""Statements that random kernels leave out: those of which it is known what the finalizer makes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from finalizer.explained import (
+    ALIGN16,
+    FEW_HALVES,
+    HALVES_AT_AN_ADDRESS,
+    MATH,
+    NARROWED,
+    ONE_SELECTED,
+    PACKED,
+    PAIRWISE,
+    ROUNDED_TWICE,
+    SHIFTED,
+    SIGNED,
+)
+from finalizer.regions import lanes, sources, straddles
+
+_PLACE: Final = (
+    "messages to surfaces of less than eight lanes are made for eight, which M2, M4, M6 and M8"
+    " do not suit: they become M1, and lose NoMask"
+)
+_COPIED: Final = (
+    "constants and elements at addresses are copied under the execution mask, but lanes also use"
+    " those of their neighbours"
+)
+_FIRST_ADDRESS: Final = "each part of what crosses a register begins with the first address"
+_OWN_TYPE: Final = "it is copied in its own type first, with its modifier, which wraps there"
+_ROWS: Final = "the macros read whole registers: of other regions, the register in which they begin"
+# A region whose elements do not follow each other, nor are all the same.
+_APART: Final = r"\d?\(\d+,\d+\)<(?!1;1,0>|0;1,0>|(\d+);\1,1>)\d+;"
+# A region that begins inside a register, and is no scalar.
+_INSIDE: Final = r"\(\d+,[1-9]\d*\)<(?!0;1,0>)\d+;"
+_SCALAR: Final = r"(\S+<0;1,0>(:\w+)?|0x[0-9a-f]+:\w+)"
+_REGION: Final = r"(\(.*?\))?[A-Z]+\d\(\S+"
+_UNSIGNED_ROWS: Final = r"(\(.*?\))?r\[.*<\d,\d>:u[bwd]\b"  # elements at addresses of rows
+_FUNCTIONS: Final = "|".join(sorted(MATH))
+# Statements that random kernels leave out: what a line looks like -> why.
+_GUARD: Final = r"(\(.*?\) )?"
+_SHIFTED: Final = rf"{_GUARD}(asr|shl|shr)(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:u?q "
+STATEMENTS: Final = {
+    r"\(!?P\d\) goto \(M1, 1\)": (
+        "past a label where lanes wait it becomes one of all lanes, each of which has its own bit"
+    ),
+    rf"{_GUARD}(invm|rsqtm)[ .]": "its reader refuses them",
+    rf"{_GUARD}(div|mod)\.sat ": "its check refuses them",
+    rf"{_GUARD}(div|mod) .*\(-(abs)?\)r\[.*:u?[bwd]\b": (
+        "it is copied with its minus, of which the type of the division does not know then"
+    ),
+    r"\(.*?\) (addc|subb) ": PAIRWISE["addc"],
+    rf"(addc|subb) \(M\d(_NM)?, (?!1\)).*( {_SCALAR}){{2}}$": (
+        "it is made for one lane, and the carries of the others are what the accumulator held"
+    ),
+    r"(addc|subb) \(M[2-8], ": "the carry is copied under the mask of the first lanes, M1",
+    r"\(.*?\) (min|max)[ .]": PAIRWISE["max"],
+    rf"{_GUARD}sad2add[ .]": PAIRWISE["sad2add"],
+    rf"{_GUARD}madw[ .]": PAIRWISE["madw"],
+    r"\(.*?\.(any|all)\) (bfe|bfi|lrp|mad)[ .]": ALIGN16,
+    rf"{_GUARD}bfe (?=.*\bU?D.*\b(D|UD).*)(?=.*(\bUD|:ud))(?=.*(\bD|:d\b))": PAIRWISE["bfe"],
+    rf"{_GUARD}(min|max)[ .].*:uv\b": SIGNED,
+    rf"{_GUARD}(gather|scatter)(4?_scaled)?\.\w+ \(M[2468](_NM)?, [124]\)": _PLACE,
+    rf"{_GUARD}dword_atomic\.\w+ \(M[2468](_NM)?, [124]\)": _PLACE,
+    rf"{_GUARD}svm_atomic\.f(add|sub) ": "Gen9 has no such atomic operation",
+    rf"{_GUARD}dword_atomic\.f(add|sub) ": "Gen9 has no such atomic operation",
+    rf"{_GUARD}dp[234h](\.sat)? \(M\d, .*:(vf|f)\b": _COPIED,
+    rf"{_GUARD}sad2[ .]": "it writes every other lane; the others are lost in a spilled result",
+    rf"{_GUARD}(divm|sqrtm)(\.sat)? .*{_APART}": _ROWS,
+    rf"{_GUARD}(inv|sqrt)(\.sat)? .*\bDF{_APART}": _ROWS,
+    rf"{_GUARD}(divm|sqrtm)(\.sat)? .*{_INSIDE}": _ROWS,
+    rf"{_GUARD}(inv|sqrt)(\.sat)? .*\bDF\d{_INSIDE}": _ROWS,
+    r".*\br\[A2\(.*\br\[A1\(": (
+        "the variables A1 and A2 have 17 words, of 16 that there are: A1 overwrites A2"
+    ),
+    rf"{_GUARD}mov \(.*?\) U?B.* .*(\bDF\d|:df)": (
+        "a double becomes a byte by way of a word, which it is not clamped to"
+    ),
+    rf"{_GUARD}cmp\.\w+ .*\bU?Q\d.*:uv\b": SIGNED,
+    rf"{_GUARD}shl(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:uv ": SIGNED,
+    rf"{_GUARD}(div|mod) .*:u?v\b": "an immediate vector becomes one of nibbles without signs",
+    _SHIFTED: SHIFTED,
+    rf"{_GUARD}(sel|and|or|xor)(\.sat)? \(.*?\) (U?Q\d|r\[.*?:u?q ).*\b0x[0-9a-f]+:u?q\b": NARROWED,
+    rf"{_GUARD}sel\.sat .*\b0x[0-9a-f]+:u?q\b": NARROWED,
+    rf"{_GUARD}({_FUNCTIONS})(\.sat)? \(M\d(_NM)?, [124]\).*(\bHF|:hf)": FEW_HALVES,
+    rf"{_GUARD}({_FUNCTIONS})(\.sat)? .*(\bHF|:hf).*{_APART}": FEW_HALVES,
+    rf"{_GUARD}shr .* 0x0:": "a shift by nothing becomes a move, which extends signs",
+    r".*\(M\d(_NM)?, (16|32)\) (?P<dst>U?B\d)\(.*(?P=dst)\(": (
+        "bytes are made in two halves, and the first overwrites what the second reads"
+    ),
+    rf"{_GUARD}(gather|scatter)(_scaled)?\.\w+ \(M1(_NM)?, 32\)": (
+        "a message of 16 lanes is sent with an execution size of 32, which it has not"
+    ),
+    rf"{_GUARD}mad(\.sat)? .*:vf\b": ROUNDED_TWICE,
+    r"(?!mov)\w+(\.\w+)? \(M\d_NM, \d+\) r\[.*?:f .*(\bHF|:hf)": HALVES_AT_AN_ADDRESS,
+    rf"{_GUARD}mulh .*:u?v\b": PAIRWISE["mulh"],
+    rf"{_GUARD}mulh (?=.* D\d|.*\)D\d|.*:d\b).*0x[0-9a-f]+:ud\b": (
+        "a constant without a sign becomes one with a sign beside a source that has one"
+    ),
+    rf"{_GUARD}mulh \(M\d(_NM)?, (16|32)\) (?P<high>U?D\d)\(.*(?P=high)\(": (
+        "eight lanes are written before the others are read"
+    ),
+    rf"{_GUARD}mov \(M\d_NM, \d+\) U?B\d\(\d+,\d+\)<1> 0x[0-9a-f]+:vf": (
+        "an immediate vector of floats becomes bytes that all are its lowest one"
+    ),
+    r"\(!?P\d\) sel(\.sat)? \(M[2-8](_NM)?, 1\)": ONE_SELECTED,
+    rf"(\(.*?\) sel|min|max|{_GUARD}(div|mod))[. ].* {_REGION} {_UNSIGNED_ROWS}": (
+        "elements at addresses of rows are copied as those of the first source, with a sign"
+    ),
+    rf"{_GUARD}\w+(\.\w+)? .*\((-|-?abs)\)r\[A1.*<\d,\d>:u?[bwdq]\b": _OWN_TYPE,
+    rf"{_GUARD}pow[ .].*(\bHF|:hf)": PAIRWISE["pow"],
+    rf"{_GUARD}({_FUNCTIONS}|divm|sqrtm)[ .].*:(u?v|vf)\b": PACKED,
+}
+
+
+def unsuited(line: str) -> str:
+    """Why random kernels leave out a statement; empty where they do not."""
+    found = (why for form, why in STATEMENTS.items() if re.match(form, line))
+    return next(found, "") or _divided(line)
+
+
+def folded(lines: Sequence[str]) -> bool:
+    """Whether a branch may become the predicate of an instruction of three sources, which loses
+    its .any or .all there (`explained.ALIGN16`)."""
+    branches = any(re.match(r"\(.*\.(any|all)\) goto ", line) for line in lines)
+    return branches and any(re.match(r"(bfe|bfi|lrp|mad)[ .]", line) for line in lines)
+
+
+def _divided(line: str) -> str:
+    """What the finalizer makes wrong of a row that crosses a register, if anything."""
+    size = lanes(line)
+    rows = re.search(r"\br\[A1\(.*<\d,\d>", line)
+    if rows and straddles(line):
+        return _FIRST_ADDRESS
+    across = [source for source in sources(line) if source.crosses(size)]
+    if not across:
+        return ""
+    if not re.search(r"\(M\d_NM, ", line):
+        return "a row that crosses a register is copied in parts that all have the first one's mask"
+    if re.search(r"\b(addc|subb) ", line):
+        return (
+            "of a row that crosses a register, the last part's carries are left in the accumulator"
+        )
+    if rows:
+        return _FIRST_ADDRESS
+    if re.search(r"\bdp[234h]\b|\) (U?Q|DF)\d\(", line) and any(s.overlaps for s in across):
+        return "a row that repeats and crosses a register is copied as one row that goes on"
+    if any(source.modifier and not source.type.is_float for source in across):
+        return f"a row that crosses a register: {_OWN_TYPE}"
+    return ""
