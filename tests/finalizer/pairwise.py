@@ -1,13 +1,13 @@
 """Every pairwise case through Intel's finalizer: what each shows, by itself.
 
-Cases go through in batches, on the interpreter.  A batch that the finalizer refuses, or that cannot
+Cases go through in batches.  A batch that the finalizer refuses, or that cannot
 run, is divided, so that each case has a verdict of its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -21,12 +21,12 @@ from eumu.text import parse
 from finalizer.cases import Batch, Numbered, batch
 from finalizer.explained import made_wrong, may_differ
 from finalizer.verdicts import SAME, reason
-from finalizer.witness import SCRATCH_BYTES, differences, engines
-from oracle.pairwise import ACTIVE, cases
+from finalizer.witness import SCRATCH_BYTES, differences
+from oracle.pairwise import ACTIVE, cases, has_cases
 from visa_thread import FlatHost
 from vocabulary import name, vectors
 
-OPCODES: Final = {name(o): o for o in vectors("skl") if cases(o, "skl")}
+OPCODES: Final = {name(o): o for o in vectors("skl") if has_cases(o, "skl")}
 _TOGETHER: Final = 32
 _NUMBER: Final = re.compile(r"[A-Z]+(\d+)\[")
 
@@ -43,22 +43,39 @@ def outcome(made: Batch, pair: Pair, level: str, engine: Engine) -> dict[str, by
     return {n: data for n, data in found.items() if n[0] in "DCB"}
 
 
-def levels_differ(made: Batch, pair: Pair, engine: Engine) -> list[str]:
-    """Where the native code leaves something else than the text, in words."""
+def levels_differ(made: Batch, pair: Pair, engines: Sequence[Engine]) -> list[str]:
+    """Where native code leaves something else on any engine than the text on the first, in words.
+
+    That both engines do the same with the text is what `oracle/test_pairwise.py` says.
+    """
     (main,) = parse(made.harness.text, "cases").kernels
     types = {d.name: (d.type, d.count) for d in main.declarations if isinstance(d, Variable)}
-    want, got = (outcome(made, pair, level, engine) for level in ("visa", "native"))
-    return differences(types, want, got)
+    want = outcome(made, pair, "visa", engines[0])
+    return [
+        difference
+        for engine in engines
+        for difference in differences(types, want, outcome(made, pair, "native", engine))
+    ]
 
 
-def verdicts(opcode: str) -> Iterator[tuple[int, str]]:
-    """Of each case of an instruction: SAME, why it is refused, what differs and, if known, why."""
-    numbered = list(enumerate(cases(OPCODES[opcode], "skl")))
-    for start in range(0, len(numbered), _TOGETHER):
-        yield from _of(numbered[start : start + _TOGETHER])
+def verdicts(numbered: Numbered, engines: Sequence[Engine]) -> Iterator[tuple[int, str]]:
+    """Of each case: SAME, why it is refused, or what differs; and if known, why.
+
+    Those that can have no native code go alone.
+    """
+    alone = [(k, case) for k, case in numbered if made_wrong(case)]
+    others = [(k, case) for k, case in numbered if not made_wrong(case)]
+    batches = [others[k : k + _TOGETHER] for k in range(0, len(others), _TOGETHER)]
+    for some in [*([one] for one in alone), *batches]:
+        yield from _of(some, engines)
 
 
-def _of(numbered: Numbered) -> Iterator[tuple[int, str]]:
+def every_case(opcode: str) -> Numbered:
+    """The cases of an instruction, with their numbers."""
+    return list(enumerate(cases(OPCODES[opcode], "skl")))
+
+
+def _of(numbered: Numbered, engines: Sequence[Engine]) -> Iterator[tuple[int, str]]:
     made = batch(numbered)
     (pair,) = pairs([made.harness])
     wrong = ""
@@ -67,16 +84,16 @@ def _of(numbered: Numbered) -> Iterator[tuple[int, str]]:
         wrong = f"refused: {reason(pair.native)}"
     else:
         try:
-            found = levels_differ(made, pair, engines()["interp"])
+            found = levels_differ(made, pair, engines)
         except (BuildError, Fault, Unsupported) as error:
             wrong = f"differs: {str(error).splitlines()[-1]}"
     if wrong and len(numbered) > 1:
         half = len(numbered) // 2
-        yield from _of(numbered[:half])
-        yield from _of(numbered[half:])
+        yield from _of(numbered[:half], engines)
+        yield from _of(numbered[half:], engines)
         return
     seen = {int(m[1]): d for d in found if (m := _NUMBER.match(d))}
     for number, case in numbered:
         says = wrong or (f"differs: {seen[number]}" if number in seen else SAME)
-        why = made_wrong(case) or may_differ(case)
-        yield number, f"explained: {why}" if says.startswith("differs") and why else says
+        known = made_wrong(case) if wrong else may_differ(case)
+        yield number, f"explained: {known}" if says != SAME and known else says

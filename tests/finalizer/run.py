@@ -2,8 +2,8 @@
 
 Each runs natively and as vISA on both engines.  With ``--log FILE`` verdicts are written down, one
 a line, and the next call goes on where the last one stopped.  ``--small SEED`` makes the kernel of
-a seed that differs small.  ``--pairwise`` runs every pairwise case of every vector instruction on
-the interpreter instead.
+a seed that differs small.  ``--pairwise`` runs every pairwise case of every vector instruction
+instead.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from finalizer import pairwise
 from finalizer.programs import FAMILY, Program, program, smaller
 from finalizer.verdicts import judge, verdicts
+from finalizer.witness import engines
 from random_kernels import isolated
 from random_kernels.statements import lines
 
@@ -28,7 +29,8 @@ LIMIT = 1200.0  # seconds of processor time for a process
 
 def chunk(first: int) -> str:
     """The verdicts on the kernels from a seed on, one a line."""
-    return "\n".join(f"{s} {why}" for s, why in verdicts(range(first, first + KERNELS)))
+    found = verdicts(range(first, first + KERNELS), thorough=True)
+    return "\n".join(f"{s} {why}" for s, why in found)
 
 
 def smallest(seed: int, tries: int) -> Program:
@@ -103,7 +105,8 @@ def every_case(arguments: argparse.Namespace) -> int:
 
 def cases_of(opcode: str) -> str:
     """The verdicts on the cases of an instruction, one a line."""
-    return "\n".join(f"{opcode} {number} {says}" for number, says in pairwise.verdicts(opcode))
+    found = pairwise.verdicts(pairwise.every_case(opcode), list(engines().values()))
+    return "\n".join(f"{opcode} {number} {says}" for number, says in found)
 
 
 def logged(path: Path | None) -> set[int]:

@@ -172,6 +172,11 @@ def cases(opcode: Opcode, device: str) -> list[Case]:
     return found
 
 
+def has_cases(opcode: Opcode, device: str) -> bool:
+    """Whether an instruction has any, without making them."""
+    return any(_is_plain(s) for s in signatures(opcode, device))
+
+
 def _pairs(case: Case) -> set[frozenset[tuple[str, str]]]:
     return {frozenset(pair) for pair in combinations(sorted(case.choices()), 2)}
 
