@@ -72,6 +72,10 @@ SHIFTED: Final = (
 NARROWED: Final = (
     "a constant of 64 bits that fits into 32 becomes one, and loses its sign or gets one"
 )
+SPREAD: Final = (
+    "beside elements at an address the immediate vector stays, and is spread by a null destination"
+    " of dwords"
+)
 PACKED: Final = "the immediate vector is moved to a register by a word without a type, code 15"
 ALIGN16: Final = "three sources have Align16 words, which lose .any and .all of predicates"
 # Vector instructions (pairwise cases): name -> what the finalizer makes of the text.
@@ -145,6 +149,10 @@ def _halves_at_an_address(case: Case) -> bool:
     return goes and case.mask.endswith("_NM") and not case.guard and not _is(case, "mov")
 
 
+def _spread(case: Case) -> bool:
+    return _is(case, "cmp") and case.sources[0].kind == "r" and _types(case)[1] in ("v", "uv")
+
+
 # What cases look like that may differ -> why.
 _FORMS: Final[tuple[tuple[Callable[[Case], bool], str], ...]] = (
     (lambda c: _three_sources(c) and _combined(c), ALIGN16),
@@ -185,6 +193,7 @@ _FORMS: Final[tuple[tuple[Callable[[Case], bool], str], ...]] = (
     ),
     (lambda c: _is(c, "mad") and "vf" in _types(c), ROUNDED_TWICE),
     (_halves_at_an_address, HALVES_AT_AN_ADDRESS),
+    (_spread, SPREAD),
     (
         lambda c: (
             _is(c, "div", "mod")
