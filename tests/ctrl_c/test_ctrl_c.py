@@ -18,7 +18,7 @@ import pytest
 import eumu
 from ctrl_c.long import KERNELS, Long, text_of
 from ctrl_c.run import answer_time
-from eumu.exec.jit.host.crew import Trial
+from eumu.exec.jit.host.autotuner import Trial
 from eumu.exec.jit.host.workers import Pool
 from interruptions import at_every_line
 

@@ -19,7 +19,7 @@ from eumu.exec.jit.codegen.inputs import Special
 from eumu.exec.jit.codegen.report import seen
 from eumu.exec.jit.driver.bands import orders
 from eumu.exec.jit.host import cache
-from eumu.exec.jit.host.crew import Crew
+from eumu.exec.jit.host.autotuner import Autotuner
 from eumu.exec.jit.host.faults import Report
 from eumu.exec.jit.host.launch import Compiled, Launch, Worker
 from eumu.exec.jit.host.listing import Heads, llvm_text, machine_text
@@ -50,7 +50,7 @@ class _Ready:
     function: Function
     compiled: Compiled
     most: int  # workers that may run its groups at once
-    crew: Crew
+    tuner: Autotuner
     idle: list[Worker] = field(default_factory=list)
     work: int = _SMALL  # instructions of a group, as last seen
 
@@ -127,7 +127,7 @@ class Jit:
             ready = known.ready = self._prepared(grid)
             known.symbols = _symbols(grid)
         with self._lock:
-            trial = ready.crew.trial(last - first, self._wanted(ready, groups))
+            trial = ready.tuner.trial(last - first, self._wanted(ready, groups))
             setup = trial.setup
         workers = self._workers(ready, admitted, setup.workers)
         launch = known.launch(admitted, ready, setup.row)
@@ -222,8 +222,8 @@ class Jit:
                 self._ready.move_to_end(key)
                 return ready
         compiled = self.compile(grid)
-        crew = Crew(orders(grid) if compiled.module.in_bands else (1,))
-        made = _Ready(grid.function, compiled, self._most(grid), crew)
+        tuner = Autotuner(orders(grid) if compiled.module.in_bands else (1,))
+        made = _Ready(grid.function, compiled, self._most(grid), tuner)
         with self._lock:
             ready = self._ready.setdefault(key, made)
             if len(self._ready) > _KERNELS:

@@ -73,7 +73,7 @@ class Trial:
 
 
 @dataclass(slots=True)
-class Crew:
+class Autotuner:
     """The trials of one kernel; `rows` are the orders of its threads, see `Setup`."""
 
     rows: tuple[int, ...] = (1,)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eumu.exec.jit import Jit
-from eumu.exec.jit.host.crew import Crew, Setup
+from eumu.exec.jit.host.autotuner import Autotuner, Setup
 from eumu.ir.passes import fold_modes
 from eumu.types import UD
 from exec.launching import Host, Kernel, grid_of
@@ -17,9 +17,9 @@ from exec.launching import Host, Kernel, grid_of
 
 def settled(seconds: Callable[[Setup], float], most: int, *rows: int) -> list[Setup]:
     """What launches run with, if each setup takes so long."""
-    crew, setups = Crew(rows or (1,)), []
+    tuner, setups = Autotuner(rows or (1,)), []
     for _ in range(30):
-        trial = crew.trial(100, most)
+        trial = tuner.trial(100, most)
         setups.append(trial.setup)
         trial.took(trial.setup, seconds(trial.setup))
     return setups
@@ -52,7 +52,7 @@ def test_the_faster_order_is_kept(seconds: float, kept: int) -> None:
 
 
 def test_a_late_launch_with_another_setup_counts_for_nothing() -> None:
-    trial = Crew().trial(100, 2)
+    trial = Autotuner().trial(100, 2)
     first = trial.setup
     for _ in range(3):
         trial.took(first, 1e-3)
@@ -69,9 +69,9 @@ def test_what_takes_much_longer_is_tried_once() -> None:
 
 def test_it_is_tried_again() -> None:
     assert settled(lambda setup: 1e-3, 2)[-1] == Setup(1, 1)
-    crew, counts = Crew(), []
+    tuner, counts = Autotuner(), []
     for _ in range(1100):
-        trial = crew.trial(100, 2)
+        trial = tuner.trial(100, 2)
         counts.append(trial.setup.workers)
         trial.took(trial.setup, 1e-3)
     assert counts[50:1000] == [1] * 950
@@ -79,10 +79,10 @@ def test_it_is_tried_again() -> None:
 
 
 def test_sizes_are_tried_by_themselves() -> None:
-    crew = Crew()
-    assert crew.trial(100, 4) is crew.trial(120, 4)
-    assert crew.trial(100, 4) is not crew.trial(1000, 4)
-    assert crew.trial(100, 4) is not crew.trial(100, 2)
+    tuner = Autotuner()
+    assert tuner.trial(100, 4) is tuner.trial(120, 4)
+    assert tuner.trial(100, 4) is not tuner.trial(1000, 4)
+    assert tuner.trial(100, 4) is not tuner.trial(100, 2)
 
 
 def test_launches_from_many_threads() -> None:
