@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from eumu.exec.jit.codegen.streaming import FENCE
 from eumu.exec.jit.driver import bands
-from eumu.exec.jit.driver.settle import settle
+from eumu.exec.jit.driver.barrier_scheduler import schedule
 from eumu.exec.jit.driver.straight import TRY, missed_before
 from eumu.exec.jit.llvm.attention import look_between
 from eumu.exec.jit.llvm.layout import (
@@ -239,7 +239,7 @@ on:
   %t.next = add i64 %t, 1
   br label %loop
 turn.end:
-  %verdict = call i32 @settle(ptr %ctx, i64 %threads, i64 %running)
+  %verdict = call i32 @schedule(ptr %ctx, i64 %threads, i64 %running)
   switch i32 %verdict, label %fault [
     i32 0, label %round
     i32 1, label %end
@@ -395,7 +395,7 @@ def driver(
     caches, and `in_bands` says that the order of threads is free.
     `own_payloads` and `own_lanes`: threads come with a payload, or lanes, of their own.
     """
-    turns = _COUNT + (_ROUNDS if rounds else settle(has_named) + _TURNS)
+    turns = _COUNT + (_ROUNDS if rounds else schedule(has_named) + _TURNS)
     once = bands.BAND if in_bands else _once(small_record, straight, has_scratch)
     parts = (
         *(_RECORD, "" if straight else _turn(has_scratch, own_lanes)),

@@ -1,6 +1,6 @@
 """The driver's look at a group after a turn: who may leave a barrier, who never will.
 
-``i32 @settle(ctx, threads, running)`` returns 0 to go on, 1 when all threads have ended, 2 for a
+``i32 @schedule(ctx, threads, running)`` returns 0 to go on, 1 when all threads have ended, 2 for a
 fault.
 """
 
@@ -27,9 +27,9 @@ class _Counts:
     place: Variable  # that barrier
 
 
-def settle(has_named: bool) -> str:
+def schedule(has_named: bool) -> str:
     """The function, for kernels with named barriers or without."""
-    f = FunctionBuilder("internal i32 @settle(ptr %ctx, i64 %threads, i64 %running)")
+    f = FunctionBuilder("internal i32 @schedule(ptr %ctx, i64 %threads, i64 %running)")
     threads = f.number("%threads")
     least, least_ended, ended = f.variable(-1), f.variable(-1), f.variable()
     with f.times(threads) as t:
