@@ -74,7 +74,7 @@ def test_lanes_that_part(mixed: float | str, is_increased: bool, threads: int) -
 
 def test_variables_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function with so many that all stay in the thread's record has no straight version."""
-    monkeypatch.setattr("eumu.exec.jit.driver.spill._MOST_VALUES", 0)
+    monkeypatch.setattr("eumu.exec.jit.driver.suspend._MOST_VALUES", 0)
     for mixed in (0, 0.5):
         test_lanes_that_part(mixed, is_increased=False, threads=4)
 

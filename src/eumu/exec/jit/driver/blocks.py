@@ -12,7 +12,7 @@ from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.kernel import Kernel
 from eumu.exec.jit.driver import named
 from eumu.exec.jit.driver.calls import Calls, calls_of, frames_size
-from eumu.exec.jit.driver.spill import Resume
+from eumu.exec.jit.driver.suspend import Resume
 from eumu.exec.jit.llvm.attention import NO_LIMIT
 from eumu.exec.jit.llvm.layout import FaultKind, Outcome, Record
 from eumu.ir import Terminator, Value

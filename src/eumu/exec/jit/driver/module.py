@@ -35,7 +35,7 @@ from eumu.exec.jit.driver.blocks import Ends
 from eumu.exec.jit.driver.calls import frames_size, saved_roots
 from eumu.exec.jit.driver.groups import driver, parameters
 from eumu.exec.jit.driver.named import has_named
-from eumu.exec.jit.driver.spill import Resume, rotating_headers, waiting_headers
+from eumu.exec.jit.driver.suspend import Resume, rotating_headers, waiting_headers
 from eumu.exec.jit.llvm import paranoid
 from eumu.exec.jit.llvm.attention import SLICE, look
 from eumu.exec.jit.llvm.emit import Emitter

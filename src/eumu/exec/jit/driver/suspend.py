@@ -1,4 +1,4 @@
-"""Leaving a thread in the middle and coming back.
+"""Suspending a thread in the middle, and resuming it.
 
 Resume points are barriers and the headers of loops that may wait for another thread.  Variables
 that some path from a resume point reads before it writes them live in the thread's record from the
