@@ -11,8 +11,8 @@ from eumu.exec.jit.analysis.dataflow import analyse as analyse_patterns
 from eumu.exec.jit.analysis.flow import Flow
 from eumu.exec.jit.analysis.flow import analyse as analyse_flow
 from eumu.exec.jit.analysis.lanewise import free_writes
+from eumu.exec.jit.analysis.live_ranges import split_file
 from eumu.exec.jit.analysis.slots import Facts
-from eumu.exec.jit.analysis.webs import split_file
 from eumu.exec.jit.codegen import (
     atomics,
     block_accesses,

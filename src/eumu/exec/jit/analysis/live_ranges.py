@@ -1,8 +1,8 @@
 """A register file cut into variables, as the compiler had them before it allocated registers.
 
-Native code has one root for all registers.  Here each *web*, the writes and reads that hang
+Native code has one root for all registers.  Here each *live range*, the writes and reads that hang
 together, becomes a root of its own, so that LLVM makes it an SSA value of its own.  A write under
-the execution mask begins a new web if nobody may still need what other lanes have there: no lane
+the execution mask begins a new one if nobody may still need what other lanes have there: no lane
 that waits, on its way from there, and no read that crosses lanes.
 """
 
@@ -70,7 +70,7 @@ def bits_of(word: int) -> Iterator[int]:
 
 
 def split_file(function: Function, flow: Flow) -> Function:
-    """The function with the webs of its register file as roots; itself if it has no such file."""
+    """The function with live ranges of its register file as roots; itself if it has no file."""
     file = next((r for r in function.roots.values() if _is_file(r)), None)
     if file is None or _is_addressed(function, file):
         return function
@@ -80,7 +80,7 @@ def split_file(function: Function, flow: Flow) -> Function:
     else:
         for access in _all(blocks):
             access.kills = access.is_write and access.full
-    return _Webs(function, flow, file, blocks).rewritten()
+    return _LiveRanges(function, flow, file, blocks).rewritten()
 
 
 def _is_file(root: Root) -> bool:
@@ -146,7 +146,7 @@ class _Accesses(Following[int]):
         return access
 
 
-# ---- which writes begin a web
+# ---- which writes begin a live range
 
 
 @dataclass(slots=True)
@@ -220,10 +220,10 @@ def _cross_step(access: Access, crossed: int) -> int:
     return crossed | access.bytes if access.crosses else crossed
 
 
-# ---- webs
+# ---- live ranges
 
 
-class _Webs:
+class _LiveRanges:
     """Union-find over the writes, and over the bytes with which blocks begin."""
 
     def __init__(
@@ -234,7 +234,7 @@ class _Webs:
         self.entries: dict[tuple[int, int], int] = {}  # of a block and an atom
         self.atoms = _atoms(blocks, file.size)
         self.starts = [bits & -bits for bits in self.atoms]
-        self.web_of: dict[Place, int] = {}
+        self.range_of: dict[Place, int] = {}
 
     def _node(self) -> int:
         self.parent.append(len(self.parent))
@@ -297,54 +297,54 @@ class _Webs:
                     self._join(holder(atom), node)
                 if access.is_write:
                     current[atom] = node
-            self.web_of[access.place] = node
+            self.range_of[access.place] = node
         for target in self.flow.edges.get(index, ()):
             for atom in self._touched(live[target]):
                 self._join(holder(atom), self._entry(target, atom))
 
     def _roots(self, live: dict[int, int]) -> tuple[dict[int, Root], list[Input]]:
-        """A root for each web, and what the payload gives to those that are live at the start."""
+        """A root for each live range, and what the payload gives to those live at the start."""
         spans: dict[int, int] = {}
         for access in _all(self.blocks):
-            web = self.find(self.web_of[access.place])
-            spans[web] = spans.get(web, 0) | access.bytes
+            number = self.find(self.range_of[access.place])
+            spans[number] = spans.get(number, 0) | access.bytes
         starting = self._touched(live.get(0, 0))
         for atom in starting:
-            web = self.find(self._entry(0, atom))
-            spans[web] = spans.get(web, 0) | self.atoms[atom]
+            number = self.find(self._entry(0, atom))
+            spans[number] = spans.get(number, 0) | self.atoms[atom]
         roots, self.base = {}, {}
         address = self.file.address + self.file.size
-        for number, (web, bytes) in enumerate(sorted(spans.items(), key=lambda i: i[1] & -i[1])):
+        for n, (number, bytes) in enumerate(sorted(spans.items(), key=lambda i: i[1] & -i[1])):
             low = (bytes & -bytes).bit_length() - 1 & ~7
             size = bytes.bit_length() - low
-            roots[web] = Root(f"{self.file.name}.{number}", RootKind.GRF, size, address)
-            self.base[web] = low
+            roots[number] = Root(f"{self.file.name}.{n}", RootKind.GRF, size, address)
+            self.base[number] = low
             address += size + 64
         return roots, list(self._inputs(starting, roots))
 
     def _inputs(self, starting: list[int], roots: dict[int, Root]) -> Iterator[Input]:
-        by_web: dict[int, int] = {}
+        by_range: dict[int, int] = {}
         for atom in starting:
-            web = self.find(self._entry(0, atom))
-            by_web[web] = by_web.get(web, 0) | self.atoms[atom]
+            number = self.find(self._entry(0, atom))
+            by_range[number] = by_range.get(number, 0) | self.atoms[atom]
         for given in self.function.inputs:
             if given.root is not self.file:
                 continue
             inside = (1 << given.size) - 1 << given.offset
-            for web, bytes in by_web.items():
+            for number, bytes in by_range.items():
                 for start, size in _stretches(bytes & inside):
                     place = given.payload_offset + start - given.offset
-                    yield Input(roots[web], start - self.base[web], place, size)
+                    yield Input(roots[number], start - self.base[number], place, size)
 
     def _moved(self, op: Op, place: Place, roots: dict[int, Root]) -> Op:
-        """The operation on its web's root."""
+        """The operation on its live range's root."""
         if not isinstance(op, OnRegion) or op.root is not self.file:
             return op
-        if place not in self.web_of:  # nothing reaches it
+        if place not in self.range_of:  # nothing reaches it
             return op
-        web = self.find(self.web_of[place])
-        moved = replace(op.region, offset=op.region.offset - self.base[web])
-        return replace(op, root=roots[web], region=moved)
+        number = self.find(self.range_of[place])
+        moved = replace(op.region, offset=op.region.offset - self.base[number])
+        return replace(op, root=roots[number], region=moved)
 
 
 def _stretches(bytes: int) -> Iterator[tuple[int, int]]:
