@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from eumu.exec.jit.codegen.streaming import FENCE
-from eumu.exec.jit.driver import bands
+from eumu.exec.jit.driver import tiling
 from eumu.exec.jit.driver.barrier_scheduler import schedule
 from eumu.exec.jit.driver.straight import TRY, missed_before
 from eumu.exec.jit.llvm.attention import look_between
@@ -381,7 +381,7 @@ def driver(
     small_record: bool,
     straight: bool,
     streams: bool,
-    in_bands: bool,
+    is_tiled: bool,
     prologue: Sequence[str],
     shared: Mapping[str, str],
     own_payloads: bool = False,
@@ -392,16 +392,16 @@ def driver(
     `rounds` says that those are only barriers where threads signal and wait at once, and
     `small_record` that nothing but its own words lies in a thread's record; `prologue` makes
     the values `shared`, which the thread function gets.  With `streams` it may store past the
-    caches, and `in_bands` says that the order of threads is free.
+    caches, and `is_tiled` says that the order of threads is free.
     `own_payloads` and `own_lanes`: threads come with a payload, or lanes, of their own.
     """
     turns = _COUNT + (_ROUNDS if rounds else schedule(has_named) + _TURNS)
-    once = bands.BAND if in_bands else _once(small_record, straight, has_scratch)
+    once = tiling.TILE if is_tiled else _once(small_record, straight, has_scratch)
     parts = (
         *(_RECORD, "" if straight else _turn(has_scratch, own_lanes)),
         _prepare(resumable, has_named, own_payloads),
         turns if resumable else once,
-        _RUN.replace("$TAKE", bands.TAKE if in_bands else _TAKE),
+        _RUN.replace("$TAKE", tiling.TAKE if is_tiled else _TAKE),
     )
     given = parameters(shared)
     text = "".join(parts).replace("$PARAMETERS", given).replace("$ARGUMENTS", given)

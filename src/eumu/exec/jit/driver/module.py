@@ -66,7 +66,7 @@ class Module:
     resumable: bool
     waiting: tuple[int, ...]  # blocks where lanes may wait; their masks, when a barrier
     waiting_offset: int  # diverges, are left in the record from this byte on
-    in_bands: bool  # whether the order of threads is free, see `bands`
+    is_tiled: bool  # whether the order of threads is free, see `tiling`
 
 
 def build(function: Function, special: Special, target: Target, *, marks: bool = False) -> Module:
@@ -322,7 +322,7 @@ def _assemble(
     inline = quick is None and (resumable or not _has_loop(k.function))
     inline = inline and _length(k.function) <= _SHORT
     prologue = [*_SHARED, *e.prologue, *(straight.PROLOGUE if quick else ())]
-    in_bands = quick is not None and quick.streams and _alone(special)
+    is_tiled = quick is not None and quick.streams and _alone(special)
     shared = {"%flat": "ptr", **e.shared} if inline or quick else {}
     if quick:
         shared["%misses"] = "ptr"
@@ -345,7 +345,7 @@ def _assemble(
             small_record=resume.size == 8 * (Record.FRAMES + len(k.flow.waiting)),
             straight=quick is not None,
             streams=quick is not None and quick.streams,
-            in_bands=in_bands,
+            is_tiled=is_tiled,
             prologue=prologue if shared else [],
             shared=shared,
         ),
@@ -359,5 +359,5 @@ def _assemble(
         resumable,
         tuple(sorted(k.flow.waiting)),
         ends.waiting,
-        in_bands,
+        is_tiled,
     )

@@ -104,7 +104,7 @@ def read(path: Path) -> tuple[Module, tuple[bytes, ...]] | None:
     ends = list(accumulate(facts["objects"]))
     objects = tuple(code[start:end] for start, end in zip([0, *ends], ends, strict=False))
     return Module(
-        "", (), sites, size, facts["resumable"], waiting, offset, facts["in_bands"]
+        "", (), sites, size, facts["resumable"], waiting, offset, facts["is_tiled"]
     ), objects
 
 
@@ -133,7 +133,7 @@ def write(path: Path, module: Module, objects: Sequence[bytes]) -> None:
         "resumable": module.resumable,
         "waiting": module.waiting,
         "waiting_offset": module.waiting_offset,
-        "in_bands": module.in_bands,
+        "is_tiled": module.is_tiled,
     }
     _write(path, json.dumps(facts).encode() + b"\n" + b"".join(objects))
 

@@ -17,7 +17,7 @@ from eumu.exec.grid import Grid, Payload, RunStats, groups_that_fit
 from eumu.exec.host import Host
 from eumu.exec.jit.codegen.inputs import Special
 from eumu.exec.jit.codegen.report import seen
-from eumu.exec.jit.driver.bands import orders
+from eumu.exec.jit.driver.tiling import orders
 from eumu.exec.jit.host import cache
 from eumu.exec.jit.host.autotuner import Autotuner
 from eumu.exec.jit.host.faults import Report
@@ -222,7 +222,7 @@ class Jit:
                 self._ready.move_to_end(key)
                 return ready
         compiled = self.compile(grid)
-        tuner = Autotuner(orders(grid) if compiled.module.in_bands else (1,))
+        tuner = Autotuner(orders(grid) if compiled.module.is_tiled else (1,))
         made = _Ready(grid.function, compiled, self._most(grid), tuner)
         with self._lock:
             ready = self._ready.setdefault(key, made)

@@ -35,7 +35,7 @@ class Context(IntEnum):
     GROUP = 18  # index of the group that runs, or ran last; NO_GROUP before
     LARGE = 19  # bytes of an array that stores may pass by the caches into
     READ = 20  # a bit for each large array that was read, by a hash of its start
-    ROW = 21  # threads of a group that run before those of the next group, see `bands`
+    ROW = 21  # threads of a group that run before those of the next group, see `tiling`
     FAULT = 22  # a FaultKind; up to here a launch sets every word
     FAULT_SITE = 23
     FAULT_GROUP = 24

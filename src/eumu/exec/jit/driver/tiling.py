@@ -1,6 +1,6 @@
 """Groups that run together, where threads do nothing that other threads notice.
 
-``i64 @band(ctx, first, last, …)`` runs some groups that lie beside each other, from `first` on, and
+``i64 @tile(ctx, first, last, …)`` runs some groups that lie beside each other, from `first` on, and
 returns the next one, or -1 after a fault; then all groups before the faulting one have run to
 their end.  Group after group, or one row of work items of all groups after the other: memory is
 then gone through in long runs, which processors fetch ahead, and not in pieces of a group's width.
@@ -18,7 +18,7 @@ from eumu.exec.jit.driver.straight import TRY, missed_before
 from eumu.exec.jit.llvm.layout import Context, Record
 from eumu.exec.jit.llvm.words import get, put
 
-__all__ = ["BAND", "TAKE", "orders"]
+__all__ = ["TAKE", "TILE", "orders"]
 
 _MOST: Final = 64  # groups
 
@@ -35,8 +35,8 @@ def orders(grid: Grid) -> tuple[int, ...]:
     return (threads, row) if row < threads else (threads,)
 
 
-BAND: Final = f"""
-define internal i64 @band(ptr %ctx, i64 %first, i64 %last, i64 %threads, ptr %stop$PARAMETERS) alwaysinline #0 {{
+TILE: Final = f"""
+define internal i64 @tile(ptr %ctx, i64 %first, i64 %last, i64 %threads, ptr %stop$PARAMETERS) alwaysinline #0 {{
 entry:
   %r = alloca [{int(Record.FRAMES)} x i64]
   %pc = getelementptr i64, ptr %r, i64 {int(Record.PC)}
@@ -105,7 +105,7 @@ done:
 """
 
 # What takes the place of running one group.
-TAKE: Final = """  %g.next = call i64 @band(ptr %ctx, i64 %g, i64 %last, i64 %threads, ptr %stop$ARGUMENTS)
+TAKE: Final = """  %g.next = call i64 @tile(ptr %ctx, i64 %g, i64 %last, i64 %threads, ptr %stop$ARGUMENTS)
   %fine = icmp ne i64 %g.next, -1
   br i1 %fine, label %on, label %fault
 on:
