@@ -186,12 +186,12 @@ def test_patterns_are_looked_for_once_in_code_that_goes_on(monkeypatch: pytest.M
         for n in range(20)
     ]
     text_of(HEAD + "".join(ladder) + "L20:\n" + TAIL)
-    # Certain and likely patterns, of the complete and of the straight version.
+    # Certain and likely patterns, of the complete and of the speculative version.
     assert all(seen.count(block) <= 4 for block in seen)
 
 
 def test_a_block_that_begins_alike_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By what is certain, what is likely, lowering, and all these of the straight version."""
+    """By what is certain, what is likely, lowering, and all these of the speculative version."""
     seen: list[str] = []
 
     def counted(op: Op, *rest: Any) -> Any:
@@ -406,8 +406,8 @@ def test_a_long_function_is_not_compiled_twice_and_not_inlined() -> None:
         return HEAD + "    mul (M1, 16) X(0,0)<1> X(0,0)<1;1,0> 0x9e3779b1:ud\n" * count + TAIL
 
     short, long = text_of(steps(50)), text_of(steps(800))
-    assert "@straight(" in short
-    assert "@straight(" not in long
+    assert "@speculative(" in short
+    assert "@speculative(" not in long
     (head,) = (line for line in long.splitlines() if line.startswith("define internal i32 @thread"))
     assert " noinline" in head
 

@@ -69,7 +69,7 @@ class Kernel:
     gathers: bool
     octet_products: bool
     free: frozenset[Place] = frozenset()  # writes that need not keep other lanes
-    untouched: frozenset[Place] = frozenset()  # where a straight version may still begin again
+    untouched: frozenset[Place] = frozenset()  # where a speculative version may still begin again
     streams: bool = False  # stores of whole lines may pass by the caches
     sites: list[Site] = field(default_factory=list)
     values: dict[int, Lanes] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from eumu.exec.jit.codegen.streaming import FENCE
 from eumu.exec.jit.driver import tiling
 from eumu.exec.jit.driver.barrier_scheduler import schedule
-from eumu.exec.jit.driver.straight import TRY, missed_before
+from eumu.exec.jit.driver.speculative import TRY, missed_before
 from eumu.exec.jit.llvm.attention import look_between
 from eumu.exec.jit.llvm.layout import (
     NAMED_RECORD,
@@ -164,7 +164,7 @@ on:
 {get("ran", Record.COUNT, "%r")}"""
 
 
-def _once(small_record: bool, straight: bool, has_scratch: bool) -> str:
+def _once(small_record: bool, speculative: bool, has_scratch: bool) -> str:
     """Run each thread to its end."""
     record = f"alloca [{int(Record.FRAMES)} x i64]"
     kept = record if small_record else "call ptr @record.of(ptr %ctx, i64 0)"
@@ -173,13 +173,13 @@ def _once(small_record: bool, straight: bool, has_scratch: bool) -> str:
 define internal i32 @group(ptr %ctx, i64 %threads$PARAMETERS) alwaysinline #0 {{
 entry:
   %r = {kept}
-{missed_before("1", "%threads") if straight else ""}{put("pc", Record.PC, "0", "%r")}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
+{missed_before("1", "%threads") if speculative else ""}{put("pc", Record.PC, "0", "%r")}  %payloads = call ptr @payload.of(ptr %ctx, i64 0)
 {get("payload.size", Context.PAYLOAD_SIZE)}{get("sum", Context.INSTRUCTIONS)}  br label %thread
 thread:
   %t = phi i64 [ 0, %entry ], [ %t.next, %on ]
   %payload = phi ptr [ %payloads, %entry ], [ %payload.next, %on ]
   %total = phi i64 [ %sum, %entry ], [ %total.next, %on ]
-{place + TRY if straight else _PLAIN}  %total.next = add i64 %total, %ran
+{place + TRY if speculative else _PLAIN}  %total.next = add i64 %total, %ran
   %payload.next = getelementptr i8, ptr %payload, i64 %payload.size
   %t.next = add i64 %t, 1
   %more = icmp ult i64 %t.next, %threads
@@ -379,7 +379,7 @@ def driver(
     has_scratch: bool,
     has_named: bool,
     small_record: bool,
-    straight: bool,
+    speculative: bool,
     streams: bool,
     is_tiled: bool,
     prologue: Sequence[str],
@@ -396,9 +396,9 @@ def driver(
     `own_payloads` and `own_lanes`: threads come with a payload, or lanes, of their own.
     """
     turns = _COUNT + (_ROUNDS if rounds else schedule(has_named) + _TURNS)
-    once = tiling.TILE if is_tiled else _once(small_record, straight, has_scratch)
+    once = tiling.TILE if is_tiled else _once(small_record, speculative, has_scratch)
     parts = (
-        *(_RECORD, "" if straight else _turn(has_scratch, own_lanes)),
+        *(_RECORD, "" if speculative else _turn(has_scratch, own_lanes)),
         _prepare(resumable, has_named, own_payloads),
         turns if resumable else once,
         _RUN.replace("$TAKE", tiling.TAKE if is_tiled else _TAKE),

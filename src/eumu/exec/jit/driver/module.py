@@ -30,7 +30,7 @@ from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.inputs import Special, input_slots, start
 from eumu.exec.jit.codegen.kernel import Kernel, Site, Target
 from eumu.exec.jit.codegen.shared import INTRINSICS, METADATA, divide
-from eumu.exec.jit.driver import straight
+from eumu.exec.jit.driver import speculative
 from eumu.exec.jit.driver.blocks import Ends
 from eumu.exec.jit.driver.calls import frames_size, saved_roots
 from eumu.exec.jit.driver.groups import driver, parameters
@@ -98,7 +98,7 @@ def build(function: Function, special: Special, target: Target, *, marks: bool =
     place = e.lines.index("start:") + 1
     first = 8 * (Record.FRAMES + len(flow.waiting)) + frames_size(function, flow)
     e.lines[place:place] = resume.emit(k.registers.memory_end, first, ends.rotate)
-    quick = None if resume.places else _straight(k, special, target)
+    quick = None if resume.places else _speculative(k, special, target)
     return _assemble(k, resume, ends, special, quick, target)
 
 
@@ -154,22 +154,22 @@ def _lower(k: Kernel, ends: Ends, special: Special) -> None:
     start(k, special, keeps_alive=ends.keeps_alive, runs_once=not ends.resume.saves)
 
 
-def _straight(k: Kernel, special: Special, target: Target) -> Kernel | None:
-    """The straight version of a kernel, if it has one; it shares sites and support functions."""
+def _speculative(k: Kernel, special: Special, target: Target) -> Kernel | None:
+    """The speculative version of a kernel, if it has one; it shares sites and support functions."""
     function = k.function
-    if not (special.full_threads and straight.can_be(function, k.flow)) or k.registers.memory:
+    if not (special.full_threads and speculative.can_be(function, k.flow)) or k.registers.memory:
         return None
     if _length(function) > _SHORT:
         return None
-    flow = straight.together(function)
+    flow = speculative.together(function)
     facts, visits = replace(k.facts, flow=flow), k.analysis.visits
     own = _kernel(function, facts, special, target, k.e.another(), visits)
     own.free, own.sites = k.free, k.sites
-    own.untouched = straight.untouched(function, flow)
+    own.untouched = speculative.untouched(function, flow)
     own.streams = streaming.may_stream(function)
     try:
-        _lower(own, straight.StraightEnds(own, Resume(own, frozenset())), special)
-    except straight.NotStraight:
+        _lower(own, speculative.SpeculativeEnds(own, Resume(own, frozenset())), special)
+    except speculative.CannotSpeculate:
         return None
     return own
 
@@ -321,7 +321,7 @@ def _assemble(
     resumable = bool(resume.saves)
     inline = quick is None and (resumable or not _has_loop(k.function))
     inline = inline and _length(k.function) <= _SHORT
-    prologue = [*_SHARED, *e.prologue, *(straight.PROLOGUE if quick else ())]
+    prologue = [*_SHARED, *e.prologue, *(speculative.PROLOGUE if quick else ())]
     is_tiled = quick is not None and quick.streams and _alone(special)
     shared = {"%flat": "ptr", **e.shared} if inline or quick else {}
     if quick:
@@ -330,7 +330,13 @@ def _assemble(
     thread = "ptr noalias %ctx, ptr noalias %rec, ptr %payload, i64 %lanes" + parameters(shared)
     parts = [
         *(
-            _define("straight", thread, " alwaysinline", [*_entry(quick.e), *straight.ENTRY], quick)
+            _define(
+                "speculative",
+                thread,
+                " alwaysinline",
+                [*_entry(quick.e), *speculative.ENTRY],
+                quick,
+            )
             if quick
             else ()
         ),
@@ -343,7 +349,7 @@ def _assemble(
             own_payloads=special.own_payloads,
             own_lanes=special.own_lanes,
             small_record=resume.size == 8 * (Record.FRAMES + len(k.flow.waiting)),
-            straight=quick is not None,
+            speculative=quick is not None,
             streams=quick is not None and quick.streams,
             is_tiled=is_tiled,
             prologue=prologue if shared else [],

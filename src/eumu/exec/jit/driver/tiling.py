@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from eumu.exec.grid import Grid
-from eumu.exec.jit.driver.straight import TRY, missed_before
+from eumu.exec.jit.driver.speculative import TRY, missed_before
 from eumu.exec.jit.llvm.layout import Context, Record
 from eumu.exec.jit.llvm.words import get, put
 

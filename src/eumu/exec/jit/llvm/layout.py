@@ -220,4 +220,4 @@ class Outcome(IntEnum):
     BARRIER = 1
     YIELD = 2  # at a loop header, so that other threads get a turn
     FAULT = 3
-    AGAIN = 4  # a straight version: from the beginning, with the complete one
+    AGAIN = 4  # a speculative version: from the beginning, with the complete one

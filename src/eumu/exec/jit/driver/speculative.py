@@ -1,4 +1,4 @@
-"""The straight version of a thread: its lanes all go the same way, and accesses are as expected.
+"""The speculative version of a thread: its lanes all go the same way, and accesses are as expected.
 
 Most threads of most kernels without loops are such.  Nothing waits, masks are known, and no cold
 path joins the main line, so that what several accesses need is made once.  What is not as expected
@@ -20,8 +20,8 @@ _HARMLESS = PASSING | {"read", "write", "load", "load_block", "read_indirect"}
 _ENDS = frozenset({"jump", "branch", "switch", "diverge", "ret", "trap"})
 
 
-# A thread that begins again costs twice.  After many such threads the straight version is not tried
-# for a while.
+# A thread that begins again costs twice.  After many such threads the speculative version is not
+# tried for a while.
 PROLOGUE = ("  %misses = alloca i64", "  store i64 0, ptr %misses")
 ENTRY = ("  store i64 0, ptr %left", "  store i64 0, ptr %limit", "  br label %start")
 _MISS, _KEPT, _MOST, _PAUSE = 8, 2, 512, 1024
@@ -30,7 +30,7 @@ TRY = f"""  %bad = load i64, ptr %misses
   %try = icmp ult i64 %bad, {_MOST}
   br i1 %try, label %short, label %long, !prof !1
 short:
-  %quick = call i32 @straight(ptr %ctx, ptr %q, ptr %payload, i64 -1$ARGUMENTS)
+  %quick = call i32 @speculative(ptr %ctx, ptr %q, ptr %payload, i64 -1$ARGUMENTS)
   %q.count = getelementptr i64, ptr %q, i64 {int(Record.COUNT)}
   %ran.short = load i64, ptr %q.count
   switch i32 %quick, label %on [
@@ -70,12 +70,12 @@ def missed_before(groups: str, threads: str) -> str:
 """
 
 
-class NotStraight(Exception):
+class CannotSpeculate(Exception):
     """Lanes may go different ways after the thread has changed something."""
 
 
 def can_be(function: Function, flow: Flow) -> bool:
-    """Whether a function has a straight version: no loops, calls or barriers."""
+    """Whether a function has a speculative version: no loops, calls or barriers."""
     for index in flow.parked:
         end = function.blocks[index].end
         if end is None or is_call(end) or end.name not in _ENDS:
@@ -116,7 +116,7 @@ def untouched(function: Function, flow: Flow) -> frozenset[Place]:
     return frozenset(found)
 
 
-class StraightEnds(Ends):
+class SpeculativeEnds(Ends):
     """Ends of blocks where all lanes go one way, or the thread begins again."""
 
     def _diverge(self, block: int, end: Diverge) -> None:
@@ -137,7 +137,7 @@ class StraightEnds(Ends):
             self.e.do(f"br label {ways[0]}")
             return
         if (block, len(self.k.function.blocks[block].ops)) not in self.k.untouched:
-            raise NotStraight
+            raise CannotSpeculate
         e, mixed = self.e, self.e.name("mixed")
         every = e.op(f"icmp eq {self.word} {outside}, 0")
         e.do(f"br i1 {every}, label {ways[0]}, label %{mixed}")

@@ -1,4 +1,4 @@
-"""The straight version of a thread begins again where lanes part or accesses are elsewhere."""
+"""The speculative version of a thread begins again where lanes part or accesses are elsewhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from eumu.errors import Fault
 from eumu.exec.jit.analysis.flow import analyse
-from eumu.exec.jit.driver import straight
+from eumu.exec.jit.driver import speculative
 from eumu.ir import Value
 from eumu.types import UD
 from exec.launching import Kernel, on_both
@@ -73,7 +73,7 @@ def test_lanes_that_part(mixed: float | str, is_increased: bool, threads: int) -
 
 
 def test_variables_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A function with so many that all stay in the thread's record has no straight version."""
+    """A function with so many that all stay in the thread's record has no speculative version."""
     monkeypatch.setattr("eumu.exec.jit.driver.suspend._MOST_VALUES", 0)
     for mixed in (0, 0.5):
         test_lanes_that_part(mixed, is_increased=False, threads=4)
@@ -130,17 +130,17 @@ def test_one_instruction_accesses_two_allocations() -> None:
 
 def test_what_may_begin_again() -> None:
     k = two_ways(1, is_increased=True)
-    assert straight.can_be(k.function, analyse(k.function, lambda block, mask: False))
-    places = straight.untouched(k.function, straight.together(k.function))
+    assert speculative.can_be(k.function, analyse(k.function, lambda block, mask: False))
+    places = speculative.untouched(k.function, speculative.together(k.function))
     names = [op.name for op in k.function.blocks[0].ops]
     assert (0, names.index("store")) in places
     assert (0, names.index("store") + 1) not in places
     assert not {block for block, _ in places} - {0}
 
 
-def test_a_loop_is_not_straight() -> None:
+def test_a_loop_is_not_speculative() -> None:
     k = Kernel("start", "end", width=WIDTH)
     k.go("diverge", "start", "end", mask=k.mask())
     k.at("end")
     k.end()
-    assert not straight.can_be(k.function, analyse(k.function, lambda block, mask: False))
+    assert not speculative.can_be(k.function, analyse(k.function, lambda block, mask: False))
