@@ -1,7 +1,8 @@
 """Pairwise cases of each vector instruction of skl through Intel's finalizer, on both engines.
 
-They are one part of fourteen; `EUMU_PAIRWISE_PART` (0 to 13) chooses another, so that a fortnight of
-runs can have all.  All of them by ``python tests/finalizer/run.py --pairwise``, and as vISA in `tests/oracle`.
+They are one part of fourteen; `EUMU_PAIRWISE_PART` (0 to 13) chooses another, so that fourteen runs
+can have all.  All of them by ``python tests/finalizer/run.py --pairwise``, and as vISA in
+`tests/oracle`.
 """
 
 from __future__ import annotations
