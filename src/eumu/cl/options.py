@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from enum import Enum
+from typing import Any, Final
 
+from eumu import findings
 from eumu.beside.door import FAULTED, FOUND
-from eumu.errors import Finding
+from eumu.errors import FormatError
+from eumu.findings import Finding
 
 __all__ = ["Options", "recorded"]
+
+_SIZE: Final = 8  # bytes in front of a record
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class Options:
         """Keep a finding for the command, if it asked for it."""
         if self.records is not None:
             data = pickle.dumps(finding)
-            os.write(self.records, len(data).to_bytes(8, "little") + data)
+            os.write(self.records, len(data).to_bytes(_SIZE, "little") + data)
 
     def note_fault(self) -> None:
         self._note(FAULTED)
@@ -49,9 +56,35 @@ class Options:
 
 
 def recorded(file: int) -> Iterator[Finding]:
-    """The findings that engine processes have kept in a file that nobody else can open."""
+    """The findings that engine processes have kept in a file.
+
+    FormatError for what no engine process has written; one that was killed may leave half a record.
+    """
     end, at = os.fstat(file).st_size, 0
-    while at < end:
-        size = int.from_bytes(os.pread(file, 8, at), "little")
-        yield pickle.loads(os.pread(file, size, at + 8))
-        at += 8 + size
+    while at + _SIZE <= end:
+        size = int.from_bytes(os.pread(file, _SIZE, at), "little")
+        data = os.pread(file, min(size, end), at + _SIZE)
+        if len(data) < size:
+            return
+        yield _finding(data)
+        at += _SIZE + size
+
+
+def _finding(data: bytes) -> Finding:
+    try:
+        found = _Records(io.BytesIO(data)).load()
+    except Exception as error:  # whatever damaged bytes make of a record
+        raise FormatError(f"a record of findings is damaged: {error!r}") from error
+    if not isinstance(found, Finding):
+        raise FormatError(f"a record of findings has a {type(found).__name__}")
+    return found
+
+
+class _Records(pickle.Unpickler):
+    """Makes records and what they are made of, nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = getattr(findings, name, None) if module == findings.__name__ else None
+        if isinstance(found, type) and (is_dataclass(found) or issubclass(found, Enum)):
+            return found
+        raise FormatError(f"{module}.{name} is no part of a record")
