@@ -42,6 +42,8 @@ class LocalMemory:
         self.first = 0  # lane of the instruction
         self._copies: set[int] = set()  # values that are as they were loaded
         self._loaded: set[str] = set()  # roots that were last written by loads
+        self._made: dict[str, int] = {}  # bytes of an element, where something was computed
+        self._computed: set[int] = set()  # values that were, as wide as they are
         self._numbers: dict[int, int] = {}  # values of one lane that are known
         self._indices: dict[tuple[str, int], int] = {}  # what is known of surface variables
 
@@ -52,10 +54,14 @@ class LocalMemory:
             self._copies.update(value.id for value in op.results)
         elif isinstance(op, Write) and op.args[0].id in self._copies:
             self._loaded.add(op.root.name)
+            self._made.pop(op.root.name, None)
         elif isinstance(op, Write):
             self._loaded.discard(op.root.name)
+            self._made[op.root.name] = op.args[0].type.size
         elif isinstance(op, Read) and op.root.name in self._loaded:
             self._copies.add(op.result.id)
+        elif isinstance(op, Read) and self._made.get(op.root.name) == op.result.type.size:
+            self._computed.add(op.result.id)
         if isinstance(op, Const) and op.result.width == 1:
             self._numbers[op.result.id] = op.lanes[0]
         elif isinstance(op, OnRegion) and op.root.kind is RootKind.STATE:
@@ -175,12 +181,12 @@ class LocalMemory:
     def harmless(self, op: Access, x: Value) -> Value | None:
         """The lanes of stored data that may be undefined: padding of a structure is copied, too.
 
-        That is some bytes of an element, or an element of several that are stored as they were
-        loaded, if something of the lane is written.
+        That is some bytes of an element that nothing has computed as a whole, or an element of
+        several that are stored as they were loaded, if something of the lane is written.
         """
         if self.w.bits(x) is None:
             return None
-        found = self.w.padded(x)
+        found = None if x.id in self._computed else self.w.padded(x)
         data = op.data
         if len(data) > 1 and all(value.id in self._copies for value in data):
             others = reduce(self.b.or_, [self.w.some(value) for value in data])
