@@ -28,6 +28,7 @@ class Messages:
     def __init__(self, random: Random, device: str, simd: int) -> None:
         self.random, self.device, self.simd = random, device, simd
         self.has_lsc = platform(device).has_lsc
+        self.has_short_atomics = platform(device).order >= platform("tgllp").order
 
     # ---- pieces
 
@@ -205,19 +206,20 @@ class Messages:
         return [*lines, self._guard() + message]
 
     def short_atomic(self) -> list[str]:
-        """On 16 bits: of a surface, at addresses, or as LSC has it."""
+        """On 16 bits, where there are such: of a surface, at addresses, or as LSC has it."""
+        size, bits = (2, ".16") if self.has_short_atomics else (4, "")
         known = [n for n, a in LEGACY_ATOMICS.items() if not n.startswith("f")]
         name, forms = self.random.choice(known), ["svm_atomic", "dword_atomic"]
         form = self.random.choice([*forms, "lsc"] if self.has_lsc else forms)
         lanes, exec = self._exec(1, 8)
         x, y, old = self._atomic_operands(name, wide=False)
         if form == "svm_atomic":
-            lines, message = self._addresses(lanes, 2, False), f"ADR.0 {old} {x} {y}"
+            lines, message = self._addresses(lanes, size, False), f"ADR.0 {old} {x} {y}"
         elif form == "dword_atomic":
-            lines, message = self._offsets(lanes, 2, False), f"T6 OFF.0 {x} {y} {old}"
+            lines, message = self._offsets(lanes, size, False), f"T6 OFF.0 {x} {y} {old}"
         else:
             return self._short_lsc(lanes, exec)
-        return [*lines, f"{self._guard()}{form}.{name}.16 {exec} {message}"]
+        return [*lines, f"{self._guard()}{form}.{name}{bits} {exec} {message}"]
 
     def _short_lsc(self, lanes: int, exec: str) -> list[str]:
         name = self.random.choice([n for n in LSC_ATOMICS if not n.startswith("f")])
