@@ -21,7 +21,9 @@ _PROGRAMS: Final = f"programs, separated by `{os.pathsep}`"
 _MOST_MB: Final = 1 << 40  # more than any machine has, and bytes still have 64 bits
 
 
-CHECK_NAMES: Final = frozenset({"undefined", "races", "cheap", "all"})  # as exec.checks has them
+# As exec.checks has them.
+_CHECKS: Final = "undefined races cheap all alignment const division leaks printf uninitialized"
+CHECK_NAMES: Final = frozenset(_CHECKS.split(" "))
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,7 +248,7 @@ def edited(path: Path, **changes: Any) -> Path:
         ({"kernel": "other"}, "checkpoint of kernel other"),
         ({"platform": "skl"}, "was made on skl"),
         ({"grid": {}}, "no checkpoint of eumu"),
-        ({"allocations": [[1, 2, "x"]]}, "not free"),
+        ({"allocations": [[1, 2, "x", "rw"]]}, "not free"),
     ],
 )
 def test_checkpoints_that_do_not_fit(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
