@@ -23,6 +23,8 @@ from eumu.ir.operations.state import Special
 T = TypeVar("T")
 Dim3 = tuple[int, int, int]
 
+TABLE_DWORDS: Final = range(3, 5)  # of r0: where the tables of samplers and surfaces are
+
 # Engines run fewer threads than this at once; the run-time fact `hardware_thread` tells them apart.
 CONCURRENT_THREADS: Final = 4096
 # The same for functions that know themselves by the fact `fftid`, which has nine bits.
@@ -90,9 +92,13 @@ class Payload:
     tables_vary: bool = False
 
     @property
-    def constant_r0(self) -> tuple[int, ...]:
-        """What compiled code may take for certain of the header."""
-        return () if self.tables_vary or self.rows is not None else self.r0
+    def constant_r0(self) -> tuple[int | None, ...]:
+        """What compiled code may take for certain of the header, None for what it may not."""
+        if self.rows is not None:
+            return ()
+        if not self.tables_vary:
+            return self.r0
+        return tuple(None if k in TABLE_DWORDS else word for k, word in enumerate(self.r0))
 
     @property
     def size(self) -> int:

@@ -109,6 +109,7 @@ def bind(
         *(tuple(r0), grf if pitch else None, pitch, start, cross_thread),
         numbers_threads=platform.numbers_threads,
         local_id_rows=id_rows,
+        tables_vary=tables is not None,
     )
     return Bound(payload, binder.surfaces(strict), binder.slm_bytes)
 

@@ -31,7 +31,7 @@ class Special:
     common: range
     slm_bytes: int
     scratch_bytes: int
-    r0: tuple[int, ...]
+    r0: tuple[int | None, ...]  # None for what is not certain
     own_payloads: bool = False
     own_lanes: bool = False
     paranoid: bool = False  # every access is asserted, see `paranoid`
@@ -54,7 +54,8 @@ def input_slots(function: Function, special: Special) -> dict[Slot, Shape]:
     for given in function.inputs:
         for dword, value in enumerate(special.r0):
             place = 4 * dword - given.payload_offset
-            if dword not in OWN_DWORDS and 0 <= place <= given.size - 4:
+            fits = 0 <= place <= given.size - 4
+            if value is not None and dword not in OWN_DWORDS and fits:
                 slot = Slot(given.root.name, (given.offset + place,), 4)
                 slots[slot] = Shape(1, (0,), constant=value)
     return slots

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from eumu.errors import Fault
 from eumu.exec.gate import Admitted, Bound
-from eumu.exec.grid import Grid
+from eumu.exec.grid import TABLE_DWORDS, Grid
 from eumu.exec.guarded import local
 from eumu.exec.host import Refusal
 from eumu.exec.jit.codegen.messages import MESSAGE, SEND, UNLIKELY, Messenger
@@ -30,7 +30,7 @@ from eumu.exec.snapshot import Preemption
 from eumu.exec.state import follows_memory, thread_payloads
 
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)
-_TABLES = slice(12, 20)  # the bytes of r0 that say where tables are
+_TABLES = slice(4 * TABLE_DWORDS.start, 4 * TABLE_DWORDS.stop)  # in bytes
 _NEVER = (1 << 63) - 1
 _CHUNKS_A_WORKER = 32
 _LARGE = large()
@@ -186,7 +186,9 @@ class Launch:
         self.cross_thread = np.frombuffer(grid.payload.cross_thread, np.uint8)
         self.tables: NDArray[np.uint8] | None = None
         if grid.payload.tables_vary:
-            self.tables = np.array(grid.payload.r0[3:5], np.uint32).view(np.uint8)
+            self.tables = np.array([grid.payload.r0[k] for k in TABLE_DWORDS], np.uint32).view(
+                np.uint8
+            )
         rows = grid.payload.rows
         self.rows = None if rows is None else np.frombuffer(b"".join(rows), np.uint8)
         self._arena = host.arena
