@@ -39,7 +39,7 @@ class Library(NamedTuple):
 
 
 # What all of them use.
-_SHARED: Final = (_PACKAGE / "cc" / "peer.h",)
+_SHARED: Final = tuple(_PACKAGE / "cc" / name for name in ("layer.h", "peer.h"))
 _FLAGS: Final = (
     *("-O1", "-std=gnu11", "-shared", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"),
     "-pthread",
@@ -65,7 +65,7 @@ CAPTURE: Final = Library(
     "cl/capture",
     "eumu compare compiles its layer below the OpenCL loader",
     (_CAPTURE / "capture.c",),
-    (),
+    _SHARED,
     _FLAGS,
 )
 LIBRARIES: Final = (DRM, CL, CAPTURE)

@@ -4,9 +4,6 @@
  * Every call is passed on.  On the way it notes what no driver tells the kernel: how many bytes a
  * program asked for where the driver rounds objects up, and which programs it has built, whose
  * binaries and sources have the names of kernels and lines.
- *
- * The table of functions has the order of the ICD's dispatch table, cl_icd.h; constants are those
- * of cl.h and cl_layer.h.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,19 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LAYER "eumu"
+#include "../cc/layer.h"
 #include "shim.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 enum {
   CREATE_BUFFER = 14, RELEASE_PROGRAM = 29, BUILD_PROGRAM = 30, GET_PROGRAM_INFO = 32, CREATE_KERNEL = 34, CREATE_KERNELS = 35,
-  EXTENSION_FUNCTION = 65, EXTENSION_FUNCTION_FOR_PLATFORM = 107, SVM_ALLOC = 126, CREATE_BUFFER_WITH_PROPERTIES = 146, FUNCTIONS = 160
+  EXTENSION_FUNCTION = 65, EXTENSION_FUNCTION_FOR_PLATFORM = 107, SVM_ALLOC = 126, CREATE_BUFFER_WITH_PROPERTIES = 146
 };
-enum { API_VERSION = 0x4240, LAYER_NAME = 0x4241, API_VERSION_100 = 100 };
-enum { INVALID_VALUE = -30, SOURCE = 0x1164, DEVICE_COUNT = 0x1162, BINARY_SIZES = 0x1165, BINARIES = 0x1166 };
+enum { SOURCE = 0x1164, DEVICE_COUNT = 0x1162, BINARY_SIZES = 0x1165, BINARIES = 0x1166 };
 enum { DEVICES = 16, KNOWN = 1024 };
-
-static void *next[FUNCTIONS], *ours[FUNCTIONS];
 
 /* ---- what was asked for */
 
@@ -176,33 +170,14 @@ static int32_t create_kernels(void *program, uint32_t count, void *kernels, uint
 
 /* ---- what the loader calls */
 
-EXPORT int32_t clGetLayerInfo(uint32_t name, size_t room, void *value, size_t *size) {
-  static const char title[] = "eumu";
-  const uint32_t version = API_VERSION_100;
-  const void *found = name == API_VERSION ? (const void *)&version : title;
-  size_t bytes = name == API_VERSION ? sizeof version : sizeof title;
-  if ((name != API_VERSION && name != LAYER_NAME) || (value && room < bytes)) return INVALID_VALUE;
-  if (value) memcpy(value, found, bytes);
-  if (size) *size = bytes;
-  return 0;
-}
-
 EXPORT int32_t clInitLayer(uint32_t count, void *const *target, uint32_t *own_count, void *const **own) {
-  static const struct { int place; void *function; } replacements[] = {
+  static const struct Replacement rows[] = {
       {CREATE_BUFFER, (void *)create_buffer}, {CREATE_BUFFER_WITH_PROPERTIES, (void *)create_buffer_with_properties},
       {SVM_ALLOC, (void *)svm_alloc}, {EXTENSION_FUNCTION, (void *)extension_function},
       {EXTENSION_FUNCTION_FOR_PLATFORM, (void *)extension_function_for_platform},
       {RELEASE_PROGRAM, (void *)release_program}, {BUILD_PROGRAM, (void *)build_program},
       {CREATE_KERNEL, (void *)create_kernel}, {CREATE_KERNELS, (void *)create_kernels}};
-  if (!target || !own_count || !own) return INVALID_VALUE;
-  uint32_t used = count < FUNCTIONS ? count : FUNCTIONS;
-  memcpy(next, target, used * sizeof *next);
-  memcpy(ours, next, sizeof ours);
-  for (size_t k = 0; k < sizeof replacements / sizeof *replacements; k++)
-    if (next[replacements[k].place]) ours[replacements[k].place] = replacements[k].function;
-  *own_count = used;
-  *own = ours;
-  return 0;
+  return put_between(count, target, own_count, own, rows, sizeof rows / sizeof *rows);
 }
 
 /* ---- Level Zero */

@@ -4,9 +4,7 @@
  * Behind each kernel the queue is finished and the buffers among its arguments are read.  Nothing is
  * read while a user event is open, as the queue might wait for it.  Buffers begin with zeros, and
  * programs that ask for a GPU are given whatever device there is.
- *
- * The table of functions has the order of the ICD's dispatch table, cl_icd.h; constants are those
- * of cl.h and cl_layer.h.  captured.py reads the file.
+ * captured.py reads the file.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -17,20 +15,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
+#define LAYER "eumu compare"
+#include "../../cc/layer.h"
 
 enum {
   GET_DEVICES = 2, CREATE_BUFFER = 14, SET_ARGUMENT = 38, GET_KERNEL_INFO = 39, FINISH = 47, READ_BUFFER = 48,
   ENQUEUE = 59, ENQUEUE_TASK = 60, CREATE_SUB_BUFFER = 82, CREATE_USER_EVENT = 84, SET_USER_EVENT = 85, SVM_ALLOC = 126,
-  SET_ARGUMENT_SVM = 134, CREATE_BUFFER_WITH_PROPERTIES = 146, FUNCTIONS = 160
+  SET_ARGUMENT_SVM = 134, CREATE_BUFFER_WITH_PROPERTIES = 146
 };
-enum { API_VERSION = 0x4240, LAYER_NAME = 0x4241, API_VERSION_100 = 100 };
-enum { INVALID_VALUE = -30, GPU = 1 << 2, ACCELERATOR = 1 << 3, KERNEL_NAME = 0x1190, KERNEL_ARGUMENTS = 0x1191 };
+enum { GPU = 1 << 2, ACCELERATOR = 1 << 3, KERNEL_NAME = 0x1190, KERNEL_ARGUMENTS = 0x1191 };
 enum { ALLOC_HOST = 1 << 4, USE_HOST = 1 << 3, COPY_HOST = 1 << 5 };
 enum { ARGUMENTS = 128 };
 static const uint64_t most_bytes = 1ull << 31; /* of a file; behind it are sums alone */
 
-static void *next[FUNCTIONS], *ours[FUNCTIONS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *file;
 static uint64_t launches, written;
@@ -203,34 +200,16 @@ static int32_t get_devices(void *platform, uint64_t type, uint32_t room, void *f
 
 /* ---- what the loader calls */
 
-EXPORT int32_t clGetLayerInfo(uint32_t name, size_t room, void *value, size_t *size) {
-  static const char title[] = "eumu compare";
-  const uint32_t version = API_VERSION_100;
-  const void *found = name == API_VERSION ? (const void *)&version : title;
-  size_t bytes = name == API_VERSION ? sizeof version : sizeof title;
-  if ((name != API_VERSION && name != LAYER_NAME) || (value && room < bytes)) return INVALID_VALUE;
-  if (value) memcpy(value, found, bytes);
-  if (size) *size = bytes;
-  return 0;
-}
-
 EXPORT int32_t clInitLayer(uint32_t count, void *const *target, uint32_t *own_count, void *const **own) {
-  static const struct { int place; void *function; } replacements[] = {
+  static const struct Replacement rows[] = {
       {GET_DEVICES, (void *)get_devices}, {CREATE_BUFFER, (void *)create_buffer},
       {CREATE_BUFFER_WITH_PROPERTIES, (void *)create_buffer_with_properties}, {CREATE_SUB_BUFFER, (void *)create_sub_buffer},
       {SVM_ALLOC, (void *)svm_alloc}, {SET_ARGUMENT, (void *)set_argument},
       {SET_ARGUMENT_SVM, (void *)set_argument_svm}, {ENQUEUE, (void *)enqueue}, {ENQUEUE_TASK, (void *)enqueue_task},
       {CREATE_USER_EVENT, (void *)create_user_event}, {SET_USER_EVENT, (void *)set_user_event}};
   const char *path = getenv("EUMU_CAPTURE");
-  if (!target || !own_count || !own) return INVALID_VALUE;
-  uint32_t used = count < FUNCTIONS ? count : FUNCTIONS;
-  memcpy(next, target, used * sizeof *next);
-  memcpy(ours, next, sizeof ours);
-  for (size_t k = 0; k < sizeof replacements / sizeof *replacements; k++)
-    if (next[replacements[k].place]) ours[replacements[k].place] = replacements[k].function;
-  int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1; /* the first program alone */
+  /* The first program alone. */
+  int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
   if (fd >= 0) file = fdopen(fd, "w");
-  *own_count = used;
-  *own = ours;
-  return 0;
+  return put_between(count, target, own_count, own, rows, sizeof rows / sizeof *rows);
 }
