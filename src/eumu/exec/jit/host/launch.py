@@ -37,7 +37,7 @@ _LARGE = large()
 
 # The words that a launch sets, in order.
 _LAUNCH_WORDS = struct.Struct(f"={Context.FAULT + 1}Q")
-_FIRST_WORDS = struct.Struct("=3Q")
+_MORE_WORDS = struct.Struct(f"={Context.STORE_ENDS + 1 - Context.FIRST_X}Q")
 _ATTENTION_WORDS = struct.Struct(f"={Context.ERROR + 3 - Context.LEAVE}Q")
 
 
@@ -164,7 +164,6 @@ class Launch:
     ) -> None:
         grid, host = admitted.grid, admitted.host
         self.compiled, self.groups, self.row = compiled, grid.groups, row
-        self.first_group = grid.first_group
         self.starts, self.ends = admitted.readable
         self.writable = admitted.writable
         self.progress = host.progress
@@ -208,6 +207,8 @@ class Launch:
             table,
             table + 8,
         )
+        stores = len(self.writable[0]), *map(_known_address, self.writable)
+        self.more_words = (*grid.first_group, *stores)
 
     @property
     def is_reusable(self) -> bool:
@@ -228,12 +229,6 @@ class Launch:
         worker.cross_thread[:] = self.cross_thread
         if self.tables is not None:
             worker.tables[:] = self.tables
-        starts, ends = self.writable
-        worker.set(
-            STORE_EXTENTS=len(starts),
-            STORE_STARTS=_known_address(starts),
-            STORE_ENDS=_known_address(ends),
-        )
         if self.rows is not None:
             worker.set(ROWS=_address(self.rows))
         if self.messenger is not None:
@@ -248,7 +243,7 @@ class Launch:
             *(worker.context.data, 0, *self.words, chunk, number, 0, NO_GROUP),
             *(_LARGE, 0, self.row, FaultKind.NONE),
         )
-        _FIRST_WORDS.pack_into(worker.context.data, 8 * Context.FIRST_X, *self.first_group)
+        _MORE_WORDS.pack_into(worker.context.data, 8 * Context.FIRST_X, *self.more_words)
 
     def assert_regions(self, worker: Worker) -> None:
         """Tell compiled code which memory it may access, for `paranoid`."""
