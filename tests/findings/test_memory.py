@@ -11,7 +11,7 @@ import pytest
 
 import eumu
 from eumu.errors import Finding, Severity
-from eumu.zebin import promised_alignments
+from eumu.zebin import has_subgroup_barrier, promised_alignments
 
 SOURCE = Path(__file__).parent / "memory.cl"
 DEVICES, ENGINES = ("skl", "pvc"), ("interp", "jit")
@@ -239,3 +239,18 @@ def test_damaged_modules_promise_nothing(ocloc: str) -> None:
         assert all(size > 0 for size in promised_alignments(good[:end]).values())
     for at in range(20, len(good), 41):
         promised_alignments(good[:at] + b"\xff\x7f" + good[at + 2 :])
+
+
+def test_instructions_that_are_too_short_are_damage(ocloc: str) -> None:
+    elf = program("pvc").elf
+    assert elf is not None
+    words = np.frombuffer(elf.spirv, np.uint32).copy()
+    at = 5
+    while at < len(words):
+        whole = words[at]
+        for length in range(min(whole >> 16, 5)):
+            words[at] = length << 16 | whole & 0xFFFF
+            has_subgroup_barrier(words.tobytes())
+            assert all(size > 0 for size in promised_alignments(words.tobytes()).values())
+        words[at] = whole
+        at += int(whole >> 16)

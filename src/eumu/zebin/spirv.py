@@ -20,6 +20,17 @@ _ALIGNED: Final = 2  # a bit of memory operands
 _VECTOR_ACCESS: Final = range(171, 182)  # vloadn to vstorea_halfn of OpenCL's instructions
 # What may give a pointer; each has its type and its number first.
 _POINTERS: Final = frozenset({55, 57, 59, 61, 65, 66, 67, 70, 120, 121, 122, 123, 124, 169, 245})
+# Words that an instruction has at least, of those that are looked at.
+_WORDS: Final = {
+    _LINE: 4,
+    _EXT_INST: 5,
+    _POINTER: 4,
+    _CONSTANT: 4,
+    _LOAD: 4,
+    _STORE: 3,
+    _BARRIER: 4,
+}
+_WORDS_OF_POINTERS: Final = dict.fromkeys(_POINTERS, 3)
 _NAMES: Final = (b"sub_group_barrier", b"simd_barrier")
 
 Words = tuple[int, ...]
@@ -34,7 +45,8 @@ def _instructions(words: Words) -> Iterator[tuple[int, Words]]:
     at = _HEADER
     while at < len(words):
         length, opcode = words[at] >> 16, words[at] & 0xFFFF
-        if length == 0 or at + length > len(words):
+        least = _WORDS.get(opcode) or _WORDS_OF_POINTERS.get(opcode, 1)
+        if length < least or at + length > len(words):
             yield -1, ()
             return
         yield opcode, words[at : at + length]
@@ -51,9 +63,9 @@ def has_subgroup_barrier(module: bytes) -> bool:
         return True
     constants: dict[int, int] = {}
     for opcode, inst in _instructions(words):
-        if opcode == _CONSTANT and len(inst) >= 4:
+        if opcode == _CONSTANT:
             constants[inst[2]] = inst[3]
-        scope = constants.get(inst[1], _SUBGROUP) if opcode == _BARRIER and inst[1:] else None
+        scope = constants.get(inst[1], _SUBGROUP) if opcode == _BARRIER else None
         if opcode < 0 or scope == _SUBGROUP:
             return True
     return False
@@ -71,12 +83,12 @@ def promised_alignments(module: bytes) -> dict[int, int]:
     for opcode, inst in _instructions(words):
         if opcode < 0:
             return {}
-        if opcode in _POINTERS and len(inst) > 2:
+        if opcode in _POINTERS:
             types[inst[2]] = inst[1]
-        if opcode == _POINTER and len(inst) > 2:
+        if opcode == _POINTER:
             classes[inst[1]] = inst[2]
         elif opcode in (_LINE, _NO_LINE):
-            line = inst[2] if opcode == _LINE and len(inst) > 2 else 0
+            line = inst[2] if opcode == _LINE else 0
         elif opcode in _COPIES or (opcode == _EXT_INST and inst[4] in _VECTOR_ACCESS):
             found[line] = 1
         elif opcode in (_LOAD, _STORE):
