@@ -1,6 +1,8 @@
 /* Mistakes in calls, which `eumu run --check` tells; test_misuse.py has the words. */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char *source =
     "kernel void add(global int *p, int n) {\n  p[get_global_id(0)] += n;\n}\n"
@@ -50,6 +52,14 @@ int main(int argc, char **argv) {
   clEnqueueReadBuffer(q, dead, CL_TRUE, 0, 4, data, 0, 0, 0);
   clReleaseMemObject(dead);
   clReleaseKernel((cl_kernel)q);
+  /* memory that ends while it is mapped is no memory any more, whatever lies there then */
+  cl_mem brief = clCreateBuffer(c, 0, 64, 0, &e);
+  clEnqueueMapBuffer(q, brief, CL_TRUE, CL_MAP_WRITE, 0, 64, 0, 0, 0, &e);
+  clReleaseMemObject(brief);
+  for (int size = 16; size < 400; size += 8)
+    for (int j = 0; j < 16; j++) memset(malloc(size), 0x5a, size);
+  clEnqueueNDRangeKernel(q, k, 1, 0, &global, &local, 0, 0, 0);
+  clFinish(q);
   clSVMAlloc(c, CL_MEM_READ_WRITE, 100, 0);
   clReleaseKernel(k);
   clReleaseKernel(k);

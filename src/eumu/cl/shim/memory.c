@@ -28,6 +28,7 @@ void free_memory(struct Memory *m) {
   while (m->maps) {
     struct Map *map = m->maps;
     m->maps = map->next;
+    if (facts.checks) end_map(map);
     free(map);
   }
   if (m->owns && m->context->generation == generation) {
