@@ -59,6 +59,17 @@ def test_floats_that_lie_near_are_the_same_if_asked_for(tmp_path: Path) -> None:
     assert "1 launches, none has 0" in str(first_difference(left, ("none", Path(), [])))
 
 
+def test_bytes_beyond_the_limit_of_a_file_are_not_older_ones(tmp_path: Path) -> None:
+    """A record without bytes stands for the last ones with its sum, never for others."""
+    launch = b"L 1 1 2 1 1 k\n"
+    changed = (launch, b"B 0 0 1 4 a 1\n", b"aaaa", launch, b"B 0 0 1 4 b 0\n")
+    first, second = (row.buffers[0] for row in _side(tmp_path / "changed", *changed)[2])
+    assert first.place is not None and second.place is None
+    kept = (launch, b"B 0 0 1 4 a 1\n", b"aaaa", launch, b"B 0 0 1 4 a 0\n")
+    first, second = (row.buffers[0] for row in _side(tmp_path / "kept", *kept)[2])
+    assert first.place == second.place is not None
+
+
 def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
     for text in (b"X\n", b"\n", b"B 0 0 1 4 a 1\n", b"L 1\n", b"L 1 1 2 1 1 k\nB 0\n"):
         with pytest.raises(FormatError, match="no record of launches"):

@@ -51,7 +51,7 @@ class Launch:
 def read(path: Path) -> list[Launch]:
     """The launches of a run, none if the program has made none; FormatError for another file."""
     launches: list[Launch] = []
-    places: dict[tuple[bool, int], int] = {}
+    places: dict[tuple[bool, int, str], int] = {}  # bytes that did not change are written once
     if not path.exists():
         return launches
     with path.open("rb") as file:
@@ -65,7 +65,7 @@ def read(path: Path) -> list[Launch]:
                 last = launches[-1]
             except (IndexError, ValueError):
                 raise FormatError(f"{path}: no record of launches begins with {line!r}") from None
-            key = row.is_svm, row.number
+            key = row.is_svm, row.number, row.sum
             if has_bytes:
                 places[key] = file.tell()
                 file.seek(row.size, 1)
