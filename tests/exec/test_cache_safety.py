@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from eumu import keeping
-from eumu.exec.jit.driver.module import Module
 from eumu.exec.jit.host import cache
+from eumu.exec.jit.interface import Module
 from interruptions import at_every_line
 
 MODULE = Module("", (), (), 8, False, (), 0, False)

@@ -21,11 +21,11 @@ import eumu
 from ctrl_c.run import answer_time
 from eumu.errors import Fault, Unsupported
 from eumu.exec.jit.analysis import dataflow
-from eumu.exec.jit.codegen.inputs import Special
 from eumu.exec.jit.driver import module
 from eumu.exec.jit.driver.module import build
 from eumu.exec.jit.host import compiler, target
 from eumu.exec.jit.host.target import Effort, compile_object, host, optimised
+from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm import constants
 from eumu.exec.jit.llvm.emit import Emitter
 from eumu.exec.jit.llvm.layout import Context

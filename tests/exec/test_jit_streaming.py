@@ -110,4 +110,4 @@ def test_what_others_wait_for_is_stored_in_order() -> None:
 
 
 def test_the_size_of_the_cache() -> None:
-    assert 1 << 16 <= streaming.large() <= 1 << 34
+    assert 1 << 16 <= target.large() <= 1 << 34

@@ -7,8 +7,7 @@ import pytest
 
 from eumu.errors import Fault
 from eumu.exec.grid import Grid
-from eumu.exec.jit.driver import tiling
-from eumu.exec.jit.host import engine
+from eumu.exec.jit.host import autotuner, engine
 from eumu.ir import Region, Value
 from eumu.types import UD, UW
 from exec.launching import RNE, Kernel, grid_of, on_both
@@ -23,7 +22,7 @@ ITEMS = tuple(n * m for n, m in zip(LOCAL, GROUPS, strict=True))
 def order(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("EUMU_CACHE", "off")
     which = {"groups": slice(0, 1), "rows": slice(1, 2), "tried": slice(0, 2)}[request.param]
-    monkeypatch.setattr(engine, "orders", lambda grid: tiling.orders(grid)[which])
+    monkeypatch.setattr(engine, "orders", lambda grid: autotuner.orders(grid)[which])
     return str(request.param)
 
 
@@ -114,4 +113,4 @@ def test_orders(local: tuple[int, int, int], expected: tuple[int, ...]) -> None:
         addresses: tuple[int, ...] = ()
 
     grid: Grid = grid_of(k.function, NoHost(), (4, 4, 1), local)  # type: ignore[arg-type]
-    assert tiling.orders(grid) == expected
+    assert autotuner.orders(grid) == expected

@@ -12,9 +12,9 @@ import pytest
 
 import eumu
 from eumu.errors import Unsupported
-from eumu.exec.jit.codegen.inputs import Special
 from eumu.exec.jit.driver.module import build
 from eumu.exec.jit.host.target import host
+from eumu.exec.jit.interface import Special
 from eumu.ir import Function
 from eumu.ir.passes import find_undefined
 from eumu.lower import lower

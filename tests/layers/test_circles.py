@@ -46,6 +46,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "exec.jit": (
         ("llvm",),
+        ("interface",),
         ("analysis",),
         ("codegen",),
         ("driver",),

@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from eumu.exec.jit.analysis.slots import Slot, slice_shape
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm.emit import vector_of
 from eumu.exec.jit.llvm.lanes import Shape
 from eumu.ir import Function, Input
 
 _DWORD = 4  # bytes; of smaller parts many shuffles follow, which is better done near their load
 OWN_DWORDS = (1, 2, 6, 7)  # of r0: the rest of it is the same for every thread
-
-
-@dataclass(frozen=True, slots=True)
-class Special:
-    """What code is specialised on.
-
-    `local_ids` has, per dimension, the shape of every thread's ids, or None; it is empty unless
-    every thread of a group is full.  The bytes `common` of the payload are the same in all threads.
-    `own_payloads` and `own_lanes` say that each thread has some.
-    """
-
-    full_threads: bool
-    local_ids: tuple[Shape | None, ...]
-    local_id_offset: int
-    local_id_pitch: int
-    common: range
-    slm_bytes: int
-    scratch_bytes: int
-    r0: tuple[int | None, ...]  # None for what is not certain
-    own_payloads: bool = False
-    own_lanes: bool = False
-    paranoid: bool = False  # every access is asserted, see `paranoid`
 
 
 def input_slots(function: Function, special: Special) -> dict[Slot, Shape]:

@@ -19,6 +19,7 @@ from eumu.exec.jit.analysis.slots import Facts, Known, Slot, State, find, slice_
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.elementwise import emitter_of
 from eumu.exec.jit.codegen.scalars import scalars_of
+from eumu.exec.jit.interface import Site
 from eumu.exec.jit.llvm.emit import Emitter, lane_type, literal, scalar_type, vector_literal
 from eumu.exec.jit.llvm.lanes import Lanes, Pattern, Shape, shape_of_constants, vector_of_pattern
 from eumu.exec.jit.llvm.layout import SITE_WORDS, Context, FaultKind, Outcome, Record
@@ -26,30 +27,6 @@ from eumu.ir import Function, Op, Root, Value
 from eumu.ir.operations.row import Table
 from eumu.ir.operations.state import Read, Write
 from eumu.types import Type
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What lowering must know of the host's instruction set."""
-
-    half_conversions: bool = True
-    masked_stores: bool = True  # of 4- and 8-byte lanes
-    gathers: bool = True  # loads of a vector of addresses are worth it
-    octet_products: bool = False  # sums of four products of octets, x86's AVX512-VNNI
-    embedded_rounding: bool = False  # instructions can name their rounding mode
-    is_arm: bool = False
-    fenced_bytes: bool = False  # LLVM never ends on 64 bytes of arithmetic, some of them repeated
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """A place that can fault: its instruction, and its operation as an index in a block."""
-
-    inst: int
-    block: int
-    op: int
-    what: str
-
 
 Place = tuple[int, int]  # a block and an operation of it
 

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from enum import IntEnum
-from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
-
-from eumu.exec.findings import Seen
 from eumu.exec.jit.codegen.access import cold_is_right, cold_vector
-from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel, Site
+from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.codegen.registers import bits_of_mask
+from eumu.exec.jit.interface import REPORT
 from eumu.exec.jit.llvm.emit import lane_type, scalar_type
-from eumu.exec.jit.llvm.layout import SITE_WORDS, Context
-from eumu.ir import Function, Value
+from eumu.exec.jit.llvm.layout import Context, ReportWord
+from eumu.ir import Value
 from eumu.ir.operations.messages import Report
-
-REPORT: Final = "report"  # what a site of this operation says
-
-
-class Word(IntEnum):
-    """Words of a report's site, which has no extents to remember."""
-
-    COUNT = 0
-    GROUP = 1
-    THREAD = 2
-    LANES = 3
-    ADDRESS = 4
-    SURFACE = 5
-
 
 # The first thread in launch order stays; of its reports the first, as the interpreter has it.
 _NOTE = f"""
@@ -43,9 +22,9 @@ define internal void @{REPORT}(ptr %ctx, ptr %site, i64 %lanes, i64 %address, i6
   %group = load i64, ptr %group.p
   %thread.p = getelementptr i64, ptr %ctx, i64 {int(Context.THREAD)}
   %thread = load i64, ptr %thread.p
-  %old.group.p = getelementptr i64, ptr %site, i64 {int(Word.GROUP)}
+  %old.group.p = getelementptr i64, ptr %site, i64 {int(ReportWord.GROUP)}
   %old.group = load i64, ptr %old.group.p
-  %old.thread.p = getelementptr i64, ptr %site, i64 {int(Word.THREAD)}
+  %old.thread.p = getelementptr i64, ptr %site, i64 {int(ReportWord.THREAD)}
   %old.thread = load i64, ptr %old.thread.p
   %fresh = icmp eq i64 %count, 0
   %same = icmp eq i64 %group, %old.group
@@ -58,11 +37,11 @@ define internal void @{REPORT}(ptr %ctx, ptr %site, i64 %lanes, i64 %address, i6
 note:
   store i64 %group, ptr %old.group.p
   store i64 %thread, ptr %old.thread.p
-  %lanes.p = getelementptr i64, ptr %site, i64 {int(Word.LANES)}
+  %lanes.p = getelementptr i64, ptr %site, i64 {int(ReportWord.LANES)}
   store i64 %lanes, ptr %lanes.p
-  %address.p = getelementptr i64, ptr %site, i64 {int(Word.ADDRESS)}
+  %address.p = getelementptr i64, ptr %site, i64 {int(ReportWord.ADDRESS)}
   store i64 %address, ptr %address.p
-  %surface.p = getelementptr i64, ptr %site, i64 {int(Word.SURFACE)}
+  %surface.p = getelementptr i64, ptr %site, i64 {int(ReportWord.SURFACE)}
   store i64 %surface, ptr %surface.p
   br label %end
 end:
@@ -98,18 +77,3 @@ def _first(k: Kernel, value: Value, m: Value, bits: str) -> str:
         lane = e.op(f"call i64 @llvm.cttz.i64(i64 {bits}, i1 true)")
         one = e.op(f"extractelement {lane_type(value.type, value.width)} {one}, i64 {lane}")
     return one if scalar == "i64" else e.op(f"zext {scalar} {one} to i64")
-
-
-def seen(
-    function: Function, sites: Mapping[int, Site], context: NDArray[np.uint64]
-) -> Iterator[Seen]:
-    """What the sites, by number, noted in one worker's context."""
-    for number, site in sites.items():
-        start = Context.SITES + number * SITE_WORDS
-        words = [int(word) for word in context[start : start + SITE_WORDS]]
-        if words[Word.COUNT]:
-            where = words[Word.GROUP], words[Word.THREAD]
-            op = function.blocks[site.block].ops[site.op]
-            assert isinstance(op, Report)
-            place = words[Word.ADDRESS], words[Word.SURFACE]
-            yield Seen(op, where, words[Word.LANES], words[Word.COUNT], *place)

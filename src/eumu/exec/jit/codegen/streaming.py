@@ -7,27 +7,17 @@ the cache; small ones are soon read again, and of what was read before the line 
 
 from __future__ import annotations
 
-import os
 from typing import Final
 
 from eumu.exec.jit.codegen.kernel import Kernel
 from eumu.exec.jit.llvm.layout import LINE, Site
 from eumu.ir import Function
 
-__all__ = ["FENCE", "large", "may_stream", "store"]
+__all__ = ["FENCE", "may_stream", "store"]
 
 FENCE: Final = "  fence seq_cst\n"  # what was stored so is there for others after it
-_CACHE: Final = 16 << 20  # bytes, where the system does not tell
-_PART: Final = 4  # a quarter of the cache is large, as in the C library's memcpy
 # Such stores may be seen after later ones, which other threads must not notice.
 _ORDERED: Final = frozenset({"atomic", "fence", "send", "message"})
-
-
-def large() -> int:
-    """Bytes from which on an array is large."""
-    names = getattr(os, "sysconf_names", {})
-    known = os.sysconf("SC_LEVEL3_CACHE_SIZE") if "SC_LEVEL3_CACHE_SIZE" in names else 0
-    return (known if known > 0 else _CACHE) // _PART
 
 
 def may_stream(function: Function) -> bool:

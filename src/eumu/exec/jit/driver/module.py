@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from eumu.errors import InternalError, Unsupported
@@ -27,8 +27,8 @@ from eumu.exec.jit.codegen import (
     streaming,
 )
 from eumu.exec.jit.codegen import registers as regs
-from eumu.exec.jit.codegen.inputs import Special, input_slots, start
-from eumu.exec.jit.codegen.kernel import Kernel, Site, Target
+from eumu.exec.jit.codegen.inputs import input_slots, start
+from eumu.exec.jit.codegen.kernel import Kernel
 from eumu.exec.jit.codegen.shared import INTRINSICS, METADATA, divide
 from eumu.exec.jit.driver import speculative
 from eumu.exec.jit.driver.blocks import Ends
@@ -36,6 +36,7 @@ from eumu.exec.jit.driver.calls import frames_size, saved_roots
 from eumu.exec.jit.driver.groups import driver, parameters
 from eumu.exec.jit.driver.named import has_named
 from eumu.exec.jit.driver.suspend import Resume, rotating_headers, waiting_headers
+from eumu.exec.jit.interface import Module, Special, Target
 from eumu.exec.jit.llvm import paranoid
 from eumu.exec.jit.llvm.attention import SLICE, look
 from eumu.exec.jit.llvm.emit import Emitter
@@ -53,20 +54,6 @@ _LOWERED_IN = (
     *(atomics, block_accesses, indirect, memory, messages, products),
     *(report, special, state, stores),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """LLVM text, and what the engine must know of it."""
-
-    text: str
-    support: tuple[str, ...]  # texts of objects that are linked beside it, see `shared`
-    sites: tuple[Site, ...]
-    record_size: int
-    resumable: bool
-    waiting: tuple[int, ...]  # blocks where lanes may wait; their masks, when a barrier
-    waiting_offset: int  # diverges, are left in the record from this byte on
-    is_tiled: bool  # whether the order of threads is free, see `tiling`
 
 
 def build(function: Function, special: Special, target: Target, *, marks: bool = False) -> Module:

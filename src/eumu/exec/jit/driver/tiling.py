@@ -13,26 +13,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from eumu.exec.grid import Grid
 from eumu.exec.jit.driver.speculative import TRY, missed_before
 from eumu.exec.jit.llvm.layout import Context, Record
 from eumu.exec.jit.llvm.words import get, put
 
-__all__ = ["TAKE", "TILE", "orders"]
+__all__ = ["TAKE", "TILE"]
 
 _MOST: Final = 64  # groups
-
-
-def orders(grid: Grid) -> tuple[int, ...]:
-    """How many threads of a group may run before those of the next: all, or those of a row."""
-    x, width, threads = grid.local_size[0], grid.function.width, grid.threads_per_group
-    if x % width == 0:
-        row = x // width
-    elif width % x == 0:
-        row = 1  # which is whole rows
-    else:
-        return (threads,)
-    return (threads, row) if row < threads else (threads,)
 
 
 TILE: Final = f"""

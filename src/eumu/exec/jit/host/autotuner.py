@@ -11,12 +11,26 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass, field
 
+from eumu.exec.grid import Grid
+
 _TRIES = 3  # launches with each setup; the fastest counts
 _HOPELESS = 1.7  # one launch that takes so many times as long is enough
 _BETTER = 0.95  # another order must take that much less
 _WORTH = 1.2  # twice the workers must be that much faster
 _LONG = 0.02  # seconds; a longer launch is not tried with fewer
 _AGAIN = 1000  # launches after which it is tried again
+
+
+def orders(grid: Grid) -> tuple[int, ...]:
+    """How many threads of a group may run before those of the next: all, or those of a row."""
+    x, width, threads = grid.local_size[0], grid.function.width, grid.threads_per_group
+    if x % width == 0:
+        row = x // width
+    elif width % x == 0:
+        row = 1  # which is whole rows
+    else:
+        return (threads,)
+    return (threads, row) if row < threads else (threads,)
 
 
 @dataclass(frozen=True, slots=True)

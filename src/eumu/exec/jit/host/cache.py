@@ -21,12 +21,10 @@ from functools import cache, lru_cache
 from itertools import accumulate
 from pathlib import Path
 
-from eumu.exec.jit.codegen.inputs import Special
-from eumu.exec.jit.codegen.kernel import Site
-from eumu.exec.jit.driver.module import Module, build
 from eumu.exec.jit.host.compiler import compile_text
 from eumu.exec.jit.host.launch import Compiled
 from eumu.exec.jit.host.target import Loaded, Processor
+from eumu.exec.jit.interface import Module, Site, Special
 from eumu.ir import Function
 from eumu.ir.text import format_function
 from eumu.keeping import is_ours, trusted_directory
@@ -67,13 +65,21 @@ def compiled(function: Function, special: Special, processor: Processor) -> Comp
     path = place / (key_of(function, special, processor) + _SUFFIX) if place else None
     found = read(path) if path else None
     if found is None:
-        module = build(function, special, processor.target)
-        objects = [compile_text(module.text, processor)]
-        objects += [_support(text, processor) for text in module.support]
-        found = module, tuple(objects)
+        found = _make(function, special, processor)
         if path:
             write(path, *found)
     return Compiled.of(found[0], Loaded(found[1], processor))
+
+
+def _make(
+    function: Function, special: Special, processor: Processor
+) -> tuple[Module, tuple[bytes, ...]]:
+    """Compile; most launches find their code on disk and do without the compiler's modules."""
+    from eumu.exec.jit.driver.module import build
+
+    module = build(function, special, processor.target)
+    support = (_support(text, processor) for text in module.support)
+    return module, (compile_text(module.text, processor), *support)
 
 
 @lru_cache(maxsize=1 << 10)

@@ -1,4 +1,7 @@
-"""The engine: compiles a grid's function once for each specialisation and launches it."""
+"""The engine: compiles a grid's function once for each specialisation and launches it.
+
+What few launches need is imported where it is used.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eumu.errors import Finding, Unsupported
 from eumu.exec.findings import Notebook, merged
 from eumu.exec.gate import Admitted, admit, check_snapshot
 from eumu.exec.grid import Grid, Payload, RunStats, groups_that_fit
 from eumu.exec.host import Host
-from eumu.exec.jit.codegen.inputs import Special
-from eumu.exec.jit.codegen.report import seen
-from eumu.exec.jit.driver.tiling import orders
 from eumu.exec.jit.host import cache
-from eumu.exec.jit.host.autotuner import Autotuner
-from eumu.exec.jit.host.faults import Report
+from eumu.exec.jit.host.autotuner import Autotuner, orders
 from eumu.exec.jit.host.launch import Compiled, Launch, Worker
-from eumu.exec.jit.host.listing import Heads, llvm_text, machine_text
 from eumu.exec.jit.host.target import Processor, host
 from eumu.exec.jit.host.workers import cores
-from eumu.exec.jit.llvm import paranoid
+from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm.lanes import Shape, shape_of_constants
 from eumu.exec.jit.llvm.layout import Context, FaultKind
 from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
@@ -34,6 +32,9 @@ from eumu.ir import Function, Rounding
 from eumu.ir.operations.arithmetic import Rounded
 from eumu.ir.passes import fold_modes
 from eumu.settings import PARANOID, SCRATCH_MB, WORKERS
+
+if TYPE_CHECKING:
+    from eumu.exec.jit.host.listing import Heads
 
 _KERNELS = 256  # compiled kernels that are kept
 _SMALL = 20_000  # instructions: fewer are done before another worker has woken up
@@ -145,6 +146,8 @@ class Jit:
             findings = merged(findings, _findings(ready.compiled, admitted, workers))
         if faulty:
             worker = min(faulty, key=lambda w: w.get(Context.FAULT_GROUP))
+            from eumu.exec.jit.host.faults import Report
+
             fault = Report(ready.compiled, admitted, worker).of(launch.refusal(worker))
             fault.findings = findings
             raise fault
@@ -192,6 +195,8 @@ class Jit:
 
         `heads` says what stands above the lines of an instruction.
         """
+        from eumu.exec.jit.host.listing import llvm_text, machine_text
+
         make = machine_text if is_assembly else llvm_text
         return make(_folded(grid.function), self._special(grid), self.processor, heads)
 
@@ -259,6 +264,8 @@ def _findings(
     compiled: Compiled, admitted: Admitted, workers: Sequence[Worker]
 ) -> tuple[Finding, ...]:
     """What the reports of a checked function noted."""
+    from eumu.exec.jit.host.faults import seen
+
     grid = admitted.grid
     sites = {n: compiled.module.sites[n] for n in compiled.reports}
     noted = (item for w in workers for item in seen(grid.function, sites, w.context))
@@ -269,6 +276,8 @@ def _check_asserted(workers: Sequence[Worker], grid: Grid) -> None:
     for worker in workers:
         if worker.get(Context.ASSERTED):
             words = [worker.get(w) for w in (Context.ASSERTED_ADDRESS, Context.ASSERTED_SIZE)]
+            from eumu.exec.jit.llvm import paranoid
+
             raise paranoid.failure(words, grid.function.name)
 
 

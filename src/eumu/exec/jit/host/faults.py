@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,21 +10,25 @@ from numpy.typing import NDArray
 from eumu import addresses
 from eumu.errors import ArrayPlace, Fault, ranges
 from eumu.exec import blame, named, words
+from eumu.exec.findings import Seen
 from eumu.exec.gate import Admitted
 from eumu.exec.host import Refusal
-from eumu.exec.jit.codegen.kernel import Site
 from eumu.exec.jit.driver.calls import CALL_DEPTH
 from eumu.exec.jit.host.launch import Compiled, Worker
+from eumu.exec.jit.interface import Site
 from eumu.exec.jit.llvm.layout import (
     NAMED_WORDS,
+    SITE_WORDS,
     Context,
     FaultKind,
     NamedRow,
     Record,
+    ReportWord,
     ThreadState,
 )
 from eumu.ir import Function, Op, Space
 from eumu.ir.operations.memory import Access
+from eumu.ir.operations.messages import Report as ReportOperation
 from eumu.ir.operations.state import ExecMask
 
 _WRONG_SIGNALS = frozenset(
@@ -287,3 +291,18 @@ def _counts(row: Sequence[int]) -> tuple[int, int]:
 
 def _bits(mask: int) -> list[int]:
     return [k for k in range(64) if mask >> k & 1]
+
+
+def seen(
+    function: Function, sites: Mapping[int, Site], context: NDArray[np.uint64]
+) -> Iterator[Seen]:
+    """What the sites, by number, noted in one worker's context."""
+    for number, site in sites.items():
+        start = Context.SITES + number * SITE_WORDS
+        words = [int(word) for word in context[start : start + SITE_WORDS]]
+        if words[ReportWord.COUNT]:
+            where = words[ReportWord.GROUP], words[ReportWord.THREAD]
+            op = function.blocks[site.block].ops[site.op]
+            assert isinstance(op, ReportOperation)
+            place = words[ReportWord.ADDRESS], words[ReportWord.SURFACE]
+            yield Seen(op, where, words[ReportWord.LANES], words[ReportWord.COUNT], *place)

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from eumu.exec.jit.codegen.inputs import Special
 from eumu.exec.jit.driver.module import build
 from eumu.exec.jit.host.target import Processor, assembly
+from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm.emit import MARK
 from eumu.ir import Function
 

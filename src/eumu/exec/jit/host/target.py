@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,11 +15,13 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from eumu.errors import InternalError
-from eumu.exec.jit.codegen.kernel import Target
+from eumu.exec.jit.interface import Target
 from eumu.exec.jit.llvm.constants import refuse_wide
 
 _LOCK = threading.Lock()
 _MOST_PHIS: Final = 90
+_CACHE: Final = 16 << 20  # bytes, where the system does not tell
+_PART: Final = 4  # a quarter of the cache is large, as in the C library's memcpy
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,13 @@ def _machine(processor: Processor) -> Any:
         reloc="pic",
         codemodel="default",
     )
+
+
+def large() -> int:
+    """Bytes from which on stores into an array may pass by the caches."""
+    names = getattr(os, "sysconf_names", {})
+    known = os.sysconf("SC_LEVEL3_CACHE_SIZE") if "SC_LEVEL3_CACHE_SIZE" in names else 0
+    return (known if known > 0 else _CACHE) // _PART
 
 
 def attributes(processor: Processor) -> str:

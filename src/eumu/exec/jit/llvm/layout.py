@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from eumu.ir import Space
+from eumu.ir import Op, Space, Value
 from eumu.ir.operations.memory import WRITTEN_SPACES
 
 
@@ -221,3 +221,27 @@ class Outcome(IntEnum):
     YIELD = 2  # at a loop header, so that other threads get a turn
     FAULT = 3
     AGAIN = 4  # a speculative version: from the beginning, with the complete one
+
+
+class ReportWord(IntEnum):
+    """Words of a report's site, which has no extents to remember."""
+
+    COUNT = 0
+    GROUP = 1
+    THREAD = 2
+    LANES = 3
+    ADDRESS = 4
+    SURFACE = 5
+
+
+def message_places(op: Op) -> tuple[list[int], int]:
+    """Where the arrays of a message start, and the bytes of all."""
+    starts, end = [], 0
+    for value in (*op.args, *op.results):
+        starts.append(end)
+        end += -(-value_size(value) // 8) * 8
+    return starts, end
+
+
+def value_size(value: Value) -> int:
+    return value.width * (1 if value.is_mask else value.type.size)

@@ -1,0 +1,157 @@
+"""The operations `message` and `send`, at run time: the host answers, or the interpreter does what
+the descriptors of a `send` ask for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from functools import partial
+from threading import Lock
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.errors import Fault, Unsupported
+from eumu.exec.gate import Admitted
+from eumu.exec.host import Answer, Places, Refusal, Shortcut, fitting
+from eumu.exec.jit.host.composed import Composed
+from eumu.exec.jit.interface import Site
+from eumu.exec.jit.llvm.layout import Context, message_places, value_size
+from eumu.exec.state import instruction_span
+from eumu.ir import Op, Value
+from eumu.ir.operations.messages import Message, Send
+
+_SHORTCUT = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+_ANSWERED, _UNKNOWN = 0, 1  # what a shortcut returns
+_MOST_SHORTCUTS: Final = 64  # of a site; then the host answers
+
+
+class Messenger:
+    """Takes the messages of one launch to the host, one at a time.
+
+    What the host raises is kept for each worker, as it must not pass through compiled code.
+    """
+
+    def __init__(self, admitted: Admitted, sites: Mapping[int, Site]) -> None:
+        """Raises `Unsupported` if the host answers no messages."""
+        grid, host = admitted.grid, admitted.host
+        self._grid = grid
+        self._ops = {n: grid.function.blocks[s.block].ops[s.op] for n, s in sites.items()}
+        answer: Answer | None = getattr(host, "message", None)
+        for op in self._ops.values() if answer is None else ():
+            if isinstance(op, Message):
+                name = type(op.record).__name__
+                span = instruction_span(grid.function, op.inst)
+                raise Unsupported(f"{name} messages", span=span)
+        self._composed = Composed(admitted)
+        self._answer = answer
+        self._lock = Lock()
+        self._errors: dict[int, Refusal | Fault | Unsupported] = {}
+        self._shortcut = getattr(host, "shortcut", None)
+        self._kept: dict[int, list[Shortcut]] = {}
+        # For each site the first record of its shortcuts, or 0.
+        self._table = np.zeros(max(sites) + 1, np.uint64)
+        self._callables: dict[int, Any] = {}  # of each worker
+
+    @property
+    def address(self) -> int:
+        """The table of shortcuts; valid while the messenger lives."""
+        return int(self._table.ctypes.data)
+
+    def _call(self, worker: int, context: NDArray[np.uint64]) -> None:
+        """Answer what the context of a worker asks, and say there that it is answered."""
+        try:
+            group, thread = int(context[Context.GROUP]), int(context[Context.THREAD])
+            site, data = int(context[Context.ASKED_SITE]), int(context[Context.ASKED_DATA])
+            with self._lock:
+                op = self._ops[site]
+                if isinstance(op, Send):
+                    self._send(op, site, worker, group, thread, data)
+                elif isinstance(op, Message):
+                    self._exchange(op, site, group, thread, data)
+        except (Refusal, Fault, Unsupported) as error:
+            self._errors[worker] = error
+            return
+        context[Context.ASKED_STATUS] = 0
+
+    def refusal(self, worker: int) -> Refusal | Fault:
+        """What was said to a worker's last message; raises `Unsupported`."""
+        error = self._errors[worker]
+        if isinstance(error, Unsupported):
+            error.is_late = True
+            raise error
+        return error
+
+    def prepare(
+        self,
+        worker: int,
+        context: NDArray[np.uint64],
+        slm: NDArray[np.uint8],
+        scratch: NDArray[np.uint8],
+    ) -> int:
+        """Say which memory a worker has, before it runs; the address of what it calls."""
+        self._composed.prepare(worker, slm, scratch)
+        self._callables[worker] = partial(self._call, worker, context)
+        return id(self._callables[worker])
+
+    def _send(self, op: Send, site: int, worker: int, group: int, thread: int, data: int) -> None:
+        given, results = _arrays(op, data)
+        found = self._composed.answer(op, (worker, site), group, thread, given)
+        for x in results:
+            x[...] = found
+
+    def _exchange(self, op: Message, site: int, group: int, thread: int, data: int) -> None:
+        if self._shortcut is not None and self._by_shortcut(op, site, data):
+            return
+        (mask, *arguments), results = _arrays(op, data)
+        assert self._answer is not None
+        number = np.array([thread + group * self._grid.threads_per_group])
+        given = self._answer(op.record, number, mask, arguments)
+        for result, x in zip(results, fitting(op, given), strict=True):
+            result[...] = x
+
+    def _by_shortcut(self, op: Message, site: int, data: int) -> bool:
+        """Whether compiled code answers: what is known by now, as another thread may have found
+        it in the meantime, or what the host makes for this request.
+        """
+        first = int(self._table[site])
+        known = _run(first, data) if first else _UNKNOWN
+        kept = self._kept.setdefault(site, [])
+        if known != _UNKNOWN or len(kept) >= _MOST_SHORTCUTS:
+            return known == _ANSWERED
+        starts, _ = message_places(op)
+        count = len(op.args)
+        (_, *arguments), _ = _arrays(op, data)
+        assert self._shortcut is not None
+        found: Shortcut | None = self._shortcut(
+            op.record, arguments, Places(tuple(starts[:count]), tuple(starts[count:]))
+        )
+        if found is None:
+            return False
+        kept.append(found)
+        ctypes.c_uint64.from_address(found.record + 8).value = first
+        self._table[site] = found.record  # last, as others may call it at once
+        return _run(found.record, data) == _ANSWERED
+
+
+def _run(record: int, data: int) -> int:
+    """Call a shortcut."""
+    function = ctypes.c_uint64.from_address(record).value
+    return int(_SHORTCUT(function)(record, data))
+
+
+def _arrays(op: Op, data: int) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+    """The arguments, as copies because they may be kept, and the places of the results."""
+    starts, end = message_places(op)
+    memory = np.ctypeslib.as_array((ctypes.c_uint8 * max(1, end)).from_address(data))
+    values = zip((*op.args, *op.results), starts, strict=True)
+    found = [_array(memory, start, value) for value, start in values]
+    return [x.copy() for x in found[: len(op.args)]], found[len(op.args) :]
+
+
+def _array(memory: NDArray[np.uint8], start: int, value: Value) -> NDArray[Any]:
+    """One array of a message, [1, lanes]."""
+    kind = np.dtype(bool) if value.is_mask else value.type.dtype
+    return memory[start : start + value_size(value)].view(kind)[None, :]
