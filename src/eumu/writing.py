@@ -6,7 +6,6 @@ A write that fails leaves what was there before.
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -44,7 +43,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 @contextmanager
 def _opened(place: Path) -> Iterator[BinaryIO]:
     there = place.stat() if place.exists() else None
-    beside = place.with_name(f".{place.name[:200]}.{secrets.token_hex(4)}")
+    beside = place.with_name(f".{place.name[:200]}.{os.urandom(4).hex()}")
     try:
         file = place.open("wb") if there and _must_stay(place, there) else beside.open("xb")
     except PermissionError:  # perhaps the folder takes no new files

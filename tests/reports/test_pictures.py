@@ -22,8 +22,9 @@ from eumu.device.dispatch import Needs, capacity, place
 from eumu.device.profile import Profile
 from eumu.errors import LaunchError
 from eumu.platforms import platform
-from eumu.reports import page, trace
+from eumu.reports.page import page
 from eumu.reports.placement import _busy, occupancy_rows, picture
+from eumu.reports.trace import trace
 from test_kernels import _load
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")

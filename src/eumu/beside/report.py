@@ -19,7 +19,7 @@ from eumu.device.chip import Part
 from eumu.device.profile import Profile
 from eumu.exec.grid import Grid
 from eumu.exec.observe import Observer
-from eumu.reports import page
+from eumu.reports.page import page
 from eumu.writing import write_new
 
 __all__ = ["KernelProfiles", "say_where"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 from eumu.binary import layout
 from eumu.binary.attributes import Value, decode_string, unpack_value
@@ -277,7 +278,7 @@ class ObjectReader:
     def _read_instruction(self) -> Inst:
         source = self._source
         try:
-            return _INSTRUCTIONS.read(source)
+            return _instructions().read(source)
         except FormatError as error:
             if not source.data.endswith(_LOST, source.pos, source.end):
                 raise
@@ -299,7 +300,12 @@ class ObjectReader:
 
 
 _LOST = bytes(8)
-_INSTRUCTIONS = InstructionReader(VISA)
+
+
+@cache
+def _instructions() -> InstructionReader:
+    """Made for the first object file, as that declares all of vISA."""
+    return InstructionReader(VISA)
 
 
 def _text(value: Value) -> str | None:

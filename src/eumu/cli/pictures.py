@@ -11,7 +11,8 @@ import eumu
 from eumu.cli.values import whole
 from eumu.device.chip import L3
 from eumu.device.profile import Profile
-from eumu.reports import l3_words, no_model, page, trace
+from eumu.reports.page import l3_words, no_model, page
+from eumu.reports.trace import trace
 from eumu.writing import write_whole
 
 __all__ = ["watched"]

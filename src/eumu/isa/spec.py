@@ -28,6 +28,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from eumu.errors import InternalError
@@ -137,6 +138,11 @@ class Opcode:
         return ""
 
 
+def _is_again(old: Body, new: Body) -> bool:
+    """Whether a module is imported once more, as Ctrl-C ended its first import in the middle."""
+    return old.__module__ == new.__module__ and old.__globals__ is not new.__globals__
+
+
 @cache
 def _by_name(opcode: Opcode) -> dict[str, Field]:
     return {field.name: field for field in opcode.fields}
@@ -150,10 +156,23 @@ class Registry:
     """All instructions of one instruction set; `document` says where their pages are.
 
     `implied` are operands that a template may name and no signature has to: they come first.
+    `families` are modules that declare instructions, with their mnemonics: a module is imported
+    when one of its words is looked up, and all are where that does not say which.
     """
 
-    def __init__(self, name: str, document: str, implied: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        document: str,
+        implied: Mapping[str, Any] | None = None,
+        families: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self.name, self.document, self.implied = name, document, implied or {}
+        self._families = families or {}
+        self._homes: dict[str, list[str]] = {}  # of words whose families may not be declared
+        for family, words in self._families.items():
+            for word in words:
+                self._homes.setdefault(word, []).append(family)
         self.unmodelled: dict[str, str] = {}  # documented mnemonics without a row, and why
         self.spellings: dict[str, str] = {}  # words of the documents for other mnemonics
         self._by_mnemonic: dict[str, list[Opcode]] = {}
@@ -215,18 +234,33 @@ class Registry:
 
     def _add(self, opcode: Opcode) -> None:
         key = (opcode.number, opcode.sub)
-        if key in self._by_number:
-            raise InternalError(f"{self.name}: {opcode} and {self._by_number[key]} share {key}")
+        home = opcode.body.__module__
+        if opcode.mnemonic not in self._families.get(home, (opcode.mnemonic,)):
+            raise InternalError(
+                f"{self.name}: {home} declares {opcode}, which its row in contents.py does not name"
+            )
+        old = self._by_number.get(key)
+        if old is not None and not _is_again(old.body, opcode.body):
+            raise InternalError(f"{self.name}: {opcode} and {old} share {key}")
         if not opcode.doc:
             raise InternalError(f"{self.name}: {opcode} has no manual line (a docstring)")
         self._by_number[key] = opcode
-        same = self._by_mnemonic.setdefault(opcode.mnemonic, [])
+        same = [o for o in self._by_mnemonic.get(opcode.mnemonic, ()) if o is not old]
         same.append(opcode)
         same.sort(key=lambda o: -len(o.literal_after_mnemonic()))
+        self._by_mnemonic[opcode.mnemonic] = same
 
     def find(self, mnemonic: str) -> list[Opcode]:
         """Every instruction that begins with this word, the longest literal suffix first."""
+        for family in self._homes.get(mnemonic, ()):
+            import_module(family)
+        self._homes.pop(mnemonic, None)
         return self._by_mnemonic.get(mnemonic, [])
+
+    def _declare_all(self) -> None:
+        for family in self._families if self._homes else ():
+            import_module(family)
+        self._homes.clear()
 
     def on_page(self, page: str) -> list[Opcode]:
         """The instructions of a page of the documents, whatever its letters' case."""
@@ -245,15 +279,20 @@ class Registry:
         return found if len(found) == 1 else []
 
     def by_number(self, number: int, sub: int | None = None) -> Opcode | None:
+        if (number, sub) not in self._by_number:
+            self._declare_all()
         return self._by_number.get((number, sub))
 
     def mnemonics(self) -> list[str]:
+        self._declare_all()
         return sorted(self._by_mnemonic)
 
     def __iter__(self) -> Iterator[Opcode]:
+        self._declare_all()
         return iter(sorted(self._by_number.values(), key=lambda o: (o.number, o.sub or 0)))
 
     def __len__(self) -> int:
+        self._declare_all()
         return len(self._by_number)
 
 

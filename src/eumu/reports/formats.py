@@ -11,11 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
-from xml.etree import ElementTree
 
 import eumu
 from eumu.errors import Finding, Place, Severity
-from eumu.verify import RULES
 
 __all__ = ["FORMATS", "Outcome", "record", "sarif"]
 
@@ -129,6 +127,8 @@ def sarif(findings: Iterable[Finding]) -> dict[str, Any]:
 
 
 def _rule(code: str) -> dict[str, Any]:
+    from eumu.verify import RULES
+
     rule = RULES.get(code)
     described: dict[str, Any] = {"id": code}
     if rule is not None:
@@ -199,6 +199,8 @@ def _property(text: str) -> str:
 
 def _junit(outcome: Outcome) -> str:
     """One test: the run.  Notes are no failures."""
+    from xml.etree import ElementTree
+
     failures = outcome.errors
     counts = {"tests": "1", "failures": str(min(1, len(failures))), "errors": "0"}
     suites = ElementTree.Element("testsuites", {"name": "eumu run", **counts})

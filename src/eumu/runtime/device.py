@@ -15,13 +15,7 @@ from weakref import WeakKeyDictionary, ref
 from numpy.typing import ArrayLike
 
 from eumu.device import Memory, chip
-from eumu.errors import (
-    ArgumentError,
-    Finding,
-    LaunchError,
-    ToolMissing,
-    Unsupported,
-)
+from eumu.errors import ArgumentError, Finding, LaunchError, ToolMissing, Unsupported
 from eumu.exec.checks import LEAKS, UNINITIALIZED, Checks, checks
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Engine, Host
@@ -32,15 +26,9 @@ from eumu.ir import Function
 from eumu.platforms import Platform, platform
 from eumu.runtime.array import Array
 from eumu.runtime.board import Board
-from eumu.runtime.checkpoint import empty_unless_done, read_checkpoint, write_checkpoint
 from eumu.runtime.facts import Facts
 from eumu.runtime.images import Image, make_image
-from eumu.runtime.media import (
-    MediaImage,
-    MediaSampler,
-    make_media_image,
-    make_media_sampler,
-)
+from eumu.runtime.media import MediaImage, MediaSampler, make_media_image, make_media_sampler
 from eumu.runtime.preemption import Resumable, Suspended, plain_name, residents_of
 from eumu.runtime.report import Report
 from eumu.runtime.samplers import Sampler, make_sampler
@@ -151,7 +139,8 @@ class Device(Board):
 
     @pools.setter
     def pools(self, pool_map: int | None) -> None:
-        chip.pools(self.part, pool_map)
+        if pool_map is not None:
+            chip.pools(self.part, pool_map)
         self._pools = pool_map
 
     @property
@@ -232,6 +221,8 @@ class Device(Board):
 
     def checkpoint(self, path: str | Path) -> None:
         """Write the launch that was stopped, and all of device memory, to a file."""
+        from eumu.runtime.checkpoint import write_checkpoint
+
         write_checkpoint(path, self.memory, self.platform.name, self._held())
 
     def restore(self, path: str | Path, kernel: Resumable) -> dict[str, Array]:
@@ -240,6 +231,8 @@ class Device(Board):
         `kernel` must be the one of the checkpoint.  `resume` goes on with the launch.  LaunchError
         for files of another version, platform or kernel.
         """
+        from eumu.runtime.checkpoint import empty_unless_done, read_checkpoint
+
         if self.suspended is not None:
             raise LaunchError("a stopped launch is on this device already")
         function = kernel.function(self.platform)

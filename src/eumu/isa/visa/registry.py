@@ -2,8 +2,14 @@
 
 from eumu.isa.kinds import Exec, Pred
 from eumu.isa.spec import Registry
+from eumu.isa.visa.contents import FAMILIES
 
-VISA = Registry("visa", "vISA", implied={"exec": Exec, "pred": Pred})
+VISA = Registry(
+    "visa",
+    "vISA",
+    implied={"exec": Exec, "pred": Pred},
+    families={f"{__package__}.{name}": words.split() for name, words in FAMILIES.items()},
+)
 opcode = VISA.opcode
 
 # What the specification or Intel's front end (up to IGC 2.40) knows and this registry does not
