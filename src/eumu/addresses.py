@@ -22,6 +22,7 @@ BTI_STATELESS: Final = 255
 # A surface index at or above this is not a binding-table index: it names a surface state by its
 # byte offset in the surface state heap, as `ss(..)` and `bss(..)` operands do.
 SURFACE_STATE_BASE: Final = 0x1_0000
+SURFACE_STATE_BYTES: Final = 64
 
 # A bindless handle before LSC has that offset, a multiple of 64 bytes, in bits 31:12, without its
 # low six bits, as extended message descriptors do.

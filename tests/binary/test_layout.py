@@ -7,7 +7,7 @@ import pytest
 from binary.generate import ENCODED, PRELUDE, Generator
 from eumu import text
 from eumu.binary.instructions import InstructionReader, pack_instruction
-from eumu.isa.kinds.bytes import Packer, Tables, Unpacker
+from eumu.isa.kinds.bytes import EncodeError, Packer, Tables, Unpacker
 from eumu.isa.spec import Opcode, Slot
 from eumu.isa.visa import VISA
 from eumu.program import Inst
@@ -54,11 +54,11 @@ def test_every_instruction_has_a_form() -> None:
 @pytest.mark.parametrize("opcode", ENCODED, ids=name)
 def test_every_instruction_comes_back(opcode: Opcode) -> None:
     generator = Generator(opcode.number)
-    for _ in range(20):
+    for version in [(4, 1)] * 20 + [(4, 2)] * 4:
         inst = generator.instruction(opcode)
-        data = pack(inst)
-        assert unpack(data) == inst
-        assert pack(unpack(data)) == data
+        data = pack(inst, version)
+        assert unpack(data, version) == inst
+        assert pack(unpack(data, version), version) == data
 
 
 def test_every_instruction_is_generated_or_stands_in_a_golden_line() -> None:
@@ -169,6 +169,31 @@ def test_bytes(line: str, expected: str) -> None:
     out = Packer((4, 1), 32, numbers, ["main", "L1"].index, STRINGS.index)
     pack_instruction(kernel.instructions[0], out)
     assert out.data.hex() == expected.replace(" ", "")
+
+
+# What 4.2 adds to LSC messages: a surface's index, and what is added to u, v and r.
+GOLDEN_4_2 = [
+    ("lsc_load.ugm (M1, 8) D:d32 ss(0x40,0x3)[UD]:a32",
+     "89 00 03 0000 00 00 00 03 0100 00000000 02 03 01 01 01 05 00 40000000 03000000"
+     " 20000000 0000 22000000 0000 000000000000 000000000000"),
+    ("lsc_load_quad.tgm (M1, 8) D:d32.x bti(0x4)[UD-1, UD+2]:a32",
+     "8a 02 03 0000 00 00 04 02 03 01 01 01 05 00 04000000 00000000 20000000 0000"
+     " 22000000 0000 ffffffff 22000000 0000 02000000 000000000000 00000000 000000000000"
+     " 000000000000 000000000000"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "expected"), GOLDEN_4_2, ids=[line for line, _ in GOLDEN_4_2])
+def test_bytes_of_4_2(line: str, expected: str) -> None:
+    """Version 4.1 has no place for them, and says so."""
+    (kernel,) = text.parse(program(line)).kernels
+    numbers = dict(zip(kernel.declarations, NUMBERS.values(), strict=True))
+    out = Packer((4, 2), 32, numbers, ["main", "L1"].index, STRINGS.index)
+    pack_instruction(kernel.instructions[0], out)
+    assert out.data.hex() == expected.replace(" ", "")
+    older = Packer((4, 1), 32, numbers, ["main", "L1"].index, STRINGS.index)
+    with pytest.raises(EncodeError, match=r"version 4\.1 has no place for (index|du) of address"):
+        pack_instruction(kernel.instructions[0], older)
 
 
 def test_messages_before_3_6_have_no_shared_function() -> None:

@@ -59,3 +59,18 @@ def test_a_row_of_an_image(way: str, engine: str, tmp_path: Path) -> None:
     kernel = eumu.load(file, device="skl")["bindless"]
     kernel.launch(device, 8, args=[image, out, image.slot.offset << 6])
     assert (out.numpy() == pixels[2]).all()
+
+
+@pytest.mark.parametrize("engine", ["interp", "jit"])
+def test_a_state_behind_the_handle(engine: str, tmp_path: Path) -> None:
+    """An index beside the handle counts surface states; a coordinate has a number added."""
+    dev = eumu.Device("dg2", engine=engine)
+    pixels = np.random.default_rng(4).integers(0, 1 << 32, (5, 8, 4), np.uint32)
+    image = dev.image(pixels, format="RGBA32_UINT")
+    out = dev.array((8, 4), np.uint32)
+    file = tmp_path / "bindless.visaasm"
+    load = "lsc_load_quad.tgm (M1, 8)  R:d32.xyzw  bss(HANDLE,0x3)[U, V+1]:a32"
+    file.write_text(TEXT.replace("{message}", load).replace(".version 4.1", ".version 4.2"))
+    kernel = eumu.load(file, device="dg2")["bindless"]
+    kernel.launch(dev, 8, args=[image, out, image.slot.offset - 3 * 64])
+    assert (out.numpy() == pixels[3]).all()

@@ -124,9 +124,13 @@ def _pack_field(inst: Inst, slot: Slot, out: Packer) -> None:
     assert field is not None
     operand = inst.operands[field.index]
     if slot.above is not None and out.version <= slot.above:
-        if operand != field.kind.default:
-            version = ".".join(map(str, out.version))
-            raise EncodeError(f"version {version} has no place for {field.name}")
+        if slot.code:
+            left_out = field.kind.left_out(slot.code, operand)
+        else:
+            left_out = operand == field.kind.default
+        if not left_out:
+            version, what = ".".join(map(str, out.version)), f"{slot.code} of {field.name}"
+            raise EncodeError(f"version {version} has no place for {what.removeprefix(' of ')}")
     elif slot.code:
         field.kind.pack_code(slot.code, operand, out)
     else:

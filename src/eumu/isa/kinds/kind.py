@@ -65,6 +65,10 @@ class Kind:
     def pack_code(self, code: str, operand: Any, out: Packer) -> None:
         raise InternalError(f"{type(self).__name__} has no code {code}")
 
+    def left_out(self, code: str, operand: Any) -> bool:
+        """Whether the operand is the same without this code, for versions that do not have it."""
+        return False
+
     def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
         """One of `codes`; `known` has those before it."""
         raise InternalError(f"{type(self).__name__} has no code {code}")

@@ -84,6 +84,17 @@ def unary(cursor: Cursor, names: Names, depth: int = 0) -> int:
     return {"-": -value, "~": ~value, "!": int(not value)}[found[0]]
 
 
+_SIGN = re.compile(r"[+-]")
+
+
+def offset(cursor: Cursor, names: Names) -> int:
+    """What a sign after an operand adds to it, as in `V-0x10`; 0 without one."""
+    sign = cursor.match(_SIGN)
+    if sign is None:
+        return 0
+    return expression(cursor, names) if sign.group() == "+" else -unary(cursor, names)
+
+
 def _binary(cursor: Cursor, names: Names, least: int, depth: int) -> int:
     """Operators that bind at least as tightly as `least`."""
     value = unary(cursor, names, depth)

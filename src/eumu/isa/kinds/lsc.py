@@ -14,9 +14,9 @@ from eumu.ir import Value
 from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
 from eumu.isa.kinds.control import ExecKind
 from eumu.isa.kinds.cursor import Cursor
-from eumu.isa.kinds.encoding import pack_raw, pack_source, unpack_raw
+from eumu.isa.kinds.encoding import pack_raw, unpack_raw
 from eumu.isa.kinds.kind import Kind, Names
-from eumu.isa.kinds.literals import expression, integer_literal, unary
+from eumu.isa.kinds.literals import integer_literal, offset
 from eumu.isa.kinds.lsc_encoding import (
     CACHE,
     MODELS,
@@ -24,16 +24,16 @@ from eumu.isa.kinds.lsc_encoding import (
     pack_pitch,
     pack_shape,
     pack_surface,
+    unpack_index,
     unpack_scalar,
     unpack_shape,
     unpack_surface,
 )
+from eumu.isa.kinds.lsc_model import SCALAR, model_surface, parse_model, print_model
 from eumu.isa.kinds.meaning import Meaning, Rows
 from eumu.isa.kinds.operands import DataShape, ExecSize, General, Immediate, Raw
 from eumu.isa.kinds.raw import RawKind
-from eumu.isa.kinds.variables import Variable
-from eumu.isa.kinds.vector import SourceKind, variable
-from eumu.types import UD, UQ
+from eumu.types import UQ
 
 SFIDS = ("ugm", "ugml", "slm")
 SFID_CODES = (0, 1, 3)  # 2 is tgm
@@ -247,51 +247,10 @@ def _vector(cursor: Cursor, size: str) -> DataShape:
 
 # ---- addresses
 
-_MODEL = re.compile(r"(flat|bti|ss|bss|arg|surf)\b(?=\s*[\[(])")
 _ADDRESS_SIZE = re.compile(r":a(16|32|64)((?<=32)[us])?\b")
 # As the object file has them; of 32 bits, u and s say how indices become 64.
 _SIZES = (None, *((16, ""), (32, ""), (64, ""), (32, "u"), (32, "s")))
 _SCALE = re.compile(r"\d\w*\s*\*")
-_SIGN = re.compile(r"[+-]")
-_CONSTANT = re.compile(r"(?=[-~!(\d]|%sizeof\b)")
-
-
-class ScalarKind(Kind):
-    """`V`, `V(0,1)`, `V.1` or a constant: a scalar without region and type."""
-
-    _source = SourceKind(scalar=True)
-
-    def parse(self, cursor: Cursor, names: Names) -> General | Immediate:
-        if cursor.match(_CONSTANT):
-            return Immediate(expression(cursor, names) & 0xFFFFFFFF, UD)
-        declared = variable(cursor, names, Variable, what="a variable or a number")
-        row = col = 0
-        if cursor.take("("):
-            row = expression(cursor, names)
-            cursor.expect(",", "between row and column")
-            col = expression(cursor, names)
-            cursor.expect(")")
-        elif cursor.take("."):
-            col = integer_literal(cursor)
-        return General(declared, row, col, 0, 1, 0)
-
-    def print(self, operand: General | Immediate) -> str:
-        if isinstance(operand, Immediate):
-            return hex(operand.bits)
-        place = f"({operand.row},{operand.col})" if operand.row or operand.col else ""
-        return operand.variable.name + place
-
-    def pack(self, operand: General | Immediate, out: Packer) -> None:
-        pack_source(operand, out)
-
-    def unpack(self, source: Unpacker) -> General | Immediate:
-        return unpack_scalar(source)
-
-    def bind(self, operand: General | Immediate, builder: Meaning) -> Value:
-        return self._source.bind(operand, builder)
-
-
-SCALAR = ScalarKind()
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +258,7 @@ class LscAddress:
     """`ss(S)[scale*V+offset]:a32`: one address per lane, or with `strided` a base and a pitch.
 
     `surface` goes with the models bti, ss, bss, and surf (Xe3p); of flat it is a base (Xe3p).
+    `index` counts surface states from there on, since version 4.2.
     `size` is in bits, `offset` and `pitch` count bytes; a strided access without a pitch is packed.
     `extension` u or s (Xe3p) makes indices of 32 bits 64 before they are scaled.
     """
@@ -311,6 +271,7 @@ class LscAddress:
     scale: int = 1
     pitch: General | Immediate | None = None
     extension: str = ""
+    index: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +291,7 @@ class Addresses:
 class LscAddressKind(Kind):
     """`flat[V+0x10]:a64`, `bti(0x4)[V]:a32`, `[V]:a32`; if `strided`, `flat[V, 0x4]:a64`."""
 
-    codes = ("model", "scale", "offset", "size", "surface", "base", "pitch")
+    codes = ("model", "scale", "offset", "size", "surface", "index", "base", "pitch")
     _register = RawKind(bare=True)
 
     def __init__(self, *, strided: bool = False) -> None:
@@ -342,19 +303,16 @@ class LscAddressKind(Kind):
             self.example = "flat[{name}, 0x4]:a64"
 
     def parse(self, cursor: Cursor, names: Names) -> LscAddress:
-        model, surface = parse_model(cursor, names)
+        model, surface, index = parse_model(cursor, names)
         cursor.expect("[", "and an address, as in flat[V32]:a64")
         scale = self._scale(cursor)
         base = self._register.parse(cursor, names)
-        offset = 0
-        if sign := cursor.match(_SIGN):
-            plus = sign.group() == "+"
-            offset = expression(cursor, names) if plus else -unary(cursor, names)
+        added = offset(cursor, names)
         pitch = SCALAR.parse(cursor, names) if self.strided and cursor.take(",") else None
         cursor.expect("]")
         found = cursor.need(_ADDRESS_SIZE, "the size of an address, as in :a64")
         size, extension = int(found[1]), found[2] or ""
-        return LscAddress(model, surface, base, size, offset, scale, pitch, extension)
+        return LscAddress(model, surface, base, size, added, scale, pitch, extension, index)
 
     def _scale(self, cursor: Cursor) -> int:
         start = cursor.skip()
@@ -372,7 +330,7 @@ class LscAddressKind(Kind):
         sign = "-" if operand.offset < 0 else "+"
         offset = f"{sign}{abs(operand.offset):#x}" if operand.offset else ""
         pitch = f", {SCALAR.print(operand.pitch)}" if operand.pitch else ""
-        model = print_model(operand.model, operand.surface)
+        model = print_model(operand.model, operand.surface, operand.index)
         return f"{model}[{scale}{base}{offset}{pitch}]:a{operand.size}{operand.extension}"
 
     def pack_code(self, code: str, operand: LscAddress, out: Packer) -> None:
@@ -387,6 +345,8 @@ class LscAddressKind(Kind):
                 out.code(_SIZES, (operand.size, operand.extension), "the size of an address")
             case "surface":
                 pack_surface(operand.surface, out)
+            case "index":
+                out.number("I", operand.index, "the index of a surface state")
             case "base":
                 pack_raw(operand.base, out)
             case _:
@@ -407,9 +367,14 @@ class LscAddressKind(Kind):
                 return choose(source, _SIZES, "the size of an address")
             case "surface":
                 return unpack_surface(source, known["model"])
+            case "index":
+                return unpack_index(source, known["model"])
             case "base":
                 return unpack_raw(source)
         return unpack_scalar(source)
+
+    def left_out(self, code: str, operand: LscAddress) -> bool:
+        return code == "index" and not operand.index
 
     def join(self, known: dict[str, Any]) -> LscAddress:
         size, extension = known["size"]
@@ -435,30 +400,6 @@ def _surface(operand: LscAddress, builder: Meaning) -> Value | None:
     """
     if operand.surface is None:
         return None
-    value = SCALAR.bind(operand.surface, builder)
-    if operand.model == "surf":
-        return builder.convert(value, UD, saturate=True)
-    return builder.convert(value, UQ if operand.model == "flat" else UD)
-
-
-def parse_model(cursor: Cursor, names: Names) -> tuple[str, General | Immediate | None]:
-    """`flat`, `arg`, `bti(0x4)`, `ss(V)`, `bss(V(0,1))`, `flat(V)`, `surf(V)`; else flat."""
-    found = cursor.match(_MODEL)
-    model = found.group(1) if found else "flat"
-    if model == "arg" or (model == "flat" and not cursor.ahead("(")):
-        return model, None
-    cursor.expect("(", f"and the surface of {model}")
-    surface = SCALAR.parse(cursor, names)
-    start = cursor.skip()
-    if cursor.take(","):
-        cursor.fail(
-            f"an index beside the surface of {model}: the documents do not have it, and what the"
-            " surface states behind a handle are is not modelled",
-            start=start,
-        )
-    cursor.expect(")")
-    return model, surface
-
-
-def print_model(model: str, surface: General | Immediate | None) -> str:
-    return model if surface is None else f"{model}({SCALAR.print(surface)})"
+    if operand.model == "flat":
+        return builder.convert(SCALAR.bind(operand.surface, builder), UQ)
+    return model_surface(builder, operand.model, operand.surface, operand.index)

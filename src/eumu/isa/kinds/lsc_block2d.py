@@ -16,8 +16,8 @@ from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, unpack_raw
 from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import expression, unary
-from eumu.isa.kinds.lsc import SCALAR, parse_model, print_model
 from eumu.isa.kinds.lsc_encoding import BLOCK_BITS, FLAGS, ORDERS, choose
+from eumu.isa.kinds.lsc_model import SCALAR, parse_model, print_model
 from eumu.isa.kinds.meaning import Meaning, Rows
 from eumu.isa.kinds.operands import General, Immediate, Raw
 from eumu.isa.kinds.raw import RawKind
@@ -332,12 +332,15 @@ class TypedBlockDataKind(Kind):
 
 @dataclass(frozen=True, slots=True)
 class TypedCorner:
-    """`bti(0x0)[X, Y]`: where a typed block begins."""
+    """`bti(0x0)[X+4, Y]`: where a typed block begins; `steps` are added to x and y."""
 
     model: str
     surface: General | Immediate | None
     x: General | Immediate
     y: General | Immediate
+    _: KW_ONLY
+    index: int = 0
+    steps: tuple[int, int] = (0, 0)
 
 
 class TypedCornerKind(Kind):
@@ -347,14 +350,20 @@ class TypedCornerKind(Kind):
     example = "bti(0x0)[x, y]"
 
     def parse(self, cursor: Cursor, names: Names) -> TypedCorner:
-        model, surface = parse_model(cursor, names)
+        model, surface, index = parse_model(cursor, names)
         cursor.expect("[", "and the corner of the block, as in bti(0x0)[X, Y]")
-        x = SCALAR.parse(cursor, names)
+        x, right = self._coordinate(cursor, names)
         cursor.expect(",", "between x and y")
-        y = SCALAR.parse(cursor, names)
+        y, down = self._coordinate(cursor, names)
         cursor.expect("]")
-        return TypedCorner(model, surface, x, y)
+        return TypedCorner(model, surface, x, y, index=index, steps=(right, down))
+
+    def _coordinate(self, cursor: Cursor, names: Names) -> tuple[General | Immediate, int]:
+        place = SCALAR.parse(cursor, names)
+        return place, _step(cursor, names) if isinstance(place, General) else 0
 
     def print(self, operand: TypedCorner) -> str:
-        model = print_model(operand.model, operand.surface)
-        return f"{model}[{SCALAR.print(operand.x)}, {SCALAR.print(operand.y)}]"
+        model = print_model(operand.model, operand.surface, operand.index)
+        x, y = map(SCALAR.print, (operand.x, operand.y))
+        right, down = map(_printed, operand.steps)
+        return f"{model}[{x}{right}, {y}{down}]"

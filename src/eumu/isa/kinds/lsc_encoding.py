@@ -15,6 +15,8 @@ from eumu.types import UD
 
 CACHE = ("df", "uc", "ca", "wb", "wt", "st", "ri", "cc")
 MODELS = (None, "flat", "bss", "ss", "bti", "arg", "surf")
+INDEXED = ("bss", "ss", "surf")  # the models that name the place of a surface state
+INDICES = range(1 << 16)  # of states behind it
 ADDRESS_BITS = (None, 16, 32, 64)
 SIZES = (None, "d8", "d16", "d32", "d64", "d8c32", "d16c32", "d16c32h")
 ORDERS = (None, False, True)
@@ -48,6 +50,14 @@ def unpack_surface(source: Unpacker, model: str) -> General | Immediate | None:
     if found != _NO_SURFACE:
         source.fail(f"an address of the model {model} has a surface", at)
     return None
+
+
+def unpack_index(source: Unpacker, model: str) -> int:
+    """How many surface states behind the surface."""
+    at, index = source.pos, source.u32("the index of a surface state")
+    if index and (model not in INDEXED or index not in INDICES):
+        source.fail(f"an address of the model {model} has the index {index:#x}", at)
+    return index
 
 
 def unpack_scalar(source: Unpacker) -> General | Immediate:

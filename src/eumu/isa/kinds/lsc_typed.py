@@ -13,27 +13,31 @@ from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, unpack_raw
 from eumu.isa.kinds.kind import Kind, Names
-from eumu.isa.kinds.lsc import parse_model, print_model
+from eumu.isa.kinds.literals import offset
 from eumu.isa.kinds.lsc_encoding import (
     ADDRESS_BITS,
     MODELS,
     choose,
     pack_surface,
+    unpack_index,
     unpack_surface,
 )
+from eumu.isa.kinds.lsc_model import parse_model, print_model
 from eumu.isa.kinds.operands import General, Immediate, Raw
 from eumu.isa.kinds.raw import RawKind
 
 _COORDINATES = ("u", "v", "r", "lod")
+_OFFSETS = ("du", "dv", "dr")
 _SIZE = re.compile(r":a(32|64)\b")
 
 
 @dataclass(frozen=True, slots=True)
 class SurfaceModel:
-    """`bti(0x4)`, `ss(V)`, `bss(V(0,1))`."""
+    """`bti(0x4)`, `ss(V)`, `bss(V(0,1),0x2)`: `index` counts surface states from the surface on."""
 
     model: str
     surface: General | Immediate | None
+    index: int = 0
 
 
 class SurfaceModelKind(Kind):
@@ -41,39 +45,49 @@ class SurfaceModelKind(Kind):
 
     manual = "a surface: bti(0x4), ss(V), bss(V)"
     example = "bti(0x4)"
-    codes = ("model", "surface")
+    codes = ("model", "surface", "index")
 
     def parse(self, cursor: Cursor, names: Names) -> SurfaceModel:
         start = cursor.skip()
-        model, surface = parse_model(cursor, names)
+        model, surface, index = parse_model(cursor, names)
         if surface is None:
             cursor.fail("expected a surface: bti(..), ss(..) or bss(..)", start=start)
-        return SurfaceModel(model, surface)
+        return SurfaceModel(model, surface, index)
 
     def print(self, operand: SurfaceModel) -> str:
-        return print_model(operand.model, operand.surface)
+        return print_model(operand.model, operand.surface, operand.index)
 
     def pack_code(self, code: str, operand: SurfaceModel, out: Packer) -> None:
         if code == "model":
             out.code(MODELS, operand.model, "the model of a surface")
+        elif code == "index":
+            out.u32(operand.index, "the index of a surface state")
         else:
             pack_surface(operand.surface, out)
+
+    def left_out(self, code: str, operand: SurfaceModel) -> bool:
+        return code == "index" and not operand.index
 
     def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
         if code == "surface":
             return unpack_surface(source, known["model"])
+        if code == "index":
+            return unpack_index(source, known["model"])
         at, model = source.pos, choose(source, MODELS, "the model of a surface")
         if model in ("flat", "arg"):
             source.fail(f"the model {model} names no surface", at)
         return model
 
     def join(self, known: dict[str, Any]) -> SurfaceModel:
-        return SurfaceModel(known["model"], known["surface"])
+        return SurfaceModel(known["model"], known["surface"], known.get("index", 0))
 
 
 @dataclass(frozen=True, slots=True)
 class TypedAddress:
-    """`bti(0x4)[U, V, R, LOD]:a32`; missing coordinates are null operands."""
+    """`bti(0x4)[U, V+1, R, LOD]:a32`; missing coordinates are null operands.
+
+    `offsets` are what is added to u, v and r, numbers of the instruction, since version 4.2.
+    """
 
     surface: SurfaceModel
     u: Raw
@@ -81,6 +95,7 @@ class TypedAddress:
     r: Raw
     lod: Raw
     size: int
+    offsets: tuple[int, int, int] = (0, 0, 0)
 
 
 class TypedAddressKind(Kind):
@@ -90,7 +105,7 @@ class TypedAddressKind(Kind):
 
     manual = "the surface and one to four coordinates: bti(0x4)[u, v, r, lod]:a32"
     example = "bti(0x4)[u, v]:a32"
-    codes = ("model", "size", "surface", *_COORDINATES)
+    codes = ("model", "size", "surface", "index", *_COORDINATES, *_OFFSETS)
     _surface = SurfaceModelKind()
     _register = RawKind(bare=True)
 
@@ -98,35 +113,52 @@ class TypedAddressKind(Kind):
         surface = self._surface.parse(cursor, names)
         cursor.expect("[", "and coordinates, as in bti(0x4)[V32, V33]:a32")
         found = [self._register.parse(cursor, names)]
+        offsets = [offset(cursor, names)]
         while len(found) < 4 and cursor.take(","):
             found.append(self._register.parse(cursor, names))
+            offsets.append(offset(cursor, names) if len(found) < 4 else 0)
         cursor.expect("]")
         size = int(cursor.need(_SIZE, "the size of a coordinate, as in :a32").group(1))
         u, v, r, lod = (*found, *[Raw(None)] * (4 - len(found)))
-        return TypedAddress(surface, u, v, r, lod, size)
+        du, dv, dr, *_ = *offsets, 0, 0, 0
+        return TypedAddress(surface, u, v, r, lod, size, (du, dv, dr))
 
     def print(self, operand: TypedAddress) -> str:
         coordinates = [operand.u, operand.v, operand.r, operand.lod]
         while len(coordinates) > 1 and coordinates[-1].variable is None:
             coordinates.pop()
-        inside = ", ".join(self._register.print(c) for c in coordinates)
+        added = [f"{n:+d}" if n else "" for n in (*operand.offsets, 0)]
+        inside = ", ".join(
+            self._register.print(c) + n for c, n in zip(coordinates, added, strict=False)
+        )
         return f"{self._surface.print(operand.surface)}[{inside}]:a{operand.size}"
 
     def pack_code(self, code: str, operand: TypedAddress, out: Packer) -> None:
         if code in _COORDINATES:
             pack_raw(getattr(operand, code), out)
+        elif code in _OFFSETS:
+            out.number("i", operand.offsets[_OFFSETS.index(code)], "what is added to a coordinate")
         elif code == "size":
             out.code(ADDRESS_BITS, operand.size, "the size of a coordinate")
         else:
             self._surface.pack_code(code, operand.surface, out)
 
+    def left_out(self, code: str, operand: TypedAddress) -> bool:
+        if code in _OFFSETS:
+            return not operand.offsets[_OFFSETS.index(code)]
+        return self._surface.left_out(code, operand.surface)
+
     def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
         if code in _COORDINATES:
             return unpack_raw(source)
+        if code in _OFFSETS:
+            return source.i32("what is added to a coordinate")
         if code == "size":
             return choose(source, ADDRESS_BITS, "the size of a coordinate")
         return self._surface.unpack_code(code, source, known)
 
     def join(self, known: dict[str, Any]) -> TypedAddress:
-        coordinates = {c: known[c] for c in _COORDINATES}
-        return TypedAddress(self._surface.join(known), size=known["size"], **coordinates)
+        u, v, r, lod = (known[c] for c in _COORDINATES)
+        du, dv, dr = (known.get(c, 0) for c in _OFFSETS)
+        surface = self._surface.join(known)
+        return TypedAddress(surface, u, v, r, lod, known["size"], (du, dv, dr))

@@ -12,7 +12,6 @@ from eumu.errors import Unsupported
 from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Rows, Scalar, Surface
 from eumu.isa.kinds.control import ChoiceKind
 from eumu.isa.kinds.lsc import (
-    SCALAR,
     Caching,
     CachingKind,
     DataRows,
@@ -84,14 +83,17 @@ Corner = Annotated[TypedCorner, TypedCornerKind()]
 # The object file takes data and address apart.
 _HEAD = (
     "sub exec pred caching address.model address.size"
-    " data.size data.order data.elements data.channels address.surface"
+    " data.size data.order data.elements data.channels address.surface address.index>4.1"
 )
-_COORDINATES = "address.u address.v address.r address.lod"
+_COORDINATES = (
+    "address.u address.du>4.1 address.v address.dv>4.1 address.r address.dr>4.1 address.lod"
+)
 _LOAD = f"{_HEAD} data.register {_COORDINATES} {NULL} {NULL}"
 _STORE = f"{_HEAD} {NULL} {_COORDINATES} data.register {NULL}"
 _ATOMIC = f"{_HEAD} data.register {_COORDINATES} src1 src2"
 
 
+_ZERO = "00000000>4.1"  # nothing is added to a coordinate
 IMPLIED = {"exec": Annotated[ExecSize, LscExecKind(typed=True)], "pred": Pred}
 typed = partial(
     opcode,
@@ -238,8 +240,8 @@ def lsc_store_quad_tgm(b: Meaning, caching: StoreCaching, address: Address, data
 def lsc_load_block2d_tgm(b: Meaning, caching: LoadCaching, data: BlockData, corner: Corner) -> None:
     """A rectangle of an image, width in bytes; the form of the documents."""
     record = BlockRead(data.width, data.height, texels.pitch_of(data.width), media=False)
-    surface = texels.model_index(b, corner.model, corner.surface)
-    x, y = SCALAR.bind(corner.x, b), SCALAR.bind(corner.y, b)
+    surface = texels.model_index(b, corner)
+    x, y = texels.corner(b, corner)
     texels.read_block(b, surface, x, y, RAW.bind(data.register, b), record)
 
 
@@ -249,8 +251,8 @@ def lsc_store_block2d_tgm(
 ) -> None:
     """Write a rectangle of an image; the form of the documents."""
     record = BlockWrite(data.width, data.height, texels.pitch_of(data.width))
-    surface = texels.model_index(b, corner.model, corner.surface)
-    x, y = SCALAR.bind(corner.x, b), SCALAR.bind(corner.y, b)
+    surface = texels.model_index(b, corner)
+    x, y = texels.corner(b, corner)
     texels.write_block(b, surface, x, y, RAW.bind(data.register, b), record)
 
 
@@ -278,8 +280,8 @@ def lsc_store_uncompressed_tgm(
     "{pred}lsc_read_state_info.tgm  {dst}  {surface}",
     sub=0x1E,
     fidelity=INFO,
-    layout="sub 80 pred 0000 surface.model 02 03 01 01 01 surface.surface dst"
-    f" {NULL} {NULL} {NULL} {NULL} {NULL} {NULL}",
+    layout="sub 80 pred 0000 surface.model 02 03 01 01 01 surface.surface surface.index>4.1 dst"
+    f" {NULL} {_ZERO} {NULL} {_ZERO} {NULL} {_ZERO} {NULL} {NULL} {NULL}",
 )
 def lsc_read_state_info(b: Meaning, pred: Pred, dst: LscRaw, surface: State) -> None:
     """Facts of a surface's state (the documents call it lsc_read_surface_info)."""

@@ -54,7 +54,7 @@ PAGE = "LSC_UNTYPED"
 # The object file takes data and address apart.
 HEAD = (
     "sub exec pred sfid caching address.model address.scale address.offset address.size"
-    " data.size data.order data.elements data.channels address.surface"
+    " data.size data.order data.elements data.channels address.surface address.index>4.1"
 )
 NULL = "000000000000"
 _LOAD = f"{HEAD} data.register address.base {NULL} {NULL}"

@@ -52,7 +52,7 @@ def _count(
         raise Unsupported(f"an append counter in .{sfid}; those of surfaces are in .ugm")
     if {data.shape, src.shape} != {DWORDS}:
         raise Unsupported(f"an append counter of {data.shape}, {src.shape}; it is a dword, d32")
-    surface = model_index(b, state.model, state.surface)
+    surface = model_index(b, state)
     record = CounterAddress()
     (address,) = b.message(record, b.mask, (surface,), [(UQ, 1)])
     places = b.splat(address, b.width)

@@ -8,13 +8,13 @@ from eumu.addresses import SURFACE_STATE_BASE
 from eumu.errors import Unsupported
 from eumu.ir import Region, Value
 from eumu.isa.kinds import Meaning, Rows, Surface
-from eumu.isa.kinds.lsc import SCALAR
+from eumu.isa.kinds.lsc_block2d import TypedCorner
+from eumu.isa.kinds.lsc_model import SCALAR, model_surface
 from eumu.isa.kinds.lsc_typed import SurfaceModel, TypedAddress
-from eumu.isa.kinds.operands import General, Immediate
 from eumu.isa.kinds.raw import RawKind
 from eumu.isa.visa.memory import Atomic, bindless_state
 from eumu.messages import BlockRead, BlockWrite, TypedAtomic, TypedRead, TypedStatus, TypedWrite
-from eumu.types import BOOL, UB, UD, UQ, UW
+from eumu.types import BOOL, UB, UD, UQ, UW, D
 
 # Registers, or the lanes that were made of them.
 Coordinates = Mapping[str, Rows | Value]
@@ -31,24 +31,41 @@ def surface_index(b: Meaning, surface: Surface) -> Value:
     return bindless_state(b, index) if surface.name == "%bss" else index
 
 
-def model_index(b: Meaning, model: str, surface: General | Immediate | None) -> Value:
+def model_index(b: Meaning, named: SurfaceModel | TypedCorner) -> Value:
     """The surface of `bti(..)`, `ss(..)`, `bss(..)` or `surf(..)`."""
+    model, surface = named.model, named.surface
     if model not in ("bti", "ss", "bss", "surf") or surface is None:
         raise Unsupported(f"images at {model} addresses")
-    index = b.convert(SCALAR.bind(surface, b), UD, saturate=model == "surf")
-    return index if model == "bti" else b.add(index, b.const(UD, SURFACE_STATE_BASE))
+    place = model_surface(b, model, surface, named.index)
+    return place if model == "bti" else b.add(place, b.const(UD, SURFACE_STATE_BASE))
 
 
 def typed_address(b: Meaning, address: TypedAddress) -> tuple[Value, Coordinates]:
     """Surface and coordinates of an LSC message, of 32 bits or, as documents write them, of 64."""
     if address.size not in (32, 64):
         raise Unsupported(f"coordinates of {address.size} bits")
-    surface: SurfaceModel = address.surface
     rows: dict[str, Rows] = {n: _RAW.bind(getattr(address, n), b) for n in NAMES}
-    index = model_index(b, surface.model, surface.surface)
-    if address.size == 32:
-        return index, rows
-    return index, {n: r if r.root is None else _narrowed(b, r) for n, r in rows.items()}
+    index = model_index(b, address.surface)
+    places: dict[str, Rows | Value] = {**rows}
+    if address.size == 64:
+        places = {n: r if r.root is None else _narrowed(b, r) for n, r in rows.items()}
+    for name, added in zip(NAMES, address.offsets, strict=False):
+        if added:
+            places[name] = _moved(b, places[name], added)
+    return index, places
+
+
+def _moved(b: Meaning, place: Rows | Value, added: int) -> Value:
+    """A coordinate and what the instruction adds to it, in the 32 bits that coordinates have."""
+    lanes = b.row_read(place, 0, UD, b.width) if isinstance(place, Rows) else place
+    return b.add(lanes, b.const(UD, added, b.width))
+
+
+def corner(b: Meaning, place: TypedCorner) -> tuple[Value, Value]:
+    """Where a block begins, with the instruction's steps."""
+    x, y = (b.convert(SCALAR.bind(v, b), D) for v in (place.x, place.y))
+    right, down = place.steps
+    return b.add(x, b.const(D, right)), b.add(y, b.const(D, down))
 
 
 def _narrowed(b: Meaning, rows: Rows) -> Value:
