@@ -36,7 +36,8 @@ def measure(item: Item, contestants: list[Any], rounds: int) -> dict[str, dict[s
             run, read = engine.prepare(item, data)
             cpu, wall = clocked(run, 1)
         except Exception as error:  # a rival's compiler or driver may fail in any way
-            results[engine.name] = {"wrong": f"{type(error).__name__}: {error}"}
+            why = str(error).strip().partition("\n")[0]  # compilers write pages
+            results[engine.name] = {"wrong": f"{type(error).__name__}: {why}"}
             continue
         first = time.perf_counter() - started
         slow = engine.name in SLOW

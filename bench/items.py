@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from foundation import FOUNDATION
 from suites import SUITES
+from workloads import WORKLOADS
 
-ITEMS = (*FOUNDATION, *SUITES)
+ITEMS = (*FOUNDATION, *SUITES, *WORKLOADS)
