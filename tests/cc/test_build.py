@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -68,3 +69,17 @@ def test_building_a_wheel_needs_nothing_of_the_package(tmp_path: Path, which: Li
     words = [sys.executable, "-S", "-c", code, str(compile.__file__), which.room, str(target)]
     subprocess.run(words, check=True, timeout=600)
     assert target.read_bytes()[:4] == b"\x7fELF"
+
+
+@pytest.mark.parametrize("which", (DRM, CAPTURE), ids=lambda which: which.room)
+def test_layers_meet_old_loaders_and_new_ones(tmp_path: Path, which: Library) -> None:
+    """Loaders before 2025 call clInitLayer; later ones take no layer that has this alone."""
+    layer = ctypes.CDLL(str(library(which, tmp_path)))
+    below, tables = (ctypes.c_void_p * 160)(*range(1, 161)), []
+    for begin in (layer.clInitLayer, layer.clInitLayerWithProperties):
+        count, own = ctypes.c_uint32(), ctypes.POINTER(ctypes.c_void_p)()
+        assert begin(160, below, ctypes.byref(count), ctypes.byref(own), None) == 0
+        tables.append(own[: count.value])
+    assert tables[0] == tables[1] and len(tables[0]) == 160
+    assert any(place != number for number, place in enumerate(tables[0], 1))
+    assert layer.clDeinitLayer() == 0

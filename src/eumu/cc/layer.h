@@ -39,3 +39,13 @@ static int32_t put_between(uint32_t count, void *const *target, uint32_t *own_co
   *own = ours;
   return 0;
 }
+
+/* Loaders of 2025 and later ask for these two; what they say in `properties` changes nothing here. */
+EXPORT int32_t clInitLayer(uint32_t count, void *const *target, uint32_t *own_count, void *const **own);
+
+EXPORT int32_t clInitLayerWithProperties(uint32_t count, void *const *target, uint32_t *own_count, void *const **own, const uint64_t *properties) {
+  (void)properties;
+  return clInitLayer(count, target, own_count, own);
+}
+
+EXPORT int32_t clDeinitLayer(void) { return 0; } /* the process ends */
