@@ -35,6 +35,7 @@ static const char *source =
     "  __local int part[64]; int l = get_local_id(0); part[l] = l; out[get_global_id(0)] = part[l ^ 1]; }\n"
     "__kernel void copy_image(read_only image2d_t from, write_only image2d_t to, sampler_t s) {\n"
     "  int2 at = (int2)(get_global_id(0), get_global_id(1)); write_imagef(to, at, read_imagef(from, s, at) + 1.0f); }\n"
+    "__kernel void turns(__global int *p, int n) { int s = *p; for (int k = 0; k < n; k++) s = s * 3 + 1; *p = s; }\n"
     "__kernel void say(int n) { printf(\"item %d of %d\\n\", (int)get_global_id(0), n); }\n";
 
 static cl_device_id device;
@@ -317,11 +318,55 @@ static void forks(void) {
   }
 }
 
+/* Memory that kernels may reach is freed while another one is enqueued: the driver waits for the
+ * first kernel then, and does not know of the second. */
+typedef void *HostAlloc(cl_context, const cl_ulong *, size_t, cl_uint, cl_int *);
+typedef cl_int Free(cl_context, void *);
+static void *extension(const char *name) {
+  cl_platform_id platform;
+  CHECK(clGetPlatformIDs(1, &platform, 0));
+  void *found = clGetExtensionFunctionAddressForPlatform(platform, name);
+  TRUE_(found);
+  return found;
+}
+
+static void *released(void *memory) {
+  CHECK(((Free *)extension("clMemBlockingFreeINTEL"))(context, memory));
+  return 0;
+}
+
+static void frees(void) {
+  cl_int e, result = 0, turns = 30000000, once = 1;
+  cl_bool yes = CL_TRUE;
+  cl_mem m = buffer(4, &result);
+  cl_kernel k = kernel_of("turns");
+  cl_command_queue q = queue_of(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE); /* kernels are submitted in batches */
+  size_t one = 1;
+  pthread_t other;
+  void *memory = ((HostAlloc *)extension("clHostMemAllocINTEL"))(context, 0, 4096, 0, &e);
+  CHECK(e);
+  CHECK(clSetKernelExecInfo(k, 0x4200, sizeof yes, &yes)); /* CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL */
+  CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+  CHECK(clSetKernelArg(k, 1, sizeof turns, &turns));
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &one, 0, 0, 0, 0));
+  CHECK(clFlush(q));
+  usleep(20000);
+  TRUE_(!pthread_create(&other, 0, released, memory));
+  usleep(20000);
+  CHECK(clSetKernelArg(k, 1, sizeof once, &once));
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &one, 0, 0, 0, 0));
+  pthread_join(other, 0);
+  CHECK(clEnqueueReadBuffer(q, m, CL_TRUE, 0, 4, &result, 0, 0, 0));
+  cl_int wanted = 0;
+  for (int t = 0; t <= turns; t++) wanted = (cl_int)((cl_uint)wanted * 3 + 1);
+  TRUE_(result == wanted);
+}
+
 static void very_many(void) { cl_event e; cl_command_queue q = queue_of(0); axpy(q, 64, 5000, &e); }
 
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"add", add}, {"profiling", profiling}, {"svm", svm}, {"pointers", pointers}, {"local", local}, {"image", image},
-    {"spills", spills}, {"prints", prints}, {"threads", threads}, {"undefined", undefined}, {"racy", racy}, {"fault", fault}, {"past_svm", past_svm}, {"past_buffer", past_buffer}, {"many", many}, {"very_many", very_many}, {"steady", steady}, {"forks", forks}};
+    {"spills", spills}, {"prints", prints}, {"threads", threads}, {"undefined", undefined}, {"racy", racy}, {"fault", fault}, {"past_svm", past_svm}, {"past_buffer", past_buffer}, {"many", many}, {"very_many", very_many}, {"steady", steady}, {"forks", forks}, {"frees", frees}};
 
 int main(int argc, char **argv) {
   cl_platform_id platform;

@@ -149,6 +149,12 @@ def test_a_page_and_a_log_about_the_kernels(program: Path, tmp_path: Path) -> No
     assert again.read_text() == text
 
 
+def test_memory_that_is_freed_while_another_kernel_is_enqueued(program: Path) -> None:
+    """The driver alone submits that kernel with an object which is gone, and its work is lost."""
+    done = run(program, "frees")
+    assert "frees ok" in done.stdout and not done.stderr, done.stdout + done.stderr
+
+
 def test_clinfo(tmp_path: Path) -> None:
     if shutil.which("clinfo") is None:
         pytest.skip("clinfo is not installed (Debian: apt-get install clinfo)")

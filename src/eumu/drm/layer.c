@@ -3,7 +3,7 @@
  *
  * Every call is passed on.  On the way it notes what no driver tells the kernel: how many bytes a
  * program asked for where the driver rounds objects up, and which programs it has built, whose
- * binaries and sources have the names of kernels and lines.
+ * binaries and sources have the names of kernels and lines.  And it keeps the driver from losing work.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 
 enum {
   CREATE_BUFFER = 14, RELEASE_PROGRAM = 29, BUILD_PROGRAM = 30, GET_PROGRAM_INFO = 32, CREATE_KERNEL = 34, CREATE_KERNELS = 35,
-  EXTENSION_FUNCTION = 65, EXTENSION_FUNCTION_FOR_PLATFORM = 107, SVM_ALLOC = 126, CREATE_BUFFER_WITH_PROPERTIES = 146
+  ENQUEUE_KERNEL = 59, EXTENSION_FUNCTION = 65, EXTENSION_FUNCTION_FOR_PLATFORM = 107, SVM_ALLOC = 126, CREATE_BUFFER_WITH_PROPERTIES = 146
 };
 enum { SOURCE = 0x1164, DEVICE_COUNT = 0x1162, BINARY_SIZES = 0x1165, BINARIES = 0x1166 };
 enum { DEVICES = 16, KNOWN = 1024 };
@@ -75,11 +75,42 @@ static void *shared_alloc(void *context, void *device, const uint64_t *propertie
   return made;
 }
 
+/* ---- what is freed while another thread enqueues
+ *
+ * A kernel that may reach all memory (SYCL's do) is submitted with all of it.  The driver waits for
+ * what has an allocation, and frees it; a kernel that another thread enqueues between the two is
+ * submitted with an object that is gone, which the kernel driver refuses: its work is lost, and
+ * nobody is told.  A GPU leaves microseconds for that, an emulated one milliseconds. */
+static pthread_rwlock_t frees = PTHREAD_RWLOCK_INITIALIZER;
+
+typedef int32_t EnqueueKernel(void *, void *, uint32_t, const size_t *, const size_t *, const size_t *, uint32_t, const void *, void *);
+static int32_t enqueue_kernel(void *queue, void *kernel, uint32_t dimensions, const size_t *offset, const size_t *global, const size_t *local, uint32_t count, const void *waits, void *event) {
+  pthread_rwlock_rdlock(&frees);
+  int32_t error = ((EnqueueKernel *)next[ENQUEUE_KERNEL])(queue, kernel, dimensions, offset, global, local, count, waits, event);
+  pthread_rwlock_unlock(&frees);
+  return error;
+}
+
+typedef int32_t Free(void *, void *);
+static Free *next_free, *next_blocking_free;
+static int32_t free_alone(Free *call, void *context, void *memory) {
+  pthread_rwlock_wrlock(&frees);
+  int32_t error = call(context, memory);
+  pthread_rwlock_unlock(&frees);
+  return error;
+}
+
+static int32_t free_memory(void *context, void *memory) { return free_alone(next_free, context, memory); }
+
+static int32_t free_behind_use(void *context, void *memory) { return free_alone(next_blocking_free, context, memory); }
+
 static void *replaced(const char *name, void *found) {
   const struct { const char *name; void **next; void *ours; } extensions[] = {
       {"clHostMemAllocINTEL", (void **)&next_host, (void *)host_alloc},
       {"clDeviceMemAllocINTEL", (void **)&next_device, (void *)device_alloc},
-      {"clSharedMemAllocINTEL", (void **)&next_shared, (void *)shared_alloc}};
+      {"clSharedMemAllocINTEL", (void **)&next_shared, (void *)shared_alloc},
+      {"clMemFreeINTEL", (void **)&next_free, (void *)free_memory},
+      {"clMemBlockingFreeINTEL", (void **)&next_blocking_free, (void *)free_behind_use}};
   for (size_t k = 0; found && name && k < sizeof extensions / sizeof *extensions; k++)
     if (!strcmp(name, extensions[k].name)) {
       if (!*extensions[k].next) *extensions[k].next = found;
@@ -176,7 +207,8 @@ EXPORT int32_t clInitLayer(uint32_t count, void *const *target, uint32_t *own_co
       {SVM_ALLOC, (void *)svm_alloc}, {EXTENSION_FUNCTION, (void *)extension_function},
       {EXTENSION_FUNCTION_FOR_PLATFORM, (void *)extension_function_for_platform},
       {RELEASE_PROGRAM, (void *)release_program}, {BUILD_PROGRAM, (void *)build_program},
-      {CREATE_KERNEL, (void *)create_kernel}, {CREATE_KERNELS, (void *)create_kernels}};
+      {CREATE_KERNEL, (void *)create_kernel}, {CREATE_KERNELS, (void *)create_kernels},
+      {ENQUEUE_KERNEL, (void *)enqueue_kernel}};
   return put_between(count, target, own_count, own, rows, sizeof rows / sizeof *rows);
 }
 
