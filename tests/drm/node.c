@@ -200,6 +200,18 @@ static void refused(void) {
   CHECK(ioctl(fd, I915(_IOC_WRITE, 0x29, e), &e) == -1 && errno == EINVAL); /* the blitter */
 }
 
+static void left_out(void) { /* an object that is gone, and one that is there twice */
+  void *at, *gone;
+  u32 h = create(PAGE, &at), closed;
+  CHECK(!store(h, at, at, 5)); /* makes the batch's object */
+  close_object(closed = create(PAGE, &gone));
+  u32 words[] = {STORE(at, 6), END, 0}, handles[] = {h, closed, h, ~0u};
+  void *places[] = {at, gone, at, gone};
+  CHECK(!submit(words, sizeof words, 4, handles, places) && *(u32 *)at == 6);
+  struct Reset s = {.context = context};
+  CHECK(!ioctl(fd, I915(BOTH, 0x32, s), &s) && s.active == 0);
+}
+
 static void read_only(void) {
   u32 *p = pages(1), h, h2, *q = pages(1);
   p[3] = 33;
@@ -331,7 +343,7 @@ static void waits_for_ever(void) { /* a semaphore that nobody signals; the engin
 
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"answers", answers}, {"created", created}, {"adopted", adopted}, {"moved", moved}, {"grown", grown},
-    {"refused", refused}, {"read_only", read_only}, {"written_meanwhile", written_meanwhile}, {"stack", stack},
+    {"refused", refused}, {"left_out", left_out}, {"read_only", read_only}, {"written_meanwhile", written_meanwhile}, {"stack", stack},
     {"forked", forked}, {"hangs", hangs}, {"many", many}, {"threads", threads}, {"waits_for_ever", waits_for_ever}};
 
 int main(int argc, char **argv) {

@@ -33,10 +33,17 @@ EACH = 'for case; do "$0" "$case" || echo "$case ends with $?"; done'
 
 
 def test_cases(node: Path) -> None:
-    cases = [*PAGES, "refused", "forked", "many", "threads"]
+    cases = [*PAGES, "refused", "left_out", "forked", "many", "threads"]
     done = run("sh", "-c", EACH, node, *cases)
     assert done.stdout.splitlines() == [f"{case} ok" for case in cases], done.stdout + done.stderr
-    assert done.returncode == 0 and not done.stderr
+    assert done.returncode == 0
+    lost = "eumu: a submission is refused ({}), and its work is lost"
+    told = [line.split(",")[0] for line in done.stderr.splitlines()]
+    assert told[:2] == [
+        lost.format(why).split(",")[0] for why in ("Bad address", "Invalid argument")
+    ]
+    assert told[2].startswith("eumu: the driver submits object ") and len(told) == 3
+    assert "it has closed; that is left out here" in done.stderr
 
 
 @pytest.mark.parametrize("name", GPUS)

@@ -77,6 +77,7 @@ struct Object {
   int state;
   uint64_t size, user; /* user: the address of user pages, or 0 */
   uint64_t wanted;     /* bytes that the program asked for; 0 where nobody knows */
+  uint64_t listed;     /* the last submission that names it, by `listings` */
   uint32_t segments, uses, tiling, stride;
   struct Segment *segment;
   struct Use *use; /* the last submission of each context that has it */
@@ -565,13 +566,46 @@ static void note_use(struct Object *o, struct Use use) {
   o->uses = kept + 1;
 }
 
-static int exec_objects(const struct ExecObject *x, uint32_t count) {
-  int has_areas = 0;
+/* Submissions that are refused or are not whole: drivers do not look, so people are told, once each. */
+static void tell_once(unsigned kind, const char *format, ...) {
+  static unsigned told;
+  char text[300];
+  va_list list;
+  if (told & 1u << kind) return;
+  told |= 1u << kind;
+  va_start(list, format);
+  vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  say(text);
+}
+
+/* What a submission lists, each object once and those that are there: a driver may have closed one
+ * that it lists, when another thread frees memory.  i915 refuses such a submission, Intel's driver
+ * goes on, and the work is lost. */
+static uint32_t listed_objects(const struct ExecObject *x, uint32_t count, uint32_t *kept) {
+  static uint64_t listings;
+  uint32_t many = 0;
+  listings++;
   for (uint32_t k = 0; k < count; k++) {
     struct Object *o = object_of(x[k].handle);
-    if (!o) return fail(ENOENT);
-    uint64_t at = x[k].offset & ((1ull << 48) - 1);
-    if (!(x[k].flags & PINNED) || x[k].relocations || at % PAGE || (at + o->size) >> ADDRESS_BITS) return fail(EINVAL);
+    if (!o || o->listed == listings) {
+      tell_once(0, "eumu: the driver submits object %d, which %s; that is left out here. i915 refuses such a submission, and its work is lost\n",
+                (int)x[k].handle, o ? "is in the list already" : "it has closed");
+      continue;
+    }
+    o->listed = listings;
+    kept[many++] = k;
+  }
+  return many;
+}
+
+static int exec_objects(const struct ExecObject *x, const uint32_t *kept, uint32_t many) {
+  int has_areas = 0;
+  for (uint32_t k = 0; k < many; k++) {
+    const struct ExecObject *listed = &x[kept[k]];
+    struct Object *o = object_of(listed->handle);
+    uint64_t at = listed->offset & ((1ull << 48) - 1);
+    if (!(listed->flags & PINNED) || listed->relocations || at % PAGE || (at + o->size) >> ADDRESS_BITS) return fail(EINVAL);
     if (!o->user) continue;
     if (!has_areas) read_areas();
     has_areas = 1; /* the pages of an address may have changed since the object was made */
@@ -582,26 +616,23 @@ static int exec_objects(const struct ExecObject *x, uint32_t count) {
   return 0;
 }
 
-static int exec(const struct Exec *e) {
+static int submit(const struct Exec *e, uint32_t context, const uint32_t *kept, uint32_t many) {
   static char *buffer;
   static size_t room;
-  uint32_t context = e->rsvd1 & 0xffffffff, count = e->count;
   const struct ExecObject *x = (const void *)(uintptr_t)e->buffers;
-  if (!count || count > 1u << 20 || e->flags & FENCES || (e->flags & 63) > 1) return fail(EINVAL);
-  if (context >= CONTEXTS || !contexts[context].is_live) return fail(ENOENT);
-  if (exec_objects(x, count)) return -1;
   size_t size = sizeof(struct Submit);
-  for (uint32_t k = 0; k < count; k++)
-    size += sizeof(struct SubmitObject) + object_of(x[k].handle)->segments * sizeof(struct Segment);
+  for (uint32_t k = 0; k < many; k++)
+    size += sizeof(struct SubmitObject) + object_of(x[kept[k]].handle)->segments * sizeof(struct Segment);
   if (size > room) buffer = grow(buffer, room = 2 * size);
-  const struct ExecObject *batch = &x[e->flags & BATCH_FIRST ? 0 : count - 1];
+  const struct ExecObject *batch = &x[e->flags & BATCH_FIRST ? 0 : e->count - 1];
   struct Use use = {context, ++contexts[context].last};
-  struct Submit head = {{size, SUBMIT}, context, count, use.sequence, (batch->offset & ((1ull << 48) - 1)) + e->start};
+  struct Submit head = {{size, SUBMIT}, context, many, use.sequence, (batch->offset & ((1ull << 48) - 1)) + e->start};
   memcpy(buffer, &head, sizeof head);
   char *out = buffer + sizeof head;
-  for (uint32_t k = 0; k < count; k++) {
-    struct Object *o = object_of(x[k].handle);
-    struct SubmitObject entry = {x[k].handle, o->segments, x[k].offset & ((1ull << 48) - 1), o->size, o->wanted};
+  for (uint32_t k = 0; k < many; k++) {
+    const struct ExecObject *listed = &x[kept[k]];
+    struct Object *o = object_of(listed->handle);
+    struct SubmitObject entry = {listed->handle, o->segments, listed->offset & ((1ull << 48) - 1), o->size, o->wanted};
     memcpy(out, &entry, sizeof entry);
     memcpy(out + sizeof entry, o->segment, o->segments * sizeof *o->segment);
     out += sizeof entry + o->segments * sizeof *o->segment;
@@ -609,6 +640,24 @@ static int exec(const struct Exec *e) {
   }
   if (!is_gone()) transfer(engine, buffer, size, 1); /* what cannot be sent shows as a hang, as on hardware */
   return 0;
+}
+
+static int exec(const struct Exec *e) {
+  static uint32_t *kept;
+  static uint32_t room;
+  uint32_t context = e->rsvd1 & 0xffffffff, count = e->count;
+  const struct ExecObject *x = (const void *)(uintptr_t)e->buffers;
+  if (!count || count > 1u << 20 || e->flags & FENCES || (e->flags & 63) > 1) return fail(EINVAL);
+  if (context >= CONTEXTS || !contexts[context].is_live) return fail(ENOENT);
+  if (!object_of(x[e->flags & BATCH_FIRST ? 0 : count - 1].handle)) return fail(ENOENT);
+  if (count > room) kept = grow(kept, (room = 2 * count) * sizeof *kept);
+  uint32_t many = listed_objects(x, count, kept);
+  if (exec_objects(x, kept, many)) {
+    int error = errno;
+    tell_once(1, "eumu: a submission is refused (%s), and its work is lost, as with i915; drivers do not tell programs of it\n", strerror(error));
+    return fail(error);
+  }
+  return submit(e, context, kept, many);
 }
 
 /* ---- contexts */
