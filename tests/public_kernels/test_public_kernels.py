@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import eumu
-from public_kernels import others
+from public_kernels import others, witness
 from public_kernels.arguments import Way
 from public_kernels.cases import Case, Run, Task
 from public_kernels.sources import Text, build, sources
@@ -105,6 +105,27 @@ def test_a_wrong_engine_is_no_race(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     text = KERNELS.partition("kernel void halves")[0]
     found = _outcomes(tmp_path, text)
     assert {found[k, "visa engines"] for k in ("scaled", "last", "turns")} == {"different"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "verdict"),
+    [
+        ({(64,)}, "race; in one group of 16 x 16, numbers 16 the same"),
+        ({(64,), (16, 16)}, "different"),
+    ],
+)
+def test_tiles_are_compared_in_groups_of_their_shape(
+    wrong: set[tuple[int, ...]], verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All launches race but one; the other implementation differs in launches of one size."""
+    program = eumu.load(Path(__file__).parents[1] / "kernels" / "bin" / "skl" / "saxpy.bin")
+    (kernel,) = program.kernels
+    case = Case(Task(Text(Path("a.cl"), ""), "skl"), program, kernel, Way((64,), (32,)))
+    monkeypatch.setattr(witness, "_ask", lambda *_: [])
+    monkeypatch.setattr(witness, "_far", lambda c, *_: "far" * (c.way.global_size in wrong))
+    races = {1: "lanes", 2: ""}
+    monkeypatch.setattr(witness, "_undefined", lambda c, _: races[len(c.way.local_size)])
+    assert witness.compared("pocl", case, "", Run())[0] == verdict
 
 
 def test_nans_in_structures_are_floats() -> None:
