@@ -24,8 +24,9 @@ _MADE_FOR = (
     ((16, 16), 16, 1 << 16),
     ((256,), 16, 1 << 16),
     ((16,), 64, 1 << 17),
+    ((32,), 64, 1 << 17),
     ((16, 4), 64, 1 << 17),
-    ((16, 16), 64, 1 << 17),
+    ((16, 16), 256, 1 << 19),
     ((1,), 1, 1 << 16),
     ((32, 16), 512, 1 << 22),
 )
@@ -42,6 +43,14 @@ EXPLAINED = {
     ),
     ("histogram1024.cl", "histogram1024Kernel"): "shares of a range without width become integers",
     ("oclReduction_kernel.cl", "reduce0"): "PoCL's sums are not NumPy's, eumu's are",
+    **{
+        ("oclReduction_kernel.cl", f"reduce{k}"): "32 work items add up without barriers"
+        for k in (4, 5, 6)
+    },
+    ("RadixSort32Kernels.cl", "PrefixScanKernel"): "64 work items add up without barriers",
+    ("solveFriction.cl", "BatchSolveKernelFriction"): (
+        "constraints of a batch have no body in common, as those that are made up have"
+    ),
 }
 
 
