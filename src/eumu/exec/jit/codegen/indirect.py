@@ -81,7 +81,7 @@ def _call(
     e.label(on)
 
 
-def _expected(k: Kernel, address: Value, distances: list[int], size: int) -> Root | None:
+def expected(k: Kernel, address: Value, distances: list[int], size: int) -> Root | None:
     """The root to try in line, if 32 bits are enough to tell whether an element is in it."""
     if k.pointees is None:
         k.pointees = pointees(k.function)
@@ -126,7 +126,7 @@ def _read(k: Kernel, op: ReadIndirect) -> None:
     value, e = op.result, k.e
     lanes, distances = _distances(op, value.width)
     mask = None if len(op.args) < 2 or k.lanes(op.args[1]).full else k.vector(op.args[1])
-    root = _expected(k, op.args[0], distances, value.type.size)
+    root = expected(k, op.args[0], distances, value.type.size)
     if root is None or value.width == 1 or op.args[0].width == 1 or not k.gathers:
         k.plain(value, _slow_read(k, op, lanes, distances, mask))
         return
@@ -177,7 +177,7 @@ def _write(k: Kernel, op: WriteIndirect) -> None:
     width, mask = value.width, k.lanes(m)
     distances = [op.offset + n * op.hstride for n in range(width)]
     possible = mask.possible if width > 1 else 1
-    root = _expected(k, address, distances, value.type.size)
+    root = expected(k, address, distances, value.type.size)
     if root is None or possible is None or possible.bit_count() != 1 or address.width > 1:
         _flush(k)
         _slow_write(k, op, distances)

@@ -7,7 +7,7 @@ every value is an LLVM value, between blocks only roots and masks live on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -29,6 +29,8 @@ from eumu.ir.operations.state import Read, Write
 from eumu.types import Type
 
 Place = tuple[int, int]  # a block and an operation of it
+# Places of a block whose operations are emitted elsewhere, or by a function there.
+Deferred = Mapping[int, Callable[[], None] | None]
 
 
 @dataclass(slots=True)
@@ -59,6 +61,7 @@ class Kernel:
     written: dict[Slot, tuple[Lanes, Type]] = field(default_factory=dict)  # in this block
     pads: dict[tuple[str, str], str] = field(default_factory=dict)
     pointees: dict[int, Root] | None = None  # of register-indirect accesses, when first wanted
+    users: dict[str, set[int]] | None = None  # the blocks that access each root, when first wanted
     delayed: list[Any] = field(default_factory=list)  # register-indirect writes not emitted yet
     emit_delayed: Callable[[], None] | None = None  # emits them, if there are any
     block: int = 0
@@ -136,7 +139,7 @@ class Kernel:
 
     # ---- one block
 
-    def lower_block(self, index: int) -> None:
+    def lower_block(self, index: int, deferred: Deferred) -> None:
         """Emit the operations of a block (its label is already placed)."""
         self.block = self.registers.block = index
         self.state = self.analysis.entry.get(index, State()).copy()
@@ -152,7 +155,10 @@ class Kernel:
             self.e.mark(op.inst)
             if self.emit_delayed is not None and not self._passes(op):
                 self.emit_delayed()
-            self.lower(op)
+            if place not in deferred:
+                self.lower(op)
+            elif emit := deferred[place]:
+                emit()
         if self.emit_delayed is not None:
             self.emit_delayed()
 

@@ -25,6 +25,7 @@ from eumu.exec.jit.codegen import (
     state,
     stores,
     streaming,
+    updates,
 )
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.inputs import input_slots, start
@@ -205,7 +206,7 @@ def _blocks(k: Kernel, ends: Ends) -> None:
         instructions = {op.inst for op in block.ops} | {block.end.inst}
         cost = len(instructions - {-1}) or 1
         k.cost = cost
-        k.lower_block(index)
+        k.lower_block(index, updates.deferred(k, index))
         ends.end(index, block.end, cost)
 
 

@@ -1,0 +1,280 @@
+"""Updates: what lanes load, change and store again, where nothing else depends on the order.
+
+The operations from the loads to the last store form a *chain* that nobody else sees the values and
+registers of.  So all of it may run where its last store stands, or be something else there that
+does the same, see `eumu.exec.jit.codegen.updates`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from eumu.exec.jit.analysis.patterns import LANE_WISE
+from eumu.ir import Block, Function, Op, Space, Value
+from eumu.ir.operations.lanes import Const
+from eumu.ir.operations.memory import Load, Store
+from eumu.ir.operations.state import (
+    ExecMask,
+    OnRoot,
+    Read,
+    ReadIndirect,
+    RootAddress,
+    Write,
+    WriteIndirect,
+)
+from eumu.types import Type
+
+_MOST_PLACES: Final = 400  # operations of a chain
+# What a chain may be moved behind, beside reads and writes of registers that have no address.
+_PASSING: Final = LANE_WISE | {
+    "const", "splat", "shuffle", "concat", "bitcast", "root_address", "exec_mask", "bits_mask",
+    "mask_bits", "read_flag", "write_flag",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is made of the old value of a lane: a piece of its bytes, from byte `first` on, as
+    another type; or what `op` makes of it, its argument number `place`, and of `others`."""
+
+    type: Type  # of what is made
+    first: int = 0
+    op: Op | None = None
+    place: int = 0
+    others: tuple[tuple[Value, int], ...] = ()  # lanes of values that are not of the chain
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What is the same in steps that differ in their lanes and values only."""
+        if self.op is None:
+            return self.type, self.first
+        types = tuple(a.type for a in self.op.args)
+        return self.type, type(self.op), self.op.name, self.op.attributes, types, self.place
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Where a stored lane comes from, and what is made of it on the way."""
+
+    source: Load | ReadIndirect
+    lane: int
+    steps: tuple[Step, ...]
+
+
+@dataclass(slots=True)
+class Update:
+    """The chain of a block: the places of its operations, in order; the last is a store."""
+
+    block: Block
+    places: list[int]
+    sources: frozenset[int]  # places of loads
+    sinks: tuple[int, ...]  # of stores
+    _makers: dict[int, int] = field(default_factory=dict)  # of values: places
+
+    def __post_init__(self) -> None:
+        for place in self.places:
+            self._makers |= {v.id: place for v in self.block.ops[place].results}
+
+    @property
+    def given(self) -> Iterator[Value]:
+        """What operations of the chain are given that are not of the chain themselves."""
+        for place in self.places:
+            for value in self.block.ops[place].args:
+                if value.id not in self._makers:
+                    yield value
+
+    def path(self, value: Value, lane: int) -> Path | None:
+        """How a lane of a value came about, or None if it is not simple."""
+        steps: list[Step] = []
+        while True:
+            place = self._makers.get(value.id)
+            if place is None:
+                return None
+            op = self.block.ops[place]
+            if isinstance(op, (Load, ReadIndirect)):
+                return Path(op, lane, tuple(reversed(steps)))
+            found = self._read(place, op, lane) if isinstance(op, Read) else _made(self, op, lane)
+            if found is None:
+                return None
+            step, value, lane = found
+            if step is not None:
+                steps.append(step)
+
+    def _read(self, place: int, op: Read, lane: int) -> tuple[Step | None, Value, int] | None:
+        """The lane of a value that was written to the bytes that a lane is read from."""
+        start = op.offsets[lane]
+        end = start + op.result.type.size
+        for other in reversed(self.places):
+            write = self.block.ops[other]
+            if other >= place or not isinstance(write, Write) or write.root != op.root:
+                continue
+            size = write.value.type.size
+            for at, offset in enumerate(write.offsets):
+                if offset <= start and end <= offset + size:
+                    same = write.value.type is op.result.type
+                    step = None if same else Step(op.result.type, start - offset)
+                    return step, write.value, at
+                if offset < end and start < offset + size:
+                    return None
+        return None
+
+
+def _made(update: Update, op: Op, lane: int) -> tuple[Step, Value, int] | None:
+    """A lane-wise operation on one value of the chain and others."""
+    if op.name == "bitcast":
+        same = op.args[0].width == op.result.width
+        return (Step(op.result.type), op.args[0], lane) if same else None
+    inside = [n for n, a in enumerate(op.args) if a.id in update._makers]
+    if op.name not in LANE_WISE or len(inside) != 1 or op.result.is_mask:
+        return None
+    (place,) = inside
+    others = tuple((a, lane) for n, a in enumerate(op.args) if n != place)
+    return Step(op.result.type, op=op, place=place, others=others), op.args[place], lane
+
+
+def find(function: Function, index: int, users: Mapping[str, Collection[int]]) -> list[Update]:
+    """The updates of a block; `users` are the blocks that access each root."""
+    block = function.blocks[index]
+    found: list[Update] = []
+    taken: set[int] = set()
+    addressed = {root for root, places in users.items() if ADDRESSED in places}
+    for place in _candidates(block):
+        if place in taken:
+            continue
+        chain = _Chain(block, place, function.width)
+        if not chain.grow():
+            continue
+        update = chain.update()
+        lonely = all(users[root] == {index} for root in chain.roots)
+        if update is not None and lonely and _may_wait(block, update, addressed):
+            found.append(update)
+            taken.update(update.places)
+    return found
+
+
+ADDRESSED: Final = -1  # among the users of a root: registers have its address, or it is given
+
+
+def users(function: Function) -> dict[str, set[int]]:
+    """The blocks that access each root."""
+    found: dict[str, set[int]] = {given.root.name: {ADDRESSED} for given in function.inputs}
+    for index, block in enumerate(function.blocks):
+        for op in block.ops:
+            if isinstance(op, OnRoot):
+                plain = not isinstance(op, RootAddress) and op.name != "partner"
+                found.setdefault(op.root.name, set()).add(index if plain else ADDRESSED)
+    return found
+
+
+def _candidates(block: Block) -> list[int]:
+    """The loads that an update may begin with, if there are stores that may end one."""
+    ends = {op.name for op in block.ops}
+    loads = []
+    for place, op in enumerate(block.ops):
+        if isinstance(op, ReadIndirect) and "write_indirect" in ends:
+            if op.result.width == op.args[0].width > 1:
+                loads.append(place)
+        elif isinstance(op, Load) and "store" in ends and _is_local(op):
+            loads.append(place)
+    return loads
+
+
+def _is_local(op: Load | Store) -> bool:
+    return op.space in (Space.SLM, Space.SCRATCH) and op.count == 1 and op.args[0].width > 1
+
+
+class _Chain:
+    """What is made of a load, and of loads that are written to the same registers."""
+
+    def __init__(self, block: Block, first: int, width: int) -> None:
+        self.block, self.width = block, width
+        self.sources = {first}
+        self.places: set[int] = {first}
+        self.values: set[int] = {v.id for v in block.ops[first].results}
+        self.roots: set[str] = set()
+        self.makers = {v.id: n for n, op in enumerate(block.ops) for v in op.results}
+
+    def grow(self) -> bool:
+        """Add what belongs to it until nothing does; whether all of that is of a kind it takes."""
+        before = -1
+        while before != (before := len(self.places) + len(self.roots) + len(self.values)):
+            for place, op in enumerate(self.block.ops):
+                if self._belongs(op) and not self._add(place, op):
+                    return False
+                if len(self.places) > _MOST_PLACES:
+                    return False
+        end = self.block.end
+        return end is None or not any(a.id in self.values for a in end.args)
+
+    def _belongs(self, op: Op) -> bool:
+        if isinstance(op, (Read, Write)) and op.root.name in self.roots:
+            return True
+        return any(a.id in self.values for a in op.args)
+
+    def _add(self, place: int, op: Op) -> bool:
+        if place in self.places and not isinstance(op, Write):
+            return True
+        self.places.add(place)
+        self.values |= {v.id for v in op.results}
+        if isinstance(op, Write):
+            self.roots.add(op.root.name)
+            return self._is_plain_mask(op.args[1]) and self._has_source(op.args[0])
+        if isinstance(op, Read):
+            return True
+        if isinstance(op, (Store, WriteIndirect)):
+            data = op.args[2] if isinstance(op, Store) else op.args[1]
+            others = [a for a in op.args if a is not data]
+            return data.id in self.values and not any(a.id in self.values for a in others)
+        return op.name in LANE_WISE or op.name == "bitcast"
+
+    def _has_source(self, value: Value) -> bool:
+        """Whether a value that is written to a register of the chain is of it, or begins it."""
+        if value.id in self.values:
+            return True
+        maker = self.makers[value.id]
+        op = self.block.ops[maker]
+        if not isinstance(op, ReadIndirect) or op.result.width != op.args[0].width:
+            return False
+        self.sources.add(maker)
+        self.places.add(maker)
+        self.values.add(value.id)
+        return True
+
+    def _is_plain_mask(self, mask: Value) -> bool:
+        """Whether a mask has all lanes where all execute."""
+        op = self.block.ops[self.makers[mask.id]]
+        if isinstance(op, ExecMask):
+            return op.offset + mask.width <= self.width
+        return isinstance(op, Const) and op.is_full
+
+    def update(self) -> Update | None:
+        """The chain, if it has stores, and ends with one."""
+        places = sorted(self.places)
+        kinds = (Store, WriteIndirect)
+        sinks = tuple(n for n in places if isinstance(self.block.ops[n], kinds))
+        if not sinks or sinks[-1] != places[-1]:
+            return None
+        stores = [op for n in sinks if isinstance(op := self.block.ops[n], Store)]
+        if stores and (len(sinks) > 1 or not _is_local(stores[0])):
+            return None
+        masked = [self.block.ops[n] for n in self.sources] + stores
+        if not all(self._is_plain_mask(op.args[1]) for op in masked if len(op.args) > 1):
+            return None
+        return Update(self.block, places, frozenset(self.sources), sinks)
+
+
+def _may_wait(block: Block, update: Update, addressed: Collection[str]) -> bool:
+    """Whether nothing between the chain's operations does what must come before or behind them."""
+    chain = set(update.places)
+    for place in range(update.places[0], update.places[-1]):
+        op = block.ops[place]
+        if place in chain:
+            continue
+        if isinstance(op, (Read, Write)):
+            if op.root.name in addressed:
+                return False
+        elif op.name not in _PASSING:
+            return False
+    return True

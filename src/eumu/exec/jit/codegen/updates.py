@@ -1,0 +1,327 @@
+"""Updates in memory: each lane is loaded, changed and stored before the next one.
+
+That is the same as loading all, changing all and storing all if no two lanes meet.  Whether they do
+is tested at run time, as is all that an update needs: LLVM sees most of it when it compiles.  Where
+something is not so, the operations follow as the program has them.
+
+A gather has to wait until what was stored before it is in the cache; a load of one lane has not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from eumu.exec.jit.analysis import updates
+from eumu.exec.jit.analysis.updates import Path, Step, Update
+from eumu.exec.jit.codegen import indirect, irregular
+from eumu.exec.jit.codegen.access import access_of
+from eumu.exec.jit.codegen.elementwise import emitter_of
+from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.codegen.registers import bits_of_mask, byte_pointer
+from eumu.exec.jit.llvm.emit import int_type, lane_type, scalar_type, vector_literal, vector_of
+from eumu.ir import Root, Value
+from eumu.ir.operations.memory import Load, Store
+from eumu.ir.operations.state import ExecMask, ReadIndirect, WriteIndirect
+from eumu.types import Type
+
+_LEAST = 8  # lanes
+
+
+@dataclass(frozen=True, slots=True)
+class _Element:
+    """A lane to update: where it comes from, and the store that ends it."""
+
+    path: Path
+    sink: Store | WriteIndirect
+    lane: int  # of the store
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Offsets from a pointer, one for each element, and an i1: all may be updated one by one."""
+
+    base: str
+    offsets: str  # of a vector of i32
+    fine: str
+
+
+def deferred(k: Kernel, block: int) -> dict[int, Callable[[], None] | None]:
+    """The places of a block whose operations wait; at the last of a chain, what emits all of it."""
+    if k.users is None:
+        k.users = updates.users(k.function)
+    found: dict[int, Callable[[], None] | None] = {}
+    for update in updates.find(k.function, block, k.users):
+        found |= dict.fromkeys(update.places)
+
+        def emit(update: Update = update) -> None:
+            _update(k, update)
+
+        found[update.places[-1]] = emit
+    return found
+
+
+def _update(k: Kernel, update: Update) -> None:
+    e = k.e
+    for value in update.given:  # here: what is made in a branch is not there behind it
+        k.vector(value)
+    elements = _elements(k, update)
+    places = _places(k, elements) if elements else None
+    if places is None:
+        _as_it_stands(k, update)
+        return
+    assert elements is not None
+    fast, slow, join = (e.name(n) for n in ("update", "slow", "join"))
+    e.do(f"br i1 {places.fine}, label %{fast}, label %{slow}, !prof !1")
+    e.label(fast)
+    _one_by_one(k, elements, places, join)
+    e.label(slow)
+    _as_it_stands(k, update)
+    e.do(f"br label %{join}")
+    e.label(join)
+
+
+def _as_it_stands(k: Kernel, update: Update) -> None:
+    """The operations as the program has them."""
+    last = k.place
+    for place in update.places:
+        k.place = place
+        k.lower(update.block.ops[place])
+    if k.emit_delayed is not None:
+        k.emit_delayed()
+    k.place = last
+
+
+# ---- what may be updated
+
+
+def _elements(k: Kernel, update: Update) -> list[_Element] | None:
+    """The lanes to update; None if they are not all of one kind."""
+    found: list[_Element] = []
+    for place in update.sinks:
+        sink = update.block.ops[place]
+        if isinstance(sink, Store):
+            lanes, data = list(range(sink.args[0].width)), sink.args[2]
+        else:
+            assert isinstance(sink, WriteIndirect)
+            lane = _only_lane(k, update, sink)
+            if lane is None:
+                return None
+            lanes, data = [lane], sink.args[1]
+        for lane in lanes:
+            path = update.path(data, lane)
+            if path is None:
+                return None
+            found.append(_Element(path, sink, lane))
+    kinds = {(type(x.sink), tuple(step.kind for step in x.path.steps)) for x in found}
+    types = {x.path.source.result.type for x in found} | {_stored(x.sink) for x in found}
+    alike = len(kinds) == 1 and len({type.size for type in types}) == 1 and len(found) >= _LEAST
+    return found if alike and found[0].path.steps else None
+
+
+def _stored(sink: Store | WriteIndirect) -> Type:
+    return sink.args[2 if isinstance(sink, Store) else 1].type
+
+
+def _only_lane(k: Kernel, update: Update, sink: WriteIndirect) -> int | None:
+    """The lane that is written where all lanes execute."""
+    mask = k.lanes(sink.args[2])
+    if sink.args[0].width > 1 or not mask.possible or mask.possible.bit_count() != 1:
+        return None
+    maker = next(op for op in update.block.ops if sink.args[2] in op.results)
+    makers = {v.id: op for op in update.block.ops for v in op.results}
+    if mask.bits is None and not all(
+        isinstance(makers[a.id], ExecMask) or k.lanes(a).bits is not None for a in maker.args
+    ):
+        return None
+    return mask.possible.bit_length() - 1
+
+
+# ---- where
+
+
+def _places(k: Kernel, elements: list[_Element]) -> _Places | None:
+    sink = elements[0].sink
+    if isinstance(sink, WriteIndirect):
+        places = _in_registers(k, elements)
+    else:
+        places = _in_local_memory(k, elements)
+    if places is None:
+        return None
+    e, fine = k.e, [places.fine]
+    size = _stored(sink).size
+    if not (k.facts.full_threads and k.flow.full(k.block)):
+        word = f"i{k.width}"
+        fine.append(e.op(f"icmp eq {word} {e.op(f'load {word}, ptr %em')}, -1"))
+    fine.append(_apart(k, places.offsets, len(elements), size))
+    every = fine[0]
+    for other in fine[1:]:
+        every = e.op(f"and i1 {every}, {other}")
+    return replace(places, fine=every)
+
+
+def _apart(k: Kernel, offsets: str, count: int, size: int) -> str:
+    """Whether no two lanes meet: each is at its own place among the bytes of all, beside others
+    at most a multiple of these away."""
+    e, vector = k.e, vector_of("i32", count)
+    span = 1 << (count * size - 1).bit_length()
+    first = e.splat(e.shuffle(offsets, "i32", count, [0]), "i32", count)
+    own = vector_literal("i32", [str(n * size) for n in range(count)])
+    away = e.op(f"xor {vector} {e.op(f'sub {vector} {offsets}, {own}')}, {first}")
+    beside = e.op(f"and {vector} {away}, {vector_literal('i32', [str(span - 1)] * count)}")
+    return _all(k, e.op(f"icmp eq {vector} {beside}, zeroinitializer"), count)
+
+
+def _all(k: Kernel, flags: str, count: int) -> str:
+    return k.e.op(f"icmp eq i{count} {bits_of_mask(k.e, flags, count, count)}, -1")
+
+
+def _in_local_memory(k: Kernel, elements: list[_Element]) -> _Places | None:
+    """Updates of shared local memory or scratch space."""
+    e, path, sink = k.e, elements[0].path, elements[0].sink
+    source, count = path.source, len(elements)
+    assert isinstance(source, Load) and isinstance(sink, Store)
+    lanes_stay = all(x.path.source is source and x.path.lane == x.lane for x in elements)
+    address = k.lanes(source.args[0])
+    if not lanes_stay or source.space is not sink.space or source.args[0].type.size != 4:
+        return None
+    if address.pattern is not None and k.known[source.args[0].id].shape is not None:
+        return None  # a vector is loaded and stored
+    access = access_of(k, sink, store=True)
+    at = irregular.places(k, access)
+    vector = vector_of("i32", count)
+    same = e.op(f"icmp eq {vector} {k.vector(source.args[0])}, {k.vector(sink.args[0])}")
+    fine = e.op(f"and i1 {at.inside}, {_all(k, same, count)}")
+    base = f"%{source.space.value}"
+    return _Places(base, k.vector(sink.args[0]), fine)
+
+
+def _in_registers(k: Kernel, elements: list[_Element]) -> _Places | None:
+    """Updates of a register with an index."""
+    e, size, count = k.e, _stored(elements[0].sink).size, len(elements)
+    root: Root | None = None
+    read, written = [], []
+    for x in elements:
+        source, sink = x.path.source, x.sink
+        assert isinstance(source, ReadIndirect) and isinstance(sink, WriteIndirect)
+        read_at = source.offset
+        distance = sink.offset + x.lane * sink.hstride
+        expected = [
+            indirect.expected(k, source.args[0], [read_at], size),
+            indirect.expected(k, sink.args[0], [distance], size),
+        ]
+        root = root or expected[0]
+        if root is None or expected != [root, root] or source.row != 1:
+            return None
+        read.append((source.args[0], x.path.lane, read_at - root.address))
+        written.append((sink.args[0], 0, distance - root.address))
+    assert root is not None
+    vector = vector_of("i32", count)
+    offsets = _offsets(k, written)
+    same = e.op(f"icmp eq {vector} {offsets}, {_offsets(k, read)}")
+    room = vector_literal("i32", [str(root.size - size)] * count)
+    inside = e.op(f"icmp ule {vector} {offsets}, {room}")
+    both = e.op(f"and {vector_of('i1', count)} {same}, {inside}")
+    return _Places(byte_pointer(e, k.registers, root, 0), offsets, _all(k, both, count))
+
+
+def _offsets(k: Kernel, lanes: Sequence[tuple[Value, int, int]]) -> str:
+    """Lanes of addresses, each with a number added, as one vector."""
+    vector = vector_of("i32", len(lanes))
+    joined = _gathered(k, [(value, lane) for value, lane, _ in lanes])
+    more = vector_literal("i32", [str(number) for _, _, number in lanes])
+    return k.e.op(f"add {vector} {joined}, {more}")
+
+
+def _gathered(k: Kernel, lanes: Sequence[tuple[Value, int]]) -> str:
+    """A vector of lanes of values of one type."""
+    value, count = lanes[0][0], len(lanes)
+    if lanes == [(value, lane) for lane in range(value.width)]:
+        return k.vector(value)
+    scalar, result = scalar_type(value.type), "poison"
+    for n, (x, lane) in enumerate(lanes):
+        one = k.e.shuffle(k.vector(x), scalar, x.width, [lane])
+        vector = vector_of(scalar, count)
+        result = k.e.op(f"insertelement {vector} {result}, {scalar} {one}, i64 {n}")
+    return result
+
+
+# ---- the loop
+
+
+def _one_by_one(k: Kernel, elements: list[_Element], places: _Places, end: str) -> None:
+    """A loop over all elements that loads, changes and stores one; on to a label."""
+    e, count = k.e, len(elements)
+    type = _stored(elements[0].sink)
+    offsets = k.scratchpad("offsets", vector_of("i32", count))
+    e.do(f"store {vector_of('i32', count)} {places.offsets}, ptr {offsets}, align 8")
+    given = [
+        [_given(k, elements, n, m) for m in range(len(step.others))]
+        for n, step in enumerate(elements[0].path.steps)
+    ]
+    before, loop = e.current_label(), e.name("lanes")
+    e.do(f"br label %{loop}")
+    e.label(loop)
+    lane, following = f"%{e.name('lane')}", f"%{e.name('following')}"
+    e.do(f"{lane} = phi i64 [ 0, %{before} ], [ {following}, %{loop} ]")
+    offset = e.op(f"load i32, ptr {e.op(f'getelementptr i32, ptr {offsets}, i64 {lane}')}")
+    wide = e.op(f"zext i32 {offset} to i64")
+    place = e.op(f"getelementptr i8, ptr {places.base}, i64 {wide}")
+    scalar = scalar_type(elements[0].path.source.result.type)
+    value = e.op(f"load {scalar}, ptr {place}, align 1")
+    was = elements[0].path.source.result.type
+    for step, others in zip(elements[0].path.steps, given, strict=True):
+        value = _step(k, step, was, value, [make(lane) for make in others])
+        was = step.type
+    e.do(f"store {scalar_type(type)} {value}, ptr {place}, align 1")
+    e.do(f"{following} = add i64 {lane}, 1")
+    more = e.op(f"icmp ult i64 {following}, {count}")
+    e.do(f"br i1 {more}, label %{loop}, label %{end}, !llvm.loop !3")
+
+
+def _given(k: Kernel, elements: list[_Element], step: int, other: int) -> Callable[[str], str]:
+    """What an operation is given beside the old value, for an element that is known in the loop."""
+    e, lanes = k.e, [x.path.steps[step].others[other] for x in elements]
+    value = lanes[0][0]
+    scalar = scalar_type(value.type)
+    pattern = k.lanes(value).pattern
+    if pattern is not None and all(x is value for x, _ in lanes):
+        shape = pattern.shape
+        if shape.exact and shape.uniform and shape.groups == 1:
+            return lambda lane: pattern.scalars[0]
+    if value.is_mask:
+        flags = vector_of("i1", len(lanes))
+        octets = vector_of("i8", len(lanes))
+        widened = e.op(f"zext {flags} {_gathered(k, lanes)} to {octets}")
+        pad = k.scratchpad(f"given{step}.{other}", octets)
+        e.do(f"store {octets} {widened}, ptr {pad}, align 8")
+        return lambda lane: e.op(f"trunc i8 {_element(k, pad, 'i8', lane)} to i1")
+    vector = lane_type(value.type, len(lanes))
+    pad = k.scratchpad(f"given{step}.{other}", vector)
+    e.do(f"store {vector} {_gathered(k, lanes)}, ptr {pad}, align 8")
+    return lambda lane: _element(k, pad, scalar, lane)
+
+
+def _element(k: Kernel, pad: str, scalar: str, lane: str) -> str:
+    place = k.e.op(f"getelementptr {scalar}, ptr {pad}, i64 {lane}")
+    return k.e.op(f"load {scalar}, ptr {place}")
+
+
+def _step(k: Kernel, step: Step, was: Type, value: str, others: list[str]) -> str:
+    """What a step makes of the value of an element, which was of a type."""
+    e = k.e
+    if step.op is None:
+        bits, wanted = int_type(was, 1), int_type(step.type, 1)
+        value = e.bitcast(value, scalar_type(was), bits)
+        if step.first:
+            value = e.op(f"lshr {bits} {value}, {8 * step.first}")
+        if bits != wanted:
+            value = e.op(f"trunc {bits} {value} to {wanted}")
+        return e.bitcast(value, wanted, scalar_type(step.type))
+    args = [*others[: step.place], value, *others[step.place :]]
+    one = replace(
+        step.op,
+        args=tuple(replace(a, width=1) for a in step.op.args),
+        results=tuple(replace(r, width=1) for r in step.op.results),
+    )
+    return emitter_of(one)(e, one, 1, *args)
