@@ -245,6 +245,7 @@ def test_what_nobody_knows_is_named() -> None:
         ".ze_info: kernel 'a': new_key",
         ".text.a: relocation type 8",
     }
+    assert program(*GOOD, Part(".new", 1, b"1")).unknown == ("section .new",)
     assert program(*GOOD).unknown == ()
 
 

@@ -27,6 +27,7 @@ from eumu.runtime.ndrange import Range
 from eumu.runtime.parameters import Parameter, Passing, element_type
 from eumu.runtime.tables import BindlessBuffer, Tables
 from eumu.runtime.thread_space import PLACE_IN_GROUP
+from eumu.runtime.wanted import refuse_unmodelled
 from eumu.zebin.ze_info import (
     ARG_TYPES,
     KernelInfo,
@@ -84,6 +85,7 @@ def bind(
     The caller has seen to it that there are as many arguments as parameters and that arrays
     belong to the right device.
     """
+    refuse_unmodelled(info)
     binder = _Binder(info, parameters, args, range, addresses, platform, tables)
     binder.fill()
     cross_thread = with_inline_register(bytes(binder.cross_thread), info, platform)
@@ -227,11 +229,15 @@ class _Binder:
     def fill(self) -> None:
         for parameter, value in zip(self.parameters, self.args, strict=True):
             self._check(parameter, value)
+        env = self.info.execution_env
+        if env.slm_alloc_mode:
+            self.slm_bytes = env.slm_size
         self.cross_thread = bytearray(_end(self.info))
         for slot in sorted(self.info.payload_arguments, key=_slm_order):
             data = self._slot(slot)[: slot.size]
             self.cross_thread[slot.offset : slot.offset + len(data)] = data
-        self.slm_bytes += self.info.execution_env.slm_size
+        if not env.slm_alloc_mode:
+            self.slm_bytes += env.slm_size
 
     def _check(self, parameter: Parameter, value: Any) -> None:
         """Raises unless the value suits the parameter; encodes those by value."""
@@ -323,7 +329,8 @@ class _Binder:
     def _slm(self, slot: PayloadArgument) -> bytes:
         """The offset of the next piece of local memory.
 
-        Offsets begin at 0 behind the kernel's own local memory, whose size the kernel adds.
+        Offsets begin at 0 behind the kernel's own local memory, whose size the kernel adds; with
+        `slm_alloc_mode` the size is in them.
         """
         align = max(slot.slm_alignment, 1)
         start = -(-self.slm_bytes // align) * align

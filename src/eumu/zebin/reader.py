@@ -17,6 +17,7 @@ from eumu.errors import FormatError
 from eumu.platforms import of_product_family
 from eumu.zebin import container, elf, ze_info
 from eumu.zebin.elf import Elf, Section, Type
+from eumu.zebin.ignored import is_known_section
 from eumu.zebin.program import (
     DataSection,
     Function,
@@ -173,6 +174,7 @@ class _Reading:
                 if r.type is RelocationType.UNKNOWN}  # fmt: skip
         return (
             *(f".ze_info: {key}" for key in info.unknown),
+            *(f"section {s.name}" for s in self.file.sections if not is_known_section(s.name)),
             *(f"{self.file.sections[s].name}: relocation type {n}" for s, n in sorted(rows)),
         )
 

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Annotated, Final, TypeAlias
 
 from eumu.errors import FormatError
-from eumu.zebin import yaml_tree
+from eumu.zebin import ignored, yaml_tree
 from eumu.zebin.schema import Among, Range, record, records
 from eumu.zebin.yaml_tree import Node
 
@@ -99,11 +99,16 @@ Order: TypeAlias = Annotated[tuple[int, int, int], Range(0, 2)]
 
 @dataclass(frozen=True, slots=True)
 class ExecutionEnv:
-    """How a kernel wants to be run; sizes in bytes, `slm_size` without `__local` arguments."""
+    """How a kernel wants to be run; sizes in bytes, `slm_size` without `__local` arguments.
+
+    Offsets of these begin at 0 and the kernel adds `slm_size`; with `slm_alloc_mode` 1 they begin
+    at `slm_size`.
+    """
 
     simd_size: Annotated[int, Among((1, 8, 16, 32))]
     grf_count: Annotated[int, Range(1, 512)]
     slm_size: Annotated[int, Range(0, 1 << 24)] = 0
+    slm_alloc_mode: Annotated[int, Range(0, 1)] = 0
     barrier_count: Annotated[int, Range(0, 64)] = 0
     required_work_group_size: Sizes = (0, 0, 0)
     required_sub_group_size: Annotated[int, Range(0, 32)] = 0
@@ -358,7 +363,7 @@ def parse(text: str, name: str) -> ZeInfo:
 
 
 def _unknown(found: object, where: str) -> Iterator[str]:
-    """The keys of a record and of those in it that no field is named after."""
+    """The keys of a record and of those in it that no field is named after, nor read over."""
     if isinstance(found, tuple):
         for part in found:
             yield from _unknown(part, where)
@@ -366,7 +371,8 @@ def _unknown(found: object, where: str) -> Iterator[str]:
         for f in fields(found):
             value = getattr(found, f.name)
             if f.name == "extra":
-                yield from (f"{where}: {key}" if where else key for key in value)
+                unknown = [key for key in value if key not in ignored.KEYS]
+                yield from (f"{where}: {key}" if where else key for key in unknown)
             else:
                 yield from _unknown(value, f"{where}, {f.name}" if where else f.name)
 
