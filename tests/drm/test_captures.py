@@ -17,6 +17,7 @@ SKL, PAGE, VALID = 12, 4096, 1
 BATCH, DATA = 0x5000_0000_0000, 0x5000_0020_0000  # GPU addresses
 CONTEXT, RING = 0x6000, 0x2000  # addresses of the global table
 END = 0x0500_0000
+TOP = 0x2000_0000  # the first of the page tables
 
 
 def packet(which: int, body: bytes) -> bytes:
@@ -37,7 +38,7 @@ def entry(space: int, address: int, value: int) -> bytes:
 
 def page_at(address: int, place: int) -> bytes:
     """Entries of four tables for one page."""
-    top, second, third, last = 0x2000_0000, 0x3000_0000, 0x3000_1000, 0x3000_2000
+    top, second, third, last = TOP, 0x3000_0000, 0x3000_1000, 0x3000_2000
     last += (address >> 21 & 7) << 12  # a table for each 2 MiB
     tables = (
         (10, top, 39, second),
@@ -67,7 +68,7 @@ def words(*numbers: int) -> bytes:
 def setup() -> bytes:
     """A context with its ring, and pages for a batch and for data."""
     image = [0] * 1024
-    image[9], image[11], image[0x33] = RING, 0x3001, 0x2000_0000
+    image[9], image[11], image[0x33] = RING, 0x3001, TOP
     pages = page_at(BATCH, 0x10000) + page_at(DATA, 0x20000) + page_at(DATA + PAGE, 0x11000)
     pages += b"".join(
         entry(4, (at + PAGE * k) // PAGE * 8, place + PAGE * k)
@@ -137,6 +138,10 @@ def test_a_fault_is_told_and_its_context_runs_no_more(tmp_path: Path) -> None:
         (version() + setup() + submit(16, words(*store(1)), b""), "MI_STORE_DATA_IMM in a ring"),
         (version() + setup() + submit(0x8000, start(), b""), "a ring of 16384 bytes"),
         (
+            version() + setup() + write(10, TOP, bytes(PAGE)) + submit(16, start(), b""),
+            "page tables show nothing",
+        ),
+        (
             version() + setup() + page_at(0x8000_0000_0000, 0x9000) + submit(16, start(), b""),
             "OverrideGpuAddressSpace=47",
         ),
@@ -160,10 +165,45 @@ def test_tables_that_lead_to_themselves_end(
     from eumu.drm.replay import replay as here
     from eumu.errors import FormatError
 
-    monkeypatch.setattr(aub, "_MOST_TABLES", 1000)
-    top = 0x2000_0000
-    loop = write(10, top, struct.pack("<512Q", *[top | VALID] * 512))
+    monkeypatch.setattr(aub, "_MOST_TABLES", 50)
+    loop = write(10, TOP, struct.pack("<512Q", *[TOP | VALID] * 512))
     path = tmp_path / "loop.aub"
     path.write_bytes(version() + setup() + loop + submit(16, start(), b""))
-    with pytest.raises(FormatError, match="more than 1000 page tables"):
+    with pytest.raises(FormatError, match="more than 50 page tables"):
         here(path, None, check="")
+
+
+def test_pages_that_tables_show_often_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some tables show pages without end, none of which follows the one before it in memory."""
+    from eumu.drm import aub
+    from eumu.drm.replay import replay as here
+    from eumu.errors import Unsupported
+
+    monkeypatch.setattr(aub, "_MOST_PIECES", 100)
+    pages = [0x10000 + 2 * PAGE * (k % 2) | VALID for k in range(512)]
+    many = write(6, 0x3000_3000, struct.pack("<512Q", *pages))  # the table of DATA
+    path = tmp_path / "many.aub"
+    path.write_bytes(version() + setup() + many + submit(16, start(), b""))
+    with pytest.raises(Unsupported, match="more than 100 pieces"):
+        here(path, None, check="")
+
+
+def test_a_page_that_is_shown_twice_changes_once(tmp_path: Path) -> None:
+    again = page_at(DATA + 3 * PAGE, 0x20000)
+    batch = words(*store(7), *store(8, DATA + 3 * PAGE + 64), END, 0)
+    done = replay(version() + setup() + again + submit(16, start(), batch), tmp_path / "again.aub")
+    assert done.returncode == 0 and ", 2 cache lines changed;" in done.stdout, done.stderr
+
+
+def test_memory_below_the_arena_is_refused(tmp_path: Path) -> None:
+    """A context that begins later shows the first pages: no engine counts from there."""
+    low = b"".join(
+        entry(space, table, value)
+        for space, table, value in (
+            *((10, TOP, 0x3100_0000), (8, 0x3100_0000, 0x3100_1000)),
+            *((9, 0x3100_1000, 0x3100_2000), (6, 0x3100_2010, 0x50000)),
+        )
+    )
+    data = TWICE + low + submit(48, start(), words(*store(7, 2 * PAGE), END, 0))
+    done = replay(data, tmp_path / "low.aub")
+    assert done.returncode == 1 and "at 0x2000) lies outside" in done.stderr, done.stderr

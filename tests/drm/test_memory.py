@@ -13,7 +13,7 @@ import pytest
 
 from eumu.device.commands import CommandError, MemoryBus
 from eumu.drm.memory import AddressTaken, DriverMemory, Ranges
-from eumu.drm.protocol import Piece, Submitted
+from eumu.drm.protocol import ADDRESS_END, Piece, Submitted
 from eumu.errors import LaunchError
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memfd is Linux's")
@@ -96,6 +96,29 @@ def test_what_this_process_has_is_not_touched(file: int) -> None:
     with pytest.raises(AddressTaken, match="run the program again"):
         DriverMemory(file).bind([made(1, at, 0)])
     assert own[:4] == b"mine"
+
+
+def test_objects_outside_the_arena_are_refused(file: int) -> None:
+    """The arena is an array that counts from its base: what is below it would be its end."""
+    shift = 1 << 40
+    low, high = DriverMemory(file), DriverMemory(file, shift=shift)
+    for memory, at in (
+        *((low, at) for at in (0, PAGE, 15 * PAGE, ADDRESS_END - PAGE, ADDRESS_END)),
+        *((high, at) for at in (16 * PAGE, shift + 15 * PAGE, ADDRESS_END + shift - PAGE)),
+    ):
+        with pytest.raises(LaunchError, match="outside the addresses that objects may have"):
+            memory.bind([made(7, place(), 1), made(8, at, 2)])
+        assert not len(memory.extents()[0])
+
+
+def test_more_pieces_than_a_process_may_map(file: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(at: int, size: int, protection: int, how: int, fd: int = -1, offset: int = 0) -> None:
+        if fd >= 0:
+            raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr("eumu.drm.memory._mmap", full)
+    with pytest.raises(LaunchError, match=r"object 1 of 2 pieces cannot be mapped \(.*allocate"):
+        DriverMemory(file).bind([made(1, place(), 5, 3)])
 
 
 def test_objects_do_not_overlap(file: int) -> None:

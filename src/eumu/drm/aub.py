@@ -30,6 +30,7 @@ _FRAME: Final = 0x7F_FFFF_F000  # bits of an entry that say where a page is
 _ADDRESS_BITS: Final = 39  # of physical addresses
 _LEVELS: Final = 3  # tables above that of pages
 _MOST_TABLES: Final = 1 << 18  # that are read while a file is; tables may lead to themselves
+_MOST_PIECES: Final = 60_000  # of a context's memory; a process may have 65530 mappings
 _VERSION, _REGISTER_WRITE, _REGISTER_POLL, _WRITE, _COMMENT = 0x0E, 0x03, 0x02, 0x06, 0x08
 _MEMORY_TRACE: Final = 0x2E  # the kind of packet
 _LEGACY: Final = 0x01
@@ -220,6 +221,7 @@ class Capture:
         """What lies side by side is one object; pages side by side in memory are one piece."""
         if table not in self._known:
             runs: list[tuple[int, int, list[Piece]]] = []  # start, end, pieces
+            count = 0
             for address, place in self._tables.pages(table & _FRAME):
                 if runs and runs[-1][1] == address:
                     start, end, pieces = runs.pop()
@@ -228,9 +230,15 @@ class Capture:
                         pieces[-1] = Piece(last.offset, last.size + _PAGE)
                     else:
                         pieces.append(Piece(place, _PAGE))
+                        count += 1
                     runs.append((start, end + _PAGE, pieces))
                 else:
                     runs.append((address, address + _PAGE, [Piece(place, _PAGE)]))
+                    count += 1
+                if count > _MOST_PIECES:
+                    raise Unsupported(
+                        f"{self.name}: memory of more than {_MOST_PIECES} pieces in a context"
+                    )
             self._known[table] = tuple(
                 Submitted(k, start, end - start, tuple(pieces))
                 for k, (start, end, pieces) in enumerate(runs, 1)

@@ -16,12 +16,12 @@ from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError, Stop
 from eumu.drm.aub import Capture, Ready
 from eumu.drm.findings import New
-from eumu.drm.memory import DriverMemory
+from eumu.drm.memory import DriverMemory, Ranges
 from eumu.drm.outcome import Outcome
 from eumu.drm.parts import gpu
-from eumu.drm.protocol import ADDRESS_END, Submitted
+from eumu.drm.protocol import ADDRESS_END, Piece, Submitted
 from eumu.drm.record import changed_lines, pages_of
-from eumu.errors import EumuError, Unsupported
+from eumu.errors import EumuError, FormatError, Unsupported
 from eumu.runtime.batches import CommandQueue
 from eumu.runtime.device import Device
 
@@ -69,6 +69,8 @@ class _Replay:
         """The batches of a submission; behind a fault its context runs no more."""
         if ready.context in self.hangs:
             return
+        if not ready.objects:
+            raise FormatError(f"{self.capture.name}: a context whose page tables show nothing")
         if self.memory is None:
             shift = shift_of([(m.address, m.end) for m in ready.objects], list(_taken()))
             # Sizes that the program asked for are not in the file.
@@ -101,7 +103,13 @@ class _Replay:
         self.outcome.lines += sum(1 for _ in changed_lines(before, now))
 
     def _pages(self, objects: Sequence[Submitted]) -> dict[int, bytes]:
-        return dict(pages_of(self._fd, objects))
+        """What is not zero, by its place in the file: tables may show a page many times."""
+        places = Ranges()
+        for made in objects:
+            for piece in made.pieces:
+                places.add(piece.offset, piece.offset + piece.size)
+        shown = [Submitted(0, a, b - a, (Piece(a, b - a),)) for a, b in places]
+        return dict(pages_of(self._fd, shown))
 
 
 def shift_of(objects: Sequence[Range], taken: Sequence[Range]) -> int:

@@ -12,7 +12,7 @@ import mmap
 import os
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -55,6 +55,10 @@ class Ranges:
         if low < high:
             start, end = min(start, self._starts[low]), max(end, self._ends[high - 1])
         self._starts[low:high], self._ends[low:high] = [start], [end]
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """The ranges, in order."""
+        return zip(self._starts, self._ends, strict=True)
 
     def gaps(self, start: int, end: int) -> list[tuple[int, int]]:
         """The parts of a range that are not in here."""
@@ -116,7 +120,13 @@ class DriverMemory(Memory):
     # ---- what is mapped
 
     def bind(self, objects: Sequence[Submitted]) -> None:
-        """Map the objects of a submission; only they can be accessed from now on."""
+        """Map the objects of a submission; only they can be accessed from now on.
+
+        LaunchError for one that no part of the arena is: an engine counts from its start, and
+        what is below would be at its end.
+        """
+        for made in objects:
+            self._check(made)
         for made in objects:
             if self._bound.get(made.address) != made:
                 self._put(made)
@@ -125,6 +135,14 @@ class DriverMemory(Memory):
             self._unmap(next(iter(self._bound.values())))
         self._objects = tuple(sorted(objects, key=lambda made: made.address))
         self._now = self._extents_of(tuple((m.address, self._end(m)) for m in self._objects))
+
+    def _check(self, made: Submitted) -> None:
+        low, high = self.base, self.base + self.size - _PAGE
+        if not low <= made.address or made.end > high:
+            raise LaunchError(
+                f"object {made.handle} ({made.size} bytes at {made.address:#x}) lies outside the"
+                f" addresses that objects may have, {low:#x} to {high - 1:#x}"
+            )
 
     def _end(self, made: Submitted) -> int:
         """Behind the last byte of an object that may be accessed."""
@@ -162,10 +180,15 @@ class DriverMemory(Memory):
                     f" engine process has memory of its own ({error}); run the program again"
                 ) from None
             self._ours.add(start, stop)
-        at = here
-        for piece in made.pieces:
-            _mmap(at, piece.size, mmap.PROT_READ | mmap.PROT_WRITE, _FIXED, self._fd, piece.offset)
-            at += piece.size
+        at, both = here, mmap.PROT_READ | mmap.PROT_WRITE
+        try:
+            for piece in made.pieces:
+                _mmap(at, piece.size, both, _FIXED, self._fd, piece.offset)
+                at += piece.size
+        except OSError as error:  # a process has so many mappings
+            raise LaunchError(
+                f"object {made.handle} of {len(made.pieces)} pieces cannot be mapped ({error})"
+            ) from None
         self._bound[made.address] = made
         self._places.insert(bisect_left(self._places, made.address), made.address)
 
