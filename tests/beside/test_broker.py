@@ -13,11 +13,13 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
-from json import dumps
+from json import dumps, loads
 from pathlib import Path
 
 import pytest
 
+from eumu.beside import session
+from eumu.beside.door import FAULTED, note
 from eumu.beside.peer import abort
 from eumu.cl.options import Options
 from eumu.cl.protocol import HELLO, VERSION, Request
@@ -118,6 +120,25 @@ def test_wrong_greetings_leave_no_file_open(tmp_path: Path) -> None:
             time.sleep(0.1)
         assert files_of(process) <= before
         assert is_greeted(path)
+
+
+def test_more_faults_than_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read when the program has ended: until then nobody may wait for room."""
+
+    class Engines:
+        def __init__(self, command: list[str], **_: object) -> None:
+            status = loads(command[-1])["status"]
+            assert not os.get_blocking(status)
+            for _ in range(70_000):
+                note(status, FAULTED)
+
+        def terminate(self) -> None: ...
+
+        def wait(self) -> None: ...
+
+    monkeypatch.setattr(subprocess, "Popen", Engines)
+    with session._broker("a door", str(tmp_path / "engine"), Options(), ()) as status:
+        assert session._told(status).count(FAULTED) > 1000
 
 
 def test_a_process_that_is_not_seen_is_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:

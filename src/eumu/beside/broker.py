@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Final
 
-from eumu.beside.door import FAULTED, Door, Options, Program, ProtocolError
+from eumu.beside.door import FAULTED, Door, Options, Program, ProtocolError, note
 
 __all__ = ["main", "warm"]
 
@@ -168,8 +168,7 @@ def _note_failure(error: Exception, options: Options) -> None:
 
 
 def _note_status(options: Options) -> None:
-    if options.status is not None:
-        os.write(options.status, FAULTED)
+    note(options.status, FAULTED)
 
 
 def warm(needed: Iterable[str], options: Options) -> Iterator[str]:

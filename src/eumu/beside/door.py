@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import socket
 from typing import Any, Protocol
 
 from eumu.errors import EumuError
 
-__all__ = ["FAULTED", "FOUND", "Door", "Options", "Program", "ProtocolError"]
+__all__ = ["FAULTED", "FOUND", "Door", "Options", "Program", "ProtocolError", "note"]
 
 # What goes to the `status` of a session's options, a byte for each.
 FAULTED = b"F"
 FOUND = b"U"
+
+
+def note(status: int | None, what: bytes) -> None:
+    """Tell the session of a fault or finding.
+
+    It reads when the program has ended: what its pipe has no room for, 65536 of them, is not told.
+    """
+    if status is not None:
+        with contextlib.suppress(OSError):
+            os.write(status, what)
 
 
 class ProtocolError(EumuError, ValueError):

@@ -64,6 +64,7 @@ def _broker(door: str, path: str, options: Any, files: Sequence[int]) -> Iterato
     Its reading end is left to the caller, who closes it.
     """
     reads, writes = os.pipe()
+    os.set_blocking(writes, False)  # nobody reads before the program has ended
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen(64)

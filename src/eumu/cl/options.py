@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, Final
 
 from eumu import findings
-from eumu.beside.door import FAULTED, FOUND
+from eumu.beside.door import FAULTED, FOUND, note
 from eumu.errors import FormatError
 from eumu.findings import Finding
 
@@ -45,14 +45,10 @@ class Options:
             os.write(self.records, len(data).to_bytes(_SIZE, "little") + data)
 
     def note_fault(self) -> None:
-        self._note(FAULTED)
+        note(self.status, FAULTED)
 
     def note_finding(self) -> None:
-        self._note(FOUND)
-
-    def _note(self, what: bytes) -> None:
-        if self.status is not None:
-            os.write(self.status, what)
+        note(self.status, FOUND)
 
 
 def recorded(file: int) -> Iterator[Finding]:

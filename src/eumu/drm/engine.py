@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from eumu.beside.door import FAULTED, FOUND
+from eumu.beside.door import FAULTED, FOUND, note
 from eumu.beside.peer import abort
 from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError
@@ -84,8 +84,7 @@ class _Log:
         if self._options.traceback:
             sys.excepthook(type(error), error, error.__traceback__)
         self._note(*lines)
-        if self._options.status is not None:
-            os.write(self._options.status, FAULTED)
+        note(self._options.status, FAULTED)
         if self._options.aborts:
             abort(self._program)
 
@@ -94,8 +93,7 @@ class _Log:
         for finding in self._new.of(findings):
             self._keep(finding)
             text = str(finding)
-            if self._options.status is not None:
-                os.write(self._options.status, FOUND)
+            note(self._options.status, FOUND)
             if len(self._new) <= _SHOWN:
                 with contextlib.suppress(OSError):
                     print(text, file=sys.stderr, flush=True)
