@@ -17,7 +17,7 @@ from eumu.cl.engine import _Service
 from eumu.cl.mapping import map_file
 from eumu.cl.meeting import meet
 from eumu.cl.memory import SharedMemory
-from eumu.cl.options import Options
+from eumu.cl.options import Options, recorded
 from eumu.cl.protocol import HELLO, VERSION, Request, Status, packed, requests
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the driver is one for Linux")
@@ -49,6 +49,22 @@ def test_random_requests(
             continue
         assert isinstance(status, int) and isinstance(answer, bytes)
     assert "internal error" not in capsys.readouterr().err
+
+
+def test_what_is_recorded_has_a_limit(
+    service: _Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program may go on behind a fault, as often as it likes."""
+    from eumu.cl import engine
+
+    monkeypatch.setattr(engine, "_KEPT", 3)
+    with (tmp_path / "records").open("w+b") as file:
+        options = Options(device="skl", records=file.fileno(), tells=False)
+        monkeypatch.setattr(service, "_options", options)
+        monkeypatch.setattr(service, "_recorded", 0)
+        for _ in range(9):
+            service.answer(Request.FREE, packed(1, 0))
+        assert len(list(recorded(file.fileno()))) == 3
 
 
 def test_launches_with_random_arguments(

@@ -55,6 +55,7 @@ _IMAGE: Final = struct.Struct("<Q3I6Q")
 _MADE: Final = struct.Struct("<5Q")
 _MOST_ALIGN: Final = 1 << 16
 _MOST_TEXELS: Final = 1 << 16  # in one direction
+_KEPT: Final = 10_000  # findings that are recorded for the command
 _MOST_ARGUMENTS: Final = 256  # kept for launches with the same ones
 _BINARY_TYPES: Final = {Wanted.PROGRAM: 4, Wanted.OBJECT: 1, Wanted.LINKED: 4, Wanted.LIBRARY: 2}
 
@@ -82,6 +83,7 @@ class _Service:
         self._images: dict[int, Image] = {}
         self._owned: set[int] = set()  # images with memory of their own
         self._told: set[str] = set()
+        self._recorded = 0
         self._is_lasting = True  # whether arguments are those of the same bytes later
         self._answers: dict[Request, Callable[[Fields], Answer]] = {
             Request.ALLOCATE: self._allocate,
@@ -176,7 +178,7 @@ class _Service:
             self._tell(error.findings)
             passed = tuple(self._passed(loaded.kernels[index], arguments))
             told = replace(error.finding, notes=(*error.finding.notes, *passed))
-            self._options.record(told)
+            self._record(told)
             self._say(f"eumu: {Fault.of(told)}")
             self._fault()
             return Status.OUT_OF_RESOURCES, self._text()
@@ -293,7 +295,7 @@ class _Service:
     def _failed(self, error: Exception, status: Status) -> Answer:
         known = isinstance(error, EumuError)
         text = str(error) if known else f"internal error: {type(error).__name__}: {error}"
-        self._options.record(Finding("error", text))
+        self._record(Finding("error", text))
         self._say(f"eumu: {text}")
         if not known:
             self._say("  this is a bug in eumu; EUMU_TRACEBACK=1 shows where")
@@ -301,6 +303,11 @@ class _Service:
             sys.excepthook(type(error), error, error.__traceback__)
         self._fault()
         return status, self._text()
+
+    def _record(self, finding: Finding) -> None:
+        self._recorded += 1
+        if self._recorded <= _KEPT:
+            self._options.record(finding)
 
     def _fault(self) -> None:
         self._options.note_fault()
@@ -316,7 +323,7 @@ class _Service:
             self._told.add(text)
             if finding.severity is not Severity.NOTE:
                 self._options.note_finding()
-            self._options.record(finding)
+            self._record(finding)
             if len(self._told) <= _SHOWN:
                 self._say(text)
 
