@@ -19,7 +19,8 @@ from eumu.exec.grid import BufferSurface
 from eumu.exec.host import Engine
 from eumu.ir import Function
 from eumu.isa.spec import Opcode
-from eumu.types import UB, F, Type
+from eumu.platforms import platform
+from eumu.types import TYPES, UB, F, Type
 from finalizer.statements import folded, unsuited
 from finalizer.witness import SCRATCH_BYTES, differences
 from random_kernels.generator import Generator
@@ -29,6 +30,7 @@ from random_kernels.statements import Block, Node
 from visa_thread import Buffer, FlatHost
 
 FUEL = 200_000
+GRF = platform("skl").grf_bytes
 FAMILY = 48  # so many seeds in a row have the same values and modes at first
 _LEFT_OUT = ("short_atomic",)  # Gen9 has none
 
@@ -110,6 +112,7 @@ _BITS = re.compile(r"\s*mov \((M\d(?:_NM)?), 1\) (\w+\(\d+,\d+\))<1> P\d$")
 _SHORT = re.compile(
     r"\s*(?:\(.*?\) )?(?:svm_gather\.1|gather|gather_scaled)\.([12]) .* (BIG|UD\d)\.0$"
 )
+_EVEN = re.compile(r"\s*(?:\(.*?\) )?sad2(?:\.sat)? .*?(\d+)\) ([A-Z]+)(\d*)\((\d+),(\d+)\)<(\d)>")
 _SWITCH = re.compile(r"\s*switchjmp .* \((.*)\)$")
 
 
@@ -131,6 +134,20 @@ def _defined(lines: list[str], simd: int) -> Iterator[str]:
             for row in range(0, -(-simd // 8)):
                 place = f"{found[2]}({row},0)"
                 yield f"    and (M1_NM, 8) {place}<1> {place}<1;1,0> {mask:#x}:ud"
+        if (found := _EVEN.match(line)) and found[1] != "1":  # odd lanes
+            yield from _odd_lanes(*found.groups())
+
+
+def _odd_lanes(lanes: str, type: str, number: str, *place: str) -> Iterator[str]:
+    """Clears every other element of a destination, from the second one on, one by one if they lie
+    further apart than a destination's may."""
+    row, column, stride = map(int, place)
+    size, per_row = int(lanes) // 2, GRF // TYPES[type.lower()].size
+    together = 2 * stride <= 4
+    for k in range(1 if together else size):
+        line, at = divmod(row * per_row + column + stride * (2 * k + 1), per_row)
+        region = (size, 2 * stride) if together else (1, 1)
+        yield f"    mov (M1_NM, {region[0]}) {type}{number}({line},{at})<{region[1]}> 0x0:uw"
 
 
 # ---- the run

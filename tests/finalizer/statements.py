@@ -68,7 +68,9 @@ STATEMENTS: Final = {
     rf"{_GUARD}svm_atomic\.f(add|sub) ": "Gen9 has no such atomic operation",
     rf"{_GUARD}dword_atomic\.f(add|sub) ": "Gen9 has no such atomic operation",
     rf"{_GUARD}dp[234h](\.sat)? \(M\d, .*:(vf|f)\b": _COPIED,
-    rf"{_GUARD}sad2[ .]": "it writes every other lane; the others are lost in a spilled result",
+    rf"{_GUARD}sad2(\.sat)? \(.*?\) r\[": (
+        "it writes every other lane; the others, which are undefined, are lost in a spilled result"
+    ),
     rf"{_GUARD}(divm|sqrtm)(\.sat)? .*{_APART}": _ROWS,
     rf"{_GUARD}(inv|sqrt)(\.sat)? .*\bDF{_APART}": _ROWS,
     rf"{_GUARD}(divm|sqrtm)(\.sat)? .*{_INSIDE}": _ROWS,
