@@ -83,6 +83,7 @@ STATEMENTS: Final = {
     ),
     rf"{_GUARD}cmp\.\w+ .*\bU?Q\d.*:uv\b": SIGNED,
     rf"{_GUARD}shl(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:uv ": SIGNED,
+    rf"{_GUARD}x?or \(.*?\) (U?Q\d|r\[\S*:u?q\b).*:uv\b": SIGNED,
     rf"{_GUARD}(div|mod) .*:u?v\b": "an immediate vector becomes one of nibbles without signs",
     _SHIFTED: SHIFTED,
     rf"{_GUARD}(sel|and|or|xor)(\.sat)? \(.*?\) (U?Q\d|r\[.*?:u?q ).*\b0x[0-9a-f]+:u?q\b": NARROWED,
