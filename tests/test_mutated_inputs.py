@@ -1,15 +1,27 @@
-"""A part of the inputs of tests/mutated_inputs.py and tests/mutated_command_lines.py."""
+"""A part of the inputs of tests/mutated_inputs.py, mutated_records.py, mutated_command_lines.py."""
 
 from __future__ import annotations
 
+import sys
+
+import pytest
+
 import mutated_command_lines
 import mutated_inputs
+import mutated_records
 
 
 def test_damaged_inputs_give_typed_errors() -> None:
     made = [*mutated_inputs.attempts(0, 2500), *mutated_inputs.attempts(920039, 1)]
     assert not [wrong for _, wrong in made if wrong]
     assert {name for name, _ in made} == set(mutated_inputs.READERS)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the drivers are Linux's")
+def test_damaged_records_of_drivers_give_typed_errors() -> None:
+    made = [*mutated_inputs.attempts(0, 400, mutated_records.READERS)]
+    assert not [wrong for _, wrong in made if wrong]
+    assert {name for name, _ in made} == set(mutated_records.READERS)
 
 
 def test_damaged_command_lines_are_answered_in_words() -> None:
