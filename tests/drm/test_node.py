@@ -28,7 +28,16 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(HERE / "node.c", tmp_path_factory.mktemp("node"))
 
 
-PAGES = ("created", "adopted", "moved", "grown", "read_only", "written_meanwhile", "stack")
+PAGES = (
+    "created",
+    "adopted",
+    "moved",
+    "grown",
+    "read_only",
+    "written_meanwhile",
+    "own_faults",
+    "stack",
+)
 EACH = 'for case; do "$0" "$case" || echo "$case ends with $?"; done'
 
 

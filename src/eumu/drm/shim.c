@@ -19,8 +19,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -349,21 +347,6 @@ static void read_areas(void) {
   }
 }
 
-/* While pages are replaced they cannot be written; who tries waits here and tries again. */
-static _Atomic uint64_t window_start, window_end;
-static struct sigaction window_old;
-
-static void in_window(int signal, siginfo_t *info, void *context) {
-  uint64_t at = (uint64_t)(uintptr_t)info->si_addr;
-  (void)context;
-  if (at >= atomic_load(&window_start) && at < atomic_load(&window_end)) {
-    while (atomic_load(&window_end)) sched_yield();
-    return;
-  }
-  if (!atomic_load(&window_end)) return; /* it has just been closed: try again */
-  sigaction(signal, &window_old, 0); /* a fault of the program's own */
-}
-
 struct Replacing { uint64_t at, size, offset; int prot, is_stack, is_private, error; };
 static struct Replacing replacing;
 
@@ -371,7 +354,6 @@ static struct Replacing replacing;
 static void replace(void) {
   struct Replacing *r = &replacing;
   void *at = (void *)(uintptr_t)r->at, *spare = MAP_FAILED;
-  struct sigaction handler = {.sa_sigaction = in_window, .sa_flags = SA_SIGINFO | SA_NODEFER};
   r->error = 0;
   if (r->is_private) {
     spare = map(0, r->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -379,9 +361,7 @@ static void replace(void) {
   }
   int guards = !r->is_stack && r->prot & PROT_WRITE;
   if (guards) {
-    atomic_store(&window_start, r->at);
-    atomic_store(&window_end, r->at + r->size);
-    sigaction(SIGSEGV, &handler, &window_old);
+    open_window(r->at, r->size);
     mprotect(at, r->size, r->prot & ~PROT_WRITE);
   }
   if (r->is_private) {
@@ -397,9 +377,7 @@ static void replace(void) {
   }
   if (guards) {
     if (r->error) mprotect(at, r->size, r->prot);
-    atomic_store(&window_end, 0);
-    atomic_store(&window_start, 0);
-    sigaction(SIGSEGV, &window_old, 0);
+    close_window();
   }
 }
 

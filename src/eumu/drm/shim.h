@@ -1,5 +1,6 @@
-/* What the layer for OpenCL asks of the render node. */
+/* What the render node, the layer for OpenCL and the window of pages have of each other. */
 #include <stddef.h>
+#include <stdint.h>
 
 /* The objects that this thread makes until `end_noting` are for `size` bytes of the program. */
 void begin_noting(void);
@@ -7,3 +8,7 @@ void end_noting(size_t size);
 
 /* Tell the engine process of a program that was built; what is too large is left out. */
 void send_program(const void *source, size_t source_size, const void *binary, size_t binary_size);
+
+/* Until `close_window` who writes to these pages, which the caller makes read-only, waits. */
+void open_window(uint64_t at, uint64_t size);
+void close_window(void);
