@@ -53,11 +53,11 @@ def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) 
     if result.width == 1:
         return Known(SCALAR)
     if op.name == "load":
-        return Known(_loaded(args))
+        return Known(loaded(args))
     return Known(near(_shape(op, args, state), result.type.bits))
 
 
-def _loaded(args: Sequence[Known]) -> Shape | None:
+def loaded(args: Sequence[Known]) -> Shape | None:
     """Every lane of a group loads from one address."""
     shape = args[0].shape
     if shape is None or not (shape.exact and args[1].full):

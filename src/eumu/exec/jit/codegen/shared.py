@@ -25,6 +25,7 @@ METADATA: Final = """
 !2 = !{i32 1}
 !3 = distinct !{!3, !4} ; a loop that stays one
 !4 = !{!"llvm.loop.unroll.disable"}
+!5 = !{!"branch_weights", i32 15, i32 1}
 """
 INTRINSICS: Final = (
     DECLARATION,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from eumu.exec.jit.codegen import ahead
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.kernel import Kernel
 from eumu.exec.jit.driver import named
@@ -77,6 +78,9 @@ class Ends:
             e.do(f"store {word} 0, ptr {self.park(block)}")
         if self.k.facts.full_threads and self.k.flow.full(block):
             e.do(f"store {word} -1, ptr %em")
+        if ahead.begin(self.k, block):
+            e.do(f"br label %b{block}.again")
+            e.label(f"b{block}.again")
 
     def end(self, block: int, end: Terminator, instructions: int) -> None:
         """Count the block's instructions, then leave it."""
@@ -103,7 +107,7 @@ class Ends:
             self.wait(target)
             self.dispatch(parked | {target})
         else:
-            self.e.do(f"br label %b{target}")
+            self.e.do(f"br label %{ahead.again(self.k, block, target)}")
 
     def wait(self, target: int, lanes: str | None = None) -> None:
         """Park the executing lanes (none execute then), or the given ones."""

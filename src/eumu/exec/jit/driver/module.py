@@ -14,6 +14,7 @@ from eumu.exec.jit.analysis.lanewise import free_writes
 from eumu.exec.jit.analysis.live_ranges import split_file
 from eumu.exec.jit.analysis.slots import Facts
 from eumu.exec.jit.codegen import (
+    ahead,
     atomics,
     block_accesses,
     indirect,
@@ -135,6 +136,7 @@ def _lower(k: Kernel, ends: Ends, special: Special) -> None:
     k.registers.declare(k.e)
     regs.declare_flags(k.e, k.function, k.registers)
     ends.declare()
+    ahead.declare(k)
     _blocks(k, ends)
     k.e.mark(-1)
     ends.finish()
@@ -206,7 +208,7 @@ def _blocks(k: Kernel, ends: Ends) -> None:
         instructions = {op.inst for op in block.ops} | {block.end.inst}
         cost = len(instructions - {-1}) or 1
         k.cost = cost
-        k.lower_block(index, updates.deferred(k, index))
+        k.lower_block(index, {**updates.deferred(k, index), **ahead.deferred(k, index)})
         ends.end(index, block.end, cost)
 
 
