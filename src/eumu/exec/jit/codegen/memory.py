@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from eumu.errors import InternalError
-from eumu.exec.jit.codegen import irregular, support
+from eumu.exec.jit.codegen import irregular, rows, support
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.access import Access, access_of, cold_vector
 from eumu.exec.jit.codegen.checks import check, heads, is_expected, pattern_of, reach, require
@@ -143,7 +143,7 @@ def _load(k: Kernel, op: Load) -> None:
         at, some, careful_path = irregular.places(k, access), e.name("some"), e.name("careful")
         e.do(f"br i1 {at.inside}, label %{some}, label %{careful_path}, !prof !1")
         e.label(some)
-        incoming.append((irregular.gather(k, at, type, count, width), some))
+        incoming.append((_some_load(k, at, type, count, width), some))
         e.do(f"br label %{join}")
         e.label(careful_path)
     data = _slow_load(k, access, pattern, type, count)
@@ -157,6 +157,13 @@ def _load(k: Kernel, op: Load) -> None:
     for v, value in enumerate(results):
         choices = ", ".join(f"[ {found[v]}, %{label} ]" for found, label in incoming)
         k.plain(value, e.op(f"phi {vector} {choices}"))
+
+
+def _some_load(k: Kernel, at: irregular.Places, type: Type, count: int, width: int) -> list[str]:
+    """What lanes load that follow no pattern."""
+    if rows.are_worth_it(type, count):
+        return rows.load(k, at.pointers, None if at.is_full else at.mask, type, count, width)
+    return irregular.gather(k, at, type, count, width)
 
 
 def _quick(
