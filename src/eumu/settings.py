@@ -156,6 +156,11 @@ SCRATCH_MB: Final = Setting(
     "MiB of scratch space and shared local memory that the groups of a launch may take at once",
     _number(0, _MOST_MB),
 )
+SHADOW_MB: Final = Setting(
+    *("EUMU_SHADOW_MB", "a whole number, 0 or more", 8192, "8192"),
+    "MiB of shadow memory that looking for races in a launch may take",
+    _number(0, _MOST_MB),
+)
 PRINTF_MB: Final = Setting(
     *("EUMU_PRINTF_MB", "a whole number, 0 or more", 16, "16"),
     "MiB of text that a launch may print; the rest is left out, with a note",
@@ -216,6 +221,6 @@ CAPTURE_FILE: Final = Setting(
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     *(OCLOC, IGA64, WORKERS, CACHE, CACHE_DIR, CACHE_MB, COMPILE_SECONDS, COMPILE_MB),
-    *(SCRATCH_MB, PRINTF_MB, PARANOID, VERIFY_IR, TRACEBACK, FAULT_ENDS, DRM_SOCKET),
+    *(SCRATCH_MB, SHADOW_MB, PRINTF_MB, PARANOID, VERIFY_IR, TRACEBACK, FAULT_ENDS, DRM_SOCKET),
     *(CL_DEVICE, CL_ENGINE, CL_CHECK, CL_SOCKET, CAPTURE_FILE),
 )

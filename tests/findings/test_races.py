@@ -41,17 +41,24 @@ def program(device: str) -> eumu.Program:
     return eumu.load(SOURCE, device=device)
 
 
-def findings(device: str, engine: str, name: str, seed: int = 0) -> tuple[eumu.Finding, ...]:
+def launch(device: str, engine: str, name: str, seed: int = 0) -> tuple[eumu.Report, bytes]:
+    """A launch's report, and what it left."""
     dev = eumu.Device(device, engine=engine, check="races")
     kernel = program(device)[name]
     out = dev.array(512, np.int8 if name == "neighbours_bytes" else np.int32)
-    return kernel.launch(dev, 128, 64, [out, 3][: len(kernel.args)], seed=seed).findings
+    report = kernel.launch(dev, 128, 64, [out, 3][: len(kernel.args)], seed=seed)
+    return report, out.numpy().tobytes()
+
+
+def findings(device: str, engine: str, name: str, seed: int = 0) -> tuple[eumu.Finding, ...]:
+    return launch(device, engine, name, seed)[0].findings
 
 
 @pytest.mark.parametrize("name", RACES)
 @pytest.mark.parametrize("device", ["skl", "pvc"])
-def test_both_lines(device: str, name: str, ocloc: str) -> None:
-    found = findings(device, "interp", name)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_both_lines(engine: str, device: str, name: str, ocloc: str) -> None:
+    found = findings(device, engine, name)
     if RACES[name] is None:
         assert found == ()
         return
@@ -73,6 +80,21 @@ def test_every_engine_and_seed_says_the_same(name: str, ocloc: str) -> None:
     for engine, seed in (("interp", 1), ("interp", 77), ("jit", 2)):
         assert findings("pvc", engine, name, seed) == first
         assert [str(f) for f in findings("pvc", engine, name, seed)] == [str(f) for f in first]
+
+
+@pytest.mark.parametrize("name", RACES)
+@pytest.mark.parametrize("device", ["skl", "pvc"])
+def test_the_fast_engine_clears_what_does_not_race(device: str, name: str, ocloc: str) -> None:
+    """It runs what has no race to its end; else the interpreter runs, on memory as it was."""
+    report, left = launch(device, "jit", name)
+    assert report.engine == ("jit" if RACES[name] is None else "interp")
+    assert left == launch(device, "interp", name)[1]
+
+
+def test_shadow_memory_has_a_limit(monkeypatch: pytest.MonkeyPatch, ocloc: str) -> None:
+    monkeypatch.setenv("EUMU_SHADOW_MB", "0")
+    with pytest.raises(eumu.Unsupported, match="0 MiB of shadow memory; EUMU_SHADOW_MB=0 is"):
+        launch("pvc", "jit", "ordered")
 
 
 def test_a_barrier_of_the_sub_group_orders_lanes(ocloc: str) -> None:

@@ -31,7 +31,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("host",),
         ("blame",),
         ("findings", "races"),
-        ("gate", "words"),
+        ("following", "gate", "words"),
         ("named",),
         ("gateway",),
         ("interp",),

@@ -218,12 +218,14 @@ class RunStats:
     """What a run counted: instructions issued (once per thread, not per lane).
 
     `findings` are what the `report` operations of a checked function saw, in program order.
+    `is_suspect` says that accesses may race, as far as a function that follows them can tell.
     """
 
     instructions: int
     threads: int
     groups: int
     findings: tuple[Finding, ...] = ()
+    is_suspect: bool = False
 
     @classmethod
     def of_parts(cls, parts: Sequence[RunStats]) -> RunStats:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any, Final
 
 import numpy as np
@@ -24,7 +25,8 @@ from eumu.exec.grid import Grid
 from eumu.exec.host import Host
 from eumu.ir import Function
 from eumu.ir.operations.ends import Barrier
-from eumu.ir.operations.memory import Atomic, Fence
+from eumu.ir.operations.memory import Access, Atomic, Fence
+from eumu.ir.operations.state import ExecMask
 
 __all__ = [
     "ATOMIC_READ",
@@ -39,6 +41,7 @@ __all__ = [
 
 READ, WRITE, ATOMIC_WRITE, ATOMIC_READ = range(4)
 LANES: Final = 64  # numbers of work items per thread
+_FEW: Final = 8  # lanes
 _SLM: Final = 1 << 40  # added to offsets in local memory
 _INST, _EPOCH, _GROUP = 1 << 18, 1 << 20, 1 << 22  # of more no number is kept
 _PENDING: Final = 1 << 20  # bytes noted until they are put together
@@ -143,6 +146,40 @@ def unordered(function: Function) -> dict[int, tuple[bool, bool]]:
         end = block.end
         if scopes and isinstance(end, Barrier) and end.kind == "sync":
             found[end.inst] = not scopes & {"local", "sw"}, "global" not in scopes
+    return found
+
+
+class Accessors(Enum):
+    """Whose accesses those of an operation are."""
+
+    LANES = "each lane's"
+    EVERY = "of every lane that executes: the compiler does once what all would do in the same way"
+    THREAD = "the thread's"
+
+
+def accessors(function: Function, op: Access, *, is_masked: bool) -> Accessors:
+    """Whose the accesses of an operation are; `is_masked` says that it looks at the execution mask.
+
+    A few lanes that no mask of the thread reaches are places, not work items.
+    """
+    width = op.args[0].width
+    few = width <= _FEW and width < function.width
+    if width > 1 and not (few and not is_masked):
+        return Accessors.LANES
+    value = (op.results or op.data)[0]
+    elements = max(value.width, len(op.results or op.data)) if width == 1 else 1
+    # A block may have a part for each lane.
+    known = not (function.lockstep or function.full_threads)
+    return Accessors.EVERY if known and elements < function.width else Accessors.THREAD
+
+
+def first_lanes(function: Function) -> dict[int, int]:
+    """The lane of the thread that the first lane of an instruction is, of those with a mask."""
+    found: dict[int, int] = {}
+    for block in function.blocks:
+        for op in block.ops:
+            if isinstance(op, ExecMask):
+                found.setdefault(op.inst, op.offset)
     return found
 
 

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +31,7 @@ from eumu.runtime.facts import Facts
 from eumu.runtime.images import Image, make_image
 from eumu.runtime.media import MediaImage, MediaSampler, make_media_image, make_media_sampler
 from eumu.runtime.preemption import Resumable, Suspended, plain_name, residents_of
+from eumu.runtime.races import fast
 from eumu.runtime.report import Report
 from eumu.runtime.samplers import Sampler, make_sampler
 
@@ -422,14 +424,16 @@ class Device(Board):
 
     def _run(self, grid: Grid, snapshot: Snapshot | None, stop: Preemption) -> tuple[RunStats, str]:
         function = grid.function
-        is_slow = self.memory.observer is not None or stop.after is not None or grid.races
+        is_slow = self.memory.observer is not None or stop.after is not None
         is_slow |= UNINITIALIZED in self._check
         refused = self._refused.of(function)
         if self._engine == "jit" and not is_slow and not refused[0]:
             if snapshot is not None and snapshot.groups:
                 snapshot = self._end_residents(grid, snapshot, stop)
             try:
-                return self._get("jit").run(grid, self._host(grid, stop), snapshot, stop), "jit"
+                stats = fast(grid, snapshot, self.memory, partial(self._fast, stop))
+                if stats is not None:
+                    return stats, "jit"
             except Unsupported as reason:
                 if reason.is_late:
                     raise
@@ -440,6 +444,9 @@ class Device(Board):
                     f"kernel {function.name} runs on the interpreter: {first}", RuntimeWarning, 5
                 )
         return self._interpret(grid, snapshot, stop), "interp"
+
+    def _fast(self, stop: Preemption, grid: Grid, snapshot: Snapshot | None) -> RunStats:
+        return self._get("jit").run(grid, self._host(grid, stop), snapshot, stop)
 
     def _interpret(self, grid: Grid, snapshot: Snapshot | None, stop: Preemption) -> RunStats:
         if self._engine == "jit" and grid.fuel == DEFAULT_FUEL["jit"]:

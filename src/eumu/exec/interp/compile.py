@@ -14,7 +14,7 @@ from eumu.exec.interp.special import SPECIAL
 from eumu.exec.interp.values import Compiled, Run, Slots, Step
 from eumu.ir import Block, Op
 from eumu.ir.operations.lanes import Const
-from eumu.ir.operations.memory import Access, Fence
+from eumu.ir.operations.memory import Access, Fence, Follow
 from eumu.ir.operations.messages import Send
 from eumu.ir.operations.state import Special, Symbol
 
@@ -107,5 +107,13 @@ def _send(site: Site, op: Send) -> Step:
 def _fence(site: Site, op: Fence) -> Step:
     def step(v: Slots, run: Run) -> None:
         """Every access is already in order."""
+
+    return step
+
+
+@STEPS.on(Follow)
+def _follow(site: Site, op: Follow) -> Step:
+    def step(v: Slots, run: Run) -> None:
+        """Every access is noted where it is done."""
 
     return step

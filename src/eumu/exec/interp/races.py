@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eumu.errors import Finding
 from eumu.exec.interp.values import Lanes, Mask, Run, full
-from eumu.exec.races import ATOMIC_WRITE, LANES, Log, publishes
+from eumu.exec.races import ATOMIC_WRITE, LANES, Accessors, Log, accessors, publishes
 from eumu.exec.state import ThreadState
 from eumu.exec.unread import unread
 from eumu.ir import Op
-
-_FEW: Final = 8  # lanes
+from eumu.ir.operations.memory import Access as Operation
 
 
 class _Barriers(Protocol):
@@ -43,7 +42,7 @@ class _Request(Protocol):
     width: int
 
     @property
-    def op(self) -> Op: ...
+    def op(self) -> Operation: ...
     @property
     def row(self) -> Lanes: ...
     @property
@@ -109,16 +108,15 @@ class AccessLog:
         if local:
             places -= groups * site.state.slm.shape[1]
         groups += site.first_group
-        # A few lanes that no mask of the thread reaches are places, not work items.
-        few = request.width <= _FEW and request.width < site.state.width
-        whole = request.width == 1 or (few and not site.is_masked(request.op))
+        op = request.op
+        whose = accessors(self.grid.function, op, is_masked=site.is_masked(op))
         first = (groups * site.state.threads_per_group + members) * LANES
-        each = [first + lane[at] + (0 if whole else site.first_lane(request.op))]
-        if whole and self._is_of_each_lane(request, access):
-            # The compiler does once what all lanes that execute would do in the same way.
+        each = [first + lane[at] + (site.first_lane(op) if whose is Accessors.LANES else 0)]
+        if whose is Accessors.EVERY:
             active = full(request.run.active, request.run, site.state.width)[row[at]]
             last = active.shape[1] - 1 - active[:, ::-1].argmax(axis=1)
-            each, whole = [first + active.argmax(axis=1), first + last], False
+            each = [first + active.argmax(axis=1), first + last]
+        whole = whose is Accessors.THREAD or self.grid.function.full_threads
         left = barriers.left[0 if local else 1]  # those that do not order this memory
         epochs = (
             (barriers.passed - left)[threads].astype(np.int64),
@@ -127,18 +125,10 @@ class AccessLog:
         wrote = np.zeros(len(at), np.uint64) if data is None else _bits(data[at, element])
         for items in each:
             self.log.note(
-                *(kind, request.op.inst, groups, items, epochs, places, request.size, wrote),
+                *(kind, op.inst, groups, items, epochs, places, request.size, wrote),
                 local=local,
-                whole=whole or self.grid.function.full_threads,
+                whole=whole,
             )
-
-    def _is_of_each_lane(self, request: _Request, access: _Access) -> bool:
-        """Whether an access of a thread is of its lanes: not of a block with a part for each."""
-        function = self.grid.function
-        known = not (function.lockstep or function.full_threads)
-        if request.width > 1:
-            return known
-        return known and access.offset.shape[1] < function.width
 
     def _not_after(self, site: _Site, threads: Lanes, *, atomic: bool) -> Lanes:
         """Which accesses come before what atomic operations of their groups may have ordered."""

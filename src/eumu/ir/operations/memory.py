@@ -149,6 +149,22 @@ class Fence(Op):
     scope: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Follow(Op):
+    """Of an access that is about to be done, `size` bytes from byte `start` of each lane's on.
+
+    `kind` is one of `races.READ` …; lane k of the operation is work item lane + k of the thread, or
+    with `lane` -1 they are those of the argument.  `granule` is how many bytes share a record.
+    """
+
+    space: Space
+    kind: int
+    start: int
+    size: int
+    lane: int
+    granule: int
+
+
 def _also(surface: Value | None) -> tuple[Value, ...]:
     return () if surface is None else (surface,)
 
@@ -252,3 +268,38 @@ class Memory(Emitter):
     def fence(self, scope: str) -> None:
         """Orders memory of the thread; both engines are in order."""
         self.append(Fence("fence", (), (), self.inst, scope=scope))
+
+    @operation("follow", Follow, ANY, "a m ud1 ud1 ud1 s1? ->", effect=True)
+    def follow(
+        self,
+        space: Space,
+        address: Value,
+        mask: Value,
+        epochs: Sequence[Value],
+        items: Value,
+        surface: Value | None = None,
+        *,
+        kind: int,
+        start: int,
+        size: int,
+        lane: int,
+        granule: int,
+    ) -> None:
+        """Compare an access with those that shadow memory knows, and note it there.
+
+        `epochs` count the barriers that order local, and global memory; `items` has a bit for each
+        lane of the thread that accesses, where all do the same.  What could be a race makes the
+        launch suspect.
+        """
+        args = (address, mask, *epochs, items, *_also(surface))
+        self.append(
+            Follow(
+                *("follow", args, (), self.inst),
+                space=space,
+                kind=kind,
+                start=start,
+                size=size,
+                lane=lane,
+                granule=granule,
+            )
+        )

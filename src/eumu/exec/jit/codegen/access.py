@@ -26,8 +26,8 @@ class Access:
     store: bool
 
 
-def access_of(k: Kernel, op: operations.Access, *, store: bool) -> Access:
-    """Read the common arguments of a memory operation."""
+def access_of(k: Kernel, op: operations.Access | operations.Follow, *, store: bool) -> Access:
+    """Read the common arguments of a memory operation, or of what follows one."""
     space, surface = op.space, "0"
     if space is Space.SURFACE:
         surface = k.e.op(f"zext i32 {k.vector(op.args[-1])} to i64")

@@ -17,7 +17,7 @@ __all__ = ["FENCE", "may_stream", "store"]
 
 FENCE: Final = "  fence seq_cst\n"  # what was stored so is there for others after it
 # Such stores may be seen after later ones, which other threads must not notice.
-_ORDERED: Final = frozenset({"atomic", "fence", "send", "message"})
+_ORDERED: Final = frozenset({"atomic", "fence", "follow", "send", "message"})
 
 
 def may_stream(function: Function) -> bool:

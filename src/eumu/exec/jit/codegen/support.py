@@ -33,7 +33,8 @@ _GIVEN: Final = "ptr %ctx, ptr %site, i64 %surface, i64 %a, i64 %n, i64 %total, 
 _PASSED: Final = "ptr %ctx, ptr %site, i64 0, i64 %a, i64 %n, i64 %total, i1 %store"
 
 
-def _context(f: FunctionBuilder, word: Context) -> Vector:
+def context(f: FunctionBuilder, word: Context) -> Vector:
+    """A word of the worker's context."""
     return f.word("%ctx", word).get()
 
 
@@ -49,7 +50,7 @@ def _extent() -> str:
     f = FunctionBuilder(f"internal {_PAIR} @extent(ptr %ctx, i64 %a, i1 %store) noinline")
     is_store = _is_store(f)
     first, last, count = (
-        f.where(is_store, _context(f, store), _context(f, load))
+        f.where(is_store, context(f, store), context(f, load))
         for store, load in (
             (Context.STORE_STARTS, Context.STARTS),
             (Context.STORE_ENDS, Context.ENDS),
@@ -99,7 +100,7 @@ def _learn(f: FunctionBuilder, size: Vector, n: Vector, words: dict[Site, Vector
 
 def _locate_flat() -> str:
     f, a, n = _locating(Space.FLAT, "noinline")
-    pointer = f.pointer(_context(f, Context.ARENA) + (a - _context(f, Context.BASE)))
+    pointer = f.pointer(context(f, Context.ARENA) + (a - context(f, Context.BASE)))
     start, span = (f.word("%site", w).get() for w in (Site.LANE_START, Site.LANE_SPAN))
     with f.when(a - start < span):
         f.give(f"ptr {pointer}")
@@ -112,7 +113,7 @@ def _locate_flat() -> str:
     read = f.word("%ctx", Context.READ)
     bit = f.number("1") << (start * _GOLDEN >> 58)
     unread = f.equal(read.get() & bit, 0)
-    past_caches = (size >= _context(f, Context.LARGE)) & unread
+    past_caches = (size >= context(f, Context.LARGE)) & unread
     f.word("%site", Site.CACHED).set(f.where(past_caches, f.number(str(LINE - 1)), _ALL))
     with f.when(~Vector(f, "b", "%store", 1)):
         read.set(read.get() | bit)
@@ -123,7 +124,7 @@ def _locate_flat() -> str:
 def _locate_small(space: Space) -> str:
     f, a, n = _locating(space, "alwaysinline")
     memory, is_shadow = LOCAL[space]
-    base, size = (_context(f, word) for word in WORDS[memory])
+    base, size = (context(f, word) for word in WORDS[memory])
     with f.when(~_fits(f, size, a, n)):
         f.give("ptr null")
     f.do(f"ret ptr {f.pointer((base + size if is_shadow else base) + a)}")
@@ -150,7 +151,7 @@ def _locate_surface() -> str:
     with f.when(f.where(_is_store(f), no_stores, no_loads)):
         f.give("ptr null")
     with f.when(_fits(f, size, a, n)):
-        address = _context(f, Context.ARENA) + place
+        address = context(f, Context.ARENA) + place
         _learn(f, size, n, {Site.SURFACE: wanted, Site.SURFACE_ADDRESS: address})
         f.give(f"ptr {f.pointer(address + a)}")
     with f.when(f.equal(bits & int(SurfaceBits.STRICT), 0)):
@@ -164,8 +165,8 @@ def _locate_surface() -> str:
 def _surface_row() -> str:
     """A surface's row in the table of the launch, or null."""
     f = FunctionBuilder("internal ptr @surface.row(ptr %ctx, i64 %surface) noinline cold")
-    table = f.pointer(_context(f, Context.SURFACES))
-    with f.times(_context(f, Context.SURFACE_COUNT)) as k:
+    table = f.pointer(context(f, Context.SURFACES))
+    with f.times(context(f, Context.SURFACE_COUNT)) as k:
         row = f.word(table, k * 4)
         with f.when(f.equal(row.get(), f.number("%surface"))):
             f.give(f"ptr {row.place}")
@@ -266,7 +267,7 @@ def pieces(bits: int, count: int, *, store: bool, block: bool) -> Lane:
     def lane_in_pieces(f: FunctionBuilder, lane: Vector, a: Vector, void: str) -> None:
         row = f.op("call ptr @surface.row(ptr %ctx, i64 %surface)")
         start, size = (f.word(row, k).get() for k in (1, 2))
-        arena = _context(f, Context.ARENA)
+        arena = context(f, Context.ARENA)
         with f.times(count) as k:
             at = a + k * (bits // 8)
             there = f.pointer(arena + (start + at))

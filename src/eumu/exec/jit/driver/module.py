@@ -17,6 +17,7 @@ from eumu.exec.jit.codegen import (
     ahead,
     atomics,
     block_accesses,
+    following,
     indirect,
     memory,
     messages,
@@ -53,7 +54,7 @@ _SHORT: Final = 3000  # operations: a longer function is not compiled twice, and
 
 # They register their operations.
 _LOWERED_IN = (
-    *(atomics, block_accesses, indirect, memory, messages, products),
+    *(atomics, block_accesses, following, indirect, memory, messages, products),
     *(report, special, state, stores),
 )
 

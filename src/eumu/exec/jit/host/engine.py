@@ -21,6 +21,7 @@ from eumu.exec.host import Host
 from eumu.exec.jit.host import cache
 from eumu.exec.jit.host.autotuner import Autotuner, orders
 from eumu.exec.jit.host.launch import Compiled, Launch, Worker
+from eumu.exec.jit.host.shadow import Shadow, follows
 from eumu.exec.jit.host.target import Processor, host
 from eumu.exec.jit.host.workers import cores
 from eumu.exec.jit.interface import Special
@@ -130,7 +131,10 @@ class Jit:
         with self._lock:
             trial = ready.tuner.trial(last - first, self._wanted(ready, groups))
             setup = trial.setup
-        workers = self._workers(ready, admitted, setup.workers)
+        shadow = Shadow(admitted) if follows(grid.function) else None
+        workers = self._workers(ready, admitted, setup.workers if shadow is None else 1)
+        if shadow is not None:
+            shadow.give(workers)
         launch = known.launch(admitted, ready, setup.row)
         for worker in workers if self.paranoid else ():
             launch.assert_regions(worker)
@@ -157,7 +161,8 @@ class Jit:
             ready.idle += workers
         if launch.is_reusable:
             known.launches.append(launch)
-        return self._end(grid, done, before + instructions, findings)
+        stats = self._end(grid, done, before + instructions, findings)
+        return replace(stats, is_suspect=shadow is not None and shadow.is_suspect(workers))
 
     def _end(
         self, grid: Grid, done: int, instructions: int, findings: tuple[Finding, ...]

@@ -87,7 +87,14 @@ class Context(IntEnum):
     STORE_EXTENTS = 264  # how many extents there are that may be written
     STORE_STARTS = 265  # host address of their starts
     STORE_ENDS = 266
-    SITES = 267  # the caches of the access sites, SITE_WORDS each
+    FOLLOWED = 267  # the arena offset from which on shadow memory is,
+    FOLLOWED_SIZE = 268  # the bytes that it is of,
+    WRITERS = 269  # host addresses of its two tables, see `following`,
+    READERS = 270
+    LOCAL_WRITERS = 271  # and of those of the group's shared local memory
+    LOCAL_READERS = 272
+    SUSPECT = 273  # whether two accesses may race
+    SITES = 274  # the caches of the access sites, SITE_WORDS each
 
 
 class SurfaceBits(IntEnum):

@@ -82,6 +82,9 @@ class Vector:
     def __or__(self, other: Vector | int) -> Vector:
         return self._result("or", other)
 
+    def __xor__(self, other: Vector | int) -> Vector:
+        return self._result("xor", other)
+
     def __invert__(self) -> Vector:
         return self._result("xor", -1)
 

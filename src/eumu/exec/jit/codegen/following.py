@@ -1,0 +1,339 @@
+"""Shadow memory: who accessed a few bytes last, compared with each access.
+
+Two tables have a word for each granule of memory: who wrote it, and who read it.  A word has the
+group (and one, so that 0 is nobody), the epoch, the thread, the lane, and what follows of several
+accesses.  Only the latest is kept: what came before was ordered with it, or the launch is suspect
+already.  Accesses of different groups are never ordered, those of one group are by its epochs; in
+local memory other groups have left nothing.  A worker has tables of its own, so that nobody else
+changes them; `eumu.exec.jit.host.shadow` compares those of several workers at the end.
+
+The same equations serve vectors of consecutive granules and single ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from eumu.exec.jit.codegen import support
+from eumu.exec.jit.codegen.access import Access, access_of, cold_vector
+from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.codegen.memory import slow_mask
+from eumu.exec.jit.llvm.emit import Emitter, lane_type, vector_literal, vector_of
+from eumu.exec.jit.llvm.functions import FunctionBuilder
+from eumu.exec.jit.llvm.layout import Context
+from eumu.exec.jit.llvm.vectors import Vector
+from eumu.exec.races import READ, WRITE
+from eumu.ir import Function, Space
+from eumu.ir.operations.memory import Follow
+
+__all__ = ["EVER", "granule_of"]
+
+# What a word says beside the last access: others of its cell did the same; it was no atomic
+# operation, or one of its group before was none.
+MANY, PLAIN, EVER = 1, 2, 4
+_LANE, _THREAD, _EPOCH, _GROUP = 6, 12, 21, 41  # first bits
+_THREADS, _EPOCHS = 1 << _EPOCH - _THREAD, 1 << _GROUP - _EPOCH
+_SEVERAL: Final = ((1 << 64 - _GROUP) - 1) << _GROUP  # groups: nobody's number
+_AT_ONCE: Final = 8  # granules of a vector
+_SINGLE: Final = 63  # a shift after which every granule is the first item's
+
+
+def granule_of(function: Function) -> int | None:
+    """How many bytes share a word; None if no access is followed."""
+    ops = (op for block in function.blocks for op in block.ops)
+    return next((op.granule for op in ops if isinstance(op, Follow)), None)
+
+
+class _Word:
+    """What a word of shadow memory says to an access of `me`."""
+
+    def __init__(self, f: FunctionBuilder, word: Vector, me: Vector, *, is_local: bool) -> None:
+        self.f, self.word, self.me = f, word, me
+        d = word ^ me
+        same_group = f.equal(d >> _GROUP, 0)
+        self.in_cell = f.equal(d >> _EPOCH, 0)
+        # Of its cell, but not this work item's alone.
+        self.beside = self.in_cell & (f.differ(d >> _LANE, 0) | f.differ((word | me) & MANY, 0))
+        self.of_others = None if is_local else f.differ(word, 0) & ~same_group
+        self.same_group = same_group
+
+    def unordered(self) -> Vector:
+        """Whether the access that it says is not ordered with this one."""
+        return self.beside if self.of_others is None else self.beside | self.of_others
+
+    def has(self, flag: int) -> Vector:
+        return self.f.differ(self.word & flag, 0)
+
+    def after_load(self) -> Vector:
+        """The reader's word after a load."""
+        f = self.f
+        now = f.where(self.in_cell, self._with_others(), self.me)
+        return now if self.of_others is None else f.where(self.of_others, _SEVERAL, now)
+
+    def after_atomic(self) -> Vector:
+        """The writer's word after an atomic operation."""
+        f, ever = self.f, self.word & EVER
+        later = self.me | f.where(self.same_group, ever, ever & 0)
+        now = f.where(self.in_cell, self._with_others(), later)
+        return now if self.of_others is None else f.where(self.of_others, _SEVERAL, now)
+
+    def clashes_with_atomic(self) -> Vector:
+        """Whether what was written is not ordered with an atomic operation, and none itself."""
+        clash = self.beside & self.has(PLAIN)
+        return clash if self.of_others is None else clash | (self.of_others & self.has(EVER))
+
+    def _with_others(self) -> Vector:
+        return self.f.where(self.beside, self.word | MANY, self.word)
+
+
+def _change(
+    f: FunctionBuilder, kind: int, writer: _Word, reader: _Word
+) -> tuple[Vector, Vector, bool]:
+    """Whether an access may race; the word that it leaves, and whether that is the writer's."""
+    if kind == READ:
+        return writer.unordered(), reader.after_load(), False
+    if kind == WRITE:
+        alone = f.equal(writer.me & MANY, 0)
+        racing = writer.unordered() | reader.unordered() | ~alone
+        return racing, writer.me | (PLAIN | EVER), True
+    return writer.clashes_with_atomic() | reader.unordered(), writer.after_atomic(), True
+
+
+def _loaded(f: FunctionBuilder, table: str, index: Vector, width: int) -> tuple[str, Vector]:
+    place = f.elements(64, table, index)
+    name = f.op(f"load {vector_of('i64', width)}, ptr {place}, align 8")
+    return place, Vector(f, "w", name, width)
+
+
+def _suspect(f: FunctionBuilder) -> None:
+    f.word("%ctx", Context.SUSPECT).set(1)
+
+
+def _some(f: FunctionBuilder, flags: Vector) -> Vector:
+    """Whether any lane is set."""
+    if flags.width == 1:
+        return flags
+    bits = f.op(f"bitcast {flags.typed} to i{flags.width}")
+    return f.flag(f"icmp ne i{flags.width} {bits}, 0")
+
+
+def _granules(name: str, kind: int, *, is_local: bool, beside: Emitter) -> str:
+    """Granules beside each other, from `first` on: granule k is of lane k >> `shift`, if the mask
+    has that, and its work item is `step` times that further than `me`."""
+    f = FunctionBuilder(
+        f"internal void @{name}(ptr %ctx, ptr %writers, ptr %readers, i64 %first, i64 %count,"
+        " i64 %shift, i64 %mask, i64 %me, i64 %step) noinline",
+        beside,
+    )
+    n, done = _AT_ONCE, f.variable()
+    mask, me, step, shift, count = (
+        _spread(f, f.number(f"%{x}"), n) for x in ("mask", "me", "step", "shift", "count")
+    )
+    iota = Vector(f, "w", vector_literal("i64", [str(k) for k in range(n)]), n)
+    with f.repeat(lambda: done.get() < f.number("%count")):
+        number = iota + _spread(f, done.get(), n)
+        lane = number >> shift
+        on = (number < count) & f.differ((mask >> lane) & 1, 0)
+        at = f.number("%first") + done.get()
+        _update(f, kind, at, me + lane * step, on, is_local=is_local)
+        done.add(n)
+    f.do("ret void")
+    return f.text()
+
+
+def _spread(f: FunctionBuilder, value: Vector, width: int) -> Vector:
+    return Vector(f, "w", f.splat(value.name, "i64", width), width)
+
+
+def _update(
+    f: FunctionBuilder, kind: int, at: Vector, me: Vector, on: Vector | None, *, is_local: bool
+) -> None:
+    """Compare an access of granules with their words, and leave new ones."""
+    places, words = [], []
+    for table in ("%writers", "%readers"):
+        place, word = _loaded(f, table, at, me.width)
+        places.append(place)
+        words.append(_Word(f, word, me, is_local=is_local))
+    racing, new, is_writer = _change(f, kind, *words)
+    old = words[not is_writer].word
+    if on is not None:
+        racing, new = racing & on, f.where(on, new, old)
+    with f.when(_some(f, racing)):
+        _suspect(f)
+    with f.when(_some(f, f.differ(new, old))):
+        f.do(f"store {new.typed}, ptr {places[not is_writer]}, align 8")
+
+
+def _entry(
+    name: str, op: Follow, space: Space, width: int, granules: str, *, beside: Emitter
+) -> str:
+    """What is called in front of an access."""
+    f = FunctionBuilder(
+        f"internal void @{name}(ptr %ctx, ptr %addresses, i64 %mask, i64 %epoch, i64 %items,"
+        " i64 %surface) noinline",
+        beside,
+    )
+    f.declarations["llvm.cttz.i64"] = "declare i64 @llvm.cttz.i64(i64, i1)"
+    mask, items = f.number("%mask"), f.number("%items")
+    with f.when(f.equal(mask, 0)):
+        f.give("void")
+    thread, group = (support.context(f, word) for word in (Context.THREAD, Context.GROUP))
+    epoch = f.number("%epoch")
+    with f.when((epoch >= _EPOCHS) | (thread >= _THREADS)):
+        _suspect(f)
+        f.give("void")
+    me = ((group + 1) << _GROUP) | (epoch << _EPOCH) | (thread << _THREAD)
+    if op.lane >= 0:
+        me, step = me + (op.lane << _LANE), 1 << _LANE
+    else:
+        several = f.one_if(f.differ(items & (items - 1), 0))
+        me, step = me | (_lowest(f, items) << _LANE) | several, 0
+    base, size = _memory(f, space)
+    _Accesses(f, op, width, granules, base, size, me, step).emit(mask)
+    f.do("ret void")
+    return f.text()
+
+
+def _lowest(f: FunctionBuilder, bits: Vector) -> Vector:
+    return f.number(f.op(f"call i64 @llvm.cttz.i64({bits.typed}, i1 true)"))
+
+
+def _memory(f: FunctionBuilder, space: Space) -> tuple[Vector, Vector]:
+    """Where the bytes that shadow memory is of begin, as an address, and how many they are."""
+    if space is Space.SLM:
+        return f.number("0"), support.context(f, Context.SLM_SIZE)
+    followed, size = (
+        support.context(f, word) for word in (Context.FOLLOWED, Context.FOLLOWED_SIZE)
+    )
+    if space is Space.FLAT:
+        return support.context(f, Context.BASE) + followed, size
+    row = f.op("call ptr @surface.row(ptr %ctx, i64 %surface)")
+    with f.when(f.flag(f"icmp eq ptr {row}, null")):
+        _suspect(f)  # a reserved index that is not known before
+        f.give("void")
+    place, limit = (f.word(row, k).get() for k in (1, 2))
+    return followed - place, f.where(
+        place - followed + limit < size, place - followed + limit, size
+    )
+
+
+class _Accesses:
+    """The lanes of an access."""
+
+    def __init__(
+        self,
+        f: FunctionBuilder,
+        op: Follow,
+        width: int,
+        granules: str,
+        base: Vector,
+        size: Vector,
+        me: Vector,
+        step: int,
+    ) -> None:
+        self.f, self.op, self.width, self.granules = f, op, width, granules
+        self.base, self.size, self.me, self.step = base, size, me, step
+        self.shift = op.granule.bit_length() - 1
+
+    def emit(self, mask: Vector) -> None:
+        f, op = self.f, self.op
+        tables = (
+            (Context.LOCAL_WRITERS, Context.LOCAL_READERS)
+            if self.granules.endswith("local")
+            else (Context.WRITERS, Context.READERS)
+        )
+        self.tables = [f.pointer(f.word("%ctx", t).get()) for t in tables]
+        if self.width > 1:
+            self._together(mask)
+        with f.lanes_of(mask) as lane:
+            at = f.word("%addresses", lane).get() + op.start - self.base
+            with self._inside(at):
+                first = at >> self.shift
+                past = f.least(at + op.size, self.size)
+                count = ((past - 1) >> self.shift) - first + 1
+                self._call(first, count, _SINGLE, f.number("1"), self.me + lane * self.step)
+
+    @contextmanager
+    def _inside(self, at: Vector) -> Iterator[None]:
+        """What is outside is no access, or a fault of the access itself."""
+        with self.f.when(at < self.size):
+            yield
+
+    def _together(self, mask: Vector) -> None:
+        """Return if all lanes access bytes beside each other, or the same."""
+        f, op, n = self.f, self.op, self.width
+        name = f.op(f"load {vector_of('i64', n)}, ptr %addresses, align 8")
+        addresses, lowest = Vector(f, "w", name, n), _lowest(f, mask)
+        iota = Vector(f, "w", vector_literal("i64", [str(k) for k in range(n)]), n)
+        head = f.word("%addresses", lowest).get()
+        bits = f.op(f"trunc i64 %mask to i{n}")
+        on = Vector(f, "b", f.op(f"bitcast i{n} {bits} to <{n} x i1>"), n)
+        if op.size % op.granule == 0:
+            first = head - lowest * op.size
+            expected = _spread(f, first, n) + iota * op.size
+            at = first + op.start - self.base
+            fits = (at < self.size) & (at + n * op.size <= self.size)
+            aligned = f.equal(at & (op.granule - 1), 0)
+            row = ~_some(f, f.differ(addresses, expected) & on)
+            with f.when(row & fits & aligned):
+                each = op.size // op.granule
+                total, shift = f.number(str(n * each)), each.bit_length() - 1
+                if each == 1 << shift:
+                    self._call(at >> self.shift, total, shift, mask, self.me, self.step)
+                    f.give("void")
+        if self.op.kind == READ:
+            at = head + op.start - self.base
+            same = ~_some(f, f.differ(addresses, _spread(f, head, n)) & on)
+            with f.when(same & (at < self.size)):
+                first = at >> self.shift
+                past = f.least(at + op.size, self.size)
+                several = f.one_if(f.differ(mask & (mask - 1), 0)) if self.step else f.number("0")
+                me = (self.me + lowest * self.step) | several
+                count = ((past - 1) >> self.shift) - first + 1
+                self._call(first, count, _SINGLE, f.number("1"), me)
+                f.give("void")
+
+    def _call(
+        self, first: Vector, count: Vector, shift: int, mask: Vector, me: Vector, step: int = 0
+    ) -> None:
+        given = [first.typed, count.typed, f"i64 {shift}", mask.typed, me.typed, f"i64 {step}"]
+        tables = [f"ptr {table}" for table in self.tables]
+        self.f.do(f"call void @{self.granules}({', '.join(['ptr %ctx', *tables, *given])})")
+
+
+@LOWERINGS.on(Follow)
+def _follow(k: Kernel, op: Follow) -> None:
+    access = access_of(k, op, store=op.kind != READ)
+    if access.space is Space.SCRATCH:
+        return
+    is_local, width, e = access.space is Space.SLM, access.address.width, k.e
+    granules = f"granules.{op.kind}.{'local' if is_local else 'global'}"
+    name = (
+        f"follow.{op.kind}.{access.space.value}.{width}.{op.start}.{op.size}.{op.lane}.{op.granule}"
+    )
+    name = name.replace("-", "m")
+    if granules not in e.support:
+        e.support[granules] = _granules(granules, op.kind, is_local=is_local, beside=e)
+    if access.space is Space.SURFACE:
+        e.support.setdefault("surface.row", support.SURFACE_ROW)
+    if name not in e.support:
+        e.support[name] = _entry(name, op, access.space, width, granules, beside=e)
+    _call(k, op, name, access, is_local=is_local)
+
+
+def _call(k: Kernel, op: Follow, name: str, access: Access, *, is_local: bool) -> None:
+    e, lanes = k.e, access.address
+    vector = vector_of("i64", lanes.width)
+    addresses = cold_vector(lanes, access.mask)
+    if lanes.type.size != 8:
+        addresses = e.op(f"zext {lane_type(lanes.type, lanes.width)} {addresses} to {vector}")
+    place = k.scratchpad("addresses", vector)
+    e.do(f"store {vector} {addresses}, ptr {place}, align 8")
+    bits = slow_mask(k, access.mask)
+    epoch, items = (e.op(f"zext i32 {k.vector(op.args[n])} to i64") for n in (3 - is_local, 4))
+    e.do(
+        f"call void @{name}(ptr %ctx, ptr {place}, i64 {bits}, i64 {epoch}, i64 {items},"
+        f" i64 {access.surface})"
+    )
