@@ -218,7 +218,8 @@ class RunStats:
     """What a run counted: instructions issued (once per thread, not per lane).
 
     `findings` are what the `report` operations of a checked function saw, in program order.
-    `is_suspect` says that accesses may race, as far as a function that follows them can tell.
+    `is_suspect` says that accesses may race, as far as a function that follows them can tell;
+    `runs_again` that it must run once more to tell that.
     """
 
     instructions: int
@@ -226,6 +227,7 @@ class RunStats:
     groups: int
     findings: tuple[Finding, ...] = ()
     is_suspect: bool = False
+    runs_again: bool = False
 
     @classmethod
     def of_parts(cls, parts: Sequence[RunStats]) -> RunStats:

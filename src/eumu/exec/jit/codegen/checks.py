@@ -103,7 +103,7 @@ def require(k: Kernel, access: Access, pattern: Pattern, addresses: list[str]) -
     e.label(miss)
     low, total = reach(access, pattern.shape)
     if access.space is Space.FLAT:
-        _need_locate(k, access.space)
+        need_locate(k, access.space)
         site = k.site_pointer(access.site)
         for address in addresses:
             first = e.op(f"add i64 {address}, {low}")
@@ -127,7 +127,8 @@ def restart_unless(k: Kernel, condition: str) -> None:
         k.e.label(on)
 
 
-def _need_locate(k: Kernel, space: Space) -> None:
+def need_locate(k: Kernel, space: Space) -> None:
+    """Define what finds extents."""
     k.e.support.setdefault("extent", support.EXTENT)
     if space is Space.SURFACE:
         k.e.support.setdefault("surface.row", support.SURFACE_ROW)

@@ -12,12 +12,13 @@ The same equations serve vectors of consecutive granules and single ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from eumu.exec.jit.codegen import support
+from eumu.exec.jit.codegen import irregular, support
 from eumu.exec.jit.codegen.access import Access, access_of, cold_vector
+from eumu.exec.jit.codegen.checks import check, heads, need_locate, reach
 from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.codegen.memory import slow_mask
 from eumu.exec.jit.llvm.emit import Emitter, lane_type, vector_literal, vector_of
@@ -28,7 +29,7 @@ from eumu.exec.races import READ, WRITE
 from eumu.ir import Function, Space
 from eumu.ir.operations.memory import Follow
 
-__all__ = ["EVER", "granule_of"]
+__all__ = ["EVER", "PAGE_SHIFT", "granule_of"]
 
 # What a word says beside the last access: others of its cell did the same; it was no atomic
 # operation, or one of its group before was none.
@@ -36,6 +37,7 @@ MANY, PLAIN, EVER = 1, 2, 4
 _LANE, _THREAD, _EPOCH, _GROUP = 6, 12, 21, 41  # first bits
 _THREADS, _EPOCHS = 1 << _EPOCH - _THREAD, 1 << _GROUP - _EPOCH
 _SEVERAL: Final = ((1 << 64 - _GROUP) - 1) << _GROUP  # groups: nobody's number
+PAGE_SHIFT: Final = 12  # bytes of memory that are followed together if the launch stores there
 _AT_ONCE: Final = 8  # granules of a vector
 _SINGLE: Final = 63  # a shift after which every granule is the first item's
 
@@ -137,7 +139,8 @@ def _granules(name: str, kind: int, *, is_local: bool, beside: Emitter) -> str:
         lane = number >> shift
         on = (number < count) & f.differ((mask >> lane) & 1, 0)
         at = f.number("%first") + done.get()
-        _update(f, kind, at, me + lane * step, on, is_local=is_local)
+        tables = "%writers", "%readers"
+        _update(f, kind, tables, at, me + lane * step, on, is_local)
         done.add(n)
     f.do("ret void")
     return f.text()
@@ -148,11 +151,17 @@ def _spread(f: FunctionBuilder, value: Vector, width: int) -> Vector:
 
 
 def _update(
-    f: FunctionBuilder, kind: int, at: Vector, me: Vector, on: Vector | None, *, is_local: bool
+    f: FunctionBuilder,
+    kind: int,
+    tables: Sequence[str],
+    at: Vector,
+    me: Vector,
+    on: Vector | None,
+    is_local: bool,
 ) -> None:
     """Compare an access of granules with their words, and leave new ones."""
     places, words = [], []
-    for table in ("%writers", "%readers"):
+    for table in tables:
         place, word = _loaded(f, table, at, me.width)
         places.append(place)
         words.append(_Word(f, word, me, is_local=is_local))
@@ -171,8 +180,8 @@ def _entry(
 ) -> str:
     """What is called in front of an access."""
     f = FunctionBuilder(
-        f"internal void @{name}(ptr %ctx, ptr %addresses, i64 %mask, i64 %epoch, i64 %items,"
-        " i64 %surface) noinline",
+        f"internal void @{name}(ptr %ctx, ptr %site, ptr %addresses, i64 %mask, i64 %epoch,"
+        " i64 %items, i64 %surface, i64 %total) noinline",
         beside,
     )
     f.declarations["llvm.cttz.i64"] = "declare i64 @llvm.cttz.i64(i64, i1)"
@@ -191,7 +200,7 @@ def _entry(
         several = f.one_if(f.differ(items & (items - 1), 0))
         me, step = me | (_lowest(f, items) << _LANE) | several, 0
     base, size = _memory(f, space)
-    _Accesses(f, op, width, granules, base, size, me, step).emit(mask)
+    _Accesses(f, op, space, width, granules, base, size, me, step).emit(mask)
     f.do("ret void")
     return f.text()
 
@@ -226,6 +235,7 @@ class _Accesses:
         self,
         f: FunctionBuilder,
         op: Follow,
+        space: Space,
         width: int,
         granules: str,
         base: Vector,
@@ -233,33 +243,59 @@ class _Accesses:
         me: Vector,
         step: int,
     ) -> None:
-        self.f, self.op, self.width, self.granules = f, op, width, granules
+        self.f, self.op, self.space, self.width, self.granules = f, op, space, width, granules
         self.base, self.size, self.me, self.step = base, size, me, step
         self.shift = op.granule.bit_length() - 1
+        self.is_local = space is Space.SLM
+        tables = (
+            (Context.LOCAL_WRITERS, Context.LOCAL_READERS)
+            if self.is_local
+            else (Context.WRITERS, Context.READERS)
+        )
+        self.tables = [f.pointer(support.context(f, t)) for t in tables]
+        self.pages = f.pointer(support.context(f, Context.WRITTEN_PAGES))
 
     def emit(self, mask: Vector) -> None:
         f, op = self.f, self.op
-        tables = (
-            (Context.LOCAL_WRITERS, Context.LOCAL_READERS)
-            if self.granules.endswith("local")
-            else (Context.WRITERS, Context.READERS)
-        )
-        self.tables = [f.pointer(f.word("%ctx", t).get()) for t in tables]
         if self.width > 1:
             self._together(mask)
         with f.lanes_of(mask) as lane:
-            at = f.word("%addresses", lane).get() + op.start - self.base
-            with self._inside(at):
-                first = at >> self.shift
-                past = f.least(at + op.size, self.size)
-                count = ((past - 1) >> self.shift) - first + 1
-                self._call(first, count, _SINGLE, f.number("1"), self.me + lane * self.step)
+            a = f.word("%addresses", lane).get()
+            self._one(a, a + op.start - self.base, self.me + lane * self.step)
+            if self.width == 1:
+                f.give("void")
 
-    @contextmanager
-    def _inside(self, at: Vector) -> Iterator[None]:
-        """What is outside is no access, or a fault of the access itself."""
-        with self.f.when(at < self.size):
-            yield
+    def _one(self, a: Vector, at: Vector, me: Vector) -> None:
+        """The bytes of one lane.  What is outside is no access, or a fault of the access itself."""
+        f = self.f
+        with f.when(at < self.size):
+            past = f.least(at + self.op.size, self.size)
+            with f.when(self._is_followed(a, at, past)):
+                first = at >> self.shift
+                with f.times(((past - 1) >> self.shift) - first + 1) as k:
+                    _update(f, self.op.kind, self.tables, first + k, me, None, self.is_local)
+
+    def _is_followed(self, a: Vector, at: Vector, past: Vector) -> Vector:
+        """Whether bytes are in pages to which the launch stores; a store says that it does."""
+        f = self.f
+        if self.is_local:
+            return f.flag("icmp eq i1 true, true")
+        places = [f.elements(8, self.pages, x >> PAGE_SHIFT) for x in (at, past - 1)]
+        marks = [f.op(f"load i8, ptr {place}") for place in places]
+        if self.op.kind == READ:
+            found = f.flag(f"icmp ne i8 {f.op(f'or i8 {marks[0]}, {marks[1]}')}, 0")
+            with f.when(~found):
+                # The site may skip what it finds in this array.
+                f.op(
+                    f"call ptr @locate.{self.space.value}(ptr %ctx, ptr %site, i64 %surface,"
+                    f" {a.typed}, i64 {self.op.start + self.op.size}, i64 %total, i1 false)"
+                )
+            return found
+        for place, mark in zip(places, marks, strict=True):
+            with f.when(f.flag(f"icmp eq i8 {mark}, 0")):
+                f.do(f"store i8 1, ptr {place}")
+                f.word("%ctx", Context.MISSED).set(1)
+        return f.flag("icmp eq i1 true, true")
 
     def _together(self, mask: Vector) -> None:
         """Return if all lanes access bytes beside each other, or the same."""
@@ -270,37 +306,29 @@ class _Accesses:
         head = f.word("%addresses", lowest).get()
         bits = f.op(f"trunc i64 %mask to i{n}")
         on = Vector(f, "b", f.op(f"bitcast i{n} {bits} to <{n} x i1>"), n)
-        if op.size % op.granule == 0:
+        each, shift = op.size // op.granule, (op.size // op.granule).bit_length() - 1
+        if op.size % op.granule == 0 and each == 1 << shift:
             first = head - lowest * op.size
             expected = _spread(f, first, n) + iota * op.size
             at = first + op.start - self.base
-            fits = (at < self.size) & (at + n * op.size <= self.size)
+            past = at + n * op.size
+            fits = (at < self.size) & (past <= self.size)
             aligned = f.equal(at & (op.granule - 1), 0)
             row = ~_some(f, f.differ(addresses, expected) & on)
             with f.when(row & fits & aligned):
-                each = op.size // op.granule
-                total, shift = f.number(str(n * each)), each.bit_length() - 1
-                if each == 1 << shift:
-                    self._call(at >> self.shift, total, shift, mask, self.me, self.step)
-                    f.give("void")
-        if self.op.kind == READ:
-            at = head + op.start - self.base
+                with f.when(self._is_followed(head, at, past)):
+                    given = [(at >> self.shift).typed, f"i64 {n * each}", f"i64 {shift}"]
+                    given += [mask.typed, self.me.typed, f"i64 {self.step}"]
+                    tables = [f"ptr {table}" for table in self.tables]
+                    f.do(f"call void @{self.granules}({', '.join(['ptr %ctx', *tables, *given])})")
+                f.give("void")
+        if op.kind == READ:
             same = ~_some(f, f.differ(addresses, _spread(f, head, n)) & on)
-            with f.when(same & (at < self.size)):
-                first = at >> self.shift
-                past = f.least(at + op.size, self.size)
+            with f.when(same):
                 several = f.one_if(f.differ(mask & (mask - 1), 0)) if self.step else f.number("0")
                 me = (self.me + lowest * self.step) | several
-                count = ((past - 1) >> self.shift) - first + 1
-                self._call(first, count, _SINGLE, f.number("1"), me)
+                self._one(head, head + op.start - self.base, me)
                 f.give("void")
-
-    def _call(
-        self, first: Vector, count: Vector, shift: int, mask: Vector, me: Vector, step: int = 0
-    ) -> None:
-        given = [first.typed, count.typed, f"i64 {shift}", mask.typed, me.typed, f"i64 {step}"]
-        tables = [f"ptr {table}" for table in self.tables]
-        self.f.do(f"call void @{self.granules}({', '.join(['ptr %ctx', *tables, *given])})")
 
 
 @LOWERINGS.on(Follow)
@@ -308,23 +336,42 @@ def _follow(k: Kernel, op: Follow) -> None:
     access = access_of(k, op, store=op.kind != READ)
     if access.space is Space.SCRATCH:
         return
-    is_local, width, e = access.space is Space.SLM, access.address.width, k.e
+    e, access = k.e, replace(access, size=op.start + op.size)
+    if op.kind != READ or access.space is Space.SLM:
+        _call(k, op, access, access.size)
+        return
+    pattern = access.address.pattern
+    if pattern is None or (pattern.shape.active and not access.mask.executing):
+        if not irregular.can_gather(k, access):
+            _call(k, op, access, access.size)
+            return
+        ok, total = irregular.places(k, access).inside, access.size
+    else:
+        ok, _ = check(k, access, pattern, heads(k, access, pattern))
+        total = reach(access, pattern.shape)[1]
+    follow, on = e.name("follow"), e.name("on")
+    e.do(f"br i1 {ok}, label %{on}, label %{follow}")
+    e.label(follow)
+    _call(k, op, access, total)
+    e.do(f"br label %{on}")
+    e.label(on)
+
+
+def _call(k: Kernel, op: Follow, access: Access, total: int) -> None:
+    """Call what compares an access, and what that calls, which is defined once."""
+    e, lanes, space = k.e, access.address, access.space
+    is_local = space is Space.SLM
     granules = f"granules.{op.kind}.{'local' if is_local else 'global'}"
-    name = (
-        f"follow.{op.kind}.{access.space.value}.{width}.{op.start}.{op.size}.{op.lane}.{op.granule}"
-    )
-    name = name.replace("-", "m")
+    words = (op.kind, space.value, lanes.width, op.start, op.size, op.lane, op.granule)
+    name = f"follow.{'.'.join(map(str, words))}".replace("-", "m")
     if granules not in e.support:
         e.support[granules] = _granules(granules, op.kind, is_local=is_local, beside=e)
-    if access.space is Space.SURFACE:
-        e.support.setdefault("surface.row", support.SURFACE_ROW)
     if name not in e.support:
-        e.support[name] = _entry(name, op, access.space, width, granules, beside=e)
-    _call(k, op, name, access, is_local=is_local)
-
-
-def _call(k: Kernel, op: Follow, name: str, access: Access, *, is_local: bool) -> None:
-    e, lanes = k.e, access.address
+        if op.kind == READ and not is_local:
+            need_locate(k, space)
+        elif space is Space.SURFACE:
+            e.support.setdefault("surface.row", support.SURFACE_ROW)
+        e.support[name] = _entry(name, op, space, lanes.width, granules, beside=e)
     vector = vector_of("i64", lanes.width)
     addresses = cold_vector(lanes, access.mask)
     if lanes.type.size != 8:
@@ -334,6 +381,6 @@ def _call(k: Kernel, op: Follow, name: str, access: Access, *, is_local: bool) -
     bits = slow_mask(k, access.mask)
     epoch, items = (e.op(f"zext i32 {k.vector(op.args[n])} to i64") for n in (3 - is_local, 4))
     e.do(
-        f"call void @{name}(ptr %ctx, ptr {place}, i64 {bits}, i64 {epoch}, i64 {items},"
-        f" i64 {access.surface})"
+        f"call void @{name}(ptr %ctx, ptr {k.site_pointer(access.site)}, ptr {place}, i64 {bits},"
+        f" i64 {epoch}, i64 {items}, i64 {access.surface}, i64 {total})"
     )

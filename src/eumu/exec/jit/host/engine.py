@@ -21,7 +21,7 @@ from eumu.exec.host import Host
 from eumu.exec.jit.host import cache
 from eumu.exec.jit.host.autotuner import Autotuner, orders
 from eumu.exec.jit.host.launch import Compiled, Launch, Worker
-from eumu.exec.jit.host.shadow import Shadow, follows
+from eumu.exec.jit.host.shadow import Shadow, Tables, follows
 from eumu.exec.jit.host.target import Processor, host
 from eumu.exec.jit.host.workers import cores
 from eumu.exec.jit.interface import Special
@@ -55,6 +55,7 @@ class _Ready:
     tuner: Autotuner
     idle: list[Worker] = field(default_factory=list)
     work: int = _SMALL  # instructions of a group, as last seen
+    written: frozenset[int] = frozenset()  # arrays that it stores to, if it follows accesses
 
 
 class _Known:
@@ -96,6 +97,7 @@ class Jit:
         self._ready: OrderedDict[tuple[object, ...], _Ready] = OrderedDict()
         self._kernels: OrderedDict[tuple[int, Special], tuple[Function, Compiled]] = OrderedDict()
         self._grids: OrderedDict[int, _Known] = OrderedDict()
+        self._tables = Tables(), Tables()
         self._lock = threading.Lock()
 
     def run(
@@ -131,10 +133,10 @@ class Jit:
         with self._lock:
             trial = ready.tuner.trial(last - first, self._wanted(ready, groups))
             setup = trial.setup
-        shadow = Shadow(admitted) if follows(grid.function) else None
+        shadow = self._shadow(ready, admitted)
         workers = self._workers(ready, admitted, setup.workers if shadow is None else 1)
         if shadow is not None:
-            shadow.give(workers)
+            shadow.give(workers[0])
         launch = known.launch(admitted, ready, setup.row)
         for worker in workers if self.paranoid else ():
             launch.assert_regions(worker)
@@ -162,7 +164,18 @@ class Jit:
         if launch.is_reusable:
             known.launches.append(launch)
         stats = self._end(grid, done, before + instructions, findings)
-        return replace(stats, is_suspect=shadow is not None and shadow.is_suspect(workers))
+        if shadow is None:
+            return stats
+        ready.written, known_before = shadow.found(workers[0]), ready.written
+        again = ready.written != known_before
+        suspect = bool(workers[0].get(Context.SUSPECT))
+        return replace(stats, is_suspect=suspect and not again, runs_again=again)
+
+    def _shadow(self, ready: _Ready, admitted: Admitted) -> Shadow | None:
+        """Shadow memory for a function that follows its accesses; one launch after the other."""
+        if not follows(admitted.grid.function):
+            return None
+        return Shadow(admitted, ready.written, self._tables)
 
     def _end(
         self, grid: Grid, done: int, instructions: int, findings: tuple[Finding, ...]

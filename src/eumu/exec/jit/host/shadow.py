@@ -1,8 +1,12 @@
-"""The shadow memory of a launch that looks for races, see `eumu.exec.jit.codegen.following`."""
+"""The shadow memory of a launch that looks for races, see `eumu.exec.jit.codegen.following`.
+
+Memory that a launch only loads from cannot race.  Which arrays it stores to is known from launches
+before; a store to another one is noticed, and then the launch begins again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -11,17 +15,17 @@ from numpy.typing import NDArray
 from eumu.errors import Unsupported
 from eumu.exec.gate import Admitted
 from eumu.exec.guarded import guarded
-from eumu.exec.jit.codegen.following import granule_of
+from eumu.exec.jit.codegen.following import PAGE_SHIFT, granule_of
 from eumu.exec.jit.host.launch import Worker
 from eumu.exec.jit.llvm.layout import Context
 from eumu.ir import Function
 from eumu.settings import SHADOW_MB
 
-__all__ = ["Shadow", "follows"]
+__all__ = ["Shadow", "Tables", "follows"]
 
 _WORD: Final = 8  # bytes of a record
 _MORE: Final = 64  # bytes behind a table that a vector may reach
-_PAGE: Final = 1 << 12
+_PAGE: Final = 1 << PAGE_SHIFT
 
 
 def follows(function: Function) -> bool:
@@ -29,46 +33,89 @@ def follows(function: Function) -> bool:
     return granule_of(function) is not None
 
 
+class Tables:
+    """Two tables of so many words; memory that was written once is quicker than fresh memory."""
+
+    def __init__(self) -> None:
+        self._kept: list[NDArray[np.uint8]] = []
+
+    def get(self, size: int) -> list[NDArray[np.uint8]]:
+        """Two tables of at least `size` bytes; their content is anything."""
+        if not self._kept or len(self._kept[0]) < size:
+            self._kept = [guarded(size + _MORE, _PAGE)[1] for _ in range(2)]
+        return self._kept
+
+
 class Shadow:
-    """Tables for the memory that a launch may access; all words are 0."""
+    """What says who accessed the arrays that a launch stores to, for its only worker."""
 
-    def __init__(self, admitted: Admitted) -> None:
+    def __init__(self, admitted: Admitted, written: frozenset[int], tables: tuple[Tables, Tables]):
+        """`written` are the starts of these arrays, as far as they are known."""
         self.granule = granule_of(admitted.grid.function) or 1
-        starts, ends, base = admitted.starts, admitted.ends, admitted.host.base
-        self.first = (int(starts[0]) - base) // _PAGE * _PAGE if len(starts) else 0
-        self.size = int(ends[-1]) - base - self.first if len(ends) else 0
-        self.live = sum(int(end) - int(start) for start, end in zip(starts, ends, strict=True))
-        self._tables: list[tuple[NDArray[np.uint8], ...]] = []
+        base = admitted.host.base
+        self.extents = [
+            (int(start), (int(start) - base) >> PAGE_SHIFT, (int(end) - 1 - base) >> PAGE_SHIFT)
+            for start, end in zip(admitted.starts, admitted.ends, strict=True)
+            if end > start
+        ]
+        self.first = self.extents[0][1] if self.extents else 0
+        pages = self.extents[-1][2] + 1 - self.first if self.extents else 0
+        self.size = pages << PAGE_SHIFT
+        self.written = written
+        self.pages = np.zeros(pages + 1, np.uint8)
+        self._check()
+        self.tables, self.local = tables[0].get(self._bytes(pages)), tables[1]
+        for first, last in self._marked():
+            self.pages[first:last] = 1
+            for table in self.tables:
+                table[self._bytes(first) : self._bytes(last)] = 0
 
-    def give(self, workers: Sequence[Worker]) -> None:
-        """Give workers tables of their own; Unsupported if these may take too much memory."""
-        needed = 2 * len(workers) * self.live * _WORD // self.granule
+    def _bytes(self, pages: int) -> int:
+        """Of a table, for so many pages."""
+        return pages * _PAGE // self.granule * _WORD
+
+    def _marked(self) -> Iterator[tuple[int, int]]:
+        """The pages of arrays that are written, from the first one that shadow memory is of."""
+        for start, first, last in self.extents:
+            if start in self.written:
+                yield first - self.first, last + 1 - self.first
+
+    def _check(self) -> None:
+        needed = 2 * sum(self._bytes(last - first) for first, last in self._marked())
         most = SHADOW_MB.get() << 20
         if needed > most:
             error = Unsupported(
-                f"looking for races in {self.live} bytes of device memory takes up to"
-                f" {needed >> 20} MiB of shadow memory; EUMU_SHADOW_MB={most >> 20} is the limit"
+                f"looking for races takes {needed >> 20} MiB of shadow memory here;"
+                f" EUMU_SHADOW_MB={most >> 20} is the limit"
             )
             error.is_late = True  # the interpreter follows less
             raise error
-        for worker in workers:
-            sizes = self.size, self.size, *(2 * [worker.get(Context.SLM_SIZE)])
-            tables = tuple(self._table(size) for size in sizes)
-            self._tables.append(tables)
-            writers, readers, *local = (t.__array_interface__["data"][0] for t in tables)
-            worker.set(
-                FOLLOWED=self.first,
-                FOLLOWED_SIZE=self.size,
-                WRITERS=writers,
-                READERS=readers,
-                LOCAL_WRITERS=local[0],
-                LOCAL_READERS=local[1],
-                SUSPECT=0,
-            )
 
-    def _table(self, size: int) -> NDArray[np.uint8]:
-        return guarded(-(-size // self.granule) * _WORD + _MORE, _PAGE)[1]
+    def give(self, worker: Worker) -> None:
+        """Tell a worker where the tables are."""
+        local = self.local.get(-(-worker.get(Context.SLM_SIZE) // self.granule) * _WORD)
+        for table in local:
+            table[:] = 0
+        addresses = [t.__array_interface__["data"][0] for t in (*self.tables, *local, self.pages)]
+        writers, readers, local_writers, local_readers, pages = addresses
+        worker.set(
+            FOLLOWED=self.first << PAGE_SHIFT,
+            FOLLOWED_SIZE=self.size,
+            WRITERS=writers,
+            READERS=readers,
+            LOCAL_WRITERS=local_writers,
+            LOCAL_READERS=local_readers,
+            WRITTEN_PAGES=pages,
+            MISSED=0,
+            SUSPECT=0,
+        )
 
-    def is_suspect(self, workers: Sequence[Worker]) -> bool:
-        """Whether accesses of a launch that has ended may race."""
-        return any(worker.get(Context.SUSPECT) for worker in workers)
+    def found(self, worker: Worker) -> frozenset[int]:
+        """The starts of all arrays that a launch which has ended stored to."""
+        if not worker.get(Context.MISSED):
+            return self.written
+        return self.written | {
+            start
+            for start, first, last in self.extents
+            if self.pages[first - self.first : last + 1 - self.first].any()
+        }

@@ -93,8 +93,10 @@ class Context(IntEnum):
     READERS = 270
     LOCAL_WRITERS = 271  # and of those of the group's shared local memory
     LOCAL_READERS = 272
-    SUSPECT = 273  # whether two accesses may race
-    SITES = 274  # the caches of the access sites, SITE_WORDS each
+    WRITTEN_PAGES = 273  # host address of a byte for each page that shadow memory is of
+    MISSED = 274  # whether a store went to a page that had not been marked there
+    SUSPECT = 275  # whether two accesses may race
+    SITES = 276  # the caches of the access sites, SITE_WORDS each
 
 
 class SurfaceBits(IntEnum):
