@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.device import Memory
-from eumu.errors import Fault
+from eumu.errors import Fault, Unsupported
 from eumu.exec.following import followed
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.snapshot import Snapshot
@@ -71,6 +71,9 @@ def fast(
             stats = run(other, None)
         except Fault:
             stats = None
+        except Unsupported:
+            kept.put_back()
+            raise
         if stats is not None and not (stats.is_suspect or stats.runs_again):
             return stats
         kept.put_back()

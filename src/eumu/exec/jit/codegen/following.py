@@ -13,7 +13,8 @@ The same equations serve vectors of consecutive granules and single ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 from eumu.exec.jit.codegen import irregular, support
@@ -23,6 +24,7 @@ from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.codegen.memory import slow_mask
 from eumu.exec.jit.llvm.emit import Emitter, lane_type, vector_literal, vector_of
 from eumu.exec.jit.llvm.functions import FunctionBuilder
+from eumu.exec.jit.llvm.lanes import Shape
 from eumu.exec.jit.llvm.layout import Context
 from eumu.exec.jit.llvm.vectors import Vector
 from eumu.exec.races import READ, WRITE
@@ -39,7 +41,6 @@ _THREADS, _EPOCHS = 1 << _EPOCH - _THREAD, 1 << _GROUP - _EPOCH
 _SEVERAL: Final = ((1 << 64 - _GROUP) - 1) << _GROUP  # groups: nobody's number
 PAGE_SHIFT: Final = 12  # bytes of memory that are followed together if the launch stores there
 _AT_ONCE: Final = 8  # granules of a vector
-_SINGLE: Final = 63  # a shift after which every granule is the first item's
 
 
 def granule_of(function: Function) -> int | None:
@@ -121,32 +122,52 @@ def _some(f: FunctionBuilder, flags: Vector) -> Vector:
     return f.flag(f"icmp ne i{flags.width} {bits}, 0")
 
 
-def _granules(name: str, kind: int, *, is_local: bool, beside: Emitter) -> str:
-    """Granules beside each other, from `first` on: granule k is of lane k >> `shift`, if the mask
-    has that, and its work item is `step` times that further than `me`."""
-    f = FunctionBuilder(
-        f"internal void @{name}(ptr %ctx, ptr %writers, ptr %readers, i64 %first, i64 %count,"
-        " i64 %shift, i64 %mask, i64 %me, i64 %step) noinline",
-        beside,
-    )
-    n, done = _AT_ONCE, f.variable()
-    mask, me, step, shift, count = (
-        _spread(f, f.number(f"%{x}"), n) for x in ("mask", "me", "step", "shift", "count")
-    )
-    iota = Vector(f, "w", vector_literal("i64", [str(k) for k in range(n)]), n)
-    with f.repeat(lambda: done.get() < f.number("%count")):
-        number = iota + _spread(f, done.get(), n)
-        lane = number >> shift
-        on = (number < count) & f.differ((mask >> lane) & 1, 0)
-        at = f.number("%first") + done.get()
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """Granules beside each other, `each` of them a lane's, whose work items are `step` apart."""
+
+    kind: int
+    is_local: bool
+    lanes: int
+    each: int
+    step: int
+
+    @property
+    def name(self) -> str:
+        memory = "local" if self.is_local else "global"
+        return f"row.{self.kind}.{memory}.{self.lanes}.{self.each}.{self.step}"
+
+    def text(self, beside: Emitter) -> str:
+        """The function: `me` is the first lane's word, `mask` has the lanes that access."""
+        f = FunctionBuilder(
+            f"internal void @{self.name}(ptr %ctx, ptr %writers, ptr %readers, i64 %first,"
+            " i64 %mask, i64 %me) noinline",
+            beside,
+        )
+        for start in range(0, self.lanes * self.each, _AT_ONCE):
+            self._part(f, start)
+        f.do("ret void")
+        return f.text()
+
+    def _part(self, f: FunctionBuilder, start: int) -> None:
+        lanes = [k // self.each for k in range(start, self.lanes * self.each)][:_AT_ONCE]
+        n, mask = len(lanes), f.number("%mask")
+        more = Vector(f, "w", vector_literal("i64", [str(lane * self.step) for lane in lanes]), n)
+        if n == 1:
+            on = f.differ((mask >> lanes[0]) & 1, 0)
+        elif self.each == 1:
+            bits = f.op(f"trunc {(mask >> start).typed} to i{n}")
+            on = Vector(f, "b", f.op(f"bitcast i{n} {bits} to <{n} x i1>"), n)
+        else:
+            bit = Vector(f, "w", vector_literal("i64", [str(1 << lane) for lane in lanes]), n)
+            on = f.differ(_spread(f, mask, n) & bit, 0)
+        me = _spread(f, f.number("%me"), n) + more
         tables = "%writers", "%readers"
-        _update(f, kind, tables, at, me + lane * step, on, is_local)
-        done.add(n)
-    f.do("ret void")
-    return f.text()
+        _update(f, self.kind, tables, f.number("%first") + start, me, on, self.is_local)
 
 
 def _spread(f: FunctionBuilder, value: Vector, width: int) -> Vector:
+    """A number in every lane."""
     return Vector(f, "w", f.splat(value.name, "i64", width), width)
 
 
@@ -169,40 +190,68 @@ def _update(
     old = words[not is_writer].word
     if on is not None:
         racing, new = racing & on, f.where(on, new, old)
-    with f.when(_some(f, racing)):
-        _suspect(f)
-    with f.when(_some(f, f.differ(new, old))):
+    with f.when(_some(f, racing | f.differ(new, old))):
+        with f.when(_some(f, racing)):
+            _suspect(f)
         f.do(f"store {new.typed}, ptr {places[not is_writer]}, align 8")
 
 
-def _entry(
-    name: str, op: Follow, space: Space, width: int, granules: str, *, beside: Emitter
-) -> str:
-    """What is called in front of an access."""
-    f = FunctionBuilder(
-        f"internal void @{name}(ptr %ctx, ptr %site, ptr %addresses, i64 %mask, i64 %epoch,"
-        " i64 %items, i64 %surface, i64 %total) noinline",
-        beside,
-    )
-    f.declarations["llvm.cttz.i64"] = "declare i64 @llvm.cttz.i64(i64, i1)"
-    mask, items = f.number("%mask"), f.number("%items")
-    with f.when(f.equal(mask, 0)):
-        f.give("void")
-    thread, group = (support.context(f, word) for word in (Context.THREAD, Context.GROUP))
-    epoch = f.number("%epoch")
-    with f.when((epoch >= _EPOCHS) | (thread >= _THREADS)):
-        _suspect(f)
-        f.give("void")
-    me = ((group + 1) << _GROUP) | (epoch << _EPOCH) | (thread << _THREAD)
-    if op.lane >= 0:
-        me, step = me + (op.lane << _LANE), 1 << _LANE
-    else:
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A function that is called in front of an access: with the heads of a pattern, or addresses.
+
+    Groups of `shape` access bytes beside each other, or the same.
+    """
+
+    op: Follow
+    space: Space
+    width: int
+    shape: Shape | None
+
+    @property
+    def heads(self) -> int:
+        """How many addresses are given."""
+        return self.shape.groups if self.shape else 0
+
+    @property
+    def name(self) -> str:
+        op, shape = self.op, self.shape
+        kind = f"{shape.groups}{'x' * shape.uniform}" if shape else "any"
+        words = (op.kind, self.space.value, self.width, op.start, op.size, op.lane, op.granule)
+        return f"follow.{kind}.{'.'.join(map(str, words))}".replace("-", "m")
+
+    def text(self, beside: Emitter) -> str:
+        given = [f"i64 %head{k}" for k in range(self.heads)] or ["ptr %addresses"]
+        given += [f"i64 %{x}" for x in ("mask", "epoch", "items", "surface", "total")]
+        f = FunctionBuilder(
+            f"internal void @{self.name}(ptr %ctx, ptr %site, {', '.join(given)}) noinline",
+            beside,
+        )
+        f.declarations["llvm.cttz.i64"] = "declare i64 @llvm.cttz.i64(i64, i1)"
+        with f.when(f.equal(f.number("%mask"), 0)):
+            f.give("void")
+        me, step = self._me(f)
+        base, size = _memory(f, self.space)
+        lanes = _Accesses(f, self.op, self.space, self.width, base, size, me, step)
+        if self.shape is None:
+            lanes.of_addresses()
+        else:
+            lanes.of_groups(self.shape)
+        f.do("ret void")
+        return f.text()
+
+    def _me(self, f: FunctionBuilder) -> tuple[Vector, int]:
+        """The word of the access's first lane, and how far those of lanes are apart."""
+        thread, group = (support.context(f, word) for word in (Context.THREAD, Context.GROUP))
+        epoch, items = f.number("%epoch"), f.number("%items")
+        with f.when((epoch >= _EPOCHS) | (thread >= _THREADS)):
+            _suspect(f)
+            f.give("void")
+        me = ((group + 1) << _GROUP) | (epoch << _EPOCH) | (thread << _THREAD)
+        if self.op.lane >= 0:
+            return me + (self.op.lane << _LANE), 1 << _LANE
         several = f.one_if(f.differ(items & (items - 1), 0))
-        me, step = me | (_lowest(f, items) << _LANE) | several, 0
-    base, size = _memory(f, space)
-    _Accesses(f, op, space, width, granules, base, size, me, step).emit(mask)
-    f.do("ret void")
-    return f.text()
+        return me | (_lowest(f, items) << _LANE) | several, 0
 
 
 def _lowest(f: FunctionBuilder, bits: Vector) -> Vector:
@@ -237,15 +286,14 @@ class _Accesses:
         op: Follow,
         space: Space,
         width: int,
-        granules: str,
         base: Vector,
         size: Vector,
         me: Vector,
         step: int,
     ) -> None:
-        self.f, self.op, self.space, self.width, self.granules = f, op, space, width, granules
+        self.f, self.op, self.space, self.width = f, op, space, width
         self.base, self.size, self.me, self.step = base, size, me, step
-        self.shift = op.granule.bit_length() - 1
+        self.shift, self.each = op.granule.bit_length() - 1, op.size // op.granule
         self.is_local = space is Space.SLM
         tables = (
             (Context.LOCAL_WRITERS, Context.LOCAL_READERS)
@@ -255,15 +303,32 @@ class _Accesses:
         self.tables = [f.pointer(support.context(f, t)) for t in tables]
         self.pages = f.pointer(support.context(f, Context.WRITTEN_PAGES))
 
-    def emit(self, mask: Vector) -> None:
-        f, op = self.f, self.op
+    def of_groups(self, shape: Shape) -> None:
+        """Lanes of which it is known that they follow a pattern."""
+        f, n = self.f, len(shape.offsets)
+        for group in range(shape.groups):
+            mask = (f.number("%mask") >> group * n) & ((1 << n) - 1)
+            with f.when(f.differ(mask, 0)):
+                head, me = f.number(f"%head{group}"), self.me + group * n * self.step
+                if shape.uniform:
+                    self._same(head, me, mask)
+                else:
+                    at = head + self.op.start - self.base
+                    row, other = f.either(self._is_row(at, n))
+                    with row:
+                        self._row(head, at, me, mask, n)
+                    with other, f.lanes_of(mask) as lane:
+                        a = head + lane * self.op.size
+                        self._one(a, a + self.op.start - self.base, me + lane * self.step)
+
+    def of_addresses(self) -> None:
+        f = self.f
+        mask = f.number("%mask")
         if self.width > 1:
             self._together(mask)
         with f.lanes_of(mask) as lane:
             a = f.word("%addresses", lane).get()
-            self._one(a, a + op.start - self.base, self.me + lane * self.step)
-            if self.width == 1:
-                f.give("void")
+            self._one(a, a + self.op.start - self.base, self.me + lane * self.step)
 
     def _one(self, a: Vector, at: Vector, me: Vector) -> None:
         """The bytes of one lane.  What is outside is no access, or a fault of the access itself."""
@@ -299,36 +364,50 @@ class _Accesses:
 
     def _together(self, mask: Vector) -> None:
         """Return if all lanes access bytes beside each other, or the same."""
-        f, op, n = self.f, self.op, self.width
+        f, n = self.f, self.width
         name = f.op(f"load {vector_of('i64', n)}, ptr %addresses, align 8")
         addresses, lowest = Vector(f, "w", name, n), _lowest(f, mask)
-        iota = Vector(f, "w", vector_literal("i64", [str(k) for k in range(n)]), n)
         head = f.word("%addresses", lowest).get()
         bits = f.op(f"trunc i64 %mask to i{n}")
         on = Vector(f, "b", f.op(f"bitcast i{n} {bits} to <{n} x i1>"), n)
-        each, shift = op.size // op.granule, (op.size // op.granule).bit_length() - 1
-        if op.size % op.granule == 0 and each == 1 << shift:
-            first = head - lowest * op.size
-            expected = _spread(f, first, n) + iota * op.size
-            at = first + op.start - self.base
-            past = at + n * op.size
-            fits = (at < self.size) & (past <= self.size)
-            aligned = f.equal(at & (op.granule - 1), 0)
-            row = ~_some(f, f.differ(addresses, expected) & on)
-            with f.when(row & fits & aligned):
-                with f.when(self._is_followed(head, at, past)):
-                    given = [(at >> self.shift).typed, f"i64 {n * each}", f"i64 {shift}"]
-                    given += [mask.typed, self.me.typed, f"i64 {self.step}"]
-                    tables = [f"ptr {table}" for table in self.tables]
-                    f.do(f"call void @{self.granules}({', '.join(['ptr %ctx', *tables, *given])})")
-                f.give("void")
-        if op.kind == READ:
-            same = ~_some(f, f.differ(addresses, _spread(f, head, n)) & on)
-            with f.when(same):
-                several = f.one_if(f.differ(mask & (mask - 1), 0)) if self.step else f.number("0")
-                me = (self.me + lowest * self.step) | several
-                self._one(head, head + op.start - self.base, me)
-                f.give("void")
+        first = head - lowest * self.op.size
+        steps = vector_literal("i64", [str(k * self.op.size) for k in range(n)])
+        expected = _spread(f, first, n) + Vector(f, "w", steps, n)
+        at = first + self.op.start - self.base
+        beside = ~_some(f, f.differ(addresses, expected) & on)
+        with f.when(beside & self._is_row(at, n)):
+            self._row(first, at, self.me, mask, n)
+            f.give("void")
+        with f.when(~_some(f, f.differ(addresses, _spread(f, head, n)) & on)):
+            self._same(head, self.me, mask)
+            f.give("void")
+
+    def _is_row(self, at: Vector, lanes: int) -> Vector:
+        """Whether so many lanes beside each other have whole granules of their own."""
+        f, op = self.f, self.op
+        if op.size % op.granule:
+            return f.flag("icmp eq i1 true, false")
+        inside = (at < self.size) & (at + lanes * op.size <= self.size)
+        return inside & f.equal(at & (op.granule - 1), 0)
+
+    def _row(self, a: Vector, at: Vector, me: Vector, mask: Vector, lanes: int) -> None:
+        """Lanes beside each other, from one at `at` on."""
+        f = self.f
+        row = _Row(self.op.kind, self.is_local, lanes, self.each, self.step)
+        if row.name not in f.support:
+            f.support[row.name] = row.text(f)
+        with f.when(self._is_followed(a, at, at + lanes * self.op.size)):
+            tables = [f"ptr {table}" for table in self.tables]
+            given = ["ptr %ctx", *tables, (at >> self.shift).typed, mask.typed, me.typed]
+            f.do(f"call void @{row.name}({', '.join(given)})")
+
+    def _same(self, a: Vector, me: Vector, mask: Vector) -> None:
+        """Lanes that all access the same bytes."""
+        f, at = self.f, a + self.op.start - self.base
+        if self.step:
+            several = f.one_if(f.differ(mask & (mask - 1), 0))
+            me = (me + _lowest(f, mask) * self.step) | several
+        self._one(a, at, me)
 
 
 @LOWERINGS.on(Follow)
@@ -358,29 +437,59 @@ def _follow(k: Kernel, op: Follow) -> None:
 
 
 def _call(k: Kernel, op: Follow, access: Access, total: int) -> None:
-    """Call what compares an access, and what that calls, which is defined once."""
-    e, lanes, space = k.e, access.address, access.space
-    is_local = space is Space.SLM
-    granules = f"granules.{op.kind}.{'local' if is_local else 'global'}"
-    words = (op.kind, space.value, lanes.width, op.start, op.size, op.lane, op.granule)
-    name = f"follow.{'.'.join(map(str, words))}".replace("-", "m")
-    if granules not in e.support:
-        e.support[granules] = _granules(granules, op.kind, is_local=is_local, beside=e)
-    if name not in e.support:
-        if op.kind == READ and not is_local:
-            need_locate(k, space)
-        elif space is Space.SURFACE:
-            e.support.setdefault("surface.row", support.SURFACE_ROW)
-        e.support[name] = _entry(name, op, space, lanes.width, granules, beside=e)
+    """Call what compares an access: for the pattern of its lanes, if they have one, or any."""
+    e, pattern = k.e, access.address.pattern
+    bits = slow_mask(k, access.mask)
+    is_local = access.space is Space.SLM
+    epoch, items = (e.op(f"zext i32 {k.vector(op.args[n])} to i64") for n in (3 - is_local, 4))
+    given = [f"i64 {x}" for x in (bits, epoch, items, access.surface, total)]
+    usable = pattern is not None and (not pattern.shape.active or access.mask.executing)
+    if pattern is None or not usable or not _fits(pattern.shape, op):
+        _call_any(k, op, access, given)
+        return
+    low = min(pattern.shape.offsets)
+    places = [e.op(f"add i64 {head}, {low}") for head in heads(k, access, pattern)]
+    entry = _Entry(op, access.space, access.address.width, pattern.shape)
+    if pattern.sure == "true":
+        _call_entry(k, entry, access, [*(f"i64 {place}" for place in places), *given])
+        return
+    known, other, on = (e.name(hint) for hint in ("known", "other", "on"))
+    e.do(f"br i1 {pattern.sure}, label %{known}, label %{other}")
+    e.label(known)
+    _call_entry(k, entry, access, [*(f"i64 {place}" for place in places), *given])
+    e.do(f"br label %{on}")
+    e.label(other)
+    _call_any(k, op, access, given)
+    e.do(f"br label %{on}")
+    e.label(on)
+
+
+def _fits(shape: Shape, op: Follow) -> bool:
+    """Whether lanes of a group access the same bytes, or bytes beside each other in order."""
+    steps = {b - a for a, b in pairwise(shape.offsets)}
+    return shape.uniform or (op.start == 0 and steps == {op.size})
+
+
+def _call_any(k: Kernel, op: Follow, access: Access, given: list[str]) -> None:
+    e, lanes = k.e, access.address
     vector = vector_of("i64", lanes.width)
     addresses = cold_vector(lanes, access.mask)
     if lanes.type.size != 8:
         addresses = e.op(f"zext {lane_type(lanes.type, lanes.width)} {addresses} to {vector}")
     place = k.scratchpad("addresses", vector)
     e.do(f"store {vector} {addresses}, ptr {place}, align 8")
-    bits = slow_mask(k, access.mask)
-    epoch, items = (e.op(f"zext i32 {k.vector(op.args[n])} to i64") for n in (3 - is_local, 4))
-    e.do(
-        f"call void @{name}(ptr %ctx, ptr {k.site_pointer(access.site)}, ptr {place}, i64 {bits},"
-        f" i64 {epoch}, i64 {items}, i64 {access.surface}, i64 {total})"
-    )
+    entry = _Entry(op, access.space, lanes.width, None)
+    _call_entry(k, entry, access, [f"ptr {place}", *given])
+
+
+def _call_entry(k: Kernel, entry: _Entry, access: Access, given: list[str]) -> None:
+    """Call an entry, and define it and what it calls, once."""
+    e = k.e
+    if entry.name not in e.support:
+        if entry.op.kind == READ and entry.space is not Space.SLM:
+            need_locate(k, entry.space)
+        elif entry.space is Space.SURFACE:
+            e.support.setdefault("surface.row", support.SURFACE_ROW)
+        e.support[entry.name] = entry.text(e)
+    site = k.site_pointer(access.site)
+    e.do(f"call void @{entry.name}(ptr %ctx, ptr {site}, {', '.join(given)})")
