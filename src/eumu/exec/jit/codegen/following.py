@@ -25,13 +25,13 @@ from eumu.exec.jit.codegen.memory import slow_mask
 from eumu.exec.jit.llvm.emit import Emitter, lane_type, vector_literal, vector_of
 from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.lanes import Shape
-from eumu.exec.jit.llvm.layout import Context
+from eumu.exec.jit.llvm.layout import FOLLOWED_SHIFT, Context
 from eumu.exec.jit.llvm.vectors import Vector
 from eumu.exec.races import READ, WRITE
-from eumu.ir import Function, Space
+from eumu.ir import Space
 from eumu.ir.operations.memory import Follow
 
-__all__ = ["EVER", "PAGE_SHIFT", "granule_of"]
+__all__ = ["EVER"]
 
 # What a word says beside the last access: others of its cell did the same; it was no atomic
 # operation, or one of its group before was none.
@@ -39,14 +39,7 @@ MANY, PLAIN, EVER = 1, 2, 4
 _LANE, _THREAD, _EPOCH, _GROUP = 6, 12, 21, 41  # first bits
 _THREADS, _EPOCHS = 1 << _EPOCH - _THREAD, 1 << _GROUP - _EPOCH
 _SEVERAL: Final = ((1 << 64 - _GROUP) - 1) << _GROUP  # groups: nobody's number
-PAGE_SHIFT: Final = 12  # bytes of memory that are followed together if the launch stores there
 _AT_ONCE: Final = 8  # granules of a vector
-
-
-def granule_of(function: Function) -> int | None:
-    """How many bytes share a word; None if no access is followed."""
-    ops = (op for block in function.blocks for op in block.ops)
-    return next((op.granule for op in ops if isinstance(op, Follow)), None)
 
 
 class _Word:
@@ -345,7 +338,7 @@ class _Accesses:
         f = self.f
         if self.is_local:
             return f.flag("icmp eq i1 true, true")
-        places = [f.elements(8, self.pages, x >> PAGE_SHIFT) for x in (at, past - 1)]
+        places = [f.elements(8, self.pages, x >> FOLLOWED_SHIFT) for x in (at, past - 1)]
         marks = [f.op(f"load i8, ptr {place}") for place in places]
         if self.op.kind == READ:
             found = f.flag(f"icmp ne i8 {f.op(f'or i8 {marks[0]}, {marks[1]}')}, 0")

@@ -173,7 +173,7 @@ class Jit:
 
     def _shadow(self, ready: _Ready, admitted: Admitted) -> Shadow | None:
         """Shadow memory for a function that follows its accesses; one launch after the other."""
-        if not follows(admitted.grid.function):
+        if not follows(admitted.grid):
             return None
         return Shadow(admitted, ready.written, self._tables)
 

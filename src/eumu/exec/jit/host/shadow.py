@@ -14,23 +14,30 @@ from numpy.typing import NDArray
 
 from eumu.errors import Unsupported
 from eumu.exec.gate import Admitted
+from eumu.exec.grid import Grid
 from eumu.exec.guarded import guarded
-from eumu.exec.jit.codegen.following import PAGE_SHIFT, granule_of
 from eumu.exec.jit.host.launch import Worker
-from eumu.exec.jit.llvm.layout import Context
+from eumu.exec.jit.llvm.layout import FOLLOWED_SHIFT, Context
 from eumu.ir import Function
+from eumu.ir.operations.memory import Follow
 from eumu.settings import SHADOW_MB
 
 __all__ = ["Shadow", "Tables", "follows"]
 
 _WORD: Final = 8  # bytes of a record
 _MORE: Final = 64  # bytes behind a table that a vector may reach
-_PAGE: Final = 1 << PAGE_SHIFT
+_PAGE: Final = 1 << FOLLOWED_SHIFT
 
 
-def follows(function: Function) -> bool:
-    """Whether the accesses of a function are compared with shadow memory."""
-    return granule_of(function) is not None
+def follows(grid: Grid) -> bool:
+    """Whether the accesses of a launch are compared with shadow memory."""
+    return grid.races and _granule(grid.function) is not None
+
+
+def _granule(function: Function) -> int | None:
+    """How many bytes share a word; None if no access is followed."""
+    ops = (op for block in function.blocks for op in block.ops)
+    return next((op.granule for op in ops if isinstance(op, Follow)), None)
 
 
 class Tables:
@@ -51,16 +58,20 @@ class Shadow:
 
     def __init__(self, admitted: Admitted, written: frozenset[int], tables: tuple[Tables, Tables]):
         """`written` are the starts of these arrays, as far as they are known."""
-        self.granule = granule_of(admitted.grid.function) or 1
+        self.granule = _granule(admitted.grid.function) or 1
         base = admitted.host.base
         self.extents = [
-            (int(start), (int(start) - base) >> PAGE_SHIFT, (int(end) - 1 - base) >> PAGE_SHIFT)
+            (
+                int(start),
+                (int(start) - base) >> FOLLOWED_SHIFT,
+                (int(end) - 1 - base) >> FOLLOWED_SHIFT,
+            )
             for start, end in zip(admitted.starts, admitted.ends, strict=True)
             if end > start
         ]
         self.first = self.extents[0][1] if self.extents else 0
         pages = self.extents[-1][2] + 1 - self.first if self.extents else 0
-        self.size = pages << PAGE_SHIFT
+        self.size = pages << FOLLOWED_SHIFT
         self.written = written
         self.pages = np.zeros(pages + 1, np.uint8)
         self._check()
@@ -99,7 +110,7 @@ class Shadow:
         addresses = [t.__array_interface__["data"][0] for t in (*self.tables, *local, self.pages)]
         writers, readers, local_writers, local_readers, pages = addresses
         worker.set(
-            FOLLOWED=self.first << PAGE_SHIFT,
+            FOLLOWED=self.first << FOLLOWED_SHIFT,
             FOLLOWED_SIZE=self.size,
             WRITERS=writers,
             READERS=readers,

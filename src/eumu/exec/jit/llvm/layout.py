@@ -99,6 +99,9 @@ class Context(IntEnum):
     SITES = 276  # the caches of the access sites, SITE_WORDS each
 
 
+FOLLOWED_SHIFT = 12  # pages of memory that are followed if the launch stores there
+
+
 class SurfaceBits(IntEnum):
     """The last word of a surface's row."""
 
