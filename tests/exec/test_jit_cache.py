@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -62,6 +64,27 @@ def test_damaged_file_is_compiled_again(place: Path, damage: str) -> None:
     assert cache.read(path) is None
     assert run(grid()) == wanted
     assert cache.read(path) is not None, "a good file is there again"
+
+
+def test_payloads_of_one_size_with_more_or_less_data(place: Path) -> None:
+    """Local ids behind both: a worker of the first cannot be one of the second."""
+    first, jit = grid(), Jit(workers=1)
+    ids_last = replace(first.payload, local_id_offset=4096)
+    more = replace(ids_last, cross_thread=ids_last.cross_thread + bytes(64))
+    assert ids_last.size == more.size
+    for payload in (ids_last, more, ids_last):
+        memory, alone = Memory(1), Memory(1)
+        jit.run(replace(first, payload=payload), memory)
+        Jit(workers=1).run(replace(first, payload=payload), alone)
+        assert memory.arena.tobytes() == alone.arena.tobytes()
+
+
+def test_code_of_other_sources_is_not_used() -> None:
+    """Whatever the engine imports from the files beside it is among them."""
+    text = "".join(path.read_text() for path in cache.sources())
+    names = set(re.findall(r"^ *from eumu\.exec\.(\w+) import", text, re.M)) - {"jit", "interp"}
+    assert names >= {"named", "state", "grid"}
+    assert names <= {path.stem for path in cache.sources()}
 
 
 def test_off(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

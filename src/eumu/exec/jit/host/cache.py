@@ -46,9 +46,15 @@ def limit_bytes() -> int:
 def engine_version() -> str:
     """A hash of the engine's own sources: code made by another version is not used."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+    for path in sources():
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def sources() -> list[Path]:
+    """The fast engine's files, and those beside it, which say what records and tables look like."""
+    engine = Path(__file__).parents[1]
+    return sorted([*engine.rglob("*.py"), *engine.parent.glob("*.py")])
 
 
 def key_of(function: Function, special: Special, processor: Processor) -> str:

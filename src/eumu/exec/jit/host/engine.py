@@ -235,7 +235,8 @@ class Jit:
         key = (
             *(id(grid.function), grid.local_size, grid.slm_bytes, grid.scratch_bytes),
             *(payload.local_id_offset, payload.local_id_pitch),
-            *(payload.cross_thread_offset, payload.size, payload.constant_r0),
+            *(payload.cross_thread_offset, len(payload.cross_thread)),
+            *(payload.size, payload.constant_r0),
             *(payload.numbers_threads, payload.rows is not None, payload.pieces),
             *(payload.local_id_rows, grid.masks),
         )
