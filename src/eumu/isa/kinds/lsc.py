@@ -68,6 +68,7 @@ class LscExecKind(ExecKind):
 # ---- caching
 
 _CACHE = re.compile(r"\.(df|uc|ca|wb|wt|st|ri|cc)\b")
+_OVERFETCH = re.compile(r"\.ov\b")
 _CACHED, _BACK = ("uc", "ca"), ("uc", "wb")
 
 # The pairs (L1, L3) that each class of message may ask for, as Intel's front end has them; those
@@ -98,27 +99,31 @@ CACHE_TRIPLES: dict[str, frozenset[str]] = {
 class Caching:
     """What the first-level and the last-level cache do; `df` is the default of the state.
 
-    `l2` is "" where two caches are told only.
+    `l2` is "" where two caches are told only.  `overfetch` (Xe3p) lets the first one take more
+    than what is asked for.
     """
 
     l1: str = "df"
     l3: str = "df"
     l2: str = ""
+    overfetch: bool = False
 
     def __str__(self) -> str:
-        return ".".join(filter(None, (self.l1, self.l2, self.l3)))
+        return ".".join(filter(None, (self.l1, self.l2, self.l3, "ov" * self.overfetch)))
 
 
 class CachingKind(Kind):
     """`.uc.ca`, or nothing; a pair that the class of message does not know is an error."""
 
-    def __init__(self, access: str) -> None:
-        self.access = access
+    def __init__(self, access: str, *, overfetch: bool = False) -> None:
+        self.access, self.overfetch = access, overfetch
         self.words = tuple(sorted(CACHE_PAIRS[access] | CACHE_TRIPLES[access]))
         pairs = " ".join(f".{pair}" for pair in sorted(CACHE_PAIRS[access]))
         self.manual = f"nothing, or what the L1 and L3 caches do: {pairs}"
         if CACHE_TRIPLES[access]:
             self.manual += "; on Xe3p also L1, L2 and L3, as in .uc.uc.uc"
+        if overfetch:
+            self.manual += ", and .ov, to fetch more, behind a cached L1"
 
     def parse(self, cursor: Cursor, names: Names) -> Caching:
         start = cursor.pos
@@ -135,14 +140,23 @@ class CachingKind(Kind):
                 start=start,
                 code="caching",
             )
-        return Caching(levels[0], levels[-1], levels[1] if len(levels) == 3 else "")
+        l2 = levels[1] if len(levels) == 3 else ""
+        return Caching(levels[0], levels[-1], l2, self._overfetch(cursor, levels[0]))
+
+    def _overfetch(self, cursor: Cursor, l1: str) -> bool:
+        start = cursor.pos
+        if not self.overfetch or cursor.adjacent(_OVERFETCH) is None:
+            return False
+        if l1 != "ca":
+            cursor.fail(".ov needs a cached L1, .ca", start=start, code="caching")
+        return True
 
     def print(self, operand: Caching) -> str:
         return "" if operand == Caching() else f".{operand}"
 
     def pack(self, operand: Caching, out: Packer) -> None:
-        if operand.l2:
-            raise EncodeError(f"caching '{operand}': the object file has two levels")
+        if operand.l2 or operand.overfetch:
+            raise EncodeError(f"caching '{operand}': the object file has two levels, and no more")
         out.code(CACHE, operand.l1, "caching")
         out.code(CACHE, operand.l3, "caching")
 

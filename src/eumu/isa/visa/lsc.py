@@ -65,6 +65,7 @@ _ATOMIC = f"{HEAD} data.register address.base src1 src2"
 
 Sfid = Annotated[str, ChoiceKind("shared function", *SFIDS, numbers=SFID_CODES)]
 LoadCaching = Annotated[Caching, CachingKind("load")]
+Fetching = Annotated[Caching, CachingKind("load", overfetch=True)]
 StoreCaching = Annotated[Caching, CachingKind("store")]
 AtomicCaching = Annotated[Caching, CachingKind("atomic")]
 Data = Annotated[DataRows, LscDataKind()]
@@ -197,7 +198,7 @@ def store_data(b: Meaning, target: Target, lanes: Value, data: DataRows) -> None
 
 
 @untyped("{pred}lsc_load.{sfid}{caching} {exec}  {data}  {address}", sub=0x00, layout=_LOAD)
-def lsc_load(b: Meaning, sfid: Sfid, caching: LoadCaching, data: Data, address: Address) -> None:
+def lsc_load(b: Meaning, sfid: Sfid, caching: Fetching, data: Data, address: Address) -> None:
     """Elements from each lane's address, c32 sizes zero-extended; a prefetch into `%null`."""
     load_data(b, *access_places(b, sfid, address), data)
 
@@ -216,7 +217,7 @@ def lsc_load_strided(
 
 @untyped("{pred}lsc_load_quad.{sfid}{caching} {exec}  {data}  {address}", sub=0x02, layout=_LOAD)
 def lsc_load_quad(
-    b: Meaning, sfid: Sfid, caching: LoadCaching, data: QuadData, address: Address
+    b: Meaning, sfid: Sfid, caching: Fetching, data: QuadData, address: Address
 ) -> None:
     """Element c of each lane's four, for each enabled channel c, to the next registers."""
     load_data(b, *access_places(b, sfid, address), data)
@@ -253,7 +254,7 @@ def lsc_store_quad(
 
 @untyped("{pred}lsc_load_status.{sfid}{caching} {exec}  {data}  {address}", sub=0x1B, layout=_LOAD)
 def lsc_load_status(
-    b: Meaning, sfid: Sfid, caching: LoadCaching, data: Data, address: Address
+    b: Meaning, sfid: Sfid, caching: Fetching, data: Data, address: Address
 ) -> None:
     """One dword: bit n is set where lane n is active, for no page is ever a null page here."""
     b.row_write(data.rows, 0, b.mask_bits(b.mask), b.const(BOOL, 1))
