@@ -68,7 +68,7 @@ def test_compiled_programs(device: str, name: str) -> None:
 def test_run_files(file: Path) -> None:
     module = text.parse(file.read_text(), file.name)
     if file.stem in TEXT_ONLY:
-        with pytest.raises(BuildError, match="no document describes|has two levels"):
+        with pytest.raises(BuildError, match=r"no document describes|has two levels"):
             binary.write(module)
     else:
         check(module)
