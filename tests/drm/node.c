@@ -321,6 +321,23 @@ static void forked(void) {
   CHECK(waitpid(child, (int *)&status, 0) == child && status == 0);
 }
 
+static void forked_meanwhile(void) { /* what the GPU has not done yet it does to the parent's pages */
+  void *at, *b;
+  u32 *p = pages(1), h, hs = create(PAGE, &at), batch = create(PAGE, &b);
+  int status;
+  CHECK(!user(p, PAGE, &h) && !store(h, p, p, 1));
+  u32 words[] = {0x0e00c002, 1, LOW(at), HIGH(at), STORE(p, 2), END, 0}; /* behind a semaphore */
+  memcpy(b, words, sizeof words);
+  struct Object o[3] = {{.handle = h, .offset = (uintptr_t)p, .flags = 1 << 4}, {.handle = hs, .offset = (uintptr_t)at, .flags = 1 << 4}, {.handle = batch, .offset = (uintptr_t)b, .flags = 1 << 4}};
+  struct Exec e = {.buffers = (uintptr_t)o, .count = 3, .flags = 1, .rsvd1 = context};
+  CHECK(!ioctl(fd, I915(_IOC_WRITE, 0x29, e), &e));
+  pid_t child = fork();
+  if (!child) _exit(p[0] != 1);
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  *(volatile u32 *)at = 1;
+  CHECK(!wait_for(batch, -1) && p[0] == 2);
+}
+
 static void hangs(void) {
   void *at;
   u32 h = create(PAGE, &at);
@@ -384,7 +401,7 @@ static void waits_for_ever(void) { /* a semaphore that nobody signals; the engin
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"answers", answers}, {"created", created}, {"adopted", adopted}, {"moved", moved}, {"grown", grown},
     {"refused", refused}, {"left_out", left_out}, {"read_only", read_only}, {"written_meanwhile", written_meanwhile}, {"own_faults", own_faults}, {"stack", stack},
-    {"forked", forked}, {"hangs", hangs}, {"many", many}, {"threads", threads}, {"waits_for_ever", waits_for_ever}};
+    {"forked", forked}, {"forked_meanwhile", forked_meanwhile}, {"hangs", hangs}, {"many", many}, {"threads", threads}, {"waits_for_ever", waits_for_ever}};
 
 int main(int argc, char **argv) {
   open_node();

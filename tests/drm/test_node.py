@@ -42,7 +42,8 @@ EACH = 'for case; do "$0" "$case" || echo "$case ends with $?"; done'
 
 
 def test_cases(node: Path) -> None:
-    cases = [*PAGES, "refused", "left_out", "forked", "many", "threads"]
+    cases = [*PAGES, "refused", "left_out", "forked", "forked_meanwhile"]
+    cases += ["many", "threads"]
     done = run("sh", "-c", EACH, node, *cases)
     assert done.stdout.splitlines() == [f"{case} ok" for case in cases], done.stdout + done.stderr
     assert done.returncode == 0
@@ -51,7 +52,8 @@ def test_cases(node: Path) -> None:
     assert told[:2] == [
         lost.format(why).split(",")[0] for why in ("Bad address", "Invalid argument")
     ]
-    assert told[2].startswith("eumu: the driver submits object ") and len(told) == 3
+    assert told[2].startswith("eumu: the driver submits object ") and len(told) == 4
+    assert told[3].endswith("stay shared with a child process: the GPU works on them")
     assert "it has closed; that is left out here" in done.stderr
 
 

@@ -107,6 +107,19 @@ static void *grow(void *old, size_t bytes) {
   return made;
 }
 
+/* What drivers do not look at, people are told, once each. */
+static void tell_once(unsigned kind, const char *format, ...) {
+  static unsigned told;
+  char text[300];
+  va_list list;
+  if (told & 1u << kind) return;
+  told |= 1u << kind;
+  va_start(list, format);
+  vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  say(text);
+}
+
 /* Linux's calls by number: the names are interposed below. */
 static void *map(void *at, size_t size, int prot, int flags, int fd, uint64_t offset) {
   return (void *)syscall(SYS_mmap, at, size, prot, flags, fd, offset);
@@ -496,6 +509,14 @@ static int user_pages(uint64_t address, uint64_t size, uint32_t flags, uint32_t 
 
 /* ---- fork: the child gets private copies, and no GPU until it opens the node itself */
 
+/* Whether a submission that has not ended may write to these bytes of the file. */
+static int is_worked_on(uint64_t offset, uint64_t size) {
+  for (uint32_t h = 1; h < object_count; h++)
+    for (uint32_t k = 0; objects[h].state != FREE && k < objects[h].segments; k++)
+      if (objects[h].segment[k].offset < offset + size && offset < objects[h].segment[k].offset + objects[h].segment[k].size && is_busy(&objects[h])) return 1;
+  return 0;
+}
+
 static void before_fork(void) {
   pthread_mutex_lock(&lock);
   if (node < 0) return;
@@ -505,7 +526,8 @@ static void before_fork(void) {
   for (size_t k = 0; k < area_count; k++)
     if (areas[k].is_ours && areas[k].offset >= ADOPTED(0)) {
       struct Replacing what = {areas[k].start, areas[k].end - areas[k].start, 0, areas[k].prot, areas[k].is_stack, 1, 0};
-      if (replace_aside(what)) say("eumu: pages of the GPU stay shared with a child process: no memory\n");
+      const char *why = is_worked_on(areas[k].offset, what.size) ? "the GPU works on them" : replace_aside(what) ? "no memory" : 0;
+      if (why) tell_once(2, "eumu: pages of the GPU stay shared with a child process: %s\n", why);
     }
 }
 
@@ -542,19 +564,6 @@ static void note_use(struct Object *o, struct Use use) {
   o->use = grow(o->use, (kept + 1) * sizeof *o->use);
   o->use[kept] = use;
   o->uses = kept + 1;
-}
-
-/* Submissions that are refused or are not whole: drivers do not look, so people are told, once each. */
-static void tell_once(unsigned kind, const char *format, ...) {
-  static unsigned told;
-  char text[300];
-  va_list list;
-  if (told & 1u << kind) return;
-  told |= 1u << kind;
-  va_start(list, format);
-  vsnprintf(text, sizeof text, format, list);
-  va_end(list);
-  say(text);
 }
 
 /* What a submission lists, each object once and those that are there: a driver may have closed one
