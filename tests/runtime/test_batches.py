@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from eumu.device.commands import (
 from eumu.errors import EumuError, LaunchError
 from eumu.exec.state import thread_payloads
 from eumu.runtime.batches import BatchReport, CommandQueue
+from eumu.runtime.job_surfaces import used_surfaces
 from kernels.build import PROGRAMS
 
 
@@ -502,3 +504,18 @@ def test_a_queue_keeps_the_code_it_ran_last(monkeypatch: pytest.MonkeyPatch) -> 
     assert driver.queue._code.function(code, 16, 96) is first
     assert driver.queue._code.function(code, 16, 128) is not second
     assert len(driver.queue._code._functions) == 2
+
+
+def test_a_launch_has_the_surfaces_that_its_code_uses() -> None:
+    """Memory behind a binding table looks like more entries, and drivers leave old states there."""
+    driver = Driver("apl")
+    (x, y, launch), found = saxpy(driver), list[Any]()
+    address = with_native_code(launch(), driver, native_code("saxpy", "saxpy", "apl"))
+    run = driver.device.run
+    driver.device.run = lambda grid, *more: (found.append(grid), run(grid, *more))[1]  # type: ignore
+    driver.queue.submit(address)
+    assert sorted(found[0].surfaces) == [0, 1] and (y.numpy() == x.numpy() * 2 + 1).all()
+    function = found[0].function
+    assert used_surfaces(function) == {0, 1}
+    blocks = [SimpleNamespace(ops=[o for o in b.ops if o.name != "const"]) for b in function.blocks]
+    assert used_surfaces(SimpleNamespace(blocks=blocks)) == range(240)  # type: ignore[arg-type]

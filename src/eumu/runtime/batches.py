@@ -36,7 +36,8 @@ from eumu.ir import Function
 from eumu.isa.messages.gateway import GATEWAY
 from eumu.isa.messages.request import GENERAL_STATE
 from eumu.runtime.device import DEFAULT_FUEL, Device
-from eumu.runtime.job_surfaces import buffer_surfaces, state_pointers
+from eumu.runtime.facts import Facts
+from eumu.runtime.job_surfaces import buffer_surfaces, state_pointers, used_surfaces
 from eumu.runtime.native_code import Known, NativeCode
 from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.submission import grid_of_walker, known_kernel
@@ -120,6 +121,7 @@ class CommandQueue:
             self._bus, self._dispatch, device.invalidate_states, l3_banks=banks
         )
         self._code = NativeCode(device, self._bus, known)
+        self._used = Facts(used_surfaces)
         self._skips = False  # whether commands start no threads
         self._report = BatchReport(Stop.END)
         self._after: int | None = None
@@ -364,7 +366,9 @@ class CommandQueue:
             local_size=local_size,
             payload=payload,
             surfaces=buffer_surfaces(
-                self._bus, bases, descriptor.binding_table_pointer, strict=self.device.strict_bounds
+                *(self._bus, bases, descriptor.binding_table_pointer),
+                self._used.of(function),
+                strict=self.device.strict_bounds,
             ),
             slm_bytes=512 << code if code else 0,
             scratch_bytes=job.scratch[1] if job.scratch[0] else 0,

@@ -11,9 +11,14 @@ from eumu.device.commands.jobs import Bases
 from eumu.device.state.fields import StateError
 from eumu.device.state.surface import SurfaceState, SurfaceType
 from eumu.exec.grid import BufferSurface, StatePointers
+from eumu.ir import Function
+from eumu.ir.operations.lanes import Const
+from eumu.ir.operations.memory import Access, Space
 from eumu.runtime.heaps import buffer_size
 
 _ENTRIES: Final = 240
+Used = frozenset[int] | range  # indices
+_SURFACES: Final = (Space.SURFACE, Space.SURFACE_UNWRITTEN)
 
 
 def state_pointers(job: WalkerJob | MediaJob) -> StatePointers:
@@ -29,16 +34,30 @@ def state_pointers(job: WalkerJob | MediaJob) -> StatePointers:
     )
 
 
-def buffer_surfaces(
-    bus: MemoryBus, bases: Bases, table: int, *, strict: bool
-) -> dict[int, BufferSurface]:
-    """The raw buffers of a binding table; an entry that leads nowhere may be one of none.
+def used_surfaces(function: Function) -> Used:
+    """The indices of surfaces that a function accesses as buffers: all if one is not constant."""
+    used = set[int]()
+    for block in function.blocks:
+        numbers: dict[int, int] = {}
+        for op in block.ops:
+            if isinstance(op, Const) and op.result.width == 1:
+                numbers[op.result.id] = op.lanes[0]
+            elif isinstance(op, Access) and op.space in _SURFACES:
+                if op.args[-1].id not in numbers:
+                    return range(_ENTRIES)
+                used.add(numbers[op.args[-1].id])
+    return frozenset(used)
 
-    How many entries there are nobody says: what is behind the last one is looked at, too, and much
-    of it is the same.
+
+def buffer_surfaces(
+    bus: MemoryBus, bases: Bases, table: int, used: Used, *, strict: bool
+) -> dict[int, BufferSurface]:
+    """The raw buffers of a binding table that are used; an entry that leads nowhere is none.
+
+    How many entries there are nobody says: memory behind the last one is taken for more of them.
     """
     found: dict[int, BufferSurface] = {}
-    for offset, indices in _places(_binding_table(bus, bases.surface + table)):
+    for offset, indices in _places(_binding_table(bus, bases.surface + table), used):
         if bus.has(bases.surface + offset, 64):
             place = _buffer(bus.read(bases.surface + offset, 64, "a surface state"))
             if place is not None:
@@ -59,11 +78,12 @@ def _buffer(data: bytes) -> tuple[int, int] | None:
 
 
 @lru_cache(maxsize=256)
-def _places(table: bytes) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """Offsets of surface states, and which entries of the table lead to each."""
+def _places(table: bytes, used: Used) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Offsets of surface states, and which entries of the table that are used lead to each."""
     found: dict[int, list[int]] = {}
     for index, (entry,) in enumerate(struct.iter_unpack("<I", table)):
-        found.setdefault(entry & ~63, []).append(index)
+        if index in used:
+            found.setdefault(entry & ~63, []).append(index)
     return tuple((offset, tuple(indices)) for offset, indices in found.items())
 
 

@@ -27,6 +27,7 @@ _MASKS: Final = (0xFFFF0000, 0xFF800000)
 _BY_HEADER: Final = {(kind.mask(), kind.CODE): kind for kind in COMMANDS.values()}
 
 
+@lru_cache(maxsize=1024)
 def _kind(header: int) -> type[Command] | None:
     """The command that a header begins, None if there is none."""
     return next((k for m in _MASKS if (k := _BY_HEADER.get((m, header & m))) is not None), None)
