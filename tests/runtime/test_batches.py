@@ -28,6 +28,7 @@ from eumu.device.commands import (
 )
 from eumu.errors import EumuError, LaunchError
 from eumu.exec.state import thread_payloads
+from eumu.ir.operations.messages import Send
 from eumu.runtime.batches import BatchReport, CommandQueue
 from eumu.runtime.job_surfaces import used_surfaces
 from kernels.build import PROGRAMS
@@ -518,4 +519,10 @@ def test_a_launch_has_the_surfaces_that_its_code_uses() -> None:
     function = found[0].function
     assert used_surfaces(function) == {0, 1}
     blocks = [SimpleNamespace(ops=[o for o in b.ops if o.name != "const"]) for b in function.blocks]
+    assert used_surfaces(SimpleNamespace(blocks=blocks)) == range(240)  # type: ignore[arg-type]
+
+
+def test_a_message_that_is_made_at_run_time_may_use_all_surfaces() -> None:
+    op = Send("send", (), (), 0, form=None)  # type: ignore[arg-type]
+    blocks = [SimpleNamespace(ops=[op])]
     assert used_surfaces(SimpleNamespace(blocks=blocks)) == range(240)  # type: ignore[arg-type]

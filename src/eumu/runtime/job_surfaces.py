@@ -14,6 +14,7 @@ from eumu.exec.grid import BufferSurface, StatePointers
 from eumu.ir import Function
 from eumu.ir.operations.lanes import Const
 from eumu.ir.operations.memory import Access, Space
+from eumu.ir.operations.messages import Send
 from eumu.runtime.heaps import buffer_size
 
 _ENTRIES: Final = 240
@@ -35,13 +36,18 @@ def state_pointers(job: WalkerJob | MediaJob) -> StatePointers:
 
 
 def used_surfaces(function: Function) -> Used:
-    """The indices of surfaces that a function accesses as buffers: all if one is not constant."""
+    """The indices of surfaces that a function accesses as buffers: all if one is not constant.
+
+    What a message accesses whose descriptors are made at run time, only these tell.
+    """
     used = set[int]()
     for block in function.blocks:
         numbers: dict[int, int] = {}
         for op in block.ops:
             if isinstance(op, Const) and op.result.width == 1:
                 numbers[op.result.id] = op.lanes[0]
+            elif isinstance(op, Send):
+                return range(_ENTRIES)
             elif isinstance(op, Access) and op.space in _SURFACES:
                 if op.args[-1].id not in numbers:
                     return range(_ENTRIES)
