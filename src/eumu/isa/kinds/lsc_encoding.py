@@ -17,7 +17,6 @@ CACHE = ("df", "uc", "ca", "wb", "wt", "st", "ri", "cc")
 MODELS = (None, "flat", "bss", "ss", "bti", "arg", "surf")
 INDEXED = ("bss", "ss", "surf")  # the models that name the place of a surface state
 INDICES = range(1 << 16)  # of states behind it
-ADDRESS_BITS = (None, 16, 32, 64)
 SIZES = (None, "d8", "d16", "d32", "d64", "d8c32", "d16c32", "d16c32h")
 ORDERS = (None, False, True)
 VECTORS = (None, 1, 2, 3, 4, 8, 16, 32, 64)

@@ -15,7 +15,6 @@ from eumu.isa.kinds.encoding import pack_raw, unpack_raw
 from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import offset
 from eumu.isa.kinds.lsc_encoding import (
-    ADDRESS_BITS,
     MODELS,
     choose,
     pack_surface,
@@ -28,7 +27,9 @@ from eumu.isa.kinds.raw import RawKind
 
 _COORDINATES = ("u", "v", "r", "lod")
 _OFFSETS = ("du", "dv", "dr")
-_SIZE = re.compile(r":a(32|64)\b")
+_SIZE = re.compile(r":a(32|64)((?<=32)u)?\b")
+# As the object file has them.
+_SIZES = (None, (16, ""), (32, ""), (64, ""), (32, "u"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,7 @@ class TypedAddress:
     """`bti(0x4)[U, V+1, R, LOD]:a32`; missing coordinates are null operands.
 
     `offsets` are what is added to u, v and r, numbers of the instruction, since version 4.2.
+    `extension` u is how Xe3p's compiler writes coordinates of 32 bits.
     """
 
     surface: SurfaceModel
@@ -96,6 +98,7 @@ class TypedAddress:
     lod: Raw
     size: int
     offsets: tuple[int, int, int] = (0, 0, 0)
+    extension: str = ""
 
 
 class TypedAddressKind(Kind):
@@ -118,10 +121,10 @@ class TypedAddressKind(Kind):
             found.append(self._register.parse(cursor, names))
             offsets.append(offset(cursor, names) if len(found) < 4 else 0)
         cursor.expect("]")
-        size = int(cursor.need(_SIZE, "the size of a coordinate, as in :a32").group(1))
+        size = cursor.need(_SIZE, "the size of a coordinate, as in :a32")
         u, v, r, lod = (*found, *[Raw(None)] * (4 - len(found)))
         du, dv, dr, *_ = *offsets, 0, 0, 0
-        return TypedAddress(surface, u, v, r, lod, size, (du, dv, dr))
+        return TypedAddress(surface, u, v, r, lod, int(size[1]), (du, dv, dr), size[2] or "")
 
     def print(self, operand: TypedAddress) -> str:
         coordinates = [operand.u, operand.v, operand.r, operand.lod]
@@ -131,7 +134,9 @@ class TypedAddressKind(Kind):
         inside = ", ".join(
             self._register.print(c) + n for c, n in zip(coordinates, added, strict=False)
         )
-        return f"{self._surface.print(operand.surface)}[{inside}]:a{operand.size}"
+        return (
+            f"{self._surface.print(operand.surface)}[{inside}]:a{operand.size}{operand.extension}"
+        )
 
     def pack_code(self, code: str, operand: TypedAddress, out: Packer) -> None:
         if code in _COORDINATES:
@@ -139,7 +144,7 @@ class TypedAddressKind(Kind):
         elif code in _OFFSETS:
             out.number("i", operand.offsets[_OFFSETS.index(code)], "what is added to a coordinate")
         elif code == "size":
-            out.code(ADDRESS_BITS, operand.size, "the size of a coordinate")
+            out.code(_SIZES, (operand.size, operand.extension), "the size of a coordinate")
         else:
             self._surface.pack_code(code, operand.surface, out)
 
@@ -154,11 +159,12 @@ class TypedAddressKind(Kind):
         if code in _OFFSETS:
             return source.i32("what is added to a coordinate")
         if code == "size":
-            return choose(source, ADDRESS_BITS, "the size of a coordinate")
+            return choose(source, _SIZES, "the size of a coordinate")
         return self._surface.unpack_code(code, source, known)
 
     def join(self, known: dict[str, Any]) -> TypedAddress:
         u, v, r, lod = (known[c] for c in _COORDINATES)
         du, dv, dr = (known.get(c, 0) for c in _OFFSETS)
+        size, extension = known["size"]
         surface = self._surface.join(known)
-        return TypedAddress(surface, u, v, r, lod, known["size"], (du, dv, dr))
+        return TypedAddress(surface, u, v, r, lod, size, (du, dv, dr), extension)

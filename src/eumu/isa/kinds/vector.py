@@ -79,6 +79,12 @@ _STRIDES = {"v": (0, 1, 2, 4, 8, 16, 32), "w": (1, 2, 4, 8, 16, 32), "h": (0, 1,
 _WHAT = {"v": "vertical stride", "w": "width", "h": "horizontal stride"}
 
 
+# Of Xe3p, whose messages to the sampler take 64 bits for each.
+BY_POINTER = ("a surface variable", "a sampler variable")
+BEFORE_POINTERS = (4, 1)
+POINTERS = "sampler messages of Xe3p, which find both states by pointers, are not modelled"
+
+
 def variable(cursor: Cursor, names: Names, *kinds: type, what: str = "a variable") -> Any:
     """A declared name of one of these classes."""
     start = cursor.skip()
@@ -89,6 +95,8 @@ def variable(cursor: Cursor, names: Names, *kinds: type, what: str = "a variable
             f"'{name}' is not declared{names.suggest(name)}", start=start, code="undeclared"
         )
     if kinds and not isinstance(found, kinds):
+        if found.category == "G" and what in BY_POINTER and names.version > BEFORE_POINTERS:
+            cursor.fail(f"'{name}' is no {what.partition(' ')[2]}: {POINTERS}", start=start)
         cursor.fail(f"expected {what}, but '{name}' is a {_describe(found)}", start=start)
     return found
 
