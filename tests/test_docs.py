@@ -63,3 +63,30 @@ def test_console(page: Path, line: int, session: str) -> None:
         )
         output = done.stdout + done.stderr
         assert pattern(expected).fullmatch(output), f"{page.name}:{line}: got\n{output}"
+
+
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """What the headings of a page are called in links."""
+    words = (re.sub(r"[^\w\- ]", "", h.lower()) for h in _HEADING.findall(page.read_text()))
+    return {w.strip().replace(" ", "-") for w in words}
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=label)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in _LINK.findall(page.read_text()):
+        if link.startswith("https://"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), f"{page.name}: {link}"
+        assert not anchor or anchor in anchors(target), f"{page.name}: {link}"
+
+
+def test_the_page_of_the_package_has_no_links_into_the_repository() -> None:
+    """It is read where there is none."""
+    links = _LINK.findall((ROOT / "docs" / "package.md").read_text())
+    assert [link for link in links if not link.startswith("https://")] == []

@@ -28,8 +28,8 @@ VARIABLE: Final = OCLOC.name
 INSTALL: Final = "sudo apt install intel-opencl-icd"
 HOW_TO_GET: Final = (
     f"install it with: {INSTALL}\n"
-    "  (Debian and Ubuntu; newer releases call the package intel-ocloc, and do not know bdw, skl,"
-    " apl and icllp any more)\n"
+    "  (Debian and Ubuntu; newer releases call the package intel-ocloc, know mtl and what came"
+    " after it, and do not know bdw, skl, apl and icllp any more)\n"
     f"  several can be used: {VARIABLE}=/path/to/one:/path/to/another, the first that knows the"
     " device is taken"
 )
