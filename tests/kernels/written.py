@@ -30,6 +30,9 @@ from kernels import feature_references, newest  # noqa: E402
 from kernels.build import PROGRAMS, Program  # noqa: E402
 
 OPTIONS = "-g,-cl-opt-disable"
+WRONG_ON_PURPOSE = ("madw_too_small",)  # the inline assembly of its source is
+FINE = ("clean", "not built", "refused")
+REFUSED = "are not modelled"  # by name, with the reason
 
 
 def complaints(data: bytes, device: str) -> Iterator[str]:
@@ -61,7 +64,8 @@ def outcome(program: Program, device: str, options: str) -> str:
     try:
         return next(complaints(made.elf, device), "clean")
     except eumu.EumuError as error:
-        return f"{type(error).__name__}: {error}"
+        refused = REFUSED in str(error)
+        return "refused" if refused else f"{type(error).__name__}: {error}"
 
 
 def main() -> int:
@@ -80,15 +84,16 @@ def main() -> int:
     devices = newest.OLD_DEVICES if chosen.old else newest.DEVICES
     if chosen.devices:
         devices = tuple(chosen.devices.split(","))
-    programs = [*PROGRAMS, *feature_references.PROGRAMS.values()]
+    every = (*PROGRAMS, *feature_references.PROGRAMS.values())
+    programs = [p for p in every if p.name not in WRONG_ON_PURPOSE]
     bad = 0
     for device in devices:
         found: Counter[str] = Counter()
         for options in chosen.options.split(","):
             for program in programs:
                 said = outcome(program, device, options)
-                found[said if said in ("clean", "not built") else "wrong"] += 1
-                if said not in ("clean", "not built"):
+                found[said if said in FINE else "wrong"] += 1
+                if said not in FINE:
                     print(f"  {program.name} on {device} with {options}: {said}", flush=True)
         print(f"{device}: {dict(found)}", flush=True)
         bad += found["wrong"]
