@@ -386,6 +386,10 @@ static void images_in_buffers(void) {
   CHECK(e);
   cl_mem b = clCreateImage(context, 0, &format, &rows, 0, &e);
   CHECK(e);
+  cl_image_desc bare = {.image_type = CL_MEM_OBJECT_IMAGE1D, .image_width = 12, .image_height = ~0ul, .image_depth = ~0ul, .image_array_size = 140732387586176ul};
+  cl_mem alone = clCreateImage(context, 0, &format, &bare, 0, &e); /* what a line has not may be anything */
+  CHECK(e);
+  clReleaseMemObject(alone);
   rows.image_height = 3;
   TRUE_(!clCreateImage(context, 0, &format, &rows, 0, &e) && e == CL_INVALID_IMAGE_SIZE);
   rows.image_height = 2, rows.image_row_pitch = 28;

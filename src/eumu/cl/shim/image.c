@@ -61,6 +61,16 @@ static cl_int check_shape(const cl_image_desc *d) {
   return d->num_mip_levels || d->num_samples ? CL_INVALID_IMAGE_DESCRIPTOR : CL_SUCCESS;
 }
 
+/* Programs leave what their kind of image has not as it is in memory. */
+static cl_image_desc with_own_sizes(const cl_image_desc *given) {
+  cl_image_desc d = *given;
+  int has_height = d.image_type == CL_MEM_OBJECT_IMAGE2D || d.image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY || d.image_type == CL_MEM_OBJECT_IMAGE3D;
+  if (!has_height) d.image_height = 0;
+  if (d.image_type != CL_MEM_OBJECT_IMAGE3D) d.image_depth = 0;
+  if (!layers_of(d.image_type)) d.image_array_size = 0;
+  return d;
+}
+
 /* Distances of the program's memory, or a buffer, that are 0 follow from the shape. */
 static cl_int complete(cl_image_desc *d, size_t texel, int has_rows) {
   size_t row = d->image_width * texel;
@@ -125,7 +135,7 @@ ENTRY cl_mem clCreateImageWithProperties(cl_context context, const cl_ulong *lis
   size_t texel = wrong ? 0 : channels_of(format->image_channel_order) * bytes_of(format->image_channel_data_type);
   cl_image_desc whole = {0};
   if (!wrong) {
-    whole = *shape;
+    whole = with_own_sizes(shape);
     wrong = complete(&whole, texel, host || shape->mem_object);
   }
   if (!wrong && shape->mem_object) wrong = check_in_buffer((void *)shape->mem_object, &whole, texel);
