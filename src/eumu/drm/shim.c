@@ -973,9 +973,21 @@ EXPORT int openat64(int directory, const char *path, int flags, ...) { MODE retu
 EXPORT int __open_2(const char *path, int flags) { return open_any(AT_FDCWD, path, flags, 0); }
 EXPORT int __open64_2(const char *path, int flags) { return open_any(AT_FDCWD, path, flags | O_LARGEFILE, 0); }
 
+/* Mesa looks for GPUs in the directory, Intel's compute driver for the node. */
+static void refuse_vulkan(void) {
+  void *driver = dlopen("libvulkan_intel.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (!driver) return;
+  dlclose(driver);
+  tell_once(3, "eumu: Mesa's Vulkan driver for Intel GPUs (anv) finds none here: it fills and copies buffers by the 3D pipeline, which is not modelled\n");
+}
+
 EXPORT DIR *opendir(const char *path) {
   static DIR *(*real)(const char *);
-  if (path && !strncmp(path, DIRECTORY, sizeof DIRECTORY - 1)) { errno = ENOENT; return 0; }
+  if (path && !strncmp(path, DIRECTORY, sizeof DIRECTORY - 1)) {
+    refuse_vulkan();
+    errno = ENOENT;
+    return 0;
+  }
   if (!real) real = (DIR * (*)(const char *)) dlsym(RTLD_NEXT, "opendir");
   return real(path);
 }
