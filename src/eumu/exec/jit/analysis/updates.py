@@ -139,16 +139,17 @@ def find(function: Function, index: int, users: Mapping[str, Collection[int]]) -
     block = function.blocks[index]
     found: list[Update] = []
     taken: set[int] = set()
-    addressed = {root for root, places in users.items() if ADDRESSED in places}
-    for place in _candidates(block):
+    candidates = _candidates(block)
+    if candidates:
+        links = _Links(block)
+        addressed = {root for root, places in users.items() if ADDRESSED in places}
+        alone = {root for root in links.accesses if users[root] == {index}}
+    for place in candidates:
         if place in taken:
             continue
-        chain = _Chain(block, place, function.width)
-        if not chain.grow():
-            continue
-        update = chain.update()
-        lonely = all(users[root] == {index} for root in chain.roots)
-        if update is not None and lonely and _may_wait(block, update, addressed):
+        chain = _Chain(links, alone, place, function.width)
+        update = chain.update() if chain.grow() else None
+        if update is not None and _may_wait(block, update, addressed):
             found.append(update)
             taken.update(update.places)
     return found
@@ -185,66 +186,88 @@ def _is_local(op: Load | Store) -> bool:
     return op.space in (Space.SLM, Space.SCRATCH) and op.count == 1 and op.args[0].width > 1
 
 
-class _Chain:
-    """What is made of a load, and of loads that are written to the same registers."""
+class _Links:
+    """Which operations of a block make and read each value, and access each root."""
 
-    def __init__(self, block: Block, first: int, width: int) -> None:
-        self.block, self.width = block, width
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.makers: dict[int, int] = {}
+        self.readers: dict[int, list[int]] = {}
+        self.accesses: dict[str, list[int]] = {}
+        for place, op in enumerate(block.ops):
+            self.makers |= {v.id: place for v in op.results}
+            for value in op.args:
+                self.readers.setdefault(value.id, []).append(place)
+            if isinstance(op, (Read, Write)):
+                self.accesses.setdefault(op.root.name, []).append(place)
+
+
+class _Chain:
+    """What is made of a load, and of loads that are written to the same registers.
+
+    Its registers are among those that nobody but the block has: `alone`.
+    """
+
+    def __init__(self, links: _Links, alone: Collection[str], first: int, width: int) -> None:
+        self.links, self.block, self.alone, self.width = links, links.block, alone, width
         self.sources = {first}
-        self.places: set[int] = {first}
-        self.values: set[int] = {v.id for v in block.ops[first].results}
+        self.places: set[int] = set()
+        self.values: set[int] = set()
         self.roots: set[str] = set()
-        self.makers = {v.id: n for n, op in enumerate(block.ops) for v in op.results}
 
     def grow(self) -> bool:
         """Add what belongs to it until nothing does; whether all of that is of a kind it takes."""
-        before = -1
-        while before != (before := len(self.places) + len(self.roots) + len(self.values)):
-            for place, op in enumerate(self.block.ops):
-                if self._belongs(op) and not self._add(place, op):
-                    return False
-                if len(self.places) > _MOST_PLACES:
-                    return False
+        work = list(self.sources)
+        while work:
+            place = work.pop()
+            if place in self.places:
+                continue
+            op = self.block.ops[place]
+            if not self._takes(place, op) or len(self.places) >= _MOST_PLACES:
+                return False
+            self.places.add(place)
+            for value in op.results:
+                self.values.add(value.id)
+                work += self.links.readers.get(value.id, ())
+            if isinstance(op, Write):
+                work += self._written(op)
         end = self.block.end
-        return end is None or not any(a.id in self.values for a in end.args)
+        if end is not None and any(a.id in self.values for a in end.args):
+            return False
+        return all(self._fits(self.block.ops[place]) for place in self.places)
 
-    def _belongs(self, op: Op) -> bool:
-        if isinstance(op, (Read, Write)) and op.root.name in self.roots:
-            return True
-        return any(a.id in self.values for a in op.args)
-
-    def _add(self, place: int, op: Op) -> bool:
-        if place in self.places and not isinstance(op, Write):
-            return True
-        self.places.add(place)
-        self.values |= {v.id for v in op.results}
+    def _takes(self, place: int, op: Op) -> bool:
         if isinstance(op, Write):
-            self.roots.add(op.root.name)
-            return self._is_plain_mask(op.args[1]) and self._has_source(op.args[0])
-        if isinstance(op, Read):
+            return op.root.name in self.alone and self._is_plain_mask(op.args[1])
+        if isinstance(op, (Load, ReadIndirect)):
+            return place in self.sources
+        if isinstance(op, (Read, Store, WriteIndirect)):
             return True
-        if isinstance(op, (Store, WriteIndirect)):
-            data = op.args[2] if isinstance(op, Store) else op.args[1]
-            others = [a for a in op.args if a is not data]
-            return data.id in self.values and not any(a.id in self.values for a in others)
         return op.name in LANE_WISE or op.name == "bitcast"
 
-    def _has_source(self, value: Value) -> bool:
-        """Whether a value that is written to a register of the chain is of it, or begins it."""
-        if value.id in self.values:
-            return True
-        maker = self.makers[value.id]
-        op = self.block.ops[maker]
-        if not isinstance(op, ReadIndirect) or op.result.width != op.args[0].width:
-            return False
-        self.sources.add(maker)
-        self.places.add(maker)
-        self.values.add(value.id)
+    def _written(self, op: Write) -> list[int]:
+        """What belongs to it with a register: its other accesses, and loads that it is given."""
+        maker = self.links.makers[op.args[0].id]
+        source = self.block.ops[maker]
+        more = [] if op.root.name in self.roots else self.links.accesses[op.root.name]
+        self.roots.add(op.root.name)
+        if isinstance(source, ReadIndirect) and source.result.width == source.args[0].width:
+            self.sources.add(maker)
+            return [*more, maker]
+        return more
+
+    def _fits(self, op: Op) -> bool:
+        """Whether the chain is in the data of an operation, not in what says where or whether."""
+        if isinstance(op, (Load, ReadIndirect)):
+            return not any(a.id in self.values for a in op.args)
+        if isinstance(op, (Write, Store, WriteIndirect)):
+            data = {Write: 0, Store: 2}.get(type(op), 1)
+            return all((a.id in self.values) == (n == data) for n, a in enumerate(op.args))
         return True
 
     def _is_plain_mask(self, mask: Value) -> bool:
         """Whether a mask has all lanes where all execute."""
-        op = self.block.ops[self.makers[mask.id]]
+        op = self.block.ops[self.links.makers[mask.id]]
         if isinstance(op, ExecMask):
             return op.offset + mask.width <= self.width
         return isinstance(op, Const) and op.is_full

@@ -71,7 +71,8 @@ def _loops(function: Function, flow: Flow) -> Iterator[list[int]]:
             if header <= latch:
                 inside = _inside(header, latch, before)
                 blocks = _in_order(header, latch, inside, flow)
-                if blocks and all(_goes_on(function, flow, b, inside) for b in blocks):
+                last = max(inside)
+                if blocks and all(_goes_on(function, flow, b, last) for b in blocks):
                     yield blocks
 
 
@@ -99,12 +100,12 @@ def _in_order(header: int, latch: int, inside: set[int], flow: Flow) -> list[int
     return blocks if again == [header] and len(blocks) == len(inside) else []
 
 
-def _goes_on(function: Function, flow: Flow, block: int, inside: set[int]) -> bool:
-    """Whether the lanes that execute in a block are those of the whole loop."""
+def _goes_on(function: Function, flow: Flow, block: int, last: int) -> bool:
+    """Whether the lanes that execute in a block are those of the whole loop, up to a block."""
     end = function.blocks[block].end
     if end is None or end.name not in ("jump", "branch") or block in flow.waiting:
         return False
-    return not any(k <= max(inside) for k in flow.parked[block])
+    return not any(k <= last for k in flow.parked[block])
 
 
 def _is_quiet(op: Op) -> bool:
