@@ -26,17 +26,20 @@ class Missing(Exception):
 
 
 class Emulator:
-    """eumu itself with one of its engines; `lane_ops` are those of the last run."""
+    """eumu itself with one of its engines; `lane_ops` are those of the last run.
 
-    def __init__(self, engine: str) -> None:
-        self.name, self._engine = f"eumu-{engine}", engine
+    What `check` looks for is not to be found.
+    """
+
+    def __init__(self, engine: str, check: bool | str = False) -> None:
+        self.name, self._engine, self._check = f"eumu-{engine}", engine, check
         self.version = "memory checks on"
         self.lane_ops = 0
 
     def prepare(self, item: Item, data: Data) -> Prepared:
         import eumu
 
-        device = eumu.Device("pvc", engine=self._engine)
+        device = eumu.Device("pvc", engine=self._engine, check=self._check)
         program = eumu.load(item.binary)
         given: dict[str, Any] = {}
         for name, value in data.items():
@@ -53,6 +56,8 @@ class Emulator:
                 self.lane_ops += report.instructions * kernel.simd_width
                 if report.engine != self._engine:
                     raise RuntimeError(f"{item.name} ran on {report.engine}")
+                if report.findings:
+                    raise RuntimeError(f"{item.name}: {report.findings[0]}")
 
         def results() -> Data:
             return {n: a.numpy() for n, a in given.items() if isinstance(a, eumu.Array)}

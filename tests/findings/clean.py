@@ -1,8 +1,8 @@
 """Runs clean kernels with a check: whatever is found is a false finding, or needs an explanation.
 
-    python tests/findings/clean.py [--check races] [--devices skl,pvc,apl] [--only NAME ...]
+    python tests/findings/clean.py [--check all] [--devices D,D] [--engine jit] [--only NAME ...]
 
-takes the cases of `tests/kernels`, as compiled and kept, on the interpreter.
+takes the cases of `tests/kernels`, as compiled and kept, or compiled now for other devices.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,15 @@ from kernels import build, references  # noqa: E402
 from kernels.case import Buffer, Case, Local  # noqa: E402
 
 
+@cache
+def _program(name: str, device: str) -> eumu.Program:
+    program = next(p for p in build.PROGRAMS if p.name == name)
+    elf = program.elf(device)
+    return eumu.load(elf) if elf.exists() else eumu.build(program.path, device, program.options)
+
+
 def findings(case: Case, device: str, check: str, engine: str = "interp") -> list[str]:
     """What a checked run of a case finds, a line each."""
-    program = next(p for p in build.PROGRAMS if p.name == case.program)
     dev = eumu.Device(device, engine=engine, check=check, sink=lambda text: None)
     args: list[Any] = []
     for given in case.make(case).args:
@@ -33,7 +40,7 @@ def findings(case: Case, device: str, check: str, engine: str = "interp") -> lis
             args.append(dev.array(np.ascontiguousarray(given.array)))
         else:
             args.append(eumu.Local(given.size_bytes) if isinstance(given, Local) else given.value)
-    kernel = eumu.load(program.elf(device))[case.kernel]
+    kernel = _program(case.program, device)[case.kernel]
     report = kernel.launch(dev, case.global_size, case.local_size, args)
     return [str(f) for f in report.findings if f.severity is not eumu.errors.Severity.NOTE]
 
@@ -41,7 +48,8 @@ def findings(case: Case, device: str, check: str, engine: str = "interp") -> lis
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", default="races")
-    parser.add_argument("--devices", default="skl,pvc,apl")
+    parser.add_argument("--devices", default="skl,pvc,apl,dg2,tgllp")
+    parser.add_argument("--engine", default="interp")
     parser.add_argument("--only", nargs="*", default=[])
     given = parser.parse_args()
     counts: Counter[str] = Counter()
@@ -50,7 +58,7 @@ def main() -> int:
             program = next(p for p in build.PROGRAMS if p.name == case.program)
             if device in program.cannot or (given.only and case.program not in given.only):
                 continue
-            found = findings(case, device, given.check)
+            found = findings(case, device, given.check, given.engine)
             counts["with findings" if found else "clean"] += 1
             for text in found:
                 print(f"{device} {case.id}: {text}", flush=True)
