@@ -32,7 +32,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("blame",),
         ("findings", "races"),
         ("following", "gate", "words"),
-        ("named",),
+        ("named", "sides"),
         ("gateway",),
         ("interp",),
         ("jit",),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 __all__ = ["Mutant", "mutants"]
 
+INITIALISATION = "dropped initialisation"
 FAR = 1_000_003  # elements: outside of every array here
 _POINTER = re.compile(
     r"\b(?:__)?(global|local)\s+((?:const\s+|volatile\s+)*)((?:u?(?:char|short|int|long)|float|double|half)\d*)"
@@ -57,12 +58,16 @@ def mutants(source: str) -> Iterator[Mutant]:
     """All mutants of a source."""
     lines = source.split("\n")
     known = dict(_arrays(source))
+    is_first = True  # what is stored before a kernel's first barrier has had no value
     for number, text in enumerate(lines, 1):
+        is_first = (is_first or "kernel " in text) and "barrier(" not in text
         if text.lstrip().startswith(("//", "#", "kernel", "__kernel")) or text.endswith("\\"):
             continue
         if not text.startswith(" "):
             continue
         for operator, made, codes, at_line, device in _of_line(text, known):
+            if operator == INITIALISATION and not is_first:
+                continue
             edited = "\n".join([*lines[: number - 1], made, *lines[number:]])
             yield Mutant(operator, edited, number, frozenset(codes), at_line, device)
 
@@ -126,8 +131,7 @@ def _access(text: str, name: str, array: _Array, start: int, end: int) -> Iterat
     yield "index beyond", other(f"{name}[({index}) + {FAR}]"), _OUTSIDE, True, ""
     if array.memory == "local":
         if re.match(r"\s*= ", after) and not before.strip():
-            gone = "undefined", ";", {"undefined", "uninitialized", "race"}, False, ""
-            yield "dropped " + "initialisation", gone[1], gone[2], False, ""
+            yield INITIALISATION, ";", {"undefined", "uninitialized"}, False, ""
         return
     yield "index before", other(f"{name}[({index}) - {FAR}]"), _OUTSIDE, True, ""
     kind = f"global {array.type} *"

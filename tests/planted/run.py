@@ -33,11 +33,10 @@ from kernels.case import Buffer, Local  # noqa: E402
 from planted.mutants import Mutant, mutants  # noqa: E402
 
 FUEL = 1 << 18
-# Edits that are no faults: nobody reads what another work item wrote; the element has a value.
+# Edits that are no faults: nobody reads what another work item wrote.
 NO_FAULT = {
     ("histogram64.cl", "dropped barrier", 12),
     ("histogram64.cl", "wrong scope", 12),
-    ("scan.cl", "dropped initialisation", 14),
 }
 Launch = tuple[str, tuple[int, ...], tuple[int, ...] | None, list[Any]]
 

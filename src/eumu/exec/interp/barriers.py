@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.errors import Fault, ranges
-from eumu.exec import words
+from eumu.errors import Fault, Finding, ranges
+from eumu.exec import sides, words
 from eumu.exec.interp.named import NamedBarriers
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.values import ALL, Lanes, Run
@@ -142,17 +142,20 @@ class Barriers:
         here, absent = np.flatnonzero(run.active[row]), np.flatnonzero(missing[row])
         frame = self.site.state.pc[thread]
         notes = [f"lanes {ranges(here)} are at the barrier"]
-        for block in np.unique(frame[absent]):
-            lanes = absent[frame[absent] == block]
+        waiting = {int(b): absent[frame[absent] == b].tolist() for b in np.unique(frame[absent])}
+        for block, lanes in waiting.items():
             where = (
                 "the call to return"
                 if block == DONE
-                else words.block_place(self.site.function, int(block))
+                else words.block_place(self.site.function, block)
             )
             notes.append(f"lanes {ranges(lanes)} wait at {where}")
         reason = f"{_DIVERGENT}: lanes {ranges(absent)} of the thread are elsewhere"
+        code, (group, member) = "divergent-barrier", self.site.member(thread)
+        waiting.pop(DONE, None)
+        related = sides.lanes_elsewhere(self.site.grid, code, group, member, waiting)
         lanes = [int(k) for k in here]
-        raise self.site.fault(reason, inst, thread, lanes, None, notes, "divergent-barrier")
+        raise self.site.fault(reason, inst, thread, lanes, None, notes, code, related=related)
 
     def _check_places(self, free: NDArray[np.bool_]) -> None:
         """Threads that sync together must do so at the same barrier."""
@@ -178,7 +181,10 @@ class Barriers:
         return self._fault(
             f"{_DIVERGENT}: {words.threads(gone)} of the group ended without reaching it",
             self._members(waiting, group),
-            [f"{words.threads(gone)} ended"],
+            [
+                f"{words.threads(gone)} ended",
+                *sides.missing(self.site.grid, self.site.first_group + group, gone.tolist()),
+            ],
         )
 
     def _deadlock(self, group: int, waiting: NDArray[np.bool_]) -> Fault:
@@ -208,5 +214,18 @@ class Barriers:
             who.append(f"{words.waiting(members)} at {self.site.where(int(inst))}")
         first = int(threads[0])
         code = "deadlock" if reason.startswith("deadlock") else "divergent-barrier"
-        inst, told = int(self.place[first]), [*who, *notes]
-        return self.site.fault(reason, inst, first, (), None, told, code)
+        inst, told, grid = int(self.place[first]), [*who, *notes], self.site.grid
+        group, member = self.site.member(first)
+        places = {int(t) % per_group: int(self.place[t]) for t in threads}
+        related = sides.threads_elsewhere(grid, code, group, places, inst)
+        lanes = sides.lanes_of(grid, member)
+        return self.site.fault(reason, inst, first, lanes, None, told, code, related=related)
+
+    def waiting(self, thread: int) -> tuple[Finding, ...]:
+        """Who of a thread's group waits at barriers while it does something else."""
+        per_group = self.site.state.threads_per_group
+        first = thread // per_group * per_group
+        here = range(first, first + per_group)
+        places = {t - first: int(self.place[t]) for t in here if self.next_block[t] == BLOCKED}
+        group, _ = self.site.member(thread)
+        return sides.threads_elsewhere(self.site.grid, "endless-loop", group, places, NONE)

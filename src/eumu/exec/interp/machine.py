@@ -142,4 +142,5 @@ class Machine:
             None,
             ["the last backward branch is shown; a loop may never end"] if loop >= 0 else [],
             code="endless-loop",
+            related=self.flow.barriers.waiting(thread),
         )

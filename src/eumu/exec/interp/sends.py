@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.errors import ArrayPlace, Fault, Unsupported
+from eumu.errors import ArrayPlace, Fault, Finding, Unsupported
 from eumu.exec.interp.memory import Memory
 from eumu.exec.interp.site import STEPS, Site
 from eumu.exec.interp.values import ALL, Compiled, Lanes, Mask, Run, Slots, Step, full
@@ -47,9 +47,10 @@ class _Inside(Site):
         notes: Sequence[str] = (),
         code: str = "fault",
         memory: ArrayPlace | None = None,
+        related: tuple[Finding, ...] = (),
     ) -> Fault:
-        notes = (*notes, self.note)
-        return self.outer.fault(reason, inst, thread, lanes, address, notes, code, memory)
+        given = reason, inst, thread, lanes, address, (*notes, self.note), code, memory
+        return self.outer.fault(*given, related)
 
 
 @dataclass(frozen=True, slots=True)

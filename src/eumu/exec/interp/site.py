@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.errors import ArrayPlace, Fault, Span
+from eumu.errors import ArrayPlace, Fault, Finding, Span
 from eumu.exec import blame, words
 from eumu.exec.findings import Notebook
 from eumu.exec.gate import Admitted
@@ -62,6 +62,11 @@ class Site:
         """Threads of the batch as threads of the grid."""
         return threads + self.first_group * self.state.threads_per_group
 
+    def member(self, thread: int) -> tuple[int, int]:
+        """A thread of the batch as a group of the launch and a thread of that."""
+        group, member = divmod(int(thread), self.state.threads_per_group)
+        return self.first_group + group, member
+
     # ---- faults
 
     def span(self, inst: int) -> Span | None:
@@ -81,12 +86,13 @@ class Site:
         notes: Sequence[str] = (),
         code: str = "fault",
         memory: ArrayPlace | None = None,
+        related: tuple[Finding, ...] = (),
     ) -> Fault:
         """A fault of a thread counted within the batch."""
-        group, member = divmod(thread, self.state.threads_per_group)
-        number = self.first_group + group
         found = blame.record(
-            *(self.grid, code, reason, inst, number, member, lanes, address, notes), memory=memory
+            *(self.grid, code, reason, inst, *self.member(thread), lanes, address, notes),
+            memory=memory,
+            related=related,
         )
         return Fault.of(found)
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu import addresses
-from eumu.errors import ArrayPlace, Fault, ranges
-from eumu.exec import blame, named, words
+from eumu.errors import ArrayPlace, Fault, Finding, ranges
+from eumu.exec import blame, named, sides, words
 from eumu.exec.findings import Seen
 from eumu.exec.gate import Admitted
 from eumu.exec.host import Refusal
@@ -55,6 +55,11 @@ class Report:
         self.kind = FaultKind(worker.get(Context.FAULT))
         self.module = compiled.module
 
+    @property
+    def group(self) -> int:
+        """The number of the group in the launch."""
+        return self.worker.get(Context.FAULT_GROUP)
+
     def fault(self) -> Fault:
         """The exception."""
         if self.kind in (FaultKind.ENDED, FaultKind.PLACES, FaultKind.DEADLOCK):
@@ -72,7 +77,9 @@ class Report:
             fuel = self.grid.fuel
             reason = f"instruction budget: the thread ran more than fuel={fuel} instructions"
             note = "the last backward branch is shown; a loop may never end"
-            return self._at(reason, site.inst, lanes, None, [note], code="endless-loop")
+            related = self._waiting_threads()
+            code = "endless-loop"
+            return self._at(reason, site.inst, lanes, None, [note], code=code, related=related)
         if self.kind is FaultKind.DIVERGENT:
             return self._lanes_elsewhere(site, lanes)
         if self.kind is FaultKind.INDIRECT:
@@ -115,11 +122,13 @@ class Report:
         *,
         code: str = "fault",
         memory: ArrayPlace | None = None,
+        related: tuple[Finding, ...] = (),
     ) -> Fault:
-        group = self.worker.get(Context.FAULT_GROUP)
         member = self.worker.get(Context.FAULT_THREAD) if thread is None else thread
         found = blame.record(
-            *(self.grid, code, reason, inst, group, member, lanes, address, notes), memory=memory
+            *(self.grid, code, reason, inst, self.group, member, lanes, address, notes),
+            memory=memory,
+            related=related,
         )
         return Fault.of(found)
 
@@ -185,15 +194,19 @@ class Report:
         absent = [lane for lane in alive if lane not in set(here)]
         reason = f"{_DIVERGENT}: lanes {ranges(absent)} of the thread are elsewhere"
         notes = [f"lanes {ranges(here)} are at the barrier"]
+        waiting = {}
         for block, mask in self._waiting():
             lanes = [lane for lane in _bits(mask) if lane in absent]
             absent = [lane for lane in absent if lane not in lanes]
             if lanes:
+                waiting[block] = lanes
                 where = words.block_place(self.function, block)
                 notes.append(f"lanes {ranges(lanes)} wait at {where}")
         if absent:
             notes.append(f"lanes {ranges(absent)} wait at the call to return")
-        return self._at(reason, site.inst, here, None, notes, code="divergent-barrier")
+        code, thread = "divergent-barrier", self.worker.get(Context.FAULT_THREAD)
+        related = sides.lanes_elsewhere(self.grid, code, self.group, thread, waiting)
+        return self._at(reason, site.inst, here, None, notes, code=code, related=related)
 
     def _waiting(self) -> Iterator[tuple[int, int]]:
         """Blocks of the thread's frame, and the lanes that wait there."""
@@ -222,9 +235,10 @@ class Report:
             members, reason = freed, "threads of the group meet at different barriers"
         elif self.kind is FaultKind.ENDED:
             members = held
-            gone = words.threads(ended[arrived[ended] < passed[held].max()])
+            absent = ended[arrived[ended] < passed[held].max()]
+            gone = words.threads(absent)
             reason = f"{gone} of the group ended without reaching it"
-            notes = [f"{gone} ended"]
+            notes = [f"{gone} ended", *sides.missing(self.grid, self.group, absent.tolist())]
         else:
             members = held
             names = np.unique(records[held, Record.NAME])
@@ -250,7 +264,20 @@ class Report:
         ]
         first = int(members[0])
         code = "deadlock" if self.kind is FaultKind.DEADLOCK else "divergent-barrier"
-        return self._at(reason, int(insts[0]), (), None, [*who, *notes], first, code=code)
+        places = dict(zip(members.tolist(), insts.tolist(), strict=True))
+        inst, lanes = int(insts[0]), sides.lanes_of(self.grid, first)
+        related = sides.threads_elsewhere(self.grid, code, self.group, places, inst)
+        notes = [*who, *notes]
+        return self._at(reason, inst, lanes, None, notes, first, code=code, related=related)
+
+    def _waiting_threads(self) -> tuple[Finding, ...]:
+        """Who of the group waits at barriers while the thread does something else."""
+        if not self.module.resumable:
+            return ()
+        records = self._records()
+        held = np.flatnonzero(records[:, Record.STATE] == ThreadState.BLOCKED).tolist()
+        places = {t: self.sites[int(records[t, Record.PLACE])].inst for t in held}
+        return sides.threads_elsewhere(self.grid, "endless-loop", self.group, places, -1)
 
     # ---- named barriers
 

@@ -1,0 +1,59 @@
+"""Who is on which side of a barrier that not all reach: records beside that of the fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
+
+from eumu.errors import Finding, ranges
+from eumu.exec import blame, words
+from eumu.exec.grid import Grid
+
+__all__ = ["lanes_elsewhere", "lanes_of", "missing", "threads_elsewhere"]
+
+
+def lanes_of(grid: Grid, thread: int) -> tuple[int, ...]:
+    """The lanes that a thread of a group begins with."""
+    if grid.masks is not None:
+        return tuple(k for k in range(64) if grid.masks[thread] >> k & 1)
+    width = grid.function.width
+    return tuple(range(min(width, prod(grid.local_size) - thread * width)))
+
+
+def lanes_elsewhere(
+    grid: Grid, code: str, group: int, thread: int, waiting: Mapping[int, Sequence[int]]
+) -> tuple[Finding, ...]:
+    """The lanes of a thread that wait at the begin of blocks, by block."""
+    found = []
+    for block, lanes in waiting.items():
+        inst = words.first_instruction(grid.function, block)
+        reason = f"lanes {ranges(lanes)} wait here"
+        found.append(blame.record(grid, code, reason, inst, group, thread, lanes))
+    return tuple(found)
+
+
+def threads_elsewhere(
+    grid: Grid, code: str, group: int, places: Mapping[int, int], here: int
+) -> tuple[Finding, ...]:
+    """The threads of a group that wait, by the instructions where they do; but for one of these."""
+    waiting: dict[int, list[int]] = {}
+    for thread, inst in places.items():
+        if inst != here:
+            waiting.setdefault(inst, []).append(thread)
+    found = []
+    for inst, threads in sorted(waiting.items()):
+        reason = f"{words.waiting(threads)} here for the others of the group"
+        first = threads[0]
+        lanes = lanes_of(grid, first)
+        found.append(blame.record(grid, code, reason, inst, group, first, lanes))
+    return tuple(found)
+
+
+def missing(grid: Grid, group: int, threads: Iterable[int]) -> list[str]:
+    """The work items of threads that have ended, as a note."""
+    found = [(thread, lane) for thread in threads for lane in lanes_of(grid, thread)]
+    item = blame.work_item(grid, grid.group(group), *found[0]) if found else None
+    if item is None:
+        return []
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    return [f"without it ended work item {item[0]}, local id {item[1]}{more}"]
