@@ -19,6 +19,7 @@ import argparse
 import fnmatch
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -88,7 +89,9 @@ def run(
 
     `options` begin with eumu's command.
     """
-    command = [sys.executable, "-m", "eumu", *options, "--", str(program), *words]
+    # What a program that is killed has printed is lost where it goes to a pipe in blocks.
+    lines = ["stdbuf", "-oL"] if shutil.which("stdbuf") else []
+    command = [sys.executable, "-m", "eumu", *options, "--", *lines, str(program), *words]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
