@@ -14,12 +14,13 @@ __all__ = ["apart"]
 
 T = TypeVar("T")
 
-_RUNNING: Final[dict[threading.Thread, None]] = {}  # by their order
+_RUNNING: Final[dict[threading.Lock, None]] = {}  # what is free when a call has ended
+_ENDING: Final = threading.Event()  # no call begins any more
 
 
 def apart(work: Callable[[], T]) -> T:
     """What `work` returns or raises; KeyboardInterrupt at once, and then `work` goes on unseen."""
-    if not is_main_thread():
+    if not is_main_thread() or _ENDING.is_set():
         return work()
     found: list[T] = []
     errors: list[BaseException] = []
@@ -27,17 +28,17 @@ def apart(work: Callable[[], T]) -> T:
     done.acquire()
 
     def run() -> None:
+        _RUNNING[done] = None  # an interrupted caller cannot say whether this has begun
         try:
-            found.append(work())
+            if not _ENDING.is_set():
+                found.append(work())
         except BaseException as error:
             errors.append(error)
         finally:
-            _RUNNING.pop(thread, None)
+            del _RUNNING[done]
             done.release()
 
-    thread = threading.Thread(target=run, name="eumu compiler", daemon=True)
-    _RUNNING[thread] = None
-    thread.start()
+    threading.Thread(target=run, name="eumu compiler", daemon=True).start()
     with done:
         pass
     if errors:
@@ -49,5 +50,7 @@ def apart(work: Callable[[], T]) -> T:
 def _wait() -> None:
     """A library must not be torn down while it works, but who ends by Ctrl-C ends by a signal."""
     if getattr(sys, "last_type", None) is not KeyboardInterrupt:
-        for thread in list(_RUNNING):
-            thread.join()
+        _ENDING.set()
+        for done in list(_RUNNING):
+            with done:
+                pass
