@@ -25,9 +25,15 @@ _SUMS: Final[dict[str, tuple[Type, ...]]] = {
     "tf32": (F,),
     "bf8": (F,),
     "hf8": (F,),
+    "e2m1": (F, BF),
 }
 _FLOATS_OF_8_BITS: Final = ("bf8", "hf8")
-_LATER: Final = dict.fromkeys(("tf32", *_FLOATS_OF_8_BITS), since("pvc"))
+_LATER: Final = {
+    **dict.fromkeys(("tf32", *_FLOATS_OF_8_BITS), ("pvc", since("pvc"))),
+    "e2m1": ("nvlp", since("nvlp")),
+}
+# Where those of 8 bits are summed in bf, too: the compiler's libraries for Xe3p have such products.
+_ALSO_BF: Final = since("nvlp")
 
 
 def is_matrix(opcode: Opcode) -> bool:
@@ -92,10 +98,10 @@ def _go_together(b: Precision, a: Precision) -> bool:
 def matrix_platform(use: Use) -> Iterator[Finding]:
     shape: MatrixShape = use.operand("shape")
     here = use.subject.platform.name
-    only = _LATER.get(shape.b.name)
+    first, only = _LATER.get(shape.b.name, ("", None))
     if only is not None and here not in only:
         name = f"{use.opcode} with {shape.b.name}"
-        yield Finding(f"{name} is not there on {here}; it came with pvc", "shape")
+        yield Finding(f"{name} is not there on {here}; it came with {first}", "shape")
 
 
 @rule(
@@ -108,6 +114,8 @@ def matrix_platform(use: Use) -> Iterator[Finding]:
 def matrix_sum(use: Use) -> Iterator[Finding]:
     shape: MatrixShape = use.operand("shape")
     allowed = _SUMS.get(shape.b.name, (UD, D))
+    if shape.b.name in _FLOATS_OF_8_BITS and use.subject.platform.name in _ALSO_BF:
+        allowed = (F, BF)
     for name in ("dst", "src0"):
         found = _type(use.operand(name))
         if found is not None and found not in allowed:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eumu.errors import BuildError, Unsupported
+import eumu
+from eumu.errors import Severity, Unsupported
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
 from eumu.text import parse
@@ -19,8 +21,8 @@ from visa_thread import execute
 
 Matrix = NDArray[Any]
 INTEGERS = ("u2", "s2", "u4", "s4", "u8", "s8")
-FLOATS = ("hf", "bf", "tf32", "bf8", "hf8")
-BITS = {"bf": 16, "hf": 16, "bf8": 8, "hf8": 8, "tf32": 32, "u1": 1}
+FLOATS = ("hf", "bf", "tf32", "bf8", "hf8", "e2m1")
+BITS = {"bf": 16, "hf": 16, "bf8": 8, "hf8": 8, "tf32": 32, "u1": 1, "e2m1": 4}
 BITS |= {p: int(p[1]) for p in INTEGERS}
 LANES = {"skl": 8, "dg2": 8, "xehp": 8, "pvc": 16}
 
@@ -183,6 +185,7 @@ def value(precision: str, pattern: int) -> Fraction | float:
     """What a bit pattern of a float precision stands for."""
     exponent_bits, mantissa_bits = {
         "hf": (5, 10), "bf": (8, 7), "bf8": (5, 2), "hf8": (4, 3), "tf32": (8, 10), "f": (8, 23),
+        "e2m1": (2, 1),
     }[precision]  # fmt: skip
     if precision == "tf32":
         pattern >>= 13
@@ -193,7 +196,7 @@ def value(precision: str, pattern: int) -> Fraction | float:
     if precision == "hf8":
         if exponent == 15 and mantissa == 7:
             return float("nan")
-    elif exponent == (1 << exponent_bits) - 1:
+    elif exponent == (1 << exponent_bits) - 1 and precision != "e2m1":
         return float("nan") if mantissa else sign * float("inf")
     if exponent == 0:
         return sign * Fraction(mantissa) * Fraction(2) ** (1 - bias - mantissa_bits)
@@ -220,7 +223,7 @@ def patterns(rng: np.random.Generator, precision: str, shape: tuple[int, int]) -
         mask = np.uint64(((1 << exponent_bits) - 1) << shift)
         found = (found & ~mask) | near << np.uint64(shift)
         found[0, 0] &= ~mask  # a denormal
-    else:
+    elif bits == 8:
         exponents = {"bf8": 0x7C, "hf8": 0x78}[precision]
         found = np.where(found & np.uint64(exponents) == exponents, np.uint64(0x35), found)
         if precision == "bf8":
@@ -253,7 +256,9 @@ def test_floats_are_a_chain_of_fused_steps(pair: tuple[str, str], depth: int, re
 
 @pytest.mark.parametrize("precision", FLOATS)
 def test_floats_of_small_whole_numbers_are_exact(precision: str) -> None:
-    one = {"hf": 0x3C00, "bf": 0x3F80, "tf32": 0x3F80_0000, "bf8": 0x3C, "hf8": 0x38}[precision]
+    one = {"hf": 0x3C00, "bf": 0x3F80, "tf32": 0x3F80_0000, "bf8": 0x3C, "hf8": 0x38, "e2m1": 2}[
+        precision
+    ]
     case = Case(precision, precision, 8, 8, "pvc", "f", "f")
     rng = np.random.default_rng(3)
     choice = {0: 0, 1: one, -1: one | 1 << BITS[precision] - 1}
@@ -308,15 +313,29 @@ def value_bits(kind: str, x: float) -> int:
 # ---- what is not there
 
 
-def test_a_precision_without_a_page_is_refused_by_name() -> None:
-    with pytest.raises(BuildError, match="'e2m1' is not modelled: no page says how many"):
-        parse(
-            """.version 4.2
+XE3P = """.version 4.2
 .kernel "k"
+.decl SUM v_type=G type={sum} num_elts=128 align=GRFx2
 .decl X v_type=G type=ud num_elts=128 align=GRFx2
-    dpas.e2m1.e2m1.8.8 (M1, 16) X.0 X.0 X.0 X(0,0)
+.kernel_attr SimdSize=16
+    mov (M1_NM, 16) X(0,0)<1> 0x0:ud
+    dpas.{precision}.{precision}.8.8 (M1, 16) SUM.0 %null.0 X.0 X(0,0)
+    ret (M1, 1)
 """
-        )
+
+
+@pytest.mark.parametrize("sum", ["f", "bf"])
+@pytest.mark.parametrize("precision", ["e2m1", "bf8", "hf8"])
+def test_what_came_with_xe3p(precision: str, sum: str, tmp_path: Path) -> None:
+    """Small floats are summed in bf there, and four bits have a multiplier."""
+    file = tmp_path / "k.visaasm"
+    file.write_text(XE3P.format(precision=precision, sum=sum))
+    errors = {
+        device: [d.message for d in eumu.check(file, device) if d.severity is Severity.ERROR]
+        for device in ("cri", "pvc")
+    }
+    assert errors["cri"] == []
+    assert bool(errors["pvc"]) == (precision == "e2m1" or sum == "bf")
 
 
 @pytest.mark.parametrize(

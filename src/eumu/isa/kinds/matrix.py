@@ -24,7 +24,8 @@ from eumu.types import BF, HF, UB, B, F, Type
 class Precision:
     """How an element of a matrix is stored: `bits` of it, read as `type` (integers: of its sign).
 
-    `bf8` has 5 bits of exponent, `hf8` has 4, `tf32` is an `f` of which the upper 19 bits count.
+    `bf8` has 5 bits of exponent, `hf8` has 4, `e2m1` has 2 and one of mantissa; `tf32` is an `f` of
+    which the upper 19 bits count.
     """
 
     name: str
@@ -36,7 +37,7 @@ class Precision:
         return self.type.is_float
 
 
-# In the order of their codes, from 1 on; hf8 is in the documents and has no code known here.
+# In the order of their codes, from 1 on.
 PRECISIONS = (
     Precision("u1", 1, UB),
     Precision("s1", 1, B),
@@ -52,9 +53,10 @@ PRECISIONS = (
     Precision("tf32", 32, F),
 )
 HF8 = Precision("hf8", 8, F)
-_BY_NAME = {p.name: p for p in (*PRECISIONS, HF8)}
-# Those that Intel's compiler writes since Xe3p and no page has, and what is not known of each.
-_UNKNOWN = {"e2m1": "no page says how many elements of it a depth multiplies"}
+# Of Xe3p: no page has it, Intel's front end tells its code and that a dword has eight products.
+E2M1 = Precision("e2m1", 4, F)
+_CODES = (None, *PRECISIONS, None, HF8, E2M1)
+_BY_NAME = {p.name: p for p in _CODES if p is not None}
 _DEPTHS = (1, 2, 4, 8)
 
 
@@ -100,8 +102,6 @@ class MatrixShapeKind(Kind):
         if a is None or b is None:
             known = ", ".join(_BY_NAME)
             bad = (found[1] if b is None else found[2]).lower()
-            if bad in _UNKNOWN:
-                cursor.fail(f"precision '{bad}' is not modelled: {_UNKNOWN[bad]}", start=start)
             cursor.fail(f"precision '{bad}' is not one of {known}", start=start)
         shape = MatrixShape(b, a, int(found[3]), int(found[4]))
         if shape.depth not in _DEPTHS or not 1 <= shape.repeats <= 8:
@@ -116,14 +116,14 @@ class MatrixShapeKind(Kind):
         return f"{operand.b.name}.{operand.a.name}.{operand.depth}.{operand.repeats}"
 
     def pack(self, operand: MatrixShape, out: Packer) -> None:
-        out.code((None, *PRECISIONS), operand.b, "precision")
-        out.code((None, *PRECISIONS), operand.a, "precision")
+        out.code(_CODES, operand.b, "precision")
+        out.code(_CODES, operand.a, "precision")
         out.u8(operand.depth)
         out.u8(operand.repeats)
 
     def unpack(self, source: Unpacker) -> MatrixShape:
         at = source.pos
-        b, a = (source.code((None, *PRECISIONS), "a precision") for _ in range(2))
+        b, a = (source.code(_CODES, "a precision") for _ in range(2))
         depth, repeats = source.u8("a depth"), source.u8("a repeat count")
         if a is None or b is None or depth not in _DEPTHS or not 1 <= repeats <= 8:
             source.fail("precisions, depth or repeat count have no meaning", at)

@@ -11,7 +11,14 @@ from typing import Annotated
 from eumu.errors import Unsupported
 from eumu.ir import Region, Rounding, Value
 from eumu.isa.kinds import Meaning, RawDst, RawSrc, Rows
-from eumu.isa.kinds.matrix import HF8, MatrixPlaceKind, MatrixShape, MatrixShapeKind, Precision
+from eumu.isa.kinds.matrix import (
+    E2M1,
+    HF8,
+    MatrixPlaceKind,
+    MatrixShape,
+    MatrixShapeKind,
+    Precision,
+)
 from eumu.isa.limits import Limits, row, since, sizes
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa.registry import opcode
@@ -168,6 +175,8 @@ def _columns(b: Meaning, src1: Rows, shape: MatrixShape) -> Value:
 
 def elements(b: Meaning, rows: Rows, count: int, precision: Precision) -> Value:
     """`count` elements that lie bit by bit behind each other, as `dot` takes them."""
+    if precision == E2M1:
+        return _from_e2m1(b, _pieces(b, rows, count, precision))
     if precision.bits < 8:
         return _pieces(b, rows, count, precision)
     if precision == HF8:
@@ -189,10 +198,24 @@ def _pieces(b: Meaning, rows: Rows, count: int, precision: Precision) -> Value:
     parts = [b.shr(raw, b.const(UB, k * bits, octets)) for k in range(per_byte)]
     order = [k % per_byte * octets + k // per_byte for k in range(count)]
     low = b.and_(b.shuffle(b.concat(parts), order), b.const(UB, (1 << bits) - 1, count))
-    if not precision.type.is_signed:
+    if precision.is_float or not precision.type.is_signed:
         return low
     sign = b.const(B, 1 << (bits - 1), count)
     return b.sub(b.xor(b.bitcast(low, B), sign), sign, RNE)
+
+
+def _from_e2m1(b: Meaning, nibbles: Value) -> Value:
+    """1 bit of sign, 2 of exponent (bias 1), 1 of mantissa: 0, 0.5, 1, 1.5, 2, 3, 4, 6."""
+    count = nibbles.width
+    bits = b.convert(nibbles, UD)
+    size = b.and_(bits, b.const(UD, 7, count))
+    # The bias is 127 instead of 1; of the two without an exponent, 1 is 0.5.
+    rebiased = b.add(b.shl(size, b.const(UD, 22, count)), b.const(UD, 126 << 23, count), RNE)
+    zero, half = (b.cmp("eq", size, b.const(UD, n, count)) for n in (0, 1))
+    value = b.select(half, b.const(UD, 126 << 23, count), rebiased)
+    value = b.select(zero, b.const(UD, 0, count), value)
+    sign = b.shl(b.and_(bits, b.const(UD, 8, count)), b.const(UD, 28, count))
+    return b.bitcast(b.or_(value, sign), F)
 
 
 def from_hf8(b: Meaning, octets: Value) -> Value:
