@@ -138,6 +138,13 @@ PREDEFINED: dict[str, Declared] = {
 # A predefined variable answers to its number too.
 NUMBERED = {f"V{v.predefined}": v for v in PREDEFINED.values() if isinstance(v, Variable)}
 
+# What the documents call some; Intel's front end has other names.
+DOCUMENTED = {
+    "%tm": PREDEFINED["%tsc"],
+    "%implicit_arg_ptr": PREDEFINED["%impl_arg_buf_ptr"],
+    "%implicit_local_id_buf_ptr": PREDEFINED["%local_id_buf_ptr"],
+}
+
 # Names of words of the header r0 (PRM, thread payload): the ids of the group, or the place in the
 # thread space of the media pipeline.
 THREAD_SPACE: dict[str, int] = {"%thread_x": 4, "%thread_y": 6}
@@ -173,7 +180,7 @@ class Scope:
             if name in scope._names:
                 return scope._names[name]
             scope = scope.outer
-        return PREDEFINED.get(name) or NUMBERED.get(name)
+        return PREDEFINED.get(name) or NUMBERED.get(name) or DOCUMENTED.get(name)
 
     def size_of(self, name: str) -> int | None:
         """Bytes of a general variable, or of a `GRF` where the device is known."""
