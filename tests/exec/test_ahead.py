@@ -80,16 +80,19 @@ kernel void wraps(global const uint *in, global uint *out, int stride, int n) {
         sum = sum * 5 + in[at];
     out[i] = sum;
 }
-kernel void aims(global const uint *in, global uint *out, global const ulong *starts, int n) {
-    int i = get_global_id(0);
-    global const uint *p = (global const uint *)starts[i];
-    uint sum = 0;
-    if (starts[i])
-#pragma unroll 1
-        for (int j = 0; j < n; j++)
-            sum = sum * 5 + p[j];
-    out[i] = sum;
+#define AIMS(NAME, TURNS) \\
+kernel void NAME(global const uint *in, global uint *out, global const ulong *starts, int n) { \\
+    int i = get_global_id(0), m = TURNS; \\
+    global const uint *p = (global const uint *)starts[i]; \\
+    uint sum = 0; \\
+    if (starts[i]) \\
+        _Pragma("unroll 1") \\
+        for (int j = 0; j < m; j++) \\
+            sum = sum * 5 + p[j]; \\
+    out[i] = sum; \\
 }
+AIMS(aims, n)
+AIMS(leaves, n - i % 7)
 """
 _LANES = 32
 _OFF = [4, 17, 30]
@@ -151,15 +154,18 @@ def test_loops_that_may_not_read_ahead_or_have_to_begin_again(kernels: Kernels, 
         assert isinstance(found, bytes)
 
 
+@pytest.mark.parametrize("name", ["aims", "leaves"])
 @pytest.mark.parametrize("lane", [0, 1, 15, 16, _LANES - 1])
-@pytest.mark.parametrize("turn", [0, 2, 3, 4, 18, 19, 25, 35])
-def test_a_lane_that_walks_out_faults_in_its_turn(kernels: Kernels, lane: int, turn: int) -> None:
+@pytest.mark.parametrize("turn", [0, 3, 4, 18, 19, 28])
+def test_a_lane_that_walks_out_faults_in_its_turn(
+    kernels: Kernels, name: str, lane: int, turn: int
+) -> None:
     said: list[object] = []
     for device, program in kernels.values():
         words = device.array(np.arange(1 << 12, dtype=np.uint32))
         out = device.array(_LANES, np.uint32)
         starts = words.address + 4 * 50 * np.arange(_LANES, dtype=np.uint64)
-        kernel = program["aims"]
+        kernel = program[name]
         arrays = [words, out, device.array(starts), np.int32(36)]
         starts[_OFF] = 0
         for some in (starts, np.roll(starts, 3)):  # lanes that do not execute aim at nothing
@@ -186,11 +192,11 @@ def test_the_kernels_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "rows", noted)
     device = eumu.Device("pvc", engine="jit")
     program = eumu.build(_SOURCE, device)
-    for name in (*_WALKS, "nested", "wraps", "written", "own_length"):
+    for name in (*_WALKS, "nested", "wraps", "written", "own_length", "some_lanes"):
         made.clear()
         given = [
             device.array(1 << 16, _TYPES.get(name, np.uint32)),
             device.array(_LANES, np.uint32),
         ]
         program[name].launch(device, _LANES, _LANES, [*given, np.int32(1), np.int32(1)])
-        assert bool(made) == (name not in ("written", "own_length")), name
+        assert bool(made) == (name != "written"), name

@@ -2,8 +2,8 @@
 
 A loop is looked at if all of its blocks run in each turn, in one order, and nothing in it changes
 memory that it loads.  How much a value changes from turn to turn is its *step*, modulo its type.
-The lanes that execute are the same in all turns; of other lanes, whose registers stay, nothing is
-said.  So lanes keep to their places on the way to an address, unless all execute.
+Lanes may leave a loop and do not come back; what is said holds of those that execute, as registers
+of others stay.  So lanes keep to their places on the way to an address, unless all execute.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ def _in_order(header: int, latch: int, inside: set[int], flow: Flow) -> list[int
 
 
 def _goes_on(function: Function, flow: Flow, block: int, last: int) -> bool:
-    """Whether the lanes that execute in a block are those of the whole loop, up to a block."""
+    """Whether no lanes come to a block of a loop, which ends with block `last`, in later turns."""
     end = function.blocks[block].end
-    if end is None or end.name not in ("jump", "branch") or block in flow.waiting:
+    if end is None or end.name not in ("jump", "branch", "diverge") or block in flow.waiting:
         return False
     return not any(k <= last for k in flow.parked[block])
 

@@ -22,6 +22,7 @@ from eumu.exec.jit.codegen.rows import or_zeros, rows
 from eumu.exec.jit.llvm.emit import int_type, lane_type, signed, vector_literal, vector_of
 from eumu.exec.jit.llvm.layout import LINE
 from eumu.exec.jit.llvm.layout import Site as SiteWord
+from eumu.ir.operations.memory import Load
 
 _MOST_TURNS: Final = 16
 _LEAST_TURNS: Final = 4
@@ -107,7 +108,7 @@ def _load(k: Kernel, x: Ahead) -> None:
     take, miss, fill, plain, join = (e.name(n) for n in ("take", "miss", "fill", "plain", "join"))
     e.do(f"br i1 {have}, label %{take}, label %{miss}, !prof !5")
     e.label(take)
-    taken = _part(k, x, turn)
+    taken = [_masked(k, load, value) for value in _part(k, x, turn)]
     e.do(f"store i32 {e.op(f'add i32 {turn}, 1')}, ptr {x.turn}")
     e.do(f"br label %{join}")
     e.label(miss)
@@ -131,6 +132,16 @@ def _load(k: Kernel, x: Ahead) -> None:
     for value, a, b, c in zip(load.results, taken, filled, own, strict=True):
         ways = f"[ {a}, %{take} ], [ {b}, %{fill} ], [ {c}, %{after} ]"
         k.plain(value, e.op(f"phi {vector} {ways}"))
+
+
+def _masked(k: Kernel, load: Load, value: str) -> str:
+    """A value with zeros in lanes that do not execute any more."""
+    mask = k.mask(load.args[1])
+    if mask is None:
+        return value
+    width = load.args[0].width
+    flags, vector = vector_of("i1", width), lane_type(load.type, width)
+    return k.e.op(f"select {flags} {mask}, {vector} {value}, {vector} zeroinitializer")
 
 
 def _is_easy(k: Kernel, x: Ahead) -> bool:
