@@ -1,6 +1,7 @@
 """Runs the kernels with which Oclgrind tests its detectors, and compares what is found.
 
     python tests/findings/oclgrind.py FOLDER [--devices skl,pvc] [--only WORD] [--engine interp]
+        [--options=-cl-opt-disable]
 
 FOLDER is `tests/kernels` of a checkout of Oclgrind (jrprice/Oclgrind); nothing of it is kept here.
 Each test has a kernel, a description of its launch (`.sim`) and what Oclgrind says (`.ref`).  What
@@ -99,13 +100,14 @@ def argument(device: eumu.Device, parameter: eumu.Parameter, how: str, text: str
     return device.array(data, name=parameter.name, access=access)
 
 
-def codes(sim: Path, device: str, engine: str) -> set[str]:
+def codes(sim: Path, device: str, engine: str, more: str = "") -> set[str]:
     """The codes of what is found, notes left out."""
     source, kernel, whole, local, args = described(sim)
     dev = eumu.Device(device, engine, check="all", sink=lambda text: None)
     first = sim.read_text().partition("\n")[0]
     options = re.search(r"--build-options (\S+)", first) if first.startswith("# ARGS") else None
-    program = eumu.load(sim.with_name(source), device=device, options=options[1] if options else "")
+    given = " ".join([*(options.groups() if options else ()), *more.split()])
+    program = eumu.load(sim.with_name(source), device=device, options=given)
     found = program[kernel]
     pairs = zip(found.args, args, strict=True)
     values = [argument(dev, parameter, how, text) for parameter, (how, text) in pairs]
@@ -116,14 +118,16 @@ def codes(sim: Path, device: str, engine: str) -> set[str]:
     return {f.code for f in findings if f.severity is not Severity.NOTE}
 
 
-def outcomes(folder: Path, device: str, engine: str, only: str) -> Iterator[tuple[str, str, bool]]:
+def outcomes(
+    folder: Path, device: str, engine: str, only: str, options: str
+) -> Iterator[tuple[str, str, bool]]:
     """For each test and kind: what was expected and found, and whether that is the same."""
     for sim in sorted(s for d in DETECTORS for s in (folder / d).glob("*.sim")):
         if only not in str(sim):
             continue
         wanted = expected(sim.with_suffix(".ref"))
         try:
-            got = codes(sim, device, engine)
+            got = codes(sim, device, engine, options)
         except (eumu.BuildError, eumu.Unsupported, eumu.LaunchError) as error:
             for kind in wanted or ["nothing"]:
                 yield f"{sim.parent.name}/{sim.stem}", f"{kind}: {error}", False
@@ -141,12 +145,13 @@ def main() -> int:
     parser.add_argument("--devices", default="skl,pvc")
     parser.add_argument("--engine", default="interp")
     parser.add_argument("--only", default="")
+    parser.add_argument("--options", default="", help="of the compiler")
     given = parser.parse_args()
     if not (given.folder / "memcheck").is_dir():
         print(f"skipped: {given.folder} has no tests of Oclgrind; see {Path(__file__).name}")
         return 0
     for device in given.devices.split(","):
-        found = list(outcomes(given.folder, device, given.engine, given.only))
+        found = list(outcomes(given.folder, device, given.engine, given.only, given.options))
         for name, words, good in found:
             print(f"{device} {'as expected' if good else 'OTHERWISE'}: {name}: {words}", flush=True)
         same = sum(good for _, _, good in found)
