@@ -9,6 +9,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,7 @@ def test_native_rules() -> None:
 
 
 def test_operations() -> None:
+    import_module("eumu.exec.jit.driver.module")  # every family of operations registers itself
     interp = {*STEPS, *ACCESSES, *(op for op in OPERATIONS if is_lanewise(op))}
     jit = {*LOWERINGS, *INTEGER_OPS, *FLOAT_OPS, *SHAPE_OPS, "read", "write", "select"}
     lines = [
