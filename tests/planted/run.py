@@ -71,13 +71,13 @@ class Clean:
 
 @cache
 def sources() -> tuple[Clean, ...]:
-    """Every source, with one launch of each kernel that has a case."""
+    """Every source, with the launches of its cases."""
     return tuple(_sources())
 
 
 def _sources() -> Iterator[Clean]:
     for program in build.PROGRAMS:
-        cases = {c.kernel: c for c in references.CASES if c.program == program.name}
+        cases = [c for c in references.CASES if c.program == program.name]
         if not cases or program.name.startswith(
             ("arithmetic", "convert", "math", "empty", "print")
         ):
@@ -94,7 +94,7 @@ def _sources() -> Iterator[Clean]:
                     for x in c.make(c).args
                 ],
             )
-            for c in cases.values()
+            for c in cases
         ]
         yield Clean(program.path, program.options, launches)
     for item in ITEMS:
