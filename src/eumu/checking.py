@@ -27,8 +27,6 @@ from eumu.platforms import Platform, of_product_family, platform
 from eumu.program import Module
 from eumu.text import print_module
 
-__all__ = ["DEFAULT_DEVICE", "check"]
-
 # What vISA text, OpenCL C and SPIR-V are checked for where nothing says otherwise.
 DEFAULT_DEVICE: Final = "pvc"
 _LINE: Final = re.compile(r"\bline (\d+)\b")

@@ -12,7 +12,7 @@ from cl.programs import SOURCES, TIMEOUT_S
 from drm.programs import compiled
 from eumu.cl.captured import Side, first_difference, read
 from eumu.errors import FormatError
-from eumu.zebin import ocloc
+from eumu.zebin import compilers
 
 POCL = Path("/etc/OpenCL/vendors/pocl.icd")
 
@@ -23,7 +23,7 @@ def _compare(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the driver is one for Linux")
-@pytest.mark.skipif(ocloc.find() is None, reason="ocloc is not installed")
+@pytest.mark.skipif(compilers.find() is None, reason="ocloc is not installed")
 @pytest.mark.skipif(not POCL.exists(), reason="PoCL is not installed")
 def test_the_first_launch_that_differs_is_named(tmp_path: Path) -> None:
     """On `pvc` the virtual GPU cannot be one of the drivers; nobody is silent about that."""

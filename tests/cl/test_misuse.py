@@ -13,11 +13,11 @@ import pytest
 import eumu.cl
 from cl.programs import SOURCES, TIMEOUT_S
 from drm.programs import compiled
-from eumu.zebin import ocloc
+from eumu.zebin import compilers
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the driver is one for Linux"),
-    pytest.mark.skipif(ocloc.find() is None, reason="ocloc is not installed"),
+    pytest.mark.skipif(compilers.find() is None, reason="ocloc is not installed"),
 ]
 SHIM = Path(eumu.cl.__file__).parent / "shim"
 SAID = """\

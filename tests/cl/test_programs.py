@@ -15,11 +15,11 @@ import pytest
 
 from cl.programs import SOURCES, TIMEOUT_S, environment, run
 from drm.programs import compiled
-from eumu.zebin import ocloc
+from eumu.zebin import compilers
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the driver is one for Linux"),
-    pytest.mark.skipif(ocloc.find() is None, reason="ocloc is not installed"),
+    pytest.mark.skipif(compilers.find() is None, reason="ocloc is not installed"),
 ]
 HERE = Path(__file__).parent
 CASES = ("add", "profiling", "svm", "pointers", "local", "threads", "many")

@@ -9,13 +9,13 @@ import struct
 
 import pytest
 
+from eumu.beside.door import ProtocolError
 from eumu.drm.protocol import (
     Built,
     ContextCreated,
     ContextDestroyed,
     Message,
     Piece,
-    ProtocolError,
     Submission,
     Submitted,
     messages,

@@ -13,7 +13,7 @@ import pytest
 import eumu
 from eumu import zebin
 from eumu.errors import BuildError, ToolMissing, UnknownDevice
-from eumu.zebin import compilers, ocloc
+from eumu.zebin import compilers
 
 DATA = Path(__file__).with_name("data")
 ADD = (DATA / "add.cl").read_text()
@@ -44,7 +44,7 @@ def test_no_compiler(tools: Path) -> None:
     with pytest.raises(ToolMissing, match=r"apt install intel-opencl-icd"):
         zebin.compile(ADD, "pvc")
     with pytest.raises(FileNotFoundError):
-        ocloc.find()
+        compilers.find()
 
 
 def test_a_compiler_that_cannot_start(tools: Path) -> None:

@@ -23,8 +23,6 @@ from typing import Final
 
 from eumu.beside.door import FAULTED, Door, Options, Program, ProtocolError, note
 
-__all__ = ["main", "warm"]
-
 _LOOK_S: Final = 0.5
 _GRACE_S: Final = 5.0
 _MOST_SILENT: Final = 128  # that have come and said nothing; the eldest must go then

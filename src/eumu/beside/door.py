@@ -9,8 +9,6 @@ from typing import Any, Protocol
 
 from eumu.errors import EumuError
 
-__all__ = ["FAULTED", "FOUND", "Door", "Options", "Program", "ProtocolError", "note"]
-
 # What goes to the `status` of a session's options, a byte for each.
 FAULTED = b"F"
 FOUND = b"U"

@@ -22,8 +22,6 @@ from eumu.exec.observe import Observer
 from eumu.reports.page import page
 from eumu.writing import write_new
 
-__all__ = ["KernelProfiles", "say_where"]
-
 _PAGE: Final = Template(
     """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>$title</title><style>

@@ -19,8 +19,6 @@ from typing import Any, Final
 
 from eumu.beside.door import FAULTED, FOUND
 
-__all__ = ["Outcome", "legacy_layout", "run_beside"]
-
 _LEGACY_LAYOUT: Final = 0x0200000  # ADDR_COMPAT_LAYOUT of personality(2)
 _LAST_WORDS_S: Final = 10.0
 

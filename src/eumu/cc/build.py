@@ -11,8 +11,6 @@ from eumu.errors import ToolMissing, Unsupported
 from eumu.keeping import is_ours, trusted_directory
 from eumu.writing import work_folder, write_whole
 
-__all__ = ["library"]
-
 
 def library(which: Library, otherwise: Path) -> Path:
     """The path of a library, in a private directory where none is kept.

@@ -11,8 +11,6 @@ import subprocess
 from pathlib import Path
 from typing import Final, NamedTuple
 
-__all__ = ["CAPTURE", "CL", "DRM", "LIBRARIES", "Library", "compile", "compiler"]
-
 _PACKAGE: Final = Path(__file__).parents[1]
 _SECONDS: Final = 120.0
 

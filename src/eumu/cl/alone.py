@@ -12,8 +12,6 @@ import socket
 import sys
 from typing import Final
 
-__all__ = ["main"]
-
 _SOCKET: Final = 3
 _MOST_FILES: Final = 1 << 20
 

@@ -16,8 +16,6 @@ from eumu.platforms import Platform
 from eumu.writing import work_folder
 from eumu.zebin import compilers, container, ocloc
 
-__all__ = ["Failed", "Made", "build"]
-
 _SECONDS: Final = 600.0
 _ARGUMENTS: Final = "-cl-kernel-arg-info"
 # What links objects is no option of the compiler.

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from eumu.errors import FormatError
 
-__all__ = ["Contents", "Launch", "Side", "first_difference", "read"]
-
 _SHOWN = 3  # elements that differ
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from eumu.beside.door import ProtocolError
 from eumu.beside.peer import abort
 from eumu.cl import images, misuse
 from eumu.cl.builds import Failed, build
@@ -28,7 +29,6 @@ from eumu.cl.protocol import (
     Fields,
     Form,
     Mistake,
-    ProtocolError,
     Request,
     Status,
     Wanted,
@@ -42,8 +42,6 @@ from eumu.zebin import smaller_groups
 
 if TYPE_CHECKING:
     from eumu.beside.report import KernelProfiles
-
-__all__ = ["serve"]
 
 _SHOWN: Final = 20  # findings that are printed
 _ALLOCATE: Final = struct.Struct("<QQIQ")

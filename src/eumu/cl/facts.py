@@ -8,8 +8,6 @@ from typing import Final
 from eumu.cl.protocol import packed
 from eumu.platforms import Platform
 
-__all__ = ["MEMORY_BYTES", "MOST_BYTES", "extensions", "facts", "features"]
-
 MEMORY_BYTES: Final = 4 << 30
 MOST_BYTES: Final = 1 << 30  # of one allocation
 _CLOCK_MHZ: Final = 1000

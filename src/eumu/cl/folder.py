@@ -15,8 +15,6 @@ from eumu.keeping import is_ours, trusted_directory
 from eumu.settings import CACHE_DIR
 from eumu.writing import write_whole
 
-__all__ = ["command", "fill", "folder"]
-
 _LIBRARY: Final = "libeumu_cl.so"
 
 

@@ -13,8 +13,6 @@ from eumu.errors import Unsupported
 from eumu.runtime import Array, Device, Image, Sampler
 from eumu.runtime.image_layout import state_of, surface_format
 
-__all__ = ["channels", "distances", "format_name", "made", "of_memory", "sampler", "texel"]
-
 _ORDERS: Final = {0x10B0: "R", 0x10B2: "RG", 0x10B5: "RGBA", 0x10B6: "BGRA", 0x10C1: "RGBA"}
 _SRGB: Final = 0x10C1
 _TYPES: Final = {

@@ -7,9 +7,7 @@ import mmap
 import os
 from typing import Final
 
-from eumu.cl.protocol import ProtocolError
-
-__all__ = ["map_file"]
+from eumu.beside.door import ProtocolError
 
 _PAGE: Final = 4096
 _LEAST: Final = 1 << 20

@@ -6,15 +6,14 @@ import os
 import socket
 from dataclasses import dataclass
 
+from eumu.beside.door import ProtocolError
 from eumu.beside.peer import need_seal, process_of
 from eumu.cl.facts import facts
 from eumu.cl.options import Options
-from eumu.cl.protocol import ProtocolError, hello, reply
+from eumu.cl.protocol import hello, reply
 from eumu.exec.checks import checks
 from eumu.platforms import platform
 from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, FAULT_ENDS, TRACEBACK
-
-__all__ = ["Program", "meet", "options_of_environment"]
 
 
 @dataclass(frozen=True, slots=True)

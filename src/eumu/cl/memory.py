@@ -11,8 +11,6 @@ from eumu.cl.protocol import Block
 from eumu.device import Memory
 from eumu.device.allocator import PAGE, Allocation, Allocator
 
-__all__ = ["SharedMemory", "title"]
-
 _TAIL: Final = 64 << 10  # readable bytes after the last allocation that can ever be
 _REMOVE: Final = 9  # MADV_REMOVE: a hole in the file
 _TITLES: Final = {

@@ -7,8 +7,6 @@ from typing import Final
 from eumu.cl.protocol import Mistake
 from eumu.errors import Finding, Severity
 
-__all__ = ["finding"]
-
 # Errors of OpenCL without CL_ in front.
 _ERRORS: Final = {
     -3: "COMPILER_NOT_AVAILABLE",

@@ -15,8 +15,6 @@ from eumu.beside.door import FAULTED, FOUND, note
 from eumu.errors import FormatError
 from eumu.findings import Finding
 
-__all__ = ["Options", "recorded"]
-
 _SIZE: Final = 8  # bytes in front of a record
 
 

@@ -12,8 +12,6 @@ from eumu.runtime.parameters import Parameter, Passing
 from eumu.runtime.payload import private_bytes
 from eumu.zebin.ze_info import ArgInfo
 
-__all__ = ["Loaded", "described"]
-
 # The compiler's own, which holds symbols.
 _HIDDEN: Final = "Intel_Symbol_Table_Void_Program"
 _PASSED: Final = {

@@ -17,24 +17,6 @@ from typing import Final
 from eumu.beside.door import ProtocolError
 from eumu.beside.peer import close_files, received
 
-__all__ = [
-    "HELLO",
-    "Argument",
-    "Block",
-    "Fields",
-    "Form",
-    "Mistake",
-    "Passed",
-    "ProtocolError",
-    "Request",
-    "Status",
-    "Wanted",
-    "hello",
-    "packed",
-    "reply",
-    "requests",
-]
-
 VERSION: Final = 2
 _HEAD: Final = struct.Struct("<II")
 _TAIL: Final = struct.Struct("<Ii")

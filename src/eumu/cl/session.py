@@ -16,8 +16,6 @@ from eumu.cl.options import Options
 from eumu.errors import ToolMissing
 from eumu.settings import CL_SOCKET
 
-__all__ = ["Outcome", "run"]
-
 
 def run(command: Sequence[str], options: Options) -> Outcome:
     """Run a program on eumu's OpenCL driver; the loader sees no other.

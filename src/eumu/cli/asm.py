@@ -13,8 +13,6 @@ from eumu.errors import FormatError
 from eumu.platforms import platform
 from eumu.writing import write_whole
 
-__all__ = ["command"]
-
 
 def command(options: argparse.Namespace) -> int:
     """Parse and write; nothing is written when there is an error."""

@@ -13,8 +13,6 @@ from eumu.platforms import platform
 from eumu.writing import write_whole
 from eumu.zebin import container, ocloc
 
-__all__ = ["command"]
-
 
 def command(options: argparse.Namespace) -> int:
     """Compile and write; nothing is written where there is an error."""

@@ -14,8 +14,6 @@ from eumu.cli.terminal import Paint
 from eumu.errors import BuildError, Diagnostic, Finding, Place, Severity, render
 from eumu.reports.formats import record, sarif
 
-__all__ = ["command"]
-
 
 def command(options: argparse.Namespace) -> int:
     """Check every file; the exit status is 1 if one has an error."""

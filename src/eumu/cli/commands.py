@@ -9,8 +9,6 @@ from pathlib import Path
 from eumu.cli.status import FAILED, FINE
 from eumu.cli.values import from_zero
 
-__all__ = ["command"]
-
 
 def command(options: argparse.Namespace) -> int:
     """Print a batch up to its end; what is no command fails with its place.

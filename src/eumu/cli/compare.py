@@ -19,8 +19,6 @@ from eumu.errors import BuildError, Unsupported
 from eumu.platforms import platform
 from eumu.zebin import compilers
 
-__all__ = ["command"]
-
 
 def command(options: argparse.Namespace) -> int:
     """Compare every form of the kernel with the first one; without a second one that fails."""

@@ -12,8 +12,6 @@ import numpy as np
 import eumu
 from eumu.cli.status import FAILED, FINE, UsageError
 
-__all__ = ["EXAMPLES", "command"]
-
 _PACKAGE: Final = Path(eumu.__file__).parent
 # In an installed package they lie inside it, in a checkout beside `src`.
 EXAMPLES: Final = next(

@@ -12,8 +12,6 @@ from eumu.cli.status import FINE, UsageError
 from eumu.platforms import platform
 from eumu.writing import write_whole
 
-__all__ = ["command"]
-
 
 def command(options: argparse.Namespace) -> int:
     """Read and print."""

@@ -24,8 +24,6 @@ from eumu.errors import EumuError, ToolMissing, Unsupported
 from eumu.platforms import platform
 from eumu.settings import CAPTURE_FILE, CL_DEVICE
 
-__all__ = ["command", "parsed"]
-
 _POCL = Path("/etc/OpenCL/vendors/pocl.icd")
 
 

@@ -14,8 +14,6 @@ from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
 from eumu.manual import directive, native_page, page
 
-__all__ = ["command"]
-
 _IN_FULL: Final = 4  # of more instructions on a page there are only their first lines
 
 

@@ -11,8 +11,6 @@ from eumu.cli.status import FAILED, FINE, UsageError
 from eumu.errors import FormatError
 from eumu.writing import write_whole
 
-__all__ = ["command"]
-
 
 def command(options: argparse.Namespace) -> int:
     """Parse, and print, rewrite or compare."""

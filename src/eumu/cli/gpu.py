@@ -13,8 +13,6 @@ from eumu.drm.session import missing_packages, run
 from eumu.exec.checks import checks
 from eumu.settings import FAULT_ENDS, TRACEBACK
 
-__all__ = ["command", "free_page", "wanted"]
-
 
 def command(options: argparse.Namespace) -> int:
     """The program's exit status, FAULT after a fault, else FAILED after findings if it is 0."""

@@ -25,8 +25,6 @@ from eumu.reports.formats import Outcome as Told
 from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, FAULT_ENDS, TRACEBACK
 from eumu.writing import write_whole
 
-__all__ = ["command", "parsed"]
-
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:
     """What `run … -- COMMAND` says."""

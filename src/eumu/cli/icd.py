@@ -9,8 +9,6 @@ from eumu.cl.folder import folder
 from eumu.cli.status import FINE
 from eumu.errors import Unsupported
 
-__all__ = ["command"]
-
 
 def command(options: argparse.Namespace) -> int:
     """Print the folder for OCL_ICD_VENDORS."""

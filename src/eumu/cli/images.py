@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from eumu.runtime.images import Image
     from eumu.runtime.samplers import Sampler
 
-__all__ = ["image", "read_npy", "sampler", "save"]
-
 _KINDS: Final = {
     "image1d_t": {"kind": "1d"},
     "image1d_buffer_t": {"kind": "buffer"},

@@ -15,8 +15,6 @@ from eumu.platforms import PLATFORMS
 from eumu.runtime.payload import private_bytes, scratch_bytes
 from eumu.zebin import compilers
 
-__all__ = ["command"]
-
 
 def command(options: argparse.Namespace) -> int:
     """Print the program, the compilers, or both."""

@@ -15,8 +15,6 @@ from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
 from eumu.platforms import PLATFORMS
 
-__all__ = ["Row", "command", "table"]
-
 
 @dataclass(frozen=True, slots=True)
 class Row:

@@ -13,8 +13,6 @@ from eumu.errors import ToolMissing
 from eumu.platforms import platform
 from eumu.settings import TRACEBACK
 
-__all__ = ["command"]
-
 
 def command(options: argparse.Namespace) -> int:
     """Serve until the editor says exit."""

@@ -12,8 +12,6 @@ from eumu.errors import BuildError
 from eumu.native import foreign
 from eumu.platforms import of_product_family, platform
 
-__all__ = ["assemble", "disassemble", "of_program"]
-
 _DEFAULT_DEVICE = "bxt"
 
 

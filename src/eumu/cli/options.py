@@ -7,8 +7,6 @@ from typing import Final
 
 from eumu.exec.checks import CHECKS
 
-__all__ = ["CHECK", "RUN_EPILOG", "add_checking", "add_format"]
-
 CHECK: Final = "--check"
 RUN_EPILOG: Final = """\
 values of --arg NAME=VALUE (NAME is the parameter's, or its number from 0):

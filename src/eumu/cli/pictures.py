@@ -15,8 +15,6 @@ from eumu.reports.page import l3_words, no_model, page
 from eumu.reports.trace import trace
 from eumu.writing import write_whole
 
-__all__ = ["watched"]
-
 
 @contextmanager
 def watched(device: eumu.Device, options: argparse.Namespace, made_by: str = "") -> Iterator[None]:

@@ -9,8 +9,6 @@ from eumu.cli.gpu import free_page, wanted
 from eumu.cli.status import UsageError
 from eumu.drm.replay import run
 
-__all__ = ["command"]
-
 
 def command(options: argparse.Namespace) -> int:
     """FINE if memory became what it was in the record, FAILED if not, FAULT after a fault."""

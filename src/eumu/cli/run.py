@@ -18,8 +18,6 @@ from eumu.cli.telling import Teller, time_limit
 from eumu.cli.terminal import Paint, Progress
 from eumu.cli.values import arguments, from_zero, pairs, size, whole
 
-__all__ = ["command"]
-
 
 def command(options: argparse.Namespace) -> int:
     """Run the kernel that the options describe."""

@@ -9,8 +9,6 @@ from pathlib import Path
 from eumu.cli.status import FAILED, FINE, UsageError
 from eumu.cli.values import from_zero
 
-__all__ = ["command"]
-
 
 def command(options: argparse.Namespace) -> int:
     """Print every object; an object that the hardware would not take fails."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["FAILED", "FAULT", "FINE", "INTERRUPTED", "USAGE", "UsageError"]
-
 FINE: Final = 0
 FAILED: Final = 1  # findings in, or failure of, the user's program
 USAGE: Final = 2

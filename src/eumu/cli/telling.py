@@ -21,8 +21,6 @@ from eumu.errors import BuildError, Fault, Finding, Severity, shortened
 from eumu.reports.formats import FORMATS, Outcome
 from eumu.reports.suppressions import Suppression, kept, parse
 
-__all__ = ["Teller", "time_limit"]
-
 
 @dataclass(frozen=True, slots=True)
 class Teller:

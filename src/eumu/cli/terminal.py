@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Final, TextIO
 if TYPE_CHECKING:
     import rich.progress
 
-__all__ = ["Paint", "Progress"]
-
 _RED, _GREEN, _BOLD, _DIM, _OFF = "\33[31m", "\33[32m", "\33[1m", "\33[2m", "\33[0m"
 _REDRAW: Final = 0.1  # seconds
 _WORD: Final = re.compile(r"\b(error|fault|internal error):")

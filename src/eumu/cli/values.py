@@ -17,8 +17,6 @@ from eumu.runtime.parameters import Passing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["argument", "arguments", "from_zero", "pairs", "size", "whole"]
-
 _DIMENSIONS: Final = 32  # of an array, for every version of NumPy
 _ACCESS: Final = {"read-only": "r", "write-only": "w"}
 _MAKERS: Final = ("zeros", "ones", "full", "arange", "random")

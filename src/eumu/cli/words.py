@@ -7,8 +7,6 @@ from typing import Final
 
 from eumu.cli.options import CHECK
 
-__all__ = ["BUILD_OPTIONS", "joined"]
-
 BUILD_OPTIONS: Final = "--build-options"
 _GPU_VALUES: Final = frozenset(
     {"--device", "--engine", "--log", "--dump", "--report", "--findings", "--format"}

@@ -20,8 +20,6 @@ from eumu.device.commands.mi import MiBatchBufferStart
 from eumu.drm.protocol import Piece, Submitted
 from eumu.errors import FormatError, Unsupported
 
-__all__ = ["PARTS", "Capture", "Ready", "is_capture"]
-
 # Parts by the number in the first packet.
 PARTS: Final = {12: "skl", 14: "apl", 16: "kbl", 17: "glk", 24: "cfl"}
 _PAGE: Final = 4096

@@ -25,8 +25,6 @@ from eumu.errors import EumuError, FormatError, Unsupported
 from eumu.runtime.batches import CommandQueue
 from eumu.runtime.device import Device
 
-__all__ = ["replay_capture", "shift_of"]
-
 _LOWEST: Final = 1 << 30  # where objects may lie here
 _ROOM: Final = 1 << 30  # around them, for what comes later
 _STEP: Final = 1 << 40

@@ -23,8 +23,6 @@ from eumu.errors import EumuError
 from eumu.runtime.batches import BatchReport, CommandQueue
 from eumu.runtime.device import Device
 
-__all__ = ["HardwareContext", "Reporter"]
-
 _POLL_S: Final = 0.0005  # how often a semaphore is looked at
 _NOTICED_S: Final = 1.5  # the driver looks for a hang twice a second
 

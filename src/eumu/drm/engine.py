@@ -36,8 +36,6 @@ from eumu.runtime.device import Device
 if TYPE_CHECKING:
     from eumu.beside.report import KernelProfiles
 
-__all__ = ["serve"]
-
 _SHOWN: Final = 20  # findings that are printed
 _KEPT: Final = 10_000  # that are written to a file
 

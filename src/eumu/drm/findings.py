@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from eumu.errors import Finding
 from eumu.writing import write_new
 
-__all__ = ["New", "write_findings"]
-
 
 class New:
     """Knows which findings it has seen.

@@ -21,8 +21,6 @@ from eumu.ir import Function
 if TYPE_CHECKING:
     from eumu.exec.jit import Jit
 
-__all__ = ["Tiered", "is_short"]
-
 _MOST_THREADS: Final = 512
 _MOST_SEEN: Final = 256
 _MOST_OPERATIONS: Final = 3000  # of a function: the interpreter takes about 10 µs for each

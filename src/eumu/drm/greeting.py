@@ -6,12 +6,11 @@ import os
 import socket
 from dataclasses import dataclass
 
+from eumu.beside.door import ProtocolError
 from eumu.beside.peer import close_files, need_seal, process_of
 from eumu.drm.options import Options
 from eumu.drm.parts import gpu
-from eumu.drm.protocol import CONTROL_BYTES, ProtocolError, greeting, welcome
-
-__all__ = ["Program", "meet"]
+from eumu.drm.protocol import CONTROL_BYTES, greeting, welcome
 
 
 @dataclass(frozen=True, slots=True)

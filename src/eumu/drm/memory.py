@@ -23,8 +23,6 @@ from eumu.device.allocator import Allocation, Claim
 from eumu.drm.protocol import ADDRESS_END, Submitted
 from eumu.errors import EumuError, LaunchError
 
-__all__ = ["AddressTaken", "DriverMemory", "Ranges"]
-
 _PAGE: Final = 4096
 _LOWEST: Final = 1 << 16  # below, the system lets nothing be mapped
 _MOST_BOUND: Final = 16384  # objects that stay mapped; a process may have 65530 mappings

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Options"]
-
 _MEMORY_BYTES: Final = 4 << 30  # what the driver is told that there is
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from eumu.errors import Finding
 
-__all__ = ["Outcome"]
-
 
 @dataclass(slots=True)
 class Outcome:

@@ -11,8 +11,6 @@ from typing import Final
 
 from eumu.errors import UnknownDevice
 
-__all__ = ["GPUS", "Gpu", "gpu"]
-
 
 @dataclass(frozen=True, slots=True)
 class Gpu:

@@ -24,8 +24,6 @@ from eumu.runtime.native_code import Known
 from eumu.zebin import damage, read_lines
 from eumu.zebin.lines import lines_of_code
 
-__all__ = ["Kernel", "Programs", "kernels_of"]
-
 _MOST_BYTES: Final = 256 << 20  # of programs that are kept; the oldest are forgotten
 _NEAR: Final = 0.875  # of the words of a kernel, whose addresses the driver has written over
 _TEXT: Final = ".text."

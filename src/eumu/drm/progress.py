@@ -13,8 +13,6 @@ from typing import Final
 
 from eumu.drm.protocol import CONTROL_BYTES
 
-__all__ = ["Progress"]
-
 _FUTEX: Final = 202  # the number of the system call on x86-64
 _WAKE: Final = 1
 _LOOK_S: Final = 0.01

@@ -18,23 +18,6 @@ from eumu.beside.door import ProtocolError
 from eumu.beside.peer import close_files, received
 from eumu.drm.parts import Gpu
 
-__all__ = [
-    "ADDRESS_END",
-    "CONTEXTS",
-    "CONTROL_BYTES",
-    "Built",
-    "ContextCreated",
-    "ContextDestroyed",
-    "Message",
-    "Piece",
-    "ProtocolError",
-    "Submission",
-    "Submitted",
-    "greeting",
-    "messages",
-    "welcome",
-]
-
 VERSION: Final = 2
 CONTEXTS: Final = 1024
 CONTROL_BYTES: Final = 64 + 32 * CONTEXTS

@@ -25,17 +25,6 @@ from eumu.device.chip import Clock
 from eumu.drm.options import Options
 from eumu.drm.protocol import Built, Submission, Submitted
 
-__all__ = [
-    "CHANGED",
-    "PAGE",
-    "RECORD",
-    "NotedClock",
-    "Recorder",
-    "changed_lines",
-    "digest",
-    "pages_of",
-]
-
 RECORD: Final = "eumu-gpu-record-2"
 PAGE: Final = 4096
 LINE: Final = 64  # two sides seldom write to one cache line at once

@@ -35,8 +35,6 @@ from eumu.errors import EumuError, FormatError
 from eumu.runtime.batches import BatchReport, CommandQueue
 from eumu.runtime.device import Device
 
-__all__ = ["Outcome", "replay", "run"]
-
 _MOST_BYTES: Final = 1 << 30  # of an entry
 _MOST_LINE: Final = 1 << 24
 

@@ -18,8 +18,6 @@ from eumu.drm.parts import gpu
 from eumu.errors import ToolMissing
 from eumu.settings import DRM_SOCKET
 
-__all__ = ["DRIVER", "Outcome", "environment", "missing_packages", "run"]
-
 DRIVER: Final = "intel-opencl-icd"
 _VENDORS: Final = Path("/etc/OpenCL/vendors")
 

@@ -15,17 +15,6 @@ from eumu.exec.state import instruction_span, instruction_text
 from eumu.ir import Function, Op, Space
 from eumu.ir.operations.memory import UNWRITTEN_SPACES, WRITTEN_SPACES, Access
 
-__all__ = [
-    "DENIED",
-    "array_at",
-    "denied",
-    "memory_at",
-    "outside",
-    "record",
-    "source_place",
-    "work_item",
-]
-
 _ACCESSES: Final = frozenset({"load", "store", "load_block", "store_block", "atomic"})
 # Indices that are no surface of the launch, and what they mean.
 _RESERVED: Final = {

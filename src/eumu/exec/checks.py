@@ -7,21 +7,6 @@ from typing import Final
 
 from eumu.errors import LaunchError, shortened
 
-__all__ = [
-    "ALIGNMENT",
-    "CHEAP",
-    "CHECKS",
-    "CONST",
-    "DIVISION",
-    "LEAKS",
-    "PRINTF",
-    "RACES",
-    "UNDEFINED",
-    "UNINITIALIZED",
-    "Checks",
-    "checks",
-]
-
 UNDEFINED: Final = "undefined"
 ALIGNMENT: Final = "alignment"
 DIVISION: Final = "division"

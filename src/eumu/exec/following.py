@@ -35,8 +35,6 @@ from eumu.ir.operations.ends import Barrier
 from eumu.ir.operations.memory import Access, Atomic, Store, StoreBlock
 from eumu.types import BOOL, UD
 
-__all__ = ["followed"]
-
 _SPACES: Final = (Space.FLAT, Space.SURFACE, Space.SLM)
 _MOST: Final = 4  # bytes that share a record
 _MASKS: Final = 32  # lanes that fit a dword

@@ -4,6 +4,4 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["FORMS"]
-
 FORMS: Final = ("ir", "llvm", "asm")  # eumu's, the text that LLVM gets, a processor's instructions

@@ -28,17 +28,6 @@ from eumu.ir.operations.ends import Barrier
 from eumu.ir.operations.memory import Access, Atomic, Fence
 from eumu.ir.operations.state import ExecMask
 
-__all__ = [
-    "ATOMIC_READ",
-    "ATOMIC_WRITE",
-    "READ",
-    "WRITE",
-    "Log",
-    "has_named_barriers",
-    "publishes",
-    "unordered",
-]
-
 READ, WRITE, ATOMIC_WRITE, ATOMIC_READ = range(4)
 LANES: Final = 64  # numbers of work items per thread
 _FEW: Final = 8  # lanes

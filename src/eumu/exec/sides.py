@@ -9,8 +9,6 @@ from eumu.errors import Finding, ranges
 from eumu.exec import blame, words
 from eumu.exec.grid import Grid
 
-__all__ = ["lanes_elsewhere", "lanes_of", "missing", "threads_elsewhere"]
-
 
 def lanes_of(grid: Grid, thread: int) -> tuple[int, ...]:
     """The lanes that a thread of a group begins with."""

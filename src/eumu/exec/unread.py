@@ -11,8 +11,6 @@ from typing import Final
 from eumu.ir import Function, Op
 from eumu.ir.operations.state import Partner, Read, RootAddress, Write
 
-__all__ = ["unread"]
-
 _PASSED_ON: Final = frozenset({"bitcast", "splat", "shuffle", "concat"})
 
 

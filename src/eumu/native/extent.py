@@ -9,8 +9,6 @@ from eumu.isa.gen9.operands import Execution, Options, Target
 from eumu.native.program import Instruction
 from eumu.native.words import Wrong, scan
 
-__all__ = ["code_size"]
-
 _ILLEGAL: Final = "illegal"  # opcode 0, which zero bytes are
 
 

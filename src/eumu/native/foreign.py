@@ -16,8 +16,6 @@ from eumu.platforms import Platform
 from eumu.settings import IGA64
 from eumu.writing import work_folder
 
-__all__ = ["disassemble"]
-
 _INSTALL: Final = (
     "install it with: sudo apt install libigc-tools\n"
     f"  several can be used: {IGA64.name}=/path/to/one:/path/to/another, the first that knows the"

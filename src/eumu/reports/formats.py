@@ -15,8 +15,6 @@ from typing import Any, Final
 import eumu
 from eumu.errors import Finding, Place, Severity
 
-__all__ = ["FORMATS", "Outcome", "record", "sarif"]
-
 SCHEMA: Final = "eumu-findings-1"
 _SARIF: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _NO_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -12,8 +12,6 @@ from eumu.device.dispatch import Schedule
 from eumu.device.profile import Profile
 from eumu.reports.placement import occupancy_rows, picture
 
-__all__ = ["l3_words", "no_model", "page"]
-
 _MOST_ROWS: Final = 20  # of the instruction mix
 
 _PAGE: Final = Template(

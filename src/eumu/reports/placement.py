@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from eumu.device.chip import Occupancy
 from eumu.device.dispatch import Placement, Schedule
 
-__all__ = ["occupancy_rows", "picture"]
-
 _MOST_GROUPS: Final = 128  # of which each has its own color and number
 _MOST_THREADS: Final = 256  # hardware threads with a row of their own
 _BANDS: Final = 24  # rows of the picture of many groups

@@ -15,8 +15,6 @@ from pathlib import Path, PurePath
 
 from eumu.errors import BuildError, Diagnostic, Finding, FormatError, Source, Span
 
-__all__ = ["Suppression", "kept", "parse"]
-
 _KEYS = ("kernel", "line")
 
 

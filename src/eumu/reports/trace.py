@@ -11,8 +11,6 @@ from typing import Any
 from eumu.device.dispatch import Placement, Schedule, Slot
 from eumu.device.profile import Profile
 
-__all__ = ["trace"]
-
 Event = dict[str, Any]
 
 

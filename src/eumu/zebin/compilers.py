@@ -22,8 +22,6 @@ from eumu.platforms import ALIASES, PLATFORMS, Platform
 from eumu.settings import OCLOC
 from eumu.writing import work_folder
 
-__all__ = ["HOW_TO_GET", "VARIABLE", "Compiler", "choose", "find", "installed"]
-
 VARIABLE: Final = OCLOC.name
 INSTALL: Final = "sudo apt install intel-opencl-icd"
 HOW_TO_GET: Final = (

@@ -8,8 +8,6 @@ from typing import Final
 
 from eumu.errors import FormatError
 
-__all__ = ["FORMAT_OPTIONS", "MACHINE", "check", "is_elf", "is_spirv", "rebuild"]
-
 MACHINE: Final = 0xCD  # EM_INTELGT, "Intel Graphics Technology"
 REL: Final = 1  # ET_REL
 

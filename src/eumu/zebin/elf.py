@@ -20,8 +20,6 @@ from eumu.zebin import container
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
 
-__all__ = ["Elf", "Entry", "Section", "SymbolEntry", "Type", "parse"]
-
 # A linker may let names share their ends, so all together may be longer than the file, a little.
 _NAMES_PER_BYTE: Final = 4
 _COMPRESSED: Final = 1 << 11  # SHF_COMPRESSED

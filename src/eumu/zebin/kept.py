@@ -18,8 +18,6 @@ from eumu.keeping import is_ours, trusted_directory
 from eumu.writing import write_whole
 from eumu.zebin.compilers import Compiler
 
-__all__ = ["find", "keep", "place_of"]
-
 _FOLDER: Final = "builds"
 _SUFFIX: Final = ".build"
 _MOST: Final = 512  # builds

@@ -23,8 +23,6 @@ from eumu.zebin.elf import Elf, Section, parse
 if TYPE_CHECKING:
     from elftools.dwarf.dwarfinfo import DWARFInfo
 
-__all__ = ["DebugLines", "lines_of_code", "read_lines"]
-
 _TEXT: Final = ".text."
 _SECTIONS: Final = (
     *(".debug_info", ".debug_aranges", ".debug_abbrev", ".debug_frame", ".eh_frame", ".debug_str"),

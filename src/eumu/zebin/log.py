@@ -11,8 +11,6 @@ from typing import Final
 
 from eumu.errors import Diagnostic, Severity, Source, Span
 
-__all__ = ["diagnostics"]
-
 # clang knows the main source, which ocloc hands over in memory, as "1".
 _MAIN: Final = "1"
 _PLACED: Final = re.compile(

@@ -21,9 +21,6 @@ from eumu import platforms
 from eumu.errors import BuildError, Diagnostic, EumuError, Severity, Source, ToolMissing
 from eumu.writing import work_folder
 from eumu.zebin import compilers, container, kept, log
-from eumu.zebin.compilers import find
-
-__all__ = ["Built", "compile", "find", "inline_assembly", "not_started", "source_path"]
 
 LARGEST_SOURCE: Final = 64 << 20
 _LARGEST_LOG: Final = 1 << 20

@@ -34,19 +34,6 @@ from typing import Final
 from eumu.errors import Unsupported
 from eumu.zebin.ze_info import FunctionInfo, HostAccess, KernelInfo
 
-__all__ = [
-    "DataSection",
-    "Function",
-    "Kernel",
-    "Library",
-    "Relocation",
-    "RelocationType",
-    "Symbol",
-    "SymbolKind",
-    "Target",
-    "Zebin",
-]
-
 
 class SymbolKind(Enum):
     """What a symbol names."""

@@ -32,8 +32,6 @@ from eumu.zebin.program import (
 )
 from eumu.zebin.ze_info import FunctionInfo, KernelInfo, ZeInfo
 
-__all__ = ["SHARED_CODE", "read"]
-
 SHARED_CODE: Final = "Intel_Symbol_Table_Void_Program"
 _TEXT: Final = ".text."
 _VISAASM: Final = ".visaasm"

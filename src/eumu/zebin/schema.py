@@ -15,8 +15,6 @@ from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_typ
 from eumu.errors import FormatError
 from eumu.zebin.yaml_tree import Node, plain
 
-__all__ = ["Among", "Range", "record", "records"]
-
 _T = TypeVar("_T")
 _Reader = Callable[[Node, str], Any]
 

@@ -7,8 +7,6 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["has_subgroup_barrier", "promised_alignments"]
-
 _MAGIC: Final = 0x0723_0203
 _HEADER: Final = 5  # words
 _LINE, _EXT_INST, _POINTER, _CONSTANT, _LOAD, _STORE, _NO_LINE = 8, 12, 32, 43, 61, 62, 317

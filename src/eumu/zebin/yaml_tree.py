@@ -12,8 +12,6 @@ from typing import Any, Final, TypeAlias
 
 from eumu.errors import FormatError
 
-__all__ = ["Node", "parse", "plain"]
-
 # `kernels` > kernel > `payload_arguments` > argument > a list of three numbers
 _DEEPEST: Final = 16
 

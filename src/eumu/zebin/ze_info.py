@@ -21,24 +21,6 @@ from eumu.zebin import ignored, yaml_tree
 from eumu.zebin.schema import Among, Range, record, records
 from eumu.zebin.yaml_tree import Node
 
-__all__ = [
-    "ARG_TYPES",
-    "ArgInfo",
-    "BindingTableIndex",
-    "ExecutionEnv",
-    "ExperimentalProperties",
-    "FunctionInfo",
-    "HostAccess",
-    "InlineSampler",
-    "KernelInfo",
-    "PayloadArgument",
-    "PerThreadMemoryBuffer",
-    "PerThreadPayloadArgument",
-    "UserAttributes",
-    "ZeInfo",
-    "parse",
-]
-
 # Every `arg_type` of the specification, and what the launcher puts there.
 ARG_TYPES: Final[Mapping[str, str]] = MappingProxyType(
     {

@@ -31,8 +31,6 @@ from eumu.exec.races import READ, WRITE
 from eumu.ir import Space
 from eumu.ir.operations.memory import Follow
 
-__all__ = ["EVER"]
-
 # What a word says beside the last access: others of its cell did the same; it was no atomic
 # operation, or one of its group before was none.
 MANY, PLAIN, EVER = 1, 2, 4

@@ -17,8 +17,6 @@ from typing import Final
 from eumu.exec.jit.codegen.support import EXTENT, LOCATE, RECORD, SURFACE_ROW
 from eumu.exec.jit.llvm.attention import DECLARATION, look
 
-__all__ = ["INTRINSICS", "METADATA", "Divided", "divide"]
-
 METADATA: Final = """
 !0 = !{!"branch_weights", i32 1, i32 100000}
 !1 = !{!"branch_weights", i32 100000, i32 1}

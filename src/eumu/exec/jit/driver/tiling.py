@@ -17,8 +17,6 @@ from eumu.exec.jit.driver.speculative import TRY, missed_before
 from eumu.exec.jit.llvm.layout import Context, Record
 from eumu.exec.jit.llvm.words import get, put
 
-__all__ = ["TAKE", "TILE"]
-
 _MOST: Final = 64  # groups
 
 

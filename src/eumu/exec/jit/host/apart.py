@@ -10,8 +10,6 @@ from typing import Final, TypeVar
 
 from eumu.exec.jit.llvm.attention import is_main_thread
 
-__all__ = ["apart"]
-
 T = TypeVar("T")
 
 _RUNNING: Final[dict[threading.Lock, None]] = {}  # what is free when a call has ended

@@ -29,8 +29,6 @@ from eumu.exec.jit.host.apart import apart
 from eumu.exec.jit.host.target import Effort, Processor, compile_object
 from eumu.settings import COMPILE_MB, COMPILE_SECONDS
 
-__all__ = ["LONG", "compile_text", "main"]
-
 LONG: Final = 25_000  # lines
 _VERY_LONG: Final = 60_000
 _CAREFUL: Final = 3

@@ -16,8 +16,6 @@ from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm.emit import MARK
 from eumu.ir import Function
 
-__all__ = ["Heads", "llvm_text", "machine_text"]
-
 Heads = Callable[[int], Sequence[str]]  # what stands above the lines of an instruction
 
 _DEFINE: Final = re.compile(r"define .*@(?P<name>[\w.]+)\(.*\{$")

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from eumu.exec.telling import tell
 
-__all__ = ["STOPPED", "told"]
-
 STOPPED: Final = 1 << 62  # in place of the counter: no more groups are taken
 
 _EVERY: Final = 0.1  # seconds

@@ -22,8 +22,6 @@ from eumu.ir import Function
 from eumu.ir.operations.memory import Follow
 from eumu.settings import SHADOW_MB
 
-__all__ = ["Shadow", "Tables", "follows"]
-
 _WORD: Final = 8  # bytes of a record
 _MORE: Final = 64  # bytes behind a table that a vector may reach
 _PAGE: Final = 1 << FOLLOWED_SHIFT

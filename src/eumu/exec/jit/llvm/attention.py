@@ -26,18 +26,6 @@ from eumu.exec.jit.llvm.layout import Context, FaultKind, Python
 from eumu.exec.jit.llvm.paranoid import TRUSTED
 from eumu.exec.jit.llvm.words import get, put
 
-__all__ = [
-    "ASK",
-    "DECLARATION",
-    "NO_LIMIT",
-    "SLICE",
-    "error_of",
-    "is_main_thread",
-    "look",
-    "look_between",
-    "python_address",
-]
-
 SLICE: Final = 1 << 14  # instructions until a thread looks up, or gives way in a waiting loop
 NO_LIMIT: Final = len(FaultKind)  # what is less is no count to go on to, but a kind of fault
 

@@ -13,8 +13,6 @@ from typing import Final
 
 from eumu.errors import InternalError
 
-__all__ = ["refuse_wide"]
-
 # A literal right behind its type, as the second operand, or as the first value of a phi node.
 _SECOND: Final = (
     r"(?:add|sub|mul|[us]div|[us]rem|and|or|xor|shl|[la]shr|icmp [a-z]+)(?: nuw| nsw| exact)*"

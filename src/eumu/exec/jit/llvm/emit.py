@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from eumu.types import BF, BOOL, DF, HF, F, Type
+from eumu.types import BOOL, DF, F, Type
 
 MARK = "  ; instruction "  # begins a line of its own
 MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
@@ -237,19 +237,3 @@ def mangle(type: str) -> str:
 def bit_width(type: Type) -> int:
     """Bits of a lane; one for a predicate."""
     return 1 if type is BOOL else type.bits
-
-
-__all__ = [
-    "BF",
-    "HF",
-    "Emitter",
-    "bit_width",
-    "int_type",
-    "lane_type",
-    "literal",
-    "mangle",
-    "scalar_type",
-    "signed",
-    "vector_literal",
-    "vector_of",
-]

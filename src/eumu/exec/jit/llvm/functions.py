@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from eumu.exec.jit.llvm.emit import Emitter
 from eumu.exec.jit.llvm.vectors import Vector, Writer
 
-__all__ = ["FunctionBuilder", "Variable"]
-
 Number = Vector | int
 
 

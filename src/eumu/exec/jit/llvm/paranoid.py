@@ -16,8 +16,6 @@ from eumu.errors import InternalError
 from eumu.exec.jit.llvm.layout import Context
 from eumu.exec.jit.llvm.words import get, put
 
-__all__ = ["TRUSTED", "asserted", "failure"]
-
 TRUSTED: Final = " ; trusted"  # ends a line of LLVM text that reads what the host made
 _DUMP: Final = 1 << 16
 _STACK: Final = 1 << 20

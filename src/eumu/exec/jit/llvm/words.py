@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["get", "put"]
-
 
 def get(name: str, place: int, base: str = "%ctx") -> str:
     """Defines `%name` as word `place` of what `base` points to, and `%name.p` as its address."""
