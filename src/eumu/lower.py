@@ -16,7 +16,7 @@ from eumu.ir.operations.state import OnRegion
 from eumu.ir.passes.frames import Procedure, save_roots
 from eumu.ir.passes.modes import fold_modes
 from eumu.ir.verify import check_lowered
-from eumu.isa.kinds.meaning import Meaning
+from eumu.isa.kinds.builder import InstBuilder
 from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.kinds.variables import R0_ALIASES, THREAD_SPACE, Declared, Variable
 from eumu.platforms import Platform
@@ -54,7 +54,7 @@ def lower(kernel: Kernel, platform: Platform, functions: Sequence[Kernel] = ()) 
     return function
 
 
-class _Lowering(Meaning):
+class _Lowering(InstBuilder):
     def __init__(self, kernel: Kernel, platform: Platform, functions: Sequence[Kernel]) -> None:
         function = Function(kernel.name, kernel.simd_width, platform.grf_bytes)
         function.full_threads = kernel.is_explicit

@@ -14,8 +14,8 @@ from eumu.ir import Block, Function, Input, Region, Root, RootKind, Value
 from eumu.ir.operations.ends import Jump, Trap
 from eumu.ir.passes.modes import fold_modes
 from eumu.ir.verify import check_lowered
+from eumu.isa.gen9.builder import Gen9Builder
 from eumu.isa.gen9.jumps import PLACES
-from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import Constant, Destination, Execution, Options, Register, Target
 from eumu.isa.gen9.operands import Source as Operand
 from eumu.isa.gen9.thread import ACCUMULATOR_DISABLE
@@ -83,7 +83,7 @@ def counts_from_general_state(program: Program) -> bool:
     return False
 
 
-class _Lowering(Machine):
+class _Lowering(Gen9Builder):
     def __init__(
         self,
         program: Program,

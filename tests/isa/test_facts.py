@@ -45,6 +45,8 @@ def order(opcode: Opcode) -> str:
     for slot in opcode.slots or ():
         if slot.constant == NOTHING:
             found += "R"
+        elif slot.above == (4, 1):
+            continue  # the documents are of version 4.1
         elif slot.field is not None and slot.code not in ("elements", "count"):
             found += _letter(slot.field.kind, slot.code)
     return found

@@ -15,7 +15,7 @@ import pytest
 from eumu.errors import InternalError
 from eumu.ir import Block, Function, Region, Root, RootKind, Value
 from eumu.ir.operations.ends import Diverge
-from eumu.isa.kinds import ExecSize, Meaning, Place
+from eumu.isa.kinds import ExecSize, InstBuilder, Place
 from eumu.isa.kinds.kind import Kind
 from eumu.isa.spec import Opcode, Registry
 from eumu.platforms import platform
@@ -58,7 +58,7 @@ class ExecBits(NativeKind):
     def print(self, operand: ExecSize) -> str:
         return f"({operand.size}|M{operand.offset})"
 
-    def bind(self, operand: ExecSize, builder: Meaning) -> ExecSize:
+    def bind(self, operand: ExecSize, builder: InstBuilder) -> ExecSize:
         builder.begin(operand)
         return operand
 
@@ -181,7 +181,7 @@ class FieldBits(NativeKind):
         return hex(operand)
 
 
-class Native(Meaning):
+class Native(InstBuilder):
     """The builder for native code: one register file, one flag register."""
 
     def __init__(self, function: Function) -> None:
@@ -290,10 +290,10 @@ def test_bodies_build_ir() -> None:
 def test_a_template_that_disagrees_with_its_signature_fails_at_once() -> None:
     registry = Registry("broken", "a manual")
 
-    def body(b: Meaning, exec: Exec, dst: Dst) -> None:
+    def body(b: InstBuilder, exec: Exec, dst: Dst) -> None:
         """Nothing."""
 
-    body.__annotations__.update({"exec": Exec, "dst": Dst, "b": Meaning, "return": None})
+    body.__annotations__.update({"exec": Exec, "dst": Dst, "b": InstBuilder, "return": None})
     for template in ("op {exec}", "op {exec} {dst} {src}", "op {exec} {dst.swizzle} {dst}"):
         with pytest.raises(InternalError):
             registry.opcode(1, template, page="Op")(body)

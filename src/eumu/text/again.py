@@ -25,14 +25,14 @@ _DECLARATION: Final = re.compile(r"[ \t]*\.decl\b")  # nothing before it
 _WORDS: Final = re.compile(r"%?[A-Za-z_]\w*", re.ASCII)
 
 # Words of a statement and what they named, None where that was nothing.
-Meaning = tuple[tuple[str, Declared | None], ...]
+InstBuilder = tuple[tuple[str, Declared | None], ...]
 
 
-def _meaning(text: str, names: Names) -> Meaning:
+def _meaning(text: str, names: Names) -> InstBuilder:
     return tuple((word, names.find(word)) for word in set(_WORDS.findall(text)))
 
 
-def _still_means(meaning: Meaning, names: Names) -> bool:
+def _still_means(meaning: InstBuilder, names: Names) -> bool:
     return all(names.find(word) is found for word, found in meaning)
 
 
@@ -43,7 +43,7 @@ class _Instruction:
     opcode: Opcode
     operands: tuple[Any, ...]
     start: int
-    meaning: Meaning
+    meaning: InstBuilder
     where: int
 
 
@@ -66,7 +66,7 @@ class _Declaration:
     """
 
     declared: Declared
-    meaning: Meaning
+    meaning: InstBuilder
     where: int
     next: int = 0
     hides: bool = False

@@ -12,7 +12,7 @@ from typing import Any, Final
 from eumu.errors import EumuError
 from eumu.ir import Block, Function, Op, Root, RootKind, Value
 from eumu.ir.operations.state import OnFlag, OnRegion, OnRoot
-from eumu.isa.kinds.meaning import Meaning
+from eumu.isa.kinds.builder import InstBuilder
 from eumu.isa.kinds.operands import ExecSize, General, Raw
 from eumu.isa.kinds.variables import (
     AddressVariable,
@@ -61,7 +61,7 @@ class Shape:
 UNKNOWN: Final = Shape(known=False, pure=False)
 
 
-class _Trial(Meaning):
+class _Trial(InstBuilder):
     def __init__(self, platform: Platform) -> None:
         super().__init__(Function("trial", 32, platform.grf_bytes), platform)
         self.block = Block("trial")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eumu.ir import Rounding, Value
+from eumu.isa.gen9.builder import Gen9Builder
 from eumu.isa.gen9.compute import all_ones, compare, dword, operands, total
 from eumu.isa.gen9.kinds import (
     Cond,
@@ -30,7 +31,6 @@ from eumu.isa.gen9.kinds import (
     TernarySrc1,
     TernarySrc2,
 )
-from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.registry import one, opcode, three, two
 from eumu.isa.mathlib.integers import average, fraction, one_where, pair_differences
 from eumu.isa.spec import Fidelity
@@ -40,7 +40,7 @@ FUSED = Fidelity("approximate", "the rounding of the intermediate results is not
 MACRO = Fidelity("approximate", "the extra bits of the special accumulators are not documented")
 
 
-def _dot(b: Machine, x: Value, y: Value, count: int, *, homogeneous: bool) -> Value:
+def _dot(b: Gen9Builder, x: Value, y: Value, count: int, *, homogeneous: bool) -> Value:
     """Products of the first `count` channels of each four, summed into all four."""
     x, y = b.floats(x, y)
     quads = [4 * (k // 4) for k in range(b.width)]
@@ -54,7 +54,7 @@ def _dot(b: Machine, x: Value, y: Value, count: int, *, homogeneous: bool) -> Va
 
 
 @opcode(0x10, two("cmp"), page="Compare")
-def cmp(b: Machine, cond: Cond, dst: PlainDst, src0: Src0, src1: Src1, options: Opts) -> None:
+def cmp(b: Gen9Builder, cond: Cond, dst: PlainDst, src0: Src0, src1: Src1, options: Opts) -> None:
     """The flag and dst[i] (all ones or 0) say how src0[i] compares with src1[i]."""
     x, y = b.promote(src0, src1, exact=True)
     found = compare(b, cond, x, y, native=False)
@@ -64,7 +64,7 @@ def cmp(b: Machine, cond: Cond, dst: PlainDst, src0: Src0, src1: Src1, options: 
 
 
 @opcode(0x11, two("cmpn"), page="Compare NaN")
-def cmpn(b: Machine, cond: Cond, dst: PlainDst, src0: Src0, src1: Src1, options: Opts) -> None:
+def cmpn(b: Gen9Builder, cond: Cond, dst: PlainDst, src0: Src0, src1: Src1, options: Opts) -> None:
     """As cmp; with `ge` or `lt` a NaN in src1 makes the comparison true."""
     x, y = b.promote(src0, src1, exact=True)
     found = compare(b, cond, x, y, native=True)
@@ -74,63 +74,63 @@ def cmpn(b: Machine, cond: Cond, dst: PlainDst, src0: Src0, src1: Src1, options:
 
 
 @opcode(0x40, two("add"), page="Addition")
-def add(b: Machine, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def add(b: Gen9Builder, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = src0[i] + src1[i]."""
     x, y = operands(b, dst, cond, options, src0, src1)
     b.finish(dst, total(b, dst, x, y, (src0, src1)), cond, options)
 
 
 @opcode(0x41, two("mul"), page="Multiply")
-def mul(b: Machine, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def mul(b: Gen9Builder, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = src0[i] * src1[i]; an accumulator takes all 64 bits of dwords."""
     x, y = operands(b, dst, cond, options, src0, src1)
     b.finish(dst, b.mul(x, y), cond, options, product=True)
 
 
 @opcode(0x42, two("avg"), page="Average")
-def avg(b: Machine, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def avg(b: Gen9Builder, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = (src0[i] + src1[i] + 1) >> 1, without overflow."""
     b.integers(src0, src1)
     b.finish(dst, average(b, src0, src1), cond, options)
 
 
 @opcode(0x43, one("frc"), page="Fraction")
-def frc(b: Machine, cond: Cond, dst: PlainDst, src0: OnlySrc, options: Opts) -> None:
+def frc(b: Gen9Builder, cond: Cond, dst: PlainDst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = src0[i] - floor(src0[i])."""
     (x,) = b.floats(src0)
     b.finish(dst, fraction(b, x), cond, options)
 
 
 @opcode(0x44, one("rndu"), page="Round Up")
-def rndu(b: Machine, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+def rndu(b: Gen9Builder, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the least integer not less than src0[i]."""
     (x,) = b.floats(src0)
     b.finish(dst, b.round(x, Rounding.RU), cond, options)
 
 
 @opcode(0x45, one("rndd"), page="Round Down")
-def rndd(b: Machine, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+def rndd(b: Gen9Builder, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the greatest integer not greater than src0[i]."""
     (x,) = b.floats(src0)
     b.finish(dst, b.round(x, Rounding.RD), cond, options)
 
 
 @opcode(0x46, one("rnde"), page="Round to Nearest or Even")
-def rnde(b: Machine, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+def rnde(b: Gen9Builder, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the integer nearest to src0[i], of two the even one."""
     (x,) = b.floats(src0)
     b.finish(dst, b.round(x, Rounding.RNE), cond, options)
 
 
 @opcode(0x47, one("rndz"), page="Round to Zero")
-def rndz(b: Machine, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+def rndz(b: Gen9Builder, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = src0[i] without its fraction."""
     (x,) = b.floats(src0)
     b.finish(dst, b.round(x, Rounding.RTZ), cond, options)
 
 
 @opcode(0x48, two("mac"), page="Multiply Accumulate")
-def mac(b: Machine, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def mac(b: Gen9Builder, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = src0[i] * src1[i] + acc[i]."""
     added = b.accumulator(src0.type)
     x, y, z = operands(b, dst, cond, options, src0, src1, added)
@@ -139,7 +139,7 @@ def mac(b: Machine, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts)
 
 
 @opcode(0x49, two("mach", cond=False), page="Multiply Accumulate High")
-def mach(b: Machine, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def mach(b: Gen9Builder, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """The high half of a 32 by 32 bit product; acc0 holds the part of src1's low word."""
     b.integers(src0, src1)
     upper = b.shr(b.convert(src1, Q), b.const(Q, 16, b.width))
@@ -152,7 +152,7 @@ def mach(b: Machine, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
 
 @opcode(0x4E, two("addc"), page="Addition with Carry")
 def addc(
-    b: Machine, cond: Cond, dst: PlainDst, src0: PlainSrc0, src1: PlainSrc1, options: Opts
+    b: Gen9Builder, cond: Cond, dst: PlainDst, src0: PlainSrc0, src1: PlainSrc1, options: Opts
 ) -> None:
     """dst[i] = src0[i] + src1[i]; acc[i] is the carry."""
     b.integers(src0, src1)
@@ -163,7 +163,9 @@ def addc(
 
 
 @opcode(0x4F, two("subb"), page="Integer Subtraction with Borrow")
-def subb(b: Machine, cond: Cond, dst: Dst, src0: PlainSrc0, src1: PlainSrc1, options: Opts) -> None:
+def subb(
+    b: Gen9Builder, cond: Cond, dst: Dst, src0: PlainSrc0, src1: PlainSrc1, options: Opts
+) -> None:
     """dst[i] = src0[i] - src1[i]; acc[i] is the borrow."""
     b.integers(src0, src1)
     x, y = (b.convert(v, UD) for v in (src0, src1))
@@ -173,7 +175,7 @@ def subb(b: Machine, cond: Cond, dst: Dst, src0: PlainSrc0, src1: PlainSrc1, opt
 
 @opcode(0x50, two("sad2"), page="Sum of Absolute Difference 2")
 def sad2(
-    b: Machine, cond: Cond, dst: Dst, src0: NeighbourSrc0, src1: NeighbourSrc1, options: Opts
+    b: Gen9Builder, cond: Cond, dst: Dst, src0: NeighbourSrc0, src1: NeighbourSrc1, options: Opts
 ) -> None:
     """dst of even channels = the sum of |src0 - src1| over it and the next; odd ones stay."""
     b.integers(src0, src1)
@@ -184,7 +186,7 @@ def sad2(
 
 @opcode(0x51, two("sada2"), page="Sum of Absolute Difference Accumulate 2")
 def sada2(
-    b: Machine, cond: Cond, dst: Dst, src0: NeighbourSrc0, src1: NeighbourSrc1, options: Opts
+    b: Gen9Builder, cond: Cond, dst: Dst, src0: NeighbourSrc0, src1: NeighbourSrc1, options: Opts
 ) -> None:
     """As sad2, plus acc."""
     b.integers(src0, src1)
@@ -195,7 +197,7 @@ def sada2(
 
 @opcode(0x54, two("dp4"), fidelity=FUSED, page="Dot Product 4")
 def dp4(
-    b: Machine, cond: Cond, dst: Dst, src0: NeighbourSrc0, src1: NeighbourSrc1, options: Opts
+    b: Gen9Builder, cond: Cond, dst: Dst, src0: NeighbourSrc0, src1: NeighbourSrc1, options: Opts
 ) -> None:
     """Of every four channels, the sum of src0[k] * src1[k]."""
     b.finish(dst, _dot(b, src0, src1, 4, homogeneous=False), cond, options)
@@ -203,7 +205,7 @@ def dp4(
 
 @opcode(0x55, two("dph"), fidelity=FUSED, page="Dot Product Homogeneous")
 def dph(
-    b: Machine, cond: Cond, dst: Dst, src0: NeighbourSrc0, src1: NeighbourSrc1, options: Opts
+    b: Gen9Builder, cond: Cond, dst: Dst, src0: NeighbourSrc0, src1: NeighbourSrc1, options: Opts
 ) -> None:
     """As dp3, plus the fourth element of src1."""
     b.finish(dst, _dot(b, src0, src1, 3, homogeneous=True), cond, options)
@@ -211,7 +213,7 @@ def dph(
 
 @opcode(0x56, two("dp3"), fidelity=FUSED, page="Dot Product 3")
 def dp3(
-    b: Machine, cond: Cond, dst: Dst, src0: NeighbourSrc0, src1: NeighbourSrc1, options: Opts
+    b: Gen9Builder, cond: Cond, dst: Dst, src0: NeighbourSrc0, src1: NeighbourSrc1, options: Opts
 ) -> None:
     """As dp4 over three channels."""
     b.finish(dst, _dot(b, src0, src1, 3, homogeneous=False), cond, options)
@@ -219,14 +221,14 @@ def dp3(
 
 @opcode(0x57, two("dp2"), fidelity=FUSED, page="Dot Product 2")
 def dp2(
-    b: Machine, cond: Cond, dst: Dst, src0: NeighbourSrc0, src1: NeighbourSrc1, options: Opts
+    b: Gen9Builder, cond: Cond, dst: Dst, src0: NeighbourSrc0, src1: NeighbourSrc1, options: Opts
 ) -> None:
     """As dp4 over two channels."""
     b.finish(dst, _dot(b, src0, src1, 2, homogeneous=False), cond, options)
 
 
 @opcode(0x59, two("line"), fidelity=FUSED, page="Line")
-def line(b: Machine, cond: Cond, dst: Dst, src0: Quad, src1: Src1, options: Opts) -> None:
+def line(b: Gen9Builder, cond: Cond, dst: Dst, src0: Quad, src1: Src1, options: Opts) -> None:
     """dst[i] = src0.0 * src1[i] + src0.3."""
     p, q = (b.splat(b.slice(src0, k, 1), b.width) for k in (0, 3))
     p, x, q = b.floats(p, src1, q)
@@ -234,7 +236,7 @@ def line(b: Machine, cond: Cond, dst: Dst, src0: Quad, src1: Src1, options: Opts
 
 
 @opcode(0x5A, two("pln"), fidelity=FUSED, page="Plane")
-def pln(b: Machine, cond: Cond, dst: Dst, src0: Quad, src1: Planes, options: Opts) -> None:
+def pln(b: Gen9Builder, cond: Cond, dst: Dst, src0: Quad, src1: Planes, options: Opts) -> None:
     """dst[i] = src0.0 * u[i] + src0.1 * v[i] + src0.3; of eight channels all u, then all v."""
     p, q, r = (b.splat(b.slice(src0, k, 1), b.width) for k in (0, 1, 3))
     lanes = [16 * (k // 8) + k % 8 for k in range(b.width)]
@@ -246,7 +248,7 @@ def pln(b: Machine, cond: Cond, dst: Dst, src0: Quad, src1: Planes, options: Opt
 
 @opcode(0x5B, three("mad"), page="Multiply Add")
 def mad(
-    b: Machine,
+    b: Gen9Builder,
     exec: TernaryExec,
     cond: Cond,
     dst: TernaryDst,
@@ -263,7 +265,7 @@ def mad(
 
 @opcode(0x5C, three("lrp"), fidelity=FUSED, page="Linear Interpolation")
 def lrp(
-    b: Machine,
+    b: Gen9Builder,
     exec: TernaryExec,
     cond: Cond,
     dst: TernaryDst,
@@ -280,7 +282,7 @@ def lrp(
 
 @opcode(0x5D, three("madm"), fidelity=MACRO, page="Multiply Add for Macro")
 def madm(
-    b: Machine,
+    b: Gen9Builder,
     exec: TernaryMacroExec,
     cond: Cond,
     dst: TernaryMacroDst,

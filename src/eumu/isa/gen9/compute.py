@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eumu.ir import Value
-from eumu.isa.gen9.machine import Machine
+from eumu.isa.gen9.builder import Gen9Builder
 from eumu.isa.gen9.operands import Condition, Options
 from eumu.isa.gen9.results import Accumulator
 from eumu.isa.kinds import Place
@@ -20,7 +20,7 @@ def exact(dst: Place, cond: Condition | None, options: Options) -> bool:
 
 
 def operands(
-    b: Machine, dst: Place, cond: Condition | None, options: Options, *sources: Value
+    b: Gen9Builder, dst: Place, cond: Condition | None, options: Options, *sources: Value
 ) -> tuple[Value, ...]:
     """Sources in a type in which the result is right as far as it can be seen."""
     values = b.promote(*sources)
@@ -30,7 +30,7 @@ def operands(
     return values
 
 
-def total(b: Machine, dst: Place, x: Value, y: Value, sources: tuple[Value, ...]) -> Value:
+def total(b: Gen9Builder, dst: Place, x: Value, y: Value, sources: tuple[Value, ...]) -> Value:
     """x + y, clamped at 64 bits where the destination saturates and sources have as many."""
     found = b.add(x, y)
     if dst.saturate and found.type.is_int and max(v.type.size for v in sources) == 8:
@@ -38,7 +38,7 @@ def total(b: Machine, dst: Place, x: Value, y: Value, sources: tuple[Value, ...]
     return found
 
 
-def compare(b: Machine, cond: Condition | None, x: Value, y: Value, *, native: bool) -> Value:
+def compare(b: Gen9Builder, cond: Condition | None, x: Value, y: Value, *, native: bool) -> Value:
     """Where a comparison holds; a `native` one holds for `ge` and `lt` if y is NaN."""
     name = "ne" if cond is None else cond.name
     if name == "ov":
@@ -53,7 +53,7 @@ def compare(b: Machine, cond: Condition | None, x: Value, y: Value, *, native: b
     return found
 
 
-def all_ones(b: Machine, where: Value, type: Type) -> Value:
+def all_ones(b: Gen9Builder, where: Value, type: Type) -> Value:
     """All bits of the lanes of a mask, 0 elsewhere."""
     bits = integer(type.bits, signed=False)
     ones = b.select(where, b.const(bits, -1, where.width), b.const(bits, 0, where.width))
@@ -61,7 +61,7 @@ def all_ones(b: Machine, where: Value, type: Type) -> Value:
 
 
 def logic(
-    b: Machine,
+    b: Gen9Builder,
     dst: Place,
     cond: Condition | None,
     options: Options,
@@ -73,7 +73,7 @@ def logic(
 
 
 def shift_operands(
-    b: Machine, dst: Place, x: Value, count: Value, *, signed: bool
+    b: Gen9Builder, dst: Place, x: Value, count: Value, *, signed: bool
 ) -> tuple[Value, Value]:
     """The count has 6 bits where an operand has 64, else 5."""
     bits = 64 if 8 in (dst.type.size, x.type.size) else 32
@@ -84,7 +84,7 @@ def shift_operands(
     return b.convert(x, type), b.and_(b.convert(count, type), mask)
 
 
-def low_word(b: Machine, x: Value) -> Value:
+def low_word(b: Gen9Builder, x: Value) -> Value:
     """The low 16 bits of a dword as :q."""
     return b.and_(b.convert(x, Q), b.const(Q, 0xFFFF, x.width))
 

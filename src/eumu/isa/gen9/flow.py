@@ -13,6 +13,7 @@ from eumu.errors import Unsupported
 from eumu.ir.operations.ends import Trap
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import DST, SRC0, SRC1
+from eumu.isa.gen9.builder import Gen9Builder
 from eumu.isa.gen9.kinds.control import BranchControlKind, ExecKind, OptionsKind
 from eumu.isa.gen9.kinds.destination import LinkKind
 from eumu.isa.gen9.kinds.flow import (
@@ -22,7 +23,6 @@ from eumu.isa.gen9.kinds.flow import (
     TargetOrSourceKind,
 )
 from eumu.isa.gen9.kinds.source import SCALAR, ImplicitSourceKind
-from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import Execution, Options, Region, Register, Source, Target
 from eumu.isa.gen9.registers import IP
 from eumu.isa.gen9.registry import opcode
@@ -82,7 +82,7 @@ class _ReturnKind(ImplicitSourceKind):
     def encode(self, operand: Any, site: Any) -> int:
         return _NULL_DST | super().encode(operand, site)
 
-    def bind(self, operand: Any, builder: Machine) -> Any:
+    def bind(self, operand: Any, builder: Gen9Builder) -> Any:
         return operand
 
 
@@ -93,95 +93,95 @@ WaitOpts = Annotated[Options, OptionsKind("AccWrEn", align16=True)]
 
 
 @opcode(0x20, "{exec.pred}jmpi {exec} {target} {options}", flow=True, page="Jump Indexed")
-def jmpi(b: Machine, exec: Hidden, target: JumpTarget, options: Opts) -> None:
+def jmpi(b: Gen9Builder, exec: Hidden, target: JumpTarget, options: Opts) -> None:
     """The thread goes on at target (a distance from the next instruction), all channels."""
     b.jump(target)
 
 
 @opcode(0x21, "{exec.pred}brd {exec} {jip} {options}", flow=True, page="Branch Diverging")
-def brd(b: Machine, jip: DivergeTarget, options: Opts) -> None:
+def brd(b: Gen9Builder, jip: DivergeTarget, options: Opts) -> None:
     """Channels whose predicate holds wait at JIP; diverging."""
     b.branch(jip)
 
 
 @opcode(0x22, "{exec.pred}if{branch} {exec} {jip} {uip} {options}", flow=True, page="If")
-def if_(b: Machine, branch: Branch, jip: Jip, uip: Uip, options: Opts) -> None:
+def if_(b: Gen9Builder, branch: Branch, jip: Jip, uip: Uip, options: Opts) -> None:
     """Channels whose predicate does not hold wait at JIP."""
     b.go(b.not_(b.lanes()), jip)
 
 
 @opcode(0x23, "{exec.pred}brc {exec} {jip} {uip} {options}", flow=True, page="Branch Converging")
-def brc(b: Machine, jip: ConvergeTarget, uip: SecondUip, options: Opts) -> None:
+def brc(b: Gen9Builder, jip: ConvergeTarget, uip: SecondUip, options: Opts) -> None:
     """Channels whose predicate holds wait at UIP; converging."""
     b.branch(jip if uip is None else uip, 1)
 
 
 @opcode(0x24, "{exec.pred}else{branch} {exec} {jip} {uip} {options}", flow=True, page="Else")
-def else_(b: Machine, branch: Branch, jip: Jip, uip: Uip, options: Opts) -> None:
+def else_(b: Gen9Builder, branch: Branch, jip: Jip, uip: Uip, options: Opts) -> None:
     """Channels that come from above wait at JIP (UIP with `.b`); those of the `if` go on."""
     b.go(b.const(BOOL, 1, b.width), uip if branch else jip)
 
 
 @opcode(0x25, "{exec.pred}endif {exec} {jip} {options}", flow=True, page="End If")
-def endif(b: Machine, jip: OnlyJip, options: Opts) -> None:
+def endif(b: Gen9Builder, jip: OnlyJip, options: Opts) -> None:
     """Channels that wait here go on."""
 
 
 @opcode(0x27, "{exec.pred}while {exec} {jip} {options}", flow=True, page="While")
-def while_(b: Machine, jip: OnlyJip, options: Opts) -> None:
+def while_(b: Gen9Builder, jip: OnlyJip, options: Opts) -> None:
     """Channels whose predicate holds go back to JIP, the others leave the loop."""
     b.go(b.lanes(), jip)
 
 
 @opcode(0x28, "{exec.pred}break {exec} {jip} {uip} {options}", flow=True, page="Break")
-def break_(b: Machine, jip: Jip, uip: Uip, options: Opts) -> None:
+def break_(b: Gen9Builder, jip: Jip, uip: Uip, options: Opts) -> None:
     """Channels whose predicate holds leave the loop: they wait at UIP."""
     b.go(b.lanes(), b.behind_loop(uip))
 
 
 @opcode(0x29, "{exec.pred}cont {exec} {jip} {uip} {options}", flow=True, page="Continue")
-def cont(b: Machine, jip: Jip, uip: Uip, options: Opts) -> None:
+def cont(b: Gen9Builder, jip: Jip, uip: Uip, options: Opts) -> None:
     """Channels whose predicate holds are done with this round: they wait at UIP, the `while`."""
     b.go(b.lanes(), uip)
 
 
 @opcode(0x2A, "{exec.pred}halt {exec} {jip} {uip} {options}", flow=True, page="Halt")
-def halt(b: Machine, jip: Jip, uip: Uip, options: Opts) -> None:
+def halt(b: Gen9Builder, jip: Jip, uip: Uip, options: Opts) -> None:
     """Channels whose predicate holds wait at UIP."""
     b.go(b.lanes(), uip)
 
 
 @opcode(0x2B, "{exec.pred}calla {exec} {dst} {target} {options}", flow=True, page="Call Absolute")
-def calla(b: Machine, dst: Link, target: AbsoluteTarget, options: Opts) -> None:
+def calla(b: Gen9Builder, dst: Link, target: AbsoluteTarget, options: Opts) -> None:
     """As call, to a distance from the start of the code."""
     b.enter(dst, target, 0)
 
 
 @opcode(0x2C, "{exec.pred}call {exec} {dst} {target} {options}", flow=True, page="Call")
-def call(b: Machine, dst: Link, target: CallTarget, options: Opts) -> None:
+def call(b: Gen9Builder, dst: Link, target: CallTarget, options: Opts) -> None:
     """The thread goes on at target; dst takes the return address and the channels that call."""
     b.enter(dst, target, b.offset)
 
 
 @opcode(0x2D, "{exec.pred}ret {exec} {src0} {options}", flow=True, page="Return")
-def ret(b: Machine, src0: ReturnAddress, options: Opts) -> None:
+def ret(b: Gen9Builder, src0: ReturnAddress, options: Opts) -> None:
     """Channels return to the address that a call put into src0."""
     b.leave(src0)
 
 
 @opcode(0x2E, "{exec.pred}goto{branch} {exec} {jip} {uip} {options}", flow=True, page="Goto")
-def goto(b: Machine, branch: Branch, jip: Jip, uip: Uip, options: Opts) -> None:
+def goto(b: Gen9Builder, branch: Branch, jip: Jip, uip: Uip, options: Opts) -> None:
     """Channels whose predicate does not hold wait at UIP; with `.b` those whose predicate holds."""
     b.go(b.lanes() if branch else b.not_(b.lanes()), uip)
 
 
 @opcode(0x2F, "{exec.pred}join {exec} {jip} {options}", flow=True, page="Join")
-def join(b: Machine, jip: OnlyJip, options: Opts) -> None:
+def join(b: Gen9Builder, jip: OnlyJip, options: Opts) -> None:
     """Channels that wait here go on."""
 
 
 @opcode(0x30, "{exec.pred}wait {exec} {src0} {options}", page="Wait Notification")
-def wait(b: Machine, exec: Hidden, src0: Notification, options: WaitOpts) -> None:
+def wait(b: Gen9Builder, exec: Hidden, src0: Notification, options: WaitOpts) -> None:
     """Wait until the notification count is not 0, then take 1 from it."""
     if src0.place != _BARRIER:
         raise Unsupported("a wait for another notification than n0.0, by which barriers tell")
@@ -189,11 +189,11 @@ def wait(b: Machine, exec: Hidden, src0: Notification, options: WaitOpts) -> Non
 
 
 @opcode(0x00, "illegal", page="Illegal")
-def illegal(b: Machine) -> None:
+def illegal(b: Gen9Builder) -> None:
     """The illegal-opcode exception; the compiler fills up its code with it."""
     b.terminate(Trap(reason="an illegal instruction"))
 
 
 @opcode(0x7E, "nop", page="No Operation")
-def nop(b: Machine) -> None:
+def nop(b: Gen9Builder) -> None:
     """Nothing."""

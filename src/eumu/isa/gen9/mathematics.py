@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from eumu.ir import Rounding, Value
 from eumu.isa import mathlib
+from eumu.isa.gen9.builder import Gen9Builder
 from eumu.isa.gen9.kinds import (
     Dst,
     EarlyOut,
@@ -19,7 +20,6 @@ from eumu.isa.gen9.kinds import (
     Src1,
     TernaryOpts,
 )
-from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.registry import opcode
 from eumu.isa.mathlib import BOUNDS
 from eumu.isa.spec import Fidelity
@@ -34,7 +34,7 @@ MACRO = Fidelity("approximate", "the first step gives the final result")
 _LAST_STEP = Rounding.KEPT
 
 
-def _singles(b: Machine, *sources: Value) -> tuple[Value, ...]:
+def _singles(b: Gen9Builder, *sources: Value) -> tuple[Value, ...]:
     """Sources in their common type, :f or :hf."""
     values = b.floats(*sources)
     if values[0].type is DF:
@@ -48,70 +48,70 @@ def _bound(name: str) -> Fidelity:
 
 
 @opcode(0x38, _ONE % "inv", sub=1, page="Extended Math Function")
-def inv(b: Machine, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+def inv(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = 1 / src0[i]."""
     (x,) = _singles(b, src0)
     b.finish(dst, mathlib.inv(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "log", sub=2, fidelity=_bound("log2"), page="Extended Math Function")
-def log(b: Machine, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+def log(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the binary logarithm of src0[i]."""
     (x,) = _singles(b, src0)
     b.finish(dst, mathlib.log2(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "exp", sub=3, fidelity=_bound("exp2"), page="Extended Math Function")
-def exp(b: Machine, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+def exp(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = 2 ** src0[i]."""
     (x,) = _singles(b, src0)
     b.finish(dst, mathlib.exp2(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "sqt", sub=4, page="Extended Math Function")
-def sqt(b: Machine, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+def sqt(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the square root of src0[i]."""
     (x,) = _singles(b, src0)
     b.finish(dst, mathlib.sqrt(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "rsqt", sub=5, fidelity=_bound("rsqrt"), page="Extended Math Function")
-def rsqt(b: Machine, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+def rsqt(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = 1 / the square root of src0[i]."""
     (x,) = _singles(b, src0)
     b.finish(dst, mathlib.rsqrt(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "sin", sub=6, fidelity=_bound("sin"), page="Extended Math Function")
-def sin(b: Machine, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+def sin(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the sine of src0[i] in radians."""
     (x,) = _singles(b, src0)
     b.finish(dst, mathlib.sin(b, x), None, options)
 
 
 @opcode(0x38, _ONE % "cos", sub=7, fidelity=_bound("cos"), page="Extended Math Function")
-def cos(b: Machine, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+def cos(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the cosine of src0[i] in radians."""
     (x,) = _singles(b, src0)
     b.finish(dst, mathlib.cos(b, x), None, options)
 
 
 @opcode(0x38, _TWO % "fdiv", sub=9, page="Extended Math Function")
-def fdiv(b: Machine, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def fdiv(b: Gen9Builder, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = src0[i] / src1[i], floats."""
     x, y = _singles(b, src0, src1)
     b.finish(dst, b.div(x, y), None, options)
 
 
 @opcode(0x38, _TWO % "pow", sub=10, fidelity=_bound("pow"), page="Extended Math Function")
-def pow(b: Machine, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def pow(b: Gen9Builder, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = src0[i] ** src1[i]; NaN for a negative base, 1 for an exponent 0."""
     x, y = _singles(b, src0, src1)
     b.finish(dst, mathlib.pow(b, x, y), None, options)
 
 
 @opcode(0x38, _TWO % "idiv", sub=11, page="Extended Math Function")
-def idiv(b: Machine, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def idiv(b: Gen9Builder, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """Integer division: the quotient to dst, the remainder to the register after it."""
     b.integers(src0, src1)
     x, y = b.promote(src0, src1)
@@ -121,7 +121,7 @@ def idiv(b: Machine, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
 
 
 @opcode(0x38, _TWO % "iqot", sub=12, page="Extended Math Function")
-def iqot(b: Machine, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def iqot(b: Gen9Builder, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = the quotient of integers, cut off."""
     b.integers(src0, src1)
     x, y = b.promote(src0, src1)
@@ -129,7 +129,7 @@ def iqot(b: Machine, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
 
 
 @opcode(0x38, _TWO % "irem", sub=13, page="Extended Math Function")
-def irem(b: Machine, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def irem(b: Gen9Builder, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = the remainder of integers, with the sign of src0[i]."""
     b.integers(src0, src1)
     x, y = b.promote(src0, src1)
@@ -144,7 +144,7 @@ def irem(b: Machine, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     page="Extended Math Function",
 )
 def invm(
-    b: Machine,
+    b: Gen9Builder,
     exec: MacroExec,
     early_out: EarlyOut,
     dst: MacroDst,
@@ -170,7 +170,7 @@ def invm(
     page="Extended Math Function",
 )
 def rsqtm(
-    b: Machine,
+    b: Gen9Builder,
     exec: MacroExec,
     early_out: EarlyOut,
     dst: MacroDst,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from eumu.errors import Unsupported
 from eumu.ir import Region, Value
 from eumu.isa import messages
+from eumu.isa.gen9.builder import Gen9Builder
 from eumu.isa.gen9.kinds.control import OptionsKind
 from eumu.isa.gen9.kinds.message import (
     DescriptorKind,
@@ -16,7 +17,6 @@ from eumu.isa.gen9.kinds.message import (
     PayloadSourceKind,
     SecondPayloadKind,
 )
-from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import AddressWord, Options, Payload, Pointer, Register
 from eumu.isa.gen9.registers import GRF_BYTES
 from eumu.isa.gen9.registry import opcode
@@ -54,13 +54,13 @@ class _Registers:
     pointer: Pointer | None = None
     lanes: Value | None = None
 
-    def fetch(self, b: Machine) -> None:
+    def fetch(self, b: Gen9Builder) -> None:
         """Get those at an address."""
         if self.pointer is not None and self.count:
             x = b.read_registers(self.pointer, 8 * self.count, self.lanes)
             b.row_write(self.rows, 0, x, b.const(BOOL, 1, x.width))
 
-    def put_back(self, b: Machine) -> None:
+    def put_back(self, b: Gen9Builder) -> None:
         """Put those at an address back."""
         if self.pointer is not None and self.count:
             x = b.row_read(self.rows, 0, UD, 8 * self.count)
@@ -68,7 +68,7 @@ class _Registers:
 
 
 def _registers(
-    b: Machine, what: str, operand: Payload | None, word: Value | int, length: tuple[int, int]
+    b: Gen9Builder, what: str, operand: Payload | None, word: Value | int, length: tuple[int, int]
 ) -> _Registers:
     """The registers from an operand's on, as many as a descriptor says or may say."""
     place, (low, most) = None if operand is None else operand.place, length
@@ -93,7 +93,7 @@ def _registers(
     return _Registers(Rows(root, 0, UD), count, place, lanes)
 
 
-def _word(b: Machine, operand: int | AddressWord) -> Value | int:
+def _word(b: Gen9Builder, operand: int | AddressWord) -> Value | int:
     """A descriptor."""
     if not isinstance(operand, AddressWord):
         return operand
@@ -112,7 +112,7 @@ class _Operands:
         return isinstance(self.dst.place, Pointer) or isinstance(self.src0.place, Pointer)
 
     def registers(
-        self, b: Machine, ex_desc: Value | int, desc: Value | int
+        self, b: Gen9Builder, ex_desc: Value | int, desc: Value | int
     ) -> tuple[_Registers, _Registers, _Registers]:
         """Those of both stretches and of the answer; there is something to be sent."""
         first = _registers(b, "src0", self.src0, desc, _SENT)
@@ -126,7 +126,7 @@ class _Operands:
 
 
 def _send(
-    b: Machine,
+    b: Gen9Builder,
     dst: Payload,
     src0: Payload,
     src1: Payload | None,
@@ -149,7 +149,7 @@ def _send(
         b.end()
 
 
-def _known(b: Machine, found: messages.Descriptors, operands: _Operands) -> None:
+def _known(b: Gen9Builder, found: messages.Descriptors, operands: _Operands) -> None:
     """A message of which at most a surface is known at run time only."""
     first, second, answer = operands.registers(b, found.ex_desc, found.desc)
     more = second.rows if second.count else None
@@ -161,7 +161,7 @@ def _known(b: Machine, found: messages.Descriptors, operands: _Operands) -> None
 
 
 def _compose(
-    b: Machine,
+    b: Gen9Builder,
     ex_desc: Value | int,
     desc: Value | int,
     operands: _Operands,
@@ -195,20 +195,20 @@ _TWO = "{exec.pred}%s {exec} {dst} {src0} {src1} {ex_desc} {desc} {options}"
 
 
 @opcode(0x31, _ONE % "send", page="Send Message")
-def send(b: Machine, dst: Dst, src0: Src, ex_desc: ExDesc, desc: Desc, options: Opts) -> None:
+def send(b: Gen9Builder, dst: Dst, src0: Src, ex_desc: ExDesc, desc: Desc, options: Opts) -> None:
     """Send registers from src0 on to a shared function; dst takes the answer."""
     _send(b, dst, src0, None, ex_desc, desc, options)
 
 
 @opcode(0x32, _ONE % "sendc", page="Conditional Send Message")
-def sendc(b: Machine, dst: Dst, src0: Src, ex_desc: ExDesc, desc: Desc, options: Opts) -> None:
+def sendc(b: Gen9Builder, dst: Dst, src0: Src, ex_desc: ExDesc, desc: Desc, options: Opts) -> None:
     """As send, after all threads that this one depends on; those of a group depend on none."""
     _send(b, dst, src0, None, ex_desc, desc, options)
 
 
 @opcode(0x33, _TWO % "sends", page="Split Send Message")
 def sends(
-    b: Machine,
+    b: Gen9Builder,
     dst: SplitDst,
     src0: SplitSrc0,
     src1: SplitSrc1,
@@ -222,7 +222,7 @@ def sends(
 
 @opcode(0x34, _TWO % "sendsc", page="Conditional Split Send Message")
 def sendsc(
-    b: Machine,
+    b: Gen9Builder,
     dst: SplitDst,
     src0: SplitSrc0,
     src1: SplitSrc1,

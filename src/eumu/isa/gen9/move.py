@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eumu.isa.gen9.builder import Gen9Builder
 from eumu.isa.gen9.compute import compare
 from eumu.isa.gen9.kinds import (
     Cond,
@@ -20,18 +21,17 @@ from eumu.isa.gen9.kinds import (
     TernarySrc1,
     TernarySrc2,
 )
-from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.registry import one, opcode, three, two
 
 
 @opcode(0x01, one("mov"), page="Move")
-def mov(b: Machine, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+def mov(b: Gen9Builder, cond: Cond, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = src0[i], converted; bits are kept where both types are of one family."""
     b.finish(dst, src0, cond, options)
 
 
 @opcode(0x02, two("sel"), page="Select")
-def sel(b: Machine, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def sel(b: Gen9Builder, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = src0[i] where the predicate holds, else src1[i]; `ge`, `lt`: max, min."""
     mask = b.choose()
     if cond is None:
@@ -44,20 +44,20 @@ def sel(b: Machine, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts)
 
 
 @opcode(0x03, one("movi", cond=False), page="Move Indexed")
-def movi(b: Machine, dst: Dst, src0: OnlySrc, options: Opts) -> None:
+def movi(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = an element of src0 whose place a0 says for each channel."""
     b.finish(dst, src0, None, options)
 
 
 @opcode(0x0A, two("smov", cond=False), page="Scattered Move")
-def smov(b: Machine, dst: PlainDst, src0: PlainSrc0, src1: LaneMask, options: Opts) -> None:
+def smov(b: Gen9Builder, dst: PlainDst, src0: PlainSrc0, src1: LaneMask, options: Opts) -> None:
     """dst[i] = src0[i] in the channels whose bits src1 has."""
     b.write(dst, src0, b.and_(b.mask, src1))
 
 
 @opcode(0x12, three("csel"), page="Conditional Select")
 def csel(
-    b: Machine,
+    b: Gen9Builder,
     exec: PlainTernaryExec,
     cond: Cond,
     dst: TernaryDst,

@@ -17,7 +17,7 @@ from eumu.isa.gen9.operands import (
     Source,
 )
 from eumu.isa.gen9.registers import GRF_BYTES
-from eumu.isa.kinds import Meaning
+from eumu.isa.kinds import InstBuilder
 from eumu.isa.kinds.operands import ExecSize
 from eumu.platforms import Platform
 from eumu.types import BOOL, D, Type
@@ -57,7 +57,7 @@ NO_ACCUMULATOR: Final = 8  # the code of a macro operand without one
 _GROUP: Final = {"2h": 2, "4h": 4, "8h": 8, "16h": 16, "32h": 32}
 
 
-class Thread(Meaning):
+class Thread(InstBuilder):
     """An IR builder at work on one native instruction at a time."""
 
     def __init__(self, function: Function, platform: Platform) -> None:

@@ -7,6 +7,7 @@ each `Annotated`, the registry sees the second.
 from typing import Annotated
 
 from eumu.ir import Value
+from eumu.isa.kinds.builder import InstBuilder, Place, Rows
 from eumu.isa.kinds.control import (
     BranchConditionKind,
     ChoiceKind,
@@ -18,7 +19,6 @@ from eumu.isa.kinds.control import (
     PredicateKind,
     StringKind,
 )
-from eumu.isa.kinds.meaning import Meaning, Place, Rows
 from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.kinds.raw import RawKind, SurfaceKind
 from eumu.isa.kinds.variables import SurfaceVariable
@@ -46,8 +46,8 @@ __all__ = [
     "Cond",
     "Dst",
     "Exec",
+    "InstBuilder",
     "Label",
-    "Meaning",
     "Name",
     "NeighbourSrc",
     "NumberKind",

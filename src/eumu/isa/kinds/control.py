@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from eumu.ir import Value
+from eumu.isa.kinds.builder import InstBuilder
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import (
@@ -23,7 +24,6 @@ from eumu.isa.kinds.encoding import (
 )
 from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import STRING, integer_literal, quoted, string
-from eumu.isa.kinds.meaning import Meaning
 from eumu.isa.kinds.operands import ExecSize, Predicate
 from eumu.isa.kinds.variables import Declared, PredicateVariable
 from eumu.isa.kinds.vector import variable
@@ -87,7 +87,7 @@ class ExecKind(Kind):
     def join(self, known: dict[str, Any]) -> ExecSize:
         return known["elements"]  # type: ignore[no-any-return]
 
-    def bind(self, operand: ExecSize, builder: Meaning) -> ExecSize:
+    def bind(self, operand: ExecSize, builder: InstBuilder) -> ExecSize:
         builder.begin(operand)
         return operand
 
@@ -126,7 +126,7 @@ class PredicateKind(Kind):
     def unpack(self, source: Unpacker) -> Predicate | None:
         return unpack_predicate(source)
 
-    def bind(self, operand: Predicate | None, builder: Meaning) -> Value | None:
+    def bind(self, operand: Predicate | None, builder: InstBuilder) -> Value | None:
         if operand is None:
             return None
         mask = predicate_mask(operand, builder, self.first_bit(builder), builder.width)
@@ -134,12 +134,12 @@ class PredicateKind(Kind):
             builder.predicate(mask)
         return mask
 
-    def first_bit(self, builder: Meaning) -> int:
+    def first_bit(self, builder: InstBuilder) -> int:
         """The bit of the predicate that is the instruction's first lane."""
         return builder.exec.offset
 
 
-def predicate_mask(operand: Predicate, builder: Meaning, offset: int, width: int) -> Value:
+def predicate_mask(operand: Predicate, builder: InstBuilder, offset: int, width: int) -> Value:
     """The predicate's lanes from bit `offset`: combine first, then invert.
 
     `any` and `all` look at every bit of the variable, also at those that are no lanes of the
@@ -168,7 +168,7 @@ class ConditionKind(PredicateKind):
 class BranchConditionKind(ConditionKind):
     """The predicate of `goto`, `jmp`, calls and returns; a single lane is always the first bit."""
 
-    def first_bit(self, builder: Meaning) -> int:
+    def first_bit(self, builder: InstBuilder) -> int:
         return builder.exec.offset if builder.width > 1 else 0
 
 

@@ -12,11 +12,11 @@ from typing import NoReturn
 
 from eumu.errors import InternalError
 from eumu.ir import Value
+from eumu.isa.kinds.builder import InstBuilder
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.kind import Names
 from eumu.isa.kinds.literals import integer_literal as integer_literal
 from eumu.isa.kinds.literals import unary
-from eumu.isa.kinds.meaning import Meaning
 from eumu.isa.kinds.operands import Immediate
 from eumu.isa.kinds.variables import by_type_name
 from eumu.types import BF, BOOL, DF, HF, UV, UW, VF, F, Kind, Type, V, W
@@ -92,7 +92,7 @@ def print_immediate(operand: Immediate) -> str:
     return f"0x{operand.bits:x}:{operand.type.name}"
 
 
-def bind_immediate(operand: Immediate, builder: Meaning, width: int) -> Value:
+def bind_immediate(operand: Immediate, builder: InstBuilder, width: int) -> Value:
     """The lanes of an immediate: replicated, or a packed vector repeated every 8 (4) lanes."""
     type, bits = operand.type, operand.bits
     if type.kind is not Kind.PACKED:

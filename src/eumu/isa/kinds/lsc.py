@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eumu.ir import Value
+from eumu.isa.kinds.builder import InstBuilder, Rows
 from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
 from eumu.isa.kinds.control import ExecKind
 from eumu.isa.kinds.cursor import Cursor
@@ -30,7 +31,6 @@ from eumu.isa.kinds.lsc_encoding import (
     unpack_surface,
 )
 from eumu.isa.kinds.lsc_model import SCALAR, model_surface, parse_model, print_model
-from eumu.isa.kinds.meaning import Meaning, Rows
 from eumu.isa.kinds.operands import DataShape, ExecSize, General, Immediate, Raw
 from eumu.isa.kinds.raw import RawKind
 from eumu.types import UQ
@@ -57,7 +57,7 @@ class LscExecKind(ExecKind):
     def print(self, operand: ExecSize | None) -> str:
         return "" if operand is None else super().print(operand)
 
-    def bind(self, operand: ExecSize | None, builder: Meaning) -> ExecSize:
+    def bind(self, operand: ExecSize | None, builder: InstBuilder) -> ExecSize:
         native = builder.grf // (4 if self.typed else 2)
         return super().bind(operand or ExecSize(native), builder)
 
@@ -243,7 +243,7 @@ class LscDataKind(Kind):
         shape = DataShape(known["size"], count, known["order"], channels)
         return LscData(known["register"], shape)
 
-    def bind(self, operand: LscData, builder: Meaning) -> DataRows:
+    def bind(self, operand: LscData, builder: InstBuilder) -> DataRows:
         return DataRows(self._register.bind(operand.register, builder), operand.shape)
 
 
@@ -394,7 +394,7 @@ class LscAddressKind(Kind):
         size, extension = known["size"]
         return LscAddress(**{**known, "size": size, "extension": extension})
 
-    def bind(self, operand: LscAddress, builder: Meaning) -> Addresses:
+    def bind(self, operand: LscAddress, builder: InstBuilder) -> Addresses:
         return Addresses(
             operand.model,
             _surface(operand, builder),
@@ -407,7 +407,7 @@ class LscAddressKind(Kind):
         )
 
 
-def _surface(operand: LscAddress, builder: Meaning) -> Value | None:
+def _surface(operand: LscAddress, builder: InstBuilder) -> Value | None:
     """The surface as ud, of flat addresses the base that is added to each, as uq.
 
     Of `surf` it is a pointer of 64 bits; one that is no handle here leads to no surface.

@@ -11,6 +11,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from eumu.ir import Value
+from eumu.isa.kinds.builder import InstBuilder, Rows
 from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, unpack_raw
@@ -18,7 +19,6 @@ from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import expression, unary
 from eumu.isa.kinds.lsc_encoding import BLOCK_BITS, FLAGS, ORDERS, choose
 from eumu.isa.kinds.lsc_model import SCALAR, parse_model, print_model
-from eumu.isa.kinds.meaning import Meaning, Rows
 from eumu.isa.kinds.operands import General, Immediate, Raw
 from eumu.isa.kinds.raw import RawKind
 from eumu.types import UB, UD, UQ, UW, Type
@@ -148,7 +148,7 @@ class BlockDataKind(Kind):
         )
         return BlockData(known["register"], shape)
 
-    def bind(self, operand: BlockData, builder: Meaning) -> BlockRows:
+    def bind(self, operand: BlockData, builder: InstBuilder) -> BlockRows:
         return BlockRows(self._register.bind(operand.register, builder), operand.shape)
 
 
@@ -265,7 +265,7 @@ class MatrixKind(Kind):
     def unpack(self, source: Unpacker) -> Matrix:
         return Matrix(*(SCALAR.unpack(source) for _ in _PARTS))
 
-    def bind(self, operand: Matrix | MatrixPayload, builder: Meaning) -> MatrixValues:
+    def bind(self, operand: Matrix | MatrixPayload, builder: InstBuilder) -> MatrixValues:
         if isinstance(operand, MatrixPayload):
             rows = self._register.bind(operand.register, builder)
             base = builder.row_read(rows, 0, UQ, 1)

@@ -10,13 +10,13 @@ import re
 
 from eumu.addresses import SURFACE_STATE_BYTES
 from eumu.ir import Value
+from eumu.isa.kinds.builder import InstBuilder
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_source
 from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import expression, integer_literal
 from eumu.isa.kinds.lsc_encoding import INDEXED, INDICES, unpack_scalar
-from eumu.isa.kinds.meaning import Meaning
 from eumu.isa.kinds.operands import General, Immediate
 from eumu.isa.kinds.variables import Variable
 from eumu.isa.kinds.vector import SourceKind, variable
@@ -57,14 +57,14 @@ class ScalarKind(Kind):
     def unpack(self, source: Unpacker) -> General | Immediate:
         return unpack_scalar(source)
 
-    def bind(self, operand: General | Immediate, builder: Meaning) -> Value:
+    def bind(self, operand: General | Immediate, builder: InstBuilder) -> Value:
         return self._source.bind(operand, builder)
 
 
 SCALAR = ScalarKind()
 
 
-def model_surface(b: Meaning, model: str, surface: General | Immediate, index: int) -> Value:
+def model_surface(b: InstBuilder, model: str, surface: General | Immediate, index: int) -> Value:
     """What models other than flat name, as ud: a number of the binding table, or a state's offset.
 
     An index counts surface states behind that.

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from eumu.isa.kinds.builder import InstBuilder, Rows
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_source, unpack_source
 from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import expression
-from eumu.isa.kinds.meaning import Meaning, Rows
 from eumu.isa.kinds.operands import General
 from eumu.isa.kinds.variables import Variable
 from eumu.isa.kinds.vector import variable
@@ -161,7 +161,7 @@ class MatrixPlaceKind(Kind):
             source.fail("matrix A is not a variable", at)
         return found
 
-    def bind(self, operand: General, builder: Meaning) -> Rows:
+    def bind(self, operand: General, builder: InstBuilder) -> Rows:
         root, base = builder.root(operand.variable)
         offset = base + operand.row * builder.grf + operand.col * operand.type.size
         return Rows(root, offset, operand.type)

@@ -9,12 +9,12 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar
 
+from eumu.isa.kinds.builder import InstBuilder, Rows
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, unpack_raw
 from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import expression, integer_literal
-from eumu.isa.kinds.meaning import Meaning, Rows
 from eumu.isa.kinds.operands import Raw
 from eumu.isa.kinds.variables import SurfaceVariable, Variable
 from eumu.isa.kinds.vector import variable
@@ -68,7 +68,7 @@ class RawKind(Kind):
     def unpack(self, source: Unpacker) -> Raw:
         return unpack_raw(source)
 
-    def bind(self, operand: Raw, builder: Meaning) -> Rows:
+    def bind(self, operand: Raw, builder: InstBuilder) -> Rows:
         if operand.variable is None:
             return Rows(None, 0, UD)
         root, base = builder.root(operand.variable)
@@ -95,7 +95,7 @@ class SurfaceKind(Kind):
         at = source.pos
         return source.variable(SurfaceVariable, source.u8("a surface"), at)
 
-    def bind(self, operand: SurfaceVariable, builder: Meaning) -> SurfaceVariable:
+    def bind(self, operand: SurfaceVariable, builder: InstBuilder) -> SurfaceVariable:
         return operand
 
 

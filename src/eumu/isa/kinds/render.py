@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from eumu.ir import Value
+from eumu.isa.kinds.builder import InstBuilder, Rows
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, unpack_raw
 from eumu.isa.kinds.kind import Kind, Names
-from eumu.isa.kinds.meaning import Meaning, Rows
 from eumu.isa.kinds.operands import Raw
 from eumu.isa.kinds.raw import RawKind
 from eumu.isa.kinds.vector import SourceKind
@@ -182,7 +182,7 @@ class RenderDataKind(Kind):
     def join(self, known: dict[str, Any]) -> RenderData:
         return RenderData(**known)
 
-    def bind(self, operand: RenderData, builder: Meaning) -> RenderRows:
+    def bind(self, operand: RenderData, builder: InstBuilder) -> RenderRows:
         scalars = [self._scalar.bind(o, builder) for o in operand.scalars]
         registers = [self._register.bind(o, builder) for o in operand.registers]
         return RenderRows(
@@ -246,7 +246,7 @@ class ReadSampleKind(Kind):
     def join(self, known: dict[str, Any]) -> ReadSample:
         return ReadSample(**known)
 
-    def bind(self, operand: ReadSample, builder: Meaning) -> frozenset[str]:
+    def bind(self, operand: ReadSample, builder: InstBuilder) -> frozenset[str]:
         if operand.index is not None:
             self._scalar.bind(operand.index, builder)
         return operand.options

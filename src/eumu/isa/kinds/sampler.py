@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 from eumu.errors import Unsupported
 from eumu.ir import Value
+from eumu.isa.kinds.builder import InstBuilder, Rows
 from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, unpack_raw
 from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import integer_literal
-from eumu.isa.kinds.meaning import Meaning, Rows
 from eumu.isa.kinds.operands import ExecSize, Immediate, Raw
 from eumu.isa.kinds.raw import ChannelsKind, RawKind
 from eumu.isa.kinds.variables import SamplerVariable
@@ -228,7 +228,7 @@ class LegacyLanesKind(Kind):
             source.fail(f"channels and lanes are {byte:#04x}", at)
         return LegacyLanes(tuple(c for c in range(4) if byte >> c & 1), self._lanes[byte >> 4])
 
-    def bind(self, operand: LegacyLanes, builder: Meaning) -> LegacyLanes:
+    def bind(self, operand: LegacyLanes, builder: InstBuilder) -> LegacyLanes:
         builder.begin(ExecSize(operand.lanes))
         return operand
 
@@ -262,7 +262,7 @@ class TexelOffsetsKind(SourceKind):
     def forms(self, classes: str) -> list[tuple[str, str]]:
         return [(self.manual, self.example)]
 
-    def bind(self, operand: Any, builder: Meaning) -> TexelOffsets:  # type: ignore[override]
+    def bind(self, operand: Any, builder: InstBuilder) -> TexelOffsets:  # type: ignore[override]
         bits = builder.convert(super().bind(operand, builder), UD)
         constant = _offsets(operand.bits) if isinstance(operand, Immediate) else None
         if constant is not None:
@@ -277,7 +277,7 @@ def _offsets(bits: int) -> tuple[int, int, int]:
     return u, v, r
 
 
-def _signed_nibble(builder: Meaning, bits: Value, place: int) -> Value:
+def _signed_nibble(builder: InstBuilder, bits: Value, place: int) -> Value:
     top = builder.bitcast(builder.shl(bits, builder.const(UD, 28 - place)), D)
     return builder.shr(top, builder.const(D, 28))
 
@@ -319,7 +319,7 @@ class PairedKind(Kind):
     def unpack(self, source: Unpacker) -> Raw:
         return unpack_raw(source)
 
-    def bind(self, operand: Raw | None, builder: Meaning) -> None:
+    def bind(self, operand: Raw | None, builder: InstBuilder) -> None:
         if operand is not None and operand.variable is not None:
             raise Unsupported("a message to the sampler with a paired surface, which no page tells")
 
@@ -377,7 +377,7 @@ class ParametersKind(Kind):
         self._check(found, lambda message: source.fail(message, at))
         return found
 
-    def bind(self, operand: tuple[Raw, ...], builder: Meaning) -> Parameters:
+    def bind(self, operand: tuple[Raw, ...], builder: InstBuilder) -> Parameters:
         given = [self._register.bind(raw, builder) for raw in operand]
         names = self.names_of(operand)
         nothing = [Rows(None, 0, given[0].type)] * (len(names) - len(given))

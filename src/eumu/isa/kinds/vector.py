@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eumu.ir import Region, Value
+from eumu.isa.kinds.builder import InstBuilder, Place
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import (
@@ -26,7 +27,6 @@ from eumu.isa.kinds.immediate import (
 )
 from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import NAME, expression
-from eumu.isa.kinds.meaning import Meaning, Place
 from eumu.isa.kinds.operands import (
     AddressOf,
     AddressOperand,
@@ -295,7 +295,7 @@ class SourceKind(Kind):
     def unpack(self, source: Unpacker) -> Any:
         return unpack_source(source, address=self.address)
 
-    def bind(self, operand: Any, builder: Meaning) -> Value:
+    def bind(self, operand: Any, builder: InstBuilder) -> Value:
         width = 1 if self.scalar else builder.width
         match operand:
             case General():
@@ -361,7 +361,7 @@ def _print_other(operand: Any) -> str:
 
 
 def read_general(
-    operand: General, builder: Meaning, width: int, region: Region | None = None
+    operand: General, builder: InstBuilder, width: int, region: Region | None = None
 ) -> Value:
     """The lanes of a general source, modifiers not yet applied."""
     root, base = builder.root(operand.variable)
@@ -375,7 +375,9 @@ def read_general(
     return builder.read(root, region, type, width)
 
 
-def _read_indirect(operand: Indirect, builder: Meaning, width: int, mask: Value | None) -> Value:
+def _read_indirect(
+    operand: Indirect, builder: InstBuilder, width: int, mask: Value | None
+) -> Value:
     size = operand.type.size
     row = width if operand.vstride is not None else min(operand.width, width)
     rows = -(-width // row)
@@ -394,7 +396,7 @@ def _read_indirect(operand: Indirect, builder: Meaning, width: int, mask: Value 
     )
 
 
-def _read_lanes(builder: Meaning, variable: Any, element: int, count: int, width: int) -> Value:
+def _read_lanes(builder: InstBuilder, variable: Any, element: int, count: int, width: int) -> Value:
     """`count` dword lanes of an address or state variable, repeated up to `width`."""
     root, _ = builder.root(variable)
     count = min(count, width)
@@ -404,7 +406,7 @@ def _read_lanes(builder: Meaning, variable: Any, element: int, count: int, width
     return builder.shuffle(lanes, [k % count for k in range(width)])
 
 
-def modified(builder: Meaning, value: Value, operand: General | Indirect) -> Value:
+def modified(builder: InstBuilder, value: Value, operand: General | Indirect) -> Value:
     """Source modifiers; short integers are widened first, as the hardware does."""
     if not operand.modifier:
         return value
@@ -476,7 +478,7 @@ class DestinationKind(Kind):
     def unpack(self, source: Unpacker) -> Any:
         return unpack_destination(source)
 
-    def bind(self, operand: Any, builder: Meaning) -> Place:
+    def bind(self, operand: Any, builder: InstBuilder) -> Place:
         saturate = operand.saturate
         match operand:
             case General():

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from eumu.ir import Builder, Rounding, Value
-from eumu.isa.kinds import Meaning
+from eumu.isa.kinds import InstBuilder
 from eumu.types import DF, HF, UD, D, F, Q, Type, integer
 
 
@@ -29,7 +29,7 @@ def bits_of(b: Builder, x: Value, type: Type) -> Value:
     return b.convert(x, type)
 
 
-def on_bits(b: Meaning, apply: Callable[..., Value], *sources: Value) -> Value:
+def on_bits(b: InstBuilder, apply: Callable[..., Value], *sources: Value) -> Value:
     """A bitwise operation on the bits of elements, in the type that integers are computed in."""
     common = b.integer_type(*sources)
     return apply(*(bits_of(b, x, common) for x in sources))

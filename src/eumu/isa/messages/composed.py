@@ -10,7 +10,7 @@ from eumu.ir import Block, Function, Root, RootKind, Terminator, Value
 from eumu.ir.operations.ends import Ret
 from eumu.ir.passes.modes import fold_modes
 from eumu.ir.verify import check_lowered
-from eumu.isa.kinds import Meaning, Rows
+from eumu.isa.kinds import InstBuilder, Rows
 from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.messages.descriptor import describe
 from eumu.isa.messages.known import known_bits
@@ -69,7 +69,7 @@ class Composed:
         check_lowered(function)
         return function
 
-    def lower(self, b: Meaning, ex_desc: int, desc: int, rows: dict[str, Rows]) -> None:
+    def lower(self, b: InstBuilder, ex_desc: int, desc: int, rows: dict[str, Rows]) -> None:
         """What the message does to the registers."""
         taken = self.check(ex_desc, desc)
         payload = Payload(rows["src0"], taken[0] * b.grf, rows["src1"], taken[1] * b.grf)
@@ -123,7 +123,7 @@ class Composed:
         return f"descriptor {desc:#010x}, extended {ex_desc:#x}: {fields}"
 
 
-class _Message(Meaning):
+class _Message(InstBuilder):
     """Builds the one block of a message's function."""
 
     def __init__(self, device: str, lanes: int) -> None:
@@ -181,7 +181,7 @@ class _Message(Meaning):
 
 
 def compose(
-    b: Meaning,
+    b: InstBuilder,
     form: Composed,
     ex_desc: Value,
     desc: Value,

@@ -11,7 +11,7 @@ from typing import Final
 
 from eumu.ir import Region, Root, RootKind
 from eumu.ir.operations.ends import Branch
-from eumu.isa.kinds import Meaning
+from eumu.isa.kinds import InstBuilder
 from eumu.isa.messages.request import REGISTER_BYTES, Lengths, Request
 from eumu.messages import ThreadEvent
 from eumu.platforms import platform
@@ -24,12 +24,12 @@ _STATE: Final = "event"
 _MONITORS, _TIME = Region.scalar(0), Region.scalar(4)
 
 
-def has_events(b: Meaning, function: int) -> bool:
+def has_events(b: InstBuilder, function: int) -> bool:
     """Whether a function of the gateway is one of these on the platform."""
     return function in _KINDS and b.platform.order >= platform(_FIRST).order
 
 
-def send(b: Meaning, request: Request, function: int) -> Lengths:
+def send(b: InstBuilder, request: Request, function: int) -> Lengths:
     """Monitor, forget or signal an event, or wait for it."""
     kind = _KINDS[function]
     state = b.function.roots.setdefault(_STATE, Root(_STATE, RootKind.ARF, 8))
@@ -45,7 +45,7 @@ def send(b: Meaning, request: Request, function: int) -> Lengths:
     return Lengths(1)
 
 
-def _wait(b: Meaning, request: Request, state: Root) -> None:
+def _wait(b: InstBuilder, request: Request, state: Root) -> None:
     """Ask until the wait is over; others run meanwhile."""
     b.write_root(state, _TIME, request.payload.read(b, 0, UD, 1), b.const(BOOL, 1))
     place = b.go_on("wait_for_event")

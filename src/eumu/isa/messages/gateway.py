@@ -15,7 +15,7 @@ from typing import Final
 
 from eumu.ir import Region, Root, RootKind, Value
 from eumu.ir.operations.ends import Barrier
-from eumu.isa.kinds import Meaning
+from eumu.isa.kinds import InstBuilder
 from eumu.isa.messages import events
 from eumu.isa.messages.known import known_dword
 from eumu.isa.messages.request import Lengths, Request
@@ -30,7 +30,7 @@ GATEWAY: Final = "gateway"
 _STATE_BYTES: Final = 4 * 33
 
 
-def message(b: Meaning, request: Request) -> Lengths:
+def message(b: InstBuilder, request: Request) -> Lengths:
     """A barrier, or an event where there are some, which the compiler says has a header."""
     function = request.desc & FUNCTION
     if events.has_events(b, function):
@@ -44,7 +44,7 @@ def message(b: Meaning, request: Request) -> Lengths:
     return Lengths(1)
 
 
-def _barrier(b: Meaning, request: Request) -> None:
+def _barrier(b: InstBuilder, request: Request) -> None:
     """The thread says that it has come, and goes on."""
     if _is_own(b, request):
         _once(b, request, named=False)
@@ -55,7 +55,7 @@ def _barrier(b: Meaning, request: Request) -> None:
     b.transfer(Barrier((number, b.const(UD, 0), count, count), kind="signal"))
 
 
-def wait(b: Meaning) -> None:
+def wait(b: InstBuilder) -> None:
     """The thread waits for the barrier that it came to last."""
     state = b.function.roots.get(GATEWAY)
     if state is None:
@@ -65,21 +65,21 @@ def wait(b: Meaning) -> None:
     b.transfer(Barrier((number,), kind="wait"))
 
 
-def _once(b: Meaning, request: Request, *, named: bool) -> None:
+def _once(b: InstBuilder, request: Request, *, named: bool) -> None:
     """Raise if a kernel uses its own barrier and others: `wait` must know which."""
     ends = [block.end for block in b.function.blocks if block.end is not None]
     if any(end.name == "barrier" and bool(end.args) is not named for end in ends):
         raise request.unsupported("the group's own barrier and others in one kernel")
 
 
-def _is_own(b: Meaning, request: Request) -> bool:
+def _is_own(b: InstBuilder, request: Request) -> bool:
     """Whether M0.2 is certainly no more than the number in r0.2."""
     bits = known_dword(b, request.payload.first, 8)
     zeros = bits.known & ~bits.value
     return not bits.known & _OWN and not ~zeros & ~_OWN & 0xFFFF_FFFF
 
 
-def _barrier_and_count(b: Meaning, word: Value) -> tuple[Value, Value]:
+def _barrier_and_count(b: InstBuilder, word: Value) -> tuple[Value, Value]:
     """The number of the barrier, and how many threads it is for; both are noted."""
     state = b.function.roots.get(GATEWAY)
     if state is None:

@@ -11,7 +11,7 @@ from eumu.ir.operations.arithmetic import Convert
 from eumu.ir.operations.lanes import Bitcast, Const, Shuffle
 from eumu.ir.operations.row import Table
 from eumu.ir.operations.state import Read, Write
-from eumu.isa.kinds import Meaning, Rows
+from eumu.isa.kinds import InstBuilder, Rows
 from eumu.types import UD
 
 _STEPS: Final = 64  # operations that are followed
@@ -36,14 +36,14 @@ class Bits:
 _NOTHING: Final = Bits(0, 0)
 
 
-def known_bits(b: Meaning, value: Value | int) -> Bits:
+def known_bits(b: InstBuilder, value: Value | int) -> Bits:
     """What is known of the first lane of an integer that this block has computed."""
     if isinstance(value, int):
         return Bits(_DWORD, value)
     return _Block(b).of(value, 0)
 
 
-def known_dword(b: Meaning, rows: Rows, offset: int) -> Bits:
+def known_dword(b: InstBuilder, rows: Rows, offset: int) -> Bits:
     """What is known of a dword of registers, from what this block has written there."""
     block = _Block(b)
     if rows.root is None:
@@ -54,7 +54,7 @@ def known_dword(b: Meaning, rows: Rows, offset: int) -> Bits:
 class _Block:
     """The operations of the block that is being built."""
 
-    def __init__(self, b: Meaning) -> None:
+    def __init__(self, b: InstBuilder) -> None:
         self.ops = b.block.ops if b.block is not None else []
         self.steps = 0
 

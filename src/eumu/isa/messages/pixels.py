@@ -14,7 +14,7 @@ from typing import Final
 
 from eumu.errors import Unsupported
 from eumu.ir import Value
-from eumu.isa.kinds import Meaning, Rows
+from eumu.isa.kinds import InstBuilder, Rows
 from eumu.isa.messages.known import known_dword
 from eumu.isa.messages.request import REGISTER_BYTES, Lengths, Request, Slots
 from eumu.isa.messages.textures import surface_of
@@ -33,7 +33,7 @@ _ALPHA, _SAMPLES, _DEPTH, _STENCIL = 1 << 11, 1 << 12, 1 << 13, 1 << 14
 
 
 def places(
-    b: Meaning, header: Rows, first: int, lanes: int, *, starts: int = 0
+    b: InstBuilder, header: Rows, first: int, lanes: int, *, starts: int = 0
 ) -> tuple[Value, Value]:
     """x and y of the pixels of so many lanes from lane `first` on.
 
@@ -58,32 +58,34 @@ def places(
     return b.add(low, right), b.add(high, down)
 
 
-def places_of_m1(b: Meaning, m1: Rows, first: int, lanes: int) -> tuple[Value, Value]:
+def places_of_m1(b: InstBuilder, m1: Rows, first: int, lanes: int) -> tuple[Value, Value]:
     """The same where only the second register of a header is given, as vISA's operand is."""
     return places(b, m1, first, lanes, starts=_M1)
 
 
-def on_in_m1(b: Meaning, m1: Rows, first: int, lanes: int) -> Value:
+def on_in_m1(b: InstBuilder, m1: Rows, first: int, lanes: int) -> Value:
     """The lanes from lane `first` on that the second register of a header says are pixels."""
     bits = b.splat(b.row_read(m1, 4 * (_PIXELS - _M1), UD, 1), lanes)
     place = b.const(UD, [1 << (first + k) % _GROUP for k in range(lanes)], lanes)
     return b.cmp("ne", b.and_(bits, place), b.const(UD, 0, lanes))
 
 
-def masked(b: Meaning, mask: Value, samples: Value) -> Value:
+def masked(b: InstBuilder, mask: Value, samples: Value) -> Value:
     """The lanes whose oMask (uw) has the only sample."""
     first = b.and_(samples, b.const(UW, 1, samples.width))
     return b.and_(mask, b.cmp("ne", first, b.const(UW, 0, samples.width)))
 
 
 def write(
-    b: Meaning, surface: Value, mask: Value, place: tuple[Value, Value], colours: list[Value]
+    b: InstBuilder, surface: Value, mask: Value, place: tuple[Value, Value], colours: list[Value]
 ) -> None:
     """Colours (bits of f) to the pixels at `place`."""
     b.message(TypedWrite(RGBA, COORDINATES), mask, (surface, *place, *colours), ())
 
 
-def read(b: Meaning, surface: Value, mask: Value, place: tuple[Value, Value]) -> tuple[Value, ...]:
+def read(
+    b: InstBuilder, surface: Value, mask: Value, place: tuple[Value, Value]
+) -> tuple[Value, ...]:
     """Red, green, blue and alpha (bits of f) of the pixels at `place`."""
     record = TypedRead(RGBA, COORDINATES)
     return b.message(record, mask, (surface, *place), [(UD, mask.width)] * 4)
@@ -92,7 +94,7 @@ def read(b: Meaning, surface: Value, mask: Value, place: tuple[Value, Value]) ->
 # ---- native messages
 
 
-def _form(b: Meaning, request: Request, eight: int) -> tuple[Slots, Type, tuple[Value, Value]]:
+def _form(b: InstBuilder, request: Request, eight: int) -> tuple[Slots, Type, tuple[Value, Value]]:
     """Slots, type of a colour, and where the pixels are; the header is two registers.
 
     The slot group says which sixteen lanes of the thread the message is for, which the
@@ -122,7 +124,7 @@ def _header_bytes(request: Request) -> int:
     return 2 * request.header
 
 
-def _beside(b: Meaning, request: Request) -> int:
+def _beside(b: InstBuilder, request: Request) -> int:
     """What a header certainly says that there is beside the colours."""
     if not request.header:
         return 0
@@ -130,7 +132,7 @@ def _beside(b: Meaning, request: Request) -> int:
     return bits.known & bits.value & (_ALPHA | _SAMPLES | _DEPTH | _STENCIL)
 
 
-def target_write(b: Meaning, request: Request) -> Lengths:
+def target_write(b: InstBuilder, request: Request) -> Lengths:
     """The colours of the slots' pixels; in front of them may be the samples that each covers."""
     slots, type, place = _form(b, request, _SIMD8)
     beside = _beside(b, request)
@@ -156,7 +158,7 @@ def target_write(b: Meaning, request: Request) -> Lengths:
 
 
 def _replicated(
-    b: Meaning, request: Request, slots: Slots, type: Type, place: tuple[Value, Value]
+    b: InstBuilder, request: Request, slots: Slots, type: Type, place: tuple[Value, Value]
 ) -> Lengths:
     """One register has the colour of all pixels."""
     colour = request.payload.read(b, _header_bytes(request), type, 4)
@@ -166,7 +168,7 @@ def _replicated(
     return Lengths(_header_bytes(request) // REGISTER_BYTES + 1)
 
 
-def target_read(b: Meaning, request: Request) -> Lengths:
+def target_read(b: InstBuilder, request: Request) -> Lengths:
     """Red, green, blue and alpha of the slots' pixels, each in registers of its own."""
     slots, type, place = _form(b, request, _READ_SIMD8)
     pitch = slots.pitch(b, type.size)

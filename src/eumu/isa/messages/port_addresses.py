@@ -17,7 +17,7 @@ from eumu.addresses import (
     SLM_POINTER_BIT,
 )
 from eumu.ir import Region, Space, Value
-from eumu.isa.kinds import Meaning
+from eumu.isa.kinds import InstBuilder
 from eumu.isa.messages.descriptor import Message
 from eumu.isa.messages.request import (
     Lengths,
@@ -43,7 +43,7 @@ class AddressSpace:
         """Of an address in a message."""
         return UQ if self.space is Space.FLAT and self.base is None else UD
 
-    def addresses(self, b: Meaning, lanes: Value) -> Value:
+    def addresses(self, b: InstBuilder, lanes: Value) -> Value:
         if self.base is not None:
             return b.add(b.convert(lanes, UQ), b.splat(self.base, lanes.width))
         if self.space is not Space.SLM:
@@ -65,7 +65,7 @@ _INDEXED: Final = {
 }
 
 
-def target_of(b: Meaning, request: Request) -> AddressSpace:
+def target_of(b: InstBuilder, request: Request) -> AddressSpace:
     """What the binding-table index names."""
     if request.surface is not None:
         return AddressSpace(Space.SURFACE, request.surface)
@@ -88,7 +88,7 @@ def is_stateless(message: Message) -> bool:
 
 
 def stateless(
-    b: Meaning, request: Request, route: Callable[[Meaning, Request], Lengths]
+    b: InstBuilder, request: Request, route: Callable[[InstBuilder, Request], Lengths]
 ) -> Lengths:
     """A message with 32-bit stateless addresses, from General State Base Address on.
 
@@ -109,12 +109,12 @@ def stateless(
         return route(b, replace(request, general=b.add(base, b.convert(buffer, UQ))))
 
 
-def scratch_offset(b: Meaning) -> Value:
+def scratch_offset(b: InstBuilder) -> Value:
     assert b.general_state is not None
     return b.read(b.general_state, Region.scalar(8), UD, 1)
 
 
-def moved(b: Meaning, address: Value, step: int) -> Value:
+def moved(b: InstBuilder, address: Value, step: int) -> Value:
     """An address some bytes further on."""
     return b.add(address, b.const(address.type, step, address.width)) if step else address
 
@@ -123,7 +123,7 @@ GLOBAL_OFFSET: Final = 2  # the dword of the header that moves all slots of a sc
 
 
 def addresses(
-    b: Meaning,
+    b: InstBuilder,
     request: Request,
     target: AddressSpace,
     slots: Slots,

@@ -8,7 +8,7 @@ from typing import Final
 
 from eumu.errors import Unsupported
 from eumu.ir import Value
-from eumu.isa.kinds import Meaning, Rows
+from eumu.isa.kinds import InstBuilder, Rows
 from eumu.isa.messages.descriptor import Message, describe
 from eumu.types import BOOL, UD, Type
 
@@ -30,7 +30,7 @@ class Payload:
     second_bytes: int = 0
 
     def read(
-        self, b: Meaning, offset: int, type: Type, width: int, stride: int | None = None
+        self, b: InstBuilder, offset: int, type: Type, width: int, stride: int | None = None
     ) -> Value:
         """`width` elements from byte `offset` on, packed or `stride` bytes apart."""
         step = stride or type.size
@@ -74,7 +74,7 @@ class Request:
     surface: Value | None = None
     general: Value | None = None
 
-    def answer(self, b: Meaning, offset: int, x: Value, mask: Value) -> None:
+    def answer(self, b: InstBuilder, offset: int, x: Value, mask: Value) -> None:
         """Write lanes of the answer, from byte `offset` of it on."""
         if offset + x.width * x.type.size > self.get("response length") * REGISTER_BYTES:
             raise self.unsupported("its response is shorter than what it answers")
@@ -118,7 +118,7 @@ class Request:
         """Bytes of the header."""
         return REGISTER_BYTES if self.message.get("header") else 0
 
-    def header_dword(self, b: Meaning, index: int) -> Value:
+    def header_dword(self, b: InstBuilder, index: int) -> Value:
         """A dword of the header, one lane."""
         if not self.header:
             raise self.unsupported("it needs a header and has none")
@@ -134,7 +134,7 @@ class Slots:
     mask: Value
 
     @classmethod
-    def of(cls, b: Meaning, request: Request, room: int) -> Slots:
+    def of(cls, b: InstBuilder, request: Request, room: int) -> Slots:
         """The instruction's lanes; Unsupported where the message has no slots for all of them."""
         if b.width > room:
             raise request.unsupported(
@@ -144,7 +144,7 @@ class Slots:
         return cls(b.width, room, b.slice(b.mask, 0, b.width))
 
     def of_pixels(
-        self, b: Meaning, request: Request, first: int = 0, dword: int = _PIXEL_MASK
+        self, b: InstBuilder, request: Request, first: int = 0, dword: int = _PIXEL_MASK
     ) -> Slots:
         """Those that the header's pixel mask leaves on; slot 0 has its bit `first`.
 
@@ -158,11 +158,11 @@ class Slots:
         on = b.cmp("ne", found, b.const(UD, 0, self.count))
         return Slots(self.count, self.room, b.and_(self.mask, on))
 
-    def pitch(self, b: Meaning, size: int) -> int:
+    def pitch(self, b: InstBuilder, size: int) -> int:
         """Bytes of the registers with an element of `size` bytes for each slot."""
         return b.registers(self.room * size)
 
 
-def every(b: Meaning) -> Value:
+def every(b: InstBuilder) -> Value:
     """A mask of one lane that is set, whatever channels execute."""
     return b.const(BOOL, 1) if b.guard is None else b.guard

@@ -11,7 +11,7 @@ from typing import Final
 
 from eumu.addresses import BINDLESS_SHIFT, BTI_BINDLESS, SURFACE_STATE_BASE
 from eumu.ir import Value
-from eumu.isa.kinds import Meaning
+from eumu.isa.kinds import InstBuilder
 from eumu.isa.messages.descriptor import describe
 from eumu.isa.messages.known import Bits, known_bits
 from eumu.types import UD
@@ -52,7 +52,7 @@ class Descriptors:
     sure: Value | None = None
 
 
-def resolve(b: Meaning, ex_desc: Value | int, desc: Value | int) -> Descriptors | None:
+def resolve(b: InstBuilder, ex_desc: Value | int, desc: Value | int) -> Descriptors | None:
     """The descriptors, None if more of them than a surface is known at run time only."""
     ex, plain = known_bits(b, ex_desc), known_bits(b, desc)
     if ex.covers(_DWORD):
@@ -78,14 +78,14 @@ def resolve(b: Meaning, ex_desc: Value | int, desc: Value | int) -> Descriptors 
     return Descriptors(ex.value & others, plain.value, bindless_surface(b, ex_desc), sure)
 
 
-def bindless_surface(b: Meaning, ex_desc: Value) -> Value:
+def bindless_surface(b: InstBuilder, ex_desc: Value) -> Value:
     """The surface whose state is where bits 31:12 of a dword say."""
     state = b.and_(b.convert(ex_desc, UD), b.const(UD, _STATE))
     offset = b.shr(state, b.const(UD, BINDLESS_SHIFT))
     return b.add(offset, b.const(UD, SURFACE_STATE_BASE))
 
 
-def constant_state(b: Meaning, ex_desc: int, desc: int) -> Value | None:
+def constant_state(b: InstBuilder, ex_desc: int, desc: int) -> Value | None:
     """The bindless surface that two descriptors name, if they do."""
     if desc & _INDEX != BTI_BINDLESS or not _has_surface(ex_desc, desc):
         return None
@@ -106,7 +106,7 @@ def _may_have_surface(ex_desc: int, desc: int, *, is_known: bool) -> bool:
     return _has_surface(ex_desc, desc) and (is_known or is_taken)
 
 
-def _same(b: Meaning, word: Value, bits: Bits, mask: int) -> Value | None:
+def _same(b: InstBuilder, word: Value, bits: Bits, mask: int) -> Value | None:
     """Whether a word is the value of `bits` in the bits of a mask, None if that is certain."""
     if bits.covers(mask):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from eumu.isa.kinds import Meaning
+from eumu.isa.kinds import InstBuilder
 from eumu.isa.messages import (
     gateway,
     motion,
@@ -20,13 +20,13 @@ from eumu.isa.messages import (
 from eumu.isa.messages.request import Lengths, Request
 from eumu.isa.messages.unheeded import check
 
-Route = Callable[[Meaning, Request], Lengths]
+Route = Callable[[InstBuilder, Request], Lengths]
 
 _SAMPLER, _GATEWAY, _SAMPLER_PORT, _RENDER, _URB, _SPAWNER = 2, 3, 4, 5, 6, 7
 _CONSTANT_PORT, _PORT_0, _PORT_1 = 9, 10, 12
 
 
-def _scratch(b: Meaning, request: Request) -> Lengths:
+def _scratch(b: InstBuilder, request: Request) -> Lengths:
     return port_blocks.scratch_block(b, request, write=bool(request.desc >> 17 & 1))
 
 
@@ -72,7 +72,7 @@ ROUTES: Final[dict[tuple[int, int], Route]] = {
 }
 
 
-def _spawner(b: Meaning, request: Request) -> Lengths:
+def _spawner(b: InstBuilder, request: Request) -> Lengths:
     """The end of a thread; what is sent with it says nothing."""
     if not ends_thread(request.ex_desc):
         raise request.unsupported("a thread cannot start others")
@@ -92,7 +92,7 @@ _REASONS: Final = {
 }
 
 
-def send(b: Meaning, request: Request) -> None:
+def send(b: InstBuilder, request: Request) -> None:
     """What a message does, end of thread aside; `Unsupported` says which message it is."""
     if not request.message.is_known:
         raise request.unsupported("Gen9 has no such message")

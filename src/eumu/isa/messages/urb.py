@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from eumu.addresses import URB_SURFACE
 from eumu.ir import Space, Value
-from eumu.isa.kinds import Meaning
+from eumu.isa.kinds import InstBuilder
 from eumu.isa.messages.request import REGISTER_BYTES, Lengths, Request, Slots
 from eumu.types import UD
 
@@ -19,7 +19,7 @@ _ROW_SHIFT = 4
 _SLOTS = 8
 
 
-def start_of(b: Meaning, handle: Value, global_offset: int, slot_offset: Value | None) -> Value:
+def start_of(b: InstBuilder, handle: Value, global_offset: int, slot_offset: Value | None) -> Value:
     """The byte at which each slot's data begin; handle and offsets count rows."""
     row = b.add(handle, b.const(UD, global_offset, handle.width))
     if slot_offset is not None:
@@ -28,7 +28,7 @@ def start_of(b: Meaning, handle: Value, global_offset: int, slot_offset: Value |
 
 
 def store(
-    b: Meaning, start: Value, dwords: Sequence[Value], mask: Value, channels: Value | None
+    b: InstBuilder, start: Value, dwords: Sequence[Value], mask: Value, channels: Value | None
 ) -> None:
     """Write dwords of each slot; bit k of its `channels` lets dword k through."""
     urb = b.const(UD, URB_SURFACE)
@@ -42,7 +42,7 @@ def store(
         b.store(Space.SURFACE, place, on, [dword], urb)
 
 
-def _payload(b: Meaning, request: Request) -> tuple[Slots, list[Value]]:
+def _payload(b: InstBuilder, request: Request) -> tuple[Slots, list[Value]]:
     """The slots, and their lanes of every register."""
     slots = Slots.of(b, request, _SLOTS)
     places = range(0, request.sent * REGISTER_BYTES, REGISTER_BYTES)
@@ -58,7 +58,7 @@ def _take(request: Request, registers: list[Value], field: str) -> Value | None:
     return registers.pop(0)
 
 
-def write(b: Meaning, request: Request) -> Lengths:
+def write(b: InstBuilder, request: Request) -> Lengths:
     """A dword of every register of data for each slot."""
     slots, (handle, *rest) = _payload(b, request)
     offsets = _take(request, rest, "offset of each slot")
@@ -72,7 +72,7 @@ def write(b: Meaning, request: Request) -> Lengths:
     return Lengths(request.sent)
 
 
-def read(b: Meaning, request: Request) -> Lengths:
+def read(b: InstBuilder, request: Request) -> Lengths:
     """The inverse: as many dwords for each slot as the answer has registers."""
     slots, (handle, *rest) = _payload(b, request)
     offsets = _take(request, rest, "offset of each slot")

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from eumu.errors import Unsupported
 from eumu.ir import Value
-from eumu.isa.kinds import Meaning, RawDst, RawSrc, Scalar, Surface
+from eumu.isa.kinds import InstBuilder, RawDst, RawSrc, Scalar, Surface
 from eumu.isa.kinds.media import ConvolveMode, ConvolveModeKind, WordKind, WordSourceKind
 from eumu.isa.kinds.sampler import SamplerKind
 from eumu.isa.kinds.variables import SamplerVariable
@@ -95,7 +95,7 @@ def _row(body: Callable[..., None], sub: int, word: str, text: str, layout: str,
 
 
 def _convolve(
-    b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, mode: Convolved,
+    b: InstBuilder, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, mode: Convolved,
     dst: RawDst,
 ) -> None:  # fmt: skip
     result = {"VA_CONV_16x4": (0, 128), "VA_CONV_16x1": (2, 32)}.get(mode.result)
@@ -108,7 +108,7 @@ def _convolve(
 
 def _morph(function: int) -> Callable[..., None]:
     def body(
-        b: Meaning,
+        b: InstBuilder,
         surface: Surface,
         sampler: Sampler,
         u: Scalar,
@@ -124,12 +124,14 @@ def _morph(function: int) -> Callable[..., None]:
     return body
 
 
-def _minmax(b: Meaning, surface: Surface, u: Scalar, v: Scalar, found: MinMax, dst: RawDst) -> None:
+def _minmax(
+    b: InstBuilder, surface: Surface, u: Scalar, v: Scalar, found: MinMax, dst: RawDst
+) -> None:
     raise Unsupported(UNDESCRIBED[0x2])
 
 
 def _minmax_filter(
-    b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, format: Format,
+    b: InstBuilder, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, format: Format,
     pixels: Filtered, found: Scalar, dst: RawDst,
 ) -> None:  # fmt: skip
     formats = {"AVS_16_FULL": (0, 4), "AVS_8_FULL": (2, 2)}
@@ -144,13 +146,19 @@ def _minmax_filter(
 
 
 def _centroid(
-    b: Meaning, surface: Surface, u: Scalar, v: Scalar, height: Scalar, dst: RawDst
+    b: InstBuilder, surface: Surface, u: Scalar, v: Scalar, height: Scalar, dst: RawDst
 ) -> None:
     raise Unsupported(UNDESCRIBED[0x7])
 
 
 def _bool_centroid(
-    b: Meaning, surface: Surface, u: Scalar, v: Scalar, height: Scalar, width: Scalar, dst: RawDst
+    b: InstBuilder,
+    surface: Surface,
+    u: Scalar,
+    v: Scalar,
+    height: Scalar,
+    width: Scalar,
+    dst: RawDst,
 ) -> None:
     raise Unsupported(UNDESCRIBED[0x6])
 
@@ -181,7 +189,7 @@ _MEASURES: tuple[Row, ...] = (
 
 def _convolve_line(function: int) -> Callable[..., None]:
     def body(
-        b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: Pixels,
+        b: InstBuilder, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: Pixels,
         dst: RawDst,
     ) -> None:  # fmt: skip
         if pixels == "1x1":
@@ -194,7 +202,7 @@ def _convolve_line(function: int) -> Callable[..., None]:
 
 
 def _convolve_pixels(
-    b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: SinglePixels,
+    b: InstBuilder, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: SinglePixels,
     offsets: RawSrc, dst: RawDst,
 ) -> None:  # fmt: skip
     if pixels == "4x16":
@@ -207,26 +215,26 @@ def _convolve_pixels(
 
 
 def _flood_fill(
-    b: Meaning, neighbours: Connection, across: RawSrc, left: Scalar, right: Scalar, loops: Scalar,
-    dst: RawDst,
+    b: InstBuilder, neighbours: Connection, across: RawSrc, left: Scalar, right: Scalar,
+    loops: Scalar, dst: RawDst,
 ) -> None:  # fmt: skip
     raise Unsupported(UNDESCRIBED[0xB])
 
 
 def _create_pattern(
-    b: Meaning, surface: Surface, u: Scalar, v: Scalar, pattern: Pattern, dst: RawDst
+    b: InstBuilder, surface: Surface, u: Scalar, v: Scalar, pattern: Pattern, dst: RawDst
 ) -> None:
     raise Unsupported(UNDESCRIBED[0xC])
 
 
 def _correlate(
-    b: Meaning, surface: Surface, u: Scalar, v: Scalar, disparity: Scalar, dst: RawDst
+    b: InstBuilder, surface: Surface, u: Scalar, v: Scalar, disparity: Scalar, dst: RawDst
 ) -> None:
     raise Unsupported(UNDESCRIBED[0xD])
 
 
 def _search(
-    b: Meaning, surface: Surface, u: Scalar, v: Scalar, origin_y: Scalar, origin_x: Scalar,
+    b: InstBuilder, surface: Surface, u: Scalar, v: Scalar, origin_y: Scalar, origin_x: Scalar,
     width: Scalar, height: Scalar, search_width: Scalar, search_height: Scalar, dst: RawDst,
 ) -> None:  # fmt: skip
     raise Unsupported(UNDESCRIBED[0xF])
@@ -263,7 +271,7 @@ def _target(surface: Surface, x: Value, y: Value, pixels: str) -> OutputSurface:
 
 
 def _convolve_to(
-    b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, mode: ConvolvedTo,
+    b: InstBuilder, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, mode: ConvolvedTo,
     target: Surface, x: Scalar, y: Scalar,
 ) -> None:  # fmt: skip
     last = b.const(UD, code(1, 0, int(mode.kernel == "31x31")))
@@ -273,8 +281,8 @@ def _convolve_to(
 
 def _line_to(function: int) -> Callable[..., None]:
     def body(
-        b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: PixelFormat,
-        target: Surface, x: Scalar, y: Scalar,
+        b: InstBuilder, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar,
+        pixels: PixelFormat, target: Surface, x: Scalar, y: Scalar,
     ) -> None:  # fmt: skip
         last = b.const(UD, code(function, 0, 3))
         there = _target(target, x, y, pixels)
@@ -284,7 +292,7 @@ def _line_to(function: int) -> Callable[..., None]:
 
 
 def _pixels_to(
-    b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: PixelFormat,
+    b: InstBuilder, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: PixelFormat,
     offsets: RawSrc, target: Surface, x: Scalar, y: Scalar,
 ) -> None:  # fmt: skip
     last = b.const(UD, code(0xA, 0, 3))
@@ -293,7 +301,7 @@ def _pixels_to(
 
 
 def _filter_to(
-    b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: PixelFormat,
+    b: InstBuilder, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: PixelFormat,
     found: MinMaxWord, target: Surface, x: Scalar, y: Scalar,
 ) -> None:  # fmt: skip
     mode = _MINMAX.index(found)
@@ -307,7 +315,7 @@ def _filter_to(
 
 def _morph_to(function: int) -> Callable[..., None]:
     def body(
-        b: Meaning, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, target: Surface,
+        b: InstBuilder, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, target: Surface,
         x: Scalar, y: Scalar,
     ) -> None:  # fmt: skip
         last = b.const(UD, code(function, 0, 3))
@@ -318,14 +326,14 @@ def _morph_to(function: int) -> Callable[..., None]:
 
 
 def _correlate_to(
-    b: Meaning, surface: Surface, u: Scalar, v: Scalar, disparity: Scalar, target: Surface,
+    b: InstBuilder, surface: Surface, u: Scalar, v: Scalar, disparity: Scalar, target: Surface,
     x: Scalar, y: Scalar,
 ) -> None:  # fmt: skip
     raise Unsupported(UNDESCRIBED[0xD])
 
 
 def _pattern_to(
-    b: Meaning, surface: Surface, u: Scalar, v: Scalar, pattern: Pattern, target: Surface,
+    b: InstBuilder, surface: Surface, u: Scalar, v: Scalar, pattern: Pattern, target: Surface,
     x: Scalar, y: Scalar,
 ) -> None:  # fmt: skip
     raise Unsupported(UNDESCRIBED[0xC])

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from eumu.ir import Value
-from eumu.isa.kinds import Dst, Meaning, Place, Src
+from eumu.isa.kinds import Dst, InstBuilder, Place, Src
 from eumu.isa.kinds.operands import Immediate
 from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.limits import FrontEnd
@@ -32,7 +32,7 @@ extremum = partial(
 )
 
 
-def _narrow(b: Meaning, dst: Place, *sources: Value) -> tuple[Value, ...]:
+def _narrow(b: InstBuilder, dst: Place, *sources: Value) -> tuple[Value, ...]:
     """Sources in a type whose wrap-around is that of the destination.
 
     A saturating result needs 64 bits to be exact; so does a destination wider than the sources.
@@ -45,7 +45,7 @@ def _narrow(b: Meaning, dst: Place, *sources: Value) -> tuple[Value, ...]:
 
 
 @opcode(0x01, "{pred}add{dst.sat} {exec} {dst} {src0} {src1}", types=maps.ADD, page="ADD")
-def add(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def add(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] + src1[i]; integers wrap unless `.sat`."""
     x, y = _narrow(b, dst, src0, src1)
     total = b.add(x, y)
@@ -55,14 +55,14 @@ def add(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
 
 
 @product(0x10, "{pred}mul{dst.sat} {exec} {dst} {src0} {src1}", types=maps.MUL, page="MUL")
-def mul(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def mul(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] * src1[i]; integers keep the low half unless `.sat`."""
     x, y = _narrow(b, dst, src0, src1)
     b.write(dst, b.mul(x, y))
 
 
 @product(0x0C, "{pred}mad{dst.sat} {exec} {dst} {src0} {src1} {src2}", types=maps.MAD, page="MAD")
-def mad(b: Meaning, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
+def mad(b: InstBuilder, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
     """dst[i] = src0[i] * src1[i] + src2[i]; floats are rounded once."""
     x, y, z = _narrow(b, dst, src0, src1, src2)
     b.write(dst, b.fma(x, y, z) if x.type.is_float else b.add(b.mul(x, y), z))
@@ -76,14 +76,14 @@ def mad(b: Meaning, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
     platforms=maps.XEHP,
     front_end=maps.ON_ALL,
 )
-def add3(b: Meaning, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
+def add3(b: InstBuilder, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
     """dst[i] = src0[i] + src1[i] + src2[i]."""
     x, y, z = _narrow(b, dst, src0, src1, src2)
     b.write(dst, b.add(b.add(x, y), z))
 
 
 @opcode(0x0D, "{pred}mulh {exec} {dst} {src0} {src1}", types=maps.HIGH, page="MULH")
-def mulh(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def mulh(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = high 32 bits of src0[i] * src1[i]; each source is extended by its own sign."""
     wide = Q if src0.type.is_signed or src1.type.is_signed else UQ
     product = b.mul(b.convert(src0, wide), b.convert(src1, wide))
@@ -91,13 +91,13 @@ def mulh(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
 
 
 @opcode(0x02, "{pred}avg{dst.sat} {exec} {dst} {src0} {src1}", types=maps.AVG, page="AVG")
-def avg(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def avg(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = (src0[i] + src1[i] + 1) >> 1 without intermediate overflow."""
     b.write(dst, average(b, src0, src1))
 
 
 @carrying(0x49, "{pred}addc {exec} {dst} {carry} {src0} {src1}", page="ADDC")
-def addc(b: Meaning, dst: Dst, carry: Dst, src0: Src, src1: Src) -> None:
+def addc(b: InstBuilder, dst: Dst, carry: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] + src1[i]; carry[i] = 1 where the sum needs a 33rd bit, else 0."""
     x, y = (b.convert(v, UD) for v in (src0, src1))
     total = b.add(x, y)
@@ -107,7 +107,7 @@ def addc(b: Meaning, dst: Dst, carry: Dst, src0: Src, src1: Src) -> None:
 
 
 @carrying(0x4A, "{pred}subb {exec} {dst} {borrow} {src0} {src1}", page="SUBB")
-def subb(b: Meaning, dst: Dst, borrow: Dst, src0: Src, src1: Src) -> None:
+def subb(b: InstBuilder, dst: Dst, borrow: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] - src1[i]; borrow[i] = 1 where src0[i] < src1[i], else 0."""
     x, y = (b.convert(v, UD) for v in (src0, src1))
     out = b.cmp("lt", x, y)
@@ -127,7 +127,7 @@ class _Divided:
 class DividedKind(SourceKind):
     """A source of a division, which depends on what is written."""
 
-    def bind(self, operand: Any, builder: Meaning) -> Any:
+    def bind(self, operand: Any, builder: InstBuilder) -> Any:
         value, modifier = super().bind(operand, builder), getattr(operand, "modifier", "")
         type = operand.type if modifier else value.type
         if isinstance(operand, Immediate) and type.size == 1:  # no word has an immediate byte
@@ -138,7 +138,7 @@ class DividedKind(SourceKind):
 DividedSrc = Annotated[_Divided, DividedKind()]
 
 
-def _divided(b: Meaning, x: _Divided, y: _Divided) -> tuple[Value, ...]:
+def _divided(b: InstBuilder, x: _Divided, y: _Divided) -> tuple[Value, ...]:
     """Both sources in the type of their division.
 
     Integers are divided with signs if one has a minus; else as the wider type says, and with signs
@@ -160,7 +160,7 @@ def _divided(b: Meaning, x: _Divided, y: _Divided) -> tuple[Value, ...]:
     page="DIV",
     limits=maps.ONLY_FLOAT,
 )
-def div(b: Meaning, dst: Dst, src0: DividedSrc, src1: DividedSrc) -> None:
+def div(b: InstBuilder, dst: Dst, src0: DividedSrc, src1: DividedSrc) -> None:
     """dst[i] = src0[i] / src1[i]; integers truncate, x / 0 is all ones; floats round correctly."""
     x, y = _divided(b, src0, src1)
     b.write(dst, b.div(x, y))
@@ -173,28 +173,28 @@ def div(b: Meaning, dst: Dst, src0: DividedSrc, src1: DividedSrc) -> None:
     page="MOD",
     front_end=FrontEnd(saturation="no"),
 )
-def mod(b: Meaning, dst: Dst, src0: DividedSrc, src1: DividedSrc) -> None:
+def mod(b: InstBuilder, dst: Dst, src0: DividedSrc, src1: DividedSrc) -> None:
     """dst[i] = src0[i] % src1[i] with the sign of src0[i]; x % 0 is x."""
     x, y = _divided(b, src0, src1)
     b.write(dst, b.rem(x, y))
 
 
 @opcode(0x7F, "{pred}divm{dst.sat} {exec} {dst} {src0} {src1}", types=maps.IEEE_FLOAT, page="DIVM")
-def divm(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def divm(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] / src1[i], correctly rounded."""
     x, y = b.promote(src0, src1)
     b.write(dst, b.div(x, y))
 
 
 @extremum("{pred}min{dst.sat} {exec} {dst} {src0} {src1}", sub=0)
-def minimum(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def minimum(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = the lesser source; where one is NaN, the other."""
     x, y = b.promote(src0, src1, exact=True)
     b.write(dst, b.min(x, y))
 
 
 @extremum("{pred}max{dst.sat} {exec} {dst} {src0} {src1}", sub=1)
-def maximum(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def maximum(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = the greater source; where one is NaN, the other."""
     x, y = b.promote(src0, src1, exact=True)
     b.write(dst, b.max(x, y))

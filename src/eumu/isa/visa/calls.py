@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from eumu.ir import Value
 from eumu.ir.operations.ends import Call, CallIndirect, Ret
-from eumu.isa.kinds import BranchCond, Dst, Meaning, Name, Scalar
+from eumu.isa.kinds import BranchCond, Dst, InstBuilder, Name, Scalar
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.control import StringKind
 from eumu.isa.kinds.cursor import Cursor
@@ -97,7 +97,7 @@ Registers = Annotated[int, RegisterCountKind()]
     flow=True,
 )
 def fcall(
-    b: Meaning, cond: BranchCond, function: Callee, arguments: Registers, results: Registers
+    b: InstBuilder, cond: BranchCond, function: Callee, arguments: Registers, results: Registers
 ) -> None:
     """The active lanes where cond holds run a function; the others wait after the call."""
     lanes, offset = every_lane(b, cond)
@@ -113,7 +113,7 @@ def fcall(
     layout="exec cond modifiers>4.1 address arguments results",
 )
 def ifcall(
-    b: Meaning,
+    b: InstBuilder,
     cond: BranchCond,
     modifiers: CallWords,
     address: Scalar,
@@ -126,19 +126,19 @@ def ifcall(
     b.transfer(CallIndirect((lanes, where), offset=offset))
 
 
-def _low_dword(b: Meaning, address: Value) -> Value:
+def _low_dword(b: InstBuilder, address: Value) -> Value:
     return b.convert(b.convert(address, UD), UQ)
 
 
 @opcode(0x68, "{cond}fret {exec}", page="FRET", flow=True)
-def fret(b: Meaning, cond: BranchCond) -> None:
+def fret(b: InstBuilder, cond: BranchCond) -> None:
     """The active lanes where cond holds leave the function."""
     lanes, offset = every_lane(b, cond)
     b.transfer(Ret((lanes,), offset=offset))
 
 
 @opcode(0x50, "faddr {symbol} {dst}", page="FADDR")
-def faddr(b: Meaning, symbol: Name, dst: Dst) -> None:
+def faddr(b: InstBuilder, symbol: Name, dst: Dst) -> None:
     """dst = the address of a function or of a data symbol."""
     address = b.function_address(symbol)
     value = b.symbol(symbol) if address is None else b.const(UQ, address)

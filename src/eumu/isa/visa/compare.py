@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eumu.isa.kinds import Cond, Dst, Meaning, RelOp, Src
+from eumu.isa.kinds import Cond, Dst, InstBuilder, RelOp, Src
 from eumu.isa.limits import Limits
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
@@ -16,7 +16,7 @@ from eumu.types import BOOL, integer
     page="CMP",
     limits=Limits(operands={"dst": "grp"}),
 )
-def cmp(b: Meaning, rel: RelOp, dst: Dst, src0: Src, src1: Src) -> None:
+def cmp(b: InstBuilder, rel: RelOp, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] rel src1[i]: a predicate bit, or all ones / zero; NaN is only `ne`."""
     x, y = b.promote(src0, src1, exact=True)
     found = b.cmp(rel, x, y)
@@ -29,7 +29,7 @@ def cmp(b: Meaning, rel: RelOp, dst: Dst, src0: Src, src1: Src) -> None:
 
 
 @opcode(0x2A, "{cond}sel{dst.sat} {exec} {dst} {src0} {src1}", types=maps.SELECT, page="SEL")
-def sel(b: Meaning, cond: Cond, dst: Dst, src0: Src, src1: Src) -> None:
+def sel(b: InstBuilder, cond: Cond, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = cond[i] ? src0[i] : src1[i]; the predicate chooses, it does not mask the write."""
     if src0.type is src1.type:
         x, y = src0, src1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from eumu.isa.kinds import Meaning
+from eumu.isa.kinds import InstBuilder
 from eumu.isa.kinds.control import ChoiceKind
 from eumu.isa.kinds.raw import FenceMaskKind
 from eumu.isa.visa.memory import LSC_PLATFORMS
@@ -21,13 +21,13 @@ Scope = Annotated[str, ScopeKind]
 
 
 @opcode(0x5C, "fence_global{flush}", sub=0x00, page="FENCE", layout="sub&a0|flush")
-def fence_global(b: Meaning, flush: FenceMask) -> None:
+def fence_global(b: InstBuilder, flush: FenceMask) -> None:
     """Orders global memory; E waits for the commit, the others name caches to flush."""
     b.fence("global")
 
 
 @opcode(0x5C, "fence_local{flush}", sub=0x20, page="FENCE", layout="sub&a0|flush")
-def fence_local(b: Meaning, flush: FenceMask) -> None:
+def fence_local(b: InstBuilder, flush: FenceMask) -> None:
     """Orders shared local memory."""
     b.fence("local")
 
@@ -39,12 +39,12 @@ def fence_local(b: Meaning, flush: FenceMask) -> None:
     platforms=LSC_PLATFORMS,
     layout="80 0000 sfid flush scope",
 )
-def lsc_fence(b: Meaning, sfid: FenceSfid, flush: Flush, scope: Scope) -> None:
+def lsc_fence(b: InstBuilder, sfid: FenceSfid, flush: Flush, scope: Scope) -> None:
     """Orders the memory of a shared function for observers within the scope."""
     b.fence("local" if sfid == "slm" else "global")
 
 
 @opcode(0x5C, "fence_sw", sub=0x80, page="FENCE", layout="sub&a0")
-def fence_sw(b: Meaning) -> None:
+def fence_sw(b: InstBuilder) -> None:
     """A fence for the compiler only."""
     b.fence("sw")

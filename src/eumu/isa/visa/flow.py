@@ -11,7 +11,7 @@ from typing import Annotated
 
 from eumu.ir import Value
 from eumu.ir.operations.ends import Branch, Call, Diverge, Jump, Ret, Switch
-from eumu.isa.kinds import BranchCond, Label, Meaning, Scalar
+from eumu.isa.kinds import BranchCond, InstBuilder, Label, Scalar
 from eumu.isa.kinds.control import LabelsKind, VariableKind
 from eumu.isa.kinds.variables import Declared
 from eumu.isa.visa import typemaps as maps
@@ -22,12 +22,12 @@ Labels = Annotated[tuple[int, ...], LabelsKind()]
 AnyVariable = Annotated[Declared, VariableKind()]
 
 
-def _lanes(b: Meaning, cond: Value | None) -> Value:
+def _lanes(b: InstBuilder, cond: Value | None) -> Value:
     """The lanes that a branch of more than one lane moves (execution mask not applied)."""
     return b.const(BOOL, 1, b.width) if cond is None else cond
 
 
-def every_lane(b: Meaning, cond: Value | None) -> tuple[Value, int]:
+def every_lane(b: InstBuilder, cond: Value | None) -> tuple[Value, int]:
     """Lanes and lane offset of a call or return; a single lane stands for all of them."""
     if b.width > 1:
         return _lanes(b, cond), b.exec.offset
@@ -43,7 +43,7 @@ def every_lane(b: Meaning, cond: Value | None) -> tuple[Value, int]:
     limits=maps.SCALAR,
     front_end=maps.OF_ANY_SIZE,
 )
-def jmp(b: Meaning, cond: BranchCond, target: Label) -> None:
+def jmp(b: InstBuilder, cond: BranchCond, target: Label) -> None:
     """All active lanes go to target, if the predicate's first bit says so."""
     if cond is None:
         b.terminate(Jump((), (target,)))
@@ -52,7 +52,7 @@ def jmp(b: Meaning, cond: BranchCond, target: Label) -> None:
 
 
 @opcode(0x6C, "{cond}goto {exec} {target}", page="GOTO", flow=True)
-def goto(b: Meaning, cond: BranchCond, target: Label) -> None:
+def goto(b: InstBuilder, cond: BranchCond, target: Label) -> None:
     """Lanes where cond holds wait at target; the lowest waiting block runs next."""
     if b.width == 1:
         jmp(b, cond, target)
@@ -63,14 +63,14 @@ def goto(b: Meaning, cond: BranchCond, target: Label) -> None:
 
 
 @opcode(0x33, "{cond}call {exec} {target}", page="CALL", flow=True)
-def call(b: Meaning, cond: BranchCond, target: Label) -> None:
+def call(b: InstBuilder, cond: BranchCond, target: Label) -> None:
     """The active lanes where cond holds run the subroutine; the others wait after the call."""
     lanes, offset = every_lane(b, cond)
     b.transfer(Call((lanes,), (target,), offset=offset))
 
 
 @opcode(0x34, "{cond}ret {exec}", page="RET", flow=True)
-def ret(b: Meaning, cond: BranchCond) -> None:
+def ret(b: InstBuilder, cond: BranchCond) -> None:
     """The active lanes where cond holds leave the subroutine, or end in the kernel itself."""
     lanes, offset = every_lane(b, cond)
     b.transfer(Ret((lanes,), offset=offset))
@@ -86,16 +86,16 @@ def ret(b: Meaning, cond: BranchCond) -> None:
     limits=maps.SCALAR,
     front_end=maps.OF_ANY_SIZE,
 )
-def switchjmp(b: Meaning, index: Scalar, targets: Labels) -> None:
+def switchjmp(b: InstBuilder, index: Scalar, targets: Labels) -> None:
     """All active lanes go to the label that index counts from 0; past the last, to what follows."""
     b.transfer(Switch((b.convert(index, UD),), targets))
 
 
 @opcode(0x7B, "lifetime.start {variable}", sub=0, page="LIFETIME", layout="sub&01|variable")
-def lifetime_start(b: Meaning, variable: AnyVariable) -> None:
+def lifetime_start(b: InstBuilder, variable: AnyVariable) -> None:
     """A hint: the variable holds nothing yet."""
 
 
 @opcode(0x7B, "lifetime.end {variable}", sub=1, page="LIFETIME", layout="sub&01|variable")
-def lifetime_end(b: Meaning, variable: AnyVariable) -> None:
+def lifetime_end(b: InstBuilder, variable: AnyVariable) -> None:
     """A hint: the variable is not read any more."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from eumu.errors import Unsupported
 from eumu.ir import Rounding, Value
-from eumu.isa.kinds import Dst, Meaning, Place, Src
+from eumu.isa.kinds import Dst, InstBuilder, Place, Src
 from eumu.isa.limits import FrontEnd, Limits, row, since
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa.matrix import from_hf8
@@ -49,7 +49,7 @@ HF8_STEPS = "the page gives hf8 and sources of bf eight random bits, more than t
     limits=REGISTERS,
     front_end=SATURATES,
 )
-def fcvt(b: Meaning, dst: Dst, src0: Src) -> None:
+def fcvt(b: InstBuilder, dst: Dst, src0: Src) -> None:
     """dst[i] = src0[i]: bf8 (ub) or hf8 (b) and hf, tf32 (ud) and f; rounds to nearest even."""
     _unsaturated(dst, "fcvt")
     kinds = dst.type, src0.type
@@ -76,7 +76,7 @@ def _unsaturated(dst: Place, word: str) -> None:
         raise Unsupported(f"{word}.sat: no page says to which number it saturates")
 
 
-def _to_hf8(b: Meaning, bits: Value) -> Value:
+def _to_hf8(b: InstBuilder, bits: Value) -> Value:
     """The nearest hf8 of an hf, as ub; NaN where there is none (0x7f), as it has no infinity."""
     width = b.width
 
@@ -98,7 +98,7 @@ def _to_hf8(b: Meaning, bits: Value) -> Value:
     return b.convert(b.or_(result, sign), UB)
 
 
-def _rounded(b: Meaning, bits: Value, count: int, infinity: int) -> Value:
+def _rounded(b: InstBuilder, bits: Value, count: int, infinity: int) -> Value:
     """Float bits without the low `count`, to nearest even; a NaN stays one."""
     type, width = bits.type, bits.width
 
@@ -124,7 +124,7 @@ def _rounded(b: Meaning, bits: Value, count: int, infinity: int) -> Value:
     front_end=SATURATES,
     fidelity=STOCHASTIC,
 )
-def srnd(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def srnd(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i], f as hf or hf as bf8 (ub), rounded up as often as src1[i] is random."""
     _unsaturated(dst, "srnd")
     if dst.type is B or src0.type is BF:
@@ -150,7 +150,7 @@ _F_TO_HF = _Narrowing((23, 127), (10, 15), 15)
 _HF_TO_BF8 = _Narrowing((10, 15), (2, 15), 7)
 
 
-def _stochastic(b: Meaning, src0: Value, src1: Value, format: _Narrowing) -> Value:
+def _stochastic(b: InstBuilder, src0: Value, src1: Value, format: _Narrowing) -> Value:
     """The target's bits, as ud."""
     width, raw = b.width, _bits_type(src0.type)
 
@@ -180,7 +180,7 @@ def _stochastic(b: Meaning, src0: Value, src1: Value, format: _Narrowing) -> Val
 
 
 def _specials(
-    b: Meaning, bits: Value, size: Value, infinity: Value, result: Value, format: _Narrowing
+    b: InstBuilder, bits: Value, size: Value, infinity: Value, result: Value, format: _Narrowing
 ) -> Value:
     """Infinities and NaNs stay, numbers past the greatest become infinite; the sign is kept."""
     width = b.width

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 from eumu.errors import Unsupported
 from eumu.ir import Rounding, Value
-from eumu.isa.kinds import Meaning, Rows, Src
+from eumu.isa.kinds import InstBuilder, Rows, Src
 from eumu.isa.kinds.control import ChoiceKind
 from eumu.isa.kinds.raw import RawKind
 from eumu.isa.limits import Limits, fields, since, sizes
@@ -54,7 +54,7 @@ SAME_PARTS = Fidelity(
     fidelity=LIMITED,
 )
 def dnscl(
-    b: Meaning,
+    b: InstBuilder,
     conversion: Conversion,
     packing: Packing,
     rounding: Nearness,
@@ -84,7 +84,7 @@ def dnscl(
     b.row_write(dst, 0, result, b.mask)
 
 
-def _halves(b: Meaning, rows: Rows, type: Type) -> tuple[Value, Value]:
+def _halves(b: InstBuilder, rows: Rows, type: Type) -> tuple[Value, Value]:
     """The lower and the upper number of each dword, as f."""
     return (
         b.convert(b.row_read(rows, 0, type, b.width, stride=4), F),
@@ -92,7 +92,7 @@ def _halves(b: Meaning, rows: Rows, type: Type) -> tuple[Value, Value]:
     )
 
 
-def _e2m1(b: Meaning, x: Value) -> Value:
+def _e2m1(b: InstBuilder, x: Value) -> Value:
     """The nearest of 0, 0.5, 1, 1.5, 2, 3, 4 and 6 of x's sign, as a code of four bits."""
     size = b.abs(x)
     one, zero = b.const(UD, 1, b.width), b.const(UD, 0, b.width)
@@ -104,7 +104,7 @@ def _e2m1(b: Meaning, x: Value) -> Value:
     return b.or_(code, b.shl(sign, b.const(UD, 3, b.width)))
 
 
-def _int4(b: Meaning, x: Value) -> Value:
+def _int4(b: InstBuilder, x: Value) -> Value:
     """The nearest of -8 to 7, in two's complement."""
     number = b.cmp("eq", x, x)
     near = b.min(b.max(b.round(x, RNE), b.const(F, -8.0, b.width)), b.const(F, 7.0, b.width))
@@ -121,7 +121,7 @@ def _int4(b: Meaning, x: Value) -> Value:
     limits=Limits(modifiers="none", sizes=sizes(16, 32), operands={"src0": "g", "src1": "g"}),
     fidelity=SAME_PARTS,
 )
-def shfl_idx4(b: Meaning, dst: Raw, src0: Src, src1: Src) -> None:
+def shfl_idx4(b: InstBuilder, dst: Raw, src0: Src, src1: Src) -> None:
     """dst[i] = parts of src0, a table of 16: its two halves by the two nibbles of a ub src1[i],
     its four bytes by the four nibbles of a uw, the lowest first."""
     if b.width < 16:
@@ -138,7 +138,7 @@ def shfl_idx4(b: Meaning, dst: Raw, src0: Src, src1: Src) -> None:
     b.row_write(dst, 0, result, b.mask)
 
 
-def _looked_up(b: Meaning, table: Value, index: Value) -> Value:
+def _looked_up(b: InstBuilder, table: Value, index: Value) -> Value:
     """The table's element in each lane, by the index's low four bits."""
     found = [b.shuffle(table, [k] * b.width) for k in range(16)]
     for bit in range(4):

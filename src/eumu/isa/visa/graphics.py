@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from eumu.ir import Region, Value
-from eumu.isa.kinds import Dst, Exec, Meaning, NeighbourSrc, Place, Pred, Src
+from eumu.isa.kinds import Dst, Exec, InstBuilder, NeighbourSrc, Place, Pred, Src
 from eumu.isa.kinds.operands import General
 from eumu.isa.kinds.vector import SourceKind, modified, read_general
 from eumu.isa.spec import Fidelity
@@ -20,7 +20,7 @@ class QuadKind(SourceKind):
 
     manual = "four elements from here on, whatever the region"
 
-    def bind(self, operand: Any, builder: Meaning) -> Value:
+    def bind(self, operand: Any, builder: InstBuilder) -> Value:
         return _consecutive(self, operand, builder, 4)
 
 
@@ -29,7 +29,7 @@ class LineKind(QuadKind):
 
     manual = "four elements of its region"
 
-    def bind(self, operand: Any, builder: Meaning) -> Value:
+    def bind(self, operand: Any, builder: InstBuilder) -> Value:
         if not isinstance(operand, General):
             return super().bind(operand, builder)
         return modified(builder, read_general(operand, builder, 4), operand)
@@ -40,11 +40,11 @@ class RegistersKind(SourceKind):
 
     manual = "per eight lanes all u, then all v, from here on, whatever the region"
 
-    def bind(self, operand: Any, builder: Meaning) -> Value:
+    def bind(self, operand: Any, builder: InstBuilder) -> Value:
         return _consecutive(self, operand, builder, 2 * builder.width)
 
 
-def _consecutive(kind: SourceKind, operand: Any, builder: Meaning, count: int) -> Value:
+def _consecutive(kind: SourceKind, operand: Any, builder: InstBuilder, count: int) -> Value:
     if not isinstance(operand, General):
         return builder.splat(builder.slice(SourceKind.bind(kind, operand, builder), 0, 1), count)
     root, base = builder.root(operand.variable)
@@ -62,7 +62,7 @@ Registers = Annotated[Value, RegistersKind()]
     0x0E, "{pred}lrp{dst.sat} {exec} {dst} {src0} {src1} {src2}", types=maps.SINGLE, page="LRP",
     fidelity=FUSED, platforms=maps.LEGACY_FLOAT, limits=maps.OWORDS, front_end=maps.ON_ALL,
 )  # fmt: skip
-def lrp(b: Meaning, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
+def lrp(b: InstBuilder, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
     """dst[i] = src1[i] * src0[i] + src2[i] * (1 - src0[i])."""
     rest = b.fma(b.neg(src0), src2, src2)
     b.write(dst, b.fma(src1, src0, rest))
@@ -73,7 +73,7 @@ def lrp(b: Meaning, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
     fidelity=FUSED, platforms=maps.LEGACY_FLOAT,
     limits=maps.PLANES, front_end=maps.OF_ANY_SIZE_ON_ALL,
 )  # fmt: skip
-def plane(b: Meaning, dst: Dst, src0: Quad, src1: Registers) -> None:
+def plane(b: InstBuilder, dst: Dst, src0: Quad, src1: Registers) -> None:
     """dst[i] = p*u[i] + q*v[i] + r with p, q, r = src0[0], src0[1], src0[3]; u, v by register."""
     p, q, r = (b.splat(b.slice(src0, k, 1), b.width) for k in (0, 1, 3))
     lanes = [16 * (k // 8) + k % 8 for k in range(b.width)]
@@ -87,13 +87,13 @@ def plane(b: Meaning, dst: Dst, src0: Quad, src1: Registers) -> None:
     0x0A, "{pred}line{dst.sat} {exec} {dst} {src0} {src1}", types=maps.LINE, page="LINE",
     fidelity=FUSED,
 )  # fmt: skip
-def line(b: Meaning, dst: Dst, src0: LineQuad, src1: Src) -> None:
+def line(b: InstBuilder, dst: Dst, src0: LineQuad, src1: Src) -> None:
     """dst[i] = p*src1[i] + q with p, q = src0[0], src0[3]."""
     p, q = (b.splat(b.slice(src0, k, 1), b.width) for k in (0, 3))
     b.write(dst, b.fma(p, src1, q))
 
 
-def _dot(b: Meaning, dst: Place, x: Value, y: Value, count: int, *, homogeneous: bool) -> None:
+def _dot(b: InstBuilder, dst: Place, x: Value, y: Value, count: int, *, homogeneous: bool) -> None:
     """Products of the first `count` lanes of each four, summed into all four."""
     quads = [4 * (k // 4) for k in range(b.width)]
     lanes = [[min(q + j, b.width - 1) for q in quads] for j in range(4)]
@@ -107,7 +107,7 @@ def _dot(b: Meaning, dst: Place, x: Value, y: Value, count: int, *, homogeneous:
 
 def _dot_product(number: int, name: str, count: int, doc: str, *, homogeneous: bool) -> None:
     def body(
-        b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: NeighbourSrc, src1: NeighbourSrc
+        b: InstBuilder, exec: Exec, pred: Pred, dst: Dst, src0: NeighbourSrc, src1: NeighbourSrc
     ) -> None:
         _dot(b, dst, src0, src1, count, homogeneous=homogeneous)
 

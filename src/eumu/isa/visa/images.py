@@ -9,7 +9,7 @@ from functools import partial
 from typing import Annotated
 
 from eumu.errors import Unsupported
-from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Rows, Scalar, Surface
+from eumu.isa.kinds import Exec, InstBuilder, Pred, RawDst, RawSrc, Rows, Scalar, Surface
 from eumu.isa.kinds.control import ChoiceKind
 from eumu.isa.kinds.lsc import (
     Caching,
@@ -113,7 +113,7 @@ texel = partial(opcode, types=maps.TEXELS, limits=maps.IMAGES, front_end=maps.OF
     page="GATHER4_TYPED",
 )
 def gather4_typed(
-    b: Meaning,
+    b: InstBuilder,
     channels: Channels,
     surface: Surface,
     u: RawSrc,
@@ -133,7 +133,7 @@ def gather4_typed(
     page="SCATTER4_TYPED",
 )
 def scatter4_typed(
-    b: Meaning,
+    b: InstBuilder,
     channels: Channels,
     surface: Surface,
     u: RawSrc,
@@ -155,7 +155,7 @@ def scatter4_typed(
     front_end=maps.IMAGE_ATOMICS_READ,
 )
 def typed_atomic(
-    b: Meaning,
+    b: InstBuilder,
     operation: Operation,
     exec: Exec,
     pred: Pred,
@@ -182,7 +182,7 @@ def typed_atomic(
     limits=maps.NO_SLM,
 )
 def media_ld(
-    b: Meaning,
+    b: InstBuilder,
     mode: MediaMode,
     surface: Surface,
     plane: Plane,
@@ -204,7 +204,7 @@ def media_ld(
     limits=maps.NO_SLM,
 )
 def media_st(
-    b: Meaning,
+    b: InstBuilder,
     mode: MediaMode,
     surface: Surface,
     plane: Plane,
@@ -223,21 +223,27 @@ def media_st(
 
 
 @typed("{pred}lsc_load_quad.tgm{caching} {exec}  {data}  {address}", sub=0x02, layout=_LOAD)
-def lsc_load_quad_tgm(b: Meaning, caching: LoadCaching, data: QuadData, address: Address) -> None:
+def lsc_load_quad_tgm(
+    b: InstBuilder, caching: LoadCaching, data: QuadData, address: Address
+) -> None:
     """Channels of the texel at each lane's coordinates."""
     surface, at = texels.typed_address(b, address)
     texels.read(b, surface, at, data.rows, _channels(data))
 
 
 @typed("{pred}lsc_store_quad.tgm{caching} {exec}  {address}  {data}", sub=0x06, layout=_STORE)
-def lsc_store_quad_tgm(b: Meaning, caching: StoreCaching, address: Address, data: QuadData) -> None:
+def lsc_store_quad_tgm(
+    b: InstBuilder, caching: StoreCaching, address: Address, data: QuadData
+) -> None:
     """Write channels of the texel at each lane's coordinates."""
     surface, at = texels.typed_address(b, address)
     texels.write(b, surface, at, data.rows, _channels(data))
 
 
 @typed("{pred}lsc_load_block2d.tgm{caching} {exec}  {data}  {corner}", sub=0x03, layout="none")
-def lsc_load_block2d_tgm(b: Meaning, caching: LoadCaching, data: BlockData, corner: Corner) -> None:
+def lsc_load_block2d_tgm(
+    b: InstBuilder, caching: LoadCaching, data: BlockData, corner: Corner
+) -> None:
     """A rectangle of an image, width in bytes; the form of the documents."""
     record = BlockRead(data.width, data.height, texels.pitch_of(data.width), media=False)
     surface = texels.model_index(b, corner)
@@ -247,7 +253,7 @@ def lsc_load_block2d_tgm(b: Meaning, caching: LoadCaching, data: BlockData, corn
 
 @typed("{pred}lsc_store_block2d.tgm{caching} {exec}  {corner}  {data}", sub=0x07, layout="none")
 def lsc_store_block2d_tgm(
-    b: Meaning, caching: StoreCaching, corner: Corner, data: BlockData
+    b: InstBuilder, caching: StoreCaching, corner: Corner, data: BlockData
 ) -> None:
     """Write a rectangle of an image; the form of the documents."""
     record = BlockWrite(data.width, data.height, texels.pitch_of(data.width))
@@ -257,7 +263,7 @@ def lsc_store_block2d_tgm(
 
 
 @typed("{pred}lsc_load_status.tgm{caching} {exec}  {data}  {address}", sub=0x1B, layout=_LOAD)
-def lsc_load_status_tgm(b: Meaning, caching: LoadCaching, data: Data, address: Address) -> None:
+def lsc_load_status_tgm(b: InstBuilder, caching: LoadCaching, data: Data, address: Address) -> None:
     """A bit per lane: whether the texel's page exists."""
     surface, at = texels.typed_address(b, address)
     texels.status(b, surface, at, data.rows)
@@ -267,7 +273,7 @@ def lsc_load_status_tgm(b: Meaning, caching: LoadCaching, data: Data, address: A
     "{pred}lsc_store_uncompressed.tgm{caching} {exec}  {address}  {data}", sub=0x1C, layout=_STORE
 )
 def lsc_store_uncompressed_tgm(
-    b: Meaning, caching: StoreCaching, address: Address, data: Data
+    b: InstBuilder, caching: StoreCaching, address: Address, data: Data
 ) -> None:
     """Write texels without compression."""
     surface, at = texels.typed_address(b, address)
@@ -283,7 +289,7 @@ def lsc_store_uncompressed_tgm(
     layout="sub 80 pred 0000 surface.model 02 03 01 01 01 surface.surface surface.index>4.1 dst"
     f" {NULL} {_ZERO} {NULL} {_ZERO} {NULL} {_ZERO} {NULL} {NULL} {NULL}",
 )
-def lsc_read_state_info(b: Meaning, pred: Pred, dst: LscRaw, surface: State) -> None:
+def lsc_read_state_info(b: InstBuilder, pred: Pred, dst: LscRaw, surface: State) -> None:
     """Facts of a surface's state (the documents call it lsc_read_surface_info)."""
     raise Unsupported(INFO.detail)
 
@@ -304,7 +310,12 @@ def _declare(sub: int, name: str, meaning: str, atomic: Atomic) -> None:
         doc=f"data[i] = the texel at each lane's coordinates, replaced by {meaning}.",
     )
     def lsc_atomic_tgm(
-        b: Meaning, caching: AtomicCaching, data: Data, address: Address, src1: LscRaw, src2: LscRaw
+        b: InstBuilder,
+        caching: AtomicCaching,
+        data: Data,
+        address: Address,
+        src1: LscRaw,
+        src2: LscRaw,
     ) -> None:
         surface, at = texels.typed_address(b, address)
         bits = {"d32": 32, "d16c32": 16}.get(data.shape.size)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from eumu.ir import Value
-from eumu.isa.kinds import Dst, Meaning, Place, Src, Table
+from eumu.isa.kinds import Dst, InstBuilder, Place, Src, Table
 from eumu.isa.limits import EVERY_PLATFORM, FrontEnd
 from eumu.isa.mathlib.integers import on_bits, saturating_shift
 from eumu.isa.visa import typemaps as maps
@@ -27,30 +27,30 @@ rotating = partial(
 )
 
 
-def _logic(b: Meaning, dst: Place, apply: Callable[..., Value], *sources: Value) -> None:
+def _logic(b: InstBuilder, dst: Place, apply: Callable[..., Value], *sources: Value) -> None:
     b.write(dst, apply(*sources) if dst.type is BOOL else on_bits(b, apply, *sources))
 
 
 @bitwise(0x20, "{pred}and{dst.sat} {exec} {dst} {src0} {src1}", page="AND")
-def and_(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def and_(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] & src1[i]."""
     _logic(b, dst, b.and_, src0, src1)
 
 
 @bitwise(0x21, "{pred}or{dst.sat} {exec} {dst} {src0} {src1}", page="OR")
-def or_(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def or_(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] | src1[i]."""
     _logic(b, dst, b.or_, src0, src1)
 
 
 @bitwise(0x22, "{pred}xor{dst.sat} {exec} {dst} {src0} {src1}", page="XOR")
-def xor(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def xor(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] ^ src1[i]."""
     _logic(b, dst, b.xor, src0, src1)
 
 
 @bitwise(0x23, "{pred}not{dst.sat} {exec} {dst} {src0}", page="NOT")
-def not_(b: Meaning, dst: Dst, src0: Src) -> None:
+def not_(b: InstBuilder, dst: Dst, src0: Src) -> None:
     """dst[i] = ~src0[i]."""
     _logic(b, dst, b.not_, src0)
 
@@ -64,7 +64,7 @@ def not_(b: Meaning, dst: Dst, src0: Src) -> None:
     limits=maps.PLAIN,
     front_end=FrontEnd(EVERY_PLATFORM, modifiers="logic"),
 )
-def bfn(b: Meaning, dst: Dst, src0: Src, src1: Src, src2: Src, table: Table) -> None:
+def bfn(b: InstBuilder, dst: Dst, src0: Src, src1: Src, src2: Src, table: Table) -> None:
     """Each result bit is bit s0 + 2*s1 + 4*s2 of `table`, s0..s2 being the source bits."""
     common = b.integer_type(src0, src1, src2)
     x, y, z = (b.convert(v, common) for v in (src0, src1, src2))
@@ -73,7 +73,7 @@ def bfn(b: Meaning, dst: Dst, src0: Src, src1: Src, src2: Src, table: Table) -> 
     b.write(dst, low if table & 15 == table >> 4 else b.xor(low, b.and_(z, b.xor(low, high))))
 
 
-def _two_input(b: Meaning, table: int, x: Value, y: Value) -> Value:
+def _two_input(b: InstBuilder, table: int, x: Value, y: Value) -> Value:
     """The boolean function whose value for bits x, y is bit x + 2*y of `table`."""
     if table in (0, 15):
         return b.const(x.type, 0 if table == 0 else -1, x.width)
@@ -95,7 +95,7 @@ def _two_input(b: Meaning, table: int, x: Value, y: Value) -> Value:
 
 
 def _shift(
-    b: Meaning, dst: Place, src0: Value, src1: Value, *, signed: bool | None
+    b: InstBuilder, dst: Place, src0: Value, src1: Value, *, signed: bool | None
 ) -> tuple[Value, Value]:
     """The count is taken modulo 64 when source or destination has 64 bits, else modulo 32."""
     bits = 64 if 8 in (dst.type.size, src0.type.size) else 32
@@ -111,7 +111,7 @@ def _shift(
     0x24, "{pred}shl{dst.sat} {exec} {dst} {src0} {src1}", types=maps.SHIFT, page="SHL",
     front_end=maps.ANY_MODIFIER,
 )  # fmt: skip
-def shl(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def shl(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] << src1[i], the count modulo 32 (64 for 64-bit elements)."""
     x, count = _shift(b, dst, src0, src1, signed=None)
     b.write(dst, saturating_shift(b, x, count) if dst.saturate else b.shl(x, count))
@@ -121,7 +121,7 @@ def shl(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     0x25, "{pred}shr{dst.sat} {exec} {dst} {src0} {src1}", types=maps.SHIFT_UNSIGNED, page="SHR",
     front_end=maps.ANY_MODIFIER,
 )  # fmt: skip
-def shr(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def shr(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] >> src1[i], zeros shifted in; a signed source is read as unsigned."""
     b.write(dst, b.shr(*_shift(b, dst, src0, src1, signed=False)))
 
@@ -131,24 +131,24 @@ def shr(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
     limits=maps.UNSATURATED,
     front_end=FrontEnd(modifiers="any", saturation="yes", emits_saturation=True),
 )  # fmt: skip
-def asr(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def asr(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] >> src1[i], the sign shifted in; zeros if src0 has none, as in shr."""
     b.write(dst, b.shr(*_shift(b, dst, src0, src1, signed=None)))
 
 
-def _rotate(b: Meaning, dst: Place, src0: Value, src1: Value, *, right: bool) -> None:
+def _rotate(b: InstBuilder, dst: Place, src0: Value, src1: Value, *, right: bool) -> None:
     type = integer(src0.type.bits, signed=False)
     x, count = b.convert(src0, type), b.convert(src1, type)
     b.write(dst, b.rotl(x, b.neg(count) if right else count))
 
 
 @rotating(0x80, "{pred}rol{dst.sat} {exec} {dst} {src0} {src1}", page="ROL")
-def rol(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def rol(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] rotated left by src1[i] modulo the bits of src0."""
     _rotate(b, dst, src0, src1, right=False)
 
 
 @rotating(0x81, "{pred}ror{dst.sat} {exec} {dst} {src0} {src1}", page="ROR")
-def ror(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def ror(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] rotated right by src1[i] modulo the bits of src0."""
     _rotate(b, dst, src0, src1, right=True)

@@ -15,7 +15,7 @@ from typing import Annotated
 from eumu.addresses import IMPLICIT_ARGUMENTS, SURFACE_STATE_BASE
 from eumu.errors import Unsupported
 from eumu.ir import Space, Value
-from eumu.isa.kinds import Meaning, Pred, Rows
+from eumu.isa.kinds import InstBuilder, Pred, Rows
 from eumu.isa.kinds.control import ChoiceKind
 from eumu.isa.kinds.lsc import (
     SFID_CODES,
@@ -98,7 +98,7 @@ untyped = partial(
 )
 
 
-def target_of(b: Meaning, sfid: str, address: Addresses) -> Target:
+def target_of(b: InstBuilder, sfid: str, address: Addresses) -> Target:
     """The space that a shared function and an address model name together."""
     if sfid == "slm":
         if address.model != "flat" or address.size == 64 or address.extension:
@@ -117,7 +117,7 @@ def target_of(b: Meaning, sfid: str, address: Addresses) -> Target:
     return Target(Space.SURFACE, b.add(address.surface, b.const(UD, SURFACE_STATE_BASE)))
 
 
-def _scaled(b: Meaning, target: Target, address: Addresses, lanes: Value) -> Value:
+def _scaled(b: InstBuilder, target: Target, address: Addresses, lanes: Value) -> Value:
     """scale * lanes + offset in the width of the address (16-bit ones in 32).
 
     A base is added in 64 bits, or in shared local memory, whose addresses have 32, in these: the
@@ -144,18 +144,20 @@ def _scaled(b: Meaning, target: Target, address: Addresses, lanes: Value) -> Val
     return lanes
 
 
-def _read(b: Meaning, address: Addresses, width: int) -> Value:
+def _read(b: InstBuilder, address: Addresses, width: int) -> Value:
     type = {16: UW, 32: UD, 64: UQ}[address.size]
     return b.row_read(address.base, 0, type, width)
 
 
-def access_places(b: Meaning, sfid: str, address: Addresses) -> tuple[Target, Value]:
+def access_places(b: InstBuilder, sfid: str, address: Addresses) -> tuple[Target, Value]:
     """Where each lane's access goes."""
     target = target_of(b, sfid, address)
     return target, target.offsets(b, _scaled(b, target, address, _read(b, address, b.width)))
 
 
-def _strided(b: Meaning, sfid: str, address: Addresses, shape: DataShape) -> tuple[Target, Value]:
+def _strided(
+    b: InstBuilder, sfid: str, address: Addresses, shape: DataShape
+) -> tuple[Target, Value]:
     """Lane n at base + n * pitch."""
     target = target_of(b, sfid, address)
     base = b.splat(_scaled(b, target, address, _read(b, address, 1)), b.width)
@@ -167,7 +169,7 @@ def _strided(b: Meaning, sfid: str, address: Addresses, shape: DataShape) -> tup
     return target, target.offsets(b, b.add(base, steps))
 
 
-def load_data(b: Meaning, target: Target, lanes: Value, data: DataRows) -> None:
+def load_data(b: InstBuilder, target: Target, lanes: Value, data: DataRows) -> None:
     """Elements at the addresses, as the data's shape says."""
     shape, element = data.shape, ELEMENTS[data.shape.size]
     if shape.channels:
@@ -181,7 +183,7 @@ def load_data(b: Meaning, target: Target, lanes: Value, data: DataRows) -> None:
         raise Unsupported("transposed data of more than one lane")
 
 
-def store_data(b: Meaning, target: Target, lanes: Value, data: DataRows) -> None:
+def store_data(b: InstBuilder, target: Target, lanes: Value, data: DataRows) -> None:
     """The inverse."""
     shape, element = data.shape, ELEMENTS[data.shape.size]
     if data.rows.root is None:
@@ -198,7 +200,7 @@ def store_data(b: Meaning, target: Target, lanes: Value, data: DataRows) -> None
 
 
 @untyped("{pred}lsc_load.{sfid}{caching} {exec}  {data}  {address}", sub=0x00, layout=_LOAD)
-def lsc_load(b: Meaning, sfid: Sfid, caching: Fetching, data: Data, address: Address) -> None:
+def lsc_load(b: InstBuilder, sfid: Sfid, caching: Fetching, data: Data, address: Address) -> None:
     """Elements from each lane's address, c32 sizes zero-extended; a prefetch into `%null`."""
     load_data(b, *access_places(b, sfid, address), data)
 
@@ -209,7 +211,7 @@ def lsc_load(b: Meaning, sfid: Sfid, caching: Fetching, data: Data, address: Add
     layout=_LOAD_STRIDED,
 )
 def lsc_load_strided(
-    b: Meaning, sfid: Sfid, caching: LoadCaching, data: Data, address: StridedAddress
+    b: InstBuilder, sfid: Sfid, caching: LoadCaching, data: Data, address: StridedAddress
 ) -> None:
     """As `lsc_load`, from base + n * pitch for lane n; without a pitch the lanes are packed."""
     load_data(b, *_strided(b, sfid, address, data.shape), data)
@@ -217,14 +219,16 @@ def lsc_load_strided(
 
 @untyped("{pred}lsc_load_quad.{sfid}{caching} {exec}  {data}  {address}", sub=0x02, layout=_LOAD)
 def lsc_load_quad(
-    b: Meaning, sfid: Sfid, caching: Fetching, data: QuadData, address: Address
+    b: InstBuilder, sfid: Sfid, caching: Fetching, data: QuadData, address: Address
 ) -> None:
     """Element c of each lane's four, for each enabled channel c, to the next registers."""
     load_data(b, *access_places(b, sfid, address), data)
 
 
 @untyped("{pred}lsc_store.{sfid}{caching} {exec}  {address}  {data}", sub=0x04, layout=_STORE)
-def lsc_store(b: Meaning, sfid: Sfid, caching: StoreCaching, address: Address, data: Data) -> None:
+def lsc_store(
+    b: InstBuilder, sfid: Sfid, caching: StoreCaching, address: Address, data: Data
+) -> None:
     """Write elements to each lane's address, the low bytes of c32 sizes."""
     store_data(b, *access_places(b, sfid, address), data)
 
@@ -235,7 +239,7 @@ def lsc_store(b: Meaning, sfid: Sfid, caching: StoreCaching, address: Address, d
     layout=_STORE_STRIDED,
 )
 def lsc_store_strided(
-    b: Meaning, sfid: Sfid, caching: StoreCaching, address: StridedAddress, data: Data
+    b: InstBuilder, sfid: Sfid, caching: StoreCaching, address: StridedAddress, data: Data
 ) -> None:
     """As `lsc_store`, to base + n * pitch for lane n; without a pitch the lanes are packed.
 
@@ -246,7 +250,7 @@ def lsc_store_strided(
 
 @untyped("{pred}lsc_store_quad.{sfid}{caching} {exec}  {address}  {data}", sub=0x06, layout=_STORE)
 def lsc_store_quad(
-    b: Meaning, sfid: Sfid, caching: StoreCaching, address: Address, data: QuadData
+    b: InstBuilder, sfid: Sfid, caching: StoreCaching, address: Address, data: QuadData
 ) -> None:
     """Write the enabled channels of each lane's four elements."""
     store_data(b, *access_places(b, sfid, address), data)
@@ -254,7 +258,7 @@ def lsc_store_quad(
 
 @untyped("{pred}lsc_load_status.{sfid}{caching} {exec}  {data}  {address}", sub=0x1B, layout=_LOAD)
 def lsc_load_status(
-    b: Meaning, sfid: Sfid, caching: Fetching, data: Data, address: Address
+    b: InstBuilder, sfid: Sfid, caching: Fetching, data: Data, address: Address
 ) -> None:
     """One dword: bit n is set where lane n is active, for no page is ever a null page here."""
     b.row_write(data.rows, 0, b.mask_bits(b.mask), b.const(BOOL, 1))
@@ -266,7 +270,7 @@ def lsc_load_status(
     layout=_STORE,
 )
 def lsc_store_uncompressed(
-    b: Meaning, sfid: Sfid, caching: StoreCaching, address: Address, data: Data
+    b: InstBuilder, sfid: Sfid, caching: StoreCaching, address: Address, data: Data
 ) -> None:
     """As `lsc_store`; there is no compressed memory."""
     store_data(b, *access_places(b, sfid, address), data)
@@ -300,7 +304,7 @@ _ATOMIC_BITS = {"d16c32": 16, "d32": 32, "d64": 64}
 
 
 def swap_data(
-    b: Meaning,
+    b: InstBuilder,
     atomic: Atomic,
     target: Target,
     lanes: Value,
@@ -323,7 +327,7 @@ def _declare(sub: int, name: str, meaning: str, atomic: Atomic) -> None:
         doc=f"data[i] = old value at each lane's address, replaced by {meaning}.",
     )
     def lsc_atomic(
-        b: Meaning,
+        b: InstBuilder,
         sfid: Sfid,
         caching: AtomicCaching,
         data: Data,

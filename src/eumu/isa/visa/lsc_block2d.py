@@ -13,7 +13,7 @@ from typing import Annotated
 
 from eumu.errors import Unsupported
 from eumu.ir import Space, Value
-from eumu.isa.kinds import Meaning
+from eumu.isa.kinds import InstBuilder
 from eumu.isa.kinds.control import ChoiceKind
 from eumu.isa.kinds.lsc import Caching, CachingKind
 from eumu.isa.kinds.lsc_block2d import (
@@ -80,7 +80,7 @@ def _pieces(rows: list[list[Place]], size: int) -> Iterator[tuple[int, list[Plac
 
 
 def _element_places(
-    b: Meaning, matrix: MatrixValues, shape: BlockShape, block: int, row: list[Place]
+    b: InstBuilder, matrix: MatrixValues, shape: BlockShape, block: int, row: list[Place]
 ) -> tuple[Value, Value]:
     """Address and mask of each element of a piece of a register row."""
     width, size = len(row), shape.type.size
@@ -112,12 +112,12 @@ def _element_places(
     return b.add(base, b.convert(distance, UQ)), b.and_(inside, b.splat(b.mask, width))
 
 
-def _one_lane(b: Meaning) -> None:
+def _one_lane(b: InstBuilder) -> None:
     if b.width != 1:
         raise Unsupported("a two-dimensional block of more than one lane")
 
 
-def _payload_agrees(b: Meaning, matrix: MatrixValues, shape: BlockShape) -> None:
+def _payload_agrees(b: InstBuilder, matrix: MatrixValues, shape: BlockShape) -> None:
     """A payload has the block's shape, too: messages go by it, registers by the instruction."""
     if matrix.shape is None:
         return
@@ -140,7 +140,7 @@ _HEAD = (
     layout=f"{_HEAD} data.register matrix {NULL}",
 )
 def lsc_load_block2d(
-    b: Meaning, sfid: Sfid, caching: LoadCaching, data: Blocks, matrix: Address
+    b: InstBuilder, sfid: Sfid, caching: LoadCaching, data: Blocks, matrix: Address
 ) -> None:
     """Blocks side by side, each from a new register on: by rows, by columns (t.), or in dwords
     of neighbouring rows (.t); zero where the matrix ends and where rows are padded.
@@ -174,7 +174,7 @@ def lsc_load_block2d(
     layout=f"{_HEAD} {NULL} matrix data.register",
 )
 def lsc_store_block2d(
-    b: Meaning, sfid: Sfid, caching: StoreCaching, matrix: Address, data: Block
+    b: InstBuilder, sfid: Sfid, caching: StoreCaching, matrix: Address, data: Block
 ) -> None:
     """Write one block, row after row; what lies outside the matrix is dropped."""
     _one_lane(b)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from eumu.errors import Unsupported
-from eumu.isa.kinds import Meaning
+from eumu.isa.kinds import InstBuilder
 from eumu.isa.kinds.control import ChoiceKind
 from eumu.isa.kinds.lsc import (
     SFID_CODES,
@@ -45,7 +45,7 @@ DWORDS = DataShape("d32")
 
 
 def _count(
-    b: Meaning, operation: str, sfid: str, data: DataRows, state: SurfaceModel, src: DataRows
+    b: InstBuilder, operation: str, sfid: str, data: DataRows, state: SurfaceModel, src: DataRows
 ) -> None:
     """Lane after lane: what it finds in the counter, and its own number added or subtracted."""
     if sfid != "ugm":
@@ -68,7 +68,7 @@ def _declare(sub: int, name: str, sign: str) -> None:
         doc=f"data[i] = the surface's append counter, then counter {sign}= src[i].",
     )
     def lsc_apndctr_atomic(
-        b: Meaning, sfid: Sfid, caching: AtomicCaching, data: Data, surface: State, src: Data
+        b: InstBuilder, sfid: Sfid, caching: AtomicCaching, data: Data, surface: State, src: Data
     ) -> None:
         _count(b, name, sfid, data, surface, src)
 
@@ -88,7 +88,7 @@ _declare(0x29, "sub", "-")
     implied=IMPLIED,
 )
 def lsc_ccs_update(
-    b: Meaning, sfid: Sfid, caching: StoreCaching, address: Address, data: Data
+    b: InstBuilder, sfid: Sfid, caching: StoreCaching, address: Address, data: Data
 ) -> None:
     """Changes the compression state of memory."""
     raise Unsupported(COMPRESSION)

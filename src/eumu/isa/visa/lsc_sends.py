@@ -14,7 +14,7 @@ from typing import Final
 
 from eumu.errors import Unsupported
 from eumu.ir import Value
-from eumu.isa.kinds import Meaning, Rows
+from eumu.isa.kinds import InstBuilder, Rows
 from eumu.isa.kinds.lsc import VECTORS, Addresses, DataRows
 from eumu.isa.kinds.operands import DataShape
 from eumu.isa.visa.lsc import ATOMICS, ELEMENTS, access_places, load_data, store_data, swap_data
@@ -83,14 +83,14 @@ class LscMessage:
             return DataShape(_DATA[size], channels=channels)
         return DataShape(_DATA[size], VECTORS[self.desc >> 12 & 7], bool(self.desc >> 15 & 1))
 
-    def addresses(self, b: Meaning) -> Addresses:
+    def addresses(self, b: InstBuilder) -> Addresses:
         """Addresses from the first register on."""
         bits = _ADDRESS_BITS.get(self.desc >> 7 & 3)
         if bits is None:
             raise self.unsupported("its address size is reserved")
         return Addresses(self.model, self._surface(b), self.first, bits, 0, 1, None)
 
-    def _surface(self, b: Meaning) -> Value | None:
+    def _surface(self, b: InstBuilder) -> Value | None:
         if self.model == "flat":
             return None
         if self.model != "bti":
@@ -99,7 +99,7 @@ class LscMessage:
             return b.shr(b.convert(self.ex_desc, UD), b.const(UD, 24))
         return b.const(UD, self.ex_known >> 24)
 
-    def data(self, b: Meaning, addresses: Addresses, place: int) -> Rows:
+    def data(self, b: InstBuilder, addresses: Addresses, place: int) -> Rows:
         """The registers of the `place`-th operand behind the addresses."""
         shape = self.shape()
         width = b.channel(ELEMENTS[shape.size].slot.size)
@@ -112,7 +112,7 @@ def _from(rows: Rows, offset: int) -> Rows:
     return replace(rows, offset=rows.offset + offset)
 
 
-def lsc_send(b: Meaning, message: LscMessage) -> None:
+def lsc_send(b: InstBuilder, message: LscMessage) -> None:
     """What the message does; `Unsupported` says which message it is."""
     name, port = message.name, LSC_PORTS[message.sfid]
     if name == "fence":

@@ -6,7 +6,7 @@ The hardware gives a first approximation and says where it is final; here it is 
 from __future__ import annotations
 
 from eumu.ir import Value
-from eumu.isa.kinds import Dst, Meaning, Place, Src
+from eumu.isa.kinds import Dst, InstBuilder, Place, Src
 from eumu.isa.limits import Limits, row
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa import typemaps as maps
@@ -28,7 +28,7 @@ LIMITS = Limits(saturation="no", operands={"early": "p"})
     limits=LIMITS,
     fidelity=ROUNDED,
 )
-def invm(b: Meaning, dst: Dst, early: Dst, src0: Src, src1: Src) -> None:
+def invm(b: InstBuilder, dst: Dst, early: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] / src1[i]; early[i] where that is NaN, infinite or zero."""
     _finish(b, dst, early, b.div(src0, src1))
 
@@ -41,13 +41,13 @@ def invm(b: Meaning, dst: Dst, early: Dst, src0: Src, src1: Src) -> None:
     limits=LIMITS,
     fidelity=ROUNDED,
 )
-def rsqtm(b: Meaning, dst: Dst, early: Dst, src0: Src) -> None:
+def rsqtm(b: InstBuilder, dst: Dst, early: Dst, src0: Src) -> None:
     """dst[i] = 1 / square root of src0[i]; early[i] where that is NaN, infinite or zero."""
     one = b.const(src0.type, 1.0, b.width)
     _finish(b, dst, early, b.div(one, b.sqrt(src0)))
 
 
-def _finish(b: Meaning, dst: Place, early: Place, result: Value) -> None:
+def _finish(b: InstBuilder, dst: Place, early: Place, result: Value) -> None:
     size = b.abs(result)
     some = b.cmp("gt", size, b.const(size.type, 0.0, b.width))
     few = b.cmp("lt", size, b.const(size.type, float("inf"), b.width))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from eumu.ir import Rounding, Value
 from eumu.isa import mathlib
-from eumu.isa.kinds import Dst, Exec, Meaning, Pred, Src
+from eumu.isa.kinds import Dst, Exec, InstBuilder, Pred, Src
 from eumu.isa.limits import since
 from eumu.isa.mathlib import BOUNDS
 from eumu.isa.mathlib.integers import fraction
@@ -23,9 +23,9 @@ XE3P = since("nvlp")
 
 
 def _unary(
-    number: int, name: str, function: Callable[[Meaning, Value], Value], doc: str, **row: object
+    number: int, name: str, function: Callable[[InstBuilder, Value], Value], doc: str, **row: object
 ) -> None:
-    def body(b: Meaning, exec: Exec, pred: Pred, dst: Dst, src0: Src) -> None:
+    def body(b: InstBuilder, exec: Exec, pred: Pred, dst: Dst, src0: Src) -> None:
         b.write(dst, function(b, src0))
 
     body.__name__ = name
@@ -38,21 +38,21 @@ def _bound(name: str) -> Fidelity:
     return Fidelity("ulp", ", ".join(f"{bounds[t].ulp} in {t}" for t in sorted(bounds)))
 
 
-def _root(b: Meaning, x: Value) -> Value:
+def _root(b: InstBuilder, x: Value) -> Value:
     """A root that rounds as %cr0 says: the last step of a sequence of instructions does."""
     return b.sqrt(x)
 
 
-def _inverse_of_any(b: Meaning, x: Value) -> Value:
+def _inverse_of_any(b: InstBuilder, x: Value) -> Value:
     """Of a :df such a sequence; the math unit rounds to nearest."""
     return b.div(b.const(DF, 1.0, x.width), x) if x.type is DF else mathlib.inv(b, x)
 
 
-def _root_of_any(b: Meaning, x: Value) -> Value:
+def _root_of_any(b: InstBuilder, x: Value) -> Value:
     return _root(b, x) if x.type is DF else mathlib.sqrt(b, x)
 
 
-def _integral(rounding: Rounding) -> Callable[[Meaning, Value], Value]:
+def _integral(rounding: Rounding) -> Callable[[InstBuilder, Value], Value]:
     return lambda b, x: b.round(x, rounding)
 
 
@@ -95,7 +95,7 @@ _unary(0x15, "rndz", _integral(Rounding.RTZ), "dst[i] = src0[i] rounded toward z
     page="POW",
     fidelity=_bound("pow"),
 )
-def pow(b: Meaning, dst: Dst, src0: Src, src1: Src) -> None:
+def pow(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] to the power src1[i]; NaN for a negative base, 1 for an exponent 0."""
     x, y = b.promote(src0, src1)
     b.write(dst, mathlib.pow(b, x, y))

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from eumu.errors import Unsupported
 from eumu.ir import Region, Rounding, Value
-from eumu.isa.kinds import Meaning, RawDst, RawSrc, Rows
+from eumu.isa.kinds import InstBuilder, RawDst, RawSrc, Rows
 from eumu.isa.kinds.matrix import (
     E2M1,
     HF8,
@@ -52,7 +52,9 @@ FIDELITY = Fidelity(
     limits=MATRIX_LIMITS,
     fidelity=FIDELITY,
 )
-def dpas(b: Meaning, dst: RawDst, src0: RawSrc, src1: RawSrc, src2: Place, shape: Shape) -> None:
+def dpas(
+    b: InstBuilder, dst: RawDst, src0: RawSrc, src1: RawSrc, src2: Place, shape: Shape
+) -> None:
     """dst = src0 + src2 * src1: `repeats` rows, a column per lane, depth*group products a sum.
 
     Without src0 the sums begin at 0.  Lanes that are off keep their column of dst.
@@ -70,7 +72,9 @@ def dpas(b: Meaning, dst: RawDst, src0: RawSrc, src1: RawSrc, src2: Place, shape
     limits=MATRIX_LIMITS,
     fidelity=FIDELITY,
 )
-def dpasw(b: Meaning, dst: RawDst, src0: RawSrc, src1: RawSrc, src2: Place, shape: Shape) -> None:
+def dpasw(
+    b: InstBuilder, dst: RawDst, src0: RawSrc, src1: RawSrc, src2: Place, shape: Shape
+) -> None:
     """As dpas, with the first half of src2's registers from the even thread of a pair, the other
     from the odd one; threads 2k and 2k+1 of a group are a pair.
     """
@@ -80,7 +84,7 @@ def dpasw(b: Meaning, dst: RawDst, src0: RawSrc, src1: RawSrc, src2: Place, shap
     multiply(b, shape, dst, src0, src1, elements(b, whole, count, shape.a))
 
 
-def _shared(b: Meaning, src2: Rows, registers: int, half: int) -> Rows:
+def _shared(b: InstBuilder, src2: Rows, registers: int, half: int) -> Rows:
     """The registers of both threads: `half` of the even one, then the rest."""
     dwords = b.grf // 4
     mine = b.wide_root("%mine", _MOST * b.grf)
@@ -100,7 +104,9 @@ def _shared(b: Meaning, src2: Rows, registers: int, half: int) -> Rows:
     return Rows(wide, 0, UD)
 
 
-def multiply(b: Meaning, shape: MatrixShape, dst: Rows, src0: Rows, src1: Rows, a: Value) -> None:
+def multiply(
+    b: InstBuilder, shape: MatrixShape, dst: Rows, src0: Rows, src1: Rows, a: Value
+) -> None:
     """The product with the elements of A, row after row."""
     columns, total = b.width, b.width * shape.repeats
     sums = _check(b, shape, dst.type, src0)
@@ -113,7 +119,7 @@ def multiply(b: Meaning, shape: MatrixShape, dst: Rows, src0: Rows, src1: Rows, 
     b.row_write(dst, 0, b.fit(result, dst.type, saturate=False), mask)
 
 
-def _as_f(b: Meaning, x: Value) -> Value:
+def _as_f(b: InstBuilder, x: Value) -> Value:
     """Elements of hf8, which are f, or of bf8, which are hf, as f; denormals stay."""
     if x.type is F:
         return x
@@ -135,7 +141,7 @@ def _stored(src0: Rows, dst: Rows) -> Type:
     return src0.type if src0.root is not None and src0.type.is_float else dst.type
 
 
-def _check(b: Meaning, shape: MatrixShape, type: Type, src0: Rows) -> Type:
+def _check(b: InstBuilder, shape: MatrixShape, type: Type, src0: Rows) -> Type:
     """The type of the sums; raises for what no document describes."""
     if not b.platform.has_systolic:
         raise Unsupported(f"matrix instructions on {b.platform}, which has no systolic array")
@@ -154,7 +160,7 @@ def _check(b: Meaning, shape: MatrixShape, type: Type, src0: Rows) -> Type:
     return F if shape.b.is_float else type
 
 
-def _columns(b: Meaning, src1: Rows, shape: MatrixShape) -> Value:
+def _columns(b: InstBuilder, src1: Rows, shape: MatrixShape) -> Value:
     """B as `dot` takes it: for each depth the groups of all columns."""
     per_dword = 32 // shape.b.bits
     share = per_dword // shape.group  # depths that one register serves
@@ -173,7 +179,7 @@ def _columns(b: Meaning, src1: Rows, shape: MatrixShape) -> Value:
     )
 
 
-def elements(b: Meaning, rows: Rows, count: int, precision: Precision) -> Value:
+def elements(b: InstBuilder, rows: Rows, count: int, precision: Precision) -> Value:
     """`count` elements that lie bit by bit behind each other, as `dot` takes them."""
     if precision == E2M1:
         return _from_e2m1(b, _pieces(b, rows, count, precision))
@@ -190,7 +196,7 @@ def elements(b: Meaning, rows: Rows, count: int, precision: Precision) -> Value:
     return b.row_read(rows, 0, precision.type, count)
 
 
-def _pieces(b: Meaning, rows: Rows, count: int, precision: Precision) -> Value:
+def _pieces(b: InstBuilder, rows: Rows, count: int, precision: Precision) -> Value:
     """Integers of 2 or 4 bits, the lowest first in each byte."""
     bits = precision.bits
     per_byte, octets = 8 // bits, count * bits // 8
@@ -204,7 +210,7 @@ def _pieces(b: Meaning, rows: Rows, count: int, precision: Precision) -> Value:
     return b.sub(b.xor(b.bitcast(low, B), sign), sign, RNE)
 
 
-def _from_e2m1(b: Meaning, nibbles: Value) -> Value:
+def _from_e2m1(b: InstBuilder, nibbles: Value) -> Value:
     """1 bit of sign, 2 of exponent (bias 1), 1 of mantissa: 0, 0.5, 1, 1.5, 2, 3, 4, 6."""
     count = nibbles.width
     bits = b.convert(nibbles, UD)
@@ -218,7 +224,7 @@ def _from_e2m1(b: Meaning, nibbles: Value) -> Value:
     return b.bitcast(b.or_(value, sign), F)
 
 
-def from_hf8(b: Meaning, octets: Value) -> Value:
+def from_hf8(b: InstBuilder, octets: Value) -> Value:
     """1 bit of sign, 4 of exponent (bias 7), 3 of mantissa; no infinity, 0x7f is NaN."""
     count = octets.width
     bits = b.convert(octets, UD)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from eumu.errors import Unsupported
 from eumu.ir import Value
-from eumu.isa.kinds import Meaning, RawDst, RawSrc, Rows, Scalar, Surface
+from eumu.isa.kinds import InstBuilder, RawDst, RawSrc, Rows, Scalar, Surface
 from eumu.isa.kinds.media import SearchModes, SearchModesKind
 from eumu.isa.limits import Limits, fields, since
 from eumu.isa.spec import Fidelity
@@ -46,13 +46,13 @@ _RESPONSE = 7  # registers of an answer without records
 motion = partial(opcode, types=VME, limits=SURFACES, front_end=maps.SAMPLER_READ)
 
 
-def _dwords(b: Meaning, rows: Rows, count: int) -> list[Value]:
+def _dwords(b: InstBuilder, rows: Rows, count: int) -> list[Value]:
     lanes = b.row_read(rows, 0, UD, count)
     return [b.slice(lanes, k, 1) for k in range(count)]
 
 
 def _send(
-    b: Meaning, surface: Surface, payload: Value, record: MotionEstimation, dst: Rows
+    b: InstBuilder, surface: Surface, payload: Value, record: MotionEstimation, dst: Rows
 ) -> None:
     """Ask for one macroblock; the answer goes to `dst`."""
     index = texels.surface_index(b, surface)
@@ -69,7 +69,7 @@ def _send(
     layout="modes uni ime surface ref0 ref1 costs dst",
 )
 def vme_ime(
-    b: Meaning,
+    b: InstBuilder,
     modes: Modes,
     surface: Surface,
     uni: RawSrc,
@@ -103,7 +103,7 @@ def vme_ime(
     fidelity=CHECK,
     layout="uni sic surface dst",
 )
-def vme_sic(b: Meaning, surface: Surface, uni: RawSrc, sic: RawSrc, dst: RawDst) -> None:
+def vme_sic(b: InstBuilder, surface: Surface, uni: RawSrc, sic: RawSrc, dst: RawDst) -> None:
     """Costs of skipping a block, and of predicting it from its neighbours."""
     payload = b.concat([*_dwords(b, uni, _UNIVERSAL), b.row_read(sic, 0, UD, _UNIVERSAL)])
     _send(b, surface, payload, MotionEstimation("sic", 8, _RESPONSE), dst)
@@ -117,7 +117,7 @@ def vme_sic(b: Meaning, surface: Surface, uni: RawSrc, sic: RawSrc, dst: RawDst)
     layout="uni fbr surface mode shape prediction dst",
 )
 def vme_fbr(
-    b: Meaning,
+    b: InstBuilder,
     mode: Scalar,
     shape: Scalar,
     prediction: Scalar,
@@ -146,6 +146,6 @@ def vme_fbr(
     fidelity=MESH,
     layout="uni idm surface dst",
 )
-def vme_idm(b: Meaning, surface: Surface, uni: RawSrc, idm: RawSrc, dst: RawDst) -> None:
+def vme_idm(b: InstBuilder, surface: Surface, uni: RawSrc, idm: RawSrc, dst: RawDst) -> None:
     """How much each place around a block differs from it."""
     raise Unsupported(MESH.detail)

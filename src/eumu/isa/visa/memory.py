@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from eumu.addresses import SLM_POINTER_BIT, SURFACE_STATE_BASE
 from eumu.errors import Unsupported
 from eumu.ir import Region, Space, Value
-from eumu.isa.kinds import Meaning, Rows
+from eumu.isa.kinds import InstBuilder, Rows
 from eumu.isa.kinds.variables import SurfaceVariable
 from eumu.platforms import PLATFORMS
 from eumu.types import DF, HF, UD, UQ, UW, D, F, Q, Type, W, integer
@@ -27,7 +27,7 @@ class Target:
     space: Space
     surface: Value | None = None
 
-    def offsets(self, b: Meaning, lanes: Value) -> Value:
+    def offsets(self, b: InstBuilder, lanes: Value) -> Value:
         """Byte addresses as the space takes them: uq in FLAT, ud elsewhere.
 
         An offset beyond 32 bits lies outside every surface, and so does the one it becomes.
@@ -44,7 +44,7 @@ FLAT = Target(Space.FLAT)
 SLM = Target(Space.SLM)
 
 
-def surface_target(b: Meaning, surface: SurfaceVariable) -> Target:
+def surface_target(b: InstBuilder, surface: SurfaceVariable) -> Target:
     """Where accesses through a surface variable go: `%slm`, `%scratch`, or what `movs` put in."""
     if surface.predefined is None or surface.name == "%bss":
         root, _ = b.root(surface)
@@ -59,7 +59,7 @@ def surface_target(b: Meaning, surface: SurfaceVariable) -> Target:
     raise Unsupported(f"the predefined surface {surface.name}, of which nobody says what it is")
 
 
-def bindless_state(b: Meaning, handle: Value) -> Value:
+def bindless_state(b: InstBuilder, handle: Value) -> Value:
     """The surface that a handle in `%bss` names; with LSC it is the offset of the state."""
     if b.platform.has_lsc:
         return b.add(handle, b.const(UD, SURFACE_STATE_BASE))
@@ -76,12 +76,12 @@ class Element:
     slot: Type
     high: bool = False
 
-    def to_slot(self, b: Meaning, value: Value) -> Value:
+    def to_slot(self, b: InstBuilder, value: Value) -> Value:
         """Zero-extended, or shifted up."""
         value = b.convert(value, self.slot)
         return b.shl(value, b.const(self.slot, 16, value.width)) if self.high else value
 
-    def from_slot(self, b: Meaning, value: Value) -> Value:
+    def from_slot(self, b: InstBuilder, value: Value) -> Value:
         """The low bytes, or the upper half."""
         if self.high:
             value = b.shr(value, b.const(self.slot, 16, value.width))
@@ -114,12 +114,12 @@ def runs(channels: Sequence[int]) -> list[tuple[int, int, int]]:
     return found
 
 
-def _at(b: Meaning, address: Value, step: int) -> Value:
+def _at(b: InstBuilder, address: Value, step: int) -> Value:
     return b.add(address, b.const(address.type, step, address.width)) if step else address
 
 
 def load_channels(
-    b: Meaning,
+    b: InstBuilder,
     target: Target,
     address: Value,
     dst: Rows,
@@ -128,7 +128,7 @@ def load_channels(
 ) -> None:
     """Element c of every lane, for each channel c; channels follow each other in register blocks.
 
-    A block is the lanes' slots (`Meaning.channel`).  Nothing is read for `%null`.
+    A block is the lanes' slots (`InstBuilder.channel`).  Nothing is read for `%null`.
     """
     if dst.root is None:
         return
@@ -142,7 +142,7 @@ def load_channels(
 
 
 def store_channels(
-    b: Meaning,
+    b: InstBuilder,
     target: Target,
     address: Value,
     src: Rows,
@@ -162,7 +162,7 @@ def store_channels(
 
 
 def load_block(
-    b: Meaning, target: Target, address: Value, dst: Rows, type: Type, count: int, mask: Value
+    b: InstBuilder, target: Target, address: Value, dst: Rows, type: Type, count: int, mask: Value
 ) -> None:
     """`count` consecutive elements from one address to consecutive register bytes."""
     if dst.root is None:
@@ -172,14 +172,14 @@ def load_block(
 
 
 def store_block(
-    b: Meaning, target: Target, address: Value, src: Rows, type: Type, count: int, mask: Value
+    b: InstBuilder, target: Target, address: Value, src: Rows, type: Type, count: int, mask: Value
 ) -> None:
     """The inverse of `load_block`."""
     data = _owords(b, src, type, count)
     b.store_block(target.space, address, mask, data, target.surface)
 
 
-def _owords(b: Meaning, src: Rows, type: Type, count: int) -> Value:
+def _owords(b: InstBuilder, src: Rows, type: Type, count: int) -> Value:
     """The elements of whole owords; where the variable ends inside the last one, zeros follow.
 
     Registers go on behind a variable.  The compiler stores a frame pointer of 8 bytes as an oword.
@@ -220,7 +220,7 @@ class Atomic:
 
     def run(
         self,
-        b: Meaning,
+        b: InstBuilder,
         target: Target,
         address: Value,
         bits: int,
@@ -239,7 +239,7 @@ class Atomic:
         b.row_write(dst, 0, old, b.mask)
 
 
-def _operand(b: Meaning, rows: Rows, type: Type, width: int) -> Value:
+def _operand(b: InstBuilder, rows: Rows, type: Type, width: int) -> Value:
     if rows.root is None:
         raise Unsupported("an atomic operation without the source that it needs")
     if type.size == 2:

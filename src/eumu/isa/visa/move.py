@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from eumu.ir import Value
-from eumu.isa.kinds import Dst, Meaning, Src
+from eumu.isa.kinds import Dst, InstBuilder, Src
 from eumu.isa.kinds.operands import General, Immediate, PredicateOperand
 from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.limits import FrontEnd, Limits
@@ -17,7 +17,7 @@ from eumu.types import UD
 class MoveSourceKind(SourceKind):
     """A source of `mov`: a predicate variable is its bits as a ud, lane 0 lowest."""
 
-    def bind(self, operand: Any, builder: Meaning) -> Value:
+    def bind(self, operand: Any, builder: InstBuilder) -> Value:
         if not isinstance(operand, PredicateOperand):
             return super().bind(operand, builder)
         root, _ = builder.root(operand.variable)
@@ -30,7 +30,7 @@ class BitSourceKind(SourceKind):
 
     manual = "bit i of one element, or the lowest bit of each element"
 
-    def bind(self, operand: Any, builder: Meaning) -> Value:
+    def bind(self, operand: Any, builder: InstBuilder) -> Value:
         value = super().bind(operand, builder)
         scalar = isinstance(operand, Immediate) or (
             isinstance(operand, General) and operand.vstride == 0 and operand.width == 1
@@ -54,7 +54,7 @@ AddressSrc = Annotated[Value, SourceKind(address=True)]
     limits=Limits(operands={"src0": "grip"}),
     front_end=FrontEnd(operands={"dst": "gra", "src0": "gripa&"}, emitted_operands={"dst": "a"}),
 )
-def mov(b: Meaning, dst: Dst, src0: MoveSrc) -> None:
+def mov(b: InstBuilder, dst: Dst, src0: MoveSrc) -> None:
     """dst[i] = src0[i], converted; a predicate source gives its bits, lane 0 lowest."""
     if src0.type is dst.type and not dst.saturate:
         b.put(dst, src0, b.mask)
@@ -69,7 +69,7 @@ def mov(b: Meaning, dst: Dst, src0: MoveSrc) -> None:
     page="SETP",
     limits=Limits(operands={"dst": "p"}),
 )
-def setp(b: Meaning, dst: Dst, src0: BitSrc) -> None:
+def setp(b: InstBuilder, dst: Dst, src0: BitSrc) -> None:
     """dst[i] = bit i of a scalar source, or the lowest bit of src0[i]."""
     b.write(dst, src0)
 
@@ -81,7 +81,7 @@ def setp(b: Meaning, dst: Dst, src0: BitSrc) -> None:
     page="MOVS",
     limits=Limits(modifiers="none", operands={"dst": "gs", "src0": "gris"}),
 )
-def movs(b: Meaning, dst: Dst, src0: Src) -> None:
+def movs(b: InstBuilder, dst: Dst, src0: Src) -> None:
     """dst[i] = src0[i], surface or sampler indices, between state variables and dwords."""
     b.put(dst, b.fit(src0, dst.type, saturate=False), b.channel_mask)
 
@@ -94,6 +94,6 @@ def movs(b: Meaning, dst: Dst, src0: Src) -> None:
     limits=Limits(operands={"dst": "a", "src0": "a&"}),
     front_end=FrontEnd(operands={"dst": "a", "src0": "ag&"}),
 )
-def addr_add(b: Meaning, dst: Dst, src0: AddressSrc, src1: Src) -> None:
+def addr_add(b: InstBuilder, dst: Dst, src0: AddressSrc, src1: Src) -> None:
     """dst[i] = src0[i] + src1[i] bytes; the first source is an address or `&variable`."""
     b.put(dst, b.add(src0, b.convert(src1, UD)), b.mask)

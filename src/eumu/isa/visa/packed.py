@@ -10,7 +10,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from eumu.ir import Value
-from eumu.isa.kinds import Dst, Meaning, NeighbourSrc, Place, Src
+from eumu.isa.kinds import Dst, InstBuilder, NeighbourSrc, Place, Src
 from eumu.isa.kinds.control import PredicateKind
 from eumu.isa.kinds.operands import Predicate
 from eumu.isa.limits import SIZES, FrontEnd, Limits, before, since, sizes
@@ -33,7 +33,7 @@ class OverflowKind(PredicateKind):
     example = "(P1) "
     optional = False
 
-    def bind(self, operand: Predicate | None, builder: Meaning) -> Any:
+    def bind(self, operand: Predicate | None, builder: InstBuilder) -> Any:
         if operand is None:
             return None
         root, _ = builder.root(operand.variable)
@@ -51,7 +51,7 @@ Overflow = Annotated[Place | None, OverflowKind()]
     limits=Limits(sizes=maps.MADW_SIZES),
     front_end=FrontEnd(sizes=sizes(*SIZES), emitted=frozenset({16})),
 )
-def madw(b: Meaning, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
+def madw(b: InstBuilder, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
     """src0[i]*src1[i] + src2[i] in 64 bits: low dwords at dst, high ones a row of registers on."""
     wide = Q if any(v.type.is_signed for v in (src0, src1, src2)) else UQ
     x, y, z = (b.convert(v, wide) for v in (src0, src1, src2))
@@ -71,7 +71,7 @@ def madw(b: Meaning, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
     front_end=maps.ON_ALL,
     fidelity=Fidelity("approximate", "overflow is taken as: the exact sum does not fit dst's type"),
 )
-def add3_o(b: Meaning, overflow: Overflow, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
+def add3_o(b: InstBuilder, overflow: Overflow, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
     """dst[i] = src0[i] + src1[i] + src2[i]; the predicate gets where the sum did not fit."""
     x, y, z = (b.convert(v, Q) for v in (src0, src1, src2))
     total = b.add(b.add(x, y), z)
@@ -81,7 +81,7 @@ def add3_o(b: Meaning, overflow: Overflow, dst: Dst, src0: Src, src1: Src, src2:
         b.write(overflow, b.cmp("ne", fitted, total))
 
 
-def bytes_of(b: Meaning, x: Value, type: Type) -> tuple[Value, ...]:
+def bytes_of(b: InstBuilder, x: Value, type: Type) -> tuple[Value, ...]:
     """The four bytes of each dword lane, lowest first, sign- or zero-extended to d."""
     lanes = b.convert(b.bitcast(x, type), D)
     return tuple(b.shuffle(lanes, range(k, 4 * x.width, 4)) for k in range(4))
@@ -96,7 +96,7 @@ def bytes_of(b: Meaning, x: Value, type: Type) -> tuple[Value, ...]:
     limits=Limits(modifiers="none"),
     front_end=maps.ARITHMETIC_MODIFIER,
 )
-def dp4a(b: Meaning, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
+def dp4a(b: InstBuilder, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
     """dst[i] = src0[i] + sum of the four byte products; each source's bytes have its own sign."""
     left, right = (bytes_of(b, v, B if v.type.is_signed else UB) for v in (src1, src2))
     products = [b.mul(x, y) for x, y in zip(left, right, strict=True)]
@@ -107,20 +107,20 @@ def dp4a(b: Meaning, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
     b.write(dst, b.add(b.convert(src0, D), dot))
 
 
-def _even_lanes(b: Meaning) -> Value:
+def _even_lanes(b: InstBuilder) -> Value:
     """The instruction's mask, odd lanes off: their results are undefined."""
     even = b.const(BOOL, [1 - k % 2 for k in range(b.width)], b.width)
     return b.and_(b.mask, even)
 
 
 @differences(0x16, "{pred}sad2{dst.sat} {exec} {dst} {src0} {src1}", page="SAD2")
-def sad2(b: Meaning, dst: Dst, src0: NeighbourSrc, src1: NeighbourSrc) -> None:
+def sad2(b: InstBuilder, dst: Dst, src0: NeighbourSrc, src1: NeighbourSrc) -> None:
     """dst[i] = |src0[i]-src1[i]| + |src0[i+1]-src1[i+1]| in even lanes; odd lanes stay."""
     b.write(dst, pair_differences(b, src0, src1), _even_lanes(b))
 
 
 @differences(0x6A, "{pred}sad2add{dst.sat} {exec} {dst} {src0} {src1} {src2}", page="SAD2ADD")
-def sad2add(b: Meaning, dst: Dst, src0: NeighbourSrc, src1: NeighbourSrc, src2: Src) -> None:
+def sad2add(b: InstBuilder, dst: Dst, src0: NeighbourSrc, src1: NeighbourSrc, src2: Src) -> None:
     """dst[i] = sad2 of src0, src1, plus src2[i], in even lanes; odd lanes stay."""
     total = b.add(pair_differences(b, src0, src1), b.convert(src2, D))
     b.write(dst, total, _even_lanes(b))

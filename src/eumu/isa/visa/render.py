@@ -9,7 +9,7 @@ from typing import Annotated
 
 from eumu.errors import Unsupported
 from eumu.ir import Value
-from eumu.isa.kinds import Meaning, NumberKind, Pred, RawDst, RawSrc, Rows, Surface
+from eumu.isa.kinds import InstBuilder, NumberKind, Pred, RawDst, RawSrc, Rows, Surface
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.render import ReadSampleKind, RenderDataKind, RenderRows
 from eumu.isa.kinds.variables import SurfaceVariable
@@ -68,7 +68,7 @@ WRITES = Fidelity(
 READS = Fidelity("approximate", "one sample a pixel; the pages say nothing of rounding")
 
 
-def _target(b: Meaning, surface: SurfaceVariable) -> Value:
+def _target(b: InstBuilder, surface: SurfaceVariable) -> Value:
     found = surface_target(b, surface).surface
     if found is None:
         raise Unsupported(f"{surface.name} as a render target")
@@ -93,7 +93,7 @@ def _reject(options: frozenset[str]) -> None:
     fidelity=WRITES,
     layout="exec pred data.options surface data.header data.scalars data.registers",
 )
-def rt_write_3d(b: Meaning, pred: Pred, surface: Surface, data: Data) -> None:
+def rt_write_3d(b: InstBuilder, pred: Pred, surface: Surface, data: Data) -> None:
     """Write the colours of the lanes' pixels to a render target.
 
     The header operand is M1, the second register of the message's header: places of blocks of
@@ -113,7 +113,7 @@ def rt_write_3d(b: Meaning, pred: Pred, surface: Surface, data: Data) -> None:
     pixels.write(b, _target(b, surface), mask, place, colours)
 
 
-def _colour(b: Meaning, rows: Rows) -> Value:
+def _colour(b: InstBuilder, rows: Rows) -> Value:
     """A colour as bits of f; what is not given is 0."""
     if rows.root is None:
         return b.const(UD, 0, b.width)
@@ -130,7 +130,7 @@ def _colour(b: Meaning, rows: Rows) -> Value:
     fidelity=READS,
     layout="exec pred sampling.options surface sampling.index dst",
 )
-def rt_read(b: Meaning, surface: Surface, sampling: Sample, dst: RawDst) -> None:
+def rt_read(b: InstBuilder, surface: Surface, sampling: Sample, dst: RawDst) -> None:
     """Red, green, blue and alpha of the lanes' pixels of a render target."""
     _reject(sampling)
     place = pixels.places(b, Rows(None, 0, UD), b.exec.offset, b.width)
@@ -152,7 +152,7 @@ def rt_read(b: Meaning, surface: Surface, sampling: Sample, dst: RawDst) -> None
     layout="exec pred outputs channel_mask global_offset handle slot_offset data",
 )
 def urb_write_3d(
-    b: Meaning,
+    b: InstBuilder,
     outputs: OutputCount,
     channel_mask: RawSrc,
     global_offset: GlobalOffset,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from eumu.ir import Value
-from eumu.isa.kinds import Meaning, Rows, Surface
+from eumu.isa.kinds import InstBuilder, Rows, Surface
 from eumu.isa.kinds.variables import SamplerVariable
 from eumu.isa.visa.sampling import needs_sampler, sampler_index, sampler_pointer
 from eumu.isa.visa.texels import surface_index
@@ -45,18 +45,18 @@ def code(function: int, sequence: int = 0, mode: int = 0) -> int:
     return function << 28 | sequence << 25 | mode << 23
 
 
-def floating(b: Meaning, x: Value) -> Value:
+def floating(b: InstBuilder, x: Value) -> Value:
     """A coordinate as the bits of a float."""
     return b.bitcast(b.convert(x, F), UD)
 
 
-def corner(b: Meaning, u: Value, v: Value, last: Value) -> dict[int, Value]:
+def corner(b: InstBuilder, u: Value, v: Value, last: Value) -> dict[int, Value]:
     """M1 with the coordinates of the first pixel and M1.7."""
     return {2: floating(b, u), 3: floating(b, v), 7: last}
 
 
 def media_message(
-    b: Meaning,
+    b: InstBuilder,
     surface: Surface,
     sampler: SamplerVariable | None,
     asked: Asked,

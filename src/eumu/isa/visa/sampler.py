@@ -11,7 +11,7 @@ from functools import partial
 from typing import Annotated
 
 from eumu.errors import Unsupported
-from eumu.isa.kinds import Meaning, RawDst, RawSrc, Scalar, Surface
+from eumu.isa.kinds import InstBuilder, RawDst, RawSrc, Scalar, Surface
 from eumu.isa.kinds.raw import ChannelsKind
 from eumu.isa.kinds.sampler import (
     AllChannelsKind,
@@ -78,7 +78,7 @@ def _sample(sub: int, name: str, names: str, doc: str) -> None:
     listed = names.split()
 
     def sample(
-        b: Meaning,
+        b: InstBuilder,
         options: SampleOptions,
         channels: Channels,
         offsets: Offsets,
@@ -134,7 +134,7 @@ def _load(sub: int, name: str, names: str, doc: str, short: str = "") -> None:
     listed = names.split()
 
     def load(
-        b: Meaning,
+        b: InstBuilder,
         options: LoadOptions,
         channels: Channels,
         offsets: Offsets,
@@ -187,7 +187,7 @@ def _gather(sub: int, name: str, names: str, doc: str) -> None:
     listed = names.split()
 
     def sample4(
-        b: Meaning,
+        b: InstBuilder,
         options: LoadOptions,
         channel: OneChannel,
         offsets: Offsets,
@@ -240,7 +240,9 @@ for _sub, _name, _names, _doc in (
     sub=0x0A,
     layout="sub exec channels surface lod dst",
 )
-def resinfo(b: Meaning, channels: InfoChannels, surface: Surface, lod: RawSrc, dst: RawDst) -> None:
+def resinfo(
+    b: InstBuilder, channels: InfoChannels, surface: Surface, lod: RawSrc, dst: RawDst
+) -> None:
     """Width, height, depth of a level of detail, and the number of levels."""
     given = Parameters({"lod": lod})
     sampler_message(b, "resinfo", surface, None, dst, ["lod"], given, channels=channels)
@@ -249,7 +251,7 @@ def resinfo(b: Meaning, channels: InfoChannels, surface: Surface, lod: RawSrc, d
 @info(
     "sampleinfo{channels} {exec}  {surface} {dst}", sub=0x0B, layout="sub exec channels surface dst"
 )
-def sampleinfo(b: Meaning, channels: InfoChannels, surface: Surface, dst: RawDst) -> None:
+def sampleinfo(b: InstBuilder, channels: InfoChannels, surface: Surface, dst: RawDst) -> None:
     """Red is the number of samples, alpha the index of the palette of their positions."""
     nothing = Parameters({})
     sampler_message(b, "sampleinfo", surface, None, dst, [], nothing, channels=channels)
@@ -268,7 +270,7 @@ def sampleinfo(b: Meaning, channels: InfoChannels, surface: Surface, dst: RawDst
     layout="output sampler surface u v delta_u delta_v dst",
 )
 def sample_unorm(
-    b: Meaning,
+    b: InstBuilder,
     output: Output,
     sampler: Sampler,
     surface: Surface,
@@ -296,7 +298,7 @@ def sample_unorm(
     fidelity=SAMPLER,
 )
 def sample_legacy(
-    b: Meaning,
+    b: InstBuilder,
     lanes: Lanes,
     sampler: Sampler,
     surface: Surface,
@@ -321,7 +323,7 @@ def sample_legacy(
     fidelity=SAMPLER,
 )
 def load_legacy(
-    b: Meaning,
+    b: InstBuilder,
     lanes: Lanes,
     surface: Surface,
     u: RawSrc,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from eumu.addresses import SURFACE_STATE_BASE
 from eumu.errors import Unsupported
 from eumu.ir import Region, Value
-from eumu.isa.kinds import Meaning, Rows, Surface
+from eumu.isa.kinds import InstBuilder, Rows, Surface
 from eumu.isa.kinds.sampler import Parameters, TexelOffsets
 from eumu.isa.kinds.variables import PREDEFINED, SamplerVariable
 from eumu.isa.visa.texels import surface_index
@@ -22,7 +22,7 @@ _INTEGERS = frozenset({"offu", "offv", "mcs", "mcsl", "mcsh"})
 
 
 def sampler_message(
-    b: Meaning,
+    b: InstBuilder,
     operation: str,
     surface: Surface,
     sampler: SamplerVariable | None,
@@ -62,7 +62,9 @@ def sampler_message(
     _respond(b, dst, found, bits, null_mask=null_mask)
 
 
-def _respond(b: Meaning, dst: Rows, found: Sequence[Value], bits: int, *, null_mask: bool) -> None:
+def _respond(
+    b: InstBuilder, dst: Rows, found: Sequence[Value], bits: int, *, null_mask: bool
+) -> None:
     """Each channel in the next registers, then a register with the null mask."""
     if dst.root is None:
         return
@@ -74,7 +76,7 @@ def _respond(b: Meaning, dst: Rows, found: Sequence[Value], bits: int, *, null_m
         b.row_write(dst, len(channels) * pitch, found[-1], b.const(BOOL, 1))
 
 
-def _parameter(b: Meaning, operation: str, name: str, parameters: Parameters) -> Value:
+def _parameter(b: InstBuilder, operation: str, name: str, parameters: Parameters) -> Value:
     """The lanes of a parameter, widened to 32 bits."""
     if name not in parameters:
         return b.const(UD, 0, b.width)
@@ -86,13 +88,13 @@ def _parameter(b: Meaning, operation: str, name: str, parameters: Parameters) ->
     return b.row_read(rows, 0, UD if is_integer else F, b.width)
 
 
-def needs_sampler(b: Meaning) -> None:
+def needs_sampler(b: InstBuilder) -> None:
     """Raise where the device has none."""
     if not b.platform.has_sampler:
         raise Unsupported(f"messages to the sampler on {b.platform}, which has none")
 
 
-def sampler_index(b: Meaning, sampler: SamplerVariable) -> Value:
+def sampler_index(b: InstBuilder, sampler: SamplerVariable) -> Value:
     """The index that `movs` put into a variable, or a bindless state.
 
     S31 is the Sampler State Pointer of the header: bits 4:0 are not part of the offset, and bit 0
@@ -107,7 +109,7 @@ def sampler_index(b: Meaning, sampler: SamplerVariable) -> Value:
 
 
 def _header(
-    b: Meaning,
+    b: InstBuilder,
     channels: Sequence[int],
     offsets: TexelOffsets | None,
     gather: int,
@@ -129,7 +131,7 @@ def _header(
     return b.concat([zeros, second, sampler_pointer(b), b.const(UD, 0, 4)])
 
 
-def sampler_pointer(b: Meaning) -> Value:
+def sampler_pointer(b: InstBuilder) -> Value:
     """M0.3: the sampler state pointer of the thread's own header."""
     root, base = b.root(PREDEFINED["%r0"])
     pointer = b.read(root, Region.scalar(base + 12), UD, 1)
@@ -137,7 +139,7 @@ def sampler_pointer(b: Meaning) -> Value:
 
 
 def sample_block(
-    b: Meaning,
+    b: InstBuilder,
     surface: Surface,
     sampler: SamplerVariable,
     corner: Sequence[Value],

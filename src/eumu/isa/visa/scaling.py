@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from eumu.isa.kinds import Meaning, RawDst, Scalar, Surface
+from eumu.isa.kinds import InstBuilder, RawDst, Scalar, Surface
 from eumu.isa.kinds.media import WordKind
 from eumu.isa.kinds.raw import ChannelsKind
 from eumu.isa.kinds.sampler import SamplerKind
@@ -49,7 +49,7 @@ AVS = fields(maps.DOCUMENTED, **_SCALING, group_id=(UD,), vertical_block=(UD,), 
     ),
 )
 def avs(
-    b: Meaning,
+    b: InstBuilder,
     channels: Channels,
     surface: Surface,
     sampler: Sampler,

@@ -9,7 +9,7 @@ from eumu.errors import Unsupported
 from eumu.ir import Value
 from eumu.ir.operations.ends import Barrier, Ret
 from eumu.isa import messages
-from eumu.isa.kinds import Meaning, Rows
+from eumu.isa.kinds import InstBuilder, Rows
 from eumu.isa.messages import describe
 from eumu.isa.visa.lsc_sends import LSC_PORTS, LscMessage, lsc_send, operation
 from eumu.types import BOOL, UD
@@ -22,7 +22,7 @@ _DWORD: Final = 0xFFFF_FFFF
 
 
 def run(
-    b: Meaning,
+    b: InstBuilder,
     sfid: int | None,
     ex_desc: Value | int,
     desc: Value,
@@ -44,7 +44,7 @@ def run(
         b.transfer(Ret((b.splat(says, b.width),), offset=b.exec.offset))
 
 
-def _run_gen9(b: Meaning, ex_desc: Value | int, desc: Value, room: _Room) -> Value | bool:
+def _run_gen9(b: InstBuilder, ex_desc: Value | int, desc: Value, room: _Room) -> Value | bool:
     """Route a message; whether its extended descriptor ends the thread."""
     found = messages.resolve(b, ex_desc, desc)
     if found is None:
@@ -73,13 +73,15 @@ class _Room:
     dst: Rows
     results: int
 
-    def payload(self, b: Meaning, counts: tuple[int, int]) -> tuple[Rows, int, Rows | None, int]:
+    def payload(
+        self, b: InstBuilder, counts: tuple[int, int]
+    ) -> tuple[Rows, int, Rows | None, int]:
         """Both stretches with their bytes, of so many registers."""
         (first, _), *rest = self.stretches
         second = rest[0][0] if rest and rest[0][1] else None
         return first, counts[0] * b.grf, second, counts[1] * b.grf
 
-    def form(self, b: Meaning, form: type[messages.Composed]) -> messages.Composed:
+    def form(self, b: InstBuilder, form: type[messages.Composed]) -> messages.Composed:
         """What a message may look like that is known at run time only."""
         if not self.stretches[0][1]:
             raise Unsupported("a message of no registers")
@@ -87,7 +89,7 @@ class _Room:
         return form(b.platform.name, b.width, counts, self.results if self.dst.root else 0)
 
 
-def _with_function(b: Meaning, ex_desc: Value | int, sfid: int) -> Value | int:
+def _with_function(b: InstBuilder, ex_desc: Value | int, sfid: int) -> Value | int:
     """An extended descriptor with the shared function of the instruction."""
     if isinstance(ex_desc, int):
         return ex_desc & ~0xF | sfid
@@ -95,7 +97,7 @@ def _with_function(b: Meaning, ex_desc: Value | int, sfid: int) -> Value | int:
     return b.or_(others, b.const(UD, sfid))
 
 
-def _ends(b: Meaning, ex_desc: Value | int) -> Value | bool:
+def _ends(b: InstBuilder, ex_desc: Value | int) -> Value | bool:
     bits = messages.known_bits(b, ex_desc)
     if isinstance(ex_desc, int) or bits.covers(_EOT):
         return bool(bits.value & _EOT)
@@ -104,7 +106,7 @@ def _ends(b: Meaning, ex_desc: Value | int) -> Value | bool:
 
 
 def _compose(
-    b: Meaning,
+    b: InstBuilder,
     form: messages.Composed,
     ex_desc: Value | int,
     desc: Value,
@@ -119,7 +121,7 @@ def _compose(
     messages.compose(b, form, ex, desc, rows, room.dst, unless=unless, mask=mask)
 
 
-def _run_lsc(b: Meaning, ex_desc: Value | int, desc: Value, room: _Room) -> bool:
+def _run_lsc(b: InstBuilder, ex_desc: Value | int, desc: Value, room: _Room) -> bool:
     """The same on a platform with LSC, where the text says which instructions end a thread."""
     ex_bits, bits = messages.known_bits(b, ex_desc), messages.known_bits(b, desc)
     ends = bool(ex_bits.value & ex_bits.known & _EOT)
@@ -134,7 +136,7 @@ def _run_lsc(b: Meaning, ex_desc: Value | int, desc: Value, room: _Room) -> bool
     return ends
 
 
-def _lsc_message(b: Meaning, message: LscMessage) -> None:
+def _lsc_message(b: InstBuilder, message: LscMessage) -> None:
     if message.sfid in LSC_PORTS:
         lsc_send(b, message)
     elif message.sfid == _GATEWAY and message.desc & 7 == _BARRIER:
@@ -148,13 +150,15 @@ def _lsc_message(b: Meaning, message: LscMessage) -> None:
 class LscComposed(messages.Composed):
     """The same with LSC's descriptors."""
 
-    def lower(self, b: Meaning, ex_desc: int, desc: int, rows: dict[str, Rows]) -> None:
+    def lower(self, b: InstBuilder, ex_desc: int, desc: int, rows: dict[str, Rows]) -> None:
         message = self._message(b, ex_desc, desc, rows)
         name = str(message) if message.sfid in LSC_PORTS else str(describe(ex_desc, desc))
         self.check_lengths(name, (desc >> 25 & 15, 0), desc >> 20 & 31)
         _lsc_message(b, message)
 
-    def _message(self, b: Meaning, ex_desc: int, desc: int, rows: dict[str, Rows]) -> LscMessage:
+    def _message(
+        self, b: InstBuilder, ex_desc: int, desc: int, rows: dict[str, Rows]
+    ) -> LscMessage:
         second = rows["src1"] if len(self.sources) > 1 else None
         word = b.const(UD, ex_desc)
         return LscMessage(ex_desc & 0xF, word, ex_desc, desc, rows["src0"], second, rows["dst"])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from eumu.isa.kinds import Meaning, RawDst, RawSrc, Scalar
+from eumu.isa.kinds import InstBuilder, RawDst, RawSrc, Scalar
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.control import NumberKind
 from eumu.isa.kinds.cursor import Cursor
@@ -70,7 +70,7 @@ Extended = Annotated[int, ExtendedDescriptorKind()]
 _SPLIT = "sub exec pred sources0 sources1 results {} ex_desc desc src0 src1 dst"
 
 
-def _run(b: Meaning, *message: Any, ends: bool = False) -> None:
+def _run(b: InstBuilder, *message: Any, ends: bool = False) -> None:
     """Do what a message asks for; to read and print programs, nobody needs to know."""
     from eumu.isa.visa import send_routes
 
@@ -87,7 +87,7 @@ def _send(sub: int, name: str, doc: str) -> None:
         doc=doc,
     )
     def raw_send(
-        b: Meaning,
+        b: InstBuilder,
         ex_desc: Extended,
         sources: Count,
         results: Count,
@@ -114,7 +114,7 @@ def _split_send(sub: int, name: str, doc: str) -> None:
         layout=_SPLIT.format("sfid>3.5"),
     )
     def raw_sends(
-        b: Meaning,
+        b: InstBuilder,
         sfid: Sfid,
         sources0: Count,
         sources1: Count,
@@ -145,7 +145,7 @@ def _conditional(sub: int, name: str, doc: str) -> None:
         layout=_SPLIT.format("00>3.5"),
     )
     def raw_sendsc(
-        b: Meaning,
+        b: InstBuilder,
         sources0: Count,
         sources1: Count,
         results: Count,

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Annotated
 
 from eumu.ir import Value
-from eumu.isa.kinds import Exec, Meaning, Pred, RawDst, RawSrc, Rows, Scalar, Surface
+from eumu.isa.kinds import Exec, InstBuilder, Pred, RawDst, RawSrc, Rows, Scalar, Surface
 from eumu.isa.kinds.raw import (
     AtomicKind,
     AtomicOperation,
@@ -81,7 +81,7 @@ quadwise = partial(
 
 
 def _scattered(
-    b: Meaning, surface: Surface, offset: Value, offsets: Rows, scale: int = 1
+    b: InstBuilder, surface: Surface, offset: Value, offsets: Rows, scale: int = 1
 ) -> tuple[Target, Value]:
     """The target, and each lane's byte offset: (offset + offsets[i]) * scale."""
     target = surface_target(b, surface)
@@ -99,7 +99,12 @@ def _scattered(
     layout="exec pred channels 0000 surface offset offsets dst",
 )
 def gather4_scaled(
-    b: Meaning, channels: Channels, surface: Surface, offset: Scalar, offsets: RawSrc, dst: RawDst
+    b: InstBuilder,
+    channels: Channels,
+    surface: Surface,
+    offset: Scalar,
+    offsets: RawSrc,
+    dst: RawDst,
 ) -> None:
     """Dword c of each lane at offset + offsets[i], for each channel c, to the next registers."""
     target, lanes = _scattered(b, surface, offset, offsets)
@@ -114,7 +119,12 @@ def gather4_scaled(
     layout="exec pred channels 0000 surface offset offsets src",
 )
 def scatter4_scaled(
-    b: Meaning, channels: Channels, surface: Surface, offset: Scalar, offsets: RawSrc, src: RawSrc
+    b: InstBuilder,
+    channels: Channels,
+    surface: Surface,
+    offset: Scalar,
+    offsets: RawSrc,
+    src: RawSrc,
 ) -> None:
     """Write the channels' dwords of each lane to offset + offsets[i]."""
     target, lanes = _scattered(b, surface, offset, offsets)
@@ -130,7 +140,7 @@ def scatter4_scaled(
     layout="exec pred 00 bytes 0000 surface offset offsets dst",
 )
 def gather_scaled(
-    b: Meaning, bytes: Bytes, surface: Surface, offset: Scalar, offsets: RawSrc, dst: RawDst
+    b: InstBuilder, bytes: Bytes, surface: Surface, offset: Scalar, offsets: RawSrc, dst: RawDst
 ) -> None:
     """1, 2 or 4 bytes of each lane at offset + offsets[i], to a dword each, upper bytes zero."""
     target, lanes = _scattered(b, surface, offset, offsets)
@@ -145,7 +155,7 @@ def gather_scaled(
     layout="exec pred 00 bytes 0000 surface offset offsets src",
 )
 def scatter_scaled(
-    b: Meaning, bytes: Bytes, surface: Surface, offset: Scalar, offsets: RawSrc, src: RawSrc
+    b: InstBuilder, bytes: Bytes, surface: Surface, offset: Scalar, offsets: RawSrc, src: RawSrc
 ) -> None:
     """Write the low 1, 2 or 4 bytes of each lane's dword to offset + offsets[i]."""
     target, lanes = _scattered(b, surface, offset, offsets)
@@ -160,7 +170,7 @@ def scatter_scaled(
     layout="bytes 00 exec.elements surface offset offsets dst",
 )
 def gather(
-    b: Meaning,
+    b: InstBuilder,
     bytes: Bytes,
     exec: Exec,
     surface: Surface,
@@ -181,7 +191,7 @@ def gather(
     layout="bytes exec.elements surface offset offsets src",
 )
 def scatter(
-    b: Meaning,
+    b: InstBuilder,
     bytes: Bytes,
     exec: Exec,
     surface: Surface,
@@ -195,7 +205,9 @@ def scatter(
 
 
 @quadwise(0x86, "{pred}qw_gather.{blocks} {exec} {surface} {offsets} {dst}", page="QW_GATHER")
-def qw_gather(b: Meaning, blocks: Blocks, surface: Surface, offsets: RawSrc, dst: RawDst) -> None:
+def qw_gather(
+    b: InstBuilder, blocks: Blocks, surface: Surface, offsets: RawSrc, dst: RawDst
+) -> None:
     """The quadword at byte offset offsets[i] of each lane."""
     target = surface_target(b, surface)
     lanes = target.offsets(b, b.row_read(offsets, 0, UD, b.width))
@@ -203,14 +215,18 @@ def qw_gather(b: Meaning, blocks: Blocks, surface: Surface, offsets: RawSrc, dst
 
 
 @quadwise(0x87, "{pred}qw_scatter.{blocks} {exec} {surface} {offsets} {src}", page="QW_SCATTER")
-def qw_scatter(b: Meaning, blocks: Blocks, surface: Surface, offsets: RawSrc, src: RawSrc) -> None:
+def qw_scatter(
+    b: InstBuilder, blocks: Blocks, surface: Surface, offsets: RawSrc, src: RawSrc
+) -> None:
     """Write each lane's quadword to byte offset offsets[i]."""
     target = surface_target(b, surface)
     lanes = target.offsets(b, b.row_read(offsets, 0, UD, b.width))
     store_channels(b, target, lanes, src, QWORD, range(blocks))
 
 
-def _block(b: Meaning, surface: Surface, offset: Value, unit: int) -> tuple[Target, Value, Value]:
+def _block(
+    b: InstBuilder, surface: Surface, offset: Value, unit: int
+) -> tuple[Target, Value, Value]:
     """Target, byte offset and mask of a block access, which no execution mask reaches."""
     target = surface_target(b, surface)
     start = b.mul(b.convert(offset, UD), b.const(UD, unit)) if unit > 1 else offset
@@ -224,7 +240,7 @@ def _block(b: Meaning, surface: Surface, offset: Value, unit: int) -> tuple[Targ
     limits=maps.SLM_BLOCKS,
 )
 def oword_ld(
-    b: Meaning, size: Owords, modified: Modified, surface: Surface, offset: Scalar, dst: RawDst
+    b: InstBuilder, size: Owords, modified: Modified, surface: Surface, offset: Scalar, dst: RawDst
 ) -> None:
     """Owords offset .. offset+size-1 of the surface; the execution mask plays no part."""
     target, start, mask = _block(b, surface, offset, 16)
@@ -238,7 +254,7 @@ def oword_ld(
     limits=maps.SLM_BLOCKS,
 )
 def oword_ld_unaligned(
-    b: Meaning, size: Owords, modified: Modified, surface: Surface, offset: Scalar, dst: RawDst
+    b: InstBuilder, size: Owords, modified: Modified, surface: Surface, offset: Scalar, dst: RawDst
 ) -> None:
     """Size owords from byte `offset` on, a multiple of 4."""
     target, start, mask = _block(b, surface, offset, 1)
@@ -252,7 +268,7 @@ def oword_ld_unaligned(
     page="OWORD_ST",
     limits=maps.SLM_BLOCKS,
 )
-def oword_st(b: Meaning, size: Owords, surface: Surface, offset: Scalar, src: RawSrc) -> None:
+def oword_st(b: InstBuilder, size: Owords, surface: Surface, offset: Scalar, src: RawSrc) -> None:
     """Write owords offset .. offset+size-1 of the surface; the execution mask plays no part."""
     target, start, mask = _block(b, surface, offset, 16)
     store_block(b, target, start, src, UD, size.bytes // 4, mask)
@@ -267,7 +283,7 @@ def oword_st(b: Meaning, size: Owords, surface: Surface, offset: Scalar, src: Ra
     front_end=FrontEnd(sizes=sizes(*SIZES), checks_atomics=True),
 )
 def dword_atomic(
-    b: Meaning,
+    b: InstBuilder,
     operation: Operation,
     exec: Exec,
     pred: Pred,

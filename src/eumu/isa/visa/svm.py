@@ -6,7 +6,7 @@ from functools import partial
 from typing import Annotated
 
 from eumu.ir import Value
-from eumu.isa.kinds import Meaning, RawDst, RawSrc, Rows, Scalar
+from eumu.isa.kinds import InstBuilder, RawDst, RawSrc, Rows, Scalar
 from eumu.isa.kinds.raw import (
     AtomicKind,
     AtomicOperation,
@@ -46,12 +46,12 @@ scaled = partial(
 addressed = partial(opcode, 0x4E, types=maps.ADDRESSES, front_end=maps.OF_ANY_SIZE)
 
 
-def _addresses(b: Meaning, rows: Rows) -> Value:
+def _addresses(b: InstBuilder, rows: Rows) -> Value:
     return b.row_read(rows, 0, UQ, b.width)
 
 
 @opcode(0x4E, "svm_block_ld{size.unaligned} {size} {address} {dst}", sub=1, page="SVM_BLOCK_LD")
-def svm_block_ld(b: Meaning, size: Owords, address: Scalar, dst: RawDst) -> None:
+def svm_block_ld(b: InstBuilder, size: Owords, address: Scalar, dst: RawDst) -> None:
     """`size` owords from one address; the execution mask plays no part."""
     start, mask = b.convert(address, UQ), b.const(BOOL, 1)
     b.aligned(4 if size.unaligned else 16)
@@ -59,7 +59,7 @@ def svm_block_ld(b: Meaning, size: Owords, address: Scalar, dst: RawDst) -> None
 
 
 @opcode(0x4E, "svm_block_st{size.unaligned} {size} {address} {src}", sub=2, page="SVM_BLOCK_ST")
-def svm_block_st(b: Meaning, size: Owords, address: Scalar, src: RawSrc) -> None:
+def svm_block_st(b: InstBuilder, size: Owords, address: Scalar, src: RawSrc) -> None:
     """Write `size` owords to one address; the execution mask plays no part."""
     start, mask = b.convert(address, UQ), b.const(BOOL, 1)
     b.aligned(4 if size.unaligned else 16)
@@ -72,7 +72,9 @@ def svm_block_st(b: Meaning, size: Owords, address: Scalar, src: RawSrc) -> None
     page="SVM_GATHER",
     limits=maps.UP_TO_SIXTEEN,
 )
-def svm_gather(b: Meaning, size: BlockBytes, count: Blocks, addresses: RawSrc, dst: RawDst) -> None:
+def svm_gather(
+    b: InstBuilder, size: BlockBytes, count: Blocks, addresses: RawSrc, dst: RawDst
+) -> None:
     """`count` blocks of `size` bytes from each lane's address.
 
     Blocks of 4 and 8 bytes: block j of all lanes, then block j+1.  Blocks of one byte: the bytes
@@ -96,7 +98,7 @@ def svm_gather(b: Meaning, size: BlockBytes, count: Blocks, addresses: RawSrc, d
     limits=maps.UP_TO_SIXTEEN,
 )
 def svm_scatter(
-    b: Meaning, size: BlockBytes, count: Blocks, addresses: RawSrc, src: RawSrc
+    b: InstBuilder, size: BlockBytes, count: Blocks, addresses: RawSrc, src: RawSrc
 ) -> None:
     """Write `count` blocks of `size` bytes to each lane's address; layout as in `svm_gather`."""
     start = _addresses(b, addresses)
@@ -116,7 +118,7 @@ def svm_scatter(
     limits=maps.UP_TO_EIGHT,
 )
 def svm_atomic(
-    b: Meaning, operation: Operation, addresses: RawSrc, src0: RawSrc, src1: RawSrc, dst: RawDst
+    b: InstBuilder, operation: Operation, addresses: RawSrc, src0: RawSrc, src1: RawSrc, dst: RawDst
 ) -> None:
     """dst[i] = old value at each lane's address, replaced by op(old, src0[i], src1[i]).
 
@@ -126,7 +128,7 @@ def svm_atomic(
     ATOMICS[operation.name].run(b, FLAT, start, operation.bits, dst, (src0, src1))
 
 
-def _scattered(b: Meaning, address: Value, offsets: Rows) -> Value:
+def _scattered(b: InstBuilder, address: Value, offsets: Rows) -> Value:
     base = b.splat(b.convert(address, UQ), b.width)
     return b.add(base, _addresses(b, offsets))
 
@@ -138,7 +140,7 @@ def _scattered(b: Meaning, address: Value, offsets: Rows) -> Value:
     layout="sub exec pred channels 0000 address offsets dst",
 )
 def svm_gather4scaled(
-    b: Meaning, channels: Channels, address: Scalar, offsets: RawSrc, dst: RawDst
+    b: InstBuilder, channels: Channels, address: Scalar, offsets: RawSrc, dst: RawDst
 ) -> None:
     """Dword c of each lane at address + offsets[i], for each channel c, to the next registers."""
     b.aligned(4)
@@ -152,7 +154,7 @@ def svm_gather4scaled(
     layout="sub exec pred channels 0000 address offsets src",
 )
 def svm_scatter4scaled(
-    b: Meaning, channels: Channels, address: Scalar, offsets: RawSrc, src: RawSrc
+    b: InstBuilder, channels: Channels, address: Scalar, offsets: RawSrc, src: RawSrc
 ) -> None:
     """Write the channels' dwords of each lane to address + offsets[i]."""
     b.aligned(4)

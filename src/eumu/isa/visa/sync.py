@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from eumu.ir import Value
 from eumu.ir.operations.ends import Barrier
-from eumu.isa.kinds import Meaning, Scalar
+from eumu.isa.kinds import InstBuilder, Scalar
 from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.kind import Kind, Names
@@ -67,7 +67,7 @@ class ParticipantsKind(Kind):
     def unpack(self, source: Unpacker) -> Participants:
         return Participants(self._scalar.unpack(source))
 
-    def bind(self, operand: Participants, builder: Meaning) -> Any:
+    def bind(self, operand: Participants, builder: InstBuilder) -> Any:
         """Role, producers and consumers as ud."""
         count = self._bound(operand.producers, builder)
         if operand.role is None:
@@ -75,7 +75,7 @@ class ParticipantsKind(Kind):
         role, consumers = (self._bound(x, builder) for x in (operand.role, operand.consumers))
         return role, count, consumers
 
-    def _bound(self, operand: Any, builder: Meaning) -> Value:
+    def _bound(self, operand: Any, builder: InstBuilder) -> Value:
         return builder.convert(self._scalar.bind(operand, builder), UD)
 
 
@@ -83,19 +83,19 @@ Counts = Annotated[tuple[Value, Value, Value], ParticipantsKind()]
 
 
 @opcode(0x59, "barrier", page="BARRIER", flow=True)
-def barrier(b: Meaning) -> None:
+def barrier(b: InstBuilder) -> None:
     """Every thread of the thread group waits here for the others."""
     b.transfer(Barrier(kind="sync"))
 
 
 @opcode(0x7C, "sbarrier.signal", sub=1, page="SBARRIER", flow=True)
-def sbarrier_signal(b: Meaning) -> None:
+def sbarrier_signal(b: InstBuilder) -> None:
     """Tell the thread group that this thread has arrived, and go on."""
     b.transfer(Barrier(kind="signal"))
 
 
 @opcode(0x7C, "sbarrier.wait", sub=0, page="SBARRIER", flow=True)
-def sbarrier_wait(b: Meaning) -> None:
+def sbarrier_wait(b: InstBuilder) -> None:
     """Wait until every thread of the group has signalled."""
     b.transfer(Barrier(kind="wait"))
 
@@ -108,7 +108,7 @@ def sbarrier_wait(b: Meaning) -> None:
     flow=True,
     platforms=NAMED,
 )
-def nbarrier_signal(b: Meaning, barrier: Scalar, threads: Counts) -> None:
+def nbarrier_signal(b: InstBuilder, barrier: Scalar, threads: Counts) -> None:
     """Come to a named barrier and go on; it opens when all its threads have come.
 
     The first operand is the barrier, 0 to 31, the second the number of its threads.  When it has
@@ -126,22 +126,22 @@ def nbarrier_signal(b: Meaning, barrier: Scalar, threads: Counts) -> None:
     platforms=NAMED,
     layout="sub barrier barrier",
 )
-def nbarrier_wait(b: Meaning, barrier: Scalar) -> None:
+def nbarrier_wait(b: InstBuilder, barrier: Scalar) -> None:
     """Wait until the named barrier that this thread signalled last has opened."""
     b.transfer(Barrier((b.convert(barrier, UD),), kind="wait"))
 
 
 @opcode(0x5B, "wait {dependencies}", page="WAIT")
-def wait(b: Meaning, dependencies: Scalar) -> None:
+def wait(b: InstBuilder, dependencies: Scalar) -> None:
     """Wait for threads that this one depends on; those of a thread group depend on none."""
 
 
 @opcode(0x5F, "yield", page="YIELD")
-def yield_(b: Meaning) -> None:
+def yield_(b: InstBuilder) -> None:
     """A hint that another thread may run."""
 
 
 @opcode(0x5A, "sampler_cache_flush", page="CACHE_FLUSH")
-def sampler_cache_flush(b: Meaning) -> None:
+def sampler_cache_flush(b: InstBuilder) -> None:
     """Forget cached states of surfaces and samplers; texels are not cached here."""
     b.message(FlushStateCaches(), b.const(BOOL, 1), (), ())

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from eumu.addresses import SURFACE_STATE_BASE
 from eumu.errors import Unsupported
 from eumu.ir import Region, Value
-from eumu.isa.kinds import Meaning, Rows, Surface
+from eumu.isa.kinds import InstBuilder, Rows, Surface
 from eumu.isa.kinds.lsc_block2d import TypedCorner
 from eumu.isa.kinds.lsc_model import SCALAR, model_surface
 from eumu.isa.kinds.lsc_typed import SurfaceModel, TypedAddress
@@ -22,7 +22,7 @@ NAMES = ("u", "v", "r", "lod")
 _RAW = RawKind(bare=True)
 
 
-def surface_index(b: Meaning, surface: Surface) -> Value:
+def surface_index(b: InstBuilder, surface: Surface) -> Value:
     """The surface as a message names it: what `movs` put into a variable, or a bindless state."""
     if surface.predefined is not None and surface.name != "%bss":
         raise Unsupported(f"images through the predefined surface {surface.name}")
@@ -31,7 +31,7 @@ def surface_index(b: Meaning, surface: Surface) -> Value:
     return bindless_state(b, index) if surface.name == "%bss" else index
 
 
-def model_index(b: Meaning, named: SurfaceModel | TypedCorner) -> Value:
+def model_index(b: InstBuilder, named: SurfaceModel | TypedCorner) -> Value:
     """The surface of `bti(..)`, `ss(..)`, `bss(..)` or `surf(..)`."""
     model, surface = named.model, named.surface
     if model not in ("bti", "ss", "bss", "surf") or surface is None:
@@ -40,7 +40,7 @@ def model_index(b: Meaning, named: SurfaceModel | TypedCorner) -> Value:
     return place if model == "bti" else b.add(place, b.const(UD, SURFACE_STATE_BASE))
 
 
-def typed_address(b: Meaning, address: TypedAddress) -> tuple[Value, Coordinates]:
+def typed_address(b: InstBuilder, address: TypedAddress) -> tuple[Value, Coordinates]:
     """Surface and coordinates of an LSC message, of 32 bits or, as documents write them, of 64."""
     if address.size not in (32, 64):
         raise Unsupported(f"coordinates of {address.size} bits")
@@ -55,26 +55,26 @@ def typed_address(b: Meaning, address: TypedAddress) -> tuple[Value, Coordinates
     return index, places
 
 
-def _moved(b: Meaning, place: Rows | Value, added: int) -> Value:
+def _moved(b: InstBuilder, place: Rows | Value, added: int) -> Value:
     """A coordinate and what the instruction adds to it, in the 32 bits that coordinates have."""
     lanes = b.row_read(place, 0, UD, b.width) if isinstance(place, Rows) else place
     return b.add(lanes, b.const(UD, added, b.width))
 
 
-def corner(b: Meaning, place: TypedCorner) -> tuple[Value, Value]:
+def corner(b: InstBuilder, place: TypedCorner) -> tuple[Value, Value]:
     """Where a block begins, with the instruction's steps."""
     x, y = (b.convert(SCALAR.bind(v, b), D) for v in (place.x, place.y))
     right, down = place.steps
     return b.add(x, b.const(D, right)), b.add(y, b.const(D, down))
 
 
-def _narrowed(b: Meaning, rows: Rows) -> Value:
+def _narrowed(b: InstBuilder, rows: Rows) -> Value:
     """Coordinates of 64 bits as dwords; what no dword holds lies outside of every image."""
     last = b.const(UQ, UD.maximum, b.width)
     return b.convert(b.min(b.row_read(rows, 0, UQ, b.width), last), UD)
 
 
-def _given(b: Meaning, at: Coordinates) -> tuple[tuple[str, ...], list[Value]]:
+def _given(b: InstBuilder, at: Coordinates) -> tuple[tuple[str, ...], list[Value]]:
     """The coordinates that have a register, and their lanes."""
     found = {n: at[n] for n in NAMES}
     lanes = {
@@ -85,7 +85,9 @@ def _given(b: Meaning, at: Coordinates) -> tuple[tuple[str, ...], list[Value]]:
     return tuple(lanes), list(lanes.values())
 
 
-def read(b: Meaning, surface: Value, at: Coordinates, dst: Rows, channels: tuple[int, ...]) -> None:
+def read(
+    b: InstBuilder, surface: Value, at: Coordinates, dst: Rows, channels: tuple[int, ...]
+) -> None:
     """Channels of texels, each to the next registers."""
     if dst.root is None:
         return
@@ -97,7 +99,7 @@ def read(b: Meaning, surface: Value, at: Coordinates, dst: Rows, channels: tuple
 
 
 def write(
-    b: Meaning, surface: Value, at: Coordinates, src: Rows, channels: tuple[int, ...]
+    b: InstBuilder, surface: Value, at: Coordinates, src: Rows, channels: tuple[int, ...]
 ) -> None:
     """Write channels of texels."""
     names, lanes = _given(b, at)
@@ -108,7 +110,7 @@ def write(
 
 
 def atomic(
-    b: Meaning,
+    b: InstBuilder,
     surface: Value,
     at: Coordinates,
     operation: Atomic,
@@ -129,7 +131,7 @@ def atomic(
     b.row_write(dst, 0, old, b.mask)
 
 
-def status(b: Meaning, surface: Value, at: Coordinates, dst: Rows) -> None:
+def status(b: InstBuilder, surface: Value, at: Coordinates, dst: Rows) -> None:
     """A bit for each lane whose texel has memory."""
     names, lanes = _given(b, at)
     record = TypedStatus(names)
@@ -146,7 +148,7 @@ def pitch_of(width: int) -> int:
 
 
 def read_block(
-    b: Meaning, surface: Value, x: Value, y: Value, dst: Rows, record: BlockRead
+    b: InstBuilder, surface: Value, x: Value, y: Value, dst: Rows, record: BlockRead
 ) -> None:
     """The rows of a block; the bytes between them are not defined and come out as 0."""
     if dst.root is None:
@@ -159,7 +161,7 @@ def read_block(
 
 
 def write_block(
-    b: Meaning, surface: Value, x: Value, y: Value, src: Rows, record: BlockWrite
+    b: InstBuilder, surface: Value, x: Value, y: Value, src: Rows, record: BlockWrite
 ) -> None:
     size = record.height * record.pitch
     corner = (b.convert(x, UD), b.convert(y, UD))
@@ -167,5 +169,5 @@ def write_block(
     b.message(record, b.const(BOOL, 1), (surface, *corner, data), ())
 
 
-def _write_bytes(b: Meaning, dst: Rows, rows: Value) -> None:
+def _write_bytes(b: InstBuilder, dst: Rows, rows: Value) -> None:
     b.row_write(dst, 0, rows, b.const(BOOL, 1, rows.width))

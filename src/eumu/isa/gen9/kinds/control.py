@@ -8,8 +8,8 @@ from typing import Any, Final
 from eumu.errors import InternalError
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import Undecodable
+from eumu.isa.gen9.builder import Gen9Builder
 from eumu.isa.gen9.kinds.base import Line, NativeKind, Site, code
-from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import Condition, Execution, FlagMask, Options
 from eumu.isa.kinds.cursor import Cursor
 from eumu.types import DF
@@ -109,7 +109,7 @@ class ExecKind(NativeKind):
             cursor.fail(f"channel offset {offset} is not one of 0, 4, … 28", start=found.start())
         return Execution(size, offset, nomask, predicate)
 
-    def bind(self, operand: Execution, builder: Machine) -> Execution:
+    def bind(self, operand: Execution, builder: Gen9Builder) -> Execution:
         builder.execute(operand)
         return operand
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import DST, Undecodable, Unencodable
+from eumu.isa.gen9.builder import Gen9Builder
 from eumu.isa.gen9.kinds.base import NativeKind, Site, code, need_type, parse_type
-from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import Destination, Pointer, Register
 from eumu.isa.gen9.registers import check_register, parse_register, print_register
 from eumu.isa.kinds import Place
@@ -130,7 +130,7 @@ class DestinationKind(NativeKind):
             place = subregister(cursor, place, element, type, start)
         return Destination(place, hstride, type, saturate, channels)
 
-    def bind(self, operand: Destination, builder: Machine) -> Place:
+    def bind(self, operand: Destination, builder: Gen9Builder) -> Place:
         return builder.destination(operand)
 
 
@@ -160,7 +160,7 @@ class LinkKind(DestinationKind):
             place = subregister(cursor, place, element, type, start)
         return Destination(place, hstride, type)
 
-    def bind(self, operand: Destination, builder: Machine) -> Place:
+    def bind(self, operand: Destination, builder: Gen9Builder) -> Place:
         return builder.link(operand)
 
 

@@ -8,11 +8,11 @@ from typing import Any, Final
 from eumu.ir import Value
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import DST, TERNARY, BitField, SourceBits, Undecodable
+from eumu.isa.gen9.builder import Gen9Builder
 from eumu.isa.gen9.kinds.base import NativeKind, Site, code, need_type
 from eumu.isa.gen9.kinds.destination import print_saturate
 from eumu.isa.gen9.kinds.source import parse_modifier, print_modifier
 from eumu.isa.gen9.kinds.ternary import encode_source_type, source_type
-from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import MacroDestination, MacroSource
 from eumu.isa.gen9.thread import NO_ACCUMULATOR
 from eumu.isa.kinds.cursor import Cursor
@@ -121,7 +121,7 @@ class MacroSourceKind(NativeKind):
         negate, absolute, _ = parse_modifier(cursor)
         return MacroSource(*_parse(cursor, bits.REGISTER_TYPES), negate, absolute)
 
-    def bind(self, operand: MacroSource, builder: Machine) -> Value:
+    def bind(self, operand: MacroSource, builder: Gen9Builder) -> Value:
         return builder.read_macro(operand)
 
 
@@ -155,5 +155,5 @@ class TernaryMacroSourceKind(NativeKind):
         negate, absolute, _ = parse_modifier(cursor)
         return MacroSource(*_parse(cursor, bits.TERNARY_TYPES), negate, absolute)
 
-    def bind(self, operand: MacroSource, builder: Machine) -> Value:
+    def bind(self, operand: MacroSource, builder: Gen9Builder) -> Value:
         return builder.read_macro(operand)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from eumu.ir import Value
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import SourceBits, Undecodable
+from eumu.isa.gen9.builder import Gen9Builder
 from eumu.isa.gen9.kinds.base import NativeKind, Site, code, need_type, parse_type
 from eumu.isa.gen9.kinds.destination import (
     parse_pointer,
@@ -17,7 +18,6 @@ from eumu.isa.gen9.kinds.destination import (
     subregister,
 )
 from eumu.isa.gen9.kinds.immediates import match_number, parse_constant, print_constant
-from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import Constant, Pointer, Region, Register, Source
 from eumu.isa.gen9.registers import check_register, parse_register, print_register
 from eumu.isa.kinds.cursor import Cursor
@@ -190,7 +190,7 @@ class SourceKind(NativeKind):
             cursor.fail(message, start=number.start())
         return parse_constant(cursor, number, type)
 
-    def bind(self, operand: Source | Constant, builder: Machine) -> Value:
+    def bind(self, operand: Source | Constant, builder: Gen9Builder) -> Value:
         return builder.read_source(operand, logic=self.logic, neighbours=self.neighbours)
 
 
@@ -204,14 +204,14 @@ class ElementsKind(SourceKind):
         super().__init__(field, last=last, modifiers=count > 0)
         self.count = count
 
-    def bind(self, operand: Source | Constant, builder: Machine) -> Value:
+    def bind(self, operand: Source | Constant, builder: Gen9Builder) -> Value:
         return builder.elements(operand, self.count or 2 * builder.width)
 
 
 class LaneMaskKind(SourceKind):
     """A source whose bits say which channels are on; the body gets a mask."""
 
-    def bind(self, operand: Source | Constant, builder: Machine) -> Value:
+    def bind(self, operand: Source | Constant, builder: Gen9Builder) -> Value:
         width = builder.width
         if isinstance(operand, Constant):
             return builder.const(BOOL, [operand.bits >> k & 1 for k in range(width)], width)

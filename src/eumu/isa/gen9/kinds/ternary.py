@@ -8,6 +8,7 @@ from typing import Any, Final
 from eumu.ir import Value
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import TERNARY, Unencodable
+from eumu.isa.gen9.builder import Gen9Builder
 from eumu.isa.gen9.kinds.base import NativeKind, Site, code, need_type
 from eumu.isa.gen9.kinds.control import scalar_channels
 from eumu.isa.gen9.kinds.destination import (
@@ -22,7 +23,6 @@ from eumu.isa.gen9.kinds.source import (
     print_modifier,
     print_swizzle,
 )
-from eumu.isa.gen9.machine import Machine
 from eumu.isa.gen9.operands import Register, TernaryDestination, TernarySource
 from eumu.isa.gen9.registers import parse_register
 from eumu.isa.kinds import Place
@@ -113,7 +113,7 @@ class TernaryDestinationKind(NativeKind):
         scalar = channels is None and names.known["exec"].size == 1
         return TernaryDestination(register.number, byte, type, saturate, channels, scalar)
 
-    def bind(self, operand: TernaryDestination, builder: Machine) -> Place:
+    def bind(self, operand: TernaryDestination, builder: Gen9Builder) -> Place:
         return builder.ternary_destination(operand)
 
 
@@ -187,5 +187,5 @@ class TernarySourceKind(NativeKind):
         order = _STRAIGHT if swizzle is None else swizzle
         return TernarySource(register.number, byte, type, replicate, negate, absolute, order)
 
-    def bind(self, operand: TernarySource, builder: Machine) -> Value:
+    def bind(self, operand: TernarySource, builder: Gen9Builder) -> Value:
         return builder.ternary_source(operand)

@@ -39,7 +39,7 @@ class Rows:
     type: Type
 
 
-class Meaning(Builder):
+class InstBuilder(Builder):
     """An IR builder at work on one instruction at a time.
 
     `exec` and `mask` are the instruction's execution size and its mask (execution mask and

@@ -1,4 +1,4 @@
-"""The thread that native bodies are written against; its control flow.
+"""The builder that native bodies are written against: a thread that branches.
 
 Channels wait at the blocks that branches send them to; see :mod:`eumu.lower_native`.
 """
@@ -13,7 +13,7 @@ from eumu.isa.kinds import Place
 from eumu.types import BOOL, UD
 
 
-class Machine(Jumps):
+class Gen9Builder(Jumps):
     """A thread that branches."""
 
     def loop_end(self, offset: int) -> int | None:
