@@ -14,11 +14,11 @@ if __name__ == "__main__":
 
 import newest_pages
 from coverage_of_opcodes import is_run, is_written
+from eumu.fuzz.vocabulary import is_executed, name
 from eumu.isa.mathlib import BOUNDS
 from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
 from eumu.platforms import PLATFORMS
-from vocabulary import is_executed, name
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "conformance.md"
 # What became of kernels by both compilers; from runs that take longer than the tests.

@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 
 from eumu import zebin
+from eumu.fuzz.vocabulary import is_executed, is_vector, name
 from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
 from eumu.platforms import platform
 from eumu.program import Inst, Kernel
 from eumu.text import parse
 from runfile import read
-from vocabulary import is_executed, is_vector, name
 
 HERE = Path(__file__).parent
 RUNS = HERE / "runs"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eumu import text
+from eumu.fuzz.vocabulary import is_vector, operands, signatures
 from eumu.isa.kinds.raw import SurfaceKind
 from eumu.isa.limits import By
 from eumu.isa.spec import Opcode
@@ -10,7 +11,6 @@ from eumu.manual import example
 from eumu.platforms import platform
 from eumu.program import Kernel
 from eumu.types import BOOL, Kind, Type
-from vocabulary import is_vector, operands, signatures
 
 # What examples name besides the operands themselves.
 GENERAL = {"base", "x", "y", "u", "v", "barrier0", "lod0"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from eumu.fuzz.vocabulary import is_executed, name
 from eumu.isa.visa import VISA
-from vocabulary import is_executed, name
 
 TAG = "v2.40.13"  # of the graphics compiler
 # The names of its files in documentation/visa/instructions.

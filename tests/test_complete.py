@@ -24,6 +24,7 @@ from eumu.exec.jit.codegen.elementwise import SHAPE_OPS
 from eumu.exec.jit.codegen.floats import FLOAT_OPS
 from eumu.exec.jit.codegen.integers import INTEGER_OPS
 from eumu.exec.jit.codegen.kernel import LOWERINGS
+from eumu.fuzz.vocabulary import is_executed, is_vector, name, signatures
 from eumu.ir.operations.row import OPERATIONS
 from eumu.isa.gen9 import GEN9
 from eumu.isa.spec import Opcode
@@ -36,7 +37,6 @@ from eumu.verify.manual import rules_page
 from isa.test_facts import FACTS, declared
 from oracle.meanings import FLOATS, INTEGERS, PAIRS
 from oracle.test_pairwise import WITHOUT_ORACLE
-from vocabulary import is_executed, is_vector, name, signatures
 
 TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src"

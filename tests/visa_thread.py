@@ -8,36 +8,25 @@ has 1 KiB of shared local memory, a thread 1 KiB of scratch space.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.compare.appending import Appender, root_of, variables
+from eumu.compare.memory import BASE, Buffer, FlatHost
 from eumu.exec.grid import BufferSurface, Grid, Payload
 from eumu.exec.host import Engine
-from eumu.exec.observe import Observer
-from eumu.ir import Builder, Function, Input, Region, Root, RootKind, Rounding, Space
-from eumu.ir.function import Op
+from eumu.ir import Function, Input, Region, Rounding, Space
 from eumu.isa.kinds.variables import Variable
 from eumu.lower import lower
-from eumu.messages import FlushStateCaches
 from eumu.platforms import platform
 from eumu.program import Kernel
 from eumu.types import BOOL, UB, UQ
 
-BASE = 0xB000_0000_0000
+__all__ = ["BASE", "LOCAL_BYTES", "Buffer", "FlatHost", "execute", "variables"]
+
 LOCAL_BYTES = 1024  # of shared local memory, and of scratch space
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """Memory of a kernel: the variable `address` holds where it is, a surface index names it."""
-
-    name: str
-    size: int
-    address: str = ""
-    surface: int | None = None
 
 
 def execute(
@@ -103,61 +92,6 @@ class Memory(Protocol):
     def results(self) -> NDArray[np.uint8]: ...
 
 
-class FlatHost:
-    """Device memory: what the results are stored to, then the buffers, allocations of their own."""
-
-    progress: Callable[[int, int], object] | None = None
-    observer: Observer | None = None
-
-    def __init__(self, size: int, buffers: Sequence[Buffer] = ()) -> None:
-        self.base = BASE
-        self.places: dict[str, int] = {}  # device addresses
-        starts, ends = [BASE], [BASE + size]
-        for buffer in buffers:
-            self.places[buffer.name] = -(-ends[-1] // 256) * 256 + 256  # far from each other
-            starts.append(self.places[buffer.name])
-            ends.append(starts[-1] + buffer.size)
-        self._extents = np.array([starts, ends], np.uint64)
-        self.arena: NDArray[np.uint8] = np.zeros(ends[-1] - BASE + 4096, np.uint8)
-
-    def extents(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        return self._extents[0], self._extents[1]
-
-    def _place(self, buffer: Buffer) -> slice:
-        start = self.places[buffer.name] - BASE
-        return slice(start, start + buffer.size)
-
-    def fill(self, buffer: Buffer, data: bytes) -> None:
-        """Set the first bytes of a buffer; the others stay 0."""
-        place = self._place(buffer)
-        self.arena[place.start : place.start + len(data)] = np.frombuffer(data, np.uint8)
-
-    def bytes_of(self, buffer: Buffer) -> bytes:
-        return self.arena[self._place(buffer)].tobytes()
-
-    def run(self, grid: Grid, engine: Engine) -> None:
-        engine.run(grid, self)
-
-    @property
-    def results(self) -> NDArray[np.uint8]:
-        return self.arena
-
-    def describe(self, address: int) -> str:
-        return "the run file's memory"
-
-    def printed(self, text: str) -> None:
-        raise AssertionError("a run file prints nothing")
-
-    def message(self, record: object, *request: object) -> list[NDArray[np.uint8]]:
-        """Without images there are no cached states to forget."""
-        assert isinstance(record, FlushStateCaches), f"{record} in a run file"
-        return []
-
-
-def variables(kernel: Kernel) -> dict[str, Variable]:
-    return {d.name: d for d in kernel.declarations if isinstance(d, Variable)}
-
-
 def _with_inputs(
     function: Function, known: dict[str, Variable], before: dict[str, bytes], start: int
 ) -> bytes:
@@ -165,18 +99,10 @@ def _with_inputs(
     data = b""
     for name, initial in before.items():
         owner, offset = known[name].origin()
-        root = _root(function, owner)
+        root = root_of(function, owner)
         function.inputs.append(Input(root, offset, start + len(data), len(initial)))
         data += initial
     return data
-
-
-def _root(function: Function, variable: Variable) -> Root:
-    root = function.roots.get(variable.name)
-    if root is None:
-        root = Root(variable.name, RootKind.GRF, variable.size, 0x7000_0000)
-        function.roots[variable.name] = root
-    return root
 
 
 def _with_results(
@@ -190,7 +116,7 @@ def _with_results(
     end = 0
     for name in results:
         places[name], end = end, end + known[name].size
-    builder = _Appender(function)
+    builder = Appender(function)
     for block in function.blocks:
         end = block.end
         if end is None or end.name != "ret":
@@ -201,18 +127,9 @@ def _with_results(
         for name, offset in places.items():
             owner, start = known[name].origin()
             value = builder.read(
-                _root(function, owner), Region.packed(start, 1), UB, known[name].size
+                root_of(function, owner), Region.packed(start, 1), UB, known[name].size
             )
             address = builder.add(first, builder.const(UQ, base + offset), Rounding.RNE)
             builder.store_block(Space.FLAT, address, builder.const(BOOL, 1), value)
         block.end = end
     return places
-
-
-class _Appender(Builder):
-    """A builder whose value numbers follow those of a finished function."""
-
-    def __init__(self, function: Function) -> None:
-        super().__init__(function)
-        ops: list[Op] = [op for b in function.blocks for op in b.ops]
-        self._count = 1 + max((v.id for op in ops for v in op.results), default=0)

@@ -14,6 +14,7 @@ from eumu.errors import EumuError, Fault, Unsupported
 from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
+from eumu.fuzz.vocabulary import is_executed, is_vector, name, signatures
 from eumu.isa.gen9 import GEN9
 from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
@@ -24,7 +25,6 @@ from image_thread import DeviceHost
 from manual_examples import kernel, running
 from native.samples import iga64
 from visa_thread import Buffer, execute, variables
-from vocabulary import is_executed, is_vector, name, signatures
 
 ALL = pytest.mark.parametrize("opcode", list(VISA), ids=lambda o: f"{o.number:#04x}-{o.sub}-{o}")
 

@@ -14,6 +14,7 @@ from eumu.compare.harness import Harness, wrap
 from eumu.errors import BuildError, Fault, Unsupported
 from eumu.exec.grid import BufferSurface
 from eumu.exec.host import Engine
+from eumu.fuzz.vocabulary import is_executed, is_vector, name
 from eumu.isa.kinds.variables import SurfaceVariable, Variable
 from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
@@ -24,7 +25,6 @@ from finalizer.witness import SCRATCH_BYTES, differences, put
 from image_thread import DeviceHost, Filter, Picture
 from manual_examples import kernel, types
 from visa_thread import LOCAL_BYTES, Buffer, FlatHost
-from vocabulary import is_executed, is_vector, name
 
 DEVICE: Final = "skl"
 SIMD: Final = 16

@@ -16,6 +16,7 @@ from eumu.compare.differential import Pair, grid, pairs
 from eumu.compare.finalizer import Refusal
 from eumu.errors import BuildError, Fault, Unsupported
 from eumu.exec.host import Engine
+from eumu.fuzz.vocabulary import name, vectors
 from eumu.isa.kinds.variables import Variable
 from eumu.text import parse
 from finalizer.cases import Batch, Numbered, batch
@@ -24,7 +25,6 @@ from finalizer.verdicts import SAME, reason
 from finalizer.witness import SCRATCH_BYTES, differences
 from oracle.pairwise import ACTIVE, cases, has_cases
 from visa_thread import FlatHost
-from vocabulary import name, vectors
 
 OPCODES: Final = {name(o): o for o in vectors("skl") if has_cases(o, "skl")}
 _TOGETHER: Final = 32

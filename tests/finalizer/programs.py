@@ -17,16 +17,16 @@ from eumu.compare.differential import Pair, grid
 from eumu.compare.harness import Harness, wrap
 from eumu.exec.grid import BufferSurface
 from eumu.exec.host import Engine
+from eumu.fuzz.generator import Generator
+from eumu.fuzz.machine import AREA, FIRST_SURFACE, MEMORY, THREADS, Bundle
+from eumu.fuzz.statements import Block, Node
 from eumu.ir import Function
 from eumu.isa.spec import Opcode
 from eumu.platforms import platform
 from eumu.types import TYPES, UB, F, Type
 from finalizer.statements import folded, unsuited
 from finalizer.witness import SCRATCH_BYTES, differences
-from random_kernels.generator import Generator
-from random_kernels.machine import AREA, FIRST_SURFACE, MEMORY, THREADS, Bundle
 from random_kernels.run import SIMD
-from random_kernels.statements import Block, Node
 from visa_thread import Buffer, FlatHost
 
 FUEL = 200_000

@@ -16,12 +16,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from eumu.fuzz.statements import lines
 from finalizer import pairwise
 from finalizer.programs import FAMILY, Program, program, smaller
 from finalizer.verdicts import judge, verdicts
 from finalizer.witness import engines
 from random_kernels import isolated
-from random_kernels.statements import lines
 
 KERNELS = FAMILY  # of a process
 LIMIT = 1200.0  # seconds of processor time for a process

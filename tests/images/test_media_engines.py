@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import eumu
+from eumu.fuzz.vocabulary import is_executed, name
 from eumu.isa.visa import VISA
-from vocabulary import is_executed, name
 
 AT = "U(0,0)<0;1,0> V(0,0)<0;1,0>"
 # Bytes of the answer, and the instruction; what goes to a surface leaves no bytes.

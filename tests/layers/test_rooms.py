@@ -37,6 +37,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("device",),
     ("runtime",),
     ("reports", "lsp", "highlight", "compare", "pytesting"),
+    ("fuzz",),
     ("beside",),
     ("drm", "cl"),
     ("cli",),

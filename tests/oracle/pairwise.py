@@ -12,14 +12,8 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from random import Random
 
-from eumu.isa.limits import DESTINATION
-from eumu.isa.spec import Opcode
-from eumu.isa.visa.graphics import QuadKind, RegistersKind
-from eumu.platforms import platform
-from eumu.types import BOOL, TYPES, Kind, Type
-from oracle.lanes import EDGES
-from oracle.meanings import packed
-from vocabulary import (
+from eumu.fuzz.edges import EDGES
+from eumu.fuzz.vocabulary import (
     Signature,
     destinations,
     exec_sizes,
@@ -33,6 +27,12 @@ from vocabulary import (
     sources,
     text,
 )
+from eumu.isa.limits import DESTINATION
+from eumu.isa.spec import Opcode
+from eumu.isa.visa.graphics import QuadKind, RegistersKind
+from eumu.platforms import platform
+from eumu.types import BOOL, TYPES, Kind, Type
+from oracle.meanings import packed
 
 SIMD = 32
 ACTIVE = 20  # lanes of the thread that exist

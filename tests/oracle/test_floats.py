@@ -11,10 +11,11 @@ import pytest
 
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
+from eumu.fuzz.edges import EDGES
 from eumu.types import DF, HF, INTEGERS, UB, UD, UQ, UW, B, D, F, Q, Type, W
 from oracle import exact
 from oracle.exact import FORMATS, Format, same
-from oracle.lanes import EDGES, pairs, run, value
+from oracle.lanes import pairs, run, value
 
 ENGINES = {"interp": Interpreter(), "jit": Jit()}
 # cr0 bits 5:4.

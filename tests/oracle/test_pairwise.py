@@ -16,6 +16,7 @@ from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
 from eumu.exec.jit.host.target import host
+from eumu.fuzz.vocabulary import every_vector, is_executed, is_vector, name
 from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
 from eumu.platforms import platform
@@ -25,7 +26,6 @@ from oracle.exact import FORMATS
 from oracle.meanings import Context, modified, result
 from oracle.pairwise import ACTIVE, FILL, FLAG_BEFORE, Case, Source, cases, kernel, lines
 from visa_thread import execute, variables
-from vocabulary import every_vector, is_executed, is_vector, name
 
 BATCH = 48  # instructions of a kernel
 # Exact, and checked elsewhere: `tests/isa/test_formats.py`, run files.  What is not exact has no

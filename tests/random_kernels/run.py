@@ -24,10 +24,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from eumu.exec.jit.host.target import host
+from eumu.fuzz.generator import Generator
+from eumu.fuzz.machine import Bundle, differences
+from eumu.fuzz.shrink import shrink
 from random_kernels import isolated
-from random_kernels.generator import Generator
-from random_kernels.machine import Bundle, differences
-from random_kernels.shrink import shrink
 
 DEVICES = ("skl", "pvc", "xehp")
 SIMD = (8, 16, 32)

@@ -9,12 +9,13 @@ import pytest
 
 from eumu import verify
 from eumu.errors import Severity
+from eumu.fuzz import families
+from eumu.fuzz.machine import Bundle, differences
+from eumu.fuzz.shrink import shrink
+from eumu.fuzz.vocabulary import name, vectors
 from eumu.platforms import platform
-from random_kernels import families, isolated, run
-from random_kernels.machine import Bundle, differences
+from random_kernels import isolated, run
 from random_kernels.run import KERNELS, NEWER, bundle, each
-from random_kernels.shrink import shrink
-from vocabulary import name, vectors
 
 COUNT = 2000
 PARTS = 10  # tests that the bundles are shared out to

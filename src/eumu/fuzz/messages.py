@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from random import Random
 
+from eumu.fuzz.operands import COPIES, PREDICATE_COUNT
 from eumu.isa.visa.lsc import ATOMICS as LSC_ATOMICS
 from eumu.isa.visa.surface import ATOMICS as LEGACY_ATOMICS
 from eumu.platforms import platform
-from random_kernels.operands import COPIES, PREDICATE_COUNT
 
 AREA = 512  # bytes of each kind of memory
 FLOAT_AREA = AREA  # where those of floats begin
@@ -22,7 +22,7 @@ FLOAT_AREA = AREA  # where those of floats begin
 class Messages:
     """Writes messages as lists of lines, the last of which is the message.
 
-    Methods are families (`random_kernels.families`).
+    Methods are families (`fuzz.families`).
     """
 
     def __init__(self, random: Random, device: str, simd: int) -> None:

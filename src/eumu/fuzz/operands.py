@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from random import Random
 
+from eumu.fuzz.edges import EDGES
+from eumu.fuzz.vocabulary import Signature, modifiers, operand_classes
 from eumu.isa.kinds.vector import DestinationKind
 from eumu.isa.spec import Field
 from eumu.isa.visa.graphics import QuadKind, RegistersKind
 from eumu.platforms import platform
 from eumu.types import BOOL, TYPES, Kind, Type
-from oracle.lanes import EDGES
-from vocabulary import Signature, modifiers, operand_classes
 
 INTEGERS = ("ub", "b", "uw", "w", "ud", "d", "uq", "q")
 FLOATS = ("hf", "bf", "f", "df")

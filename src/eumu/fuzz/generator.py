@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from random import Random
 
-from eumu.isa.spec import Opcode
-from eumu.platforms import platform
-from eumu.types import BOOL, UW
-from random_kernels import stack
-from random_kernels.families import of_kind
-from random_kernels.messages import Messages
-from random_kernels.operands import COPIES, Operands
-from random_kernels.statements import Block, Node, Section
-from random_kernels.teams import Teams
-from vocabulary import (
+from eumu.fuzz import stack
+from eumu.fuzz.families import of_kind
+from eumu.fuzz.messages import Messages
+from eumu.fuzz.operands import COPIES, Operands
+from eumu.fuzz.statements import Block, Node, Section
+from eumu.fuzz.teams import Teams
+from eumu.fuzz.vocabulary import (
     Signature,
     exec_sizes,
     masks,
@@ -26,6 +23,9 @@ from vocabulary import (
     text,
     vectors,
 )
+from eumu.isa.spec import Opcode
+from eumu.platforms import platform
+from eumu.types import BOOL, UW
 
 # Functions that are many operations each: they come up less often.
 _LONG = {"sin", "cos", "pow", "exp", "log", "rsqrt", "srnd"}

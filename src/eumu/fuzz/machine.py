@@ -13,23 +13,24 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.compare.appending import Appender, root_of, variables
+from eumu.compare.memory import BASE, FlatHost
 from eumu.compare.nans import unequal_bits
 from eumu.exec.grid import BufferSurface, Grid, Payload
 from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
 from eumu.exec.jit.host.target import Processor
+from eumu.fuzz import stack
+from eumu.fuzz.messages import AREA
+from eumu.fuzz.operands import COPIES, FLOATS, INTEGERS, PREDICATE_COUNT, edge
+from eumu.fuzz.statements import Section, lines
+from eumu.fuzz.teams import ROWS
 from eumu.ir import Function, Input, Region, Rounding, Space
 from eumu.lower import lower
 from eumu.platforms import platform
 from eumu.text import parse
 from eumu.types import BF, BOOL, HF, TYPES, UB, UD, UQ, UW, D, F, Type, W
-from random_kernels import stack
-from random_kernels.messages import AREA
-from random_kernels.operands import COPIES, FLOATS, INTEGERS, PREDICATE_COUNT, edge
-from random_kernels.statements import Section, lines
-from random_kernels.teams import ROWS
-from visa_thread import BASE, FlatHost, _Appender, _root, variables
 
 HEADER = "// random kernels: "
 THREADS = 2  # of each group
@@ -223,8 +224,8 @@ class Bundle:
         payload = b""
         for name, data in {**initial, "MEM": BASE.to_bytes(8, "little")}.items():
             if name in function.roots:
-                root = _root(function, known[name])
-                function.inputs.append(Input(root, 0, grf + len(payload), len(data)))
+                owner = root_of(function, known[name])
+                function.inputs.append(Input(owner, 0, grf + len(payload), len(data)))
                 payload += data
         places = _store_results(function, self.outputs, memory)
         surfaces = {
@@ -263,7 +264,7 @@ def _store_results(
     """Stores in front of the `ret` of the block `finish`; where each variable lies."""
     block = next(b for b in function.blocks if b.label == "finish")
     end, block.end = block.end, None
-    builder = _Appender(function)
+    builder = Appender(function)
     builder.block = block
     places: dict[str, int] = {}
     offset = 0
@@ -276,10 +277,10 @@ def _store_results(
         places[name] = offset
         size = type.size * count
         if name in function.roots:
-            root = function.roots[name]
+            owner = function.roots[name]
             for start in range(0, size, CHUNK):
                 many = min(CHUNK, size - start)
-                value = builder.read(root, Region.packed(start, 1), UB, many)
+                value = builder.read(owner, Region.packed(start, 1), UB, many)
                 at = BASE + memory.threads * MEMORY + offset + start
                 address = builder.add(first, builder.const(UQ, at), Rounding.RNE)
                 builder.store_block(Space.FLAT, address, builder.const(BOOL, 1), value)

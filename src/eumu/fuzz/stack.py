@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from random import Random
 
-from random_kernels.statements import Block, Node, lines
+from eumu.fuzz.statements import Block, Node, lines
 
 WORDS = 32  # dwords that a call passes, and that it gives back
 ALIASES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from random_kernels.machine import Bundle
+from eumu.fuzz.machine import Bundle
 
 
 def shrink(bundle: Bundle, fails: Callable[[Bundle], bool], tries: int = 600) -> Bundle:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
+from eumu.fuzz.messages import AREA
+from eumu.fuzz.operands import COPIES
+from eumu.fuzz.statements import Node
 from eumu.isa.kinds.matrix import PRECISIONS, Precision
 from eumu.platforms import platform
-from random_kernels.messages import AREA
-from random_kernels.operands import COPIES
-from random_kernels.statements import Node
 
 ROWS = 8
 _INTEGERS = [p for p in PRECISIONS if p.bits in (2, 4, 8) and not p.is_float]
