@@ -16,12 +16,12 @@ from eumu.compare.differential import Pair, grid, pairs
 from eumu.compare.finalizer import Refusal
 from eumu.errors import BuildError, Fault, Unsupported
 from eumu.exec.host import Engine
+from eumu.fuzz.verdicts import SAME, reason
 from eumu.fuzz.vocabulary import name, vectors
 from eumu.isa.kinds.variables import Variable
 from eumu.text import parse
 from finalizer.cases import Batch, Numbered, batch
 from finalizer.explained import made_wrong, may_differ
-from finalizer.verdicts import SAME, reason
 from finalizer.witness import SCRATCH_BYTES, differences
 from oracle.pairwise import ACTIVE, cases, has_cases
 from visa_thread import FlatHost

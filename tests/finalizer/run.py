@@ -16,10 +16,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from eumu.fuzz.finalized import FAMILY, Program, program, smaller
 from eumu.fuzz.statements import lines
+from eumu.fuzz.verdicts import judge, verdicts
 from finalizer import pairwise
-from finalizer.programs import FAMILY, Program, program, smaller
-from finalizer.verdicts import judge, verdicts
 from finalizer.witness import engines
 from random_kernels import isolated
 

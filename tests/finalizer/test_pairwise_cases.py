@@ -11,9 +11,9 @@ import os
 
 import pytest
 
+from eumu.fuzz.verdicts import SAME
 from finalizer.explained import PAIRWISE_REFUSED
 from finalizer.pairwise import OPCODES, every_case, verdicts
-from finalizer.verdicts import SAME
 from finalizer.witness import engines
 
 PARTS = 14

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from finalizer.programs import FAMILY, program, smaller
-from finalizer.statements import STATEMENTS, unsuited
-from finalizer.verdicts import SAME, verdicts
+from eumu.fuzz.finalized import FAMILY, program, smaller
+from eumu.fuzz.unsuited import STATEMENTS, unsuited
+from eumu.fuzz.verdicts import SAME, verdicts
 
 PARTS, KERNELS = 11, FAMILY
 REFUSED = 0.35  # of the kernels, at most

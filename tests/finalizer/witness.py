@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Iterator
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from eumu.compare.differential import Pair, grid
 from eumu.compare.harness import Harness, wrap
-from eumu.compare.nans import unequal_bits
 from eumu.exec.grid import BufferSurface
 from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
-from eumu.exec.jit import Jit
-from eumu.exec.jit.host.target import host as processor
+from eumu.fuzz.witness import SCRATCH_BYTES, differences, engines
 from eumu.ir import Function
 from eumu.types import Type
 from image_thread import DeviceHost
 from runfile import Run, RunFile, _bytes
 from visa_thread import LOCAL_BYTES, FlatHost, variables
-
-SCRATCH_BYTES = 16 << 10  # with room for what the finalizer spills
-
-
-@cache
-def engines() -> dict[str, Engine]:
-    """Both; the fast one with little effort of LLVM's."""
-    quick = Jit(workers=1, processor=replace(processor(), effort=0, numbering=False))
-    return {"interp": Interpreter(), "jit": quick}
 
 
 @dataclass(frozen=True)
@@ -104,26 +92,6 @@ def put(host: FlatHost | DeviceHost, image: bytes) -> None:
         host.start(data)
     else:
         host.arena[: data.size] = data
-
-
-def differences(
-    types: Mapping[str, tuple[Type, int]], want: Mapping[str, bytes], got: Mapping[str, bytes]
-) -> list[str]:
-    """The first element of each variable that is another one; NaNs of any kind are one."""
-    return [
-        f"{name}[{k}] is {y[k]:#x} natively, {x[k]:#x} as vISA"
-        for name, type in ((n, t) for n, (t, _) in types.items() if n in want)
-        for x, y in [_elements(type, want[name], got[name])]
-        for k in _unequal(type, x, y)[:1]
-    ]
-
-
-def _elements(type: Type, *data: bytes) -> list[np.ndarray]:
-    return [np.frombuffer(d, f"<u{type.size}") for d in data]
-
-
-def _unequal(type: Type, x: np.ndarray, y: np.ndarray) -> Sequence[int]:
-    return np.flatnonzero(unequal_bits(type, x, y)).tolist()  # type: ignore[no-any-return]
 
 
 def compared(trial: Trial, pair: Pair) -> list[str]:

@@ -24,13 +24,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from eumu.exec.jit.host.target import host
-from eumu.fuzz.generator import Generator
+from eumu.fuzz.generator import SIMD, Generator
 from eumu.fuzz.machine import Bundle, differences
 from eumu.fuzz.shrink import shrink
 from random_kernels import isolated
 
 DEVICES = ("skl", "pvc", "xehp")
-SIMD = (8, 16, 32)
 # Bundles from this number on are for the platforms of today, all with registers of 64 bytes.
 NEWER = 2_000_000
 NEWER_DEVICES = ("bmg", "lnl", "ptl", "nvlp")

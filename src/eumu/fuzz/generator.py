@@ -29,6 +29,7 @@ from eumu.types import BOOL, UW
 
 # Functions that are many operations each: they come up less often.
 _LONG = {"sin", "cos", "pow", "exp", "log", "rsqrt", "srnd"}
+SIMD = (8, 16, 32)
 DEPTH = 3  # of nested control flow
 LEVELS = 2  # of nested loops
 

@@ -1,7 +1,7 @@
 """Random kernels as complete texts: one or many in a text, each with two threads and memory.
 
-They are those of `random_kernels`, but for statements of which it is known what the finalizer makes
-(`statements.unsuited`), and what the documents leave undefined is given a value.
+They are those of `fuzz.generator`, but for statements of which it is known what the finalizer makes
+(`fuzz.unsuited`), and what the documents leave undefined is given a value.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import numpy as np
 
 from eumu.compare.differential import Pair, grid
 from eumu.compare.harness import Harness, wrap
+from eumu.compare.memory import Buffer, FlatHost
 from eumu.exec.grid import BufferSurface
 from eumu.exec.host import Engine
-from eumu.fuzz.generator import Generator
-from eumu.fuzz.machine import AREA, FIRST_SURFACE, MEMORY, THREADS, Bundle
+from eumu.fuzz.generator import SIMD, Generator
+from eumu.fuzz.machine import FIRST_SURFACE, MEMORY, THREADS, Bundle
+from eumu.fuzz.messages import AREA
 from eumu.fuzz.statements import Block, Node
+from eumu.fuzz.unsuited import folded, unsuited
+from eumu.fuzz.witness import SCRATCH_BYTES, differences
 from eumu.ir import Function
 from eumu.isa.spec import Opcode
 from eumu.platforms import platform
 from eumu.types import TYPES, UB, F, Type
-from finalizer.statements import folded, unsuited
-from finalizer.witness import SCRATCH_BYTES, differences
-from random_kernels.run import SIMD
-from visa_thread import Buffer, FlatHost
 
 FUEL = 200_000
 GRF = platform("skl").grf_bytes
@@ -76,11 +76,11 @@ class Program:
         return [section.seed for section in self.bundle.sections]
 
 
-def program(seed: int) -> Program:
+def program(seed: int, device: str = "skl") -> Program:
     """The kernel of a seed."""
     simd = SIMD[seed % len(SIMD)]
-    section = Suited(seed, "skl", simd, f"k{seed}").section()
-    return complete(Bundle("skl", simd, seed - seed % FAMILY, (section,)))
+    section = Suited(seed, device, simd, f"k{seed}").section()
+    return complete(Bundle(device, simd, seed - seed % FAMILY, (section,)))
 
 
 def together(programs: Sequence[Program]) -> Program:

@@ -14,8 +14,8 @@ from typing import Final
 from eumu.compare.differential import Pair, pairs
 from eumu.compare.finalizer import UNREADABLE, Refusal
 from eumu.errors import BuildError, Fault, Unsupported
-from finalizer.programs import Program, compared, program, together
-from finalizer.witness import engines
+from eumu.fuzz.finalized import Program, compared, program, together
+from eumu.fuzz.witness import engines
 
 # Kernels in a text, at most, by SIMD size: with more the finalizer has too much to spill.
 TOGETHER: Final = {8: 16, 16: 8, 32: 4}
@@ -34,14 +34,21 @@ def reason(refusal: Refusal) -> str:
     return next(why for part, why in _REASONS.items() if part in refusal.message)
 
 
-def verdicts(seeds: Sequence[int], *, thorough: bool = False) -> Iterator[tuple[int, str]]:
+def verdicts(
+    seeds: Sequence[int],
+    *,
+    thorough: bool = False,
+    device: str = "skl",
+    jobs: int | None = None,
+) -> Iterator[tuple[int, str]]:
     """Of the kernel of each seed: SAME, a reason why it cannot be compared, or what differs.
 
-    `thorough` as in `programs.compared`.
+    `thorough` as in `finalized.compared`, `jobs` as in `differential.pairs`.
     """
-    made = [program(seed) for seed in seeds]
+    made = [program(seed, device) for seed in seeds]
     accepted = []
-    for one, pair in zip(made, pairs(m.harness for m in made), strict=True):
+    found = pairs((m.harness for m in made), device, jobs=jobs)
+    for one, pair in zip(made, found, strict=True):
         if isinstance(pair.native, Refusal):
             yield one.seeds[0], reason(pair.native)
         else:
@@ -70,7 +77,7 @@ def _of(programs: Sequence[Program], thorough: bool) -> Iterator[tuple[int, str]
 
 def judge(made: Program, *, thorough: bool = False) -> str:
     """The same of one text."""
-    (pair,) = pairs([made.harness])
+    (pair,) = pairs([made.harness], made.bundle.device)
     return _verdict(made, pair, thorough)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from finalizer.explained import (
+from eumu.fuzz.known import (
     ALIGN16,
     FEW_HALVES,
     HALVES_AT_AN_ADDRESS,
@@ -19,7 +19,7 @@ from finalizer.explained import (
     SHIFTED,
     SIGNED,
 )
-from finalizer.regions import lanes, sources, straddles
+from eumu.fuzz.regions import lanes, sources, straddles
 
 _PLACE: Final = (
     "messages to surfaces of less than eight lanes are made for eight, which M2, M4, M6 and M8"
@@ -127,7 +127,7 @@ def unsuited(line: str) -> str:
 
 def folded(lines: Sequence[str]) -> bool:
     """Whether a branch may become the predicate of an instruction of three sources, which loses
-    its .any or .all there (`explained.ALIGN16`)."""
+    its .any or .all there (`known.ALIGN16`)."""
     branches = any(re.match(r"\(.*\.(any|all)\) goto ", line) for line in lines)
     return branches and any(re.match(r"(bfe|bfi|lrp|mad)[ .]", line) for line in lines)
 
