@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-OPTIONAL = ("rich", "pygments", "PIL", "pygls", "lsprotocol", "pyopencl", "mpmath", "hypothesis")
+OPTIONAL = (
+    *("rich", "pygments", "PIL", "pygls", "lsprotocol", "pyopencl", "mpmath", "hypothesis"),
+    *("dask", "distributed"),
+)
 
 # Finders that do not find the packages, nor what is in them.
 WITHOUT = """
@@ -72,6 +75,11 @@ def test_without_llvmlite_the_interpreter_runs_and_it_is_said() -> None:
     ("gone", "words", "said"),
     [
         ("pygls", ("lsp",), "pip install 'eumu[lsp]'"),
+        (
+            "distributed",
+            ("campaign", "random-visa", "--store", ":memory:"),
+            "pip install 'eumu[campaign]'",
+        ),
         (
             "PIL",
             (

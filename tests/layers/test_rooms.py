@@ -38,6 +38,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("runtime",),
     ("reports", "lsp", "highlight", "compare", "pytesting"),
     ("fuzz",),
+    ("campaign",),
     ("beside",),
     ("drm", "cl"),
     ("cli",),

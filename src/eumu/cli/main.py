@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Final
 
 import eumu
+from eumu.cli.campaign_options import CAMPAIGN_EPILOG, add_campaign
 from eumu.cli.options import CHECK, RUN_EPILOG, add_checking
 from eumu.cli.status import FAILED, FAULT, FINE, INTERRUPTED, USAGE, UsageError
 from eumu.cli.terminal import Paint
@@ -188,6 +189,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_gpu(commands)
     _command(commands, "icd", "print the folder of eumu's OpenCL driver, for OCL_ICD_VENDORS")
     _add_replay(commands)
+    more = "run many programs in several ways on many processes and machines"
+    add_campaign(_command(commands, "campaign", more, CAMPAIGN_EPILOG))
     return parser
 
 

@@ -92,19 +92,19 @@ def _printed(runs: tuple[Outcome, Outcome]) -> Printed | None:
 def _divergence(runs: tuple[Outcome, Outcome], launch: Launch, rtol: float) -> Divergence | None:
     """The first store that has another value in the one run than in the other."""
     left, right = runs[0].side, runs[1].side
-    differing = _differing(runs[0], runs[1], rtol)
-    if not differing:
+    wrong = differing(runs[0], runs[1], rtol)
+    if not wrong:
         return None
-    histories = _histories(runs[0], differing), _histories(runs[1], differing)
+    histories = _histories(runs[0], wrong), _histories(runs[1], wrong)
     first = _first(*histories)
     stores: tuple[Store | None, Store | None]
     if first is None:  # the values were there before, or atomics met in another order
-        array, byte = next(iter(sorted(differing)))
+        array, byte = next(iter(sorted(wrong)))
         stores = _last(histories[0], (array, byte)), _last(histories[1], (array, byte))
     else:
         (array, byte), stores = first
     index = byte // runs[0].memory[array].itemsize
-    elements = {(name, place // runs[0].memory[name].itemsize) for name, place in differing}
+    elements = {(name, place // runs[0].memory[name].itemsize) for name, place in wrong}
     traces = [
         None if store is None else _trace(side, launch, store)
         for side, store in zip((left, right), stores, strict=True)
@@ -114,7 +114,7 @@ def _divergence(runs: tuple[Outcome, Outcome], launch: Launch, rtol: float) -> D
     return Divergence(array, index, values[0], values[1], (left, right), both, len(elements))
 
 
-def _differing(left: Outcome, right: Outcome, rtol: float) -> set[tuple[str, int]]:
+def differing(left: Outcome, right: Outcome, rtol: float) -> set[tuple[str, int]]:
     """Bytes of arrays that are not the same in the end."""
     found: set[tuple[str, int]] = set()
     for name, x in left.memory.items():

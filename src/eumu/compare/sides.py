@@ -42,21 +42,23 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One form: a program at a level."""
+    """One form: a program at a level, and the engine that runs it."""
 
     label: str
     program: eumu.Program
     level: str
+    engine: str = "interp"
 
     def run(self, launch: Launch, thread: int | None = None) -> Outcome:
-        """Run it on the interpreter, watched; with a `thread`, also the way that it goes."""
+        """Run it, on the interpreter watched; with a `thread`, also the way that it goes."""
         printed: list[str] = []
         target = self.program.platform or TEXT_PLATFORM
-        device = eumu.Device(target, "interp", sink=printed.append)
+        device = eumu.Device(target, self.engine, sink=printed.append)
         kernel = self.program[launch.kernel]
         values = launch.values(device, kernel)
         recorder, fault = Recorder(device.memory, thread), None
-        device.observer = recorder
+        if self.engine == "interp":
+            device.observer = recorder
         sizes = launch.global_size, launch.local_size
         try:
             kernel.launch(device, *sizes, values, level=self.level, fuel=launch.fuel)

@@ -1,0 +1,12 @@
+"""The kinds of campaigns: what runs the programs of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from eumu.campaign import files, random_visa
+from eumu.campaign.tasks import Result, Task
+
+Run = Callable[[Task], Iterator[Result]]
+RUN: Final[dict[str, Run]] = {"random-visa": random_visa.run, "files": files.run}

@@ -1,0 +1,72 @@
+"""Random vISA kernels: on both engines, and through Intel's finalizer where native code runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from eumu.campaign.tasks import DIFFERS, REFUSED, SAME, UNSUPPORTED, Result, Task
+from eumu.errors import BuildError, Fault, Unsupported
+from eumu.exec.jit.host.target import host
+from eumu.fuzz import verdicts
+from eumu.fuzz.generator import SIMD, Generator
+from eumu.fuzz.machine import Bundle, differences
+from eumu.platforms import platform
+
+BATCH: Final = 24  # kernels of a task: of each SIMD size eight, which go into one text
+_EFFORT: Final = 1  # of LLVM: with less it ends its process on some programs
+_NATIVE: Final = ("skl", "bxt")
+_NEWER_SIMD: Final = (16, 32)  # of the platforms whose registers have 64 bytes, from Xe2 on
+
+
+def tasks(device: str, count: int, limit: float) -> Iterator[Task]:
+    """Batches of `count` kernels or a few more: a batch is never divided, so that it stays one."""
+    for first in range(0, count, BATCH):
+        yield Task("random-visa", device, first, BATCH, limit=limit)
+
+
+def run(task: Task) -> Iterator[Result]:
+    """What each kernel shows."""
+    seeds = range(task.first, task.first + task.count)
+    if task.device not in _NATIVE:
+        yield from _engines(task, seeds)
+        return
+    found = dict(verdicts.verdicts(seeds, thorough=True, device=task.device, jobs=1))
+    for name, seed in zip(task.programs, seeds, strict=True):
+        yield result(name, found[seed])
+
+
+def result(name: str, verdict: str) -> Result:
+    """A verdict on a kernel as a result."""
+    if verdict == verdicts.SAME:
+        return Result(name, SAME)
+    if verdict.startswith("differs"):
+        what = verdict.removeprefix("differs; ")
+        where, colon, _ = what.partition(":")
+        return Result(name, DIFFERS, where if colon and " on " in where else "a fault", what)
+    if verdict.startswith(UNSUPPORTED):
+        return Result(name, UNSUPPORTED, verdict.partition(": ")[2])
+    return Result(name, REFUSED, verdict)
+
+
+def _engines(task: Task, seeds: range) -> Iterator[Result]:
+    """The interpreter and the fast engine side by side; the kernels of a SIMD size are one text."""
+    newer = platform(task.device).order >= platform("bmg").order
+    widths = _NEWER_SIMD if newer else SIMD
+    for simd in widths:
+        chosen = [seed for seed in seeds if widths[seed % len(widths)] == simd]
+        made = (Generator(seed, task.device, simd, f"k{seed}").section() for seed in chosen)
+        bundle = Bundle(task.device, simd, task.first, tuple(made))
+        try:
+            shown = differences(bundle, replace(host(), effort=_EFFORT)) if chosen else []
+            wrong = {d.group: d.what for d in reversed(shown)}
+        except (BuildError, Fault, Unsupported) as error:
+            said = " ".join(str(error).split())[:200]
+            wrong = dict.fromkeys(range(len(chosen)), said)
+        for k, seed in enumerate(chosen):
+            name = task.programs[seed - task.first]
+            if k in wrong:
+                yield Result(name, DIFFERS, "visa on jit", wrong[k])
+            else:
+                yield Result(name, SAME)

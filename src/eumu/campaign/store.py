@@ -1,0 +1,127 @@
+"""The store of a campaign: one file of SQLite, with a row for each program."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+import eumu
+from eumu.campaign.tasks import Result, Task
+from eumu.errors import EumuError
+
+_APPLICATION: Final = 0x65756D75  # "eumu", where SQLite has a place for whose file it is
+_FORMAT: Final = 1
+_TABLES: Final = """
+create table facts (name text primary key, value text not null) without rowid;
+create table results (
+    program text primary key, task text not null,
+    kind text not null, sort text not null, what text not null
+) without rowid;
+create index tasks on results (task);
+"""
+
+
+class StoreError(EumuError, ValueError):
+    """A file that is no store, is damaged, belongs to another version, or cannot be written."""
+
+
+class Store:
+    """Results by program.  One process at a time has it open.
+
+    Results of a task are written together, or none of them: a store is whole whenever it is read.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        with self._errors():
+            self._data = sqlite3.connect(self.path, timeout=1.0, isolation_level=None)
+        try:
+            with self._errors():
+                self._open()
+        except BaseException:
+            self._data.close()
+            raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._data.close()
+
+    def done(self) -> set[str]:
+        """Names of the tasks that have run."""
+        with self._errors():
+            return {name for (name,) in self._data.execute("select distinct task from results")}
+
+    def add(self, task: Task, results: Sequence[Result]) -> None:
+        """Write the results of a task down."""
+        rows = [(r.program, task.name, r.kind, r.sort, r.what) for r in results]
+        with self._errors():
+            self._data.execute("begin")
+            try:
+                self._data.executemany("insert or replace into results values (?,?,?,?,?)", rows)
+            except BaseException:
+                self._data.execute("rollback")
+                raise
+            self._data.execute("commit")
+
+    def of_tasks(self, names: Collection[str]) -> list[Result]:
+        """The results of some tasks, in the order of their programs' names."""
+        query = "select task, program, kind, sort, what from results order by program"
+        with self._errors():
+            return [Result(*row) for task, *row in self._data.execute(query) if task in names]
+
+    # ---- the file
+
+    def _open(self) -> None:
+        self._data.execute("pragma locking_mode = exclusive")
+        self._data.execute("begin exclusive")
+        (tables,) = self._data.execute("select count(*) from sqlite_master").fetchone()
+        (owner,) = self._data.execute("pragma application_id").fetchone()
+        if tables == 0 and owner == 0:
+            self._make()
+        elif owner != _APPLICATION:
+            raise StoreError(f"{self.path} is another program's database")
+        self._data.execute("commit")
+        self._check()
+
+    def _make(self) -> None:
+        self._data.execute(f"pragma application_id = {_APPLICATION}")
+        self._data.execute(f"pragma user_version = {_FORMAT}")
+        for statement in _TABLES.split(";")[:-1]:
+            self._data.execute(statement)
+        self._data.execute("insert into facts values ('version', ?)", (eumu.__version__,))
+
+    def _check(self) -> None:
+        (format,) = self._data.execute("pragma user_version").fetchone()
+        if format != _FORMAT:
+            raise StoreError(f"{self.path} has format {format}; this version knows {_FORMAT}")
+        (state,) = self._data.execute("pragma quick_check(1)").fetchone()
+        if state != "ok":
+            raise StoreError(f"{self.path} is damaged: {' '.join(state.split())}")
+        facts = dict(self._data.execute("select name, value from facts"))
+        if facts.get("version") != eumu.__version__:
+            raise StoreError(
+                f"{self.path} has results of eumu {facts.get('version')}, this is"
+                f" {eumu.__version__}: what one found need not hold for the other; name a new file"
+            )
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                raise StoreError(f"{self.path}: another campaign writes to it") from None
+            raise StoreError(f"{self.path}: {error}") from None
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"{self.path} is damaged or no store: {error}") from None

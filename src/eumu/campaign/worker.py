@@ -1,0 +1,106 @@
+"""What a worker does with a task: run it in a process of its own, once more if that fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Final
+
+from eumu.campaign.child import MISSING, PATIENCE, WRONG_VERSION
+from eumu.campaign.tasks import DIED, LATE, Result, Task, failed
+from eumu.errors import EumuError, ToolMissing
+
+# Random programs do not come up again: what is compiled of them is not kept.
+_WITHOUT_CACHE: Final = ("random-visa",)
+_TAIL: Final = 200  # characters of what a process said last
+CHILD: Final = ("-m", "eumu.campaign.child")
+
+
+class WorkerError(EumuError, RuntimeError):
+    """A worker cannot run tasks of this campaign: nothing that it says would be a result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The results of a task, and the processor time that it took in seconds."""
+
+    results: list[Result]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    kind: str
+    what: str
+
+
+def perform(task: Task, child: tuple[str, ...] = CHILD) -> Answer:
+    """Run a task.
+
+    A process that dies or takes too long gets another try; then each program of the task runs by
+    itself, so that one of them does not take the results of the others with it.  Raises
+    `WorkerError` and `ToolMissing` where this machine cannot run it.
+    """
+    answer = _tried(task, child)
+    if isinstance(answer, Answer):
+        return answer
+    if task.count == 1:
+        return Answer(failed(task, answer.kind, answer.what), 0.0)
+    results: list[Result] = []
+    seconds = 0.0
+    for single in task.divided():
+        one = _tried(single, child)
+        if isinstance(one, Answer):
+            results += one.results
+            seconds += one.seconds
+        else:
+            results += failed(single, one.kind, one.what)
+    return Answer(results, seconds)
+
+
+def _tried(task: Task, child: tuple[str, ...]) -> Answer | _Failure:
+    first = _once(task, child)
+    return first if isinstance(first, Answer) else _once(task, child)
+
+
+def _once(task: Task, child: tuple[str, ...]) -> Answer | _Failure:
+    more = {"EUMU_WORKERS": "1"}
+    if task.kind in _WITHOUT_CACHE:
+        more["EUMU_CACHE"] = "off"
+    limit = task.limit * task.count
+    try:
+        done = subprocess.run(
+            (sys.executable, *child, str(os.getpid())),
+            input=task.encode(),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=os.environ | more,
+            timeout=PATIENCE * limit,
+            start_new_session=True,  # Ctrl-C is for the campaign
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return _Failure(LATE, f"no end after {PATIENCE * limit:g} s, most of them without work")
+    if done.returncode == WRONG_VERSION:
+        raise WorkerError(done.stderr.strip())
+    if done.returncode == MISSING:
+        raise ToolMissing(done.stderr.strip())
+    if done.returncode == -signal.SIGXCPU:
+        return _Failure(LATE, f"no end after {limit:g} s of processor time")
+    if done.returncode:
+        return _Failure(DIED, _death(done))
+    found = json.loads(done.stdout)
+    return Answer([Result(**row) for row in found["results"]], found["seconds"])
+
+
+def _death(done: subprocess.CompletedProcess[str]) -> str:
+    """How a process ended, and its last line, which has no address or time in the usual cases."""
+    if done.returncode < 0:
+        return f"it ended by signal {-done.returncode}"
+    last = done.stderr.strip().splitlines()[-1:] or [""]
+    return f"exit status {done.returncode}: {last[0][:_TAIL]}"

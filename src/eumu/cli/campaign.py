@@ -1,0 +1,76 @@
+"""`eumu campaign`: many programs, in several ways each, on many processes and machines."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from eumu.campaign import files, random_visa
+from eumu.campaign.campaign import Summary, explanations, run
+from eumu.campaign.cluster import connected
+from eumu.campaign.store import Store
+from eumu.campaign.tasks import Task
+from eumu.cli.status import FAILED, FINE, UsageError
+from eumu.cli.terminal import Progress
+from eumu.cli.values import from_zero
+from eumu.platforms import platform
+
+__all__ = ["command"]
+
+_SHOWN: Final = 20  # differences
+
+
+def command(options: argparse.Namespace) -> int:
+    """Run what is left of a campaign; status 1 if something differs that nobody has explained."""
+    tasks = list(_tasks(options))
+    summary = Summary(explained=explanations(options.explained))
+    progress = Progress(f"campaign {options.kind}")
+    workers = from_zero("--workers", options.workers) if options.workers else _processors()
+    if workers < 1:
+        raise UsageError("--workers is at least 1")
+    with Store(options.store) as store:
+        try:
+            with progress:
+                run(
+                    tasks,
+                    store,
+                    summary,
+                    lambda: connected(workers, options.scheduler),
+                    report=progress.report if progress.is_shown else None,
+                )
+        finally:
+            _tell(summary)
+    return FAILED if summary.differing else FINE
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+
+
+def _tell(summary: Summary) -> None:
+    for result in summary.differing[:_SHOWN]:
+        first, *rest = result.what.splitlines() or [""]
+        print(f"{result.program}: {result.title}: {first}", *rest, sep="\n  ")
+    if len(summary.differing) > _SHOWN:
+        print(f"and {len(summary.differing) - _SHOWN} more; the store has all of them")
+    print(summary.line())
+    sys.stdout.flush()
+
+
+def _tasks(options: argparse.Namespace) -> Iterator[Task]:
+    limit = float(from_zero("--limit", options.limit))
+    if limit < 1:
+        raise UsageError("--limit is at least 1 second")
+    if (options.kind == "files") != (options.folder is not None):
+        raise UsageError("a folder is given to the kind files, and to no other")
+    named = options.devices or ("apl" if options.kind == "files" else "skl")
+    devices = dict.fromkeys(platform(name.strip()).name for name in named.split(","))
+    for device in devices:
+        if options.kind == "files":
+            yield from files.tasks(Path(options.folder), device, options.build_options, limit)
+        else:
+            yield from random_visa.tasks(device, from_zero("--count", options.count), limit)

@@ -1,0 +1,52 @@
+"""Options of `eumu campaign`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Final
+
+from eumu.cli.words import BUILD_OPTIONS
+
+__all__ = ["CAMPAIGN_EPILOG", "add_campaign"]
+
+CAMPAIGN_EPILOG: Final = """\
+kinds:
+  random-visa     vISA kernels by seed: both engines, and on skl and bxt native code by Intel's
+                  finalizer (GenX_IR)
+  files FOLDER    every kernel of the .bin, .cl, .elf, .isa, .spv and .visaasm files in a folder:
+                  every build, level and engine, with arguments made for it
+
+The store keeps what has run: the same call goes on where the last one ended, also with a larger
+--count. Exit status 1 says that something differs that --explained does not name. docs/campaign.md
+has more.
+
+example:
+  eumu campaign random-visa --count 480 --store night.sqlite"""
+
+
+def add_campaign(campaign: argparse.ArgumentParser) -> None:
+    """Add those of `eumu campaign`."""
+    campaign.add_argument("kind", metavar="KIND", choices=("random-visa", "files"))
+    campaign.add_argument("folder", metavar="FOLDER", nargs="?", help="of the kind files")
+    campaign.add_argument(
+        "--count", metavar="N", default="240", help="random programs for each device, in 24s (240)"
+    )
+    campaign.add_argument("--devices", metavar="D,D", help="skl; apl for files")
+    where = campaign.add_mutually_exclusive_group()
+    where.add_argument("--workers", metavar="N", help="processes here; as many as processors")
+    where.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="of a Dask cluster")
+    campaign.add_argument("--store", metavar="FILE.sqlite", required=True, help="the results")
+    campaign.add_argument(
+        "--limit", metavar="SECONDS", default="60", help="of processor time for a program (60)"
+    )
+    campaign.add_argument(
+        "--explained", metavar="FILE", type=Path, help="differences that are known: PROGRAM: REASON"
+    )
+    campaign.add_argument(
+        BUILD_OPTIONS,
+        metavar='"..."',
+        action="append",
+        default=[],
+        help="the compiler's options, for sources; each set given is another build",
+    )
