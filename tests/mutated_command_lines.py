@@ -77,7 +77,8 @@ VALUES: Final[dict[str, tuple[str, ...]]] = {
 ALWAYS: Final = {"run": ["--engine=interp", "--memory=64", "--fuel=1000"], "compare": []}
 _NAMES: Final = ("x", "y", "a", "OUT", "0", "1", "9")
 _SLOW: Final = {"lsp": 0.02, "demo": 0.02, "isa": 0.1, "build": 0.1}
-_STARTS_OTHERS: Final = "gpu"  # any word that it is given is a program to start
+# Any word that the one is given is a program to start; the other starts workers.
+_STARTS_OTHERS: Final = ("gpu", "campaign")
 _ANYTHING: Final = ("on", "off", "-1", "0", "1", "x", "9" * 30, "  ", "cache", "in.npy", "1e3")
 
 
@@ -86,7 +87,7 @@ def parsers() -> dict[str, argparse.ArgumentParser]:
     """The parser of each command."""
     actions = _parser()._actions
     (found,) = (a for a in actions if isinstance(a, argparse._SubParsersAction))
-    return {name: parser for name, parser in found.choices.items() if name != _STARTS_OTHERS}
+    return {name: parser for name, parser in found.choices.items() if name not in _STARTS_OTHERS}
 
 
 @cache

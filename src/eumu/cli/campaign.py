@@ -29,9 +29,7 @@ def command(options: argparse.Namespace) -> int:
     tasks = list(_tasks(options))
     summary = Summary(explained=explanations(options.explained))
     progress = Progress(f"campaign {options.kind}")
-    workers = from_zero("--workers", options.workers) if options.workers else _processors()
-    if workers < 1:
-        raise UsageError("--workers is at least 1")
+    workers = _from_one("--workers", options.workers, 4096) if options.workers else _processors()
     with Store(options.store) as store:
         try:
             with progress:
@@ -45,6 +43,13 @@ def command(options: argparse.Namespace) -> int:
         finally:
             _tell(summary)
     return FAILED if summary.differing else FINE
+
+
+def _from_one(option: str, text: str, most: int) -> int:
+    value = from_zero(option, text)
+    if not 1 <= value <= most:
+        raise UsageError(f"{option} is from 1 to {most}")
+    return value
 
 
 def _processors() -> int:
@@ -62,9 +67,7 @@ def _tell(summary: Summary) -> None:
 
 
 def _tasks(options: argparse.Namespace) -> Iterator[Task]:
-    limit = float(from_zero("--limit", options.limit))
-    if limit < 1:
-        raise UsageError("--limit is at least 1 second")
+    limit = float(_from_one("--limit", options.limit, 10**6))
     if (options.kind == "files") != (options.folder is not None):
         raise UsageError("a folder is given to the kind files, and to no other")
     named = options.devices or ("apl" if options.kind == "files" else "skl")
@@ -73,4 +76,4 @@ def _tasks(options: argparse.Namespace) -> Iterator[Task]:
         if options.kind == "files":
             yield from files.tasks(Path(options.folder), device, options.build_options, limit)
         else:
-            yield from random_visa.tasks(device, from_zero("--count", options.count), limit)
+            yield from random_visa.tasks(device, _from_one("--count", options.count, 10**7), limit)
