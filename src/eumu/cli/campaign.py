@@ -19,8 +19,6 @@ from eumu.cli.terminal import Progress
 from eumu.cli.values import from_zero
 from eumu.platforms import platform
 
-__all__ = ["command"]
-
 _SHOWN: Final = 20  # differences
 
 

@@ -8,8 +8,6 @@ from typing import Final
 
 from eumu.cli.words import BUILD_OPTIONS
 
-__all__ = ["CAMPAIGN_EPILOG", "add_campaign"]
-
 CAMPAIGN_EPILOG: Final = """\
 kinds:
   random-visa     vISA kernels by seed: both engines, and on skl and bxt native code by Intel's
