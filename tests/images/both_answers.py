@@ -124,7 +124,7 @@ class Machine:
             starts.append(end)
             end += align(x.nbytes, 8)
         count = 1 + len(arguments)
-        made = functions.shortcut(
+        made = functions.inline_cache(
             record, arguments, Places(tuple(starts[:count]), tuple(starts[count:]))
         )
         if made is None:

@@ -122,7 +122,7 @@ class Digest:
         starts = np.cumsum([0, *(-(-x.nbytes // 8) * 8 for x in [*arrays[0], *empty])]).tolist()
         count = 1 + len(given)
         places = Places(tuple(starts[:count]), tuple(starts[count:-1]))
-        made = functions.shortcut(record, [g[:1] for g in given], places)
+        made = functions.inline_cache(record, [g[:1] for g in given], places)
         self.compiled.update(b"code" if made else b"none")
         if made is None:
             return

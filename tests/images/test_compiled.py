@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eumu.device.compiled.shortcuts import can_answer
+from eumu.device.compiled.inline_caches import can_answer
 from eumu.device.compiled.texels import can_keep, can_read, can_write
 from eumu.device.state.codes import SurfaceFormat
 from eumu.device.state.fields import StateError

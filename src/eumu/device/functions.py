@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.addresses import BTI_BINDLESS, SURFACE_STATE_BASE
-from eumu.device.compiled import shortcuts as compiled
+from eumu.device.compiled import inline_caches as compiled
 from eumu.device.compiled.known import Known
 from eumu.device.events import Events
 from eumu.device.lanes import ARRAYS
@@ -41,7 +41,7 @@ from eumu.device.vme import unit as vme
 from eumu.errors import InternalError, Unsupported
 from eumu.exec.gate import in_extents
 from eumu.exec.grid import StatePointers
-from eumu.exec.host import Places, Refusal, Shortcut
+from eumu.exec.host import InlineCache, Places, Refusal
 from eumu.messages import (
     BlockRead,
     BlockWrite,
@@ -110,7 +110,7 @@ class SharedFunctions:
         self._memory, self._state, self._caches = memory, state, caches
         self._preemptible = preemptible
         self._textures: dict[int, tuple[Surface, Texture]] = {}
-        self._shortcuts: list[Shortcut] = []
+        self._inline_caches: list[InlineCache] = []
         self._events = Events()
 
     # ---- messages
@@ -121,7 +121,7 @@ class SharedFunctions:
         """Answer one message of several threads; `Refusal` for what it or its states do wrong."""
         if isinstance(record, FlushStateCaches):
             self._caches.invalidate()
-            self._forget_shortcuts()
+            self._forget_inline_caches()
             return []
         if isinstance(record, ThreadEvent):
             return self._events.answer(record.kind, threads, arguments)
@@ -145,7 +145,9 @@ class SharedFunctions:
                 whole[part.rows] = piece
         return results or []
 
-    def shortcut(self, record: Any, arguments: Sequence[Lanes], places: Places) -> Shortcut | None:
+    def inline_cache(
+        self, record: Any, arguments: Sequence[Lanes], places: Places
+    ) -> InlineCache | None:
         """Compiled code for requests of the same states, for the fast engine."""
         if not compiled.can_answer(record):
             return None
@@ -155,11 +157,11 @@ class SharedFunctions:
         try:
             if self._denied(record, int(arguments[0][0, 0])):
                 return None
-            found = compiled.shortcut(self._known(record, arguments, places))
+            found = compiled.inline_cache(self._known(record, arguments, places))
         except (StateError, Unsupported):
             return None  # the model says what is wrong
         if found is not None:
-            self._shortcuts.append(found)
+            self._inline_caches.append(found)
         return found
 
     def _denied(self, record: Any, surface: int) -> str:
@@ -184,11 +186,11 @@ class SharedFunctions:
                 memory=self._memory.nearest(base),
             )
 
-    def _forget_shortcuts(self) -> None:
+    def _forget_inline_caches(self) -> None:
         """States are to be read again: compiled answers are for no request from now on."""
-        for found in self._shortcuts:
+        for found in self._inline_caches:
             compiled.disable(found)
-        self._shortcuts.clear()
+        self._inline_caches.clear()
 
     def _known(self, record: Any, arguments: Sequence[Lanes], places: Places) -> Known:
         surface = int(arguments[0][0, 0])

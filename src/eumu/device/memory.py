@@ -27,7 +27,7 @@ from eumu.addresses import (
 from eumu.device.allocator import PAGE, Allocation, Allocator, Claim
 from eumu.errors import ArrayPlace, LaunchError, OutOfMemory
 from eumu.exec.guarded import GUARD, guarded
-from eumu.exec.host import Answer, ShortcutMaker
+from eumu.exec.host import Answer, InlineCacheMaker
 from eumu.exec.observe import Observer
 
 DEFAULT_BYTES: Final = 4 << 30
@@ -56,7 +56,7 @@ class Memory:
         self.sink = sink or _to_stdout
         self.progress: Callable[[int, int], object] | None = None
         self.message: Answer | None = None
-        self.shortcut: ShortcutMaker | None = None
+        self.inline_cache: InlineCacheMaker | None = None
         self.observer: Observer | None = None
         # The first page stays free, so that address 0 of a32 accesses is never an allocation.
         self._allocator = Allocator(self.size, self.base, PAGE, self._clear)
@@ -129,10 +129,10 @@ class Memory:
         """Free what belonged to objects that are gone; everything else here does that, too."""
         self._allocator.settle()
 
-    def answering(self, answer: Answer, shortcut: ShortcutMaker | None = None) -> Memory:
+    def answering(self, answer: Answer, inline_cache: InlineCacheMaker | None = None) -> Memory:
         """The same memory as a host that answers messages."""
         host = copy(self)
-        host.message, host.shortcut = answer, shortcut
+        host.message, host.inline_cache = answer, inline_cache
         return host
 
     def rename(self, allocation: Allocation, name: str) -> Allocation:

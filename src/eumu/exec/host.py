@@ -27,7 +27,7 @@ Answer = Callable[
 
 
 @dataclass(frozen=True, slots=True)
-class Shortcut:
+class InlineCache:
     """Compiled code that may answer requests of one `message` operation, for the fast engine.
 
     At the address `record` is a pointer to ``i32 function(record, data)``, then one to the next
@@ -49,8 +49,8 @@ class Places:
     results: tuple[int, ...]
 
 
-# What a host's method `shortcut` is.
-ShortcutMaker = Callable[[Any, Sequence[NDArray[Any]], Places], Shortcut | None]
+# What a host's method `inline_cache` is.
+InlineCacheMaker = Callable[[Any, Sequence[NDArray[Any]], Places], InlineCache | None]
 
 
 class Refusal(Exception):
@@ -103,9 +103,9 @@ class Host(Protocol):
 
     A host with an attribute `restricted` says by their starts to which extents kernels may not do
     all: "r" or "w".  A host with a method `message` (an :data:`Answer`) does what `message`
-    operations ask for.  It may have a method `shortcut` too, which is asked first when no earlier
-    one was for a request: record, arguments and :class:`Places` to a :class:`Shortcut` of its own
-    or None.
+    operations ask for.  It may have a method `inline_cache` too, which is asked first when no
+    earlier one was for a request: record, arguments and :class:`Places` to an :class:`InlineCache`
+    of its own or None.
     """
 
     arena: NDArray[np.uint8]

@@ -404,7 +404,7 @@ class Device(Board):
         state = grid.state or self.heaps.pointers(0, 0, None)
         preemptible = stop is not None and stop.after is not None
         functions = SharedFunctions(self.memory, state, self.caches, preemptible=preemptible)
-        return self.memory.answering(functions.message, functions.shortcut)
+        return self.memory.answering(functions.message, functions.inline_cache)
 
     def run(self, grid: Grid, snapshot: Snapshot | None = None) -> tuple[RunStats, str]:
         """Run a grid, or what a snapshot leaves of it; what was counted, and the engine.

@@ -1,4 +1,4 @@
-"""Shortcuts for typed reads, writes and atomics, and for blocks."""
+"""Inline caches for typed reads, writes and atomics, and for blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eumu.device.compiled.writer import Module
 from eumu.device.state.surface import ONE, ZERO, SurfaceType
 from eumu.device.surfaces.formats import Encoding, Numbers
 from eumu.device.surfaces.typed import plane, suits
-from eumu.exec.host import Shortcut
+from eumu.exec.host import InlineCache
 from eumu.messages import BlockWrite
 
 
@@ -31,7 +31,7 @@ def _access(known: Known, **more: Any) -> Access:
     )
 
 
-def typed_read(known: Known) -> Shortcut | None:
+def typed_read(known: Known) -> InlineCache | None:
     surface, message = known.surface, known.message
     if surface.format.encoding is not Encoding.PLAIN or not can_read(surface.format):
         return None
@@ -43,7 +43,7 @@ def typed_read(known: Known) -> Shortcut | None:
     return made(known, record_of(known), loading, access)
 
 
-def typed_write(known: Known) -> Shortcut | None:
+def typed_write(known: Known) -> InlineCache | None:
     surface, message = known.surface, known.message
     given, format = frozenset(message.channels), surface.format
     if not can_write(format) or (format.outputs - given and not can_keep(format, given)):
@@ -58,7 +58,7 @@ def typed_write(known: Known) -> Shortcut | None:
     return made(known, record_of(known), storing, access)
 
 
-def typed_atomic(known: Known) -> Shortcut | None:
+def typed_atomic(known: Known) -> InlineCache | None:
     surface, message = known.surface, known.message
     if not suits(surface.format, message):
         return None
@@ -70,7 +70,7 @@ def typed_atomic(known: Known) -> Shortcut | None:
     return made(known, record_of(known), changing, atomic)
 
 
-def counter_address(known: Known) -> Shortcut:
+def counter_address(known: Known) -> InlineCache:
     record = record_of(known)
     record["counter"] = known.surface.counter
     return made(known, record, _finding, width=1)
@@ -86,7 +86,7 @@ def _finding(width: int) -> str:
 # ---- blocks
 
 
-def block_message(known: Known) -> Shortcut | None:
+def block_message(known: Known) -> InlineCache | None:
     surface, message = known.surface, known.message
     is_planar = surface.format.encoding is Encoding.PLANAR
     refused = (

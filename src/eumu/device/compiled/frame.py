@@ -1,7 +1,7 @@
 """The frame of compiled answers: ``i32 run(record, data)``, 0 when it has answered.
 
 A message for other states goes to the next record, 1 says that there is none; 2 that the model is
-to be asked (see :class:`eumu.exec.host.Shortcut`).
+to be asked (see :class:`eumu.exec.host.InlineCache`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a shortcut is made from, its code and its record."""
+"""What an inline cache is made from, its code and its record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eumu.device.state.sampler import SamplerState
 from eumu.device.state.surface import ONE, ZERO
 from eumu.device.surfaces.surface import Surface
 from eumu.device.surfaces.texture import Texture
-from eumu.exec.host import Places, Shortcut
+from eumu.exec.host import InlineCache, Places
 
 VECTOR: Final = 8  # lanes of a step
 
@@ -75,14 +75,14 @@ def record_of(known: Known, first_level: int = 0) -> Any:
 
 def made(
     known: Known, record: Any, make: Callable[..., str], *spec: Any, width: int = 0
-) -> Shortcut:
-    """A shortcut of a record and the code that `make` writes for `spec` and a width."""
+) -> InlineCache:
+    """An inline cache of a record and the code that `make` writes for `spec` and a width."""
     code = _compiled(make, width or _width(known.lanes), *spec)
     format = known.surface.format
     found = tables(format, writes=make is storing)
     record["table"][0, : len(found)] = [t.ctypes.data for t in found]
     record["function"] = code.run
-    return Shortcut(int(record.ctypes.data), (code, record, found))
+    return InlineCache(int(record.ctypes.data), (code, record, found))
 
 
 def _width(lanes: int) -> int:

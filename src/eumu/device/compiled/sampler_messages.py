@@ -1,4 +1,4 @@
-"""Shortcuts for the sampler's messages."""
+"""Inline caches for the sampler's messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from eumu.device.sampler.unit import check_request
 from eumu.device.state.sampler import Filter, MipFilter
 from eumu.device.state.surface import ZERO, SurfaceType
 from eumu.device.surfaces.formats import Numbers
-from eumu.exec.host import Shortcut
+from eumu.exec.host import InlineCache
 
 _SAMPLES: Final = frozenset(
     {
@@ -33,7 +33,7 @@ _SAMPLES: Final = frozenset(
 )
 
 
-def sampler_message(known: Known) -> Shortcut | None:
+def sampler_message(known: Known) -> InlineCache | None:
     message, header = known.message, known.header
     plain = (
         message.results <= len(header.channels)
@@ -86,7 +86,7 @@ def _has_odd_numbers(known: Known) -> bool:
     return floats or known.sampler.has_border
 
 
-def _sample(known: Known) -> Shortcut | None:
+def _sample(known: Known) -> InlineCache | None:
     if not _is_modelled(known):
         return None
     one_level, first, filters = _mips(known)
@@ -178,7 +178,7 @@ def _arguments(known: Known, names: Sequence[str]) -> tuple[int, ...]:
     return tuple(given.get(name, -1) for name in names)
 
 
-def _load(known: Known) -> Shortcut | None:
+def _load(known: Known) -> InlineCache | None:
     surface, header, message = known.surface, known.header, known.message
     if not can_read(surface.format):
         return None
@@ -203,7 +203,7 @@ def _load(known: Known) -> Shortcut | None:
     return made(known, record, loading, access)
 
 
-def _sizes(known: Known) -> Shortcut | None:
+def _sizes(known: Known) -> InlineCache | None:
     """resinfo: the record's levels are what it answers."""
     surface = known.surface
     record = record_of(known)

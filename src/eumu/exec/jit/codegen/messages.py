@@ -32,7 +32,7 @@ def _message(k: Kernel, op: Op) -> None:
     for value, x, place in zip(op.args, vectors, where, strict=False):
         _put(e, value, x, place)
     table = e.op(f"inttoptr i64 {k.context_load(Context.ANSWER)} to ptr")
-    _take_shortcut(k, table, site, data, on, ask)
+    _take_inline_cache(k, table, site, data, on, ask)
     e.label(ask)
     e.support.setdefault("ask", ASK)
     answer = e.op(f"call i32 @ask(ptr %ctx, i64 {site}, ptr {data})")
@@ -65,12 +65,12 @@ def _skip(k: Kernel, op: Op, vectors: list[str], where: list[str], on: str) -> N
     e.label(ask)
 
 
-def _take_shortcut(k: Kernel, table: str, site: int, data: str, on: str, ask: str) -> None:
-    """Go on to `on` if the site has a shortcut and it answers, else to `ask`."""
+def _take_inline_cache(k: Kernel, table: str, site: int, data: str, on: str, ask: str) -> None:
+    """Go on to `on` if the site has an inline cache and it answers, else to `ask`."""
     e = k.e
     entry = e.op(f"getelementptr ptr, ptr {table}, i64 {site}")
     record = e.op(f"load atomic ptr, ptr {entry} acquire, align 8{TRUSTED}")
-    short = e.name("shortcut")
+    short = e.name("inline_cache")
     e.do(f"br i1 {e.op(f'icmp eq ptr {record}, null')}, label %{ask}, label %{short}")
     e.label(short)
     function = e.op(f"load ptr, ptr {record}, align 8{TRUSTED}")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from eumu.errors import Fault, Unsupported
 from eumu.exec.gate import Admitted
-from eumu.exec.host import Answer, Places, Refusal, Shortcut, fitting
+from eumu.exec.host import Answer, InlineCache, Places, Refusal, fitting
 from eumu.exec.jit.host.composed import Composed
 from eumu.exec.jit.interface import Site
 from eumu.exec.jit.llvm.layout import Context, message_places, value_size
@@ -23,9 +23,9 @@ from eumu.exec.state import instruction_span
 from eumu.ir import Op, Value
 from eumu.ir.operations.messages import Message, Send
 
-_SHORTCUT = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-_ANSWERED, _UNKNOWN = 0, 1  # what a shortcut returns
-_MOST_SHORTCUTS: Final = 64  # of a site; then the host answers
+_INLINE_CACHE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+_ANSWERED, _UNKNOWN = 0, 1  # what an inline cache returns
+_MOST_INLINE_CACHES: Final = 64  # of a site; then the host answers
 
 
 class Messenger:
@@ -49,15 +49,15 @@ class Messenger:
         self._answer = answer
         self._lock = Lock()
         self._errors: dict[int, Refusal | Fault | Unsupported] = {}
-        self._shortcut = getattr(host, "shortcut", None)
-        self._kept: dict[int, list[Shortcut]] = {}
-        # For each site the first record of its shortcuts, or 0.
+        self._inline_cache = getattr(host, "inline_cache", None)
+        self._kept: dict[int, list[InlineCache]] = {}
+        # For each site the first record of its inline caches, or 0.
         self._table = np.zeros(max(sites) + 1, np.uint64)
         self._callables: dict[int, Any] = {}  # of each worker
 
     @property
     def address(self) -> int:
-        """The table of shortcuts; valid while the messenger lives."""
+        """The table of inline caches; valid while the messenger lives."""
         return int(self._table.ctypes.data)
 
     def _call(self, worker: int, context: NDArray[np.uint64]) -> None:
@@ -103,7 +103,7 @@ class Messenger:
             x[...] = found
 
     def _exchange(self, op: Message, site: int, group: int, thread: int, data: int) -> None:
-        if self._shortcut is not None and self._by_shortcut(op, site, data):
+        if self._inline_cache is not None and self._by_inline_cache(op, site, data):
             return
         (mask, *arguments), results = _arrays(op, data)
         assert self._answer is not None
@@ -112,20 +112,20 @@ class Messenger:
         for result, x in zip(results, fitting(op, given), strict=True):
             result[...] = x
 
-    def _by_shortcut(self, op: Message, site: int, data: int) -> bool:
+    def _by_inline_cache(self, op: Message, site: int, data: int) -> bool:
         """Whether compiled code answers: what is known by now, as another thread may have found
         it in the meantime, or what the host makes for this request.
         """
         first = int(self._table[site])
         known = _run(first, data) if first else _UNKNOWN
         kept = self._kept.setdefault(site, [])
-        if known != _UNKNOWN or len(kept) >= _MOST_SHORTCUTS:
+        if known != _UNKNOWN or len(kept) >= _MOST_INLINE_CACHES:
             return known == _ANSWERED
         starts, _ = message_places(op)
         count = len(op.args)
         (_, *arguments), _ = _arrays(op, data)
-        assert self._shortcut is not None
-        found: Shortcut | None = self._shortcut(
+        assert self._inline_cache is not None
+        found: InlineCache | None = self._inline_cache(
             op.record, arguments, Places(tuple(starts[:count]), tuple(starts[count:]))
         )
         if found is None:
@@ -137,9 +137,9 @@ class Messenger:
 
 
 def _run(record: int, data: int) -> int:
-    """Call a shortcut."""
+    """Call an inline cache."""
     function = ctypes.c_uint64.from_address(record).value
-    return int(_SHORTCUT(function)(record, data))
+    return int(_INLINE_CACHE(function)(record, data))
 
 
 def _arrays(op: Op, data: int) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:

@@ -61,7 +61,7 @@ class Context(IntEnum):
     SCRATCH_ROOM = 42  # the same for one thread, and so the distance of threads
     ZEROS = 43  # 16 words that reads outside a lenient surface see
     SINK = 59  # 16 words that such writes go to
-    ANSWER = 75  # host address of the table of shortcuts, see `messages`
+    ANSWER = 75  # host address of the table of inline caches, see `messages`
     SIGNAL = 76  # what a thread that signalled a named barrier wrongly said: barrier, NamedRow
     NAMED = 82  # a NamedRow for each of the group's named barriers
     ROWS = 242  # host address of the payloads of all threads, if each has one of its own

@@ -161,7 +161,7 @@ def test_records_are_tried_in_turn_until_states_are_flushed() -> None:
         return [*numbers, point, point]
 
     places = Places((0, 8, 16, 24, 56), (88, 120, 152, 184))
-    made = [functions.shortcut(message, arguments(n), places) for n in (3, 5)]
+    made = [functions.inline_cache(message, arguments(n), places) for n in (3, 5)]
     assert made[0] is not None and made[1] is not None
     first, second = (m.record for m in made if m)
     ctypes.c_uint64.from_address(first + 8).value = second

@@ -1,7 +1,7 @@
 """Which messages have compiled answers.
 
-A shortcut is made from states that the model's own checks have passed; what has none, and what is
-wrong, goes to the model.  The code is kept by what it depends on, for the life of the process.
+An inline cache is made from states that the model's own checks have passed; what has none, and what
+is wrong, goes to the model.  The code is kept by what it depends on, for the life of the process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from eumu.device.compiled.known import Known
 from eumu.device.compiled.record import MAX_SIZE
 from eumu.device.compiled.sampler_messages import sampler_message
 from eumu.device.state.surface import AuxiliaryMode, TileMode
-from eumu.exec.host import Shortcut
+from eumu.exec.host import InlineCache
 from eumu.messages import (
     BlockRead,
     BlockWrite,
@@ -33,8 +33,8 @@ from eumu.messages import (
 
 _MOST: Final = 512
 _PLAIN: Final = (AuxiliaryMode.AUX_NONE, AuxiliaryMode.AUX_APPEND)  # texels are as without it
-_MADE: dict[tuple[Any, ...], Shortcut | None] = {}  # of messages and their states
-_UNKNOWN: Final = Shortcut(0, None)
+_MADE: dict[tuple[Any, ...], InlineCache | None] = {}  # of messages and their states
+_UNKNOWN: Final = InlineCache(0, None)
 
 
 def can_answer(message: Any) -> bool:
@@ -42,13 +42,13 @@ def can_answer(message: Any) -> bool:
     return type(message) in _MAKERS
 
 
-def disable(made: Shortcut) -> None:
+def disable(made: InlineCache) -> None:
     """Let compiled code be for no message any more."""
     _, record, _ = cast(tuple[Any, Any, Any], made.keep)
     record["key"] = 0xFFFF_FFFF  # no surface has this number
 
 
-def shortcut(known: Known) -> Shortcut | None:
+def inline_cache(known: Known) -> InlineCache | None:
     """Compiled code for messages like one, with a record of its own, or None.
 
     StateError or Unsupported if the states are wrong.
@@ -58,15 +58,15 @@ def shortcut(known: Known) -> Shortcut | None:
     if made is _UNKNOWN:
         if len(_MADE) >= _MOST:
             _MADE.clear()
-        made = _MADE[told] = _shortcut(known)
+        made = _MADE[told] = _inline_cache(known)
     if made is None:
         return None
     code, record, found = cast(tuple[Any, Any, Any], made.keep)
     record = record.copy()
-    return Shortcut(int(record.ctypes.data), (code, record, found))
+    return InlineCache(int(record.ctypes.data), (code, record, found))
 
 
-def _shortcut(known: Known) -> Shortcut | None:
+def _inline_cache(known: Known) -> InlineCache | None:
     surface = known.surface
     is_odd = known.lanes & (known.lanes - 1)
     if is_odd or surface.is_null or surface.size > MAX_SIZE or surface.samples > 1:
@@ -81,7 +81,7 @@ def _shortcut(known: Known) -> Shortcut | None:
     return _MAKERS[type(known.message)](known)
 
 
-_MAKERS: Final[dict[type, Callable[[Known], Shortcut | None]]] = {
+_MAKERS: Final[dict[type, Callable[[Known], InlineCache | None]]] = {
     SamplerMessage: sampler_message,
     TypedRead: typed_read,
     TypedWrite: typed_write,
