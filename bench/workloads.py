@@ -38,7 +38,7 @@ def tile(name: str, n: int) -> Item:
 
     return Item(
         name,
-        name,
+        "tiles",
         data=data,
         steps=(Step(name, (n, n // 8), (16, 1), ("a", "b", "c", "n")),),
         check=check,
