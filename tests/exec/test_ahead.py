@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import eumu
+from eumu.errors import Fault
 from eumu.exec.jit.codegen import ahead
 from eumu.exec.jit.codegen.rows import rows
 from eumu.exec.jit.host.target import host
+from eumu.ir.operations.ends import Trap
+from exec.launching import Kernel, on_both
 
 # `stride` elements lie between the starts of lanes; `n` turns.
 _SOURCE = """
@@ -176,6 +179,18 @@ def test_a_lane_that_walks_out_faults_in_its_turn(
         arrays[2] = device.array(starts)
         said.append(_run(lambda k=kernel, d=device, a=arrays: k.launch(d, _LANES, _LANES, a), out))
     assert said[:3] == said[3:] and isinstance(said[2], str)
+
+
+def test_a_trap_in_front_of_what_leads_there_is_no_loop() -> None:
+    """Nothing follows a trap, so it has no edges; random native code has such blocks."""
+    k = Kernel("entry", "wrong", "last")
+    k.go("jump", "last")
+    k.at("wrong")
+    k.b.terminate(Trap(reason="of a test"))
+    k.at("last")
+    k.go("jump", "wrong")
+    with pytest.raises(Fault, match="of a test"):
+        on_both(k)
 
 
 def test_the_kernels_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:

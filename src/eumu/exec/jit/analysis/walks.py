@@ -91,12 +91,12 @@ def _in_order(header: int, latch: int, inside: set[int], flow: Flow) -> list[int
     """Its blocks, if each leads to one other; nothing if some may be left out."""
     blocks, block = [header], header
     while block != latch:
-        following = [t for t in flow.edges[block] if t in inside]
+        following = [t for t in flow.after(block) if t in inside]
         if len(following) != 1 or following[0] in blocks:
             return []
         block = following[0]
         blocks.append(block)
-    again = [t for t in flow.edges[latch] if t in inside]
+    again = [t for t in flow.after(latch) if t in inside]
     return blocks if again == [header] and len(blocks) == len(inside) else []
 
 
@@ -105,7 +105,8 @@ def _goes_on(function: Function, flow: Flow, block: int, last: int) -> bool:
     end = function.blocks[block].end
     if end is None or end.name not in ("jump", "branch", "diverge") or block in flow.waiting:
         return False
-    return not any(k <= last for k in flow.parked[block])
+    parked = flow.parked.get(block)  # of an unreachable block there is none
+    return parked is not None and not any(k <= last for k in parked)
 
 
 def _is_quiet(op: Op) -> bool:
