@@ -20,6 +20,9 @@ from eumu.text import parse
 from runfile import read
 
 HERE = Path(__file__).parent
+# Run files with what no object file can hold, and why it cannot.
+TEXT_ONLY = {"lsc_typed_blocks", "lsc_counters", "lsc_caching"}
+WITHOUT_A_FORM = "no document describes the binary form|the object file has two levels"
 RUNS = HERE / "runs"
 ENGINES = {"interp", "jit"}
 

@@ -13,6 +13,7 @@ from typing import Final
 from eumu.campaign.child import MISSING, PATIENCE, WRONG_VERSION
 from eumu.campaign.tasks import DIED, LATE, Result, Task, failed
 from eumu.errors import EumuError, ToolMissing
+from eumu.settings import CACHE, WORKERS
 
 # Random programs do not come up again: what is compiled of them is not kept.
 _WITHOUT_CACHE: Final = ("random-visa",)
@@ -68,9 +69,9 @@ def _tried(task: Task, child: tuple[str, ...]) -> Answer | _Failure:
 
 
 def _once(task: Task, child: tuple[str, ...]) -> Answer | _Failure:
-    more = {"EUMU_WORKERS": "1"}
+    more = {WORKERS.name: "1"}
     if task.kind in _WITHOUT_CACHE:
-        more["EUMU_CACHE"] = "off"
+        more[CACHE.name] = "off"
     limit = task.limit * task.count
     try:
         done = subprocess.run(
