@@ -112,7 +112,7 @@ class SettingError(EumuError, ValueError):
     """An environment variable has a value that it cannot have; `eumu.settings` lists them."""
 
 
-class OutOfMemory(EumuError, MemoryError):
+class OutOfMemory(MemoryError, EumuError):  # in this order it has one `__new__`
     """The device's memory cannot hold another allocation."""
 
 

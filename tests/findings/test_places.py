@@ -163,6 +163,7 @@ def test_errors_pickle(again: Any) -> None:
         assert type(copied) is type(error) and str(copied) == str(error)
         assert repr(copied) == repr(error) and copied.args == error.args
         assert copied.__dict__ == error.__dict__
+        assert type(type(error).__new__(type(error))) is type(error)  # as other picklers make them
     assert again(errors[0]).finding == errors[0].finding  # type: ignore[attr-defined]
 
 
