@@ -13,7 +13,7 @@ from math import prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from eumu.errors import Finding, Unsupported
+from eumu.errors import Fault, Finding, Unsupported
 from eumu.exec.findings import Notebook, merged
 from eumu.exec.gate import Admitted, admit, check_snapshot
 from eumu.exec.grid import Grid, Payload, RunStats, groups_that_fit
@@ -130,10 +130,40 @@ class Jit:
         if ready is None:
             ready = known.ready = self._prepared(grid)
             known.symbols = _symbols(grid)
+        shadow = Shadow(admitted, ready.written, self._tables) if follows(grid) else None
+        launch, workers, done = self._launched(known, ready, admitted, (first, last), stop, shadow)
+        findings = begun.findings
+        if ready.compiled.reports:
+            findings = merged(findings, _findings(ready.compiled, admitted, workers))
+        faulty = [w for w in workers if w.words[Context.FAULT] != FaultKind.NONE]
+        if faulty:
+            raise _fault(ready.compiled, admitted, launch, faulty, findings)
+        instructions = sum(w.words[Context.INSTRUCTIONS] for w in workers)
         with self._lock:
-            trial = ready.tuner.trial(last - first, self._wanted(ready, groups))
+            ready.work = instructions // max(1, done - first)
+            ready.idle += workers
+        if launch.is_reusable:
+            known.launches.append(launch)
+        stats = self._end(grid, done, before + instructions, findings)
+        return stats if shadow is None else _compared(stats, shadow, ready, workers[0])
+
+    def _launched(
+        self,
+        known: _Known,
+        ready: _Ready,
+        admitted: Admitted,
+        groups: tuple[int, int],
+        stop: Preemption | None,
+        shadow: Shadow | None,
+    ) -> tuple[Launch, list[Worker], int]:
+        """Run groups; their launch, who ran them, and the first group that nobody has run.
+
+        With shadow memory there is one worker.
+        """
+        first, last = groups
+        with self._lock:
+            trial = ready.tuner.trial(last - first, self._wanted(ready, admitted.grid.groups))
             setup = trial.setup
-        shadow = self._shadow(ready, admitted)
         workers = self._workers(ready, admitted, setup.workers if shadow is None else 1)
         if shadow is not None:
             shadow.give(workers[0])
@@ -145,37 +175,8 @@ class Jit:
         with self._lock:
             trial.took(setup, perf_counter() - started)
         if self.paranoid:
-            _check_asserted(workers, grid)
-        faulty = [w for w in workers if w.words[Context.FAULT] != FaultKind.NONE]
-        findings = begun.findings
-        if ready.compiled.reports:
-            findings = merged(findings, _findings(ready.compiled, admitted, workers))
-        if faulty:
-            worker = min(faulty, key=lambda w: w.get(Context.FAULT_GROUP))
-            from eumu.exec.jit.host.faults import Report
-
-            fault = Report(ready.compiled, admitted, worker).of(launch.refusal(worker))
-            fault.findings = findings
-            raise fault
-        instructions = sum(w.words[Context.INSTRUCTIONS] for w in workers)
-        with self._lock:
-            ready.work = instructions // max(1, done - first)
-            ready.idle += workers
-        if launch.is_reusable:
-            known.launches.append(launch)
-        stats = self._end(grid, done, before + instructions, findings)
-        if shadow is None:
-            return stats
-        ready.written, known_before = shadow.found(workers[0]), ready.written
-        again = ready.written != known_before
-        suspect = bool(workers[0].get(Context.SUSPECT))
-        return replace(stats, is_suspect=suspect and not again, runs_again=again)
-
-    def _shadow(self, ready: _Ready, admitted: Admitted) -> Shadow | None:
-        """Shadow memory for a function that follows its accesses; one launch after the other."""
-        if not follows(admitted.grid):
-            return None
-        return Shadow(admitted, ready.written, self._tables)
+            _check_asserted(workers, admitted.grid)
+        return launch, workers, done
 
     def _end(
         self, grid: Grid, done: int, instructions: int, findings: tuple[Finding, ...]
@@ -277,6 +278,31 @@ def _bound(kept: OrderedDict[Any, Any]) -> None:
     """Forget what was used longest ago."""
     while len(kept) > _KERNELS:
         kept.popitem(last=False)
+
+
+def _fault(
+    compiled: Compiled,
+    admitted: Admitted,
+    launch: Launch,
+    faulty: Sequence[Worker],
+    findings: tuple[Finding, ...],
+) -> Fault:
+    """The fault of the first group that has one."""
+    from eumu.exec.jit.host.faults import Report
+
+    worker = min(faulty, key=lambda w: w.get(Context.FAULT_GROUP))
+    fault = Report(compiled, admitted, worker).of(launch.refusal(worker))
+    fault.findings = findings
+    return fault
+
+
+def _compared(stats: RunStats, shadow: Shadow, ready: _Ready, worker: Worker) -> RunStats:
+    """What shadow memory says of a launch: of one that stored to other arrays than known nothing,
+    but that it is to run again."""
+    known, ready.written = ready.written, shadow.found(worker)
+    again = ready.written != known
+    suspect = bool(worker.get(Context.SUSPECT))
+    return replace(stats, is_suspect=suspect and not again, runs_again=again)
 
 
 def _findings(
