@@ -158,7 +158,7 @@ SCRATCH_MB: Final = Setting(
 )
 SHADOW_MB: Final = Setting(
     *("EUMU_SHADOW_MB", "a whole number, 0 or more", 8192, "8192"),
-    "MiB of shadow memory that looking for races in a launch may take",
+    "MiB of shadow memory, and of copies, that looking for races in a launch may take",
     _number(0, _MOST_MB),
 )
 PRINTF_MB: Final = Setting(

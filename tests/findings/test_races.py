@@ -101,9 +101,16 @@ def test_random_kernels(device: str, ocloc: str) -> None:
 
 
 def test_shadow_memory_has_a_limit(monkeypatch: pytest.MonkeyPatch, ocloc: str) -> None:
-    monkeypatch.setenv("EUMU_SHADOW_MB", "0")
-    with pytest.raises(eumu.Unsupported, match="MiB of shadow memory here; EUMU_SHADOW_MB=0 is"):
-        launch("pvc", "jit", "ordered")
+    monkeypatch.setenv("EUMU_SHADOW_MB", "1")
+    dev = eumu.Device("pvc", engine="jit", check="races")
+    said = []
+    for size in (200_000, 500_000):  # copies fit, and shadow memory does not; neither does
+        out = dev.array(size, np.int32)
+        with pytest.raises(eumu.Unsupported, match="EUMU_SHADOW_MB=1 is the limit") as caught:
+            program("pvc")["ordered"].launch(dev, 128, 64, [out])
+        said.append(str(caught.value))
+        out.free()
+    assert "3 MiB of shadow memory here" in said[0] and "1 MiB of a copy of arrays" in said[1]
 
 
 def test_a_barrier_of_the_sub_group_orders_lanes(ocloc: str) -> None:
@@ -250,3 +257,13 @@ def test_what_is_done_once_is_done_by_all_lanes(device: str, ocloc: str) -> None
     found = kernel.launch(dev, 4, 4, [dev.array(4, np.int32)]).findings
     assert [f.severity for f in found] == [Severity.ERROR]
     assert found[0].place is not None and "t[l & 3]" in found[0].place.text
+
+
+@pytest.mark.parametrize("name", ["reduce", "no_barrier", "between_groups"])
+def test_shadow_memory_is_memory_of_the_launch(
+    name: str, ocloc: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where every access of compiled code is asserted, those of shadow memory are, too."""
+    expected = findings("pvc", "jit", name)
+    monkeypatch.setenv("EUMU_PARANOID", "1")
+    assert findings("pvc", "jit", name) == expected

@@ -27,6 +27,7 @@ from eumu.ir import Function
 from eumu.ir.operations.ends import Barrier
 from eumu.ir.operations.memory import Access, Atomic, Fence
 from eumu.ir.operations.state import ExecMask
+from eumu.settings import SHADOW_MB
 
 READ, WRITE, ATOMIC_WRITE, ATOMIC_READ = range(4)
 LANES: Final = 64  # numbers of work items per thread
@@ -170,6 +171,21 @@ def first_lanes(function: Function) -> dict[int, int]:
             if isinstance(op, ExecMask):
                 found.setdefault(op.inst, op.offset)
     return found
+
+
+def check_memory(what: str, needed: int) -> None:
+    """Unsupported if looking for races on the fast engine takes more than EUMU_SHADOW_MB of it.
+
+    The interpreter is not tried instead: launches of such arrays would take it hours.
+    """
+    most = SHADOW_MB.get() << 20
+    if needed > most:
+        error = Unsupported(
+            f"looking for races takes {needed >> 20} MiB of {what} here;"
+            f" EUMU_SHADOW_MB={most >> 20} is the limit"
+        )
+        error.is_late = True
+        raise error
 
 
 def has_named_barriers(function: Function) -> bool:

@@ -18,23 +18,26 @@ from eumu.device import Memory
 from eumu.errors import Fault, Unsupported
 from eumu.exec.following import followed
 from eumu.exec.grid import Grid, RunStats
+from eumu.exec.races import check_memory
 from eumu.exec.snapshot import Snapshot
 from eumu.runtime.facts import Facts
 
 Bytes = NDArray[np.uint8]
 
 _FOLLOWED: Final = Facts(followed)
-
-
 _ROOM: WeakKeyDictionary[Memory, Bytes] = WeakKeyDictionary()
 
 
 class Kept:
-    """What is in the arrays of a device that kernels may write; one at a time."""
+    """What is in the arrays of a device that kernels may write; one at a time.
+
+    Unsupported where that is more than EUMU_SHADOW_MB.
+    """
 
     def __init__(self, memory: Memory) -> None:
         self._views = [memory.view(a) for a in memory.live if "w" in a.access]
         ends = [0, *accumulate(len(view) for view in self._views)]
+        check_memory("a copy of arrays", ends[-1])
         room = _ROOM.get(memory)
         if room is None or len(room) < ends[-1]:
             # Memory that was written before is quicker than fresh memory.

@@ -112,6 +112,7 @@ class Worker:
         self.cross_thread, self.tables = rows[:, first:last], rows[:, _TABLES]
         self.masks = np.array(grid.masks or (), np.uint64)
         self.regions = np.zeros((0, 2), np.uint64)
+        self.shadow: tuple[NDArray[np.uint8], ...] = ()  # see `Shadow`
         self.context = np.zeros(Context.SITES + SITE_WORDS * len(compiled.module.sites), np.uint64)
         self.words = self.context.data  # the same, quicker to read
         self.address: int = _address(self.context)
@@ -248,7 +249,7 @@ class Launch:
         own = (worker.slm, worker.scratch, worker.records, worker.payloads, worker.masks)
         shared = (
             *(self._arena, self.starts, self.ends, *self.writable),
-            *(self.table, self.rows, worker.context),
+            *(self.table, self.rows, worker.context, *worker.shadow),
         )
         arrays = [a for a in (*own, *shared) if a is not None]
         worker.regions = np.array([(_address(a), a.nbytes) for a in arrays], np.uint64)

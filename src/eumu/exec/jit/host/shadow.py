@@ -12,15 +12,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.errors import Unsupported
 from eumu.exec.gate import Admitted
 from eumu.exec.grid import Grid
 from eumu.exec.guarded import guarded
 from eumu.exec.jit.host.launch import Worker
 from eumu.exec.jit.llvm.layout import FOLLOWED_SHIFT, Context
+from eumu.exec.races import check_memory
 from eumu.ir import Function
 from eumu.ir.operations.memory import Follow
-from eumu.settings import SHADOW_MB
 
 _WORD: Final = 8  # bytes of a record
 _MORE: Final = 64  # bytes behind a table that a vector may reach
@@ -72,7 +71,8 @@ class Shadow:
         self.size = pages << FOLLOWED_SHIFT
         self.written = written
         self.pages = np.zeros(pages + 1, np.uint8)
-        self._check()
+        needed = 2 * sum(self._bytes(last - first) for first, last in self._marked())
+        check_memory("shadow memory", needed)
         self.tables, self.local = tables[0].get(self._bytes(pages)), tables[1]
         for first, last in self._marked():
             self.pages[first:last] = 1
@@ -89,23 +89,13 @@ class Shadow:
             if start in self.written:
                 yield first - self.first, last + 1 - self.first
 
-    def _check(self) -> None:
-        needed = 2 * sum(self._bytes(last - first) for first, last in self._marked())
-        most = SHADOW_MB.get() << 20
-        if needed > most:
-            error = Unsupported(
-                f"looking for races takes {needed >> 20} MiB of shadow memory here;"
-                f" EUMU_SHADOW_MB={most >> 20} is the limit"
-            )
-            error.is_late = True  # the interpreter follows less
-            raise error
-
     def give(self, worker: Worker) -> None:
         """Tell a worker where the tables are."""
         local = self.local.get(-(-worker.get(Context.SLM_SIZE) // self.granule) * _WORD)
         for table in local:
             table[:] = 0
-        addresses = [t.__array_interface__["data"][0] for t in (*self.tables, *local, self.pages)]
+        worker.shadow = *self.tables, *local, self.pages
+        addresses = [t.__array_interface__["data"][0] for t in worker.shadow]
         writers, readers, local_writers, local_readers, pages = addresses
         worker.set(
             FOLLOWED=self.first << FOLLOWED_SHIFT,
