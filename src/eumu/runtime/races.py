@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from eumu.device import Memory
 from eumu.errors import Fault, Unsupported
-from eumu.exec.following import followed
 from eumu.exec.grid import Grid, RunStats
+from eumu.exec.race_instrumentation import followed
 from eumu.exec.races import check_memory
 from eumu.exec.snapshot import Snapshot
 from eumu.runtime.facts import Facts

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.errors import Fault, Finding, ranges
-from eumu.exec import sides, words
+from eumu.exec import barrier_sides, words
 from eumu.exec.interp.named import NamedBarriers
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.values import ALL, Lanes, Run
@@ -153,7 +153,7 @@ class Barriers:
         reason = f"{_DIVERGENT}: lanes {ranges(absent)} of the thread are elsewhere"
         code, (group, member) = "divergent-barrier", self.site.member(thread)
         waiting.pop(DONE, None)
-        related = sides.lanes_elsewhere(self.site.grid, code, group, member, waiting)
+        related = barrier_sides.lanes_elsewhere(self.site.grid, code, group, member, waiting)
         lanes = [int(k) for k in here]
         raise self.site.fault(reason, inst, thread, lanes, None, notes, code, related=related)
 
@@ -183,7 +183,9 @@ class Barriers:
             self._members(waiting, group),
             [
                 f"{words.threads(gone)} ended",
-                *sides.missing(self.site.grid, self.site.first_group + group, gone.tolist()),
+                *barrier_sides.missing(
+                    self.site.grid, self.site.first_group + group, gone.tolist()
+                ),
             ],
         )
 
@@ -217,8 +219,8 @@ class Barriers:
         inst, told, grid = int(self.place[first]), [*who, *notes], self.site.grid
         group, member = self.site.member(first)
         places = {int(t) % per_group: int(self.place[t]) for t in threads}
-        related = sides.threads_elsewhere(grid, code, group, places, inst)
-        lanes = sides.lanes_of(grid, member)
+        related = barrier_sides.threads_elsewhere(grid, code, group, places, inst)
+        lanes = barrier_sides.lanes_of(grid, member)
         return self.site.fault(reason, inst, first, lanes, None, told, code, related=related)
 
     def waiting(self, thread: int) -> tuple[Finding, ...]:
@@ -228,4 +230,4 @@ class Barriers:
         here = range(first, first + per_group)
         places = {t - first: int(self.place[t]) for t in here if self.next_block[t] == BLOCKED}
         group, _ = self.site.member(thread)
-        return sides.threads_elsewhere(self.site.grid, "endless-loop", group, places, NONE)
+        return barrier_sides.threads_elsewhere(self.site.grid, "endless-loop", group, places, NONE)

@@ -17,12 +17,12 @@ from eumu.exec.jit.codegen import (
     ahead,
     atomics,
     block_accesses,
-    following,
     indirect,
     memory,
     messages,
     products,
     report,
+    shadow_memory,
     special,
     state,
     stores,
@@ -54,8 +54,8 @@ _SHORT: Final = 3000  # operations: a longer function is not compiled twice, and
 
 # They register their operations.
 _LOWERED_IN = (
-    *(atomics, block_accesses, following, indirect, memory, messages, products),
-    *(report, special, state, stores),
+    *(atomics, block_accesses, indirect, memory, messages, products),
+    *(report, shadow_memory, special, state, stores),
 )
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from eumu import addresses
 from eumu.errors import ArrayPlace, Fault, Finding, ranges
-from eumu.exec import blame, named, sides, words
+from eumu.exec import barrier_sides, blame, named, words
 from eumu.exec.findings import Seen
 from eumu.exec.gate import Admitted
 from eumu.exec.host import Refusal
@@ -205,7 +205,7 @@ class Report:
         if absent:
             notes.append(f"lanes {ranges(absent)} wait at the call to return")
         code, thread = "divergent-barrier", self.worker.get(Context.FAULT_THREAD)
-        related = sides.lanes_elsewhere(self.grid, code, self.group, thread, waiting)
+        related = barrier_sides.lanes_elsewhere(self.grid, code, self.group, thread, waiting)
         return self._at(reason, site.inst, here, None, notes, code=code, related=related)
 
     def _waiting(self) -> Iterator[tuple[int, int]]:
@@ -238,7 +238,10 @@ class Report:
             absent = ended[arrived[ended] < passed[held].max()]
             gone = words.threads(absent)
             reason = f"{gone} of the group ended without reaching it"
-            notes = [f"{gone} ended", *sides.missing(self.grid, self.group, absent.tolist())]
+            notes = [
+                f"{gone} ended",
+                *barrier_sides.missing(self.grid, self.group, absent.tolist()),
+            ]
         else:
             members = held
             names = np.unique(records[held, Record.NAME])
@@ -265,8 +268,8 @@ class Report:
         first = int(members[0])
         code = "deadlock" if self.kind is FaultKind.DEADLOCK else "divergent-barrier"
         places = dict(zip(members.tolist(), insts.tolist(), strict=True))
-        inst, lanes = int(insts[0]), sides.lanes_of(self.grid, first)
-        related = sides.threads_elsewhere(self.grid, code, self.group, places, inst)
+        inst, lanes = int(insts[0]), barrier_sides.lanes_of(self.grid, first)
+        related = barrier_sides.threads_elsewhere(self.grid, code, self.group, places, inst)
         notes = [*who, *notes]
         return self._at(reason, inst, lanes, None, notes, first, code=code, related=related)
 
@@ -277,7 +280,7 @@ class Report:
         records = self._records()
         held = np.flatnonzero(records[:, Record.STATE] == ThreadState.BLOCKED).tolist()
         places = {t: self.sites[int(records[t, Record.PLACE])].inst for t in held}
-        return sides.threads_elsewhere(self.grid, "endless-loop", self.group, places, -1)
+        return barrier_sides.threads_elsewhere(self.grid, "endless-loop", self.group, places, -1)
 
     # ---- named barriers
 

@@ -1,4 +1,4 @@
-"""The shadow memory of a launch that looks for races, see `eumu.exec.jit.codegen.following`.
+"""The shadow memory of a launch that looks for races, see `eumu.exec.jit.codegen.shadow_memory`.
 
 Memory that a launch only loads from cannot race.  Which arrays it stores to is known from launches
 before; a store to another one is noticed, and then the launch begins again.

@@ -89,7 +89,7 @@ class Context(IntEnum):
     STORE_ENDS = 266
     FOLLOWED = 267  # the arena offset from which on shadow memory is,
     FOLLOWED_SIZE = 268  # the bytes that it is of,
-    WRITERS = 269  # host addresses of its two tables, see `following`,
+    WRITERS = 269  # host addresses of its two tables, see `shadow_memory`,
     READERS = 270
     LOCAL_WRITERS = 271  # and of those of the group's shared local memory
     LOCAL_READERS = 272
