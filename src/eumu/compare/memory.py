@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.errors import Unsupported
 from eumu.exec.grid import Grid
 from eumu.exec.host import Engine
 from eumu.exec.observe import Observer
@@ -66,12 +67,13 @@ class FlatHost:
         return self.arena
 
     def describe(self, address: int) -> str:
-        return "the run file's memory"
+        return "the memory of the launch"
 
     def printed(self, text: str) -> None:
-        raise AssertionError("a run file prints nothing")
+        raise Unsupported("printf in a launch without a device")
 
     def message(self, record: object, *request: object) -> list[NDArray[np.uint8]]:
         """Without images there are no cached states to forget."""
-        assert isinstance(record, FlushStateCaches), f"{record} in a run file"
+        if not isinstance(record, FlushStateCaches):
+            raise Unsupported(f"{type(record).__name__} messages in a launch without a device")
         return []
