@@ -2,52 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from eumu.exec.jit.codegen.access import cold_is_right, cold_vector
 from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.codegen.registers import bits_of_mask
 from eumu.exec.jit.interface import REPORT
 from eumu.exec.jit.llvm.emit import lane_type, scalar_type
+from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.layout import Context, ReportWord
 from eumu.ir import Value
 from eumu.ir.operations.messages import Report
 
-# The first thread in launch order stays; of its reports the first, as the interpreter has it.
-_NOTE = f"""
-define internal void @{REPORT}(ptr %ctx, ptr %site, i64 %lanes, i64 %address, i64 %surface)
-    noinline cold {{
-  %count = load i64, ptr %site
-  %more = add i64 %count, 1
-  store i64 %more, ptr %site
-  %group.p = getelementptr i64, ptr %ctx, i64 {int(Context.GROUP)}
-  %group = load i64, ptr %group.p
-  %thread.p = getelementptr i64, ptr %ctx, i64 {int(Context.THREAD)}
-  %thread = load i64, ptr %thread.p
-  %old.group.p = getelementptr i64, ptr %site, i64 {int(ReportWord.GROUP)}
-  %old.group = load i64, ptr %old.group.p
-  %old.thread.p = getelementptr i64, ptr %site, i64 {int(ReportWord.THREAD)}
-  %old.thread = load i64, ptr %old.thread.p
-  %fresh = icmp eq i64 %count, 0
-  %same = icmp eq i64 %group, %old.group
-  %before = icmp ult i64 %thread, %old.thread
-  %earlier.thread = and i1 %same, %before
-  %earlier.group = icmp ult i64 %group, %old.group
-  %earlier = or i1 %earlier.thread, %earlier.group
-  %first = or i1 %fresh, %earlier
-  br i1 %first, label %note, label %end
-note:
-  store i64 %group, ptr %old.group.p
-  store i64 %thread, ptr %old.thread.p
-  %lanes.p = getelementptr i64, ptr %site, i64 {int(ReportWord.LANES)}
-  store i64 %lanes, ptr %lanes.p
-  %address.p = getelementptr i64, ptr %site, i64 {int(ReportWord.ADDRESS)}
-  store i64 %address, ptr %address.p
-  %surface.p = getelementptr i64, ptr %site, i64 {int(ReportWord.SURFACE)}
-  store i64 %surface, ptr %surface.p
-  br label %end
-end:
-  ret void
-}}
-"""
+
+def _note() -> str:
+    """Keep the first report of the first thread in launch order, as the interpreter does."""
+    given = "ptr %ctx, ptr %site, i64 %lanes, i64 %address, i64 %surface"
+    f = FunctionBuilder(f"internal void @{REPORT}({given}) noinline cold")
+    words = {word: f.word("%site", word) for word in ReportWord}
+    group, thread = (f.context(word).get() for word in (Context.GROUP, Context.THREAD))
+    known_group, known_thread = (words[w].get() for w in (ReportWord.GROUP, ReportWord.THREAD))
+    is_first = f.equal(words[ReportWord.COUNT].get(), 0)
+    words[ReportWord.COUNT].add(1)
+    is_earlier = group < known_group
+    is_earlier |= f.equal(group, known_group) & (thread < known_thread)
+    with f.when(is_first | is_earlier):
+        words[ReportWord.GROUP].set(group)
+        words[ReportWord.THREAD].set(thread)
+        for word in (ReportWord.LANES, ReportWord.ADDRESS, ReportWord.SURFACE):
+            words[word].set(f.number(f"%{word.name.lower()}"))
+    f.do("ret void")
+    return f.text()
+
+
+_NOTE: Final = _note()
 
 
 @LOWERINGS.on(Report)

@@ -102,7 +102,7 @@ def _loaded(f: FunctionBuilder, table: str, index: Vector, width: int) -> tuple[
 
 
 def _suspect(f: FunctionBuilder) -> None:
-    f.word("%ctx", Context.SUSPECT).set(1)
+    f.context(Context.SUSPECT).set(1)
 
 
 def _some(f: FunctionBuilder, flags: Vector) -> Vector:
@@ -350,7 +350,7 @@ class _Accesses:
         for place, mark in zip(places, marks, strict=True):
             with f.when(f.flag(f"icmp eq i8 {mark}, 0")):
                 f.do(f"store i8 1, ptr {place}")
-                f.word("%ctx", Context.MISSED).set(1)
+                f.context(Context.MISSED).set(1)
         return f.flag("icmp eq i1 true, true")
 
     def _together(self, mask: Vector) -> None:

@@ -13,7 +13,7 @@ from eumu.exec.jit.codegen.kernel import Kernel
 from eumu.exec.jit.llvm.layout import LINE, Site
 from eumu.ir import Function
 
-FENCE: Final = "  fence seq_cst\n"  # what was stored so is there for others after it
+FENCE: Final = "fence seq_cst"  # what was stored so is there for others after it
 # Such stores may be seen after later ones, which other threads must not notice.
 _ORDERED: Final = frozenset({"atomic", "fence", "follow", "send", "message"})
 

@@ -35,7 +35,7 @@ _PASSED: Final = "ptr %ctx, ptr %site, i64 0, i64 %a, i64 %n, i64 %total, i1 %st
 
 def context(f: FunctionBuilder, word: Context) -> Vector:
     """A word of the worker's context."""
-    return f.word("%ctx", word).get()
+    return f.context(word).get()
 
 
 def _is_store(f: FunctionBuilder) -> Vector:
@@ -50,7 +50,7 @@ def _extent() -> str:
     f = FunctionBuilder(f"internal {_PAIR} @extent(ptr %ctx, i64 %a, i1 %store) noinline")
     is_store = _is_store(f)
     first, last, count = (
-        f.where(is_store, context(f, store), context(f, load))
+        f.where(is_store, f.context(store).get(), f.context(load).get())
         for store, load in (
             (Context.STORE_STARTS, Context.STARTS),
             (Context.STORE_ENDS, Context.ENDS),
@@ -100,7 +100,7 @@ def _learn(f: FunctionBuilder, size: Vector, n: Vector, words: dict[Site, Vector
 
 def _locate_flat() -> str:
     f, a, n = _locating(Space.FLAT, "noinline")
-    pointer = f.pointer(context(f, Context.ARENA) + (a - context(f, Context.BASE)))
+    pointer = f.pointer(f.context(Context.ARENA).get() + (a - f.context(Context.BASE).get()))
     start, span = (f.word("%site", w).get() for w in (Site.LANE_START, Site.LANE_SPAN))
     with f.when(a - start < span):
         f.give(f"ptr {pointer}")
@@ -110,10 +110,10 @@ def _locate_flat() -> str:
         f.give("ptr null")
     size = end - start
     _learn(f, size, n, {Site.LANE_START: start, Site.WHOLE_START: start})
-    read = f.word("%ctx", Context.READ)
+    read = f.context(Context.READ)
     bit = f.number("1") << (start * _GOLDEN >> 58)
     unread = f.equal(read.get() & bit, 0)
-    past_caches = (size >= context(f, Context.LARGE)) & unread
+    past_caches = (size >= f.context(Context.LARGE).get()) & unread
     f.word("%site", Site.CACHED).set(f.where(past_caches, f.number(str(LINE - 1)), _ALL))
     with f.when(~Vector(f, "b", "%store", 1)):
         read.set(read.get() | bit)
@@ -124,7 +124,7 @@ def _locate_flat() -> str:
 def _locate_small(space: Space) -> str:
     f, a, n = _locating(space, "alwaysinline")
     memory, is_shadow = LOCAL[space]
-    base, size = (context(f, word) for word in WORDS[memory])
+    base, size = (f.context(word).get() for word in WORDS[memory])
     with f.when(~_fits(f, size, a, n)):
         f.give("ptr null")
     f.do(f"ret ptr {f.pointer((base + size if is_shadow else base) + a)}")
@@ -151,11 +151,11 @@ def _locate_surface() -> str:
     with f.when(f.where(_is_store(f), no_stores, no_loads)):
         f.give("ptr null")
     with f.when(_fits(f, size, a, n)):
-        address = context(f, Context.ARENA) + place
+        address = f.context(Context.ARENA).get() + place
         _learn(f, size, n, {Site.SURFACE: wanted, Site.SURFACE_ADDRESS: address})
         f.give(f"ptr {f.pointer(address + a)}")
     with f.when(f.equal(bits & int(SurfaceBits.STRICT), 0)):
-        zeros, sink = (f.word("%ctx", w).place for w in (Context.ZEROS, Context.SINK))
+        zeros, sink = (f.context(w).place for w in (Context.ZEROS, Context.SINK))
         f.do(f"call void @llvm.memset.p0.i64(ptr {sink}, i8 0, i64 {VOID_BYTES}, i1 false)")
         f.give(f"ptr {f.op(f'select i1 %store, ptr {sink}, ptr {zeros}')}")
     f.do("ret ptr null")
@@ -165,8 +165,8 @@ def _locate_surface() -> str:
 def _surface_row() -> str:
     """A surface's row in the table of the launch, or null."""
     f = FunctionBuilder("internal ptr @surface.row(ptr %ctx, i64 %surface) noinline cold")
-    table = f.pointer(context(f, Context.SURFACES))
-    with f.times(context(f, Context.SURFACE_COUNT)) as k:
+    table = f.pointer(f.context(Context.SURFACES).get())
+    with f.times(f.context(Context.SURFACE_COUNT).get()) as k:
         row = f.word(table, k * 4)
         with f.when(f.equal(row.get(), f.number("%surface"))):
             f.give(f"ptr {row.place}")
@@ -179,10 +179,10 @@ def _record() -> str:
     names = ("id", "lanes", "address", "surface")
     given = ", ".join(f"i64 %{name}" for name in names)
     f = FunctionBuilder(f"internal void @record(ptr %ctx, {given}) noinline cold")
-    f.word("%ctx", Context.FAULT).set(FaultKind.ACCESS)
+    f.context(Context.FAULT).set(FaultKind.ACCESS)
     words = Context.FAULT_SITE, Context.FAULT_LANES, Context.FAULT_ADDRESS, Context.SURFACE_FAULT
     for word, name in zip(words, names, strict=True):
-        f.word("%ctx", word).set(f.number(f"%{name}"))
+        f.context(word).set(f.number(f"%{name}"))
     f.do("ret void")
     return f.text()
 
@@ -255,7 +255,7 @@ def lane_loop(
 
 def _leads_nowhere(f: FunctionBuilder, place: str) -> Vector:
     """Whether an access reads zeros or writes what nobody reads; some elements may be inside."""
-    places = (f.word("%ctx", word).place for word in (Context.ZEROS, Context.SINK))
+    places = (f.context(word).place for word in (Context.ZEROS, Context.SINK))
     zeros, sink = (f.flag(f"icmp eq ptr {place}, {there}") for there in places)
     return zeros | sink
 
@@ -267,7 +267,7 @@ def pieces(bits: int, count: int, *, store: bool, block: bool) -> Lane:
     def lane_in_pieces(f: FunctionBuilder, lane: Vector, a: Vector, void: str) -> None:
         row = f.op("call ptr @surface.row(ptr %ctx, i64 %surface)")
         start, size = (f.word(row, k).get() for k in (1, 2))
-        arena = context(f, Context.ARENA)
+        arena = f.context(Context.ARENA).get()
         with f.times(count) as k:
             at = a + k * (bits // 8)
             there = f.pointer(arena + (start + at))

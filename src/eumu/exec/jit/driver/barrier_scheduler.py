@@ -114,5 +114,5 @@ def _judge(f: FunctionBuilder, found: _Counts) -> None:
         (idle & f.differ(found.stuck.get(), 0), FaultKind.DEADLOCK),
     ):
         with f.when(wrong):
-            f.word("%ctx", Context.FAULT).set(kind)
+            f.context(Context.FAULT).set(kind)
             f.give("i32 2")

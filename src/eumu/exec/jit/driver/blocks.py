@@ -14,8 +14,7 @@ from eumu.exec.jit.codegen.kernel import Kernel
 from eumu.exec.jit.driver import named
 from eumu.exec.jit.driver.calls import Calls, calls_of, frames_size
 from eumu.exec.jit.driver.suspend import Resume
-from eumu.exec.jit.llvm.attention import NO_LIMIT
-from eumu.exec.jit.llvm.layout import FaultKind, Outcome, Record
+from eumu.exec.jit.llvm.layout import NO_LIMIT, FaultKind, Outcome, Record
 from eumu.ir import Terminator, Value
 from eumu.ir.operations.ends import AnyCall, Barrier, Diverge, Ret, Trap
 

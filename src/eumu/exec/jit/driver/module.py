@@ -36,14 +36,15 @@ from eumu.exec.jit.codegen.shared import INTRINSICS, METADATA, divide
 from eumu.exec.jit.driver import speculative
 from eumu.exec.jit.driver.blocks import Ends
 from eumu.exec.jit.driver.calls import frames_size, saved_roots
-from eumu.exec.jit.driver.groups import driver, parameters
+from eumu.exec.jit.driver.groups import GroupDriver
 from eumu.exec.jit.driver.named import has_named
 from eumu.exec.jit.driver.suspend import Resume, rotating_headers, waiting_headers
+from eumu.exec.jit.driver.threads import parameters
 from eumu.exec.jit.interface import Module, Special, Target
 from eumu.exec.jit.llvm import paranoid
-from eumu.exec.jit.llvm.attention import SLICE, look
+from eumu.exec.jit.llvm.attention import look
 from eumu.exec.jit.llvm.emit import Emitter
-from eumu.exec.jit.llvm.layout import Context, Outcome, Record
+from eumu.exec.jit.llvm.layout import SLICE, Context, Outcome, Record
 from eumu.ir import Function, Value
 from eumu.ir.operations.ends import Barrier
 from eumu.ir.operations.lanes import Const
@@ -332,7 +333,7 @@ def _assemble(
             else ()
         ),
         *_define("thread", thread, " alwaysinline" if inline else " noinline", entry, k),
-        driver(
+        GroupDriver(
             resumable=resumable,
             rounds=_only_sync(k, resume),
             has_scratch=k.scratch_bytes > 0,
@@ -345,7 +346,7 @@ def _assemble(
             is_tiled=is_tiled,
             prologue=prologue if shared else [],
             shared=shared,
-        ),
+        ).text(),
     ]
     text, support = _with_support(e, "\n".join(parts), special, target)
     return Module(

@@ -30,7 +30,7 @@ def _signal() -> str:
     given = ", ".join(f"i64 %{name}" for name in names)
     f = FunctionBuilder(f"internal i64 @named.signal(ptr %ctx, {given}) noinline")
     number, role, producers, consumers = (f.number(f"%{name}") for name in names)
-    said = f.word("%ctx", Context.SIGNAL)
+    said = f.context(Context.SIGNAL)
     said.set(number)
     counts = (NamedRow.OPEN, role), (NamedRow.PRODUCERS, producers), (NamedRow.CONSUMERS, consumers)
     for word, value in counts:
@@ -76,7 +76,7 @@ def _refuse(f: FunctionBuilder, wrong: Vector, kind: FaultKind) -> None:
 
 def _tell(f: FunctionBuilder, number: Vector) -> None:
     """The barrier opens: consumers get notice, and nobody has come any more."""
-    with f.times(f.word("%ctx", Context.THREADS).get()) as t:
+    with f.times(f.context(Context.THREADS).get()) as t:
         record = f.op(f"call ptr @record.of(ptr %ctx, {t.typed})")
         bit, notices = f.number("1") << number, f.word(record, Record.NOTICES)
         notices.set(notices.get() | f.word(record, Record.CAME_CONSUMER).get() & bit)

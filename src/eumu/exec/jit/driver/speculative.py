@@ -11,7 +11,9 @@ from __future__ import annotations
 from eumu.exec.jit.analysis.flow import Flow, is_call
 from eumu.exec.jit.codegen.kernel import PASSING, Place
 from eumu.exec.jit.driver.blocks import Ends
+from eumu.exec.jit.llvm.functions import MOSTLY, FunctionBuilder, Number
 from eumu.exec.jit.llvm.layout import Outcome, Record
+from eumu.exec.jit.llvm.vectors import Vector
 from eumu.ir import Function, Value
 from eumu.ir.operations.ends import Diverge, Ret
 
@@ -25,49 +27,48 @@ _ENDS = frozenset({"jump", "branch", "switch", "diverge", "ret", "trap"})
 PROLOGUE = ("  %misses = alloca i64", "  store i64 0, ptr %misses")
 ENTRY = ("  store i64 0, ptr %left", "  store i64 0, ptr %limit", "  br label %start")
 _MISS, _KEPT, _MOST, _PAUSE = 8, 2, 512, 1024
-# A thread tries (all are full); what a group of threads makes good.
-TRY = f"""  %bad = load i64, ptr %misses
-  %try = icmp ult i64 %bad, {_MOST}
-  br i1 %try, label %short, label %long, !prof !1
-short:
-  %quick = call i32 @speculative(ptr %ctx, ptr %q, ptr %payload, i64 -1$ARGUMENTS)
-  %q.count = getelementptr i64, ptr %q, i64 {int(Record.COUNT)}
-  %ran.short = load i64, ptr %q.count
-  switch i32 %quick, label %on [
-    i32 {int(Outcome.AGAIN)}, label %missed
-    i32 {int(Outcome.FAULT)}, label %fault
-  ]
-missed:
-  %worse = add i64 %bad, {_MISS}
-  store i64 %worse, ptr %misses
-  br label %long
-long:
-  %r.count = getelementptr i64, ptr %r, i64 {int(Record.COUNT)}
-  %r.depth = getelementptr i64, ptr %r, i64 {int(Record.DEPTH)}
-  store i64 0, ptr %r.count
-  store i64 0, ptr %r.depth
-  %whole = call i32 @thread(ptr %ctx, ptr %r, ptr %payload, i64 -1$ARGUMENTS)
-  %ran.long = load i64, ptr %r.count
-  %broken = icmp eq i32 %whole, {int(Outcome.FAULT)}
-  br i1 %broken, label %fault, label %on
-on:
-  %ran = phi i64 [ %ran.short, %short ], [ %ran.long, %long ]
-"""
 
 
-def missed_before(groups: str, threads: str) -> str:
-    """Whether threads of some more groups should try: what has gone well or waited meanwhile."""
-    return f"""  %q = alloca [{int(Record.FRAMES)} x i64]
-  %was = load i64, ptr %misses
-  %paused = icmp uge i64 %was, {_MOST}
-  %waited = add i64 %was, {groups}
-  %over = icmp ugt i64 %waited, {_MOST + _PAUSE}
-  %still = select i1 %over, i64 0, i64 %waited
-  %good = mul i64 {threads}, {_KEPT}
-  %less = call i64 @llvm.usub.sat.i64(i64 %was, i64 %good)
-  %misses.now = select i1 %paused, i64 %still, i64 %less
-  store i64 %misses.now, ptr %misses
-"""
+def prepare(f: FunctionBuilder, groups: Number, threads: Vector) -> str:
+    """Decide whether threads of some more groups try; the record of those that do.
+
+    What has gone well makes good for what has not; after a pause all is forgotten.
+    """
+    misses = f.word("%misses", 0)
+    before = misses.get()
+    waited = before + groups
+    still = f.where(waited > _MOST + _PAUSE, 0, waited)
+    good = f.number(f.intrinsic("usub.sat", "i64", before.name, (threads * _KEPT).name))
+    misses.set(f.where(before >= _MOST, still, good))
+    return f.alloca(f"[{int(Record.FRAMES)} x i64]", None)
+
+
+def attempt(
+    f: FunctionBuilder, record: str, quick: str, payload: str, given: str, fault: str
+) -> Vector:
+    """Run a thread with all lanes, `quick` being the record of one that tries; what it ran.
+
+    After a fault it leaves the block `fault`.
+    """
+    misses, ran = f.word("%misses", 0), f.variable()
+    with f.block() as end:
+        with f.when(misses.get() < _MOST, MOSTLY):
+            words = f"ptr %ctx, ptr {quick}, ptr {payload}, i64 -1{given}"
+            outcome = f.small(f.op(f"call i32 @speculative({words})"))
+            ran.set(f.word(quick, Record.COUNT).get())
+            with f.when(f.equal(outcome, Outcome.FAULT)):
+                f.leave(fault)
+            with f.when(f.differ(outcome, Outcome.AGAIN)):
+                f.leave(end)
+            misses.add(_MISS)
+        f.word(record, Record.COUNT).set(0)
+        f.word(record, Record.DEPTH).set(0)
+        words = f"ptr %ctx, ptr {record}, ptr {payload}, i64 -1{given}"
+        outcome = f.small(f.op(f"call i32 @thread({words})"))
+        with f.when(f.equal(outcome, Outcome.FAULT)):
+            f.leave(fault)
+        ran.set(f.word(record, Record.COUNT).get())
+    return ran.get()
 
 
 class CannotSpeculate(Exception):

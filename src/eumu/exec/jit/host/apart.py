@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from eumu.exec.jit.llvm.attention import is_main_thread
+from eumu.exec.jit.host.signals import is_main_thread
 
 T = TypeVar("T")
 

@@ -19,11 +19,11 @@ from eumu.exec.guarded import local
 from eumu.exec.host import Refusal
 from eumu.exec.jit.host.messenger import Messenger
 from eumu.exec.jit.host.progress import STOPPED, told
+from eumu.exec.jit.host.signals import error_of, is_main_thread, python_address
 from eumu.exec.jit.host.target import Loaded, large
 from eumu.exec.jit.host.workers import pool
 from eumu.exec.jit.interface import MESSAGE, REPORT, SEND, UNLIKELY, Module
-from eumu.exec.jit.llvm.attention import SLICE, error_of, is_main_thread, python_address
-from eumu.exec.jit.llvm.layout import NO_GROUP, SITE_WORDS, Context, FaultKind, SurfaceBits
+from eumu.exec.jit.llvm.layout import NO_GROUP, SITE_WORDS, SLICE, Context, FaultKind, SurfaceBits
 from eumu.exec.snapshot import Preemption
 from eumu.exec.state import follows_memory, thread_payloads
 

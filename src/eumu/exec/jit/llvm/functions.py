@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from eumu.exec.jit.llvm.emit import Emitter
+from eumu.exec.jit.llvm.layout import Context
 from eumu.exec.jit.llvm.vectors import Vector, Writer
 
 Number = Vector | int
+
+RARELY: Final = ", !prof !0"  # ends a branch: weights that the module has
+MOSTLY: Final = ", !prof !1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +62,20 @@ class FunctionBuilder(Writer):
     def flag(self, text: str) -> Vector:
         return Vector(self, "b", self.op(text), 1)
 
+    def small(self, name: str) -> Vector:
+        """A number of 32 bits."""
+        return Vector(self, "u", name, 1)
+
     def name_of(self, value: Number) -> str:
         return value.name if isinstance(value, Vector) else str(int(value))
 
     def one_if(self, flag: Vector) -> Vector:
         """1 or 0."""
         return self.number(self.op(f"zext {flag.typed} to i64"))
+
+    def context(self, word: Context) -> Variable:
+        """A word of the worker's context, which ``%ctx`` points to."""
+        return self.word("%ctx", word)
 
     def pointer(self, value: Vector) -> str:
         return self.op(f"inttoptr {value.typed} to ptr")
@@ -93,10 +106,24 @@ class FunctionBuilder(Writer):
         self.do(f"ret {value}")
         self.label(self.name("after"))
 
+    def leave(self, block: str) -> None:
+        """Go to the end of a block; what follows is not reached."""
+        self.go(block)
+        self.label(self.name("after"))
+
     @contextmanager
-    def when(self, flag: Vector) -> Iterator[None]:
+    def block(self) -> Iterator[str]:
+        """A part that ends early where something says `leave`."""
+        end = self.name("end")
+        yield end
+        self.go(end)
+        self.label(end)
+
+    @contextmanager
+    def when(self, flag: Vector, odds: str = "") -> Iterator[None]:
+        """What is done if a flag is set; `RARELY` and `MOSTLY` say how likely that is."""
         yes, on = self.name("when"), self.name("on")
-        self.do(f"br {flag.typed}, label %{yes}, label %{on}")
+        self.do(f"br {flag.typed}, label %{yes}, label %{on}{odds}")
         with self._part(yes, on):
             yield
         self.label(on)

@@ -191,6 +191,10 @@ class FaultKind(IntEnum):
     STOPPED = 17  # all workers were told to leave
 
 
+SLICE = 1 << 14  # instructions until a thread looks up, or gives way in a waiting loop
+NO_LIMIT = len(FaultKind)  # what is less is no count to go on to, but a kind of fault
+
+
 class Record(IntEnum):
     """Words of a thread's record; frames, memory roots and spilled roots follow."""
 

@@ -13,50 +13,41 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from eumu.errors import InternalError
+from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.layout import Context
-from eumu.exec.jit.llvm.words import get, put
 
 TRUSTED: Final = " ; trusted"  # ends a line of LLVM text that reads what the host made
 _DUMP: Final = 1 << 16
 _STACK: Final = 1 << 20
 
+
+def _check() -> str:
+    """``ptr @asserted(ctx, p, n)``: `p` if the n bytes there may be touched, else `@dump`."""
+    f = FunctionBuilder("internal ptr @asserted(ptr %ctx, ptr %p, i64 %n) noinline")
+    address, size = f.number(f.op("ptrtoint ptr %p to i64")), f.number("%n")
+    frame = f.op("call ptr @llvm.frameaddress.p0(i32 0)")
+    with f.when(address - f.number(f.op(f"ptrtoint ptr {frame} to i64")) < _STACK):
+        f.give("ptr %p")
+    table = f.pointer(f.context(Context.REGIONS).get())
+    with f.times(f.context(Context.REGION_COUNT).get()) as k:
+        start, room = (f.word(table, k * 2 + part).get() for part in (0, 1))
+        distance = address - start
+        with f.when((distance < room) & (room - distance >= size)):
+            f.give("ptr %p")
+    for word, value in (
+        (Context.ASSERTED, 1),
+        (Context.ASSERTED_ADDRESS, address),
+        (Context.ASSERTED_SIZE, size),
+    ):
+        f.context(word).set(value)
+    f.do("ret ptr @dump")
+    return f.text()
+
+
 _CHECK: Final = f"""
 @dump = internal global [{_DUMP} x i8] zeroinitializer, align 64
 declare ptr @llvm.frameaddress.p0(i32)
-define internal ptr @asserted(ptr %ctx, ptr %p, i64 %n) noinline {{
-entry:
-  %a = ptrtoint ptr %p to i64
-  %here.p = call ptr @llvm.frameaddress.p0(i32 0)
-  %here = ptrtoint ptr %here.p to i64
-  %up = sub i64 %a, %here
-  %is.stack = icmp ult i64 %up, {_STACK}
-  br i1 %is.stack, label %good, label %look
-look:
-{get("rows", Context.REGIONS)}{
-    get("count", Context.REGION_COUNT)
-}  %table = inttoptr i64 %rows to ptr
-  br label %loop
-loop:
-  %k = phi i64 [ 0, %look ], [ %k.next, %step ]
-  %more = icmp ult i64 %k, %count
-  br i1 %more, label %step, label %bad
-step:
-  %row = getelementptr [2 x i64], ptr %table, i64 %k
-{get("start", 0, "%row")}{get("size", 1, "%row")}  %k.next = add i64 %k, 1
-  %d = sub i64 %a, %start
-  %room = sub i64 %size, %d
-  %inside = icmp ult i64 %d, %size
-  %fits = icmp uge i64 %room, %n
-  %fine = and i1 %inside, %fits
-  br i1 %fine, label %good, label %loop
-good:
-  ret ptr %p
-bad:
-{put("kind", Context.ASSERTED, "1")}{put("place", Context.ASSERTED_ADDRESS, "%a")}{
-    put("bytes", Context.ASSERTED_SIZE, "%n")
-}  ret ptr @dump
-}}
-"""
+{_check()}"""
 
 _SIZES: Final = {"float": 4, "double": 8, "ptr": 8}
 _VECTOR: Final = re.compile(r"<(\d+) x (\w+)>$")

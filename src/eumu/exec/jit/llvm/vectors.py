@@ -61,9 +61,13 @@ class Vector:
         assert self.is_float
         return self._result("fdiv", other)
 
-    def __floordiv__(self, other: int) -> Vector:
+    def __floordiv__(self, other: Vector | int) -> Vector:
         """Of integers from 0 on."""
         return self._result("udiv", other)
+
+    def __mod__(self, other: Vector | int) -> Vector:
+        """Of integers from 0 on."""
+        return self._result("urem", other)
 
     def __neg__(self) -> Vector:
         if self.is_float:
