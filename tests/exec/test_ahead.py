@@ -12,8 +12,10 @@ from eumu.errors import Fault
 from eumu.exec.jit.codegen import ahead
 from eumu.exec.jit.codegen.rows import rows
 from eumu.exec.jit.host.target import host
+from eumu.ir import Space
 from eumu.ir.operations.ends import Trap
-from exec.launching import Kernel, on_both
+from eumu.types import UD, UQ, UW, Type
+from exec.launching import RNE, Kernel, on_both
 
 # `stride` elements lie between the starts of lanes; `n` turns.
 _SOURCE = """
@@ -179,6 +181,46 @@ def test_a_lane_that_walks_out_faults_in_its_turn(
         arrays[2] = device.array(starts)
         said.append(_run(lambda k=kernel, d=device, a=arrays: k.launch(d, _LANES, _LANES, a), out))
     assert said[:3] == said[3:] and isinstance(said[2], str)
+
+
+_MASKS = ("all", "the same", "others")
+
+
+def _walk(type: Type, step: int, lanes: str, end: str) -> Kernel:
+    """Lanes 200 bytes apart walk on by some bytes in each turn; what they load is hashed."""
+    k = Kernel("entry", "loop", "done")
+    for name in ("AT", "SUM"):
+        k.root(name, 128)
+    k.root("TURN", 64)
+    apart = k.mul(k.b.convert(k.lane(), UQ, rounding=RNE), k.number(UQ, 200))
+    k.put("AT", k.add(k.add(k.argument(0), apart), k.number(UQ, 8)))
+    k.put("SUM", k.number(UQ, 0))
+    k.put("TURN", k.number(UD, 0))
+    k.go("jump", "loop")
+    k.at("loop")
+    enabled = k.mask()
+    if lanes != "all":
+        some = k.add(k.lane(), k.get("TURN")) if lanes == "others" else k.lane()
+        odd = k.b.cmp("ne", k.b.and_(some, k.number(UD, 1)), k.number(UD, 0))
+        enabled = k.b.and_(enabled, odd)
+    (x,) = k.b.load(Space.FLAT, k.get("AT", UQ), enabled, type)
+    k.put("SUM", k.add(k.mul(k.get("SUM", UQ), k.number(UQ, 5)), k.b.convert(x, UQ, rounding=RNE)))
+    k.put("AT", k.add(k.get("AT", UQ), k.number(UQ, step)))
+    k.put("TURN", k.add(k.get("TURN"), k.number(UD, 1)))
+    more = k.b.cmp("lt", k.get("TURN"), k.number(UD, 40))
+    k.go(end, "loop", "done", mask=more if end == "diverge" else k.b.shuffle(more, (0,)))
+    k.at("done")
+    k.result(1, k.lane(), k.get("SUM", UQ))
+    k.end()
+    return k
+
+
+@pytest.mark.parametrize("lanes, end", [("all", "diverge"), *((x, "branch") for x in _MASKS)])
+@pytest.mark.parametrize("type, step", [(UD, 4), (UD, 6), (UW, 5), (UQ, 12)], ids=str)
+def test_steps_and_masks(type: Type, step: int, lanes: str, end: str) -> None:
+    """A step may be no multiple of what is loaded, and other lanes may load in the next turn."""
+    data = np.random.default_rng(1).integers(0, 256, 1 << 13, np.uint8)
+    on_both(_walk(type, step, lanes, end), [data, np.zeros(16, np.uint64)])
 
 
 def test_a_trap_in_front_of_what_leads_there_is_no_loop() -> None:

@@ -22,6 +22,7 @@ from eumu.ir.operations.lanes import Const
 from eumu.ir.operations.memory import Access, Load
 from eumu.ir.operations.row import OPERATIONS
 from eumu.ir.operations.state import ExecMask, Read, Write, WriteIndirect
+from eumu.types import BOOL
 
 _MOST_OPERATIONS: Final = 2000  # of a loop
 _MOST_DEEP: Final = 100  # operations from a register to an address
@@ -142,7 +143,8 @@ class _Turn:
             if not isinstance(op, Load) or op.space is not Space.FLAT:
                 continue
             mask = self.ops[self.makers[op.args[1].id]][2]
-            if op.args[0].width < 2 or not (self.is_full or isinstance(mask, ExecMask)):
+            self.steps = {}
+            if op.args[0].width < 2 or not self._only_loses(mask):
                 continue
             self.first = mask.offset if isinstance(mask, ExecMask) else 0
             self.guards, self.steps = [], {}
@@ -153,6 +155,10 @@ class _Turn:
                 guards = tuple(guard for _, guard in self.guards)
                 latch = self.blocks[-1]
                 yield Walk(self.blocks[0], latch, block, place, op, step, guards)
+
+    def _only_loses(self, mask: Op) -> bool:
+        """Whether no lane is in a mask that was not in it in the turns before."""
+        return isinstance(mask, ExecMask) or (self.is_full and self.step(mask.result) == 0)
 
     def step(self, value: Value) -> int | None:
         """By how much all lanes of a value change in a turn, None if that is not known."""
@@ -167,11 +173,11 @@ class _Turn:
     def _step(self, value: Value) -> int | None:
         place = self.makers[value.id]
         op = self.ops[place][2]
-        if isinstance(op, Const):
+        if isinstance(op, Const) or (self.is_full and isinstance(op, ExecMask)):
             return 0
         if isinstance(op, Read):
             return self._read(place, op)
-        if not value.type.is_int:
+        if not value.type.is_int and value.type is not BOOL:
             return None
         steps = [self.step(a) for a in op.args]
         if None in steps:

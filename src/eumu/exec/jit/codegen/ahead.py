@@ -69,6 +69,8 @@ def _turns(walk: Walk) -> int:
         return 0
     if load.count & (load.count - 1) or (load.count > 1 and walk.step != load.size):
         return 0
+    if walk.step % load.type.size:  # what a turn wants is no element of the row
+        return 0
     turns = 1 << (LINE // walk.step).bit_length() >> 1
     return min(turns, _MOST_TURNS) if turns >= _LEAST_TURNS else 0
 
