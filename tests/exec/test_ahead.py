@@ -186,14 +186,15 @@ def test_a_lane_that_walks_out_faults_in_its_turn(
 _MASKS = ("all", "the same", "others")
 
 
-def _walk(type: Type, step: int, lanes: str, end: str) -> Kernel:
-    """Lanes 200 bytes apart walk on by some bytes in each turn; what they load is hashed."""
+def walk(type: Type, step: int, lanes: str, end: str, apart: int = 200) -> Kernel:
+    """Lanes so many bytes apart walk on by some in each turn; what they load is hashed."""
     k = Kernel("entry", "loop", "done")
     for name in ("AT", "SUM"):
         k.root(name, 128)
     k.root("TURN", 64)
-    apart = k.mul(k.b.convert(k.lane(), UQ, rounding=RNE), k.number(UQ, 200))
-    k.put("AT", k.add(k.add(k.argument(0), apart), k.number(UQ, 8)))
+    first = k.add(k.argument(0), k.number(UQ, 8))
+    number = k.b.convert(k.lane(), UQ, rounding=RNE)
+    k.put("AT", k.add(first, k.mul(number, k.number(UQ, apart))))
     k.put("SUM", k.number(UQ, 0))
     k.put("TURN", k.number(UD, 0))
     k.go("jump", "loop")
@@ -220,7 +221,7 @@ def _walk(type: Type, step: int, lanes: str, end: str) -> Kernel:
 def test_steps_and_masks(type: Type, step: int, lanes: str, end: str) -> None:
     """A step may be no multiple of what is loaded, and other lanes may load in the next turn."""
     data = np.random.default_rng(1).integers(0, 256, 1 << 13, np.uint8)
-    on_both(_walk(type, step, lanes, end), [data, np.zeros(16, np.uint64)])
+    on_both(walk(type, step, lanes, end), [data, np.zeros(16, np.uint64)])
 
 
 def test_a_trap_in_front_of_what_leads_there_is_no_loop() -> None:

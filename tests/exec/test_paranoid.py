@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -9,12 +11,14 @@ import pytest
 
 from eumu.errors import InternalError
 from eumu.exec.jit import Jit
-from eumu.exec.jit.codegen import block_accesses, memory, stores
+from eumu.exec.jit.codegen import ahead, block_accesses, irregular, memory, rows, stores
+from eumu.exec.jit.host.target import host
 from eumu.exec.jit.llvm.paranoid import asserted
 from eumu.ir import Space
 from eumu.ir.passes import fold_modes
 from eumu.types import UD, UQ
 from exec.launching import Host, Kernel, grid_of
+from exec.test_ahead import walk
 from exec.test_messages import Answering, arrays
 from exec.test_messages import run as ask
 from hostile.run import run
@@ -66,6 +70,27 @@ def test_what_no_check_stopped_is_named(
     assert what == "load" or (host.arena == before).all()
 
 
+@pytest.mark.parametrize("blind", [rows, ahead])
+def test_rows_are_looked_at(blind: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read for lanes that follow no pattern, and for turns to come."""
+    if not host().target.gathers:
+        pytest.skip("without wide vectors no rows are loaded")
+    places = irregular.places
+    monkeypatch.setattr(irregular, "places", lambda *a: replace(places(*a), inside="true"))
+    monkeypatch.setattr(ahead, "_may_fill", lambda *_: "true")
+    monkeypatch.setattr(ahead, "_BEFORE", 0)
+    if blind is rows:
+        k = Kernel()
+        place = k.add(k.argument(0), k.mul(k.b.convert(k.lane(), UQ), k.number(UQ, 1 << 40)))
+        k.result(0, k.lane(), k.b.load(Space.FLAT, place, k.mask(), UD, 3)[0])
+        k.end()
+    else:
+        k = walk(UD, 4, "all", "diverge", apart=1 << 40)
+    memory = Host([np.zeros(1024, np.uint32), np.zeros(16, np.uint64)])
+    with pytest.raises(InternalError, match="kernel k accesses"):
+        Jit(workers=1).run(grid_of(fold_modes(k.function), memory), memory)
+
+
 @pytest.mark.parametrize("what", ["store", "load", "block"])
 def test_what_is_right_runs(what: str) -> None:
     host = Host([np.zeros(64, np.uint32)])
@@ -76,6 +101,12 @@ def test_what_is_right_runs(what: str) -> None:
 def test_an_access_of_another_form_is_not_left_out() -> None:
     text = "define void @f(ptr %ctx) {\n  %x = load { i32, i32 }, ptr %p\n}"
     with pytest.raises(InternalError, match="cannot be asserted"):
+        asserted(text)
+
+
+def test_what_accesses_memory_has_the_context() -> None:
+    text = "define void @f(ptr %p) {\n  %x = load i32, ptr %p\n}"
+    with pytest.raises(InternalError, match="without context"):
         asserted(text)
 
 

@@ -227,4 +227,4 @@ def _fill(k: Kernel, x: Ahead) -> None:
     name = f"slow.rows.{x.width}x{count}.{bits}.{every}"
     if name not in e.support:
         e.support[name] = rows(name, x.width, count, bits, every)
-    e.do(f"call void @{name}(ptr {places}, ptr {x.buffer})")
+    e.do(f"call void @{name}(ptr %ctx, ptr {places}, ptr {x.buffer})")

@@ -41,7 +41,7 @@ def load(
     name = f"rows.{width}x{count}.{type.bits}"
     if name not in e.support:
         e.support[name] = rows(name, width, count, type.bits, attributes="alwaysinline")
-    e.do(f"call void @{name}(ptr {places}, ptr {data})")
+    e.do(f"call void @{name}(ptr %ctx, ptr {places}, ptr {data})")
     vector, size = lane_type(type, width), width * type.size
     parts = (e.op(f"getelementptr i8, ptr {data}, i64 {n * size}") for n in range(count))
     return [e.op(f"load {vector}, ptr {part}, align 8") for part in parts]
@@ -52,7 +52,7 @@ def rows(
 ) -> str:
     """A function that loads `count` elements in each lane, each `every` elements from the last, and
     stores them element by element, lanes side by side; as many as the next power of two."""
-    f = FunctionBuilder(f"internal void @{name}(ptr %pointers, ptr %data) {attributes}")
+    f = FunctionBuilder(f"internal void @{name}(ptr %ctx, ptr %pointers, ptr %data) {attributes}")
     whole = 1 << (count - 1).bit_length()
     block = min(lanes, LINE * 8 // bits)
     for first in range(0, lanes, block):

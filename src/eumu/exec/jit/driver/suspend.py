@@ -41,7 +41,9 @@ def _repeats() -> str:
 
     A copy of it is kept behind it, and the point behind that.
     """
-    f = FunctionBuilder("internal i1 @repeats(ptr %state, i64 %size, i64 %point) noinline cold")
+    f = FunctionBuilder(
+        "internal i1 @repeats(ptr %ctx, ptr %state, i64 %size, i64 %point) noinline cold"
+    )
     size, point = f.number("%size"), f.number("%point")
     copy = f.elements(8, "%state", size)
     seen, changed = f.word(f.elements(8, copy, size), 0), f.variable()
@@ -141,7 +143,7 @@ class Resume:
         place = self.rotations.index((save.target, save.others))
         e.support.setdefault("repeats", _repeats())
         state = e.op(f"getelementptr i8, ptr %rec, i64 {first}")
-        same = e.op(f"call i1 @repeats(ptr {state}, i64 {size}, i64 {number})")
+        same = e.op(f"call i1 @repeats(ptr %ctx, ptr {state}, i64 {size}, i64 {number})")
         return e.op(f"select i1 {same}, i64 {len(self.points) + 1 + place}, i64 {number}")
 
     def _move(self) -> list[str]:

@@ -69,19 +69,22 @@ _INSIDE: Final = re.compile(r"^  (%[\w.]+) = getelementptr [^,]+, ptr (%[\w.]+),
 
 
 def asserted(text: str) -> str:
-    """The module with every access of a function that has ``%ctx`` checked."""
+    """The module with every access checked; what accesses memory has ``%ctx``."""
     lines: list[str] = []
     known: set[str] | None = None  # pointers into a function's own variables, or its context
     for number, line in enumerate(text.split("\n")):
         if line.startswith("define "):
-            known = {"%ctx"} if "ptr %ctx" in line or "ptr noalias %ctx" in line else None
+            known = {"%ctx"} if "ptr %ctx" in line or "ptr noalias %ctx" in line else set()
         elif line == "}":
             known = None
         if known is None or line.endswith(TRUSTED):
             lines.append(line)
             continue
         _note(line, known)
-        lines += _checked(line, known, number)
+        checked = list(_checked(line, known, number))
+        if len(checked) > 1 and "%ctx" not in known:
+            raise InternalError(f"an access of a function without context: {line.strip()}")
+        lines += checked
     return "\n".join([*lines, _CHECK])
 
 
