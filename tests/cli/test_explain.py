@@ -143,6 +143,18 @@ def test_pages_are_explained(word: str, capsys: pytest.CaptureFixture[str]) -> N
     assert all(o.mnemonic in shown for o in VISA.on_page(word))
 
 
+def test_pages_of_a_family_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "SVM"]) == 0
+    shown = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
+    assert {o.mnemonic for o in VISA if o.page.startswith("SVM_")} <= shown
+
+
+@pytest.mark.parametrize("word", ["FCCALL", "sample_po"])
+def test_what_is_not_modelled_is_explained(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", word]) == 0
+    assert VISA.unmodelled[word.lower()] in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("word", DIRECTIVES)
 def test_directives_are_explained(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", word.lower()]) == 0

@@ -29,7 +29,12 @@ def command(options: argparse.Namespace) -> int:
     word = options.opcode.partition(".")[0] or options.opcode
     by_page = VISA.on_page(word)  # a word of the documents, if it is in capitals
     found = (by_page if word.isupper() else []) or VISA.documented(word) or by_page
-    if not found and (lines := directive(options.opcode)):
+    lines = directive(options.opcode)
+    if not found and not lines and (why := VISA.unmodelled.get(word.lower())):
+        lines = [paint.bold(word.lower()), "", f"  Not modelled: {why}."]
+    if not found and not lines:
+        found = [o for o in VISA if o.page.startswith(f"{word.upper()}_")]  # pages of a family
+    if not found and lines:
         print("\n".join(lines))
         return FINE
     if not found:
