@@ -57,6 +57,32 @@ def test_damage_is_said(damage: str, tmp_path: Path) -> None:
         store.of_tasks({TASKS[0].name})
 
 
+_ENDLESS = "with recursive n(x) as (select 1 union all select x + 1 from n) select x, x from n"
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["drop table facts", f"create view facts as {_ENDLESS}"],
+        ["drop table results", f"create view results as {_ENDLESS}"],
+        ["create trigger t after insert on results begin delete from results; end"],
+        ["update results set what = x'00ff'"],
+        ["update results set task = x'00ff'"],
+        ["update facts set value = x'00ff'"],
+        ["pragma writable_schema = on", "update sqlite_master set sql = sql || x'ff'"],
+    ],
+)
+def test_what_others_put_in_is_refused(statements: list[str], tmp_path: Path) -> None:
+    path = filled(tmp_path / "s.sqlite")
+    with sqlite3.connect(path) as other:
+        for statement in statements:
+            other.execute(statement)
+    other.close()
+    with pytest.raises(StoreError, match=r"s\.sqlite"), Store(path) as store:
+        store.done()
+        store.of_tasks({TASKS[0].name})
+
+
 def test_other_databases_are_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "mine.sqlite"
     with sqlite3.connect(path) as other:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -59,8 +60,7 @@ class Store:
 
     def done(self) -> set[str]:
         """Names of the tasks that have run."""
-        with self._errors():
-            return {name for (name,) in self._data.execute("select distinct task from results")}
+        return {name for (name,) in self._texts("select distinct task from results")}
 
     def add(self, task: Task, results: Sequence[Result]) -> None:
         """Write the results of a task down."""
@@ -77,10 +77,17 @@ class Store:
     def of_tasks(self, names: Collection[str]) -> list[Result]:
         """The results of some tasks, in the order of their programs' names."""
         query = "select task, program, kind, sort, what from results order by program"
-        with self._errors():
-            return [Result(*row) for task, *row in self._data.execute(query) if task in names]
+        return [Result(*row) for task, *row in self._texts(query) if task in names]
 
     # ---- the file
+
+    def _texts(self, query: str) -> list[tuple[str, ...]]:
+        """The rows of a query, which are texts unless somebody else wrote them."""
+        with self._errors():
+            rows: list[tuple[str, ...]] = self._data.execute(query).fetchall()
+        if not all(isinstance(value, str) for row in rows for value in row):
+            raise StoreError(f"{self.path} is damaged: it has other values than texts")
+        return rows
 
     def _open(self) -> None:
         self._data.execute("pragma locking_mode = exclusive")
@@ -88,27 +95,22 @@ class Store:
         (tables,) = self._data.execute("select count(*) from sqlite_master").fetchone()
         (owner,) = self._data.execute("pragma application_id").fetchone()
         if tables == 0 and owner == 0:
-            self._make()
+            _make(self._data)
         elif owner != _APPLICATION:
             raise StoreError(f"{self.path} is another program's database")
         self._data.execute("commit")
         self._check()
 
-    def _make(self) -> None:
-        self._data.execute(f"pragma application_id = {_APPLICATION}")
-        self._data.execute(f"pragma user_version = {_FORMAT}")
-        for statement in _TABLES.split(";")[:-1]:
-            self._data.execute(statement)
-        self._data.execute("insert into facts values ('version', ?)", (eumu.__version__,))
-
     def _check(self) -> None:
         (format,) = self._data.execute("pragma user_version").fetchone()
         if format != _FORMAT:
             raise StoreError(f"{self.path} has format {format}; this version knows {_FORMAT}")
+        if _schema(self._data) != _own_schema():  # before a view of somebody else's is asked
+            raise StoreError(f"{self.path} is no store of eumu: it has other tables")
         (state,) = self._data.execute("pragma quick_check(1)").fetchone()
         if state != "ok":
             raise StoreError(f"{self.path} is damaged: {' '.join(state.split())}")
-        facts = dict(self._data.execute("select name, value from facts"))
+        facts = {name: value for name, value in self._texts("select name, value from facts")}
         if facts.get("version") != eumu.__version__:
             raise StoreError(
                 f"{self.path} has results of eumu {facts.get('version')}, this is"
@@ -123,5 +125,25 @@ class Store:
             if "locked" in str(error):
                 raise StoreError(f"{self.path}: another campaign writes to it") from None
             raise StoreError(f"{self.path}: {error}") from None
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise StoreError(f"{self.path} is damaged or no store: {error}") from None
+
+
+def _make(data: sqlite3.Connection) -> None:
+    data.execute(f"pragma application_id = {_APPLICATION}")
+    data.execute(f"pragma user_version = {_FORMAT}")
+    for statement in _TABLES.split(";")[:-1]:
+        data.execute(statement)
+    data.execute("insert into facts values ('version', ?)", (eumu.__version__,))
+
+
+def _schema(data: sqlite3.Connection) -> list[tuple[str, ...]]:
+    """What there is in a database, and the statements that made it."""
+    return data.execute("select type, name, tbl_name, sql from sqlite_master order by 2").fetchall()
+
+
+@cache
+def _own_schema() -> list[tuple[str, ...]]:
+    with closing(sqlite3.connect(":memory:")) as data:
+        _make(data)
+        return _schema(data)
