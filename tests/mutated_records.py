@@ -1,7 +1,8 @@
 """Damaged records of drivers to their readers: ``python tests/mutated_records.py --count 100000``.
 
 Captures of Intel's own driver, records of ``eumu gpu --dump``, what programs send to engine
-processes, SPIR-V modules; as tests/mutated_inputs.py does it with everything else.
+processes, SPIR-V modules, stores of campaigns; as tests/mutated_inputs.py does it with everything
+else.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from eumu.writing import work_folder
 from mutated_inputs import Readers, damaged, main
 
 
@@ -133,11 +135,50 @@ def _spirv(random: Random) -> Callable[[], object]:
     return read
 
 
+@cache
+def _a_store() -> bytes:
+    from eumu.campaign import random_visa
+    from eumu.campaign.store import Store
+    from eumu.campaign.tasks import SAME, failed
+
+    with work_folder() as folder:
+        with Store(folder / "store") as store:
+            for task in random_visa.tasks("skl", 96, 60.0):
+                store.add(task, failed(task, SAME, "x" * 100))
+        return (folder / "store").read_bytes()
+
+
+def _store(random: Random) -> Callable[[], object]:
+    """A store is read, summed up, and written to."""
+    from eumu.campaign.campaign import Summary
+    from eumu.campaign.store import Store
+    from eumu.campaign.tasks import SAME, Task, failed
+
+    data = bytearray(_a_store())
+    used = [k for k in range(len(data)) if data[k]]
+    for _ in range(random.choice((1, 1, 2, 8))):
+        data[random.choice(used)] = random.randrange(256)
+    given = bytes(data) if random.random() < 0.8 else damaged(random, bytes(data))
+
+    def read() -> None:
+        with work_folder() as folder:
+            path = folder / "store"
+            path.write_bytes(given)
+            with Store(path) as store:
+                found = Summary(store.of_tasks(store.done()))
+                assert found.line() and all(isinstance(r.what, str) for r in found.results)
+                task = Task("random-visa", "skl")
+                store.add(task, failed(task, SAME, ""))
+
+    return read
+
+
 READERS: Final[Readers] = {
     "capture": (_capture, 10),
     "record": (_record, 1),
     "message": (_message, 10),
     "SPIR-V": (_spirv, 10),
+    "store": (_store, 1),
 }
 
 if __name__ == "__main__":
