@@ -68,6 +68,10 @@ def test_what_belongs_to_somebody_else_is_not_used(folder: Path) -> None:
         assert not keeping.is_trusted(folder)
 
 
+def _names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name != "tally"]
+
+
 def _fail(*_: object, **__: object) -> None:
     raise OSError(28, "No space left on device")
 
@@ -81,7 +85,7 @@ def test_each_call_of_the_system_may_fail(
         patch.setattr(f"eumu.exec.jit.host.cache.{where}", _fail)
         cache.write(path, MODULE, (b"code", b"more"))
         assert cache.read(path) is None or where == "os.utime"
-    assert [p.name for p in folder.iterdir()] in ([], ["a.kernel"])
+    assert _names(folder) in ([], ["a.kernel"])
     cache.write(path, MODULE, (b"code", b"more"))
     assert cache.read(path) == (MODULE, (b"code", b"more"))
 
@@ -90,7 +94,7 @@ def test_interrupted_anywhere_no_file_is_left(folder: Path) -> None:
     path = folder / "a.kernel"
 
     def check() -> None:
-        left = [p.name for p in folder.iterdir()] if folder.exists() else []
+        left = _names(folder) if folder.exists() else []
         assert left in ([], ["a.kernel"])
         if left:
             assert cache.read(path) == (MODULE, (b"code", b"more"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from eumu.exec.grid import Grid
 from eumu.exec.jit import Jit
 from eumu.exec.jit.host import cache
 from eumu.exec.jit.host.target import Processor, host
+from eumu.exec.jit.interface import Module
 from exec.jit_programs import Memory, Program
 
 
@@ -110,6 +112,25 @@ def test_least_recently_used_goes_first(place: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("EUMU_CACHE_MB", "0")
     run(grid(2))
     assert not first.exists()
+
+
+def test_the_limit_holds_and_the_folder_is_seldom_looked_at(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+    prune = cache._prune
+    monkeypatch.setattr(cache, "_prune", lambda *given: looks.append(given) or prune(*given))
+    monkeypatch.setenv("EUMU_CACHE_MB", "1")
+    module = Module("", (), (), 0, False, (), 0, False)
+    for k in range(400):
+        cache.write(place / f"{k}.kernel", module, (bytes(5000),))  # two blocks
+        os.utime(place / f"{k}.kernel", (k, k))
+    kept = sorted(int(path.stem) for path in place.glob("*.kernel"))
+    assert kept == list(range(400 - len(kept), 400)) and 7 / 8 * 128 <= len(kept) <= 128
+    assert len(looks) < 30
+    (place / "tally").unlink()
+    cache.write(place / "400.kernel", module, (bytes(5000),))
+    assert (place / "tally").stat().st_size == 2 * len(list(place.glob("*.kernel")))
 
 
 def test_key_depends_on_code_specialisation_and_processor() -> None:

@@ -35,6 +35,9 @@ _SUFFIX = ".kernel"
 _SUPPORT = ".support"  # what many kernels call
 _UNFINISHED = ".part"
 _LEFT = 3600  # seconds after which a file that nobody finished is rubbish
+_TALLY = "tally"  # its size is how many blocks the kernels take, or a few more
+_BLOCK = 4096
+_LEFT_FULL = 7 / 8  # of the limit: the next look is some time away
 
 
 def limit_bytes() -> int:
@@ -154,7 +157,7 @@ def _write(path: Path, content: bytes) -> None:
     body = _MAGIC + content
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _prune(path.parent, len(body))
+        _make_room(path.parent, len(body))
         handle, name = tempfile.mkstemp(dir=path.parent, suffix=_UNFINISHED)
     except OSError:
         return
@@ -169,8 +172,29 @@ def _write(path: Path, content: bytes) -> None:
             raise
 
 
-def _prune(place: Path, more: int) -> None:
-    """Remove the files that were used longest ago until `more` bytes fit."""
+def _make_room(place: Path, more: int) -> None:
+    """Count `more` bytes; where all together is over the limit, remove what was used longest ago.
+
+    The folder itself, which may have thousands of files, is looked at only then.  Processes add to
+    the tally without a lock; what somebody else has removed is counted until the next look.
+    """
+    blocks, tally = _blocks(more), place / _TALLY
+    known = tally.stat().st_size if tally.exists() else None
+    most = limit_bytes() // _BLOCK
+    if known is None or known + blocks > most:
+        kept = _prune(place, most - blocks)
+        with tally.open("ab") as file:
+            file.truncate(kept)
+    with tally.open("ab") as file:
+        file.write(bytes(blocks))
+
+
+def _blocks(size: int) -> int:
+    return -(-size // _BLOCK)
+
+
+def _prune(place: Path, most: int) -> int:
+    """Remove rubbish, and kernels where they take over `most` blocks; how many blocks are left."""
     files = []
     with os.scandir(place) as found:
         for entry in found:
@@ -181,12 +205,13 @@ def _prune(place: Path, more: int) -> None:
             if entry.name.endswith((_SUFFIX, _SUPPORT)):
                 with contextlib.suppress(OSError):  # another process removed it
                     status = entry.stat()
-                    files.append((status.st_mtime, status.st_size, entry.path))
-    total = more + sum(size for _, size, _ in files)
-    if total <= limit_bytes():
-        return
-    for _, size, path in sorted(files):
+                    files.append((status.st_mtime, _blocks(status.st_size), entry.path))
+    total = sum(blocks for _, blocks, _ in files)
+    if total <= most:
+        return total
+    for _, blocks, path in sorted(files):
         Path(path).unlink(missing_ok=True)
-        total -= size
-        if total <= limit_bytes():
-            return
+        total -= blocks
+        if total <= most * _LEFT_FULL:
+            break
+    return total
