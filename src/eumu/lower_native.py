@@ -104,7 +104,9 @@ class _Lowering(Gen9Builder):
         self._annexed: list[tuple[str, Callable[[], None], tuple[int, int, Execution]]] = []
         self.functions = [(address & 0xFFFF_FFFF, place) for address, place in functions.items()]
         self.goes_far = self._goes_far()
-        self._text = "".join(f"{_line(i)}\n" for i in self._code)
+        self._lines = [print_instruction(i).strip() for i in self._code]
+        text = "".join(f"{line}\n" for line in self._lines)
+        self._source = Source(f"{program.name or 'code'}.native", text)
         self.may_disable_accumulator = any(map(_may_disable, self._code))
 
     def run(self, payload: int, entry: int) -> Function:
@@ -293,7 +295,7 @@ class _Lowering(Gen9Builder):
         self.inst = len(self.function.spans)
         self.function.spans.append(self.span)
         self.function.origins.append(self.line_of(self.offset) if self.line_of else None)
-        self.function.texts.append(_line(self._code[k]))
+        self.function.texts.append(self._lines[k])
 
     def _turn_to(self, k: int) -> None:
         instruction = self._code[k]
@@ -339,8 +341,7 @@ class _Lowering(Gen9Builder):
         own = self._code[k].span
         if own is not None:
             return own
-        source = Source(f"{self.program.name or 'code'}.native", self._text)
-        return Span(source, k + 1, 1, k + 1, len(_line(self._code[k])) + 1)
+        return Span(self._source, k + 1, 1, k + 1, len(self._lines[k]) + 1)
 
     def _thread_number(self) -> None:
         """sr0.0 and, if the payload is there, bits 8:0 of r0.5 start as the thread's number."""
@@ -367,10 +368,6 @@ class _Lowering(Gen9Builder):
         for dword, value in ((1, place), (6, self.const(UD, 0))):
             self.write_root(self.file, Region.scalar(4 * dword), value, one)
         first.ops[:0] = self.block.ops
-
-
-def _line(instruction: Instruction) -> str:
-    return print_instruction(instruction).strip()
 
 
 def _without_padding(code: Sequence[Instruction]) -> list[Instruction]:

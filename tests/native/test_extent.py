@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 
 from eumu import zebin
-from eumu.native.extent import code_size
+from eumu.native.extent import code_of, size_of
 from eumu.native.words import Wrong, scan
 from kernels.build import PROGRAMS
 
 OTHER = bytes.fromhex("31000060070a0000")  # a send
+
+
+def code_size(data: bytes) -> int:
+    return size_of(code_of(data))
 
 
 def codes(device: str) -> dict[str, bytes]:

@@ -3,6 +3,7 @@ and behind it whatever the heap had before."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from eumu.isa.gen9.operands import Execution, Options, Target
@@ -12,24 +13,34 @@ from eumu.native.words import Wrong, scan
 _ILLEGAL: Final = "illegal"  # opcode 0, which zero bytes are
 
 
-def code_size(data: bytes) -> int:
-    """Bytes of the code that begins at byte 0, to the first end that nothing jumps over.
+def code_of(data: bytes) -> tuple[Instruction, ...]:
+    """The code that begins at byte 0, to the first end that nothing jumps over.
 
     An end is a send with end of thread, or a return or a jump back without a predicate; targets
     that instructions name are followed, so functions behind the kernel that it calls belong to it.
     Bytes that are no instruction end the code, too.
     """
+    found: list[Instruction] = []
     furthest = 0
     for item in scan(data):
         if isinstance(item, Wrong) or item.opcode.mnemonic == _ILLEGAL:
-            return item.offset
-        end = item.offset + item.size
+            break
+        found.append(item)
         for operand in item.operands:
             if isinstance(operand, Target):
                 furthest = max(furthest, operand.offset)
-        if furthest < end and _ends(item):
-            return end
-    return len(data)
+        if furthest < _end(item) and _ends(item):
+            break
+    return tuple(found)
+
+
+def size_of(code: Sequence[Instruction]) -> int:
+    """Bytes of code."""
+    return _end(code[-1]) if code else 0
+
+
+def _end(instruction: Instruction) -> int:
+    return instruction.offset + instruction.size
 
 
 def _ends(instruction: Instruction) -> bool:

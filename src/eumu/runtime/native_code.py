@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from eumu.exec.grid import Dim3
 from eumu.ir import Function
 from eumu.ir.passes import find_undefined
 from eumu.runtime.device import Device
+
+if TYPE_CHECKING:
+    from eumu.native.program import Instruction, Program
 
 _GRF: Final = 32
 _MOST_CODE: Final = 1 << 20  # bytes of a kernel
@@ -58,6 +61,7 @@ class NativeCode:
         self._told: dict[bytes, Known | None] = {}  # of the kernels whose functions are kept
         self._functions: dict[tuple[bytes, int, int, int], Function] = {}
         self._known: dict[int, bytes] = {}  # code by its address
+        self._decoded: tuple[bytes, tuple[Instruction, ...]] = b"", ()  # what was met last
 
     def function(
         self, address: int, simd: int, payload: int, general_state: int | None = None
@@ -67,7 +71,6 @@ class NativeCode:
         Where 32-bit stateless addresses count from follows on byte `general_state` of what a thread
         gets, on the last one if it is not said.
         """
-        from eumu import native
         from eumu.lower_native import counts_from_general_state, lower
 
         code, at = self._code(address), payload if general_state is None else general_state
@@ -76,7 +79,7 @@ class NativeCode:
         if function is None:
             known = self._told[code] = self._ask(code) if self._ask is not None else None
             name = known.name if known is not None else f"code_{address:x}"
-            program = native.decode(code, self.device.platform, name)
+            program = self._program(code, name)
             function = lower(
                 *(program, simd, payload),
                 general_state=at if counts_from_general_state(program) else None,
@@ -98,13 +101,24 @@ class NativeCode:
         known = self._told.get(self._known.get(address, b""))
         return None if known is None else known.global_offset(constants)
 
+    def _program(self, code: bytes, name: str) -> Program:
+        """Code is decoded where it is met first, to see where it ends."""
+        from eumu.native.program import Program
+        from eumu.native.words import decode, native_platform
+
+        if code != self._decoded[0]:
+            return decode(code, self.device.platform, name)
+        return Program(self._decoded[1], native_platform(self.device.platform), name)
+
     def _code(self, address: int) -> bytes:
         """The code of a kernel; what was at its place before is compared, not decoded again."""
         data, known = _bytes_at(self.device.memory, self._bus, address), self._known.get(address)
         if known is None or not data.startswith(known):
-            from eumu.native.extent import code_size
+            from eumu.native.extent import code_of, size_of
 
-            known = self._known[address] = data[: code_size(data)]
+            code = code_of(data)
+            known = self._known[address] = data[: size_of(code)]
+            self._decoded = known, code
         if not known:
             there = "only zeros" if not any(data[:_GRF]) else data[:_GRF].hex(" ", 8)
             raise CommandError(f"no code is at {address:#x}: {there}", "Kernel Start Pointer")
