@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,11 +12,14 @@ import pytest
 
 import eumu
 from eumu.drm.first import Tiered, is_short
+from eumu.exec.grid import Grid, RunStats
 from eumu.exec.interp import Interpreter
+from eumu.exec.snapshot import Snapshot
 from eumu.runtime.kernel import Kernel
 from kernels.build import PROGRAMS
 
 Jit = pytest.importorskip("eumu.exec.jit", reason="llvmlite is not installed").Jit
+host = pytest.importorskip("eumu.exec.jit.host.target").host
 
 
 class Noted:
@@ -44,9 +50,10 @@ kernel_of: dict[eumu.Device, Any] = {}
 
 
 @pytest.fixture
-def device() -> tuple[eumu.Device, Noted, Tiered]:
+def device(monkeypatch: pytest.MonkeyPatch) -> tuple[eumu.Device, Noted, Tiered]:
+    monkeypatch.setenv("EUMU_CACHE", "off")
     device, noted = eumu.Device("skl", "jit"), Noted()
-    tiered = Tiered(Jit(), noted)
+    tiered = Tiered(Jit(), Jit(processor=host().hasty()), noted)
     device.use("jit", tiered)
     saxpy = kernel("saxpy")
     kernel_of[device] = lambda d, n, a: saxpy.launch(d, (n,), (64,), a, level="native")
@@ -59,15 +66,111 @@ def test_a_short_kernel_begins_on_the_interpreter(
     gpu, noted, tiered = device
     launch(gpu, 256)
     assert noted.grids == 1
-    tiered._compiler.shutdown()  # the code is there
+    tiered._compiler.submit(int).result()  # the code is there
     launch(gpu, 256)
     assert noted.grids == 1
+
+
+def test_what_an_earlier_process_made_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Also for a short kernel: to read it takes less than the interpreter does."""
+    monkeypatch.delenv("EUMU_CACHE", raising=False)
+    monkeypatch.setenv("EUMU_CACHE_DIR", str(tmp_path))
+    saxpy, fast, hasty = kernel("saxpy"), Told(), Told(processor=host().hasty())
+    tiered = Tiered(fast, hasty, Noted())
+    for engine in (None, tiered):
+        device = eumu.Device("skl", "jit")
+        if engine is not None:
+            device.use("jit", engine)
+        x = device.array(np.ones(256, np.float32))
+        saxpy.launch(device, (256,), (64,), [x, x, 2.0], level="native")
+
+    assert (fast.begun, hasty.begun) == ([0], [])
 
 
 def test_many_threads_wait_for_the_fast_code(device: tuple[eumu.Device, Noted, Tiered]) -> None:
     gpu, noted, _ = device
     launch(gpu, 1 << 16)
     assert noted.grids == 0
+
+
+class Told(Jit):
+    """A fast engine that notes the first group of what it runs; `wait` is called before."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.begun: list[int] = []
+        self.wait: Callable[[], object] = bool
+
+    def run(
+        self, grid: Any, host: Any, snapshot: Snapshot | None = None, stop: Any = None
+    ) -> RunStats:
+        self.begun.append(snapshot.first if snapshot else 0)
+        self.wait()
+        return super().run(grid, host, snapshot, stop)
+
+
+@pytest.fixture
+def loops(monkeypatch: pytest.MonkeyPatch) -> tuple[eumu.Device, Told, Told, Tiered]:
+    """A device on which a kernel with a loop is launched, its engines."""
+    monkeypatch.setenv("EUMU_CACHE", "off")
+    device, fast, hasty = eumu.Device("skl", "jit"), Told(), Told(processor=host().hasty())
+    tiered = Tiered(fast, hasty, Noted())
+    device.use("jit", tiered)
+    return device, fast, hasty, tiered
+
+
+def reduce(device: eumu.Device, reducing: Kernel) -> eumu.LaunchReport:
+    x, out = device.array(np.arange(4096, dtype=np.float32)), device.array(np.zeros(32, np.float32))
+    report = reducing.launch(device, (4096,), (128,), [x, out, eumu.Local(512)], level="native")
+    if report.preempted:
+        assert not out.numpy()[20:].any()
+        report = device.resume()
+    assert (out.numpy() == np.arange(4096).reshape(32, 128).sum(1)).all()
+    return report
+
+
+def test_a_loop_begins_with_code_that_is_quickly_made(
+    loops: tuple[eumu.Device, Told, Told, Tiered], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eumu.drm.first._LONG_S", 1000)
+    device, fast, hasty, tiered = loops
+    reducing = kernel("reduce")
+    reduce(device, reducing)
+    assert tiered._compiler.submit(len, fast._kernels).result() == 0  # it may not come again
+    reduce(device, reducing)
+    assert tiered._compiler.submit(len, fast._kernels).result() == 1
+    reduce(device, reducing)
+    assert (fast.begun, hasty.begun) == ([0], [0, 0])
+
+
+def test_a_long_launch_is_taken_over(
+    loops: tuple[eumu.Device, Told, Told, Tiered], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eumu.drm.first._LONG_S", 0)
+    device, fast, hasty, _ = loops
+    made = threading.Event()
+    real = fast.compile
+
+    def compile(grid: Grid) -> Any:
+        found = real(grid)
+        threading.Timer(0.1, made.set).start()  # after whoever waits has been told
+        return found
+
+    monkeypatch.setattr(fast, "compile", compile)
+    hasty.wait = lambda: made.wait(60)
+    report = reduce(device, kernel("reduce"))
+    assert (fast.begun, hasty.begun) == ([0], [0]) and report.groups == 32
+
+
+def test_a_stop_of_the_users_is_none_for_better_code(
+    loops: tuple[eumu.Device, Told, Told, Tiered],
+) -> None:
+    device, fast, hasty, _ = loops
+    device.preempt(groups=20)
+    assert reduce(device, kernel("reduce")).groups == 32
+    assert fast.begun == [] and hasty.begun == [0, 20]
 
 
 @pytest.mark.parametrize(("name", "short"), [("saxpy", True), ("reduce", False)])

@@ -175,9 +175,10 @@ def _say(text: str) -> None:
 
 
 def _tiered() -> Engine:
-    """The fast engine with the interpreter for first launches."""
+    """The fast engine, with others for first launches."""
     from eumu.drm.first import Tiered
     from eumu.exec.interp import Interpreter
     from eumu.exec.jit import Jit
+    from eumu.exec.jit.host.target import host
 
-    return Tiered(Jit(), Interpreter())
+    return Tiered(Jit(), Jit(processor=host().hasty()), Interpreter())

@@ -1,47 +1,60 @@
-"""First launches: a new kernel begins on the interpreter while its fast code is made.
+"""First launches: a new kernel begins before its fast code is made.
 
-What that may cost is known before only where a kernel has no loop and few threads; other kernels
-wait for the fast code.  Both engines give the same results.
+What has no loop and few threads begins on the interpreter; other kernels begin with code that is
+made in a third of the time and runs slower.  Code that is worth its time is made on another thread
+when a kernel comes again, or runs for long: then the groups that have not begun are run by it.  All
+of them give the same results.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from eumu.errors import Unsupported
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Engine, Host
-from eumu.exec.snapshot import Preemption, Snapshot
+from eumu.exec.snapshot import Preempted, Preemption, Snapshot
 from eumu.ir import Function
 
 if TYPE_CHECKING:
     from eumu.exec.jit import Jit
+    from eumu.exec.jit.interface import Special
 
 _MOST_THREADS: Final = 512
 _MOST_SEEN: Final = 256
 _MOST_OPERATIONS: Final = 3000  # of a function: the interpreter takes about 10 µs for each
+_LONG_S: Final = 0.05  # a launch that runs so long is worth its own code
 
 
 @dataclass(slots=True)
 class _Seen:
-    """A function, which is kept so that its identity stays its own, and the code of it."""
+    """A function, which is kept so that its identity stays its own, and what is made of it.
+
+    `asked` has a future for each code that is made on the other thread: whether it is quickly made,
+    and what it depends on besides the function.
+    """
 
     function: Function
     short: bool
-    made: Future[Any] | None = None
+    launches: int = 0
+    asked: dict[tuple[bool, Special], Future[Any]] = field(default_factory=dict)
 
 
 class Tiered:
-    """The fast engine, and the interpreter until it has the code of a short kernel."""
+    """The fast engine `jit`, and others until it has the code of a kernel.
+
+    `hasty` is a fast engine, too, whose code is quickly made.
+    """
 
     name = "jit"
 
-    def __init__(self, jit: Jit, interpreter: Engine) -> None:
-        self._jit, self._interpreter = jit, interpreter
+    def __init__(self, jit: Jit, hasty: Jit, interpreter: Engine) -> None:
+        self._jit, self._hasty, self._interpreter = jit, hasty, interpreter
         self._compiler = ThreadPoolExecutor(1, "compiler")
         self._seen: OrderedDict[int, _Seen] = OrderedDict()  # by the identity of functions
         self._lock = threading.Lock()
@@ -54,32 +67,75 @@ class Tiered:
         stop: Preemption | None = None,
     ) -> RunStats:
         """As of the engines.  Unsupported where the fast engine cannot run a function."""
-        if snapshot is None and self._is_quicker(grid):
+        if self._jit.has(grid):
+            return self._jit.run(grid, host, snapshot, stop)
+        with self._lock:
+            seen = self._seen_of(grid.function)
+            seen.launches += 1
+        if seen.launches == 1 and self._jit.finds(grid):
+            return self._jit.run(grid, host, snapshot, stop)
+        if snapshot is None and self._is_quicker(seen, grid):
             try:
                 return self._interpreter.run(grid, host, None, stop)
-            finally:
-                self._begin(grid)  # not before: the two would share a core and Python's lock
-        return self._jit.run(grid, host, snapshot, stop)
+            finally:  # not before: the two would share a core and Python's lock
+                self._make(seen, grid, self._hasty)
+        try:
+            return self._begin(seen, grid, host, snapshot, stop)
+        finally:
+            if seen.launches > 1:
+                self._make(seen, grid, self._jit)
 
-    def _is_quicker(self, grid: Grid) -> bool:
+    def _is_quicker(self, seen: _Seen, grid: Grid) -> bool:
         """Whether the interpreter is quicker than waiting for the code of a grid."""
-        if grid.groups * grid.threads_per_group > _MOST_THREADS or self._jit.has(grid):
+        if grid.groups * grid.threads_per_group > _MOST_THREADS or not seen.short:
             return False
-        with self._lock:
-            seen = self._seen_of(grid.function)
-        if seen.made is not None and seen.made.done():
-            error = seen.made.exception()
-            if isinstance(error, Unsupported):
-                raise error
-            return False
-        return seen.short
+        made = seen.asked.get((True, self._jit.special(grid)))
+        if made is None:
+            return not self._hasty.finds(grid)
+        if not made.done():
+            return True
+        error = made.exception()
+        if isinstance(error, Unsupported):
+            raise error
+        return False
 
-    def _begin(self, grid: Grid) -> None:
-        """Make the code of a grid, on another thread."""
+    def _begin(
+        self,
+        seen: _Seen,
+        grid: Grid,
+        host: Host,
+        snapshot: Snapshot | None,
+        stop: Preemption | None,
+    ) -> RunStats:
+        """Run a grid by code that is quickly made; what is left of it after a while by the best."""
+        self._hasty.compile(grid)
+        own = Preemption(groups=None if stop is None else stop.groups)
+        if stop is not None:
+            stop.attach(own.stop)
+        watch = threading.Timer(_LONG_S, self._make, (seen, grid, self._jit, own.stop))
+        watch.start()
+        try:
+            return self._hasty.run(grid, host, snapshot, own)
+        except Preempted as stopped:
+            left = stopped.snapshot
+            if stop is not None and stop.stops(left.instructions, left.first):
+                raise
+            return self._jit.run(grid, host, left, stop)
+        finally:
+            watch.cancel()
+            own.attach(None)
+
+    def _make(
+        self, seen: _Seen, grid: Grid, jit: Jit, then: Callable[[], object] | None = None
+    ) -> None:
+        """Make the code of a grid on the other thread, once; call `then` if that succeeds."""
+        key = jit is self._hasty, jit.special(grid)
         with self._lock:
-            seen = self._seen_of(grid.function)
-            if seen.made is None:
-                seen.made = self._compiler.submit(self._jit.compile, grid)
+            made = seen.asked.get(key)
+            if made is None:
+                made = seen.asked[key] = self._compiler.submit(jit.compile, grid)
+        if then is not None:
+            made.add_done_callback(lambda made: None if made.exception() else then())
 
     def _seen_of(self, function: Function) -> _Seen:
         """What is known of a function; of those seen longest ago, nothing; under the lock."""

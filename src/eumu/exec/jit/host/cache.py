@@ -15,6 +15,7 @@ import json
 import os
 import tempfile
 import time
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache, lru_cache
@@ -24,7 +25,7 @@ from pathlib import Path
 from eumu.exec.jit.host.compiler import compile_text
 from eumu.exec.jit.host.launch import Compiled
 from eumu.exec.jit.host.target import Loaded, Processor
-from eumu.exec.jit.interface import Module, Site, Special
+from eumu.exec.jit.interface import Module, Site, Special, Target
 from eumu.ir import Function
 from eumu.ir.text import format_function
 from eumu.keeping import is_ours, trusted_directory
@@ -62,10 +63,21 @@ def sources() -> list[Path]:
 
 def key_of(function: Function, special: Special, processor: Processor) -> str:
     """The name of a compiled kernel."""
-    text = "\n".join(
-        (engine_version(), processor.identity, repr(special), format_function(function))
-    )
+    text = "\n".join((engine_version(), processor.identity, repr(special), _text_of(function)))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+_WRITTEN: list[tuple[Function, str]] = []  # the function whose text was asked for last
+
+
+def _text_of(function: Function) -> str:
+    """A function's text: who looks for its code mostly does so for more than one processor."""
+    for known, text in _WRITTEN:
+        if known is function:
+            return text
+    text = format_function(function)
+    _WRITTEN[:] = [(function, text)]
+    return text
 
 
 def compiled(function: Function, special: Special, processor: Processor) -> Compiled:
@@ -80,15 +92,44 @@ def compiled(function: Function, special: Special, processor: Processor) -> Comp
     return Compiled.of(found[0], Loaded(found[1], processor))
 
 
+def kept(function: Function, special: Special, processor: Processor) -> Compiled | None:
+    """The same, if it is on disk."""
+    place = trusted_directory()
+    if place is None or not place.exists():
+        return None
+    found = read(place / (key_of(function, special, processor) + _SUFFIX))
+    return None if found is None else Compiled.of(found[0], Loaded(found[1], processor))
+
+
 def _make(
     function: Function, special: Special, processor: Processor
 ) -> tuple[Module, tuple[bytes, ...]]:
     """Compile; most launches find their code on disk and do without the compiler's modules."""
-    from eumu.exec.jit.driver.module import build
-
-    module = build(function, special, processor.target)
+    module = _module(function, special, processor)
     support = (_support(text, processor) for text in module.support)
     return module, (compile_text(module.text, processor), *support)
+
+
+_MODULES: OrderedDict[tuple[int, Special, Target], tuple[Function, Module]] = OrderedDict()
+_MOST_MODULES = 8
+_LONG_TEXT = 4 << 20
+
+
+def _module(function: Function, special: Special, processor: Processor) -> Module:
+    """A function's LLVM text.  What is made in a hurry is mostly made again: its text is kept."""
+    from eumu.exec.jit.driver.module import build
+
+    key = id(function), special, processor.target
+    known = _MODULES.pop(key, None)
+    if known is not None:
+        return known[1]
+    module = build(function, special, processor.target)
+    if processor.is_hasty and len(module.text) < _LONG_TEXT:
+        _MODULES[key] = function, module
+        while len(_MODULES) > _MOST_MODULES:
+            with contextlib.suppress(KeyError):  # another thread was quicker
+                _MODULES.popitem(last=False)
+    return module
 
 
 @lru_cache(maxsize=1 << 10)

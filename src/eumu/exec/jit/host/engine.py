@@ -189,14 +189,32 @@ class Jit:
     def has(self, grid: Grid) -> bool:
         """Whether the machine code for a grid is there, in memory."""
         with self._lock:
-            return (id(grid.function), self._special(grid)) in self._kernels
+            return (id(grid.function), self.special(grid)) in self._kernels
 
-    def _special(self, grid: Grid) -> Special:
+    def finds(self, grid: Grid) -> bool:
+        """Whether the machine code for a grid is there, in memory or on disk."""
+        special = self.special(grid)
+        key = (id(grid.function), special)
+        with self._lock:
+            if key in self._kernels:
+                return True
+        found = cache.kept(_folded(grid.function), special, self.processor)
+        if found is not None:
+            self._keep(key, grid.function, found)
+        return found is not None
+
+    def _keep(self, key: tuple[int, Special], function: Function, compiled: Compiled) -> None:
+        with self._lock:
+            self._kernels[key] = function, compiled
+            _bound(self._kernels)
+
+    def special(self, grid: Grid) -> Special:
+        """What of a grid its machine code depends on, besides the function."""
         return replace(specialise(grid), paranoid=self.paranoid)
 
     def compile(self, grid: Grid) -> Compiled:
         """The machine code for a grid, from memory, from disk, or made now."""
-        special = self._special(grid)
+        special = self.special(grid)
         key = (id(grid.function), special)
         with self._lock:
             found = self._kernels.get(key)
@@ -204,9 +222,7 @@ class Jit:
                 self._kernels.move_to_end(key)
                 return found[1]
         compiled = cache.compiled(_folded(grid.function), special, self.processor)
-        with self._lock:
-            self._kernels[key] = grid.function, compiled
-            _bound(self._kernels)
+        self._keep(key, grid.function, compiled)
         return compiled
 
     def listing(self, grid: Grid, heads: Heads, *, is_assembly: bool) -> str:
@@ -217,7 +233,7 @@ class Jit:
         from eumu.exec.jit.host.listing import llvm_text, machine_text
 
         make = machine_text if is_assembly else llvm_text
-        return make(_folded(grid.function), self._special(grid), self.processor, heads)
+        return make(_folded(grid.function), self.special(grid), self.processor, heads)
 
     def _known(self, grid: Grid, host: Host) -> _Known:
         """What there is to know of a grid; LaunchError if it is not admitted."""

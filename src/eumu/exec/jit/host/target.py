@@ -45,6 +45,15 @@ class Processor:
         effort = f"{self.effort}{'' if self.numbering else ' without numbering'}"
         return f"{self.triple} {self.cpu} {self.features} {effort} {versions}"
 
+    @property
+    def is_hasty(self) -> bool:
+        """Whether code is made in a third of the time; it is slower then."""
+        return not self.numbering
+
+    def hasty(self) -> Processor:
+        """The same machine, whose code is quickly made."""
+        return replace(self, effort=0, numbering=False)
+
     def has(self, feature: str) -> bool:
         return f"+{feature}" in self.features.split(",")
 
