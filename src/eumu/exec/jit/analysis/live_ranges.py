@@ -51,14 +51,30 @@ class Access:
     def pairs(self, width: int) -> int:
         """Bit byte*width + lane for each byte and the lane that it belongs to."""
         if self.crosses or self.first is None:
-            row = (1 << width) - 1
-            return sum(row << byte * width for byte in bits_of(self.bytes))
-        found = 0
+            return rows_of(self.bytes, width)
+        found, begin = 0, min(self.offsets)  # small numbers first: the file has thousands of bytes
         for k, offset in enumerate(self.offsets):
             lane = (self.first + k) % width
-            for byte in range(offset, offset + self.size):
+            for byte in range(offset - begin, offset - begin + self.size):
                 found |= 1 << byte * width + lane
-        return found
+        return found << begin * width
+
+
+def rows_of(bytes: int, width: int) -> int:
+    """The bits byte*width … byte*width + width-1 for each byte whose bit is set.
+
+    >>> hex(rows_of(0b1011, 4))
+    '0xf0ff'
+    """
+    found = at = 0
+    while bytes:
+        gap = (bytes & -bytes).bit_length() - 1
+        bytes >>= gap
+        run = (~bytes & bytes + 1).bit_length() - 1
+        found |= (1 << run * width) - 1 << (at + gap) * width
+        bytes >>= run
+        at += gap + run
+    return found
 
 
 def bits_of(word: int) -> Iterator[int]:
@@ -164,7 +180,6 @@ class _Lanes:
         self.live = live_in(self.blocks, self._targets, self._before)
         self.crossed = live_in(self.blocks, self.flow.after, self._crossing_before)
         width = self.function.width
-        row = (1 << width) - 1
         for index, accesses in self.blocks.items():
             waiting = 0
             for parked in self.flow.parked[index]:
@@ -174,9 +189,8 @@ class _Lanes:
                 if access.is_write:
                     access.kills = access.full
                     if access.whole:
-                        pairs = access.pairs(width)
-                        rows = sum(row << byte * width for byte in bits_of(access.bytes))
-                        kept = (waiting | (own & ~pairs)) & rows
+                        kept = waiting | (own & ~access.pairs(width))
+                        kept &= rows_of(access.bytes, width)
                         access.kills |= not kept and not crossed & access.bytes
                 own, crossed = _lane_step(access, own, width), _cross_step(access, crossed)
 
@@ -209,8 +223,7 @@ def _lane_step(access: Access, live: int, width: int) -> int:
     if not access.is_write:
         return live | access.pairs(width)
     if access.full:
-        row = (1 << width) - 1
-        return live & ~sum(row << byte * width for byte in bits_of(access.bytes))
+        return live & ~rows_of(access.bytes, width)
     return live & ~access.pairs(width) if access.whole else live
 
 
@@ -235,6 +248,7 @@ class _LiveRanges:
         self.atoms = _atoms(blocks, file.size)
         self.starts = [bits & -bits for bits in self.atoms]
         self.range_of: dict[Place, int] = {}
+        self.touched: dict[int, list[int]] = {}  # atoms, by the bytes of accesses
 
     def _node(self) -> int:
         self.parent.append(len(self.parent))
@@ -257,7 +271,11 @@ class _LiveRanges:
         return self.entries[key]
 
     def _touched(self, bytes: int) -> list[int]:
-        return [k for k, atom in enumerate(self.atoms) if atom & bytes]
+        found = self.touched.get(bytes)
+        if found is None:
+            found = [k for k, atom in enumerate(self.atoms) if atom & bytes]
+            self.touched[bytes] = found
+        return found
 
     def rewritten(self) -> Function:
         """The function on its new roots."""
