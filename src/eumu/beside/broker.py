@@ -1,9 +1,9 @@
 """Starts an engine process for each program that comes: `python -m eumu.beside.broker`.
 
-Programs are greeted at once, by what is quick to import: many only ask what GPU there is.  With
-the first greeting the engines are imported, once and module by module; engine processes are forked
-then.  The process was started with the legacy layout of mappings, so that it has nothing where
-programs have theirs.
+Programs are greeted at once, by what is quick to import: many only ask what GPU there is.  Between
+greetings the engines are imported, once and module by module; engine processes are forked then.
+The process was started with the legacy layout of mappings, so that it has nothing where programs
+have theirs.
 """
 
 from __future__ import annotations
@@ -73,8 +73,7 @@ class _Broker:
     def run(self) -> None:
         """Serve until standard input is closed."""
         while True:
-            works = bool(self._met) and not self._is_warm
-            ready = self._ready(0 if works else _LOOK_S)
+            ready = self._ready(_LOOK_S if self._is_warm else 0)
             self._programs.look()
             if sys.stdin.fileno() in ready:
                 return
@@ -82,7 +81,7 @@ class _Broker:
                 self._greet(peer)
             if self._listener.fileno() in ready:
                 self._accept()
-            elif works and not ready:
+            elif not ready and not self._is_warm:
                 self._is_warm = next(self._steps, None) is None
             while self._is_warm and self._met:
                 self._fork(self._met.pop(0))

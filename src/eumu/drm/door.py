@@ -10,10 +10,10 @@ from eumu.drm.options import Options
 __all__ = ["hangs", "meet", "needed", "options", "serve"]
 
 needed: Final = (
-    *("numpy", "eumu.device.commands", "eumu.runtime.device", "eumu.runtime.batches"),
-    *("eumu.drm.engine", "eumu.device.functions", "eumu.exec.interp"),
-    *("eumu.native", "eumu.lower_native", "eumu.native.extent", "eumu.drm.first"),
-    "elftools.elf.elffile",
+    *("numpy", "eumu.device.state.media", "eumu.device.commands.mi", "eumu.device.commands.gpgpu"),
+    *("eumu.device.commands", "eumu.exec.grid", "eumu.runtime.device", "eumu.runtime.batches"),
+    *("eumu.drm.engine", "eumu.exec.interp", "eumu.native", "eumu.lower_native"),
+    *("eumu.native.extent", "eumu.drm.first", "elftools.elf.elffile"),
 )
 hangs: Final = True  # the driver waits for memory to change
 options: Final = Options

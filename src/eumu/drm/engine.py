@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterable
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from eumu.beside.door import FAULTED, FOUND, note
@@ -130,6 +131,7 @@ def serve(program: Program, options: Options) -> None:
         recorder = Recorder(options.dump, program.pid, options, program.memory_fd, clock)
     if device.engine == "jit" and not options.check and options.report is None:
         device.use("jit", _tiered())
+    threading.Thread(target=_import_more, args=(device.engine,), daemon=True).start()
     programs = Programs()
     log, turn = _Log(options, program.pid), threading.Lock()
     contexts: dict[int, HardwareContext] = {}
@@ -172,6 +174,16 @@ def _leave(number: int, options: Options, profiles: KernelProfiles | None, log: 
 
 def _say(text: str) -> None:
     print(f"eumu: {text}", file=sys.stderr, flush=True)
+
+
+def _import_more(engine: str) -> None:
+    """What most programs need, while the driver's compiler makes their first kernel."""
+    if engine == "jit":
+        import_module("eumu.exec.jit.driver.module")
+        from eumu.exec.jit.host.cache import engine_version
+
+        engine_version()
+    import_module("eumu.device.functions")
 
 
 def _tiered() -> Engine:
