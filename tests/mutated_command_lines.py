@@ -58,6 +58,7 @@ VALUES: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("program", "file", "files", "source"), _INPUTS),
     **dict.fromkeys(("device", "part"), (*_DEVICES, "skl-gt2", "bxt-3x6")),
     **dict.fromkeys(("output", "timeline", "report"), _OUTPUTS),
+    "libraries": _INPUTS,
     **dict.fromkeys(("fuel", "memory", "seed", "pools", "l3", "rtol"), _NUMBERS),
     **dict.fromkeys(("count", "base", "local_size"), _NUMBERS),
     # What has no end is no mistake: no number of work items that only takes long.

@@ -14,6 +14,7 @@ import pytest
 import eumu
 from eumu import zebin
 from eumu.runtime.image import Image
+from eumu.runtime.libraries import Linkage
 from kernels import build
 
 SAXPY = build.BIN / "pvc" / "saxpy.bin"
@@ -133,8 +134,8 @@ def test_devices_are_not_kept_by_programs() -> None:
 
 def test_symbols_that_are_no_variables() -> None:
     elf = zebin.read(SAXPY.read_bytes(), "saxpy.bin")
-    image = Image(elf, eumu.Device("pvc"))
-    with pytest.raises(eumu.BuildError, match="refers to 'missing', no symbol is it"):
+    image = Image(Linkage([elf]), eumu.Device("pvc"))
+    with pytest.raises(eumu.BuildError, match="uses 'missing', defined nowhere"):
         image.addresses(["missing"])
     with pytest.raises(eumu.Unsupported, match="address of function 'saxpy'"):
         image.addresses(["saxpy"])

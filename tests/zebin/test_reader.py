@@ -13,8 +13,9 @@ from eumu.checking import check
 from eumu.cli.main import main
 from eumu.errors import FormatError, Unsupported
 from eumu.platforms import of_product_family, platform
-from eumu.runtime.program import _native_translator
+from eumu.runtime.libraries import Linkage
 from eumu.runtime.sources import Sources
+from eumu.runtime.translating import native_translator
 from eumu.zebin import DataSection, RelocationType, SymbolKind, Zebin
 from zebin import forge
 from zebin.forge import Part
@@ -276,7 +277,7 @@ def test_native_code_with_an_unknown_relocation_is_refused() -> None:
     kernel = next(k for k in found.kernels if k.name == "reads")
     strange = replace(kernel.relocations[0], type=RelocationType.UNKNOWN, number=9, offset=0)
     kernel = replace(kernel, relocations=(*kernel.relocations, strange))
-    translate = _native_translator(found, kernel, kernel.info, Sources())
+    translate = native_translator(Linkage([found]), kernel, kernel.info, Sources())
     with pytest.raises(Unsupported, match="relocation type 9"):
         translate(platform("skl"))
 

@@ -39,9 +39,22 @@ def command(options: argparse.Namespace) -> int:
             print(f"  {label:<16} {value}")
     for section in program.elf.data if program.elf else ():
         print(f"\n{section.name}: {section.size} bytes of variables")
+    for line in _links(program):
+        print(line)
     for unknown in program.elf.unknown if program.elf else ():
         print(f"note: eumu does not know {unknown}")
     return FINE
+
+
+def _links(program: eumu.Program) -> Iterator[str]:
+    """What other files must define, and what this one has for them."""
+    elf = program.elf
+    if elf is None:
+        return
+    if elf.needs:
+        yield f"\nuses, and does not define: {', '.join(elf.needs)}"
+    if exported := [f.name for f in elf.functions if f.info is not None]:
+        yield f"\nfunctions for other programs: {', '.join(exported)}"
 
 
 def _list_compilers() -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 import eumu
 from eumu.cli.campaign_options import CAMPAIGN_EPILOG, add_campaign
-from eumu.cli.options import CHECK, RUN_EPILOG, add_checking
+from eumu.cli.options import CHECK, RUN_EPILOG, add_checking, add_library
 from eumu.cli.status import FAILED, FAULT, FINE, INTERRUPTED, USAGE, UsageError
 from eumu.cli.terminal import Paint
 from eumu.cli.words import BUILD_OPTIONS, joined
@@ -230,6 +230,7 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
     run = _command(commands, "run", "run a kernel and say what it did", RUN_EPILOG)
     _add_program(run)
     run.add_argument("--kernel", metavar="NAME", help="needed if the program has several")
+    add_library(run)
     size = "X[,Y,Z]"
     run.add_argument("--global", dest="global_size", metavar=size, required=True, help="work items")
     run.add_argument("--local", dest="local_size", metavar=size, help="work items of a group")

@@ -45,6 +45,18 @@ def add_checking(run: argparse.ArgumentParser) -> None:
     run.add_argument("--timeout", metavar="SECONDS", help="of wall time for the launch")
 
 
+def add_library(run: argparse.ArgumentParser) -> None:
+    """Add the one that names files that the program is linked with."""
+    run.add_argument(
+        "--library",
+        metavar="FILE",
+        dest="libraries",
+        action="append",
+        default=[],
+        help="an ELF file that has what the program uses and does not define; may be repeated",
+    )
+
+
 def add_format(run: argparse.ArgumentParser) -> None:
     """Add the one that says in which format findings are told."""
     run.add_argument(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
@@ -23,7 +24,7 @@ def command(options: argparse.Namespace) -> int:
     """Run the kernel that the options describe."""
     teller = Teller.of(options)
     try:
-        program = _load(options)
+        program = _load(options, options.libraries)
     except eumu.BuildError as error:
         if teller.is_text:
             raise
@@ -89,13 +90,18 @@ def _watched(
     return watched(device, options, made_by)
 
 
-def _load(options: argparse.Namespace) -> eumu.Program:
+def _load(options: argparse.Namespace, libraries: Sequence[str] = ()) -> eumu.Program:
     device = options.device
     if device is None and options.program.endswith((".cl", ".spv")):
         device = "pvc"
     given = [options.build_options, *(["-g0"] if options.no_lines else [])]
     given += ["-g"] if options.debug else []
-    program = eumu.load(options.program, device=device, options=" ".join(filter(None, given)))
+    program = eumu.load(
+        options.program,
+        device=device,
+        options=" ".join(filter(None, given)),
+        libraries=libraries,
+    )
     for warning in program.warnings:
         print(warning, file=sys.stderr)
     return program

@@ -50,7 +50,7 @@ def with_implicit(
     stack: ExitStack,
 ) -> tuple[Addresses, Array | None]:
     """The same with the structure that called functions read; they may be all that prints."""
-    if printed is None and image and image.section(_STRINGS):
+    if printed is None and image and image.has(_STRINGS):
         printed = _printf_buffer(device, stack)
     width = info.execution_env.simd_size
     printf_buffer = printed.address if printed else 0

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -17,11 +16,8 @@ from eumu.errors import (
     Diagnostic,
     FormatError,
     LaunchError,
-    Place,
     Severity,
-    Unsupported,
 )
-from eumu.ir import Function
 from eumu.platforms import Platform, of_product_family, platform
 from eumu.program import Kernel as Code
 from eumu.program import Module
@@ -30,9 +26,18 @@ from eumu.runtime.device import Device
 from eumu.runtime.image import Image
 from eumu.runtime.image_arguments import dropped_reads
 from eumu.runtime.kernel import Kernel
-from eumu.runtime.payload import no_local_ids, payload_bytes
+from eumu.runtime.libraries import Linkage
+from eumu.runtime.payload import no_local_ids
 from eumu.runtime.signature import parameters
 from eumu.runtime.sources import Sources
+from eumu.runtime.translating import (
+    Promises,
+    in_lockstep,
+    lowered,
+    lowered_native,
+    native_translator,
+    translator,
+)
 from eumu.zebin.ze_info import KernelInfo
 
 
@@ -46,12 +51,11 @@ class Program(Mapping[str, Kernel]):
     whether groups at the end of a range may be smaller than the local size.
     """
 
-    def __init__(
-        self, name: str, platform: Platform | None, elf: zebin.Zebin | None = None
-    ) -> None:
+    def __init__(self, name: str, platform: Platform | None, linked: Linkage | None = None) -> None:
         self.name = name
         self.platform = platform
-        self.elf = elf
+        self._linked = linked
+        self.elf = elf = linked.files[0] if linked else None
         self.module: Module | None = None
         self.warnings: tuple[Diagnostic, ...] = ()
         self.made_by = elf.made_by if elf else ""
@@ -92,12 +96,12 @@ class Program(Mapping[str, Kernel]):
 
     def image(self, device: Device) -> Image | None:
         """The program's variables in a device's memory; they keep their values between launches."""
-        if self.elf is None:
+        if self._linked is None:
             return None
         with device.turn:
             image: Image | None = device.images.get(self)
             if image is None:
-                image = device.images[self] = Image(self.elf, device)
+                image = device.images[self] = Image(self._linked, device)
             return image
 
     def add(self, kernel: Kernel) -> None:
@@ -117,17 +121,30 @@ def load(
     *,
     device: Device | Platform | str | None = None,
     options: str = "",
+    libraries: Sequence[str | PathLike[str] | bytes] = (),
 ) -> Program:
     """Read a program from a path or from bytes.
 
     The compiler's ELF, vISA text and vISA object files are read as they are; OpenCL C (`.cl`) and
     SPIR-V are compiled for `device` with ocloc and `options`.  An ELF file knows its device.  Of
     vISA, arguments are the `.input` variables after the local ids, see :mod:`eumu.runtime.bare`.
+    `libraries` are ELF files that define what the program uses and does not define, as Level Zero's
+    `zeModuleDynamicLink` joins modules; each program has variables of its libraries for itself.
     """
+    if isinstance(libraries, (str, bytes, PathLike)):
+        raise ArgumentError("libraries are a list, also if there is one")
+    others = tuple(_library(given, number) for number, given in enumerate(libraries, 1))
     if isinstance(program, bytes):
-        return _from_bytes(program, "program", _platform(device), options, None)
+        return _from_bytes(program, "program", _platform(device), options, None, others)
     path = Path(fspath(program))
-    return _from_bytes(path.read_bytes(), path.name, _platform(device), options, path)
+    return _from_bytes(path.read_bytes(), path.name, _platform(device), options, path, others)
+
+
+def _library(given: str | PathLike[str] | bytes, number: int) -> zebin.Zebin:
+    if isinstance(given, bytes):
+        return zebin.read(given, f"library {number}")
+    path = Path(fspath(given))
+    return zebin.read(path.read_bytes(), path.name)
 
 
 def build(
@@ -161,18 +178,26 @@ def _platform(device: Device | Platform | str | None) -> Platform | None:
 
 
 def _from_bytes(
-    data: bytes, name: str, target: Platform | None, options: str, path: Path | None
+    data: bytes,
+    name: str,
+    target: Platform | None,
+    options: str,
+    path: Path | None,
+    libraries: Sequence[zebin.Zebin] = (),
 ) -> Program:
     if zebin.is_elf(data):
-        return _from_elf(data, name, target)
-    if binary.is_object_file(data):
-        return _from_object_file(data, name, target)
+        return _from_elf(data, name, target, libraries=libraries)
     suffix = path.suffix.lower() if path else ""
     if zebin.is_spirv(data) or suffix == ".cl":
         if target is None:
             raise BuildError(f"{name} must be compiled for a device; name one: device='pvc'")
         shown = str(path) if path else name
-        return _compile(data, name, target, options, path.parent if path else None, shown)
+        directory = path.parent if path else None
+        return _compile(data, name, target, options, directory, shown, libraries)
+    if libraries:
+        raise ArgumentError(f"{name} is vISA; libraries go with the compiler's ELF and with source")
+    if binary.is_object_file(data):
+        return _from_object_file(data, name, target)
     if suffix == ".visaasm" or b".version" in data[:4096]:
         return _from_text(_decoded(data, name), name, target)
     # Neither: the reader of ELF files knows many formats by their first bytes.
@@ -186,6 +211,7 @@ def _compile(
     options: str,
     directory: Path | None,
     shown: str,
+    libraries: Sequence[zebin.Zebin] = (),
 ) -> Program:
     """`shown` is what findings call the source."""
     from eumu.zebin import ocloc
@@ -194,7 +220,7 @@ def _compile(
     text = source if isinstance(source, str) else source.decode("utf-8", "replace")
     is_text = isinstance(source, str) or not zebin.is_spirv(source)
     known = {ocloc.source_path(name, directory): (shown, text)} if is_text else {}
-    program = _from_elf(built.elf, name, target, known)
+    program = _from_elf(built.elf, name, target, known, libraries)
     program.warnings = (*built.warnings, *program.warnings)
     if built.compiler is not None and built.compiler.version:
         program.made_by = f"ocloc {built.compiler.version} ({program.made_by})"
@@ -206,6 +232,7 @@ def _from_elf(
     name: str,
     target: Platform | None,
     known: Mapping[str, tuple[str, str]] | None = None,
+    libraries: Sequence[zebin.Zebin] = (),
 ) -> Program:
     elf = zebin.read(data, name)
     family = elf.target.product_family
@@ -214,41 +241,23 @@ def _from_elf(
         raise FormatError(f"{name} is for product family {family:#x}, which eumu does not know")
     if elf.pointer_bits != 64:
         raise FormatError(f"{name} has {elf.pointer_bits}-bit pointers; eumu runs 64-bit programs")
-    program = Program(name, made_for or target, elf)
-    lockstep = not elf.spirv or zebin.has_subgroup_barrier(elf.spirv)
+    linked = Linkage((elf, *libraries))
+    program = Program(name, made_for or target, linked)
     sources = Sources(known, partial(zebin.read_lines, data, name))
-    promised = _Promises(elf.spirv).of
+    promised, lockstep = Promises(linked).of, in_lockstep(linked)
     for kernel in elf.kernels:
-        # Those of all kernels first: so they have the same address in each.
-        functions = sorted(elf.functions_of(kernel.name), key=lambda f: f.owner != "")
-        translate = _translator(name, kernel, functions, sources, lockstep, promised)
         info = _with_thread_data(kernel.info, program.platform)
-        native = _native_translator(elf, kernel, info, sources)
-        alone = b"" if functions or kernel.relocations else kernel.text
+        alone = b"" if linked.callees(kernel) or kernel.relocations else kernel.text
         program.add(
             Kernel(
-                *(program, info, parameters(info), translate),
-                translate_native=native,
+                *(program, info, parameters(info)),
+                translator(linked, kernel, sources, lockstep, promised),
+                translate_native=native_translator(linked, kernel, info, sources),
                 native_code=alone,
             )
         )
     program.warnings = tuple(_dropped(program))
     return program
-
-
-class _Promises:
-    """How the SPIR-V of a program says that its lines access memory; read when it is asked."""
-
-    def __init__(self, spirv: bytes) -> None:
-        self._spirv = spirv
-
-    @cached_property
-    def _lines(self) -> dict[int, int]:
-        return zebin.promised_alignments(self._spirv)
-
-    def of(self, place: Place) -> int:
-        """Bytes of which all addresses that a line accesses are multiples."""
-        return self._lines.get(place.line, 1)
 
 
 def _dropped(program: Program) -> Iterator[Diagnostic]:
@@ -265,87 +274,6 @@ def _with_thread_data(info: KernelInfo, target: Platform | None) -> KernelInfo:
         return info
     unused = no_local_ids(target.least_thread_data)
     return replace(info, per_thread_payload_arguments=(unused,))
-
-
-def _translator(
-    program: str,
-    kernel: zebin.Kernel,
-    functions: Sequence[zebin.Function],
-    sources: Sources,
-    lockstep: bool,
-    promised: Callable[[Place], int],
-) -> Callable[[Platform], Function]:
-    def translate(target: Platform) -> Function:
-        texts = (kernel.visaasm, *(f.visaasm for f in functions))
-        _check_defined(program, kernel, texts)
-        callees = [_code(program, f.name, f.visaasm, is_function=True) for f in functions]
-        code = _code(program, kernel.name, kernel.visaasm, is_function=False)
-        function = _lowered(code, target, callees)
-        function.sources, function.lockstep = sources.place, lockstep
-        function.promised = promised
-        return function
-
-    return translate
-
-
-def _native_translator(
-    elf: zebin.Zebin, kernel: zebin.Kernel, info: KernelInfo, sources: Sources
-) -> Callable[[Platform], Function]:
-    def translate(target: Platform) -> Function:
-        from eumu.lower_native import lower
-        from eumu.runtime.linking import link
-
-        _check_native(target)
-        _check_defined(elf.name, kernel)
-        linked = link(elf, kernel, target)
-        for relocation in linked.relocations:
-            relocation.check()
-        size, width = payload_bytes(info, target), info.execution_env.simd_size
-        function = lower(
-            *(linked.code, width, size),
-            entry=kernel.entry,
-            relocations=linked.relocations,
-            functions=linked.functions,
-            line_of=partial(sources.at, kernel.name),
-        )
-        function.sources = sources.place
-        return function
-
-    return translate
-
-
-def _check_native(target: Platform) -> None:
-    if target.generation != "gen9":
-        raise Unsupported(f"level 'native' on {target}: eumu runs the native code of Gen9")
-
-
-def _code(program: str, name: str, visaasm: str, *, is_function: bool) -> Code:
-    """The one kernel or function of a text, under the name that the program has for it."""
-    from eumu import text
-
-    module = text.parse(visaasm, f"{program}:{name}.visaasm")
-    (code,) = (k for k in module.kernels if k.is_function == is_function)
-    return replace(code, name=name)
-
-
-def _check_defined(program: str, kernel: zebin.Kernel, texts: Sequence[str] | None = None) -> None:
-    """The compiler builds a call to nothing without a word.
-
-    With `texts`, only names that vISA text mentions count: drivers put numbers of their own into
-    native code, under names that nothing defines.
-    """
-    names = sorted({r.symbol.name for r in kernel.relocations if not r.symbol.is_defined})
-    if texts is not None:
-        names = [name for name in names if any(_mentions(text, name) for text in texts)]
-    if names:
-        raise BuildError(
-            f"{program}: kernel {kernel.name} uses {', '.join(map(repr, names))}, defined nowhere:"
-            " a function without a body, or a builtin that the compiler's library lacks"
-        )
-
-
-def _mentions(text: str, name: str) -> bool:
-    return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text) is not None
 
 
 def _from_text(
@@ -393,31 +321,11 @@ def _bare_kernel(
         program,
         info,
         args,
-        partial(_lowered, code, callees=functions),
+        partial(lowered, code, callees=functions),
         bare.memory_needs,
-        partial(_lowered_native, native, code, functions, info) if native else None,
+        partial(lowered_native, native, code, functions, info) if native else None,
         by_threads=code.is_explicit,
     )
-
-
-def _lowered_native(
-    data: bytes, code: Code, callees: Sequence[Code], info: KernelInfo, target: Platform
-) -> Function:
-    """The native code of a kernel of an object file; the vISA tells of a thread space."""
-    from eumu import native
-    from eumu.lower_native import lower
-
-    _check_native(target)
-    thread_space = _lowered(code, target, callees).thread_space
-    size, width = payload_bytes(info, target), info.execution_env.simd_size
-    program = native.decode(data, target, code.name)
-    return lower(program, width, size, thread_space=thread_space)
-
-
-def _lowered(code: Code, target: Platform, callees: Sequence[Code]) -> Function:
-    from eumu.lower import lower
-
-    return lower(code, target, callees)
 
 
 def _decoded(data: bytes, name: str) -> str:

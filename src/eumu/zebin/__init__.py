@@ -15,6 +15,7 @@ from eumu.zebin.program import (
     SymbolKind,
     Target,
     Zebin,
+    mentions,
     smaller_groups,
 )
 from eumu.zebin.reader import read
@@ -38,6 +39,7 @@ __all__ = [
     "inline_assembly",
     "is_elf",
     "is_spirv",
+    "mentions",
     "promised_alignments",
     "read",
     "read_lines",

@@ -12,15 +12,16 @@ import re
 import signal
 import struct
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from eumu import platforms
 from eumu.errors import BuildError, Diagnostic, EumuError, Severity, Source, ToolMissing
 from eumu.writing import work_folder
-from eumu.zebin import compilers, container, kept, log
+from eumu.zebin import compilers, container, elf, kept, log
 
 LARGEST_SOURCE: Final = 64 << 20
 _LARGEST_LOG: Final = 1 << 20
@@ -39,6 +40,8 @@ _INCLUDE: Final = re.compile(r'(?<!\S)-I\s*(?:"(?P<quoted>[^"]*)"|(?P<bare>\S+))
 _DEBUG: Final = re.compile(r"(?<!\S)-g(line-tables-only)?(?!\S)")
 _NO_DEBUG: Final = re.compile(r"(?<!\S)-g0(?!\S)")
 _LINES: Final = "-gline-tables-only"  # changes no instruction: tests/kernels/line_tables.py
+# Makes functions known to other programs; the compiler takes it with SPIR-V only.
+_EXPORTS: Final = re.compile(r"(?<!\S)-library-compilation(?!\S)")
 _SOURCE_NAME: Final = re.compile(r"(?<!\S)-s(?!\S)")
 _KERNEL_NAME: Final = re.compile(r"^//\.kernel (.*)$", re.MULTILINE)
 
@@ -89,7 +92,8 @@ def compile(
     `-I` options count from the caller's working directory.  `native` also returns assembly text;
     `simd_width` makes the compiler take that width; `timeout` is in seconds.  The `compiler` is
     the first that knows the device, if none is named.  With `lines` the compiler is asked for
-    tables of lines, unless the options have `-g` or `-g0`.  BuildError carries
+    tables of lines, unless the options have `-g` or `-g0`.  `-library-compilation`, which makes
+    functions known to other programs, goes with text, too.  BuildError carries
     the compiler's findings with their places, its `__notes__` the whole log; warnings of a build
     that succeeds are in the result.
     """
@@ -98,6 +102,10 @@ def compile(
     data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else bytes(source)
     _check(data, options, internal_options, name)
     text = "" if container.is_spirv(data) else data.decode("utf-8", "replace")
+    if text and _EXPORTS.search(options):
+        again = partial(compile, name=name, optimize=optimize, timeout=timeout, compiler=compiler)
+        front, rest = partial(again, source, directory=directory, lines=lines), (native, simd_width)
+        return _exporting(front, again, target, options, internal_options, *rest)
     build = _Build(compiler, data, target, native, timeout, simd_width)
     plain = _options(options, name, directory, optimize)
     asked = lines and bool(text) and not (_DEBUG.search(options) or _NO_DEBUG.search(options))
@@ -144,6 +152,30 @@ def _check(data: bytes, options: str, internal_options: str, name: str) -> None:
         _check_spirv(data, name)
     if "\0" in options or "\0" in internal_options:
         raise BuildError(f"{name}: the build options contain a NUL character")
+
+
+def _exporting(
+    front: Callable[..., Built],
+    again: Callable[..., Built],
+    target: platforms.Platform,
+    options: str,
+    internal_options: str,
+    native: bool,
+    simd_width: int | None,
+) -> Built:
+    """A build that exports functions: of the SPIR-V module that a build without them leaves."""
+    first = front(target, _EXPORTS.sub("", options), internal_options)
+    spirv = _spirv(first.elf, "the program")
+    made = again(spirv, target, options, internal_options, native=native, simd_width=simd_width)
+    return replace(made, log=first.log + made.log, warnings=first.warnings)
+
+
+def _spirv(program: bytes, name: str) -> bytes:
+    """The SPIR-V module that a program was made from."""
+    found = next((s.data for s in elf.parse(program, name).of_type(elf.Type.SPIRV)), b"")
+    if not found:
+        raise BuildError(f"{name}: the compiler left no SPIR-V, from which a library is made")
+    return found
 
 
 def _check_spirv(data: bytes, name: str) -> None:

@@ -249,3 +249,18 @@ class Zebin:
     def undefined(self) -> tuple[str, ...]:
         """The names that code or data refers to and that are defined nowhere."""
         return tuple(s.name for s in self.symbols if s.name and not s.is_defined)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The undefined names that vISA or variables use, for another program to define.
+
+        Drivers put numbers of their own into native code, under names that nothing defines.
+        """
+        texts = [*(k.visaasm for k in self.kernels), *(f.visaasm for f in self.functions)]
+        data = {r.symbol.name for section in self.data for r in section.relocations}
+        return tuple(n for n in self.undefined if n in data or any(mentions(t, n) for t in texts))
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether vISA text uses a name."""
+    return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text) is not None
