@@ -18,17 +18,17 @@ MAIN = """
 int helper(int x, int n);
 int bump(void);
 extern constant int steps[2];
-constant int table[2] = {10, 20};
+constant int table[8] = {10, 20, 35, 11, 40, 17, 90, 1};
 int own(int x);
-__attribute__((noinline)) int f(int x) { return x + 1; }
+int f(int x) { return x < 100 ? f(x + 100) : x - 99; }
 kernel void k(global int *out) {
     int i = get_global_id(0);
-    out[i] = helper(f(i) * table[i & 1], 1) + f(steps[i & 1]) + own(i);
+    out[i] = helper(f(i) * table[i & 7], 1) + f(steps[i & 1]) + own(i);
     if (i == 0) out[64] = bump();
 }
 """
 LIBRARY = """
-constant int table[2] = {7, 9};
+constant int table[8] = {7, 9, 4, 30, 2, 60, 5, 8};
 constant int steps[2] = {3, 5};
 global int counter = 40;
 #ifdef PRINTS
@@ -36,8 +36,8 @@ global int counter = 40;
 #else
 #define SAY(x, n)
 #endif
-__attribute__((noinline)) int f(int x) { return x * 5; }
-int helper(int x, int n) { SAY(x, n) return f(x) - table[x & 1] + steps[n & 1]; }
+int f(int x) { return x < 0 ? f(x + 7) : x * 5; }
+int helper(int x, int n) { SAY(x, n) return f(x) - table[x & 7] + steps[n & 1]; }
 int bump(void) { return atomic_add((volatile global int *)&counter, 1); }
 """
 OWN = "int own(int x) { return x << 8; }\n"
@@ -67,11 +67,10 @@ def files(ocloc: str) -> Files:
 
 def _expected() -> tuple[np.ndarray, list[int]]:
     i = np.arange(64, dtype=np.int32)
-    x = (i + 1) * np.array([10, 20], np.int32)[i & 1]
     steps = np.array([3, 5], np.int32)
-    return x * 5 - np.array([7, 9], np.int32)[x & 1] + steps[1] + steps[i & 1] + 1 + (i << 8), x[
-        x < 40
-    ].tolist()
+    x = (i + 1) * np.array([10, 20, 35, 11, 40, 17, 90, 1], np.int32)[i & 7]
+    called = x * 5 - np.array([7, 9, 4, 30, 2, 60, 5, 8], np.int32)[x & 7] + steps[1]
+    return called + steps[i & 1] + 1 + (i << 8), x[x < 40].tolist()
 
 
 def _check(files: Files, engine: str) -> str:
@@ -133,7 +132,7 @@ def test_the_command_line(files: Files, tmp_path, capsys) -> None:  # type: igno
     words = ["run", str(paths["main"]), "--global", "64", "--arg", "out=zeros:int32:65"]
     libraries = [f"--library={paths[name]}" for name in ("library", "own")]
     assert main([*words, *libraries]) == 0
-    assert "52 460 664 1172" in capsys.readouterr().out
+    assert "55 460 1037 997" in capsys.readouterr().out
     assert main([*words, libraries[0]]) == 1 and "'own'" in capsys.readouterr().err
     assert main(["info", str(paths["main"])]) == 0
     assert "does not define: steps, helper, own, bump" in capsys.readouterr().out
