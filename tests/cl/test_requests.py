@@ -19,6 +19,7 @@ from eumu.cl.meeting import meet
 from eumu.cl.memory import SharedMemory
 from eumu.cl.options import Options, recorded
 from eumu.cl.protocol import HELLO, VERSION, Request, Status, packed, requests
+from eumu.exec.tiered import Tiered
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the driver is one for Linux")
 KERNELS = Path(__file__).parents[1] / "kernels" / "bin" / "skl"
@@ -65,6 +66,18 @@ def test_what_is_recorded_has_a_limit(
         for _ in range(9):
             service.answer(Request.FREE, packed(1, 0))
         assert len(list(recorded(file.fileno()))) == 3
+
+
+@pytest.mark.parametrize("checks", [False, True])
+def test_first_launches_do_not_wait_for_the_best_code(checks: bool) -> None:
+    """A checked run is of one engine, as its findings are."""
+    pytest.importorskip("llvmlite", reason="llvmlite is not installed")
+    memory = SharedMemory(BASE, SIZE)
+    service = _Service(memory, os.getpid(), Options(device="skl", check=checks))
+    elf = (KERNELS / "saxpy.bin").read_bytes()
+    assert service.answer(Request.BUILD, packed(0, 2, "", 1, packed("", elf)))[0] == 0
+    engine = service.device._get("jit")
+    assert isinstance(engine, Tiered) is not checks
 
 
 def test_launches_with_random_arguments(

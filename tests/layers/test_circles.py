@@ -36,6 +36,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("gateway",),
         ("interp",),
         ("jit",),
+        ("tiered",),
     ),
     "device": (
         ("allocator", "chip", "events", "lanes", "state"),

@@ -37,6 +37,7 @@ from eumu.cl.protocol import (
     requests,
 )
 from eumu.errors import EumuError, Fault, Finding, OutOfMemory, Severity
+from eumu.exec.tiered import tiered
 from eumu.runtime import Array, Device, Image, Kernel, Local, load
 from eumu.zebin import smaller_groups
 
@@ -74,6 +75,7 @@ class _Service:
             from eumu.beside.report import KernelProfiles
 
             self.device.observer = self.profiles = KernelProfiles(self.device.part)
+        self._has_tiers = False
         memory.sink = self._print
         self._printed: list[str] = []
         self._numbers = itertools.count(1)
@@ -146,12 +148,22 @@ class _Service:
         kind = _BINARY_TYPES[wanted]
         if wanted in (Wanted.OBJECT, Wanted.LIBRARY):
             return packed(kind, smaller_groups(options), 0, 0)
+        self._take_tiers()
         loaded = Loaded(load(data, device=self.device))
         allowed = loaded.program.smaller_groups
         loaded.program.smaller_groups = True  # of linked programs the driver's library knows more
         number = next(self._numbers)
         self._programs[number] = loaded
         return packed(kind, allowed, number) + described(loaded)
+
+    def _take_tiers(self) -> None:
+        """Let first launches begin before their code is made; engines are imported when they are
+        needed.  Checked runs and reports are of one engine."""
+        if self._has_tiers or self.device.engine != "jit" or self._options.check or self.profiles:
+            return
+        self._has_tiers = True
+        with contextlib.suppress(ImportError, OSError):  # the device says that it has no fast one
+            self.device.use("jit", tiered())
 
     def _drop(self, fields: Fields) -> Answer:
         self._programs.pop(fields.u32(), None)

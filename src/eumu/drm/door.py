@@ -13,7 +13,7 @@ needed: Final = (
     *("numpy", "eumu.device.state.media", "eumu.device.commands.mi", "eumu.device.commands.gpgpu"),
     *("eumu.device.commands", "eumu.exec.grid", "eumu.runtime.device", "eumu.runtime.batches"),
     *("eumu.drm.engine", "eumu.exec.interp", "eumu.native", "eumu.lower_native"),
-    *("eumu.native.extent", "eumu.drm.first", "elftools.elf.elffile"),
+    *("eumu.native.extent", "eumu.exec.tiered", "elftools.elf.elffile"),
 )
 hangs: Final = True  # the driver waits for memory to change
 options: Final = Options

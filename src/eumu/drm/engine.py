@@ -30,7 +30,7 @@ from eumu.drm.progress import Progress
 from eumu.drm.protocol import Built, Submission, messages
 from eumu.drm.record import NotedClock, Recorder
 from eumu.errors import EumuError, Fault, Finding
-from eumu.exec.host import Engine
+from eumu.exec.tiered import tiered
 from eumu.runtime.batches import BatchReport, CommandQueue
 from eumu.runtime.device import Device
 
@@ -130,7 +130,7 @@ def serve(program: Program, options: Options) -> None:
         device.clock = clock = NotedClock(device.clock)
         recorder = Recorder(options.dump, program.pid, options, program.memory_fd, clock)
     if device.engine == "jit" and not options.check and options.report is None:
-        device.use("jit", _tiered())
+        device.use("jit", tiered())
     threading.Thread(target=_import_more, args=(device.engine,), daemon=True).start()
     programs = Programs()
     log, turn = _Log(options, program.pid), threading.Lock()
@@ -184,13 +184,3 @@ def _import_more(engine: str) -> None:
 
         engine_version()
     import_module("eumu.device.functions")
-
-
-def _tiered() -> Engine:
-    """The fast engine, with others for first launches."""
-    from eumu.drm.first import Tiered
-    from eumu.exec.interp import Interpreter
-    from eumu.exec.jit import Jit
-    from eumu.exec.jit.host.target import host
-
-    return Tiered(Jit(), Jit(processor=host().hasty()), Interpreter())

@@ -188,6 +188,9 @@ class Jit:
 
     def has(self, grid: Grid) -> bool:
         """Whether the machine code for a grid is there, in memory."""
+        known = self._grids.get(id(grid.like or grid))
+        if known is not None and known.ready is not None:
+            return True
         with self._lock:
             return (id(grid.function), self.special(grid)) in self._kernels
 

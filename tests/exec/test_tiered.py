@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import eumu
-from eumu.drm.first import Tiered, is_short
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.interp import Interpreter
 from eumu.exec.snapshot import Snapshot
+from eumu.exec.tiered import Tiered, is_short
 from eumu.runtime.kernel import Kernel
 from kernels.build import PROGRAMS
 
@@ -134,7 +134,7 @@ def reduce(device: eumu.Device, reducing: Kernel) -> eumu.LaunchReport:
 def test_a_loop_begins_with_code_that_is_quickly_made(
     loops: tuple[eumu.Device, Told, Told, Tiered], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("eumu.drm.first._LONG_S", 1000)
+    monkeypatch.setattr("eumu.exec.tiered._LONG_S", 1000)
     device, fast, hasty, tiered = loops
     reducing = kernel("reduce")
     reduce(device, reducing)
@@ -148,7 +148,7 @@ def test_a_loop_begins_with_code_that_is_quickly_made(
 def test_a_long_launch_is_taken_over(
     loops: tuple[eumu.Device, Told, Told, Tiered], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("eumu.drm.first._LONG_S", 0)
+    monkeypatch.setattr("eumu.exec.tiered._LONG_S", 0)
     device, fast, hasty, _ = loops
     made = threading.Event()
     real = fast.compile
@@ -183,7 +183,7 @@ def test_functions_are_not_kept_for_ever(
     device: tuple[eumu.Device, Noted, Tiered], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, _, tiered = device
-    monkeypatch.setattr("eumu.drm.first._MOST_SEEN", 3)
+    monkeypatch.setattr("eumu.exec.tiered._MOST_SEEN", 3)
     platform = eumu.Device("skl").platform
     functions = [kernel("saxpy").function(platform, "native") for _ in range(8)]
     for function in functions:

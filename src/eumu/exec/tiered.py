@@ -148,6 +148,15 @@ class Tiered:
         return seen
 
 
+def tiered() -> Tiered:
+    """The fast engine of this host, with what runs first launches; imported when this is called."""
+    from eumu.exec.interp import Interpreter
+    from eumu.exec.jit import Jit
+    from eumu.exec.jit.host.target import host
+
+    return Tiered(Jit(), Jit(processor=host().hasty()), Interpreter())
+
+
 def is_short(function: Function) -> bool:
     """Whether a thread ends after each operation once at most: no block leads back or calls."""
     if sum(len(block.ops) for block in function.blocks) > _MOST_OPERATIONS:
