@@ -292,8 +292,10 @@ class _Lowering(InstBuilder):
             return
         try:
             pairs = zip(inst.opcode.fields, inst.operands, strict=True)
+            first = self.next_block() - 1
             bound = [field.kind.bind(operand, self) for field, operand in pairs]
             inst.opcode.build(self, bound)
+            self.function.note_fidelity(self.inst, inst.opcode.fidelity, first)
         except Unsupported as error:
             if error.span is not None or inst.span is None:
                 raise

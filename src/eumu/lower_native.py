@@ -315,6 +315,8 @@ class _Lowering(Gen9Builder):
         try:
             bound = [field.kind.bind(operand, self) for field, operand in pairs]
             instruction.opcode.build(self, bound)
+            fidelity = instruction.opcode.fidelity
+            self.function.note_fidelity(self.inst, fidelity, self._own_block)
         except Unsupported as error:
             what = f"{instruction.opcode}: {error.what}"
             raise Unsupported(what, span=self.span, spec=error.spec) from error

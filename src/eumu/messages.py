@@ -46,6 +46,15 @@ LOADS: Final = frozenset(
     {"ld", "ld_lz", "ld_mcs", "ld2dms", "ld2dms_w", "ld2dss", "resinfo", "sampleinfo"}
 )
 
+# What the documents leave open of messages that have an answer all the same.
+FILTERS: Final = "filters have weights of eight bits; how anisotropic ones choose is not public"
+MOTION: Final = {
+    "ime": "every place of the window, where the hardware may follow a gradient; see motion.md",
+    "fbr": "the documented filters and places; rounding between them is open; see motion.md",
+    "sic": "the documented costs and AVC's predictions; see motion.md",
+}
+_OF_8X8: Final = "how filters round between their passes, and where kernels lie, is not public"
+
 
 @dataclass(frozen=True, slots=True)
 class SamplerMessage:
@@ -78,6 +87,11 @@ class SamplerMessage:
     def uses_sampler(self) -> bool:
         return self.operation not in LOADS
 
+    @property
+    def left_open(self) -> str:
+        """What the documents leave open, nothing if the answer is exact."""
+        return FILTERS if self.uses_sampler else ""
+
 
 # Functions of sample_8x8 whose operands and results are known, and what no public page says.
 UNDESCRIBED: Final = {
@@ -101,6 +115,11 @@ class Sample8x8:
 
     registers: int
     offsets: bool = False
+
+    @property
+    def left_open(self) -> str:
+        """What the documents leave open."""
+        return _OF_8X8
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +192,11 @@ class MotionEstimation:
     response: int
     stream_in: bool = False
     stream_out: bool = False
+
+    @property
+    def left_open(self) -> str:
+        """What the documents leave open."""
+        return MOTION[self.kind]
 
 
 @dataclass(frozen=True, slots=True)

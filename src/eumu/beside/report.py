@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from eumu.device.chip import Part
 from eumu.device.profile import Profile
+from eumu.exec.fidelity import Followed
 from eumu.exec.grid import Grid
 from eumu.exec.observe import Observer
 from eumu.reports.page import page
@@ -82,6 +83,10 @@ class KernelProfiles(Observer):
     part: Part
     _kernels: dict[str, _Kernel] = field(default_factory=dict)
     _now: Profile = field(default_factory=lambda: Profile(l3=None))
+
+    @property
+    def followed(self) -> Followed:
+        return self._now.fidelity
 
     def start(self, grid: Grid) -> None:
         self._close()

@@ -265,7 +265,11 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
     run.add_argument("-q", "--quiet", action="store_true", help="print only what the kernel prints")
     pictures = run.add_argument_group("pictures of the run (on the interpreter)")
     pictures.add_argument("--timeline", metavar="FILE.json", help="a trace for Chrome or Perfetto")
-    pictures.add_argument("--report", metavar="FILE.html", help="occupancy, lanes, memory: a page")
+    pictures.add_argument(
+        "--report",
+        metavar="FILE",
+        help="occupancy, lanes, memory, fidelity: a page (.html) or an object (.json)",
+    )
     pictures.add_argument("--part", metavar="P", help="a product: bxt-3x6, bxt-2x6, skl-gt2")
     pictures.add_argument("--pools", metavar="MAP", help="thread pools by MEDIA_POOL_STATE's map")
     pictures.add_argument("--l3", metavar="ROW", help="hit rates with this row of the L3's tables")

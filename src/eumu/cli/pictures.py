@@ -11,6 +11,7 @@ import eumu
 from eumu.cli.values import whole
 from eumu.device.chip import L3
 from eumu.device.profile import Profile
+from eumu.reports.facts import facts
 from eumu.reports.page import l3_words, no_model, page
 from eumu.reports.trace import trace
 from eumu.writing import write_whole
@@ -33,7 +34,13 @@ def watched(device: eumu.Device, options: argparse.Namespace, made_by: str = "")
     if options.timeline is not None:
         write_whole(options.timeline, json.dumps(trace(profile, schedule)).encode())
     if options.report is not None:
-        write_whole(options.report, page(profile, schedule, made_by).encode())
+        is_json = options.report.endswith(".json")
+        text = (
+            json.dumps(facts(profile, schedule, made_by), indent=2)
+            if is_json
+            else page(profile, schedule, made_by)
+        )
+        write_whole(options.report, text.encode())
     if options.l3 is not None and not options.quiet:
         words = l3_words(profile) if has_model else [no_model(device.part)]
         print(*words, sep="\n")

@@ -15,6 +15,7 @@ from eumu.device.chip.l3 import LINE
 from eumu.device.chip.l3_cache import L3
 from eumu.device.dispatch import Needs, Schedule, place
 from eumu.errors import LaunchError
+from eumu.exec.fidelity import Followed
 from eumu.exec.grid import Grid
 from eumu.exec.observe import Observer
 from eumu.exec.state import instruction_text
@@ -51,10 +52,16 @@ class Profile(Observer):
     traffic: dict[tuple[str, str], Traffic] = field(default_factory=dict)
     slm: Conflicts = field(default_factory=Conflicts)
     barriers: list[tuple[int, int]] = field(default_factory=list)  # thread, its instructions so far
+    fidelity: Followed = field(default_factory=Followed)
     _mnemonics: list[Counter[str]] = field(default_factory=list)
+
+    @property
+    def followed(self) -> Followed:
+        return self.fidelity
 
     def start(self, grid: Grid) -> None:
         self.grid = grid
+        self.fidelity = Followed(grid.function)
         self.used = np.zeros(grid.groups * grid.threads_per_group, np.int64)
         self._mnemonics = [_mnemonics(grid.function, k) for k in range(len(grid.function.blocks))]
         if self.l3 is not None:
@@ -63,6 +70,7 @@ class Profile(Observer):
     def block(self, block: int, threads: Any, lanes: NDArray[np.integer[Any]]) -> None:
         assert self.grid is not None
         own, count = self._mnemonics[block], len(threads)
+        self.fidelity.blocks[block] += count
         for name, times in own.items():
             self.mix[name] += times * count
         size = own.total()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.exec.fidelity import Followed
 from eumu.exec.grid import Grid
 
 Threads = NDArray[np.intp]
@@ -17,6 +18,11 @@ Threads = NDArray[np.intp]
 
 class Observer:
     """Override what you want to see; arrays may be used again after the call."""
+
+    @property
+    def followed(self) -> Followed | None:
+        """Where to write what results of instructions that are not exact reach; None: nowhere."""
+        return None
 
     def start(self, grid: Grid) -> None:
         """A grid is about to run."""

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from eumu.errors import Place, Span
+from eumu.ir.fidelity import EXACT, Fidelity
 from eumu.types import BOOL, Type
 
 
@@ -185,6 +186,7 @@ class Function:
     `lockstep` lanes of a thread may count on running together; the language may not allow that.
     `alignments` are the bytes of which addresses of an instruction's message must be multiples;
     `promised` says the same of what the program's language promises of the accesses of a line.
+    `fidelity` has the instructions that are not exact.
     """
 
     name: str
@@ -203,9 +205,23 @@ class Function:
     sources: Callable[[Place, bool], Place] | None = None
     alignments: dict[int, int] = field(default_factory=dict)
     promised: Callable[[Place], int] | None = None
+    fidelity: dict[int, Fidelity] = field(default_factory=dict)
 
     def demand(self, inst: int, size: int) -> int:
         """Bytes of which addresses of elements of `size` bytes must be multiples."""
         origin = self.origins[inst] if 0 <= inst < len(self.origins) else None
         promised = self.promised(origin) if origin is not None and self.promised else 1
         return max(min(size, promised), self.alignments.get(inst, 1))
+
+    def note_fidelity(self, inst: int, declared: Fidelity, first: int) -> None:
+        """Note that of an instruction, whose operations are in the blocks from `first` on.
+
+        A message that is exact as an instruction, as sends are, may ask for what is not.
+        """
+        own = [op for block in self.blocks[first:] for op in block.ops if op.inst == inst]
+        found = declared.on(value.type for op in own for value in op.results)
+        for op in own if found == EXACT else ():
+            if left_open := getattr(getattr(op, "record", None), "left_open", ""):
+                found = Fidelity("approximate", left_open)
+        if found.level != EXACT.level:
+            self.fidelity[inst] = found

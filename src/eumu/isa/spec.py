@@ -32,6 +32,8 @@ from importlib import import_module
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from eumu.errors import InternalError
+from eumu.ir.fidelity import EXACT as EXACT
+from eumu.ir.fidelity import Fidelity as Fidelity
 from eumu.isa.kinds.kind import Kind
 from eumu.isa.limits import AS_DOCUMENTED, FrontEnd, Limits, TypeRow
 from eumu.isa.limits import rows as rows
@@ -73,18 +75,6 @@ class Slot:
     above: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fidelity:
-    """How near the model is: `exact`, `ulp` N, `approximate`, or `unsupported` with a reason."""
-
-    level: str = "exact"
-    detail: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.level} ({self.detail})" if self.detail else self.level
-
-
-EXACT = Fidelity()
 NO_LIMITS = Limits()
 
 

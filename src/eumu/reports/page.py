@@ -10,6 +10,7 @@ from typing import Final
 from eumu.device.chip import Part
 from eumu.device.dispatch import Schedule
 from eumu.device.profile import Profile
+from eumu.reports import fidelity
 from eumu.reports.placement import occupancy_rows, picture
 
 _MOST_ROWS: Final = 20  # of the instruction mix
@@ -41,6 +42,10 @@ $placement
 $occupancy
 <h2>Instructions</h2>
 $mix
+<h2>Fidelity</h2>
+<p>$fidelity</p>
+$inexact
+$reached
 <h2>Memory</h2>
 $memory
 <p class="note">$models</p>
@@ -66,6 +71,7 @@ def page(profile: Profile, schedule: Schedule, made_by: str = "") -> str:
             occupancy_rows(schedule.occupancy),
         ),
         mix=_mix(profile),
+        **_fidelity(profile),
         memory=_table(
             ("space", "kind", "messages", "lanes", "bytes"),
             (
@@ -116,6 +122,31 @@ def _mix(profile: Profile) -> str:
     )
     head = "<tr><th>mnemonic</th><th>issued</th><th>share</th><th></th></tr>"
     return f"<table>{head}{rows}</table>"
+
+
+def _fidelity(profile: Profile) -> dict[str, str]:
+    found = fidelity.record(profile.fidelity)
+    inexact = (
+        (fidelity.said(row), f"{row['issued']:,}", row["level"], row["detail"])
+        for row in found["inexact"]
+    )
+    reached = (
+        (
+            fidelity.said(row),
+            row["reached"],
+            f"{row['lanes']:,}",
+            ", ".join(map(fidelity.said, row["from"])),
+        )
+        for row in found["reached"]
+    )
+    tables = {
+        "inexact": (("instruction", "issued", "level", "what that is"), inexact),
+        "reached": (("instruction", "reached", "lanes", "from"), reached),
+    }
+    return {
+        "fidelity": escape(" ".join(fidelity.sentences(found))),
+        **{name: _table(*table) if found[name] else "" for name, table in tables.items()},
+    }
 
 
 def _models(profile: Profile, schedule: Schedule) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from eumu.errors import Unsupported
 from eumu.exec.interp import accesses, atomics, lanes, messages, registers, reports, sends
+from eumu.exec.interp.label_steps import follow
 from eumu.exec.interp.memory import ACCESSES, Memory
 from eumu.exec.interp.site import STEPS, Site
 from eumu.exec.interp.special import SPECIAL
@@ -27,6 +28,8 @@ def compile_block(block: Block, site: Site, memory: Memory) -> Compiled:
     assert block.end is not None
     count = site.enter(block)
     steps = [make_step(op, site, memory) for op in block.ops]
+    if site.labels is not None:
+        steps = follow(site.labels, site, block, steps)
     instructions = {op.inst for op in block.ops} | {block.end.inst}
     return Compiled(steps, count, len(instructions - {-1}) or 1, site.slots(block.end.args))
 

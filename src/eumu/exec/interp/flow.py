@@ -48,7 +48,7 @@ class Flow:
         self.loop = np.full(threads, -1, np.int32)
         self.barriers = Barriers(site, self.next_block)
         self.order = LaneOrder(site.state, self.next_block)
-        self.saved = Saved(site.state)
+        self.saved = Saved(site.state, site.labels.arrays if site.labels is not None else {})
         self._waiting = False
 
     def start(self) -> None:

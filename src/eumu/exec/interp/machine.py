@@ -10,6 +10,7 @@ from eumu.exec.gate import Admitted
 from eumu.exec.interp.compile import compile_block
 from eumu.exec.interp.fairness import Threads
 from eumu.exec.interp.flow import Flow
+from eumu.exec.interp.labels import Labels
 from eumu.exec.interp.memory import Memory
 from eumu.exec.interp.races import AccessLog
 from eumu.exec.interp.site import Site
@@ -29,6 +30,9 @@ class Machine:
         self.before = 0  # instructions that groups before these have run
         self.state = ThreadState.allocate(grid, groups)
         self.site = Site(admitted, self.state)
+        observer = admitted.host.observer
+        if grid.function.fidelity and observer is not None and observer.followed is not None:
+            self.site.labels = Labels(grid.function, self.state, observer.followed)
         memory = Memory(self.site)
         self.flow = Flow(self.site)
         if grid.races:
@@ -54,6 +58,8 @@ class Machine:
         self.site.first_group = first_group
         if self.site.log is not None:
             self.site.log.start()
+        if self.site.labels is not None:
+            self.site.labels.start()
         self.state.start(self.grid, first_group, groups)
         self.flow.start()
         return self._go(groups, 0)

@@ -130,9 +130,18 @@ class Memory:
             Space.SLM_WRITTEN: site.state.slm_written.reshape(-1),
             Space.SCRATCH_WRITTEN: site.state.scratch_written.reshape(-1),
         }
+        # What is written in which has labels.
+        self.contents = {
+            Space.FLAT: self.host.arena,
+            **{space: self.spaces[space] for space in (Space.SLM, Space.SCRATCH)},
+        }
 
     def note(self, request: Request, access: Access, kind: int, data: Lanes | None = None) -> None:
-        """Let the log of races know, if there is one."""
+        """Let the log of races know, if there is one, and those who follow labels."""
+        if self.site.labels is not None:
+            for space, content in self.contents.items():
+                if access.memory is content:
+                    self.site.labels.access(space, request, access, kind)
         if self.site.log is not None:
             is_local = access.memory is self.spaces[Space.SLM]
             if is_local or access.memory is self.host.arena:

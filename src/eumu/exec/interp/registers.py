@@ -175,11 +175,12 @@ class _Space:
         return index, inside
 
 
-def _space(site: Site) -> _Space:
+def register_space(site: Site) -> _Space:
+    """Where the roots are that a register address may reach."""
     return _Space([r for r in site.function.roots.values() if r.kind is RootKind.GRF])
 
 
-def _element_offsets(op: ReadIndirect, width: int) -> tuple[list[int], list[int]]:
+def element_offsets(op: ReadIndirect, width: int) -> tuple[list[int], list[int]]:
     """Per element, the address lane it uses and its byte distance from there."""
     row = op.row
     rows = [(k // row, op.offset + k % row * op.hstride) for k in range(width)]
@@ -190,11 +191,11 @@ def _element_offsets(op: ReadIndirect, width: int) -> tuple[list[int], list[int]
 
 @STEPS.on(ReadIndirect)
 def read_indirect(site: Site, op: ReadIndirect) -> Step:
-    value, space = op.results[0], _space(site)
+    value, space = op.results[0], register_space(site)
     size, width, lanes = value.type.size, value.width, op.args[0].width
     a, r = site.slot(op.args[0]), site.slot(value)
     m = site.slot(op.args[1]) if len(op.args) > 1 else None
-    lane, distance = _element_offsets(op, width)
+    lane, distance = element_offsets(op, width)
     arrays = [site.state.roots[root.name] for root in space.roots]
 
     def step(v: Slots, run: Run) -> None:
@@ -216,7 +217,7 @@ def read_indirect(site: Site, op: ReadIndirect) -> Step:
 
 @STEPS.on(WriteIndirect)
 def write_indirect(site: Site, op: WriteIndirect) -> Step:
-    value, space = op.args[1], _space(site)
+    value, space = op.args[1], register_space(site)
     size, width = value.type.size, value.width
     a, x, m = site.slots(op.args)
     distance = np.arange(width) * op.hstride + op.offset

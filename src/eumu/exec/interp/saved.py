@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.exec.interp.labels import root_labels
 from eumu.exec.interp.values import Lanes
 from eumu.exec.state import ThreadState
 from eumu.ir import Root
@@ -26,8 +27,9 @@ class _Copy:
 class Saved:
     """Copies of roots by the depth of the frame that the call left."""
 
-    def __init__(self, state: ThreadState) -> None:
-        self._state = state
+    def __init__(self, state: ThreadState, labels: Mapping[str, Lanes]) -> None:
+        """`labels` are arrays beside those of roots, by names that `root_labels` gives them."""
+        self._state, self._arrays = state, {**state.roots, **labels}
         self._copies: dict[int, list[_Copy]] = {}
 
     def start(self) -> None:
@@ -46,15 +48,17 @@ class Saved:
         """Take up what `export` gave; roots of bits come as bytes."""
         self._copies.clear()
         for depth, threads, roots in copies:
-            typed = {n: rows.view(self._state.roots[n].dtype) for n, rows in roots.items()}
+            typed = {n: rows.view(self._arrays[n].dtype) for n, rows in roots.items()}
             self._copies.setdefault(depth, []).append(_Copy(threads, typed))
 
     def put(self, threads: Threads, roots: Iterable[Root]) -> None:
         """Copy roots of threads that are about to enter a frame."""
         state = self._state
+        known = [(root.name, root_labels(root.name)) for root in roots]
+        names = [name for pair in known for name in pair if name in self._arrays]
         for depth in np.unique(state.depth[threads]):
             same = threads[state.depth[threads] == depth]
-            copy = {root.name: state.roots[root.name][same] for root in roots}
+            copy = {name: self._arrays[name][same] for name in names}
             self._copies.setdefault(int(depth), []).append(_Copy(same, copy))
 
     def take(self, depth: int, threads: Threads) -> None:
@@ -63,7 +67,7 @@ class Saved:
         for copy in self._copies.get(depth, ()):
             back = np.isin(copy.threads, threads)
             for name, rows in copy.roots.items() if back.any() else ():
-                self._state.roots[name][copy.threads[back]] = rows[back]
+                self._arrays[name][copy.threads[back]] = rows[back]
                 copy.roots[name] = rows[~back]
             copy.threads = copy.threads[~back]
             if len(copy.threads):

@@ -11,6 +11,7 @@ from eumu.errors import ArrayPlace, Fault, Finding, Span
 from eumu.exec import blame, words
 from eumu.exec.findings import Notebook
 from eumu.exec.gate import Admitted
+from eumu.exec.interp.labels import Labels
 from eumu.exec.interp.races import AccessLog
 from eumu.exec.interp.values import Lanes, Mask, Run, Step
 from eumu.exec.state import ThreadState, instruction_span
@@ -31,6 +32,7 @@ class Site:
         self.first_group = 0
         self.notebook = Notebook()
         self.log: AccessLog | None = None
+        self.labels: Labels | None = None
         self._slots: dict[int, int] = {}
         self._overwritten: frozenset[int] = frozenset()
         self._offsets: dict[int, int] = {}

@@ -21,7 +21,7 @@ from eumu.isa.gen9.kinds import (
     TernaryOpts,
 )
 from eumu.isa.gen9.registry import opcode
-from eumu.isa.mathlib import BOUNDS
+from eumu.isa.mathlib.bounds import fidelity
 from eumu.isa.spec import Fidelity
 from eumu.types import BOOL, DF
 
@@ -42,68 +42,63 @@ def _singles(b: Gen9Builder, *sources: Value) -> tuple[Value, ...]:
     return values
 
 
-def _bound(name: str) -> Fidelity:
-    bounds = BOUNDS[name]
-    return Fidelity("ulp", ", ".join(f"{bounds[t].ulp} in {t}" for t in sorted(bounds)))
-
-
-@opcode(0x38, _ONE % "inv", sub=1, page="Extended Math Function")
+@opcode(0x38, _ONE % "inv", sub=1, fidelity=fidelity("inv"), page="Extended Math Function")
 def inv(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = 1 / src0[i]."""
     (x,) = _singles(b, src0)
     b.finish(dst, mathlib.inv(b, x), None, options)
 
 
-@opcode(0x38, _ONE % "log", sub=2, fidelity=_bound("log2"), page="Extended Math Function")
+@opcode(0x38, _ONE % "log", sub=2, fidelity=fidelity("log2"), page="Extended Math Function")
 def log(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the binary logarithm of src0[i]."""
     (x,) = _singles(b, src0)
     b.finish(dst, mathlib.log2(b, x), None, options)
 
 
-@opcode(0x38, _ONE % "exp", sub=3, fidelity=_bound("exp2"), page="Extended Math Function")
+@opcode(0x38, _ONE % "exp", sub=3, fidelity=fidelity("exp2"), page="Extended Math Function")
 def exp(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = 2 ** src0[i]."""
     (x,) = _singles(b, src0)
     b.finish(dst, mathlib.exp2(b, x), None, options)
 
 
-@opcode(0x38, _ONE % "sqt", sub=4, page="Extended Math Function")
+@opcode(0x38, _ONE % "sqt", sub=4, fidelity=fidelity("sqrt"), page="Extended Math Function")
 def sqt(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the square root of src0[i]."""
     (x,) = _singles(b, src0)
     b.finish(dst, mathlib.sqrt(b, x), None, options)
 
 
-@opcode(0x38, _ONE % "rsqt", sub=5, fidelity=_bound("rsqrt"), page="Extended Math Function")
+@opcode(0x38, _ONE % "rsqt", sub=5, fidelity=fidelity("rsqrt"), page="Extended Math Function")
 def rsqt(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = 1 / the square root of src0[i]."""
     (x,) = _singles(b, src0)
     b.finish(dst, mathlib.rsqrt(b, x), None, options)
 
 
-@opcode(0x38, _ONE % "sin", sub=6, fidelity=_bound("sin"), page="Extended Math Function")
+@opcode(0x38, _ONE % "sin", sub=6, fidelity=fidelity("sin"), page="Extended Math Function")
 def sin(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the sine of src0[i] in radians."""
     (x,) = _singles(b, src0)
     b.finish(dst, mathlib.sin(b, x), None, options)
 
 
-@opcode(0x38, _ONE % "cos", sub=7, fidelity=_bound("cos"), page="Extended Math Function")
+@opcode(0x38, _ONE % "cos", sub=7, fidelity=fidelity("cos"), page="Extended Math Function")
 def cos(b: Gen9Builder, dst: Dst, src0: OnlySrc, options: Opts) -> None:
     """dst[i] = the cosine of src0[i] in radians."""
     (x,) = _singles(b, src0)
     b.finish(dst, mathlib.cos(b, x), None, options)
 
 
-@opcode(0x38, _TWO % "fdiv", sub=9, page="Extended Math Function")
+@opcode(0x38, _TWO % "fdiv", sub=9, fidelity=fidelity("divide"), page="Extended Math Function")
 def fdiv(b: Gen9Builder, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = src0[i] / src1[i], floats."""
     x, y = _singles(b, src0, src1)
     b.finish(dst, b.div(x, y), None, options)
 
 
-@opcode(0x38, _TWO % "pow", sub=10, fidelity=_bound("pow"), page="Extended Math Function")
+@opcode(0x38, _TWO % "pow", sub=10, fidelity=fidelity("pow"), page="Extended Math Function")
 def pow(b: Gen9Builder, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = src0[i] ** src1[i]; NaN for a negative base, 1 for an exponent 0."""
     x, y = _singles(b, src0, src1)

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from eumu.ir.fidelity import Fidelity
+from eumu.types import HF, F
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -71,3 +74,17 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     },
     "tanh": {"f": Bound(2.57, "every F"), "hf": _rounded_once(_ALL_HF)},
 }
+
+
+def fidelity(name: str) -> Fidelity:
+    """That of an instruction of the math unit: the measured error of its function.
+
+    The vISA pages leave the accuracy open, and the PRM of Gen9 allows 1 to 4 ulp, so hardware may
+    give another number, also where eumu rounds correctly.  Where DF is correctly rounded, hardware
+    is, too: that is a sequence of instructions, which ends in a rounding.
+    """
+    bounds = BOUNDS[name]
+    inexact = {F, HF} if "df" in bounds and bounds["df"].exact else None
+    types = sorted(t for t in bounds if inexact is None or t != "df")
+    detail = ", ".join(f"{bounds[t].ulp} in {t}" for t in types)
+    return Fidelity("ulp", detail, None if inexact is None else frozenset(inexact))

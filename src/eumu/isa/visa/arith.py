@@ -17,6 +17,7 @@ from eumu.isa.kinds import Dst, InstBuilder, Place, Src
 from eumu.isa.kinds.operands import Immediate
 from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.limits import FrontEnd
+from eumu.isa.mathlib.bounds import fidelity
 from eumu.isa.mathlib.integers import average, one_where, saturating
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
@@ -159,6 +160,7 @@ def _divided(b: InstBuilder, x: _Divided, y: _Divided) -> tuple[Value, ...]:
     types=maps.DIV,
     page="DIV",
     limits=maps.ONLY_FLOAT,
+    fidelity=fidelity("divide"),
 )
 def div(b: InstBuilder, dst: Dst, src0: DividedSrc, src1: DividedSrc) -> None:
     """dst[i] = src0[i] / src1[i]; integers truncate, x / 0 is all ones; floats round correctly."""

@@ -12,9 +12,9 @@ from eumu.ir import Rounding, Value
 from eumu.isa import mathlib
 from eumu.isa.kinds import Dst, Exec, InstBuilder, Pred, Src
 from eumu.isa.limits import since
-from eumu.isa.mathlib import BOUNDS
+from eumu.isa.mathlib.bounds import fidelity
 from eumu.isa.mathlib.integers import fraction
-from eumu.isa.spec import EXACT, Fidelity
+from eumu.isa.spec import EXACT
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
 from eumu.types import DF
@@ -31,11 +31,6 @@ def _unary(
     body.__name__ = name
     template = f"{{pred}}{name}{{dst.sat}} {{exec}} {{dst}} {{src0}}"
     opcode(number, template, page=name.upper(), doc=doc, **row)(body)  # type: ignore[arg-type]
-
-
-def _bound(name: str) -> Fidelity:
-    bounds = BOUNDS[name]
-    return Fidelity("ulp", ", ".join(f"{bounds[t].ulp} in {t}" for t in sorted(bounds)))
 
 
 def _root(b: InstBuilder, x: Value) -> Value:
@@ -57,25 +52,25 @@ def _integral(rounding: Rounding) -> Callable[[InstBuilder, Value], Value]:
 
 
 _unary(0x08, "exp", mathlib.exp2, "dst[i] = 2 to the power src0[i].",
-       types=maps.FLOAT, fidelity=_bound("exp2"))  # fmt: skip
+       types=maps.FLOAT, fidelity=fidelity("exp2"))  # fmt: skip
 _unary(0x0B, "log", mathlib.log2, "dst[i] = binary logarithm of src0[i].",
-       types=maps.FLOAT, fidelity=_bound("log2"))  # fmt: skip
+       types=maps.FLOAT, fidelity=fidelity("log2"))  # fmt: skip
 _unary(0x17, "sin", mathlib.sin, "dst[i] = sine of src0[i] radians.",
-       types=maps.FLOAT, fidelity=_bound("sin"))  # fmt: skip
+       types=maps.FLOAT, fidelity=fidelity("sin"))  # fmt: skip
 _unary(0x18, "cos", mathlib.cos, "dst[i] = cosine of src0[i] radians.",
-       types=maps.FLOAT, fidelity=_bound("cos"))  # fmt: skip
+       types=maps.FLOAT, fidelity=fidelity("cos"))  # fmt: skip
 _unary(0x19, "sqrt", _root_of_any, "dst[i] = square root of src0[i], correctly rounded.",
-       types=maps.SQRT, fidelity=EXACT)  # fmt: skip
+       types=maps.SQRT, fidelity=fidelity("sqrt"))  # fmt: skip
 _unary(0x1A, "rsqrt", mathlib.rsqrt, "dst[i] = 1 / square root of src0[i].",
-       types=maps.FLOAT, fidelity=_bound("rsqrt"))  # fmt: skip
+       types=maps.FLOAT, fidelity=fidelity("rsqrt"))  # fmt: skip
 _unary(0x1B, "inv", _inverse_of_any, "dst[i] = 1 / src0[i], correctly rounded.",
-       types=maps.FLOAT_OR_DOUBLE, fidelity=EXACT)  # fmt: skip
+       types=maps.FLOAT_OR_DOUBLE, fidelity=fidelity("inv"))  # fmt: skip
 _unary(0x7E, "sqrtm", _root, "dst[i] = square root of src0[i], correctly rounded.",
        types=maps.IEEE_FLOAT, fidelity=EXACT)  # fmt: skip
 _unary(0x96, "tanh", mathlib.tanh, "dst[i] = hyperbolic tangent of src0[i].",
-       types=maps.FLOAT, platforms=XE3P, fidelity=_bound("tanh"))  # fmt: skip
+       types=maps.FLOAT, platforms=XE3P, fidelity=fidelity("tanh"))  # fmt: skip
 _unary(0x97, "sigm", mathlib.sigmoid, "dst[i] = 1 / (1 + exp(-src0[i])).",
-       types=maps.FLOAT, platforms=XE3P, fidelity=_bound("sigmoid"))  # fmt: skip
+       types=maps.FLOAT, platforms=XE3P, fidelity=fidelity("sigmoid"))  # fmt: skip
 _unary(0x09, "frc", fraction, "dst[i] = src0[i] - floor(src0[i]), always below 1.",
        types=maps.SINGLE, limits=maps.UNSATURATED)  # fmt: skip
 _unary(0x12, "rndd", _integral(Rounding.RD), "dst[i] = src0[i] rounded down.",
@@ -93,7 +88,7 @@ _unary(0x15, "rndz", _integral(Rounding.RTZ), "dst[i] = src0[i] rounded toward z
     "{pred}pow{dst.sat} {exec} {dst} {src0} {src1}",
     types=maps.FLOAT,
     page="POW",
-    fidelity=_bound("pow"),
+    fidelity=fidelity("pow"),
 )
 def pow(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] to the power src1[i]; NaN for a negative base, 1 for an exponent 0."""

@@ -38,8 +38,9 @@ MATRIX_TYPES = row((D, UD, F), src0=(D, UD, F), src1=(D, UD), src2=(D, UD)) + ro
 )
 FIDELITY = Fidelity(
     "approximate",
-    "integers are exact; the documents do not say in which order and with which rounding floats are"
-    " summed: here fused, in ascending order, to nearest even",
+    "the documents do not say in which order and with which rounding sums are made: here fused, in"
+    " ascending order, to nearest even",
+    frozenset({HF, BF, F}),
 )
 
 

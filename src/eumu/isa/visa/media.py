@@ -14,17 +14,12 @@ from eumu.isa.spec import Fidelity
 from eumu.isa.visa import texels
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
-from eumu.messages import MotionEstimation
+from eumu.messages import MOTION, MotionEstimation
 from eumu.types import BOOL, UB, UD, UW
 
-SEARCH = Fidelity(
-    "approximate",
-    "every place of the window, where the hardware may follow a gradient; see motion.md",
-)
-REFINEMENT = Fidelity(
-    "approximate", "the documented filters and places; rounding between them is open; see motion.md"
-)
-CHECK = Fidelity("approximate", "the documented costs and AVC's predictions; see motion.md")
+SEARCH = Fidelity("approximate", MOTION["ime"])
+REFINEMENT = Fidelity("approximate", MOTION["fbr"])
+CHECK = Fidelity("approximate", MOTION["sic"])
 MESH = Fidelity(
     "unsupported", "no public description says where the points of the distortion mesh are"
 )

@@ -33,10 +33,9 @@ from eumu.isa.spec import Fidelity
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
 from eumu.isa.visa.sampling import sample_block, sampler_message
+from eumu.messages import FILTERS
 
-SAMPLER = Fidelity(
-    "approximate", "filters have weights of eight bits; how anisotropic ones choose is not public"
-)
+SAMPLER = Fidelity("approximate", FILTERS)
 
 Channels = Annotated[tuple[int, ...], ChannelsKind()]
 OneChannel = Annotated[int, ChannelKind()]
@@ -54,9 +53,8 @@ _OPCODE = "sub&1f|options.low options.high exec pred"
 _GRADIENTS = "u dudx dudy v dvdx dvdy r drdx drdy ai"
 
 
-sampled = partial(
-    opcode, types=maps.SAMPLED, limits=maps.SAMPLER, front_end=maps.SAMPLER_READ, fidelity=SAMPLER
-)
+loaded = partial(opcode, types=maps.SAMPLED, limits=maps.SAMPLER, front_end=maps.SAMPLER_READ)
+sampled = partial(loaded, fidelity=SAMPLER)
 info = partial(
     opcode,
     0x70,
@@ -64,7 +62,6 @@ info = partial(
     types=maps.INFO,
     limits=maps.SAMPLER,
     front_end=maps.SAMPLER_READ,
-    fidelity=SAMPLER,
 )
 
 
@@ -159,7 +156,7 @@ def _load(sub: int, name: str, names: str, doc: str, short: str = "") -> None:
         )
 
     _give_names(load, ParametersKind(*names.split(), short=tuple(short.split())))
-    sampled(
+    loaded(
         0x6E,
         f"{{pred}}{name}{{options}}.{{channels}} {{exec}}  {{offsets}} {{surface}}"
         " {dst}{paired} {parameters}",
@@ -320,7 +317,6 @@ def sample_legacy(
     page="LOAD",
     types=maps.LEGACY_LOADED,
     limits=maps.SAMPLER,
-    fidelity=SAMPLER,
 )
 def load_legacy(
     b: InstBuilder,

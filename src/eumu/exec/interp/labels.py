@@ -1,0 +1,218 @@
+"""Labels of values: from which instructions that are not exact each lane of a value comes.
+
+Labels are uint64 that broadcast to [threads, width] as values do, None where there are none.  Roots
+have one for each byte (a flag: for each bit), memory has one for each byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eumu.exec.fidelity import Followed, Sink, labels
+from eumu.exec.interp.values import Lanes, Mask, Run, full
+from eumu.exec.races import ATOMIC_WRITE, WRITE
+from eumu.exec.state import ThreadState
+from eumu.ir import Function, Space
+from eumu.ir.operations.memory import Access
+
+Bits = NDArray[np.uint64]
+_NONE: Final = np.uint64(0)
+_PAGE_BITS: Final = 12
+_PAGE: Final = 1 << _PAGE_BITS
+_OF_GROUPS: Final = frozenset({Space.SLM, Space.SCRATCH})
+
+
+class _Request(Protocol):
+    """Which lanes of which threads access memory."""
+
+    run: Run
+    size: int
+    count: int
+    address: Lanes
+
+    @property
+    def op(self) -> Access: ...
+    @property
+    def row(self) -> Lanes: ...
+    def values(self, x: Lanes) -> Lanes: ...
+    def spread(self, flat: Lanes) -> Lanes: ...
+
+
+class _Place(Protocol):
+    """Where their elements lie."""
+
+    @property
+    def offset(self) -> NDArray[np.int64]: ...
+    @property
+    def valid(self) -> Mask | None: ...
+    @property
+    def lanes(self) -> Any: ...
+
+
+@dataclass(slots=True)
+class Accessing:
+    """The access that is being done: labels of its data, and what it has loaded."""
+
+    data: Sequence[Bits | None]
+    request: _Request | None = None
+    loaded: Bits | None = None  # [active lanes, elements]
+
+
+def root_labels(name: str) -> str:
+    """What the labels of a root are called among a thread's arrays."""
+    return f"labels of {name}"
+
+
+class Labels:
+    """The labels of a batch of groups."""
+
+    def __init__(self, function: Function, state: ThreadState, followed: Followed) -> None:
+        self.followed = followed
+        self.own = {inst: np.uint64(bit) for inst, bit in labels(function).items()}
+        self.arrays: dict[str, Bits] = {
+            root_labels(name): np.zeros(array.shape, np.uint64)
+            for name, array in state.roots.items()
+        }
+        self.labelled: set[str] = set()  # roots that may have some
+        self.now = Accessing(())
+        self._pages: dict[tuple[Space, int], Bits] = {}
+
+    def start(self) -> None:
+        """Other groups begin."""
+        for name in self.labelled:
+            self.arrays[root_labels(name)][...] = 0
+        self.labelled.clear()
+        self._pages = {key: page for key, page in self._pages.items() if key[0] not in _OF_GROUPS}
+
+    # ---- what steers
+
+    def use(self, inst: int, sink: Sink, found: Bits | None, mask: Mask | None, run: Run) -> None:
+        """Write down that an instruction uses values, in the lanes of the mask."""
+        if found is None:
+            return
+        hit = found if mask is None else np.where(mask, found, _NONE)
+        hit = np.broadcast_to(hit, (run.count, hit.shape[1]))
+        if count := np.count_nonzero(hit):
+            sources = int(np.bitwise_or.reduce(hit, axis=None))
+            self.followed.reached(inst, sink, sources, int(count))
+
+    # ---- roots
+
+    def read(self, name: str, threads: Lanes, columns: Lanes) -> Bits | None:
+        """Labels of elements [threads, width] at bytes or bits `columns` [width, size]."""
+        if name not in self.labelled:
+            return None
+        width, size = columns.shape
+        found = self.arrays[root_labels(name)][threads[:, None], columns.reshape(1, -1)]
+        return any_of(found.reshape(len(threads), width, size))
+
+    def write(
+        self,
+        name: str,
+        run: Run,
+        columns: Lanes,
+        new: Bits | None,
+        mask: Mask,
+        steered: Bits | None,
+    ) -> None:
+        """Set those of elements in the mask, and add `steered` to all that the mask may leave."""
+        if name not in self.labelled and new is None:
+            return
+        (width, size), array = columns.shape, self.arrays[root_labels(name)]
+        where = run.threads[:, None], columns.reshape(1, -1)
+        old = array[where].reshape(run.count, width, size)
+        given = full(some(new), run, width)[..., None]
+        found = np.where(full(mask, run, width)[..., None], given, old)
+        if steered is not None:
+            found = found | full(steered, run, width)[..., None]
+        array[where] = found.reshape(run.count, -1)
+        if found.any():
+            self.labelled.add(name)
+
+    # ---- memory
+
+    def access(self, space: Space, request: _Request, place: _Place, kind: int) -> None:
+        """An access is about to be done: the labels of what it loads, those of what it stores."""
+        now = self.now
+        now.request = request
+        if kind != WRITE and self._pages:
+            if now.loaded is None:
+                now.loaded = np.zeros((len(request.address), request.count), np.uint64)
+            now.loaded[place.lanes] |= self._load(space, place, request.size)
+        if kind not in (WRITE, ATOMIC_WRITE):
+            return
+        new = self._stored(request, place)
+        if kind == ATOMIC_WRITE and self._pages:
+            new = union(new, self._load(space, place, request.size))
+        if new is not None or self._pages:
+            self._store(space, place, request.size, some(new))
+
+    def _stored(self, request: _Request, place: _Place) -> Bits | None:
+        """Labels of what is stored, [lanes, elements]."""
+        data = self.now.data
+        if all(x is None for x in data):
+            return None
+        if request.op.name == "store_block":
+            rows = full(some(data[0]), request.run, request.count)[request.row]
+            return np.asarray(rows[place.lanes])
+        columns = [request.values(some(x)) for x in data]
+        if request.op.name == "atomic":
+            columns = [np.bitwise_or.reduce(columns)]
+        return np.asarray(np.stack(columns, axis=1)[place.lanes])
+
+    def _bytes(self, place: _Place, size: int) -> tuple[Lanes, Lanes]:
+        """The page and the byte there of each byte of each element, [lanes, elements, size]."""
+        found = place.offset[..., None] + np.arange(size)
+        return found >> _PAGE_BITS, found & (_PAGE - 1)
+
+    def _load(self, space: Space, place: _Place, size: int) -> Bits:
+        pages, inside = self._bytes(place, size)
+        found = np.zeros(pages.shape, np.uint64)
+        for page in np.unique(pages).tolist():
+            if (known := self._pages.get((space, page))) is not None:
+                here = pages == page
+                found[here] = known[inside[here]]
+        merged = np.bitwise_or.reduce(found, axis=2)
+        return merged if place.valid is None else np.where(place.valid, merged, _NONE)
+
+    def _store(self, space: Space, place: _Place, size: int, new: Bits) -> None:
+        pages, inside = self._bytes(place, size)
+        given = np.broadcast_to(new[..., None], pages.shape)
+        valid = np.ones(pages.shape, bool) if place.valid is None else place.valid[..., None]
+        for page in np.unique(pages).tolist():
+            here = (pages == page) & valid
+            key = space, page
+            if key not in self._pages and not given[here].any():
+                continue
+            known = self._pages.setdefault(key, np.zeros(_PAGE, np.uint64))
+            known[inside[here]] = given[here]
+
+
+def union(*parts: Bits | None) -> Bits | None:
+    """All labels of some values."""
+    known = [x for x in parts if x is not None]
+    return reduce(np.bitwise_or, known) if known else None
+
+
+def some(x: Bits | None) -> Bits:
+    return np.zeros((1, 1), np.uint64) if x is None else x
+
+
+def any_of(x: Bits | None) -> Bits | None:
+    """The labels of all along the last axis; None if there are none."""
+    if x is None:
+        return None
+    found = np.bitwise_or.reduce(x, axis=x.ndim - 1)
+    return found if found.any() else None
+
+
+def of_thread(x: Bits | None) -> Bits | None:
+    """The labels of all lanes of each thread, [threads, 1]."""
+    found = any_of(x)
+    return None if found is None else found[:, None]
