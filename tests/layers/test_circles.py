@@ -20,13 +20,14 @@ BENCH = SOURCE.parents[1] / "bench"
 # Rooms with packages inside: top to bottom, what is on one line does not know each other.
 INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
     "ir": (
+        ("fidelity",),
         ("function",),
         ("operations",),
         ("builder", "text"),
         ("passes", "verify"),
     ),
     "exec": (
-        ("checks", "forms", "grid", "guarded", "snapshot", "telling", "unread"),
+        ("checks", "fidelity", "forms", "grid", "guarded", "snapshot", "telling", "unread"),
         ("observe", "state"),
         ("host",),
         ("blame",),

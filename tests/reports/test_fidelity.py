@@ -21,6 +21,7 @@ from eumu.isa.visa.registry import VISA
 from eumu.reports import fidelity
 
 SOURCE = Path(__file__).with_name("fidelity.cl")
+PICTURES = Path(__file__).with_name("fidelity_images.cl")
 LEVELS = [("skl", "visa"), ("skl", "native"), ("pvc", "visa")]
 
 
@@ -37,7 +38,7 @@ def _followed(name: str, device: str, level: str) -> dict[str, Any]:
     picture = dev.image(np.arange(64, dtype=np.float32).reshape(1, 64), format="R32_FLOAT")
     out = dev.array(np.zeros(256, np.float32 if name in FLOATS else np.int32))
     table = given if name == "at_a_root" else dev.array(np.zeros(256, np.int32))
-    kernel = eumu.load(SOURCE, device=device)[name]
+    kernel = eumu.load(PICTURES if name in IMAGES else SOURCE, device=device)[name]
     second = picture if name in IMAGES else given
     kernel.launch(dev, 64, 64, [out, second, table], level=level)
     return fidelity.record(profile.fidelity)

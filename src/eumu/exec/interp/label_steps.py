@@ -95,10 +95,9 @@ class _Steps:
 
     def after(self, op: Access) -> Step:
         """Behind an access: the labels of what it has loaded."""
-        steered = op.args[0], op.args[1], *op.args[2 + len(op.data) :]
 
         def step(v: Slots, run: Run) -> None:
-            now, also = self.of.now, self.get(*steered)
+            now, also = self.of.now, self.of.now.steered
             request, loaded = now.request, now.loaded
             if request is None or loaded is None or not loaded.any():
                 self.set(op.results, also)
@@ -331,13 +330,13 @@ def _access(s: _Steps, op: Access) -> Step:
 
     def step(v: Slots, run: Run) -> None:
         use, on = s.of.use, v[m]
-        use(op.inst, Sink.ADDRESS, s.get(address), on, run)
-        use(op.inst, Sink.ADDRESS, s.get(*surfaces) if surfaces else None, on, run)
-        s.steered(op, mask, run)
+        place = s.get(address, *surfaces)
+        use(op.inst, Sink.ADDRESS, place, on, run)
+        steered = union(place, s.steered(op, mask, run))
         data = [s.found[x.id] for x in op.data]
         if isinstance(op, Atomic):
             use(op.inst, Sink.ATOMIC, union(*data), on, run)
-        s.of.now = Accessing(data)
+        s.of.now = Accessing(data, steered)
 
     return step
 

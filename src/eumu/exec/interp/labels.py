@@ -57,9 +57,11 @@ class _Place(Protocol):
 
 @dataclass(slots=True)
 class Accessing:
-    """The access that is being done: labels of its data, and what it has loaded."""
+    """The access that is being done: labels of its data, those that lanes have because of where and
+    whether they access, and those of what it has loaded."""
 
     data: Sequence[Bits | None]
+    steered: Bits | None = None
     request: _Request | None = None
     loaded: Bits | None = None  # [active lanes, elements]
 
@@ -138,33 +140,34 @@ class Labels:
     # ---- memory
 
     def access(self, space: Space, request: _Request, place: _Place, kind: int) -> None:
-        """An access is about to be done: the labels of what it loads, those of what it stores."""
-        now = self.now
+        """An access is about to be done: the labels of what it loads, those of what it stores.
+
+        A lane of an atomic operation sees what others have given to it.
+        """
+        now, merged = self.now, kind == ATOMIC_WRITE
         now.request = request
+        if kind == WRITE or merged:
+            new = self._stored(request, place)
+            if new is not None or self._pages:
+                self._store(space, place, request.size, some(new), merged=merged)
         if kind != WRITE and self._pages:
             if now.loaded is None:
                 now.loaded = np.zeros((len(request.address), request.count), np.uint64)
             now.loaded[place.lanes] |= self._load(space, place, request.size)
-        if kind not in (WRITE, ATOMIC_WRITE):
-            return
-        new = self._stored(request, place)
-        if kind == ATOMIC_WRITE and self._pages:
-            new = union(new, self._load(space, place, request.size))
-        if new is not None or self._pages:
-            self._store(space, place, request.size, some(new))
 
     def _stored(self, request: _Request, place: _Place) -> Bits | None:
         """Labels of what is stored, [lanes, elements]."""
-        data = self.now.data
-        if all(x is None for x in data):
+        data, steered = self.now.data, self.now.steered
+        if steered is None and all(x is None for x in data):
             return None
+        also = request.values(some(steered))[:, None]
         if request.op.name == "store_block":
             rows = full(some(data[0]), request.run, request.count)[request.row]
-            return np.asarray(rows[place.lanes])
-        columns = [request.values(some(x)) for x in data]
+            return np.asarray((rows | also)[place.lanes])
+        columns = [request.values(some(x)) for x in data] or [also[:, 0]]
         if request.op.name == "atomic":
             columns = [np.bitwise_or.reduce(columns)]
-        return np.asarray(np.stack(columns, axis=1)[place.lanes])
+        return np.asarray((np.stack(columns, axis=1) | also)[place.lanes])
 
     def _bytes(self, place: _Place, size: int) -> tuple[Lanes, Lanes]:
         """The page and the byte there of each byte of each element, [lanes, elements, size]."""
@@ -181,7 +184,8 @@ class Labels:
         merged = np.bitwise_or.reduce(found, axis=2)
         return merged if place.valid is None else np.where(place.valid, merged, _NONE)
 
-    def _store(self, space: Space, place: _Place, size: int, new: Bits) -> None:
+    def _store(self, space: Space, place: _Place, size: int, new: Bits, *, merged: bool) -> None:
+        """Set the labels of bytes, or (`merged`) add to them."""
         pages, inside = self._bytes(place, size)
         given = np.broadcast_to(new[..., None], pages.shape)
         valid = np.ones(pages.shape, bool) if place.valid is None else place.valid[..., None]
@@ -191,7 +195,10 @@ class Labels:
             if key not in self._pages and not given[here].any():
                 continue
             known = self._pages.setdefault(key, np.zeros(_PAGE, np.uint64))
-            known[inside[here]] = given[here]
+            if merged:
+                np.bitwise_or.at(known, inside[here], given[here])
+            else:
+                known[inside[here]] = given[here]
 
 
 def union(*parts: Bits | None) -> Bits | None:
