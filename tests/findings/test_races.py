@@ -267,3 +267,20 @@ def test_shadow_memory_is_memory_of_the_launch(
     expected = findings("pvc", "jit", name)
     monkeypatch.setenv("EUMU_PARANOID", "1")
     assert findings("pvc", "jit", name) == expected
+
+
+def test_what_others_write_meanwhile_stays(ocloc: str) -> None:
+    """A suspect launch is undone, and nothing else: other threads may write other arrays."""
+    values: list[int] = []
+
+    def progress(done: int, groups: int) -> None:
+        if values:  # once in a launch: on the fast engine
+            beside.fill(values.pop())
+
+    dev = eumu.Device("pvc", engine="jit", check="races", progress=progress)
+    beside, out = dev.array(64, np.int32), dev.array(512, np.int32)
+    kernel = program("pvc")["between_groups"]
+    kernel.launch(dev, 128, 64, [out])  # learns which arrays it stores to
+    values.append(7)
+    assert kernel.launch(dev, 128, 64, [out]).findings
+    assert not values and (beside.numpy() == 7).all()

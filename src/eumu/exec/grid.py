@@ -219,7 +219,8 @@ class RunStats:
 
     `findings` are what the `report` operations of a checked function saw, in program order.
     `is_suspect` says that accesses may race, as far as a function that follows them can tell;
-    `runs_again` that it must run once more to tell that.
+    `runs_again` that it must run once more to tell that.  `stored` are the starts of all extents
+    that such a function may have stored to, as far as that is known.
     """
 
     instructions: int
@@ -228,6 +229,7 @@ class RunStats:
     findings: tuple[Finding, ...] = ()
     is_suspect: bool = False
     runs_again: bool = False
+    stored: frozenset[int] | None = None
 
     @classmethod
     def of_parts(cls, parts: Sequence[RunStats]) -> RunStats:

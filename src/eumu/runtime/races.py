@@ -5,7 +5,7 @@ A suspect launch runs again, so what it may change is kept before.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Final
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.device import Memory
-from eumu.errors import Fault, Unsupported
+from eumu.errors import Unsupported
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.race_instrumentation import followed
 from eumu.exec.races import check_memory
@@ -35,21 +35,28 @@ class Kept:
     """
 
     def __init__(self, memory: Memory) -> None:
-        self._views = [memory.view(a) for a in memory.live if "w" in a.access]
-        ends = [0, *accumulate(len(view) for view in self._views)]
+        self._memory = memory
+        self._arrays = [a for a in memory.live if "w" in a.access]
+        ends = [0, *accumulate(a.size for a in self._arrays)]
         check_memory("a copy of arrays", ends[-1])
         room = _ROOM.get(memory)
         if room is None or len(room) < ends[-1]:
             # Memory that was written before is quicker than fresh memory.
             room = _ROOM[memory] = np.empty(ends[-1], np.uint8)
         self._content = [room[start:end] for start, end in pairwise(ends)]
-        for view, content in zip(self._views, self._content, strict=True):
-            content[:] = view
+        for array, content in zip(self._arrays, self._content, strict=True):
+            content[:] = memory.view(array)
 
-    def put_back(self) -> None:
-        """Undo what was written since."""
-        for view, content in zip(self._views, self._content, strict=True):
-            view[:] = content
+    def put_back(self, stored: Collection[int] | None = None) -> None:
+        """Undo what a launch wrote, to the arrays that start there or to any.
+
+        Other threads may have written others meanwhile, or freed them and made new ones.
+        """
+        live = {(a.start, a.size) for a in self._memory.live}
+        for array, content in zip(self._arrays, self._content, strict=True):
+            known = stored is None or array.start in stored
+            if known and (array.start, array.size) in live:
+                self._memory.view(array)[:] = content
 
 
 def fast(
@@ -69,16 +76,15 @@ def fast(
         return None  # what is not in arrays, but in a driver's objects, cannot be put back
     kept = Kept(memory)
     other = replace(grid, function=function)
+    asks = any(op.name == "message" for block in function.blocks for op in block.ops)
     while True:
         try:
             stats = run(other, None)
-        except Fault:
-            stats = None
         except Unsupported:
             kept.put_back()
             raise
-        if stats is not None and not (stats.is_suspect or stats.runs_again):
+        if not (stats.is_suspect or stats.runs_again):
             return stats
-        kept.put_back()
-        if stats is None or stats.is_suspect:
+        kept.put_back(None if asks else stats.stored)
+        if stats.is_suspect:
             return None

@@ -25,7 +25,7 @@ from eumu.exec.jit.codegen.memory import slow_mask
 from eumu.exec.jit.llvm.emit import Emitter, lane_type, vector_literal, vector_of
 from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.lanes import Shape
-from eumu.exec.jit.llvm.layout import FOLLOWED_SHIFT, Context
+from eumu.exec.jit.llvm.layout import FOLLOWED_SHIFT, RACING, UNMARKED, Context
 from eumu.exec.jit.llvm.vectors import Vector
 from eumu.exec.races import READ, WRITE
 from eumu.ir import Space
@@ -101,8 +101,9 @@ def _loaded(f: FunctionBuilder, table: str, index: Vector, width: int) -> tuple[
     return place, Vector(f, "w", name, width)
 
 
-def _suspect(f: FunctionBuilder) -> None:
-    f.context(Context.SUSPECT).set(1)
+def _suspect(f: FunctionBuilder, how: int = RACING) -> None:
+    word = f.context(Context.SUSPECT)
+    word.set(word.get() | how)
 
 
 def _some(f: FunctionBuilder, flags: Vector) -> Vector:
@@ -236,7 +237,7 @@ class _Entry:
         thread, group = (support.context(f, word) for word in (Context.THREAD, Context.GROUP))
         epoch, items = f.number("%epoch"), f.number("%items")
         with f.when((epoch >= _EPOCHS) | (thread >= _THREADS)):
-            _suspect(f)
+            _suspect(f, UNMARKED)
             f.give("void")
         me = ((group + 1) << _GROUP) | (epoch << _EPOCH) | (thread << _THREAD)
         if self.op.lane >= 0:
@@ -260,7 +261,7 @@ def _memory(f: FunctionBuilder, space: Space) -> tuple[Vector, Vector]:
         return support.context(f, Context.BASE) + followed, size
     row = f.op("call ptr @surface.row(ptr %ctx, i64 %surface)")
     with f.when(f.flag(f"icmp eq ptr {row}, null")):
-        _suspect(f)  # a reserved index that is not known before
+        _suspect(f, UNMARKED)  # a reserved index that is not known before
         f.give("void")
     place, limit = (f.word(row, k).get() for k in (1, 2))
     return followed - place, f.where(

@@ -136,6 +136,9 @@ class Jit:
         if ready.compiled.reports:
             findings = merged(findings, _findings(ready.compiled, admitted, workers))
         faulty = [w for w in workers if w.words[Context.FAULT] != FaultKind.NONE]
+        if faulty and shadow is not None:  # the interpreter says which fault
+            stats = _compared(RunStats(0, 0, 0), shadow, ready, workers[0])
+            return replace(stats, is_suspect=True, stored=shadow.stored(workers[0]))
         if faulty:
             raise _fault(ready.compiled, admitted, launch, faulty, findings)
         instructions = sum(w.words[Context.INSTRUCTIONS] for w in workers)
@@ -319,8 +322,9 @@ def _compared(stats: RunStats, shadow: Shadow, ready: _Ready, worker: Worker) ->
     """What shadow memory says of a launch: of one that stored to other arrays than known nothing,
     but that it is to run again."""
     known, ready.written = ready.written, shadow.found(worker)
-    again = ready.written != known
-    suspect = bool(worker.get(Context.SUSPECT))
+    again, suspect = ready.written != known, bool(worker.get(Context.SUSPECT))
+    if again or suspect:
+        stats = replace(stats, stored=shadow.stored(worker))
     return replace(stats, is_suspect=suspect and not again, runs_again=again)
 
 

@@ -16,7 +16,7 @@ from eumu.exec.gate import Admitted
 from eumu.exec.grid import Grid
 from eumu.exec.guarded import guarded
 from eumu.exec.jit.host.launch import Worker
-from eumu.exec.jit.llvm.layout import FOLLOWED_SHIFT, Context
+from eumu.exec.jit.llvm.layout import FOLLOWED_SHIFT, UNMARKED, Context
 from eumu.exec.races import check_memory
 from eumu.ir import Function
 from eumu.ir.operations.memory import Follow
@@ -57,6 +57,7 @@ class Shadow:
         """`written` are the starts of these arrays, as far as they are known."""
         self.granule = _granule(admitted.grid.function) or 1
         base = admitted.host.base
+        self.bounds = [*zip(admitted.starts.tolist(), admitted.ends.tolist(), strict=True)]
         self.extents = [
             (
                 int(start),
@@ -69,6 +70,7 @@ class Shadow:
         self.first = self.extents[0][1] if self.extents else 0
         pages = self.extents[-1][2] + 1 - self.first if self.extents else 0
         self.size = pages << FOLLOWED_SHIFT
+        self.base = base + (self.first << FOLLOWED_SHIFT)
         self.written = written
         self.pages = np.zeros(pages + 1, np.uint8)
         needed = 2 * sum(self._bytes(last - first) for first, last in self._marked())
@@ -108,6 +110,21 @@ class Shadow:
             MISSED=0,
             SUSPECT=0,
         )
+
+    def stored(self, worker: Worker) -> frozenset[int] | None:
+        """The starts of the arrays that it stored to, of more where it did so for the first time;
+        None where that cannot be told."""
+        if worker.get(Context.SUSPECT) & UNMARKED:
+            return None
+        if worker.get(Context.MISSED):
+            return self.found(worker)
+        writers = self.tables[0].view(np.uint64)
+        words = {
+            start: slice((start - self.base) // self.granule, -(-(end - self.base) // self.granule))
+            for start, end in self.bounds
+            if start in self.written
+        }
+        return frozenset(start for start, its in words.items() if writers[its].any())
 
     def found(self, worker: Worker) -> frozenset[int]:
         """The starts of all arrays that a launch which has ended stored to."""

@@ -95,11 +95,13 @@ class Context(IntEnum):
     LOCAL_READERS = 272
     WRITTEN_PAGES = 273  # host address of a byte for each page that shadow memory is of
     MISSED = 274  # whether a store went to a page that had not been marked there
-    SUSPECT = 275  # whether two accesses may race
+    SUSPECT = 275  # RACING, UNMARKED
     SITES = 276  # the caches of the access sites, SITE_WORDS each
 
 
 FOLLOWED_SHIFT = 12  # pages of memory that are followed if the launch stores there
+# Bits of SUSPECT: two accesses may race; one is not followed, so that a store may be anywhere.
+RACING, UNMARKED = 1, 2
 
 
 class SurfaceBits(IntEnum):
