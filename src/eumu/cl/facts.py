@@ -6,6 +6,7 @@ import struct
 from typing import Final
 
 from eumu.cl.protocol import packed
+from eumu.errors import ToolMissing
 from eumu.platforms import Platform
 
 MEMORY_BYTES: Final = 4 << 30
@@ -65,12 +66,25 @@ def least_simd(platform: Platform) -> int:
     return 8 if platform.grf_bytes == 32 else 16
 
 
+def local_bytes(platform: Platform) -> int:
+    """Bytes of local memory that a group may have: not more than its compiler reaches."""
+    from eumu.zebin import compilers
+
+    if platform.max_slm_bytes <= compilers.CUT_BEHIND:
+        return platform.max_slm_bytes
+    try:
+        cuts = compilers.choose(platform).cuts_addresses
+    except ToolMissing:
+        return platform.max_slm_bytes  # nothing is built, and what is loaded is warned of
+    return compilers.CUT_BEHIND if cuts else platform.max_slm_bytes
+
+
 def facts(platform: Platform, *, checks: bool) -> bytes:
     """The answer to a greeting."""
     numbers = _NUMBERS.pack(
         *(platform.has_sampler, platform.has_double),
         platform.subslices * platform.eus_per_subslice,
-        *(platform.max_group_size, platform.max_slm_bytes, _CLOCK_MHZ),
+        *(platform.max_group_size, local_bytes(platform), _CLOCK_MHZ),
         *(_IP_VERSIONS.get(platform.name, 0), _CHIPS.get(platform.name, 0)),
         *(1, platform.subslices, platform.eus_per_subslice, platform.threads_per_eu),
         *(least_simd(platform), checks, MEMORY_BYTES, MOST_BYTES),

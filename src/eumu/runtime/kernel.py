@@ -83,8 +83,10 @@ class Kernel:
         translate_native: Callable[[Platform], Function] | None = None,
         by_threads: bool = False,
         native_code: bytes = b"",
+        doubt: str = "",
     ) -> None:
         self.program = program
+        self.doubt = doubt  # why its code is known to be wrong
         self.info = info
         self.args = args
         self._translators = {"visa": translate, "native": translate_native}
@@ -280,8 +282,8 @@ class Kernel:
             check_number("fuel", fuel, 1, MOST_FUEL)
         check_number("seed", seed, 0, _MOST_SEED)
         self._check_platform(device)
-        text = dropped_reads(self.info, device.platform)
-        if text:
+        doubts = [t for t in (dropped_reads(self.info, device.platform), self.doubt) if t]
+        for text in doubts:
             warnings.warn(text, RuntimeWarning, 4)
         check_devices(self.args, device, values)
         fuel = fuel or DEFAULT_FUEL[device.engine]
@@ -299,7 +301,7 @@ class Kernel:
             )
         grids = self._parts(device, sizes, values, addresses, fuel, seed, level)
         own = implicit or printed is not None or addresses.private_base
-        if key is not None and not own and not text:
+        if key is not None and not own and not doubts:
             places = value_places(self.info, device.platform)
             self._repeats.keep(device, key, self.args, values, places, grids)
         return grids, printed

@@ -27,6 +27,7 @@ from eumu.runtime.image import Image
 from eumu.runtime.image_arguments import dropped_reads
 from eumu.runtime.kernel import Kernel
 from eumu.runtime.libraries import Linkage
+from eumu.runtime.miscompiled import cut_addresses
 from eumu.runtime.payload import no_local_ids
 from eumu.runtime.signature import parameters
 from eumu.runtime.sources import Sources
@@ -254,18 +255,21 @@ def _from_elf(
                 translator(linked, kernel, sources, lockstep, promised),
                 translate_native=native_translator(linked, kernel, info, sources),
                 native_code=alone,
+                doubt=cut_addresses(kernel),
             )
         )
-    program.warnings = tuple(_dropped(program))
+    program.warnings = tuple(_warnings(program))
     return program
 
 
-def _dropped(program: Program) -> Iterator[Diagnostic]:
-    """A warning for each kernel that reads images where there is no sampler."""
+def _warnings(program: Program) -> Iterator[Diagnostic]:
+    """A warning for each kernel that reads images where there is no sampler, or that is known to be
+    compiled wrongly."""
     for kernel in program.kernels:
         text = "" if program.platform is None else dropped_reads(kernel.info, program.platform)
-        if text:
-            yield Diagnostic("no-sampler", text, None, Severity.WARNING)
+        for code, why in (("no-sampler", text), ("cut-addresses", kernel.doubt)):
+            if why:
+                yield Diagnostic(code, why, None, Severity.WARNING)
 
 
 def _with_thread_data(info: KernelInfo, target: Platform | None) -> KernelInfo:

@@ -38,6 +38,10 @@ _VERSIONED: Final = re.compile(r"ocloc-(\d+(?:\.\d+)*)")
 _SECONDS: Final = 20.0
 
 
+CUT_BEHIND: Final = 1 << 16  # bytes of shared local memory
+_FULL_ADDRESSES: Final = (26, 27)  # a release that is right; 22.43 is not
+
+
 @dataclass(frozen=True, slots=True)
 class Compiler:
     """One ocloc: its path, and what it says of itself; asking costs milliseconds, once."""
@@ -48,6 +52,12 @@ class Compiler:
     def version(self) -> str:
         """The release, as in 22.43.24595; "" if it does not say."""
         return _version(self.path)
+
+    @property
+    def cuts_addresses(self) -> bool:
+        """Whether it may put local variables behind `CUT_BEHIND` bytes on top of the first ones."""
+        release = tuple(int(part) for part in self.version.split(".")[:2] if part.isdecimal())
+        return release < _FULL_ADDRESSES
 
     @property
     def devices(self) -> tuple[Platform, ...]:

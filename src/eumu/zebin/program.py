@@ -140,6 +140,12 @@ class Kernel:
     entry: int
     relocations: tuple[Relocation, ...] = field(repr=False)
 
+    @property
+    def visa_version(self) -> tuple[int, int] | None:
+        """What its text says that it is written in; None if that is nothing."""
+        found = _VISA_VERSION.search(self.visaasm)
+        return (int(found[1]), int(found[2])) if found else None
+
 
 @dataclass(frozen=True, slots=True)
 class Function:
@@ -184,7 +190,7 @@ class Target:
 
 _LANGUAGE: Final = re.compile(r"-cl-std=(?:CL|clc)(C?\+\+|\d)", re.IGNORECASE)
 _UNIFORM: Final = "-cl-uniform-work-group-size"
-_VISA_VERSION: Final = re.compile(r"^\.version\s+(\d+\.\d+)\s*$", re.MULTILINE)
+_VISA_VERSION: Final = re.compile(r"^\.version\s+(\d+)\.(\d+)\s*$", re.MULTILINE)
 
 
 def smaller_groups(options: str) -> bool:
@@ -237,12 +243,12 @@ class Zebin:
     @property
     def made_by(self) -> str:
         """What the file says of the compiler: who, and the versions of its format and its vISA."""
-        versions = {m[1] for k in self.kernels if (m := _VISA_VERSION.search(k.visaasm))}
+        versions = {v for kernel in self.kernels if (v := kernel.visa_version)}
         parts = [self.target.generator]
         if self.target.zebin_version:
             parts.append(f"zebin {self.target.zebin_version}")
         if versions:
-            parts.append(f"vISA {' and '.join(sorted(versions))}")
+            parts.append(f"vISA {' and '.join(f'{a}.{b}' for a, b in sorted(versions))}")
         return ", ".join(filter(None, parts))
 
     @property
