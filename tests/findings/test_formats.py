@@ -90,6 +90,19 @@ def test_sarif(capsys: Captured, ocloc: str) -> None:
     assert place["artifactLocation"]["uri"] == str(BAD)
 
 
+def test_names_in_sarif_are_uris(capsys: Captured, tmp_path: Path, ocloc: str) -> None:
+    """A colon would begin a scheme, and a space is none of a URI."""
+    file = tmp_path / "a b:c.cl"
+    file.write_bytes(BAD.read_bytes())
+    words = [str(file), "--device", "skl", *GIVEN, "--arg", "n=3", "--format", "sarif"]
+    (result,) = json.loads(run(capsys, *words)[1])["runs"][0]["results"]
+    uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == f"{tmp_path}/a%20b%3Ac.cl"
+    (result,) = json.loads(checked(capsys, "--format", "sarif")[1])["runs"][0]["results"]
+    uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri.startswith("asm_simd16_in_simd32.bin%3A")
+
+
 def test_github(capsys: Captured, ocloc: str) -> None:
     status, out, _ = fault(capsys, "github")
     assert status == 3 and out.count("\n") == 1

@@ -4,7 +4,8 @@
 
 The kernels are those of `tests/kernels` and `bench/kernels`, with the arguments of their tests.  A
 fault is found if a finding or a fault has a code that fits and the line of the edit; or, where a
-statement is gone or the line is a loop's, a line of what it was for: the kernel had none before.
+statement is gone or the line is a loop's, a line of what it was for: the kernel
+had none before.  What the log has already is counted, and not run again.
 """
 
 from __future__ import annotations
@@ -156,6 +157,14 @@ def look(clean: Clean, mutant: Mutant, device: str) -> str:
     return "missed: " + "; ".join(f"{f.code} in line {f.line}" for f in found)
 
 
+def logged(log: Path | None) -> dict[str, str]:
+    """What a log says of mutants that were run before, by their names; the last line counts."""
+    if log is None or not log.exists():
+        return {}
+    lines = (line.partition(": ") for line in log.read_text().splitlines())
+    return {title: said for title, _, said in lines}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=400)
@@ -163,12 +172,16 @@ def main() -> int:
     parser.add_argument("--log", type=Path, default=None)
     given = parser.parse_args()
     counts: dict[str, Counter[str]] = {}
+    known = logged(given.log)
     for clean, mutant, device in sample(given.count):
         if given.only not in f"{clean.path.name} {mutant.operator}":
             continue
-        said = look(clean, mutant, device)
+        title = f"{clean.path.name} {device} {mutant.name}"
+        said = known.get(title) or look(clean, mutant, device)
         counts.setdefault(mutant.operator, Counter())[said.partition(":")[0]] += 1
-        line = f"{clean.path.name} {device} {mutant.name}: {said}"
+        if title in known:
+            continue
+        line = f"{title}: {said}"
         if said != "found":
             print(line, "|", mutant.source.split("\n")[mutant.line - 1].strip(), flush=True)
         if given.log:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -12,6 +13,7 @@ import eumu
 from eumu import binary, text
 from eumu.cli import main
 from eumu.errors import Severity
+from findings.test_formats import fits
 
 Captured = pytest.CaptureFixture[str]
 HERE = Path(__file__).parent
@@ -59,22 +61,22 @@ def test_text(capsys: Captured, tmp_path: Path) -> None:
 def test_json(capsys: Captured, tmp_path: Path) -> None:
     file = written(tmp_path, WRONG)
     status, out, _ = run(capsys, file, "--format", "json")
-    found: list[dict[str, Any]] = json.loads(out)
-    keys = ["file", "line", "column", "end_line", "severity", "code", "message", "spec"]
-    assert all(list(record) == keys for record in found)
-    (error,) = (record for record in found if record["severity"] == "error")
-    place = {k: error[k] for k in keys if k != "message"}
+    found: dict[str, Any] = json.loads(out)
+    keys = ["file", "line", "column", "end_line", "severity", "code", "spec"]
+    (error,) = (record for record in found["findings"] if record["severity"] == "error")
+    place = {k: error[k] for k in keys}
     assert place == {
         "file": file, "line": 7, "column": 41, "end_line": 7,
         "severity": "error", "code": "types", "spec": "ADD",
     }  # fmt: skip
-    assert status == 1
+    assert status == found["status"] == 1 and found["program"] == file
 
 
-def test_json_of_nothing_is_an_empty_list(capsys: Captured, tmp_path: Path) -> None:
+def test_json_of_nothing_has_no_findings(capsys: Captured, tmp_path: Path) -> None:
     text = FINE.replace("ret (M1, 1)", "ret (M1_NM, 1)")
     status, out, _ = run(capsys, written(tmp_path, text), "--format", "json")
-    assert (status, json.loads(out)) == (0, [])
+    found = json.loads(out)
+    assert (status, found["status"], found["findings"]) == (0, 0, [])
 
 
 def test_sarif(capsys: Captured, tmp_path: Path) -> None:
@@ -96,6 +98,40 @@ def test_sarif(capsys: Captured, tmp_path: Path) -> None:
     region = {"startLine": 7, "startColumn": 41, "endLine": 7, "endColumn": 54}
     assert physical["region"] == region
     assert rules["types"]["shortDescription"]["text"]
+
+
+@pytest.mark.parametrize("text", [WRONG, FINE])
+def test_json_has_the_schema_of_runs(capsys: Captured, tmp_path: Path, text: str) -> None:
+    _, out, _ = run(capsys, written(tmp_path, text), "--format", "json", "--notes")
+    schema = json.loads((HERE.parents[1] / "docs" / "findings.schema.json").read_text())
+    fits(json.loads(out), schema, schema)
+
+
+def test_github_and_junit(capsys: Captured, tmp_path: Path) -> None:
+    """A test for each file; warnings fail none, as they make no exit status."""
+    files = [written(tmp_path, t, n) for n, t in (("a.visaasm", FINE), ("b.visaasm", WRONG))]
+    status, out, _ = run(capsys, *files, "--format", "github")
+    assert status == 1 and out.startswith(f"::error file={files[1]},line=7,col=41,title=eumu types")
+    status, out, _ = run(capsys, *files, "--format", "junit")
+    root = ElementTree.fromstring(out)
+    cases = {
+        c.get("name"): [f.get("type") for f in c.iter("failure")] for c in root.iter("testcase")
+    }
+    assert cases == {files[0]: [], files[1]: ["types"]}
+    assert (root.get("tests"), root.get("failures"), status) == ("2", "1", 1)
+
+
+def test_max_findings_and_suppressions(capsys: Captured, tmp_path: Path) -> None:
+    file, rules = written(tmp_path, WRONG + WRONG.replace('"k"', '"l"')), tmp_path / "rules"
+    every = json.loads(run(capsys, file, "--format", "json", "--notes")[1])
+    words = file, "--format", "json", "--notes", "--max-findings", "1"
+    status, out, _ = run(capsys, *words)
+    found = json.loads(out)
+    assert len(every["findings"]) > 1 and every["omitted"] == 0
+    assert (len(found["findings"]), found["omitted"]) == (1, len(every["findings"]) - 1)
+    rules.write_text("types line=k.visaasm:7\nparse\n")
+    assert run(capsys, written(tmp_path, WRONG), "--suppressions", str(rules))[0] == 0
+    assert status == 1
 
 
 def test_warnings_and_notes_are_no_failure(capsys: Captured) -> None:
@@ -124,7 +160,7 @@ def test_the_device_decides(capsys: Captured, tmp_path: Path) -> None:
 def test_several_files(capsys: Captured, tmp_path: Path) -> None:
     files = [written(tmp_path, t, n) for n, t in (("a.visaasm", FINE), ("b.visaasm", WRONG))]
     status, out, _ = run(capsys, *files, "--format", "json")
-    errors = [r["file"] for r in json.loads(out) if r["severity"] == "error"]
+    errors = [r["file"] for r in json.loads(out)["findings"] if r["severity"] == "error"]
     assert (status, errors) == (1, [files[1]])
 
 
@@ -133,7 +169,7 @@ def test_an_object_file(capsys: Captured, tmp_path: Path) -> None:
     file = tmp_path / "k.isa"
     file.write_bytes(binary.write(text.parse(WRONG, "k", 64), 64))
     status, out, _ = run(capsys, str(file), "--format", "json")
-    (error,) = (r for r in json.loads(out) if r["severity"] == "error")
+    (error,) = (r for r in json.loads(out)["findings"] if r["severity"] == "error")
     assert main(["dis", str(file), "-o", str(tmp_path / "k.visaasm")]) == 0
     printed = (tmp_path / "k.visaasm").read_text().splitlines()
     assert status == 1

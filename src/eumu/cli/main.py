@@ -12,7 +12,7 @@ from typing import Final
 
 import eumu
 from eumu.cli.campaign_options import CAMPAIGN_EPILOG, add_campaign
-from eumu.cli.options import CHECK, RUN_EPILOG, add_checking, add_library
+from eumu.cli.options import CHECK, RUN_EPILOG, add_checking, add_library, add_telling
 from eumu.cli.status import FAILED, FAULT, FINE, INTERRUPTED, USAGE, UsageError
 from eumu.cli.terminal import Paint
 from eumu.cli.words import BUILD_OPTIONS, joined
@@ -319,7 +319,7 @@ def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
         help="vISA text (.visaasm), an object file (.isa), the compiler's ELF, OpenCL C (.cl)",
     )
     check.add_argument("--device", metavar="D", help="pvc by default; an ELF file knows its device")
-    check.add_argument("--format", choices=("text", "json", "sarif"), default="text")
+    add_telling(check, most="0")
     check.add_argument("--notes", action="store_true", help="show notes, too")
     check.add_argument(
         "--parity", action="store_true", help="what Intel's front end refuses, nothing else"

@@ -37,12 +37,17 @@ def add_checking(run: argparse.ArgumentParser) -> None:
         help=f"find mistakes, slower: {', '.join(CHECKS)}, joined by commas, or all;"
         " without a value what is cheap",
     )
-    add_format(run)
-    run.add_argument(
-        "--max-findings", metavar="N", default="20", help="that are shown, 0 for all (20)"
-    )
-    run.add_argument("--suppressions", metavar="FILE", help="findings that are known, by rules")
+    add_telling(run, most="20")
     run.add_argument("--timeout", metavar="SECONDS", help="of wall time for the launch")
+
+
+def add_telling(command: argparse.ArgumentParser, most: str) -> None:
+    """Add those that say how findings are told, and which."""
+    add_format(command)
+    command.add_argument(
+        "--max-findings", metavar="N", default=most, help=f"that are shown, 0 for all ({most})"
+    )
+    command.add_argument("--suppressions", metavar="FILE", help="findings that are known, by rules")
 
 
 def add_library(run: argparse.ArgumentParser) -> None:

@@ -18,23 +18,32 @@ from eumu.cli.status import FAILED, FAULT, FINE, UsageError
 from eumu.cli.terminal import Paint
 from eumu.cli.values import from_zero
 from eumu.errors import BuildError, Fault, Finding, Severity, shortened
-from eumu.reports.formats import FORMATS, Outcome
+from eumu.reports.formats import FAILS, FORMATS, Outcome
 from eumu.reports.suppressions import Suppression, kept, parse
 
 
 @dataclass(frozen=True, slots=True)
 class Teller:
-    """What the options of a command say of findings; `most` is 0 for all of them."""
+    """What the options of a command say of findings; `most` is 0 for all of them.
+
+    `files` are those of `eumu check`; findings that `fails` has make the exit status.
+    """
 
     format: str
     most: int
     rules: tuple[Suppression, ...]
     program: str
+    files: tuple[str, ...] = ()
+    fails: frozenset[Severity] = FAILS
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Teller:
+        """Of `eumu run`, or of `eumu check`, for which a warning is no failure."""
         rules = parse(Path(options.suppressions)) if options.suppressions else ()
         most = from_zero("--max-findings", options.max_findings)
+        if files := tuple(getattr(options, "files", ())):
+            only_errors = frozenset({Severity.ERROR})
+            return cls(options.format, most, rules, " ".join(files), files, only_errors)
         return cls(options.format, most, rules, options.program)
 
     @property
@@ -48,15 +57,18 @@ class Teller:
         """Print findings, the fault last; the exit status."""
         ends = tuple(found[-1:]) if faulted else ()
         wanted = (*kept(found[: len(found) - len(ends)], self.rules), *ends)
-        status = FAULT if faulted else _status(wanted)
+        failed = any(f.severity in self.fails for f in wanted)
+        status = FAULT if faulted else FAILED if failed else FINE
         shown = wanted[: self.most] if self.most else wanted
         if ends and ends[0] not in shown:
             shown = (*shown[: max(0, self.most - 1)], *ends)
         omitted, suppressed = len(wanted) - len(shown), len(found) - len(wanted)
         if self.is_text:
-            self._list(shown, omitted, suppressed, faulted=faulted)
+            self._list(shown, faulted=faulted)
+            self._count(omitted, suppressed)
             return status
-        outcome = Outcome(*(self.program, kernel, shown, status, omitted, suppressed), facts=facts)
+        given = self.program, kernel, shown, status, omitted, suppressed, facts
+        outcome = Outcome(*given, self.files, self.fails)
         if text := FORMATS[self.format](outcome):
             print(text)
         return status
@@ -68,23 +80,29 @@ class Teller:
             found.append(Finding("build", str(error).splitlines()[0]))
         return self.tell("", found, {}) or FAILED
 
-    def _list(
-        self, shown: Sequence[Finding], omitted: int, suppressed: int, *, faulted: bool
-    ) -> None:
+    def _list(self, shown: Sequence[Finding], *, faulted: bool) -> None:
+        if self.files:
+            paint = Paint.for_stream(sys.stdout)
+            for finding in shown:
+                print(paint.error(_with_code(finding)))
+            return
         for finding in shown[:-1] if faulted else shown:
             print(finding, file=sys.stderr)
-        if omitted:
-            print(f"... and {omitted} more findings", file=sys.stderr)
-        if suppressed:
-            print(f"{suppressed} findings are suppressed", file=sys.stderr)
         if faulted:
             paint = Paint.for_stream(sys.stderr)
             print(paint.error(f"eumu: {Fault.of(shown[-1])}"), file=sys.stderr)
 
+    def _count(self, omitted: int, suppressed: int) -> None:
+        if omitted:
+            print(f"... and {omitted} more findings", file=sys.stderr)
+        if suppressed:
+            print(f"{suppressed} findings are suppressed", file=sys.stderr)
 
-def _status(found: Sequence[Finding]) -> int:
-    """Notes are no failure."""
-    return FAILED if any(f.severity is not Severity.NOTE for f in found) else FINE
+
+def _with_code(finding: Finding) -> str:
+    """A finding of a check, its code at the end of the first line."""
+    first, _, rest = str(finding).partition("\n")
+    return f"{first} [{finding.code}]" + (f"\n{rest}" if rest else "")
 
 
 @contextmanager

@@ -10,15 +10,23 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 import eumu
 from eumu.errors import Finding, Place, Severity
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 SCHEMA: Final = "eumu-findings-1"
 _SARIF: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _NO_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _GITHUB: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+# What is no failure of a run: a note.
+FAILS: Final = frozenset({Severity.ERROR, Severity.WARNING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,7 @@ class Outcome:
 
     `omitted` are beyond the most that were asked for, `suppressed` those that a file names;
     `status` is the exit status of the command; `facts` are what else is known, such as the device.
+    `files` are those that were checked, each a test; `fails` says what a test fails for.
     """
 
     program: str
@@ -36,10 +45,8 @@ class Outcome:
     omitted: int = 0
     suppressed: int = 0
     facts: Mapping[str, Any] | None = None
-
-    @property
-    def errors(self) -> tuple[Finding, ...]:
-        return tuple(f for f in self.findings if f.severity is not Severity.NOTE)
+    files: tuple[str, ...] = ()
+    fails: frozenset[Severity] = FAILS
 
 
 def record(finding: Finding) -> dict[str, Any]:
@@ -54,6 +61,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "file": f.file,
         "line": f.line,
         "column": f.column,
+        "end_line": f.span.end_line if f.span and not place else f.line,
         "function": place.function if place else "",
         "inlined": [_call(call) for call in place.inlined] if place else [],
         "global_id": _ids(f.global_id),
@@ -70,6 +78,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "element": memory.element if memory else None,
         "instruction": _instruction(f),
         "notes": list(f.notes),
+        "spec": f.spec,
         "related": [record(other) for other in f.related],
     }
 
@@ -142,7 +151,7 @@ def _result(f: Finding) -> dict[str, Any]:
         "ruleId": f.code,
         "level": f.severity.value,
         "message": {"text": "\n".join([f.message + page, *remarks])},
-        "locations": [_location(f)],
+        "locations": [_location(f)] if f.file else [],
     }
     if f.related:
         result["relatedLocations"] = [
@@ -153,7 +162,7 @@ def _result(f: Finding) -> dict[str, Any]:
 
 
 def _location(f: Finding) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": f.file}}
+    place: dict[str, Any] = {"artifactLocation": {"uri": quote(f.file)}}
     if f.place is not None and f.line:
         place["region"] = {"startLine": f.line, **({"startColumn": f.column} if f.column else {})}
     elif f.span is not None:
@@ -196,24 +205,39 @@ def _property(text: str) -> str:
 
 
 def _junit(outcome: Outcome) -> str:
-    """One test: the run.  Notes are no failures."""
+    """A test for the run, or for each file that was checked."""
     from xml.etree import ElementTree
 
-    failures = outcome.errors
-    counts = {"tests": "1", "failures": str(min(1, len(failures))), "errors": "0"}
-    suites = ElementTree.Element("testsuites", {"name": "eumu run", **counts})
+    names = dict.fromkeys(outcome.files or (outcome.kernel or outcome.program,))
+    found: dict[str, list[Finding]] = {name: [] for name in names}
+    for f in outcome.findings:
+        # What stands in another file, as one that is included, belongs to the first test.
+        found[f.file if f.file in found else next(iter(found))].append(f)
+    failed = sum(any(f.severity in outcome.fails for f in own) for own in found.values())
+    counts = {"tests": str(len(found)), "failures": str(failed), "errors": "0"}
+    command = "eumu check" if outcome.files else "eumu run"
+    suites = ElementTree.Element("testsuites", {"name": command, **counts})
     suite = ElementTree.SubElement(suites, "testsuite", {"name": outcome.program, **counts})
-    case = ElementTree.SubElement(
-        suite, "testcase", {"classname": outcome.program, "name": outcome.kernel or outcome.program}
-    )
-    for f in failures:
-        words = {"type": f.code, "message": _NO_XML.sub("", f.message)}
-        ElementTree.SubElement(case, "failure", words).text = _NO_XML.sub("", str(f))
-    notes = [str(f) for f in outcome.findings if f.severity is Severity.NOTE]
-    if notes:
-        ElementTree.SubElement(case, "system-out").text = _NO_XML.sub("", "\n".join(notes))
+    for name, own in found.items():
+        _case(suite, outcome.program, name, own, outcome.fails)
     ElementTree.indent(suites)
     return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True)
+
+
+def _case(
+    suite: Element, program: str, name: str, found: Sequence[Finding], fails: frozenset[Severity]
+) -> None:
+    """A test: what it fails for, and what else there is to say."""
+    from xml.etree import ElementTree
+
+    case = ElementTree.SubElement(suite, "testcase", {"classname": program, "name": name})
+    for f in found:
+        if f.severity in fails:
+            words = {"type": f.code, "message": _NO_XML.sub("", f.message)}
+            ElementTree.SubElement(case, "failure", words).text = _NO_XML.sub("", str(f))
+    notes = [str(f) for f in found if f.severity not in fails]
+    if notes:
+        ElementTree.SubElement(case, "system-out").text = _NO_XML.sub("", "\n".join(notes))
 
 
 FORMATS: Final[Mapping[str, Callable[[Outcome], str]]] = {
