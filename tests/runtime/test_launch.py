@@ -211,7 +211,7 @@ def test_a_jit_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_llvmlite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eumu.runtime.device._has_jit", lambda: False)
+    monkeypatch.setattr("eumu.runtime.device.has_jit", lambda: False)
     with pytest.warns(UserWarning, match="the interpreter runs kernels, a hundred times slower"):
         assert eumu.Device("pvc").engine == "interp"
     assert eumu.Device("pvc", engine="interp").engine == "interp"  # asked for: nothing to say

@@ -124,9 +124,23 @@ class Host(Protocol):
         ...
 
 
+class Again(Protocol):
+    """One grid that ran on an engine just now, to run once more in memory as it was then."""
+
+    def run(self, stop: Preemption) -> RunStats | None:
+        """What was counted; None if nothing has run, and the engine's `run` is to be asked.
+
+        Raises what `run` raises.
+        """
+        ...
+
+
 class Engine(Protocol):
     """Runs a grid, or what a snapshot leaves of it; raises `Fault`, or `Preempted` where `stop`
-    stops it."""
+    stops it.
+
+    It may have a method `again`: a grid and a host to an :class:`Again` or None.
+    """
 
     name: str
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from eumu.runtime.array import Array, Local
-    from eumu.runtime.device import DEFAULT_FUEL, ENGINES, Device
+    from eumu.runtime.device import Device
+    from eumu.runtime.engines import DEFAULT_FUEL, ENGINES
     from eumu.runtime.images import Image
     from eumu.runtime.kernel import Kernel
     from eumu.runtime.parameters import Parameter
@@ -33,8 +34,8 @@ __all__ = [
 
 # Loaded when first used: batches of native code, say, need no vISA.
 _HOMES: Final = {
-    "DEFAULT_FUEL": "device",
-    "ENGINES": "device",
+    "DEFAULT_FUEL": "engines",
+    "ENGINES": "engines",
     "Array": "array",
     "Device": "device",
     "Image": "images",

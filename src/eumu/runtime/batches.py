@@ -35,7 +35,8 @@ from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
 from eumu.isa.messages.gateway import GATEWAY
 from eumu.isa.messages.request import GENERAL_STATE
-from eumu.runtime.device import DEFAULT_FUEL, Device
+from eumu.runtime.device import Device
+from eumu.runtime.engines import DEFAULT_FUEL
 from eumu.runtime.facts import Facts
 from eumu.runtime.job_surfaces import buffer_surfaces, state_pointers, used_surfaces
 from eumu.runtime.native_code import Known, NativeCode

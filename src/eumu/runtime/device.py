@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from weakref import WeakKeyDictionary, ref
 
 from numpy.typing import ArrayLike
@@ -19,14 +18,15 @@ from eumu.device import Memory, chip
 from eumu.errors import ArgumentError, Finding, LaunchError, ToolMissing, Unsupported
 from eumu.exec.checks import LEAKS, UNINITIALIZED, Checks, checks
 from eumu.exec.grid import Grid, RunStats
-from eumu.exec.host import Engine, Host
+from eumu.exec.host import Again, Engine, Host
 from eumu.exec.observe import Observer
 from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
 from eumu.exec.telling import is_telling
-from eumu.ir import Function
 from eumu.platforms import Platform, platform
 from eumu.runtime.array import Array
 from eumu.runtime.board import Board
+from eumu.runtime.engines import DEFAULT_FUEL, ENGINES, has_jit, make, sends
+from eumu.runtime.exact import Latest
 from eumu.runtime.facts import Facts
 from eumu.runtime.images import Image, make_image
 from eumu.runtime.media import MediaImage, MediaSampler, make_media_image, make_media_sampler
@@ -34,11 +34,6 @@ from eumu.runtime.preemption import Resumable, Suspended, plain_name, residents_
 from eumu.runtime.races import fast
 from eumu.runtime.report import Report
 from eumu.runtime.samplers import Sampler, make_sampler
-
-ENGINES: Final = ("jit", "interp")
-
-# Instructions that one thread may run: seconds of the JIT, minutes of the interpreter.
-DEFAULT_FUEL: Final = {"jit": 1 << 28, "interp": 1 << 22}
 
 
 def _nothing() -> None:
@@ -95,25 +90,26 @@ class Device(Board):
         self.memory.progress = progress
         if engine is not None and engine not in ENGINES:
             raise ValueError(f"unknown engine {engine!r}; the engines are {', '.join(ENGINES)}")
-        if engine == "jit" and not _has_jit():
+        if engine == "jit" and not has_jit():
             raise ToolMissing("engine 'jit' needs llvmlite: pip install llvmlite")
         # The variables of each program that has run here (eumu.runtime.image), by program.
         self.images: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-        if engine is None and not _has_jit():
+        if engine is None and not has_jit():
             warnings.warn(
                 "llvmlite is not installed: the interpreter runs kernels, a hundred times slower;"
                 " pip install llvmlite",
                 stacklevel=2,
             )
-        self._engine = engine or ("jit" if _has_jit() else "interp")
+        self._engine = engine or ("jit" if has_jit() else "interp")
         self._engines: dict[str, Engine] = {}
         self._refused = Facts(lambda function: [False])  # whether the JIT did not take it
-        self._senders = Facts(_sends)
+        self._senders = Facts(sends)
         # Held while a launch runs.
         self._turn = threading.RLock()
         self.suspended: Suspended | None = None
         self._wanted: tuple[int | None, int | None] | None = None  # of the next launch
         self._flight: Callable[[], Preemption | None] = _nothing  # when the launch stops
+        self.latest = Latest()  # launches that came again
 
     @property
     def check(self) -> Checks:
@@ -422,6 +418,32 @@ class Device(Board):
             finally:
                 self._flight = _nothing
 
+    @property
+    def plain(self) -> Hashable:
+        """What launches have alike that only run to their end; None of those that do more."""
+        more = self._wanted, self.memory.progress, self.memory.observer
+        is_plain = more == (None, None, None) and not self._check
+        return (self.strict_bounds, self._pools, self._engine) if is_plain else None
+
+    def again(self, grid: Grid) -> Again | None:
+        """A way to run a grid once more that has run just now, if its engine has one."""
+        way = getattr(self._engines.get(self._engine), "again", None)
+        may = way is not None and self.plain is not None and not self._senders.of(grid.function)
+        return way(grid, self.memory) if way is not None and may else None
+
+    def run_again(self, launch: Again) -> RunStats | None:
+        """Run what `again` made, in its turn; None if it cannot be run that way now."""
+        stop = Preemption()
+        self._flight = ref(stop)
+        try:
+            stats = launch.run(stop)
+        finally:
+            self._flight = _nothing
+        if stats is None and stop.is_wanted:
+            self.want_stop(0)
+        self.clock.count(stats.instructions if stats else 0)
+        return stats
+
     def _run(self, grid: Grid, snapshot: Snapshot | None, stop: Preemption) -> tuple[RunStats, str]:
         function = grid.function
         is_slow = self.memory.observer is not None or stop.after is not None
@@ -474,27 +496,5 @@ class Device(Board):
     def _get(self, name: str) -> Engine:
         found = self._engines.get(name)
         if found is None:
-            found = self._engines[name] = _make(name)
+            found = self._engines[name] = make(name)
         return found
-
-
-def _sends(function: Function) -> bool:
-    """Whether a function sends messages to shared functions."""
-    return any(o.name in ("message", "send") for b in function.blocks for o in b.ops)
-
-
-def _has_jit() -> bool:
-    return find_spec("llvmlite") is not None
-
-
-def _make(name: str) -> Engine:
-    """Engines are imported when the first kernel runs: LLVM takes a while to load."""
-    if name == "jit":
-        try:
-            from eumu.exec.jit import Jit
-        except (ImportError, OSError) as error:
-            raise Unsupported(f"the fast engine cannot be loaded here ({error})") from error
-        return Jit()
-    from eumu.exec.interp import Interpreter
-
-    return Interpreter()

@@ -28,11 +28,13 @@ from eumu.runtime.arguments import (
 )
 from eumu.runtime.array import Array
 from eumu.runtime.checked import Checked
-from eumu.runtime.device import DEFAULT_FUEL, Device
+from eumu.runtime.device import Device
+from eumu.runtime.engines import DEFAULT_FUEL
+from eumu.runtime.exact import Sizes, are_usual, key_of
 from eumu.runtime.facts import Facts
 from eumu.runtime.image import Image
 from eumu.runtime.image_arguments import dropped_reads, image_tables
-from eumu.runtime.launch_memory import buffers, with_implicit
+from eumu.runtime.launch_memory import buffers, symbols, with_implicit
 from eumu.runtime.listing import listing
 from eumu.runtime.ndrange import Range, Size
 from eumu.runtime.parameters import Parameter
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
 
 MOST_FUEL: Final = (1 << 62) - 1  # instructions
 _MOST_SEED: Final = (1 << 64) - 1
-
 
 # Shared local memory and scratch space beyond what the KernelInfo says, in bytes.
 MemoryNeeds = Callable[[Function, KernelInfo, Platform], tuple[int, int]]
@@ -172,16 +173,20 @@ class Kernel:
         items.  One that does not divide the global size makes smaller groups at the end, if the
         program was built for that (OpenCL C 2.0 or newer).  Of a kernel whose `Target` is "cm"
         sizes count threads, and a group is one thread if nothing is said.  `args` are in the
-        kernel's order, or a mapping by name: arrays of `device`
-        (or None) for pointers, `Local` for `local` pointers, numbers, sequences, records or bytes
-        by value.
+        kernel's order, or a mapping by name: arrays of `device` (or None) for pointers, `Local`
+        for `local` pointers, numbers, sequences, records or bytes by value.
         With `via="commands"` the launch goes through a command buffer in device memory, as a driver
         submits it (Gen9 only).  `fuel` bounds the instructions that one thread may run; by default
         as many as the engine runs in seconds to minutes (`DEFAULT_FUEL`).  `level` "native" runs
         the machine code that the compiler put beside the vISA; eumu knows that of Gen9.
         """
-        given = (global_size, local_size, global_offset), fuel, seed, level
+        sizes, exact = (global_size, local_size), None
+        given = (*sizes, global_offset), fuel, seed, level
         with device.turn, ExitStack() as stack:
+            if via == "record" and level == "visa" and are_usual(global_offset, fuel, seed):
+                exact = key_of(self, sizes, args)
+            if report := self._again(device, exact, sizes, args, stack):
+                return report
             if device.stops_next:
                 device.check_free()
             values = in_order(self.name, self.args, args)
@@ -190,7 +195,9 @@ class Kernel:
             key = launch_key(device, (given, modes), values)
             known = self._repeats.find(device, key, values) if via == "record" else None
             if known is not None:
-                return self._run(device, known, None, stack)
+                report = self._run(device, known, None, stack)
+                device.latest.ended(exact, device, self, sizes, values, known)
+                return report
             grids, printed = self._ready(device, values, *given, stack, key)
             if via == "commands":
                 from eumu.runtime.submission import Submission
@@ -200,6 +207,22 @@ class Kernel:
             elif via != "record":
                 raise LaunchError(f"via={via!r}; a launch goes via 'record' or 'commands'")
             return self._run(device, grids, printed, stack)
+
+    def _again(
+        self, device: Device, key: Hashable, sizes: Sizes, args: Arguments, stack: ExitStack
+    ) -> Report | None:
+        """A launch that is kept; None if there is none, or it cannot be run that way now."""
+        found = device.latest.find(key, device, self, sizes, args)
+        if found is None:
+            return None
+        start = perf_counter()
+        try:
+            stats = device.run_again(found.again)
+        except Preempted as stop:
+            stack.callback(_done_with, args)
+            return self._suspend(device, (found.grid,), None, stack, stop)
+        seconds = perf_counter() - start
+        return self._report(stats, "jit", seconds, "") if stats else None
 
     def listing(
         self,
@@ -362,7 +385,7 @@ class Kernel:
             surfaces=bound.surfaces | (urb_surface(device) if self._with_urb.of(function) else {}),
             slm_bytes=bound.slm_bytes + slm,
             scratch_bytes=scratch_bytes(self.info) + scratch,
-            symbols=_symbols(function, image, addresses),
+            symbols=symbols(function, image, addresses),
             fuel=fuel,
             seed=seed,
             state=tables.pointers if tables else None,
@@ -472,15 +495,6 @@ class Kernel:
         """Whether the kernel or what it calls reads the structure of implicit arguments."""
         declared = "implicit_arg_buffer" in self._implicit
         return declared or IMPLICIT_ARGUMENTS in self.function(target, level).symbols
-
-
-def _symbols(function: Function, image: Image | None, addresses: Addresses) -> dict[str, int]:
-    """What the names that code mentions stand for in a launch."""
-    names = [name for name in function.symbols if name != IMPLICIT_ARGUMENTS]
-    found = image.addresses(names) if image else {}
-    if len(names) < len(function.symbols):
-        found[IMPLICIT_ARGUMENTS] = addresses.implicit_arguments
-    return found
 
 
 def _done_with(args: Arguments) -> None:

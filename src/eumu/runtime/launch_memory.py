@@ -8,7 +8,9 @@ from typing import Final
 
 import numpy as np
 
+from eumu.addresses import IMPLICIT_ARGUMENTS
 from eumu.exec.grid import CONCURRENT_THREADS
+from eumu.ir import Function
 from eumu.runtime import implicit_arguments, printf
 from eumu.runtime.array import Array
 from eumu.runtime.board import Board
@@ -70,3 +72,12 @@ def _temporary(device: Board, size: int, name: str, stack: ExitStack) -> Array:
     array = Array.allocate(device, (size,), np.dtype(np.uint8), name)
     stack.callback(array.free)
     return array
+
+
+def symbols(function: Function, image: Image | None, addresses: Addresses) -> dict[str, int]:
+    """What the names that code mentions stand for in a launch."""
+    names = [name for name in function.symbols if name != IMPLICIT_ARGUMENTS]
+    found = image.addresses(names) if image else {}
+    if len(names) < len(function.symbols):
+        found[IMPLICIT_ARGUMENTS] = addresses.implicit_arguments
+    return found

@@ -17,6 +17,7 @@ from eumu.device import Memory
 from eumu.exec.grid import Grid
 from eumu.runtime.array import Array, Local
 from eumu.runtime.board import Board
+from eumu.runtime.exact import kinds_of
 from eumu.runtime.parameters import Parameter, Passing
 from eumu.runtime.payload import ValuePlace
 
@@ -37,9 +38,9 @@ _KEYS: Final[dict[type, Any]] = {
 }
 
 
-def launch_key(device: Board, given: Hashable, values: list[Any]) -> Hashable:
+def launch_key(device: Board, given: tuple[Any, ...], values: list[Any]) -> Hashable:
     """What launches have alike that differ in numbers only; None if they cannot be told."""
-    key = id(device.memory), given, argument_key(values)
+    key = id(device.memory), given, kinds_of(given[0]), argument_key(values)
     try:
         hash(key)
     except TypeError:  # sizes as a list

@@ -69,6 +69,16 @@ class Trial:
         self._with_it: list[float] = []
         self._least = float("inf")
 
+    @property
+    def is_searching(self) -> bool:
+        """Whether setups are still tried."""
+        return self._search is not None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is time for a new trial."""
+        return self.launches > _AGAIN
+
     def took(self, setup: Setup, seconds: float) -> None:
         """A launch has run; with another setup than the present one if others ran meanwhile."""
         self.launches += 1
@@ -97,6 +107,6 @@ class Autotuner:
         """The trial that launches of that many groups with at most so many workers belong to."""
         key = groups.bit_length(), most
         trial = self._trials.get(key)
-        if trial is None or trial.launches > _AGAIN:
+        if trial is None or trial.is_over:
             trial = self._trials[key] = Trial(most, self.rows)
         return trial

@@ -8,26 +8,29 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from eumu.errors import Fault, Finding, Unsupported
-from eumu.exec.findings import Notebook, merged
+from eumu.errors import Unsupported
+from eumu.exec.findings import merged
 from eumu.exec.gate import Admitted, admit, check_snapshot
 from eumu.exec.grid import Grid, Payload, RunStats, groups_that_fit
 from eumu.exec.host import Host
 from eumu.exec.jit.host import cache
+from eumu.exec.jit.host.again import Again
 from eumu.exec.jit.host.autotuner import Autotuner, orders
+from eumu.exec.jit.host.known import Known, Ready
 from eumu.exec.jit.host.launch import Compiled, Launch, Worker
+from eumu.exec.jit.host.outcome import ENGINE, findings_of, raise_fault, stats_of
 from eumu.exec.jit.host.shadow import Shadow, Tables, follows
 from eumu.exec.jit.host.target import Processor, host
 from eumu.exec.jit.host.workers import cores
 from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm.lanes import Shape, shape_of_constants
 from eumu.exec.jit.llvm.layout import Context, FaultKind
-from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
+from eumu.exec.snapshot import Preemption, Snapshot, between_groups
 from eumu.exec.state import local_ids
 from eumu.ir import Function, Rounding
 from eumu.ir.operations.arithmetic import Rounded
@@ -38,48 +41,7 @@ if TYPE_CHECKING:
     from eumu.exec.jit.host.listing import Heads
 
 _KERNELS = 256  # compiled kernels that are kept
-_SMALL = 20_000  # instructions: fewer are done before another worker has woken up
 _FROM_THE_START = between_groups(0, 0)
-
-
-@dataclass(slots=True)
-class _Ready:
-    """A function compiled for grids that differ only in counts, arguments and surfaces.
-
-    `function` is kept so that its identity stays its own.
-    """
-
-    function: Function
-    compiled: Compiled
-    most: int  # workers that may run its groups at once
-    tuner: Autotuner
-    idle: list[Worker] = field(default_factory=list)
-    work: int = _SMALL  # instructions of a group, as last seen
-    written: frozenset[int] = frozenset()  # arrays that it stores to, if it follows accesses
-
-
-class _Known:
-    """What was found out of a grid, for those that are like it; of memory as it was then.
-
-    `launches` are the tables of launches that have ended.
-    """
-
-    __slots__ = ("admitted", "launches", "ready", "symbols")
-
-    def __init__(self, admitted: Admitted) -> None:
-        self.admitted = admitted
-        self.ready: _Ready | None = None
-        self.symbols: list[int] = []
-        self.launches: list[Launch] = []
-
-    def launch(self, admitted: Admitted, ready: _Ready, row: int) -> Launch:
-        """The tables of one more launch."""
-        try:
-            launch = self.launches.pop()
-        except IndexError:
-            return Launch(ready.compiled, admitted, self.symbols, row)
-        launch.again(admitted.grid, row)
-        return launch
 
 
 class Jit:
@@ -88,15 +50,15 @@ class Jit:
     `workers` is how many threads share the groups (all cores by default, EUMU_WORKERS if set).
     """
 
-    name = "jit"
+    name = ENGINE
 
     def __init__(self, workers: int | None = None, processor: Processor | None = None) -> None:
         self.workers = workers or WORKERS.get() or cores()
         self.processor = processor or host()
         self.paranoid = PARANOID.get()
-        self._ready: OrderedDict[tuple[object, ...], _Ready] = OrderedDict()
+        self._ready: OrderedDict[tuple[object, ...], Ready] = OrderedDict()
         self._kernels: OrderedDict[tuple[int, Special], tuple[Function, Compiled]] = OrderedDict()
-        self._grids: OrderedDict[int, _Known] = OrderedDict()
+        self._grids: OrderedDict[int, Known] = OrderedDict()
         self._tables = Tables(), Tables()
         self._lock = threading.Lock()
 
@@ -125,7 +87,7 @@ class Jit:
         first, before = begun.first, begun.instructions
         last = groups if stop is None or stop.groups is None else min(stop.groups, groups)
         if first >= last:
-            return self._end(grid, first, before, begun.findings)
+            return stats_of(grid, first, before, begun.findings)
         ready = known.ready
         if ready is None:
             ready = known.ready = self._prepared(grid)
@@ -134,26 +96,37 @@ class Jit:
         launch, workers, done = self._launched(known, ready, admitted, (first, last), stop, shadow)
         findings = begun.findings
         if ready.compiled.reports:
-            findings = merged(findings, _findings(ready.compiled, admitted, workers))
-        faulty = [w for w in workers if w.words[Context.FAULT] != FaultKind.NONE]
-        if faulty and shadow is not None:  # the interpreter says which fault
+            findings = merged(findings, findings_of(ready.compiled, admitted, workers))
+        if shadow is not None and any(w.get(Context.FAULT) != FaultKind.NONE for w in workers):
+            # The interpreter says which fault.
             stats = _compared(RunStats(0, 0, 0), shadow, ready, workers[0])
             return replace(stats, is_suspect=True, stored=shadow.stored(workers[0]))
-        if faulty:
-            raise _fault(ready.compiled, admitted, launch, faulty, findings)
+        raise_fault(ready.compiled, admitted, launch, workers, findings)
         instructions = sum(w.words[Context.INSTRUCTIONS] for w in workers)
         with self._lock:
             ready.work = instructions // max(1, done - first)
             ready.idle += workers
         if launch.is_reusable:
             known.launches.append(launch)
-        stats = self._end(grid, done, before + instructions, findings)
+        stats = stats_of(grid, done, before + instructions, findings)
         return stats if shadow is None else _compared(stats, shadow, ready, workers[0])
+
+    def again(self, grid: Grid, host: Host) -> Again | None:
+        """A way to run a grid once more that ran just now, for as long as memory is as it was."""
+        known = self._known(grid, host)
+        ready = known.ready
+        if ready is None or self.paranoid or follows(grid) or not grid.groups:
+            return None
+        with self._lock:
+            trial = ready.tuner.trial(grid.groups, ready.wanted(grid.groups))
+        if ready.compiled.reports or ready.compiled.messages or trial.is_searching:
+            return None
+        return Again(known, ready, known.admitted.of_data(grid), trial, self._lock)
 
     def _launched(
         self,
-        known: _Known,
-        ready: _Ready,
+        known: Known,
+        ready: Ready,
         admitted: Admitted,
         groups: tuple[int, int],
         stop: Preemption | None,
@@ -165,7 +138,7 @@ class Jit:
         """
         first, last = groups
         with self._lock:
-            trial = ready.tuner.trial(last - first, self._wanted(ready, admitted.grid.groups))
+            trial = ready.tuner.trial(last - first, ready.wanted(admitted.grid.groups))
             setup = trial.setup
         workers = self._workers(ready, admitted, setup.workers if shadow is None else 1)
         if shadow is not None:
@@ -180,14 +153,6 @@ class Jit:
         if self.paranoid:
             _check_asserted(workers, admitted.grid)
         return launch, workers, done
-
-    def _end(
-        self, grid: Grid, done: int, instructions: int, findings: tuple[Finding, ...]
-    ) -> RunStats:
-        """After so many groups, which are all of them or those before a stop."""
-        if done < grid.groups:
-            raise Preempted(between_groups(done, instructions, findings), self.name)
-        return RunStats(instructions, done * grid.threads_per_group, done, findings)
 
     def has(self, grid: Grid) -> bool:
         """Whether the machine code for a grid is there, in memory."""
@@ -241,19 +206,19 @@ class Jit:
         make = machine_text if is_assembly else llvm_text
         return make(_folded(grid.function), self.special(grid), self.processor, heads)
 
-    def _known(self, grid: Grid, host: Host) -> _Known:
+    def _known(self, grid: Grid, host: Host) -> Known:
         """What there is to know of a grid; LaunchError if it is not admitted."""
         base = grid.like or grid
         known = self._grids.get(id(base))
         if known is not None and known.admitted.still_holds(base, host):
             return known
-        made = _Known(admit(base, host))
+        made = Known(admit(base, host))
         with self._lock:
             self._grids[id(base)] = made
             _bound(self._grids)
         return made
 
-    def _prepared(self, grid: Grid) -> _Ready:
+    def _prepared(self, grid: Grid) -> Ready:
         payload = grid.payload
         key = (
             *(id(grid.function), grid.local_size, grid.slm_bytes, grid.scratch_bytes),
@@ -270,7 +235,7 @@ class Jit:
                 return ready
         compiled = self.compile(grid)
         tuner = Autotuner(orders(grid) if compiled.module.is_tiled else (1,))
-        made = _Ready(grid.function, compiled, self._most(grid), tuner)
+        made = Ready(grid.function, compiled, self._most(grid), tuner)
         with self._lock:
             ready = self._ready.setdefault(key, made)
             if len(self._ready) > _KERNELS:
@@ -283,13 +248,7 @@ class Jit:
         fitting = groups_that_fit(grid, SCRATCH_MB.get())
         return max(1, min(self.workers, grid.most_threads // grid.threads_per_group, fitting))
 
-    def _wanted(self, ready: _Ready, groups: int) -> int:
-        """As many workers as so many groups are worth."""
-        if ready.compiled.composes:
-            return 1  # what is done for it is no atomic operation of the processor
-        return min(ready.most, groups) if groups * ready.work > _SMALL else 1
-
-    def _workers(self, ready: _Ready, admitted: Admitted, wanted: int) -> list[Worker]:
+    def _workers(self, ready: Ready, admitted: Admitted, wanted: int) -> list[Worker]:
         """Memory for workers."""
         with self._lock:
             taken = [ready.idle.pop() for _ in range(min(wanted, len(ready.idle)))]
@@ -302,23 +261,7 @@ def _bound(kept: OrderedDict[Any, Any]) -> None:
         kept.popitem(last=False)
 
 
-def _fault(
-    compiled: Compiled,
-    admitted: Admitted,
-    launch: Launch,
-    faulty: Sequence[Worker],
-    findings: tuple[Finding, ...],
-) -> Fault:
-    """The fault of the first group that has one."""
-    from eumu.exec.jit.host.faults import Report
-
-    worker = min(faulty, key=lambda w: w.get(Context.FAULT_GROUP))
-    fault = Report(compiled, admitted, worker).of(launch.refusal(worker))
-    fault.findings = findings
-    return fault
-
-
-def _compared(stats: RunStats, shadow: Shadow, ready: _Ready, worker: Worker) -> RunStats:
+def _compared(stats: RunStats, shadow: Shadow, ready: Ready, worker: Worker) -> RunStats:
     """What shadow memory says of a launch: of one that stored to other arrays than known nothing,
     but that it is to run again."""
     known, ready.written = ready.written, shadow.found(worker)
@@ -326,18 +269,6 @@ def _compared(stats: RunStats, shadow: Shadow, ready: _Ready, worker: Worker) ->
     if again or suspect:
         stats = replace(stats, stored=shadow.stored(worker))
     return replace(stats, is_suspect=suspect and not again, runs_again=again)
-
-
-def _findings(
-    compiled: Compiled, admitted: Admitted, workers: Sequence[Worker]
-) -> tuple[Finding, ...]:
-    """What the reports of a checked function noted."""
-    from eumu.exec.jit.host.faults import seen
-
-    grid = admitted.grid
-    sites = {n: compiled.module.sites[n] for n in compiled.reports}
-    noted = (item for w in workers for item in seen(grid.function, sites, w.context))
-    return Notebook(noted).findings(grid, admitted.host)
 
 
 def _check_asserted(workers: Sequence[Worker], grid: Grid) -> None:

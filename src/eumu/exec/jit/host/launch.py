@@ -33,6 +33,12 @@ _NEVER = (1 << 63) - 1
 _CHUNKS_A_WORKER = 32
 _LARGE = large()
 
+# Words that a run changes, as plain numbers: those of an enumeration take longer to look up.
+_INSTRUCTIONS, _GROUP, _ROW = (int(w) for w in (Context.INSTRUCTIONS, Context.GROUP, Context.ROW))
+_LOOK, _POLLS, _POLLED = (int(w) for w in (Context.LOOK, Context.POLLS, Context.POLLED))
+_ERROR = int(Context.ERROR)
+_FAULT, _NO_FAULT = int(Context.FAULT), int(FaultKind.NONE)
+
 # The words that a launch sets, in order.
 _LAUNCH_WORDS = struct.Struct(f"={Context.FAULT + 1}Q")
 _MORE_WORDS = struct.Struct(f"={Context.STORE_ENDS + 1 - Context.FIRST_X}Q")
@@ -112,6 +118,7 @@ class Worker:
         self.cross_thread, self.tables = rows[:, first:last], rows[:, _TABLES]
         self.masks = np.array(grid.masks or (), np.uint64)
         self.regions = np.zeros((0, 2), np.uint64)
+        self.last: tuple[object, ...] = ()  # the launch it was prepared for last, see `prepare`
         self.shadow: tuple[NDArray[np.uint8], ...] = ()  # see `Shadow`
         self.context = np.zeros(Context.SITES + SITE_WORDS * len(compiled.module.sites), np.uint64)
         self.words = self.context.data  # the same, quicker to read
@@ -163,6 +170,7 @@ class Launch:
     ) -> None:
         grid, host = admitted.grid, admitted.host
         self.compiled, self.groups, self.row = compiled, grid.groups, row
+        self._data = grid.payload.cross_thread
         self.starts, self.ends = admitted.readable
         self.writable = admitted.writable
         self.progress = host.progress
@@ -217,13 +225,26 @@ class Launch:
 
     def again(self, grid: Grid, row: int) -> None:
         """Make this the launch of a grid like the first one, in the same memory."""
-        self.cross_thread = np.frombuffer(grid.payload.cross_thread, np.uint8)
+        data = grid.payload.cross_thread
+        if data is not self._data:
+            self.cross_thread, self._data = np.frombuffer(data, np.uint8), data
         self.row, self.progress = row, self.host.progress
         words = self._table_words
         words[0], words[1], words[2] = _NEVER, 0, 0
 
     def prepare(self, worker: Worker, number: int, chunk: int) -> None:
-        """Point a worker at this launch; extents may have changed, so its caches are empty."""
+        """Point a worker at this launch; extents may have changed, so its caches are empty.
+
+        A worker that ran the very same launch last knows all but what that run changed.
+        """
+        last = worker.last
+        if last and last[0] is self and last[1] is self._data and last[2:] == (number, chunk):
+            words = worker.words
+            words[_ROW], words[_LOOK], words[_POLLED] = self.row, 0, 0
+            words[_POLLS] = number == 0 and is_main_thread()
+            words[_INSTRUCTIONS], words[_GROUP], words[_FAULT] = 0, NO_GROUP, _NO_FAULT
+            return
+        worker.last = ()
         worker.context[Context.SITES :] = 0
         worker.cross_thread[:] = self.cross_thread
         if self.tables is not None:
@@ -243,6 +264,8 @@ class Launch:
             *(_LARGE, 0, self.row, FaultKind.NONE),
         )
         _MORE_WORDS.pack_into(worker.context.data, 8 * Context.FIRST_X, *self.more_words)
+        if self.is_reusable and not (self.compiled.reports or worker.shadow):
+            worker.last = self, self._data, number, chunk
 
     def assert_regions(self, worker: Worker) -> None:
         """Tell compiled code which memory it may access, for `paranoid`."""
@@ -287,12 +310,12 @@ class Launch:
             stop.attach(self.stop)
         self._run(workers, last, max(1, (last - first) // (len(workers) * _CHUNKS_A_WORKER)))
         for worker in workers:
-            error = error_of(worker.context)
+            error = error_of(worker.context) if worker.words[_ERROR] else None
             if error is not None and not isinstance(self._failure, KeyboardInterrupt):
                 self._failure = error
         if self._failure is not None:
             raise self._failure
-        begun = [g for worker in workers if (g := worker.words[Context.GROUP]) != NO_GROUP]
+        begun = [g for worker in workers if (g := worker.words[_GROUP]) != NO_GROUP]
         return max(begun) + 1 if begun else first
 
     def _run(self, workers: list[Worker], groups: int, chunk: int) -> None:

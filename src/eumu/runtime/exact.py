@@ -1,0 +1,156 @@
+"""Launches that come again with exactly the same arguments: little is looked at twice.
+
+Arguments are told by identity.  What they are cannot change then, as they are arrays, whose places
+cannot, or values of types that do not change.  Memory must be as it was, and so must all that a
+device can be asked for.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+from weakref import ReferenceType, ref
+
+import numpy as np
+
+from eumu.device import Memory
+from eumu.exec.grid import Grid
+from eumu.exec.host import Again
+from eumu.runtime.array import Array, Local
+from eumu.runtime.parameters import Parameter
+
+Sizes = tuple[Any, Any]  # global and local
+
+_KEPT: Final = 64  # launches of a device
+_SEEN: Final = 256
+_FIXED: Final = frozenset({int, float, bool, str, bytes, Local, type(None)})
+
+
+class _Device(Protocol):
+    """What this asks of a device."""
+
+    memory: Memory
+
+    @property
+    def plain(self) -> Hashable: ...
+
+    def again(self, grid: Grid) -> Again | None: ...
+
+
+class _Kernel(Protocol):
+    """What this asks of a kernel."""
+
+    args: tuple[Parameter, ...]
+
+
+def are_usual(offset: Any, fuel: int | None, seed: int) -> bool:
+    """Whether these are what they are if nothing is said."""
+    return type(offset) is type(seed) is int and fuel is None and offset == seed == 0
+
+
+def kinds_of(given: Any) -> Any:
+    """The types of numbers in tuples: 64.0 equals 64, and is no size."""
+    if type(given) is tuple:
+        return tuple([kinds_of(n) for n in given])
+    return type(given)
+
+
+def key_of(kernel: object, sizes: Sizes, args: Any) -> Hashable:
+    """Equal for launches with the same arguments; None if they cannot be told."""
+    if type(args) is not list and type(args) is not tuple:
+        return None
+    key = id(kernel), sizes, *map(id, args)
+    try:
+        hash(key)
+    except TypeError:  # sizes as a list
+        return None
+    return key
+
+
+@dataclass(slots=True)
+class Exact:
+    """One launch that may come again; it keeps neither its arrays nor its kernel alive."""
+
+    again: Again
+    grid: Grid
+    kernel: ReferenceType[Any]
+    kinds: Hashable
+    plain: Hashable  # of the device; never None
+    extents: object
+    arrays: tuple[tuple[int, ReferenceType[Array], str], ...]  # place, array, what it is called
+    values: tuple[Any, ...]  # the other arguments: as long as they are kept, ids are theirs
+
+    def is_for(self, kernel: object, sizes: Sizes, args: Sequence[Any]) -> bool:
+        """Whether a launch with an equal key is this one."""
+        if self.kernel() is not kernel or kinds_of(sizes) != self.kinds:
+            return False
+        return all([args[place] is array() for place, array, _ in self.arrays])
+
+
+class Latest:
+    """The latest such launches on one device; its turn is held in all calls."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Hashable, Exact] = OrderedDict()
+        # Their arguments but for arrays: as long as they are here, ids are theirs.
+        self._seen: OrderedDict[Hashable, list[Any]] = OrderedDict()
+
+    def find(
+        self, key: Hashable, device: _Device, kernel: object, sizes: Sizes, args: Any
+    ) -> Exact | None:
+        """The launch of that key, if memory and the device are as they were."""
+        found = self._kept.get(key)
+        if found is None or found.plain != device.plain:
+            return None
+        if found.extents is not device.memory.extents()[0]:
+            return None
+        if not found.is_for(kernel, sizes, args):
+            return None
+        for place, _, name in found.arrays:
+            args[place].label(name)
+        return found
+
+    def ended(
+        self,
+        key: Hashable,
+        device: _Device,
+        kernel: _Kernel,
+        sizes: Sizes,
+        args: Sequence[Any],
+        grids: Sequence[Grid],
+    ) -> None:
+        """A launch ran: keep it if it came before, and its arguments cannot change."""
+        if key is None or len(grids) > 1:
+            return
+        if key not in self._seen:
+            self._seen[key] = [a for a in args if type(a) is not Array]
+            if len(self._seen) > _SEEN:
+                self._seen.popitem(last=False)
+            return
+        (grid,) = grids
+        again = device.again(grid)
+        if again is None:
+            return
+        arrays, values = [], []
+        for place, (parameter, value) in enumerate(zip(kernel.args, args, strict=True)):
+            if type(value) is Array:
+                arrays.append((place, ref(value), parameter.name))
+            elif type(value) in _FIXED or isinstance(value, (np.number, np.bool_)):
+                values.append(value)
+            else:
+                return
+        self._kept[key] = Exact(
+            again,
+            grid,
+            ref(kernel),
+            kinds_of(sizes),
+            device.plain,
+            device.memory.extents()[0],
+            tuple(arrays),
+            tuple(values),
+        )
+        self._kept.move_to_end(key)
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
