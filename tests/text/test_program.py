@@ -219,3 +219,23 @@ def test_spans_name_the_place_of_a_statement() -> None:
 def test_difference_sees_what_matters(one: str, other: str, same: bool) -> None:
     first, second = (text.parse(program(s)) for s in (one, other))
     assert (difference(first, second) == "") is same
+
+
+@pytest.mark.parametrize(
+    ("written", "meant", "printed"),
+    [
+        (r"\xc3\xa9 \316\261.cl", "é α.cl", "é α.cl"),  # bytes of UTF-8, as the compiler has it
+        (r"é\xff.cl", "Ã©ÿ.cl", "Ã©ÿ.cl"),  # they are none
+        (r"a\\b\"\t\x7f\302\205", 'a\\b"\t\x7f\x85', r"a\\b\"\t\x7f\xc2\x85"),
+    ],
+)
+def test_names_are_text(written: str, meant: str, printed: str) -> None:
+    module = text.parse(program(f'FILE "{written}"', MOV))
+    assert SourceMark(file=meant) in module.kernels[0].body
+    assert f'FILE "{printed}"' in text.print_module(module)
+    assert difference(module, text.parse(text.print_module(module))) == ""
+
+
+def test_numbers_in_strings_are_bytes() -> None:
+    with pytest.raises(BuildError, match=r"unknown escape '\\777' in a string"):
+        kernel(r'FILE "\777"', MOV)

@@ -135,25 +135,38 @@ _ESCAPES = {
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
     '"': '"', "'": "'", "\\": "\\", "?": "?",
 }  # fmt: skip
+_OCTETS = 0xDC00  # a byte that stands for itself, as `surrogateescape` has it
 _UNESCAPES = {v: k for k, v in _ESCAPES.items() if k not in "'?"}
 
 
 def string(cursor: Cursor, found: re.Match[str]) -> str:
-    """The characters that a match of :data:`STRING` stands for."""
+    """The text that a match of :data:`STRING` stands for.
+
+    Numbers behind a backslash are bytes: of UTF-8, as the compiler writes names that are not ASCII,
+    or a character each where they are not.
+    """
     if "\\" not in found[1]:
         return found[1]
 
-    def character(escape: re.Match[str]) -> str:
+    def octets(escape: re.Match[str]) -> str:
         code = escape[1]
         if code in _ESCAPES:
             return _ESCAPES[code]
+        value = -1
         if code[0] == "x" and len(code) > 1:
-            return chr(int(code[1:], 16))
-        if code[0].isdigit() and code.isdecimal() and code[0] < "8":
-            return chr(int(code, 8))
-        cursor.fail(f"unknown escape '\\{code}' in a string", start=found.start(1) + escape.start())
+            value = int(code[1:], 16)
+        elif code.isdecimal() and code[0] < "8":
+            value = int(code, 8)
+        if not 0 <= value <= 0xFF:
+            place = found.start(1) + escape.start()
+            cursor.fail(f"unknown escape '\\{code}' in a string", start=place)
+        return chr(value) if value < 0x80 else chr(_OCTETS + value)
 
-    return _ESCAPE.sub(character, found[1])
+    data = _ESCAPE.sub(octets, found[1]).encode("utf-8", "surrogateescape")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 def quoted(text: str) -> str:
@@ -164,5 +177,7 @@ def quoted(text: str) -> str:
 def _printable(character: str) -> str:
     if character in _UNESCAPES:
         return "\\" + _UNESCAPES[character]
-    plain = character.isprintable() or ord(character) > 0xFF
-    return character if plain else f"\\x{ord(character):02x}"
+    if character.isprintable():
+        return character
+    octets = character.encode("utf-8", "surrogatepass")
+    return "".join(f"\\x{octet:02x}" for octet in octets)
