@@ -16,7 +16,7 @@ from eumu.platforms import platform
 from eumu.text import parse, print_module
 
 ENGINES = ("interp", "jit")
-DEVICES = ("dg2", "bmg")
+DEVICES = ("dg2", "bmg", "nvlp")
 SOURCE = Path(__file__).with_name("kernels") / "newest_features" / "images.cl"
 pytestmark = pytest.mark.slow
 TEXELS = np.random.default_rng(1).integers(0, 256, (4, 4, 4)).astype(np.uint8)
@@ -123,26 +123,3 @@ def test_the_text_reads_prints_and_checks_clean(device: str) -> None:
         assert print_module(parse(printed, kernel.name, grf)) == printed
         assert printed.count(" %null.0 V") == kernel.visaasm.count(" %null.0 V")
     assert not [d for d in eumu.check(program, device) if d.severity is Severity.ERROR]
-
-
-XE3P = """
-kernel void written(write_only image2d_t image, global float4 *in) {
-  int2 p = (int2)(get_global_id(0), get_global_id(1));
-  write_imagef(image, p, in[p.y * 4 + p.x]);
-}
-kernel void read(read_only image2d_t image, global float4 *out) {
-  int2 p = (int2)(get_global_id(0), get_global_id(1));
-  out[p.y * 4 + p.x] = read_imagef(image, p);
-}
-"""
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_xe3p_writes_by_pointers_and_refuses_reads(engine: str) -> None:
-    program, dev = eumu.build(XE3P, "nvlp"), eumu.Device("nvlp", engine=engine)
-    texels = np.random.default_rng(2).random((4, 4, 4)).astype(np.float32)
-    image = dev.image(np.zeros((4, 4, 4), np.float32), format="RGBA32_FLOAT")
-    program["written"].launch(dev, (4, 4), (4, 4), [image, dev.array(texels)])
-    assert (image.numpy() == texels).all()
-    with pytest.raises(eumu.BuildError, match="sampler messages of Xe3p"):
-        program["read"].launch(dev, (4, 4), (4, 4), [image, dev.array((4, 4, 4), np.float32)])

@@ -19,6 +19,7 @@ from eumu.isa.kinds.raw import (
     MediaBlockKind,
     SurfaceKind,
 )
+from eumu.isa.kinds.sampler import Pointer
 from eumu.isa.kinds.variables import SurfaceVariable
 from eumu.isa.limits import By
 from eumu.isa.spec import Field, Opcode
@@ -38,8 +39,8 @@ from eumu.verify.subject import Use
     on=On.OPERAND,
     kinds=(SurfaceKind,),
 )
-def surface_slm(use: Use, field: Field, operand: SurfaceVariable) -> Iterator[Finding]:
-    if operand.name != "%slm" or operand.predefined is None:
+def surface_slm(use: Use, field: Field, operand: SurfaceVariable | Pointer) -> Iterator[Finding]:
+    if not _is_predefined(operand, "%slm"):
         return
     allowed, own = use.opcode.limits.slm, use.opcode.front_end.slm
     if use.subject.parity and own is not None:
@@ -55,9 +56,17 @@ def surface_slm(use: Use, field: Field, operand: SurfaceVariable) -> Iterator[Fi
     on=On.OPERAND,
     kinds=(SurfaceKind,),
 )
-def surface_scratch(use: Use, field: Field, operand: SurfaceVariable) -> Iterator[Finding]:
-    if operand.name == "%scratch" and operand.predefined is not None and use.opcode.limits.texels:
+def surface_scratch(
+    use: Use, field: Field, operand: SurfaceVariable | Pointer
+) -> Iterator[Finding]:
+    if _is_predefined(operand, "%scratch") and use.opcode.limits.texels:
         yield Finding(f"{use.opcode} cannot access the scratch space", field.name)
+
+
+def _is_predefined(operand: SurfaceVariable | Pointer, name: str) -> bool:
+    if isinstance(operand, Pointer):
+        return False
+    return operand.name == name and operand.predefined is not None
 
 
 # ---- types of payloads

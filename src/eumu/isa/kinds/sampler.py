@@ -17,15 +17,98 @@ from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import pack_raw, unpack_raw
 from eumu.isa.kinds.kind import Kind, Names
-from eumu.isa.kinds.literals import integer_literal
-from eumu.isa.kinds.operands import ExecSize, Immediate, Raw
-from eumu.isa.kinds.raw import ChannelsKind, RawKind
-from eumu.isa.kinds.variables import SamplerVariable
-from eumu.isa.kinds.vector import SourceKind, variable
+from eumu.isa.kinds.literals import NAME, integer_literal
+from eumu.isa.kinds.lsc_model import SCALAR, model_surface
+from eumu.isa.kinds.operands import ExecSize, General, Immediate, Raw
+from eumu.isa.kinds.raw import ChannelsKind, RawKind, SurfaceKind
+from eumu.isa.kinds.variables import SamplerVariable, Variable
+from eumu.isa.kinds.vector import BEFORE_POINTERS, SourceKind, variable
 from eumu.types import UD, D
 
 # The releases of 2022 and of 2026 call their formats 4.1 and 4.2; only the latter pairs surfaces.
 BEFORE_PAIRS = (4, 1)
+
+
+# ---- states by their pointers
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """`V` or `V(0,0)<0;1,0>[0]`: a surface or sampler by a pointer of 64 bits, as Xe3p has it.
+
+    `index` is the number in brackets, None where there are none.
+    """
+
+    place: General
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pointed:
+    """What a body gets of a pointer: the state's offset in its heap, as ud."""
+
+    offset: Value
+
+
+_REGION = re.compile(r"<0;1,0>")
+_POINTER_BYTES = 8
+
+
+def _pointer(cursor: Cursor, names: Names) -> Pointer | None:
+    """The pointer that comes next; nothing where a state variable does."""
+    start = cursor.skip()
+    name = cursor.match(NAME)
+    found = names.find(name.group()) if name else None
+    cursor.pos = start
+    if not isinstance(found, Variable) or names.version <= BEFORE_POINTERS:
+        return None
+    place = SCALAR.parse(cursor, names)
+    assert isinstance(place, General)
+    if place.type.size != _POINTER_BYTES:
+        cursor.fail(f"'{found.name}' is :{place.type}; a pointer has 64 bits", start=start)
+    if not cursor.match(_REGION):
+        return Pointer(place)
+    cursor.expect("[", "and an index behind the pointer")
+    index = integer_literal(cursor)
+    cursor.expect("]")
+    return Pointer(place, index)
+
+
+def _print_pointer(operand: Pointer) -> str:
+    if operand.index is None:
+        return SCALAR.print(operand.place)
+    place = operand.place
+    return f"{place.variable.name}({place.row},{place.col})<0;1,0>[{operand.index}]"
+
+
+def _bind_pointer(operand: Pointer, builder: InstBuilder) -> Pointed:
+    if operand.index:
+        raise Unsupported("an index behind a pointer, which no page tells")
+    return Pointed(model_surface(builder, "surf", operand.place, 0))
+
+
+def _pack_pointer() -> None:
+    raise EncodeError("a surface or sampler by its pointer has no form in documents of the format")
+
+
+class ImageKind(SurfaceKind):
+    """A surface variable, or since version 4.2 a pointer; the body gets the variable or Pointed."""
+
+    manual = "an image: %bss, a variable with v_type=T, or since version 4.2 a pointer of 64 bits"
+
+    def parse(self, cursor: Cursor, names: Names) -> Any:
+        return _pointer(cursor, names) or super().parse(cursor, names)
+
+    def print(self, operand: Any) -> str:
+        return _print_pointer(operand) if isinstance(operand, Pointer) else super().print(operand)
+
+    def pack(self, operand: Any, out: Packer) -> None:
+        if isinstance(operand, Pointer):
+            _pack_pointer()
+        super().pack(operand, out)
+
+    def bind(self, operand: Any, builder: InstBuilder) -> Any:
+        return _bind_pointer(operand, builder) if isinstance(operand, Pointer) else operand
 
 
 class SamplerKind(Kind):
@@ -34,19 +117,38 @@ class SamplerKind(Kind):
     manual = "a sampler: S31 (bindless), or a variable with v_type=S"
     example = "S0"
 
-    def parse(self, cursor: Cursor, names: Names) -> SamplerVariable:
-        found: SamplerVariable = variable(cursor, names, SamplerVariable, what="a sampler variable")
-        return found
+    def parse(self, cursor: Cursor, names: Names) -> Any:
+        return variable(cursor, names, SamplerVariable, what="a sampler variable")
 
-    def print(self, operand: SamplerVariable) -> str:
-        return operand.name
+    def print(self, operand: Any) -> str:
+        return str(operand.name)
 
-    def pack(self, operand: SamplerVariable, out: Packer) -> None:
+    def pack(self, operand: Any, out: Packer) -> None:
         out.u8(out.variable(operand), "the number of a sampler")
 
     def unpack(self, source: Unpacker) -> SamplerVariable:
         at = source.pos
         return source.variable(SamplerVariable, source.u8("a sampler"), at)
+
+
+class ImageSamplerKind(SamplerKind):
+    """The same, or since version 4.2 a pointer; the body gets the variable or Pointed."""
+
+    manual = f"{SamplerKind.manual}, or since version 4.2 a pointer of 64 bits"
+
+    def parse(self, cursor: Cursor, names: Names) -> Any:
+        return _pointer(cursor, names) or super().parse(cursor, names)
+
+    def print(self, operand: Any) -> str:
+        return _print_pointer(operand) if isinstance(operand, Pointer) else super().print(operand)
+
+    def pack(self, operand: Any, out: Packer) -> None:
+        if isinstance(operand, Pointer):
+            _pack_pointer()
+        super().pack(operand, out)
+
+    def bind(self, operand: Any, builder: InstBuilder) -> Any:
+        return _bind_pointer(operand, builder) if isinstance(operand, Pointer) else operand
 
 
 # ---- options

@@ -79,10 +79,10 @@ _STRIDES = {"v": (0, 1, 2, 4, 8, 16, 32), "w": (1, 2, 4, 8, 16, 32), "h": (0, 1,
 _WHAT = {"v": "vertical stride", "w": "width", "h": "horizontal stride"}
 
 
-# Of Xe3p, whose messages to the sampler take 64 bits for each.
+# Since then messages to the sampler take pointers of 64 bits, too (Xe3p); no others do.
 BY_POINTER = ("a surface variable", "a sampler variable")
 BEFORE_POINTERS = (4, 1)
-POINTERS = "sampler messages of Xe3p, which find both states by pointers, are not modelled"
+POINTERS = "pointers to states, as Xe3p has them, in other messages than those to the sampler are"
 
 
 def variable(cursor: Cursor, names: Names, *kinds: type, what: str = "a variable") -> Any:
@@ -96,7 +96,9 @@ def variable(cursor: Cursor, names: Names, *kinds: type, what: str = "a variable
         )
     if kinds and not isinstance(found, kinds):
         if found.category == "G" and what in BY_POINTER and names.version > BEFORE_POINTERS:
-            cursor.fail(f"'{name}' is no {what.partition(' ')[2]}: {POINTERS}", start=start)
+            cursor.fail(
+                f"'{name}' is no {what.partition(' ')[2]}: {POINTERS} not modelled", start=start
+            )
         cursor.fail(f"expected {what}, but '{name}' is a {_describe(found)}", start=start)
     return found
 

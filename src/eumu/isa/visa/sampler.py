@@ -16,11 +16,14 @@ from eumu.isa.kinds.raw import ChannelsKind
 from eumu.isa.kinds.sampler import (
     AllChannelsKind,
     ChannelKind,
+    ImageKind,
+    ImageSamplerKind,
     LegacyLanes,
     LegacyLanesKind,
     PairedKind,
     Parameters,
     ParametersKind,
+    Pointed,
     SamplerKind,
     SamplerOptionsKind,
     TexelOffsets,
@@ -28,7 +31,7 @@ from eumu.isa.kinds.sampler import (
     UnormChannels,
     UnormChannelsKind,
 )
-from eumu.isa.kinds.variables import SamplerVariable
+from eumu.isa.kinds.variables import SamplerVariable, SurfaceVariable
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
@@ -41,6 +44,8 @@ Channels = Annotated[tuple[int, ...], ChannelsKind()]
 OneChannel = Annotated[int, ChannelKind()]
 InfoChannels = Annotated[tuple[int, ...], AllChannelsKind()]
 Sampler = Annotated[SamplerVariable, SamplerKind()]
+ImageSampler = Annotated[SamplerVariable | Pointed, ImageSamplerKind()]
+Image = Annotated[SurfaceVariable | Pointed, ImageKind()]
 Paired = Annotated[None, PairedKind()]
 Offsets = Annotated[TexelOffsets, TexelOffsetsKind()]
 SampleOptions = Annotated[frozenset[str], SamplerOptionsKind("pixel_null_mask", "cps", "divS")]
@@ -79,8 +84,8 @@ def _sample(sub: int, name: str, names: str, doc: str) -> None:
         options: SampleOptions,
         channels: Channels,
         offsets: Offsets,
-        sampler: Sampler,
-        surface: Surface,
+        sampler: ImageSampler,
+        surface: Image,
         dst: RawDst,
         paired: Paired,
         parameters: Parameters,
@@ -135,7 +140,7 @@ def _load(sub: int, name: str, names: str, doc: str, short: str = "") -> None:
         options: LoadOptions,
         channels: Channels,
         offsets: Offsets,
-        surface: Surface,
+        surface: Image,
         dst: RawDst,
         paired: Paired,
         parameters: Parameters,
@@ -188,8 +193,8 @@ def _gather(sub: int, name: str, names: str, doc: str) -> None:
         options: LoadOptions,
         channel: OneChannel,
         offsets: Offsets,
-        sampler: Sampler,
-        surface: Surface,
+        sampler: ImageSampler,
+        surface: Image,
         dst: RawDst,
         paired: Paired,
         parameters: Parameters,
@@ -238,7 +243,7 @@ for _sub, _name, _names, _doc in (
     layout="sub exec channels surface lod dst",
 )
 def resinfo(
-    b: InstBuilder, channels: InfoChannels, surface: Surface, lod: RawSrc, dst: RawDst
+    b: InstBuilder, channels: InfoChannels, surface: Image, lod: RawSrc, dst: RawDst
 ) -> None:
     """Width, height, depth of a level of detail, and the number of levels."""
     given = Parameters({"lod": lod})
@@ -248,7 +253,7 @@ def resinfo(
 @info(
     "sampleinfo{channels} {exec}  {surface} {dst}", sub=0x0B, layout="sub exec channels surface dst"
 )
-def sampleinfo(b: InstBuilder, channels: InfoChannels, surface: Surface, dst: RawDst) -> None:
+def sampleinfo(b: InstBuilder, channels: InfoChannels, surface: Image, dst: RawDst) -> None:
     """Red is the number of samples, alpha the index of the palette of their positions."""
     nothing = Parameters({})
     sampler_message(b, "sampleinfo", surface, None, dst, [], nothing, channels=channels)

@@ -12,7 +12,7 @@ from eumu.addresses import SURFACE_STATE_BASE
 from eumu.errors import Unsupported
 from eumu.ir import Region, Value
 from eumu.isa.kinds import InstBuilder, Rows, Surface
-from eumu.isa.kinds.sampler import Parameters, TexelOffsets
+from eumu.isa.kinds.sampler import Parameters, Pointed, TexelOffsets
 from eumu.isa.kinds.variables import PREDEFINED, SamplerVariable
 from eumu.isa.visa.texels import surface_index
 from eumu.messages import LOADS, SamplerMessage
@@ -24,8 +24,8 @@ _INTEGERS = frozenset({"offu", "offv", "mcs", "mcsl", "mcsh"})
 def sampler_message(
     b: InstBuilder,
     operation: str,
-    surface: Surface,
-    sampler: SamplerVariable | None,
+    surface: Surface | Pointed,
+    sampler: SamplerVariable | Pointed | None,
     dst: Rows,
     names: Sequence[str],
     parameters: Parameters,
@@ -94,18 +94,25 @@ def needs_sampler(b: InstBuilder) -> None:
         raise Unsupported(f"messages to the sampler on {b.platform}, which has none")
 
 
-def sampler_index(b: InstBuilder, sampler: SamplerVariable) -> Value:
+def sampler_index(b: InstBuilder, sampler: SamplerVariable | Pointed) -> Value:
     """The index that `movs` put into a variable, or a bindless state.
 
     S31 is the Sampler State Pointer of the header: bits 4:0 are not part of the offset, and bit 0
-    selects the bindless base, which is the only one here.
+    selects the bindless base, which is the only one here.  Compilers set it in pointers of Xe3p,
+    too, which lie at multiples of 32 as these do.
     """
+    if isinstance(sampler, Pointed):
+        return _bindless_sampler(b, sampler.offset)
     root, _ = b.root(sampler)
     index = b.read(root, Region.scalar(0), UD, 1)
     if sampler.name == "S31":
-        offset = b.and_(index, b.const(UD, 0xFFFF_FFE0))
-        return b.add(offset, b.const(UD, SURFACE_STATE_BASE))
+        return _bindless_sampler(b, index)
     return index
+
+
+def _bindless_sampler(b: InstBuilder, place: Value) -> Value:
+    offset = b.and_(place, b.const(UD, 0xFFFF_FFE0))
+    return b.add(offset, b.const(UD, SURFACE_STATE_BASE))
 
 
 def _header(

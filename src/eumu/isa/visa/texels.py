@@ -12,6 +12,7 @@ from eumu.isa.kinds.lsc_block2d import TypedCorner
 from eumu.isa.kinds.lsc_model import SCALAR, model_surface
 from eumu.isa.kinds.lsc_typed import SurfaceModel, TypedAddress
 from eumu.isa.kinds.raw import RawKind
+from eumu.isa.kinds.sampler import Pointed
 from eumu.isa.visa.memory import Atomic, bindless_state
 from eumu.messages import BlockRead, BlockWrite, TypedAtomic, TypedRead, TypedStatus, TypedWrite
 from eumu.types import BOOL, UB, UD, UQ, UW, D
@@ -22,8 +23,10 @@ NAMES = ("u", "v", "r", "lod")
 _RAW = RawKind(bare=True)
 
 
-def surface_index(b: InstBuilder, surface: Surface) -> Value:
+def surface_index(b: InstBuilder, surface: Surface | Pointed) -> Value:
     """The surface as a message names it: what `movs` put into a variable, or a bindless state."""
+    if isinstance(surface, Pointed):
+        return b.add(surface.offset, b.const(UD, SURFACE_STATE_BASE))
     if surface.predefined is not None and surface.name != "%bss":
         raise Unsupported(f"images through the predefined surface {surface.name}")
     root, _ = b.root(surface)
