@@ -37,13 +37,15 @@ settings.load_profile("quick")
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`old` occurs once in the file and becomes `new`; tests called `soon` run first."""
+    """`old` occurs once in the file and becomes `new`; tests called `soon` run first, those of a
+    file `tests` alone."""
 
     what: str
     soon: str
     file: str
     old: str
     new: str
+    tests: str = ""
 
 
 MUTANTS = (
@@ -201,6 +203,86 @@ MUTANTS = (
         "wanted = body.bitcast(given[0], scalar, bits)",
         "wanted = body.bitcast(given[1], scalar, bits)",
     ),
+    Mutant(
+        "updates of lanes that meet are made one by one",
+        "",
+        "codegen/updates.py",
+        "fine.append(_apart(k, places.offsets, len(elements), size))",
+        "pass",
+        "tests/exec/test_updates.py",
+    ),
+    Mutant(
+        "updates in registers may leave their variable",
+        "",
+        "codegen/updates.py",
+        "both = e.op(f\"and {vector_of('i1', count)} {same}, {inside}\")",
+        "both = same",
+        "tests/exec/test_updates.py",
+    ),
+    Mutant(
+        "updates go where they came from, whatever the store says",
+        "",
+        "codegen/updates.py",
+        'fine = e.op(f"and i1 {at.inside}, {_all(k, same, count)}")',
+        "fine = at.inside",
+        "tests/exec/test_updates.py",
+    ),
+    Mutant(
+        "what is ahead may be outside",
+        "",
+        "codegen/ahead.py",
+        "return e.op(f\"and i1 {every}, {e.op(f'icmp eq i32 {turn}, {x.turns}')}\")",
+        'return e.op(f"icmp eq i32 {turn}, {x.turns}")',
+        "tests/exec/test_ahead.py",
+    ),
+    Mutant(
+        "a loop goes on with what the last one read ahead",
+        "",
+        "codegen/ahead.py",
+        'k.e.do(f"store i32 {x.turns + _BEFORE}, ptr {x.turn}")',
+        "pass",
+        "tests/exec/test_ahead.py",
+    ),
+    Mutant(
+        "rows of lanes that are off are read",
+        "",
+        "codegen/rows.py",
+        "    if mask is None:\n        return pointers\n",
+        "    return pointers\n",
+        "tests/exec/test_rows.py",
+    ),
+    Mutant(
+        "rows at known distances are all the first one",
+        "",
+        "codegen/rows.py",
+        "ptr {origin}, i64 {offset}",
+        "ptr {origin}, i64 {offsets[0]}",
+        "tests/exec/test_rows.py",
+    ),
+    Mutant(
+        "of a pair the second half comes first",
+        "",
+        "codegen/irregular.py",
+        "order = [lane + v * width for lane in range(width) for v in (0, 1)]",
+        "order = [lane + v * width for lane in range(width) for v in (1, 0)]",
+        "tests/exec/test_rows.py",
+    ),
+    Mutant(
+        "of pairs that are gathered the second halves are the next lane's",
+        "",
+        "codegen/irregular.py",
+        "[2 * lane + v for lane in range(width)]",
+        "[2 * lane + 2 * v for lane in range(width)]",
+        "tests/exec/test_rows.py",
+    ),
+    Mutant(
+        "of a pair in local memory the first half only is looked at",
+        "",
+        "codegen/irregular.py",
+        "str(max(0, size - access.size + 1))",
+        "str(max(0, size - min(4, access.size) + 1))",
+        "tests/exec/test_rows.py",
+    ),
 )
 
 
@@ -213,13 +295,14 @@ def copy(place: Path) -> None:
     (place / "src" / "without_shrinking.py").write_text(PLUGIN)
 
 
-def noticed(tree: Path, soon: str = "") -> str:
+def noticed(tree: Path, soon: str = "", tests: str = "") -> str:
     """The command whose tests fail, or an empty string."""
     cache = tree / "cache"
     environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "EUMU_CACHE_DIR": str(cache)}
     shutil.rmtree(cache, ignore_errors=True)
     places = dict.fromkeys(command[0] for command in COMMANDS)
-    for command in ((*places, "-k", f"jit and ({soon})") if soon else COMMANDS[0], *COMMANDS):
+    first = (*places, "-k", f"jit and ({soon})") if soon else (tests or COMMANDS[0][0],)
+    for command in (first, *COMMANDS):
         line = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *command]
         line += ["-p", "without_shrinking", "-m", "not slow"]
         run = subprocess.run(line, cwd=tree, env=environment, capture_output=True, text=True)
@@ -250,7 +333,7 @@ def main(numbers: list[int]) -> int:
                 survivors += 1
                 continue
             path.write_text(text.replace(mutant.old, mutant.new))
-            found = noticed(tree, mutant.soon)
+            found = noticed(tree, mutant.soon, mutant.tests)
             path.write_text(text)
             survivors += not found
             print(f"{number:2} {mutant.what}: {found or 'SURVIVES'}", flush=True)

@@ -97,3 +97,95 @@ def test_the_kernels_load_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         program[name].launch(device, _LANES, _LANES, [*arrays, device.array(_LANES, np.uint64)])
         if name != "quads":  # the compiler loads two and two
             assert bool(made) == (count > 2), name
+
+
+_APART = """
+kernel void apart(global const uint4 *in, global ulong *out, int first) {
+    int i = get_global_id(0);
+    uint4 x = in[4 * (i + first) + 1];
+    out[i] = x.x * 3 + x.y * 5 + x.z * 7 + x.w;
+}
+kernel void store(global uint2 *out, global const int *which) {
+    int i = get_global_id(0), at = which[i];
+    if (at >= 0) out[at] = (uint2)(i, 1000 + i);
+}
+kernel void halves(global uint *out, global const int *which) {
+    int i = get_global_id(0), at = which[i];
+    if (at >= 0) vstore2((uint2)(i, 1000 + i), 0, out + at);
+}
+kernel void local_pairs(global uint2 *out, global const int *which) {
+    local uint data[128];
+    int i = get_global_id(0), at = which[i];
+    data[i] = data[i + 64] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (at >= 0) vstore2((uint2)(i, 1000 + i), 0, data + at);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int from = at < 0 || at > 126 ? i : 126 - at;
+    out[i] = (uint2)(data[from], data[from + 1]);
+}
+"""
+
+
+@pytest.fixture(scope="module", params=["skl", "pvc"])
+def pairs(request: pytest.FixtureRequest) -> Kernels:
+    made = {engine: eumu.Device(request.param, engine=engine) for engine in ("interp", "jit")}
+    return {e: (device, eumu.build(_APART, device)) for e, device in made.items()}
+
+
+def _run(kernels: Kernels, name: str, size: int, *more: object) -> list[object]:
+    """What each engine gives: all bytes of the array that is stored to, and the fault."""
+    said: list[object] = []
+    for device, program in kernels.values():
+        out = device.array(size, np.uint32)
+        args = [device.array(x.astype(np.int32)) if isinstance(x, np.ndarray) else x for x in more]
+        fault = ""
+        try:
+            lanes = program[name].simd_width  # of one thread: between threads there is no order
+            program[name].launch(device, lanes, lanes, [out, *args])
+        except eumu.Fault as error:
+            fault = str(error)
+        said.append((out.numpy().tobytes(), fault))
+    return said
+
+
+@pytest.mark.parametrize("first", [0, 1, 2, 33, 63, 64, 65, -1, -64, 1 << 20])
+def test_rows_at_known_distances(pairs: Kernels, first: int) -> None:
+    """The array ends in the midst of lanes, or of a lane's row."""
+    said: list[object] = []
+    data = np.random.default_rng(3).integers(0, 1 << 32, 16 * 127 + 6, np.uint32)
+    for device, program in pairs.values():
+        given, out = device.array(data), device.array(_LANES, np.uint64)
+        try:
+            program["apart"].launch(device, _LANES, _LANES, [given, out, first])
+            said.append(out.numpy().tobytes())
+        except eumu.Fault as fault:
+            said.append(str(fault))
+    assert said[0] == said[1]
+    assert isinstance(said[0], bytes) == (0 <= first <= 63)
+
+
+@pytest.mark.parametrize("name", ["store", "halves", "local_pairs"])
+@pytest.mark.parametrize("kind", ["all", "some", "one place", "overlapping"])
+def test_pairs_are_stored_lane_by_lane(pairs: Kernels, name: str, kind: str) -> None:
+    """Where lanes meet, the last one's stay; of `halves` the elements of two lanes overlap."""
+    which = np.random.default_rng(4).permutation(_LANES)[::-1] // 2
+    if kind == "some":
+        which = np.where(np.arange(_LANES) % 3 == 1, -5, which)
+    if kind == "one place":
+        which[:] = 11
+    if kind == "overlapping":
+        which = which // 2 + np.arange(_LANES) % 3 % 2
+    said = _run(pairs, name, 4 * _LANES, which)
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("name", ["store", "halves", "local_pairs"])
+def test_a_pair_of_each_lane_outside(pairs: Kernels, name: str) -> None:
+    """Also one that is half outside."""
+    which, room = np.random.default_rng(4).permutation(_LANES), 2 * _LANES
+    for lane in range(min(program[name].simd_width for _, program in pairs.values())):
+        for bad in (_LANES if name == "store" else room - 1, 1 << 27):
+            wrong = which.copy()
+            wrong[lane] = bad
+            said = _run(pairs, name, room, wrong)
+            assert said[0][1] == said[1][1] != ""  # type: ignore[index]

@@ -37,9 +37,14 @@ def can_gather(k: Kernel, access: Access) -> bool:
 
 
 def can_scatter(k: Kernel, access: Access, type: Type) -> bool:
-    """Whether a store of one element a lane may be in line; lanes go in ascending order."""
+    """Whether a store of an element or a pair a lane may be in line; lanes come in their order."""
     fits = type.size >= 4 or (type.size == 1 and access.mask.full)
-    return can_gather(k, access) and fits and access.size == type.size
+    return can_gather(k, access) and fits and access.size in (type.size, _pair(type))
+
+
+def _pair(type: Type) -> int:
+    """The bytes of two dwords, which are accessed as one; 0 of other elements."""
+    return 8 if type.size == 4 else 0
 
 
 def places(k: Kernel, access: Access) -> Places:
@@ -86,6 +91,8 @@ def gather(k: Kernel, at: Places, type: Type, count: int, width: int) -> list[st
     """
     if type.size == 1 and at.is_full:
         return [_bytes(k, at, type, width, v) for v in range(count)]
+    if count == 2 and _pair(type):
+        return _pairs(k, at, type, width)
     e, bits = k.e, max(32, type.bits)
     vector, kind, flags = vector_of(f"i{bits}", width), vector_of("ptr", width), f"<{width} x i1>"
     name = f"llvm.masked.gather.{mangle(vector)}.v{width}p0"
@@ -105,6 +112,23 @@ def gather(k: Kernel, at: Places, type: Type, count: int, width: int) -> list[st
     return results
 
 
+def _pairs(k: Kernel, at: Places, type: Type, width: int) -> list[str]:
+    """Two dwords in each lane: an instruction gathers as many words of 64 bits as dwords."""
+    e, whole, dwords = k.e, vector_of("i64", width), vector_of("i32", 2 * width)
+    kind, flags = vector_of("ptr", width), f"<{width} x i1>"
+    name = f"llvm.masked.gather.{mangle(whole)}.v{width}p0"
+    e.declarations[name] = f"declare {whole} @{name}({kind}, {flags}, {whole})"
+    found = e.op(
+        f"call {whole} @{name}({kind} align 1 {at.pointers}, {flags} {at.mask},"
+        f" {whole} zeroinitializer)"
+    )
+    found = e.bitcast(found, whole, dwords)
+    parts = (
+        e.shuffle(found, "i32", 2 * width, [2 * lane + v for lane in range(width)]) for v in (0, 1)
+    )
+    return [e.bitcast(x, vector_of("i32", width), lane_type(type, width)) for x in parts]
+
+
 def _bytes(k: Kernel, at: Places, type: Type, width: int, element: int) -> str:
     """Load a byte in each lane: a dword would wait until bytes stored in it are in the cache."""
     e, vector, result = k.e, lane_type(type, width), "poison"
@@ -117,17 +141,22 @@ def _bytes(k: Kernel, at: Places, type: Type, width: int, element: int) -> str:
     return result
 
 
-def scatter(k: Kernel, at: Places, type: Type, width: int, value: str) -> None:
-    """Store one element a lane."""
-    e, vector, kind = k.e, vector_of(f"i{type.bits}", width), vector_of("ptr", width)
+def scatter(k: Kernel, at: Places, type: Type, width: int, values: list[str]) -> None:
+    """Store an element in each lane, or a pair: then all of a lane comes before the next lane."""
+    e, kind = k.e, vector_of("ptr", width)
     if type.size == 1:
         for lane in range(width):
             pointer = e.op(f"extractelement {kind} {at.pointers}, i64 {lane}")
-            one = e.op(f"extractelement {vector} {value}, i64 {lane}")
+            one = e.op(f"extractelement {vector_of('i8', width)} {values[0]}, i64 {lane}")
             e.do(f"store i8 {one}, ptr {pointer}, align 1")
         return
-    flags = f"<{width} x i1>"
+    bits, flags = type.bits * len(values), f"<{width} x i1>"
+    vector = vector_of(f"i{bits}", width)
     name = f"llvm.masked.scatter.{mangle(vector)}.v{width}p0"
     e.declarations[name] = f"declare void @{name}({vector}, {kind}, {flags})"
-    bits = e.bitcast(value, lane_type(type, width), vector)
-    e.do(f"call void @{name}({vector} {bits}, {kind} align 1 {at.pointers}, {flags} {at.mask})")
+    data = [e.bitcast(x, lane_type(type, width), vector_of(f"i{type.bits}", width)) for x in values]
+    if len(data) == 2:
+        order = [lane + v * width for lane in range(width) for v in (0, 1)]
+        mixed = e.blend(data[0], data[1], f"i{type.bits}", width, order)
+        data = [e.bitcast(mixed, vector_of(f"i{type.bits}", 2 * width), vector)]
+    e.do(f"call void @{name}({vector} {data[0]}, {kind} align 1 {at.pointers}, {flags} {at.mask})")

@@ -291,6 +291,8 @@ def _load_group(
             e.splat(_element(e, origin, scalar, v * type.size), scalar, lanes) for v in range(count)
         ]
     low, high = min(shape.offsets), max(shape.offsets)
+    if rows.are_apart(type, count, shape.offsets):
+        return rows.load_known(k, origin, shape.offsets, type, count)
     wanted = [[(o - low + v * type.size, v) for o in shape.offsets] for v in range(count)]
     units = (high - low + size) // type.size
     regular = all(o % type.size == 0 for o in shape.offsets)

@@ -5,7 +5,7 @@ What code wants are vectors of lanes, one for each element: rows are transposed 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from eumu.exec.jit.codegen.kernel import Kernel
 from eumu.exec.jit.llvm.emit import int_type, lane_type, vector_of
@@ -34,9 +34,32 @@ def load(
 ) -> list[str]:
     """`count` vectors of elements; 0 in lanes that are off."""
     assert count * type.size <= VOID_BYTES
-    e, kind, whole = k.e, vector_of("ptr", width), 1 << (count - 1).bit_length()
+    kind = vector_of("ptr", width)
     places = k.scratchpad("pointers", kind)
-    e.do(f"store {kind} {or_zeros(k, pointers, mask, width)}, ptr {places}, align 8")
+    k.e.do(f"store {kind} {or_zeros(k, pointers, mask, width)}, ptr {places}, align 8")
+    return _loaded(k, places, type, count, width)
+
+
+def are_apart(type: Type, count: int, offsets: Sequence[int]) -> bool:
+    """Whether so many elements a lane are loaded as rows where it is known how far they are apart:
+    most bytes of vectors that reach from the first lane to the last would be for nothing."""
+    reach = max(offsets) - min(offsets) + count * type.size
+    return are_worth_it(type, count) and reach > 2 * len(offsets) * count * type.size
+
+
+def load_known(k: Kernel, origin: str, offsets: Sequence[int], type: Type, count: int) -> list[str]:
+    """The same for lanes at such distances from one place; all are loaded."""
+    e, width = k.e, len(offsets)
+    places = k.scratchpad("known pointers", f"[{width} x ptr]")
+    for lane, offset in enumerate(offsets):
+        pointer = e.op(f"getelementptr i8, ptr {origin}, i64 {offset}")
+        e.do(f"store ptr {pointer}, ptr {e.op(f'getelementptr ptr, ptr {places}, i64 {lane}')}")
+    return _loaded(k, places, type, count, width)
+
+
+def _loaded(k: Kernel, places: str, type: Type, count: int, width: int) -> list[str]:
+    """What lies at pointers, element by element."""
+    e, whole = k.e, 1 << (count - 1).bit_length()
     data = k.scratchpad("rows", vector_of(int_type(type, 1), whole * width))
     name = f"rows.{width}x{count}.{type.bits}"
     if name not in e.support:

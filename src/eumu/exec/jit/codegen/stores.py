@@ -71,7 +71,7 @@ def _store(k: Kernel, op: Store) -> None:
         at, some, careful = irregular.places(k, access), e.name("some"), e.name("careful")
         e.do(f"br i1 {at.inside}, label %{some}, label %{careful}, !prof !1")
         e.label(some)
-        irregular.scatter(k, at, type, width, vectors[0])
+        irregular.scatter(k, at, type, width, vectors)
         e.do(f"br label %{join}")
         e.label(careful)
     _slow_store(k, access, type, width, vectors, reach(access, pattern.shape)[1])
