@@ -212,8 +212,7 @@ class Kernel:
         self, device: Device, key: Hashable, sizes: Sizes, args: Arguments, stack: ExitStack
     ) -> Report | None:
         """A launch that is kept; None if there is none, or it cannot be run that way now."""
-        found = device.latest.find(key, device, self, sizes, args)
-        if found is None:
+        if (found := device.latest.find(key, device, self, sizes, args)) is None:
             return None
         start = perf_counter()
         try:
