@@ -186,7 +186,7 @@ def test_patterns_are_looked_for_once_in_code_that_goes_on(monkeypatch: pytest.M
         for n in range(20)
     ]
     text_of(HEAD + "".join(ladder) + "L20:\n" + TAIL)
-    # Certain and likely patterns, of the complete and of the speculative version.
+    # Certain and likely affine forms, of the complete and of the speculative version.
     assert all(seen.count(block) <= 4 for block in seen)
 
 

@@ -1,4 +1,4 @@
-"""Which slots of the roots hold a pattern when a block starts."""
+"""Which slots of the roots hold an affine form when a block starts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Final
 
-from eumu.exec.jit.analysis.patterns import know, of_results
+from eumu.exec.jit.analysis.affine_forms import know, of_results
 from eumu.exec.jit.analysis.slots import Facts, Known, State
 from eumu.exec.jit.llvm.lanes import Shape
 from eumu.ir import Function
@@ -37,7 +37,7 @@ Visits = dict[int, Visit]
 
 @dataclass(slots=True)
 class Analysis:
-    """Slots with a pattern at the start of each block.
+    """Slots with an affine form at the start of each block.
 
     `likely` are those that have it if the lanes that execute are those that executed when they were
     written, as in most loops; code must test that.  `visits` are of blocks, the last of each.
@@ -58,7 +58,7 @@ def analyse(function: Function, facts: Facts, visits: Visits | None = None) -> A
 
 
 def _entries(function: Function, facts: Facts, visits: Visits, *, active: bool) -> dict[int, State]:
-    """Iterate over reachable blocks; a slot keeps its pattern where all predecessors agree.
+    """Iterate over reachable blocks; a slot keeps its affine form where all predecessors agree.
 
     A block that begins as in `visits` is not looked at again; certain ones are noted there.
     """

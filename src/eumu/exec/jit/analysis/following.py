@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-from eumu.exec.jit.analysis.patterns import LANE_WISE
+from eumu.exec.jit.analysis.affine_forms import LANE_WISE
 from eumu.ir import Block, Op
 from eumu.ir.function import Terminator
 from eumu.ir.operations.ends import Diverge, Ret

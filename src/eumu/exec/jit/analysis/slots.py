@@ -1,4 +1,4 @@
-"""What is known of values and of the roots that hold them: the facts that patterns are made of."""
+"""What is known of values, and of the roots that hold them: what affine forms are made of."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What holds for the whole function: are all threads full, and patterns of the payload."""
+    """What holds for the whole function: are all threads full, and affine forms of the payload."""
 
     flow: Flow
     width: int  # of the thread
@@ -59,7 +59,7 @@ class Facts:
 
 
 class State:
-    """Slots and the patterns they hold; those of one root are found without the others.
+    """Slots and the affine forms they hold; those of one root are found without the others.
 
     Copies share the slots of a root until one of them changes it.
     """

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from eumu.exec.jit.analysis.patterns import LANE_WISE
+from eumu.exec.jit.analysis.affine_forms import LANE_WISE
 from eumu.ir import Block, Function, Op, Space, Value
 from eumu.ir.operations.lanes import Const
 from eumu.ir.operations.memory import Load, Store

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from eumu.exec.jit.analysis.affine_forms import LANE_WISE
 from eumu.exec.jit.analysis.flow import Flow
-from eumu.exec.jit.analysis.patterns import LANE_WISE
 from eumu.exec.jit.analysis.slots import Facts
 from eumu.exec.jit.llvm.emit import signed
 from eumu.ir import Function, Op, Space, Value

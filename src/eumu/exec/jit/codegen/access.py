@@ -45,7 +45,7 @@ def access_of(k: Kernel, op: operations.Access | operations.Follow, *, store: bo
 
 def cold_is_right(lanes: Lanes, mask: Lanes) -> bool:
     """Whether what a cold path would make again is right in all lanes of the mask."""
-    return mask.executing or lanes.pattern is None or not lanes.pattern.shape.active
+    return mask.executing or lanes.affine is None or not lanes.affine.shape.active
 
 
 def cold_vector(lanes: Lanes, mask: Lanes) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from eumu.exec.jit.analysis import walks
-from eumu.exec.jit.analysis.patterns import loaded
+from eumu.exec.jit.analysis.affine_forms import loaded
 from eumu.exec.jit.analysis.walks import Walk
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.kernel import Kernel
@@ -151,10 +151,10 @@ def _is_easy(k: Kernel, x: Ahead) -> bool:
     load = x.walk.load
     if loaded([k.known[a.id] for a in load.args]) is not None:
         return True
-    pattern = k.lanes(load.args[0]).pattern
-    if pattern is None:
+    affine = k.lanes(load.args[0]).affine
+    if affine is None:
         return False
-    offsets = pattern.shape.offsets
+    offsets = affine.shape.offsets
     reach = max(offsets) - min(offsets) + load.size
     return reach <= 4 * len(offsets) * load.size
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eumu.exec.jit.codegen import support
 from eumu.exec.jit.codegen.access import Access, access_of
-from eumu.exec.jit.codegen.checks import check, conjunction, heads, pattern_of
+from eumu.exec.jit.codegen.checks import affine_form_of, check, conjunction, heads
 from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.codegen.memory import need_slow, slow_call, zero_of
 from eumu.exec.jit.llvm.emit import MEMCPY, int_type, lane_type, vector_of
@@ -16,9 +16,9 @@ from eumu.ir.operations.memory import LoadBlock, StoreBlock
 def _load_block(k: Kernel, op: LoadBlock) -> None:
     value = op.result
     access = access_of(k, op, store=False)
-    pattern, e = pattern_of(k, access), k.e
-    addresses = heads(k, access, pattern)
-    ok, base = check(k, access, pattern, addresses)
+    affine, e = affine_form_of(k, access), k.e
+    addresses = heads(k, access, affine)
+    ok, base = check(k, access, affine, addresses)
     vector = lane_type(value.type, value.width)
     mask = None if access.mask.full else access.mask.get()
     fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
@@ -47,9 +47,9 @@ def _load_block(k: Kernel, op: LoadBlock) -> None:
 def _store_block(k: Kernel, op: StoreBlock) -> None:
     (data,) = op.data
     access = access_of(k, op, store=True)
-    pattern, e, vector = pattern_of(k, access), k.e, k.vector(data)
-    addresses = heads(k, access, pattern)
-    ok, base = check(k, access, pattern, addresses)
+    affine, e, vector = affine_form_of(k, access), k.e, k.vector(data)
+    addresses = heads(k, access, affine)
+    ok, base = check(k, access, affine, addresses)
     if not access.mask.full:
         ok = conjunction(e, ok, access.mask.get())
     fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))

@@ -1,7 +1,7 @@
 """Where lanes access memory, and whether they may: the check of all lanes at once.
 
-A pattern known at compile time costs one compare a group; else lanes are compared at run time with
-consecutive addresses.
+An affine form known at compile time costs one compare a group; else lanes are compared at run
+time with consecutive addresses.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from eumu.exec.jit.codegen import support
 from eumu.exec.jit.codegen.access import Access
 from eumu.exec.jit.codegen.kernel import Kernel
 from eumu.exec.jit.llvm.emit import Emitter, lane_type, scalar_type, vector_literal
-from eumu.exec.jit.llvm.lanes import Lanes, Pattern, Shape
+from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape
 from eumu.exec.jit.llvm.layout import LOCAL
 from eumu.exec.jit.llvm.layout import Site as SiteWord
 from eumu.ir import Space
 
 
-def pattern_of(k: Kernel, access: Access) -> Pattern:
-    """The addresses' pattern, tested at run time if nothing is known."""
+def affine_form_of(k: Kernel, access: Access) -> AffineForm:
+    """The addresses' affine form, tested at run time if nothing is known."""
     lanes = access.address
-    pattern = lanes.pattern
-    if pattern is not None and (not pattern.shape.active or access.mask.executing):
-        return pattern
+    affine = lanes.affine
+    if affine is not None and (not affine.shape.active or access.mask.executing):
+        return affine
     e, width = k.e, lanes.width
     offsets = tuple(j * access.size for j in range(width))
     scalar, vector = scalar_type(lanes.type), lane_type(lanes.type, width)
@@ -36,7 +36,7 @@ def pattern_of(k: Kernel, access: Access) -> Pattern:
         off = e.op(f"xor i{width} {mask_word(k, access.mask)}, -1")
         bits = e.op(f"or i{width} {bits}, {off}")
     sure = e.op(f"icmp eq i{width} {bits}, -1")
-    return Pattern(Shape(1, offsets, certain=False), (head,), sure)
+    return AffineForm(Shape(1, offsets, certain=False), (head,), sure)
 
 
 def mask_word(k: Kernel, mask: Lanes) -> str:
@@ -44,12 +44,12 @@ def mask_word(k: Kernel, mask: Lanes) -> str:
     return regs.bits_of_mask(k.e, mask.get(), mask.width, mask.width)
 
 
-def heads(k: Kernel, access: Access, pattern: Pattern) -> list[str]:
+def heads(k: Kernel, access: Access, affine: AffineForm) -> list[str]:
     """Each group's scalar address as i64."""
     if access.address.type.size == 8:
-        return list(pattern.scalars)
+        return list(affine.scalars)
     kind = scalar_type(access.address.type)
-    return [k.e.op(f"zext {kind} {s} to i64") for s in pattern.scalars]
+    return [k.e.op(f"zext {kind} {s} to i64") for s in affine.scalars]
 
 
 def reach(access: Access, shape: Shape) -> tuple[int, int]:
@@ -58,10 +58,10 @@ def reach(access: Access, shape: Shape) -> tuple[int, int]:
     return low, max(shape.offsets) - low + access.size
 
 
-def check(k: Kernel, access: Access, pattern: Pattern, addresses: list[str]) -> tuple[str, str]:
+def check(k: Kernel, access: Access, affine: AffineForm, addresses: list[str]) -> tuple[str, str]:
     """Emit the in-line check; an i1 and the host address that offsets count from."""
-    e, (low, total) = k.e, reach(access, pattern.shape)
-    sure = pattern.sure
+    e, (low, total) = k.e, reach(access, affine.shape)
+    sure = affine.sure
     if access.space in LOCAL:
         memory, is_shadow = LOCAL[access.space]
         size = k.slm_bytes if memory is Space.SLM else k.scratch_bytes
@@ -88,20 +88,20 @@ def check(k: Kernel, access: Access, pattern: Pattern, addresses: list[str]) -> 
 
 
 def is_expected(k: Kernel, access: Access) -> bool:
-    """Whether an access that does not follow its pattern may make the thread begin again."""
-    has_pattern = access.address.pattern is not None and access.space is not Space.SURFACE
-    return has_pattern and k.may_restart
+    """Whether an access that does not follow its affine form may make the thread begin again."""
+    is_affine = access.address.affine is not None and access.space is not Space.SURFACE
+    return is_affine and k.may_restart
 
 
-def require(k: Kernel, access: Access, pattern: Pattern, addresses: list[str]) -> str:
+def require(k: Kernel, access: Access, affine: AffineForm, addresses: list[str]) -> str:
     """Begin again unless all lanes may access what they want; the address offsets count from."""
     e, on, miss = k.e, k.e.name("on"), k.e.name("miss")
-    restart_unless(k, pattern.sure)  # by itself, so that it is known from here on
-    pattern = Pattern(pattern.shape, pattern.scalars)
-    ok, base = check(k, access, pattern, addresses)
+    restart_unless(k, affine.sure)  # by itself, so that it is known from here on
+    affine = AffineForm(affine.shape, affine.scalars)
+    ok, base = check(k, access, affine, addresses)
     e.do(f"br i1 {ok}, label %{on}, label %{miss}, !prof !1")
     e.label(miss)
-    low, total = reach(access, pattern.shape)
+    low, total = reach(access, affine.shape)
     if access.space is Space.FLAT:
         need_locate(k, access.space)
         site = k.site_pointer(access.site)
@@ -111,7 +111,7 @@ def require(k: Kernel, access: Access, pattern: Pattern, addresses: list[str]) -
                 f"call ptr @locate.flat(ptr %ctx, ptr {site}, i64 0, i64 {first},"
                 f" i64 {access.size}, i64 {total}, i1 {'true' if access.store else 'false'})"
             )
-        ok, _ = check(k, access, pattern, addresses)
+        ok, _ = check(k, access, affine, addresses)
         e.do(f"br i1 {ok}, label %{on}, label %again, !prof !1")
     else:
         e.do("br label %again")

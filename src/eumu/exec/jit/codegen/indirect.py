@@ -218,9 +218,9 @@ class _Element:
 
 def _lane(k: Kernel, value: Value, lane: int) -> str:
     lanes = k.lanes(value)
-    pattern = lanes.pattern
-    if pattern is not None and pattern.shape.uniform and pattern.shape.exact:
-        return pattern.scalars[lane // len(pattern.shape.offsets)]
+    affine = lanes.affine
+    if affine is not None and affine.shape.uniform and affine.shape.exact:
+        return affine.scalars[lane // len(affine.shape.offsets)]
     return k.e.shuffle(lanes.get(), scalar_type(value.type), value.width, [lane])
 
 

@@ -1,4 +1,4 @@
-"""Accesses whose lanes follow no pattern, in line: all lanes checked, then gathered or scattered.
+"""Accesses whose lanes are not affine, in line: all lanes checked, then gathered or scattered.
 
 For processors with vectors of 512 bits.  What is not in the extent that the site saw last (or in
 local memory) is left to the slow functions, and so is what has no such instruction.
@@ -48,7 +48,7 @@ def _pair(type: Type) -> int:
 
 
 def places(k: Kernel, access: Access) -> Places:
-    """Check all lanes; to be called in the path that is taken without a pattern."""
+    """Check all lanes; to be called in the path that is taken without an affine form."""
     e, width = k.e, access.address.width
     addresses = cold_vector(access.address, access.mask)
     kind = lane_type(access.address.type, width)

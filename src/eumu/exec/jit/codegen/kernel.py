@@ -12,16 +12,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from eumu.exec.jit.analysis.affine_forms import LANE_WISE, know, of_results
 from eumu.exec.jit.analysis.dataflow import Analysis
 from eumu.exec.jit.analysis.flow import Flow
-from eumu.exec.jit.analysis.patterns import LANE_WISE, know, of_results
 from eumu.exec.jit.analysis.slots import Facts, Known, Slot, State, find, slice_shape
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.elementwise import emitter_of
 from eumu.exec.jit.codegen.scalars import scalars_of
 from eumu.exec.jit.interface import Site
 from eumu.exec.jit.llvm.emit import Emitter, lane_type, literal, scalar_type, vector_literal
-from eumu.exec.jit.llvm.lanes import Lanes, Pattern, Shape, shape_of_constants, vector_of_pattern
+from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape, shape_of_constants, vector_of_affine
 from eumu.exec.jit.llvm.layout import SITE_WORDS, Context, FaultKind, Outcome, Record
 from eumu.ir import Function, Op, Root, Value
 from eumu.ir.operations.row import Table
@@ -113,14 +113,14 @@ class Kernel:
         """Define a value of which nothing is known."""
         lanes = Lanes(value.type, value.width, text)
         if value.width == 1:
-            lanes.pattern = Pattern(Shape(1, (0,)), (text,))
+            lanes.affine = AffineForm(Shape(1, (0,)), (text,))
         self.values[value.id] = lanes
 
     def groups(self, value: Value, shape: Shape, scalars: tuple[str, ...]) -> None:
         """Define a value that is uniform in groups of lanes; its vector is made if wanted."""
-        lanes = Lanes(value.type, value.width, pattern=Pattern(shape, scalars))
-        assert lanes.pattern is not None
-        lanes.make = partial(_of_pattern, self.e, value.type, lanes.pattern)
+        lanes = Lanes(value.type, value.width, affine=AffineForm(shape, scalars))
+        assert lanes.affine is not None
+        lanes.make = partial(_of_affine, self.e, value.type, lanes.affine)
         self.values[value.id] = lanes
 
     def lanes(self, value: Value) -> Lanes:
@@ -208,7 +208,7 @@ class Kernel:
         return find(state, Slot.of(op))
 
     def _likely(self, op: Op, known: Known) -> tuple[Slot, int] | None:
-        """The slot whose pattern a register is likely to have, if nothing is certain."""
+        """The slot whose affine form a register is likely to have, if nothing is certain."""
         if isinstance(op, Write):
             self.likely.kill(Slot.of(op))
         elif op.name == "write_indirect":
@@ -220,21 +220,21 @@ class Kernel:
         return None
 
     def _test(self, lanes: Lanes, known: Known, slot: Slot, start: int) -> None:
-        """Compare the executing lanes with the pattern that they had when they were written."""
+        """Compare the executing lanes with the affine form that they had when they were written."""
         assert known.shape is not None
         e, width = self.e, lanes.width
         held = replace(self.likely[slot], certain=True)
-        pattern = self._shadow_load(lanes.type, known.shape, held, slot, start)
+        affine = self._shadow_load(lanes.type, known.shape, held, slot, start)
         vector = lane_type(lanes.type, width)
-        expected = vector_of_pattern(e, lanes.type, pattern)
+        expected = vector_of_affine(e, lanes.type, affine)
         same = e.op(f"icmp eq {vector} {lanes.get()}, {expected}")
         bits = regs.bits_of_mask(e, same, width, width)
         off = e.op(f"xor i{width} {e.op(f'load i{width}, ptr %em')}, -1")
         sure = e.op(f"icmp eq i{width} {e.op(f'or i{width} {bits}, {off}')}, -1")
-        lanes.pattern = Pattern(known.shape, pattern.scalars, sure)
+        lanes.affine = AffineForm(known.shape, affine.scalars, sure)
 
     def _compute(self, op: Op, known: Known) -> Lanes:
-        """A lane-wise operation: scalars for its pattern, the vector when wanted."""
+        """A lane-wise operation: scalars for its affine form, the vector when wanted."""
         args = [self.lanes(a) for a in op.args]
         emit, width, result = emitter_of(op), op.results[0].width, op.results[0]
         e = self.e
@@ -242,33 +242,33 @@ class Kernel:
         lanes.make = lambda cold: emit(e, op, width, *(a.cold() if cold else a.get() for a in args))
         lanes.cost = 1 + sum(a.cost for a in args)
         if width == 1:
-            lanes.pattern = Pattern(Shape(1, (0,)), (lanes.get(),))
+            lanes.affine = AffineForm(Shape(1, (0,)), (lanes.get(),))
         elif known.shape is not None:
             given = [self.known[a.id] for a in op.args]
-            lanes.pattern = scalars_of(e, op, known.shape, args, given)
+            lanes.affine = scalars_of(e, op, known.shape, args, given)
             if known.shape.exact:
-                pattern = lanes.pattern
-                lanes.make = lambda cold: vector_of_pattern(e, result.type, pattern)
+                affine = lanes.affine
+                lanes.make = lambda cold: vector_of_affine(e, result.type, affine)
         else:
             lanes.get()
             lanes.cost, lanes.make = 1, None
         return lanes
 
-    # ---- roots with patterns
+    # ---- roots with affine forms
 
     def _read(self, op: Read, known: Known, source: tuple[Slot, int] | None) -> Lanes:
         value, root, region = op.result, op.root, op.region
         lanes = Lanes(value.type, value.width)
         if value.width > 1 and len(set(op.offsets)) == 1:
             scalar = regs.load(self.e, self.registers, root, region, value.type, 1)
-            lanes.pattern = Pattern(Shape(1, (0,) * value.width), (scalar,))
-            lanes.make = partial(_of_pattern, self.e, value.type, lanes.pattern)
+            lanes.affine = AffineForm(Shape(1, (0,) * value.width), (scalar,))
+            lanes.make = partial(_of_affine, self.e, value.type, lanes.affine)
             return lanes
         if value.width > 1 and known.shape is not None and source is not None:
             held = self.state[source[0]]
-            lanes.pattern = self._shadow_load(value.type, known.shape, held, *source)
+            lanes.affine = self._shadow_load(value.type, known.shape, held, *source)
             if known.shape.exact:
-                lanes.make = partial(_of_pattern, self.e, value.type, lanes.pattern)
+                lanes.make = partial(_of_affine, self.e, value.type, lanes.affine)
                 return lanes
         lanes.vector = regs.load(self.e, self.registers, root, region, value.type, value.width)
         if source is not None and source[0] in self.written and source[0] == Slot.of(op):
@@ -276,11 +276,11 @@ class Kernel:
             if scalar_type(kind) == scalar_type(value.type):
                 lanes.origin, lanes.cost = origin, origin.cost
         if value.width == 1:
-            lanes.pattern = Pattern(Shape(1, (0,)), (lanes.vector,))
+            lanes.affine = AffineForm(Shape(1, (0,)), (lanes.vector,))
         return lanes
 
     def shadow(self, slot: Slot, shape: Shape, scalar: str) -> tuple[list[str], str]:
-        """Variables for the scalars of a slot's pattern, and for whether it is sure."""
+        """Variables for the scalars of a slot's affine form, and for whether it is sure."""
         key = (slot, Shape(shape.groups, shape.offsets))
         if key not in self.shadows:
             zero = literal_zero(scalar)
@@ -292,7 +292,7 @@ class Kernel:
 
     def _shadow_load(
         self, type: Type, shape: Shape, held: Shape, slot: Slot, start: int
-    ) -> Pattern:
+    ) -> AffineForm:
         scalar = f"i{type.bits}"
         e, size = self.e, len(held.offsets)
         first, step = divmod(start, size)
@@ -307,11 +307,11 @@ class Kernel:
                 head = e.op(f"add {scalar} {head}, {held.offsets[step]}")
             heads.append(e.bitcast(head, scalar, scalar_type(type)))
         if held.certain:
-            return Pattern(shape, tuple(heads))
+            return AffineForm(shape, tuple(heads))
         if here is None:
             self.registers.use(sure)
             sure = e.op(f"load i1, ptr {sure}")
-        return Pattern(shape, tuple(heads), sure)
+        return AffineForm(shape, tuple(heads), sure)
 
     def _write(self, op: Write) -> None:
         root, (x, m) = op.root, op.args
@@ -320,19 +320,19 @@ class Kernel:
         slot = Slot.of(op)
         held = self.state.get(slot)
         self.written[slot] = lanes, x.type
-        if held is None or lanes.pattern is None or held.constant is not None:
+        if held is None or lanes.affine is None or held.constant is not None:
             return
         scalar = f"i{x.type.bits}"
-        heads = [self.e.bitcast(h, scalar_type(x.type), scalar) for h in lanes.pattern.scalars]
+        heads = [self.e.bitcast(h, scalar_type(x.type), scalar) for h in lanes.affine.scalars]
         if self.registers.is_inside(root, slot.offsets[0]):
-            self.held[slot, Shape(held.groups, held.offsets)] = heads, lanes.pattern.sure
+            self.held[slot, Shape(held.groups, held.offsets)] = heads, lanes.affine.sure
             return
         variables, sure = self.shadow(slot, held, scalar)
         for variable, bits in zip(variables, heads, strict=True):
             self.registers.define(variable)
             self.e.do(f"store {scalar} {bits}, ptr {variable}")
         self.registers.define(sure)
-        self.e.do(f"store i1 {lanes.pattern.sure}, ptr {sure}")
+        self.e.do(f"store i1 {lanes.affine.sure}, ptr {sure}")
 
     # ---- faults
 
@@ -388,8 +388,8 @@ _TOGETHER = 64  # faults that are recorded in one place
 _FAULT_WORDS = (Context.FAULT, Context.FAULT_SITE, Context.FAULT_LANES, Context.FAULT_ADDRESS)
 
 
-def _of_pattern(e: Emitter, type: Type, pattern: Pattern, cold: bool) -> str:
-    return vector_of_pattern(e, type, pattern)
+def _of_affine(e: Emitter, type: Type, affine: AffineForm, cold: bool) -> str:
+    return vector_of_affine(e, type, affine)
 
 
 def literal_zero(scalar: str) -> str:
@@ -420,5 +420,5 @@ def constant_lanes(k: Kernel, value: Value, lanes: tuple[int, ...]) -> None:
         found = shape_of_constants(bits, value.type.bits or 1)
         assert found is not None
         heads = tuple(literal(value.type, h) for h in found[1])
-        result.pattern = Pattern(known.shape, heads)
+        result.affine = AffineForm(known.shape, heads)
     k.values[value.id] = result

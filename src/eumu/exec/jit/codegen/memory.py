@@ -1,7 +1,7 @@
-"""Loads and stores: a checked vector access where lanes follow a pattern, else lane by lane.
+"""Loads and stores: a checked vector access where lanes are affine, else lane by lane.
 
-The ladder: a pattern known at compile time costs one compare a group; else the lanes are compared
-at run time with consecutive addresses; what fits neither goes through the slow functions.
+The ladder: an affine form known at compile time costs one compare a group; else the lanes are
+compared at run time with consecutive addresses; what fits neither goes through the slow functions.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from eumu.errors import InternalError
 from eumu.exec.jit.codegen import irregular, rows, support
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.access import Access, access_of, cold_vector
-from eumu.exec.jit.codegen.checks import check, heads, is_expected, pattern_of, reach, require
+from eumu.exec.jit.codegen.checks import affine_form_of, check, heads, is_expected, reach, require
 from eumu.exec.jit.codegen.gather import fast_part, lane_part
 from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
 from eumu.exec.jit.codegen.scalars import heads_of
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
-from eumu.exec.jit.llvm.lanes import Lanes, Pattern, Shape
+from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape
 from eumu.exec.jit.llvm.layout import VOID_BYTES
 from eumu.ir import Space
 from eumu.ir.operations.memory import Load
@@ -116,26 +116,26 @@ def _load(k: Kernel, op: Load) -> None:
     type, count, results = op.type, op.count, op.results
     width = results[0].width
     access = access_of(k, op, store=False)
-    pattern = pattern_of(k, access)
+    affine = affine_form_of(k, access)
     shape = k.known[results[0].id].shape
     if width > 1 and shape is not None:
-        _load_uniform(k, op, access, pattern, shape)
+        _load_uniform(k, op, access, affine, shape)
         return
     e, vector = k.e, lane_type(type, width)
     mask = None if access.mask.full else access.mask.get()
-    addresses = heads(k, access, pattern)
+    addresses = heads(k, access, affine)
     if is_expected(k, access):
-        base = require(k, access, pattern, addresses)
+        base = require(k, access, affine, addresses)
         for value, found in zip(
-            results, _quick(k, access, pattern.shape, base, addresses, op, mask), strict=True
+            results, _quick(k, access, affine.shape, base, addresses, op, mask), strict=True
         ):
             k.plain(value, found)
         return
-    ok, base = check(k, access, pattern, addresses)
+    ok, base = check(k, access, affine, addresses)
     fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
     e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
     e.label(fast)
-    quick = _quick(k, access, pattern.shape, base, addresses, op, mask)
+    quick = _quick(k, access, affine.shape, base, addresses, op, mask)
     e.do(f"br label %{join}")
     e.label(slow)
     incoming = [(quick, fast)]
@@ -146,7 +146,7 @@ def _load(k: Kernel, op: Load) -> None:
         incoming.append((_some_load(k, at, type, count, width), some))
         e.do(f"br label %{join}")
         e.label(careful_path)
-    data = _slow_load(k, access, pattern, type, count)
+    data = _slow_load(k, access, affine, type, count)
     careful = []
     for v in range(count):
         place = e.op(f"getelementptr i8, ptr {data}, i64 {v * width * type.size}")
@@ -160,7 +160,7 @@ def _load(k: Kernel, op: Load) -> None:
 
 
 def _some_load(k: Kernel, at: irregular.Places, type: Type, count: int, width: int) -> list[str]:
-    """What lanes load that follow no pattern."""
+    """What lanes load that are not affine."""
     if rows.are_worth_it(type, count):
         return rows.load(k, at.pointers, None if at.is_full else at.mask, type, count, width)
     return irregular.gather(k, at, type, count, width)
@@ -184,7 +184,7 @@ def _quick(
     return [e.op(f"select {lanes} {mask}, {vector} {q}, {vector} {zero}") for q in found]
 
 
-def _slow_load(k: Kernel, access: Access, pattern: Pattern, type: Type, count: int) -> str:
+def _slow_load(k: Kernel, access: Access, affine: AffineForm, type: Type, count: int) -> str:
     """Load lane by lane; where the elements are then: those of all lanes, element by element."""
     elements = access.address.width * count
     body = support.elements(type.bits, count, store=False)
@@ -194,17 +194,17 @@ def _slow_load(k: Kernel, access: Access, pattern: Pattern, type: Type, count: i
     data = k.scratchpad("data", block)
     zero = "0" if elements == 1 else "zeroinitializer"
     k.e.do(f"store {block} {zero}, ptr {data}, align 8")
-    slow_call(k, access, function, data, reach(access, pattern.shape)[1])
+    slow_call(k, access, function, data, reach(access, affine.shape)[1])
     return data
 
 
-def _load_uniform(k: Kernel, op: Load, access: Access, pattern: Pattern, shape: Shape) -> None:
+def _load_uniform(k: Kernel, op: Load, access: Access, affine: AffineForm, shape: Shape) -> None:
     """All lanes load, those of a group from one address: one scalar a group stays a scalar."""
     e, type, count = k.e, op.type, op.count
     scalar, lanes, width = scalar_type(type), len(shape.offsets), op.results[0].width
     if is_expected(k, access):
-        base = require(k, access, pattern, heads(k, access, pattern))
-        first = Pattern(shape, tuple(heads_of(e, access.address, shape.groups)))
+        base = require(k, access, affine, heads(k, access, affine))
+        first = AffineForm(shape, tuple(heads_of(e, access.address, shape.groups)))
         for v, value in enumerate(op.results):
             found = tuple(
                 _element(e, e.op(f"getelementptr i8, ptr {base}, i64 {a}"), scalar, v * type.size)
@@ -212,8 +212,8 @@ def _load_uniform(k: Kernel, op: Load, access: Access, pattern: Pattern, shape: 
             )
             k.groups(value, shape, found)
         return
-    ok, base = check(k, access, pattern, heads(k, access, pattern))
-    first = Pattern(shape, tuple(heads_of(e, access.address, shape.groups)))
+    ok, base = check(k, access, affine, heads(k, access, affine))
+    first = AffineForm(shape, tuple(heads_of(e, access.address, shape.groups)))
     addresses = heads(k, access, first)
     fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
     e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
@@ -222,7 +222,7 @@ def _load_uniform(k: Kernel, op: Load, access: Access, pattern: Pattern, shape: 
     quick = [[_element(e, o, scalar, v * type.size) for o in origins] for v in range(count)]
     e.do(f"br label %{join}")
     e.label(slow)
-    data = _slow_load(k, access, pattern, type, count)
+    data = _slow_load(k, access, affine, type, count)
     careful = [
         [
             _element(e, data, scalar, (v * width + g * lanes) * type.size)

@@ -1,30 +1,30 @@
-"""The scalars of an operation's pattern, from those of its arguments."""
+"""The scalars of an operation's affine form, from those of its arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eumu.exec.jit.analysis.patterns import masked
+from eumu.exec.jit.analysis.affine_forms import masked
 from eumu.exec.jit.analysis.slots import Known
 from eumu.exec.jit.codegen.elementwise import emitter_of
 from eumu.exec.jit.llvm.emit import Emitter, scalar_type, signed
-from eumu.exec.jit.llvm.lanes import Lanes, Pattern, Shape, moved, split
+from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape, moved, split
 from eumu.ir import Op
 from eumu.ir.operations.lanes import Shuffle
 
 
 def scalars_of(
     e: Emitter, op: Op, shape: Shape, args: list[Lanes], known: Sequence[Known]
-) -> Pattern:
-    """Emit the scalars of an operation's pattern from those of its arguments."""
+) -> AffineForm:
+    """Emit the scalars of an operation's affine form from those of its arguments."""
     result = op.results[0]
     if isinstance(op, Shuffle):
         return _shuffled(e, op, shape, args[0])
     if op.name == "concat":
-        heads = tuple(a.pattern.scalars[0] for a in args if a.pattern)
-        return Pattern(shape, heads, _all_sure(e, args))
+        heads = tuple(a.affine.scalars[0] for a in args if a.affine)
+        return AffineForm(shape, heads, _all_sure(e, args))
     if op.name == "splat":
-        return Pattern(shape, (args[0].get(),))
+        return AffineForm(shape, (args[0].get(),))
     emit = emitter_of(op)
     columns = [heads_of(e, a, shape.groups) for a in args]
     if op.name == "bitcast":
@@ -37,21 +37,21 @@ def scalars_of(
         sure = _extends(e, op, args[0], columns[0], heads, sure)
     if op.name == "and" and not shape.certain and not shape.uniform:
         sure = _fits(e, op, shape, columns, known, sure)
-    return Pattern(shape, heads, sure)
+    return AffineForm(shape, heads, sure)
 
 
 def heads_of(e: Emitter, lanes: Lanes, groups: int) -> list[str]:
-    """The scalars of a pattern cut into that many groups."""
-    assert lanes.pattern is not None
-    found = split(lanes.pattern.shape, groups)
+    """The scalars of an affine form cut into that many groups."""
+    assert lanes.affine is not None
+    found = split(lanes.affine.shape, groups)
     assert found is not None
-    scalars = lanes.pattern.scalars
+    scalars = lanes.affine.scalars
     return [moved(e, lanes.type, scalars[old], distance) for old, distance in found[1]]
 
 
 def _all_sure(e: Emitter, args: list[Lanes]) -> str:
     sure = "true"
-    for condition in dict.fromkeys(a.pattern.sure for a in args if a.pattern):
+    for condition in dict.fromkeys(a.affine.sure for a in args if a.affine):
         if condition != "true":
             sure = condition if sure == "true" else e.op(f"and i1 {sure}, {condition}")
     return sure
@@ -61,11 +61,11 @@ def _extends(
     e: Emitter, op: Op, x: Lanes, narrow: list[str], wide: tuple[str, ...], sure: str
 ) -> str:
     """Whether widening commutes with adding the offsets, that is, no lane wraps."""
-    assert x.pattern is not None
+    assert x.affine is not None
     source, target = op.args[0].type, op.results[0].type
     if target.bits <= source.bits:
         return sure
-    part = split(x.pattern.shape, len(wide))
+    part = split(x.affine.shape, len(wide))
     assert part is not None
     low, high = min(part[0].offsets), max(part[0].offsets)
     scalar, sign = f"i{source.bits}", "s" if source.is_signed else "u"
@@ -102,12 +102,12 @@ def _fits(
     return sure
 
 
-def _shuffled(e: Emitter, op: Shuffle, shape: Shape, x: Lanes) -> Pattern:
-    assert x.pattern is not None
-    lanes, old = op.lanes, x.pattern.shape
+def _shuffled(e: Emitter, op: Shuffle, shape: Shape, x: Lanes) -> AffineForm:
+    assert x.affine is not None
+    lanes, old = op.lanes, x.affine.shape
     size, step = len(old.offsets), len(lanes) // shape.groups
     heads = []
     for g in range(shape.groups):
         group, lane = divmod(lanes[g * step], size)
-        heads.append(moved(e, x.type, x.pattern.scalars[group], old.offsets[lane]))
-    return Pattern(shape, tuple(heads), x.pattern.sure)
+        heads.append(moved(e, x.type, x.affine.scalars[group], old.offsets[lane]))
+    return AffineForm(shape, tuple(heads), x.affine.sure)

@@ -190,7 +190,7 @@ def _update(
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A function that is called in front of an access: with the heads of a pattern, or addresses.
+    """A function that is called before an access, with the heads of an affine form, or addresses.
 
     Groups of `shape` access bytes beside each other, or the same.
     """
@@ -296,7 +296,7 @@ class _Accesses:
         self.pages = f.pointer(support.context(f, Context.WRITTEN_PAGES))
 
     def of_groups(self, shape: Shape) -> None:
-        """Lanes of which it is known that they follow a pattern."""
+        """Lanes of which it is known that they are affine."""
         f, n = self.f, len(shape.offsets)
         for group in range(shape.groups):
             mask = (f.number("%mask") >> group * n) & ((1 << n) - 1)
@@ -411,15 +411,15 @@ def _follow(k: Kernel, op: Follow) -> None:
     if op.kind != READ or access.space is Space.SLM:
         _call(k, op, access, access.size)
         return
-    pattern = access.address.pattern
-    if pattern is None or (pattern.shape.active and not access.mask.executing):
+    affine = access.address.affine
+    if affine is None or (affine.shape.active and not access.mask.executing):
         if not irregular.can_gather(k, access):
             _call(k, op, access, access.size)
             return
         ok, total = irregular.places(k, access).inside, access.size
     else:
-        ok, _ = check(k, access, pattern, heads(k, access, pattern))
-        total = reach(access, pattern.shape)[1]
+        ok, _ = check(k, access, affine, heads(k, access, affine))
+        total = reach(access, affine.shape)[1]
     follow, on = e.name("follow"), e.name("on")
     e.do(f"br i1 {ok}, label %{on}, label %{follow}")
     e.label(follow)
@@ -429,24 +429,24 @@ def _follow(k: Kernel, op: Follow) -> None:
 
 
 def _call(k: Kernel, op: Follow, access: Access, total: int) -> None:
-    """Call what compares an access: for the pattern of its lanes, if they have one, or any."""
-    e, pattern = k.e, access.address.pattern
+    """Call what compares an access: for the affine form of its lanes, if they have one, or any."""
+    e, affine = k.e, access.address.affine
     bits = slow_mask(k, access.mask)
     is_local = access.space is Space.SLM
     epoch, items = (e.op(f"zext i32 {k.vector(op.args[n])} to i64") for n in (3 - is_local, 4))
     given = [f"i64 {x}" for x in (bits, epoch, items, access.surface, total)]
-    usable = pattern is not None and (not pattern.shape.active or access.mask.executing)
-    if pattern is None or not usable or not _fits(pattern.shape, op):
+    usable = affine is not None and (not affine.shape.active or access.mask.executing)
+    if affine is None or not usable or not _fits(affine.shape, op):
         _call_any(k, op, access, given)
         return
-    low = min(pattern.shape.offsets)
-    places = [e.op(f"add i64 {head}, {low}") for head in heads(k, access, pattern)]
-    entry = _Entry(op, access.space, access.address.width, pattern.shape)
-    if pattern.sure == "true":
+    low = min(affine.shape.offsets)
+    places = [e.op(f"add i64 {head}, {low}") for head in heads(k, access, affine)]
+    entry = _Entry(op, access.space, access.address.width, affine.shape)
+    if affine.sure == "true":
         _call_entry(k, entry, access, [*(f"i64 {place}" for place in places), *given])
         return
     known, other, on = (e.name(hint) for hint in ("known", "other", "on"))
-    e.do(f"br i1 {pattern.sure}, label %{known}, label %{other}")
+    e.do(f"br i1 {affine.sure}, label %{known}, label %{other}")
     e.label(known)
     _call_entry(k, entry, access, [*(f"i64 {place}" for place in places), *given])
     e.do(f"br label %{on}")

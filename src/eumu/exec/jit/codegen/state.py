@@ -5,7 +5,7 @@ from __future__ import annotations
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel, constant_lanes
 from eumu.exec.jit.llvm.emit import vector_literal
-from eumu.exec.jit.llvm.lanes import Lanes, Pattern, Shape
+from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape
 from eumu.exec.jit.llvm.layout import Context
 from eumu.ir import Op
 from eumu.ir.operations.arithmetic import InDword
@@ -34,7 +34,7 @@ def _exec_mask(k: Kernel, op: ExecMask) -> None:
     mask = regs.mask_of_bits(e, bits, k.width, value.width)
     lanes = Lanes(BOOL, value.width, mask)
     if value.width == 1:
-        lanes.pattern = Pattern(Shape(1, (0,)), (mask,))
+        lanes.affine = AffineForm(Shape(1, (0,)), (mask,))
     k.values[value.id] = lanes
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from eumu.exec.jit.codegen import irregular, streaming, support
 from eumu.exec.jit.codegen.access import Access, access_of
 from eumu.exec.jit.codegen.checks import (
+    affine_form_of,
     check,
     conjunction,
     heads,
     is_expected,
     mask_word,
-    pattern_of,
     reach,
     require,
     restart_unless,
@@ -33,10 +33,10 @@ def _store(k: Kernel, op: Store) -> None:
     access = access_of(k, op, store=True)
     e = k.e
     vectors = [k.vector(d) for d in data]
-    pattern = pattern_of(k, access)
-    addresses = heads(k, access, pattern)
+    affine = affine_form_of(k, access)
+    addresses = heads(k, access, affine)
     slow, join = e.name("slow"), e.name("join")
-    runs = _runs(pattern.shape.offsets, access.size)
+    runs = _runs(affine.shape.offsets, access.size)
     if len(runs) <= _MOST_RUNS:
         masked = None if access.mask.full else access.mask.get()
         long = min(len(run) for run in runs) > 1
@@ -48,17 +48,17 @@ def _store(k: Kernel, op: Store) -> None:
             masked = None
         if is_expected(k, access):
             restart_unless(k, every)
-            base = require(k, access, pattern, addresses)
+            base = require(k, access, affine, addresses)
         else:
-            ok, base = check(k, access, pattern, addresses)
+            ok, base = check(k, access, affine, addresses)
             fast = e.name("fast")
             ok = conjunction(e, every, ok)
             e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
             e.label(fast)
         for g, address in enumerate(addresses):
             for run in runs:
-                lanes = [g * len(pattern.shape.offsets) + lane for lane in run]
-                offset = pattern.shape.offsets[run[0]]
+                lanes = [g * len(affine.shape.offsets) + lane for lane in run]
+                offset = affine.shape.offsets[run[0]]
                 where = e.op(f"add i64 {address}, {offset}") if offset else address
                 _store_run(k, access, lanes, base, where, vectors, type, masked)
         if is_expected(k, access):
@@ -74,7 +74,7 @@ def _store(k: Kernel, op: Store) -> None:
         irregular.scatter(k, at, type, width, vectors)
         e.do(f"br label %{join}")
         e.label(careful)
-    _slow_store(k, access, type, width, vectors, reach(access, pattern.shape)[1])
+    _slow_store(k, access, type, width, vectors, reach(access, affine.shape)[1])
     e.do(f"br label %{join}")
     e.label(join)
 

@@ -185,7 +185,7 @@ def _in_local_memory(k: Kernel, elements: list[_Element]) -> _Places | None:
     address = k.lanes(source.args[0])
     if not lanes_stay or source.space is not sink.space or source.args[0].type.size != 4:
         return None
-    if address.pattern is not None and k.known[source.args[0].id].shape is not None:
+    if address.affine is not None and k.known[source.args[0].id].shape is not None:
         return None  # a vector is loaded and stored
     access = access_of(k, sink, store=True)
     at = irregular.places(k, access)
@@ -284,11 +284,11 @@ def _given(k: Kernel, elements: list[_Element], step: int, other: int) -> Callab
     e, lanes = k.e, [x.path.steps[step].others[other] for x in elements]
     value = lanes[0][0]
     scalar = scalar_type(value.type)
-    pattern = k.lanes(value).pattern
-    if pattern is not None and all(x is value for x, _ in lanes):
-        shape = pattern.shape
+    affine = k.lanes(value).affine
+    if affine is not None and all(x is value for x, _ in lanes):
+        shape = affine.shape
         if shape.exact and shape.uniform and shape.groups == 1:
-            return lambda lane: pattern.scalars[0]
+            return lambda lane: affine.scalars[0]
     if value.is_mask:
         flags = vector_of("i1", len(lanes))
         octets = vector_of("i8", len(lanes))

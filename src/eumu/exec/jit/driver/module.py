@@ -7,7 +7,7 @@ from typing import Final
 
 from eumu.errors import InternalError, Unsupported
 from eumu.exec.jit.analysis.dataflow import Visits
-from eumu.exec.jit.analysis.dataflow import analyse as analyse_patterns
+from eumu.exec.jit.analysis.dataflow import analyse as analyse_affine
 from eumu.exec.jit.analysis.flow import Flow
 from eumu.exec.jit.analysis.flow import analyse as analyse_flow
 from eumu.exec.jit.analysis.lanewise import free_writes
@@ -118,7 +118,7 @@ def _kernel(
     return Kernel(
         function,
         facts,
-        analyse_patterns(function, facts, visits),
+        analyse_affine(function, facts, visits),
         regs.cut(
             function,
             8 * words + frames_size(function, facts.flow),

@@ -329,7 +329,7 @@ _SHAPES: dict[tuple[tuple[int, int, int], int], tuple[Shape | None, ...]] = {}
 
 
 def local_id_shapes(grid: Grid) -> tuple[Shape | None, ...]:
-    """Per dimension the pattern of local ids that all threads share, if they do."""
+    """Per dimension the affine form of local ids that all threads share, if they do."""
     key = (grid.local_size, grid.function.width)
     found = _SHAPES.get(key)
     if found is None:

@@ -1,9 +1,9 @@
 """A value during lowering: its LLVM vector, made when first wanted, and what is known of its lanes.
 
-A *pattern* says that lanes fall into equal groups and that lane k of a group is the group's scalar
-plus a constant, ``offsets[k]``, with ``offsets[0] == 0``.  Work-item ids and the addresses made of
-them have one, so that a load becomes one scalar check and a vector load.  Offsets count bits as
-integers, whatever the type: registers are read in other types than they are written in.
+An *affine form* says that lanes fall into equal groups and that lane k of a group is the group's
+scalar plus a constant, ``offsets[k]``, with ``offsets[0] == 0``.  Work-item ids and the addresses
+made of them have one, so that a load becomes one scalar check and a vector load.  Offsets count
+bits as integers, whatever the type: registers are read in other types than they are written in.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _CHEAP = 24  # operations that a cold path may do again
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The static part of a pattern: number of groups, and each lane's offset in its group.
+    """The static part of an affine form: number of groups, and each lane's offset in its group.
 
-    `active` restricts the pattern to the lanes that execute in the current block; `certain` is
+    `active` restricts the affine form to the lanes that execute in the current block; `certain` is
     False if it depends on a run-time condition; `bound`: every lane is in 0 … bound, below half of
     what its bits can say; `constant`: the bits of every lane, where they are known and the same.
     """
@@ -45,7 +45,7 @@ class Shape:
 
     @property
     def exact(self) -> bool:
-        """Whether the pattern holds for every lane, always."""
+        """Whether the affine form holds for every lane, always."""
         return self.certain and not self.active
 
     @property
@@ -63,10 +63,10 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class AffineForm:
     """A shape with its scalars (LLVM names of the element type, one a group).
 
-    `sure` names an i1: the pattern holds if it is true (a literal ``true`` mostly).
+    `sure` names an i1: the affine form holds if it is true (a literal ``true`` mostly).
     """
 
     shape: Shape
@@ -87,7 +87,7 @@ class Lanes:
     width: int
     vector: str | None = None
     make: Callable[[bool], str] | None = None
-    pattern: Pattern | None = None
+    affine: AffineForm | None = None
     bits: tuple[int, ...] | None = None
     full: bool = False
     executing: bool = False
@@ -105,7 +105,7 @@ class Lanes:
     def cold(self) -> str:
         """The vector for use in a cold path: made again there if that is cheap.
 
-        So the vector is not needed on the main line, where only the pattern's scalars are.  It may
+        So the vector is not needed on the main line, where only the scalars are.  It may
         be right in the executing lanes only.
         """
         if self.cost <= _CHEAP:
@@ -123,7 +123,7 @@ def near(shape: Shape | None, bits: int) -> Shape | None:
     """The shape unless two lanes of a group are half of all numbers of `bits` bits apart.
 
     So the distance of any two lanes is a signed number of the type, and the bytes from the first to
-    the last of them can be counted: what is farther apart is no pattern that an access could use.
+    the last of them can be counted: what is farther apart is of no use to an access.
     """
     if shape is None or max(shape.offsets) - min(shape.offsets) < 1 << max(0, bits - 1):
         return shape
@@ -182,7 +182,7 @@ def merged(shapes: Sequence[Shape], offsets: tuple[int, ...], bound: int | None)
 
 
 def moved(e: Emitter, type: Type, head: str, distance: int) -> str:
-    """Emit the lane that is `distance` beyond a scalar of a pattern."""
+    """Emit the lane that is `distance` beyond a scalar of an affine form."""
     if not distance:
         return head
     kind, bits = scalar_type(type), int_type(type, 1)
@@ -190,18 +190,18 @@ def moved(e: Emitter, type: Type, head: str, distance: int) -> str:
     return e.bitcast(e.op(f"add {bits} {whole}, {distance}"), bits, kind)
 
 
-def vector_of_pattern(e: Emitter, type: Type, pattern: Pattern) -> str:
-    """Emit the vector of a pattern."""
-    scalar, shape = scalar_type(type), pattern.shape
+def vector_of_affine(e: Emitter, type: Type, affine: AffineForm) -> str:
+    """Emit the vector of an affine form."""
+    scalar, shape = scalar_type(type), affine.shape
     width, size = shape.width, len(shape.offsets)
     if width == 1:
-        return pattern.scalars[0]
+        return affine.scalars[0]
     if shape.groups == 1:
-        base = e.splat(pattern.scalars[0], scalar, width)
+        base = e.splat(affine.scalars[0], scalar, width)
     else:
         base = "poison"
         vector = vector_of(scalar, width)
-        for g, head in enumerate(pattern.scalars):
+        for g, head in enumerate(affine.scalars):
             base = e.op(f"insertelement {vector} {base}, {scalar} {head}, i64 {g}")
         base = e.shuffle(base, scalar, width, [k // size for k in range(width)])
     if shape.uniform:

@@ -1,4 +1,4 @@
-"""What is known of values before any code is made: lane patterns, constants, full masks.
+"""What is known of values before any code is made: affine forms of lanes, constants, full masks.
 
 `know` is the transfer function of one operation, which `eumu.exec.jit.analysis.dataflow` runs over
 the blocks.  Lowering calls `know` again, in the same order, and emits scalars for the shapes it
@@ -38,7 +38,7 @@ def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) 
     if isinstance(op, ExecMask):
         inside = op.offset + result.width <= facts.width
         full = inside and facts.full_threads and facts.flow.full(block)
-        # Of lanes from another one on nothing is followed: patterns count from lane 0.
+        # Of lanes from another one on nothing is followed: affine forms count from lane 0.
         first = op.offset == 0
         shape = SCALAR if result.width == 1 else None
         return Known(shape, full=full, executing=first, whole=first)
@@ -143,7 +143,7 @@ def _write(op: Write, args: Sequence[Known], state: State) -> None:
 
 
 def _shape(op: Op, args: Sequence[Known], state: State) -> Shape | None:
-    """The pattern of a vector result, if it has one."""
+    """The affine form of a vector result, if it has one."""
     name, result = op.name, op.results[0]
     if isinstance(op, Read):
         slot = Slot.of(op)

@@ -1,4 +1,4 @@
-"""Patterns of lanes hold in the lanes that have them only: both engines read the same addresses."""
+"""Affine forms hold in the lanes that have them only: both engines read the same addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lanes that are far apart are no pattern; what has wrapped is not where its offset says."""
+"""Lanes that are far apart are no affine form; what has wrapped is not where its offset says."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_store_to_lanes_far_away_is_a_fault() -> None:
 
 @pytest.mark.parametrize("factor", [0xFFFF_FFFE, 0xFFFF_FFFF])
 def test_lanes_in_the_upper_half_are_made_wider(factor: int) -> None:
-    """0 and 2**32 - 2 are that far apart as quadwords, and 2 as dwords: no sure pattern."""
+    """0 and 2**32 - 2 are that far apart as quadwords, and 2 as dwords: no sure affine form."""
     k = Kernel()
     bits = k.lanes(UD, *(n & 1 for n in range(16)))
     wide = k.b.convert(k.mul(bits, k.number(UD, factor)), UQ, rounding=RNE)
