@@ -183,10 +183,10 @@ def test_calls_of_commands(
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
-@pytest.mark.parametrize("engine", ["jit", "interp"])
-def test_lines_of_a_launch(engine: str, error: type[BaseException]) -> None:
+@pytest.mark.parametrize("engine, check_", [("jit", False), ("interp", False), ("jit", "races")])
+def test_lines_of_a_launch(engine: str, check_: Any, error: type[BaseException]) -> None:
     """Wherever a launch ends early, its memory is given back and the device goes on."""
-    device = eumu.Device("pvc", engine=engine, memory_bytes=1 << 24)
+    device = eumu.Device("pvc", engine=engine, check=check_, memory_bytes=1 << 24)
     kernel = eumu.load(BINARY)["saxpy"]
     x, y = (device.array(np.arange(64, dtype=np.float32)) for _ in range(2))
     live = [a.start for a in device.memory.live]
@@ -201,7 +201,7 @@ def test_lines_of_a_launch(engine: str, error: type[BaseException]) -> None:
         assert (y.numpy() == 2 * np.arange(64) + 1).all()
 
     check()
-    where = ("eumu/runtime/", "exec/jit/host/launch", "exec/jit/host/engine")
+    where = ("eumu/runtime/", *(f"exec/jit/host/{x}" for x in ("launch", "engine", "shadow")))
     assert at_every_line(action, check, where, error) > 50
 
 
