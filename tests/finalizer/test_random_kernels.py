@@ -36,6 +36,10 @@ def test_statements_are_left_out() -> None:
         "(P1) sad2add.sat (M1, 8) W0(0,0)<1> B0(0,0)<1;1,0> B1(0,0)<1;1,0> W1(0,0)<1;1,0>"
     )
     assert unsuited("(!P2.any) bfi (M1, 8) UD0(0,0)<1> 0x1:ud 0x2:ud 0x3:ud 0x4:ud")
+    # Seed 925: the words of the vector get a sign, and so do the quadwords beside them.
+    sums = "(!P2.all) add{} (M1, 8) D0(0,0)<1> 0x9aa685e9:uv 0xfffffffffffffffe:{}"
+    assert unsuited(sums.format(".sat", "uq"))
+    assert not unsuited(sums.format("", "uq")) and not unsuited(sums.format(".sat", "q"))
     assert not unsuited("bfi (M1, 8) UD0(0,0)<1> 0x1:ud 0x2:ud 0x3:ud 0x4:ud")
     assert not unsuited("dword_atomic.add (M1, 8) T6 OFF.0 D0.0 %null.0 %null.0")
     assert len(set(STATEMENTS)) == len(STATEMENTS)

@@ -83,6 +83,7 @@ STATEMENTS: Final = {
     ),
     rf"{_GUARD}cmp\.\w+ .*\bU?Q\d.*:uv\b": SIGNED,
     rf"{_GUARD}shl(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:uv ": SIGNED,
+    rf"{_GUARD}\w+\.sat \(.*?\) \S+ (?=.*:uv\b)(?=.*(\bUQ\d|:uq\b))": SIGNED,
     rf"{_GUARD}x?or \(.*?\) (U?Q\d|r\[\S*:u?q\b).*:uv\b": SIGNED,
     rf"{_GUARD}(div|mod) .*:u?v\b": "an immediate vector becomes one of nibbles without signs",
     _SHIFTED: SHIFTED,
