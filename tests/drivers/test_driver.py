@@ -97,6 +97,12 @@ def test_a_checked_run_finds_undefined_values_and_races(program: Path, tmp_path:
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     own = [line for line in text.splitlines() if not line.startswith("eumu: ")]
     assert done.stderr.splitlines() == own and done.returncode == 1
+    words, script = [*words[:-1], "--debug"], "break racy\nc\ndelete\nb 21\nc\np r1 uw\nc\n"
+    done = subprocess.run(words, input=script, capture_output=True, text=True, timeout=300)
+    assert "\nkernel racy, thread 0 (0 of group 0), lanes 0x" in done.stdout, done.stderr
+    assert "  source.cl:21: __local int part[64];" in done.stdout
+    assert "  0x0 0x1 0x2 0x3 0x4 0x5 0x6 0x7\n" in done.stdout
+    assert " 0 of them not as in the record" in done.stdout and done.returncode == 1
 
 
 @pytest.mark.parametrize(
@@ -129,6 +135,9 @@ def test_captures_of_the_driver_itself(program: Path, tmp_path: Path) -> None:
     assert "3 commands that start threads" in done.stdout and done.returncode == 1, done.stderr
     assert done.stderr.count("undefined stored data") == 2
     assert "race:" not in done.stderr  # a thread's lanes may count on each other, for all we know
+    words[-1] = "--debug"
+    done = subprocess.run(words, input="s\nq\n", capture_output=True, text=True, timeout=300)
+    assert "\n  +0x10 " in done.stdout and "left before the end" in done.stdout, done.stderr
 
 
 def test_a_page_and_a_log_about_the_kernels(program: Path, tmp_path: Path) -> None:

@@ -61,6 +61,11 @@ def test_memory_becomes_what_it_was(record: Path) -> None:
     assert " 0 cache lines" not in done.stdout
 
 
+def test_the_debugger_and_a_page_are_one_at_a_time(record: Path) -> None:
+    done = replay(record, "--debug", "--report", "page.html")
+    assert done.returncode == 2 and "one at a time" in done.stderr
+
+
 def test_a_difference_is_told(record: Path, tmp_path: Path) -> None:
     found = [(e, d) for e, d in entries(record) if e.get("outcome") != "fault"]
     place = next(k for k, (e, d) in enumerate(found) if e.get("entry") == "changed" and len(d) > 8)

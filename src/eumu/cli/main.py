@@ -452,6 +452,9 @@ def _add_replay(commands: _Commands[argparse.ArgumentParser]) -> None:
         "--engine", choices=("jit", "interp"), help="that of the record if not said"
     )
     _add_what(replay)
+    replay.add_argument(
+        "--debug", action="store_true", help="stop at the first kernel, and take commands (help)"
+    )
     replay.add_argument("--report", metavar="FILE.html", help="a page: what kernels did; slow")
 
 

@@ -14,5 +14,8 @@ def command(options: argparse.Namespace) -> int:
     """FINE if memory became what it was in the record, FAILED if not, FAULT after a fault."""
     if not os.path.isfile(options.file):
         raise UsageError(f"no file {options.file!r}")
+    if options.debug and options.report is not None:
+        raise UsageError("--debug and --report: both look at each instruction; one at a time")
     report = None if options.report is None else free_page(options.report)
-    return run(options.file, options.engine, check=wanted(options.check), report=report)
+    check = wanted(options.check)
+    return run(options.file, options.engine, check=check, report=report, debug=options.debug)

@@ -15,6 +15,7 @@ from eumu.beside.report import KernelProfiles
 from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError, Stop
 from eumu.drm.aub import Capture, Ready
+from eumu.drm.debugger import Left, of_user
 from eumu.drm.findings import New
 from eumu.drm.memory import DriverMemory, Ranges
 from eumu.drm.outcome import Outcome
@@ -33,14 +34,24 @@ Range = tuple[int, int]
 
 
 def replay_capture(
-    file: BinaryIO, name: str, engine: str | None, check: str, report: str | None
+    file: BinaryIO,
+    name: str,
+    engine: str | None,
+    check: str,
+    report: str | None,
+    *,
+    debug: bool = False,
 ) -> Outcome:
     """Run a capture in this process; FormatError for what is none, Unsupported for other parts."""
     fd = os.memfd_create("eumu-capture")
     os.ftruncate(fd, ADDRESS_END)
-    found = _Replay(Capture(file, name, fd), fd, engine, check, reports=report is not None)
-    for ready in found.capture:
-        found.run(ready)
+    capture = Capture(file, name, fd)
+    found = _Replay(capture, fd, engine, check, reports=report is not None, debug=debug)
+    try:
+        for ready in found.capture:
+            found.run(ready)
+    except Left:
+        found.outcome.is_left = True
     if found.profiles is not None and report is not None:
         found.outcome.page = found.profiles.write(report, os.getpid())
     return found.outcome
@@ -48,7 +59,14 @@ def replay_capture(
 
 class _Replay:
     def __init__(
-        self, capture: Capture, fd: int, engine: str | None, check: str, *, reports: bool
+        self,
+        capture: Capture,
+        fd: int,
+        engine: str | None,
+        check: str,
+        *,
+        reports: bool,
+        debug: bool,
     ) -> None:
         part = gpu(capture.part)
         self.capture, self.outcome, self.new = capture, Outcome(is_capture=True), New()
@@ -58,8 +76,9 @@ class _Replay:
         )
         self.device.clock = HostClock(part.hertz)
         self.profiles = KernelProfiles(self.device.part) if reports else None
-        self.device.observer = self.profiles
         self.memory: DriverMemory | None = None
+        self.observer = of_user(self._bytes_at) if debug else self.profiles
+        self.device.observer = self.observer
         self.queues: dict[int, CommandQueue] = {}
         self.hangs: set[int] = set()  # contexts
 
@@ -73,8 +92,8 @@ class _Replay:
             shift = shift_of([(m.address, m.end) for m in ready.objects], list(_taken()))
             # Sizes that the program asked for are not in the file.
             self.memory = DriverMemory(self._fd, shift=shift)
-            profiles, self.device.memory = self.profiles, self.memory
-            self.device.observer = profiles
+            self.device.memory = self.memory
+            self.device.observer = self.observer
         self.memory.bind(ready.objects)
         queue = self.queues.setdefault(ready.context, CommandQueue(self.device))
         for batch in ready.batches:
@@ -99,6 +118,9 @@ class _Replay:
         self.outcome.findings += self.new.of(report.undefined)
         now = self._pages(ready.objects)
         self.outcome.lines += sum(1 for _ in changed_lines(before, now))
+
+    def _bytes_at(self, address: int, size: int) -> bytes | None:
+        return None if self.memory is None else self.memory.bytes_at(address, size)
 
     def _pages(self, objects: Sequence[Submitted]) -> dict[int, bytes]:
         """What is not zero, by its place in the file: tables may show a page many times."""

@@ -210,6 +210,15 @@ class DriverMemory(Memory):
         """Starts and ends of the objects of the submission that runs, sorted."""
         return self._now
 
+    def bytes_at(self, address: int, size: int) -> bytes | None:
+        """What memory has there; None where not all of it is in objects of the submission."""
+        starts, ends = self._now
+        k = int(starts.searchsorted(np.uint64(address & (1 << 64) - 1), side="right")) - 1
+        if k < 0 or address + size > int(ends[k]):
+            return None
+        at = address - self.base
+        return self.arena[at : at + size].tobytes()
+
     def describe(self, address: int) -> str:
         """Where an address lies, by objects: the driver's handles, whole pages."""
         address &= (1 << 64) - 1

@@ -26,10 +26,13 @@ class Outcome:
     findings: list[Finding] = field(default_factory=list)
     page: str | None = None
     is_capture: bool = False  # what the GPU did is not in the file
+    is_left: bool = False  # the user has left before its end
 
     def lines_of_text(self) -> list[str]:
         """What people are told, the first line first."""
         started = f"{self.walkers} commands that start threads, {self.lines} cache lines changed"
+        if self.is_left:
+            started += "; left before the end"
         if self.is_capture:
             return [f"{self.steps} batches, {started}; a capture does not say what they became"]
         found = [

@@ -24,6 +24,7 @@ from eumu.beside.session import legacy_layout
 from eumu.device.commands import CommandError
 from eumu.drm.aub import is_capture
 from eumu.drm.captured import replay_capture
+from eumu.drm.debugger import Left, of_user
 from eumu.drm.findings import New
 from eumu.drm.memory import DriverMemory
 from eumu.drm.outcome import Outcome
@@ -105,7 +106,13 @@ class _Action(Enum):
 
 class _Replay:
     def __init__(
-        self, name: str, first: dict[str, Any], engine: str | None, check: str, reports: bool
+        self,
+        name: str,
+        first: dict[str, Any],
+        engine: str | None,
+        check: str,
+        reports: bool,
+        debug: bool = False,
     ) -> None:
         if first.get("what") != RECORD:
             raise FormatError(
@@ -131,7 +138,7 @@ class _Replay:
         self.queues: dict[int, CommandQueue] = {}
         self.programs, self.new = Programs(), New()
         self.profiles = KernelProfiles(self.device.part) if reports else None
-        self.device.observer = self.profiles
+        self.device.observer = of_user(self.memory.bytes_at) if debug else self.profiles
         self.after: dict[int, bytes] = {}  # pages behind the last command that started threads
 
     def run(self, found: Iterator[Entry]) -> Outcome:
@@ -249,9 +256,11 @@ class _Replay:
         self.outcome.differ += [a for a, found in changed.items() if found != wanted.get(a)]
 
 
-def run(path: str, engine: str | None, *, check: str, report: str | None = None) -> int:
+def run(
+    path: str, engine: str | None, *, check: str, report: str | None = None, debug: bool = False
+) -> int:
     """Run a record in a process of its own; its exit status."""
-    words = [path, engine or "", check, report or ""]
+    words = [path, engine or "", check, report or "", "debug" if debug else ""]
     process = subprocess.run(
         [sys.executable, "-m", "eumu.drm.replay", *words],
         preexec_fn=legacy_layout,
@@ -261,26 +270,34 @@ def run(path: str, engine: str | None, *, check: str, report: str | None = None)
     return process.returncode
 
 
-def replay(path: Path, engine: str | None, *, check: str, report: str | None = None) -> Outcome:
+def replay(
+    path: Path, engine: str | None, *, check: str, report: str | None = None, debug: bool = False
+) -> Outcome:
     """Run a record in this process, whose mappings must leave room for its objects."""
     with path.open("rb") as file:
         if is_capture(file.read(4)):
             file.seek(0)
-            return replay_capture(file, path.name, engine, check, report)
+            return replay_capture(file, path.name, engine, check, report, debug=debug)
         file.seek(0)
         found = entries(file, path.name)
         first, _ = next(found, ({}, b""))
-        made = _Replay(path.name, first, engine, check, report is not None)
-        outcome = made.run(found)
+        made = _Replay(path.name, first, engine, check, report is not None, debug)
+        try:
+            outcome = made.run(found)
+        except Left:
+            outcome = made.outcome
+            outcome.is_left = True
     if made.profiles is not None and report is not None:
         outcome.page = made.profiles.write(report, os.getpid())
     return outcome
 
 
 def _main(words: list[str]) -> int:
-    path, engine, check, report = words
+    path, engine, check, report, debug = words
     try:
-        outcome = replay(Path(path), engine or None, check=check, report=report or None)
+        outcome = replay(
+            *(Path(path), engine or None), check=check, report=report or None, debug=bool(debug)
+        )
     except (EumuError, OSError) as error:
         print(f"eumu: {error}", file=sys.stderr)
         return 1

@@ -16,6 +16,7 @@ from eumu.exec.interp.races import AccessLog
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.snapshots import capture, restore
 from eumu.exec.interp.values import ALL, Mask, Rows, Run
+from eumu.exec.observe import Observer
 from eumu.exec.races import Log, unordered
 from eumu.exec.snapshot import Preempted, Preemption, Snapshot
 from eumu.exec.state import BLOCKED, DONE, ThreadState
@@ -62,12 +63,14 @@ class Machine:
             self.site.labels.start()
         self.state.start(self.grid, first_group, groups)
         self.flow.start()
+        self._tell_batch()
         return self._go(groups, 0)
 
     def resume(self, snapshot: Snapshot) -> int:
         """Go on with the groups of a snapshot; the instructions that all their threads issued."""
         self.site.first_group = snapshot.first
         restore(self.flow, snapshot)
+        self._tell_batch()
         return self._go(snapshot.groups, int(self.state.used.max()))
 
     def _go(self, groups: int, spent: int) -> int:
@@ -86,6 +89,11 @@ class Machine:
             raise InternalError("threads wait at a barrier that neither opens nor faults")
         self._tell_end(groups)
         return int(self.state.used.sum())
+
+    def _tell_batch(self) -> None:
+        observer = self.site.host.observer
+        if observer is not None:
+            observer.batch(self.site.first_group * self.state.threads_per_group, self.state)
 
     def _tell(self, run: Run) -> None:
         """Tell the observer that a block runs."""
@@ -113,13 +121,29 @@ class Machine:
         run = Run(block, rows, *self._active(block, rows))
         values: list[object] = [None] * compiled.slots
         self.state.used[rows] += compiled.cost
-        if self.site.host.observer is not None:
+        observer = self.site.host.observer
+        if observer is not None:
             self._tell(run)
-        for step in compiled.steps:
-            step(values, run)
+        if observer is not None and observer.each_instruction:
+            self._step_by_step(observer, run, values)
+        else:
+            for step in compiled.steps:
+                step(values, run)
         self.moves[block](values, run)
         self.flow.finish(run)
         return compiled.cost
+
+    def _step_by_step(self, observer: Observer, run: Run, values: list[object]) -> None:
+        """The operations of a block; the observer is told of each instruction before its first."""
+        block, steps = self.grid.function.blocks[run.block], self.blocks[run.block].steps
+        threads, last = self.site.numbers(run.threads), -1
+        for op, step in zip(block.ops, steps, strict=True):
+            if op.inst not in (-1, last):
+                last = op.inst
+                observer.instruction(run.block, last, threads)
+            step(values, run)
+        if block.end is not None and block.end.inst not in (-1, last):
+            observer.instruction(run.block, block.end.inst, threads)
 
     def _active(self, block: int, rows: Rows) -> tuple[int, Mask]:
         frame = self.state.pc[rows]
