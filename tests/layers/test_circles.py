@@ -28,7 +28,8 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "exec": (
         ("checks", "fidelity", "forms", "grid", "guarded", "snapshot", "telling", "unread"),
-        ("observe", "state"),
+        ("state",),
+        ("observe",),
         ("host",),
         ("blame",),
         ("findings", "races"),

@@ -448,13 +448,9 @@ def _add_commands(commands: _Commands[argparse.ArgumentParser]) -> None:
 def _add_replay(commands: _Commands[argparse.ArgumentParser]) -> None:
     replay = _command(commands, "replay", "run again what eumu gpu --dump has recorded")
     replay.add_argument("file", help="a record, or a capture (.aub) of Intel's driver")
-    replay.add_argument(
-        "--engine", choices=("jit", "interp"), help="that of the record if not said"
-    )
+    replay.add_argument("--engine", choices=("jit", "interp"), help="if not that of the record")
     _add_what(replay)
-    replay.add_argument(
-        "--debug", action="store_true", help="stop at the first kernel, and take commands (help)"
-    )
+    replay.add_argument("--debug", action="store_true", help="stop and take commands; help")
     replay.add_argument("--report", metavar="FILE.html", help="a page: what kernels did; slow")
 
 
