@@ -17,7 +17,7 @@ import eumu
 INSIDE = {
     "Array": {"allocate", "label", "of_allocation"},
     "Device": {"caches", "check_free", "heaps", "next_label", "run", "stops_next", "turn", "use"}
-    | {"want_stop"},
+    | {"want_stop", "again", "plain", "run_again"},
     "Image": {"label", "surface"},
     "Kernel": {"resume"},
     "Parameter": {"error"},

@@ -2,7 +2,7 @@
 
 A kernel has some memory operations, each of which runs only if its bit of an argument is set.
 Their addresses are sums and products of lanes, arguments and constants from the thresholds of the
-compiler: where patterns of lanes wrap, where a distance no longer fits a type, where an access
+compiler: where affine forms of lanes wrap, where a distance no longer fits a type, where an access
 becomes too wide for one vector.  What is loaded goes to a result.
 """
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from eumu import addresses
 from eumu.addresses import DEVICE_BASE
 from eumu.exec.grid import BufferSurface, Grid, Payload
-from eumu.exec.jit.analysis import patterns
+from eumu.exec.jit.analysis import affine_forms
 from eumu.exec.jit.codegen import irregular, memory, stores
 from eumu.exec.jit.llvm import lanes
 from eumu.exec.jit.llvm.layout import LINE, VOID_BYTES
@@ -48,7 +48,7 @@ _RESERVED: Final = (
 # Where the compiler decides: lanes of a group, runs of a store, bits that a mask must keep, …
 _THRESHOLDS: Final = (
     *(lanes.MAX_GROUPS, stores._MOST_RUNS, memory._COVER, irregular._LEAST, LINE, VOID_BYTES),
-    *(1 << patterns._LEAST_KEPT, lanes._CHEAP, ARRAY),
+    *(1 << affine_forms._LEAST_KEPT, lanes._CHEAP, ARRAY),
 )
 _POWERS: Final = (7, 8, 15, 16, 31, 32, 33, 47, 48, 60, 61, 62, 63, 64)
 EDGES: Final = tuple(

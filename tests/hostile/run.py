@@ -131,7 +131,8 @@ def run(first: int, kernels: int, launches: int = LAUNCHES) -> tuple[int, list[s
         done += watched.done
         findings += watched.findings
         where = watched.where.split()
-        first = last if watched.process.returncode == 0 else int(where[1]) + 1
+        is_over = watched.process.returncode == 0 or watched.where == "the start"
+        first = last if is_over else int(where[1]) + 1
     return done, findings
 
 

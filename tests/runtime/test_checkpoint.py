@@ -290,6 +290,7 @@ OTHERS: dict[type, dict[str, Any]] = {
         "sources": None,
         "alignments": None,  # these two say what is misaligned
         "promised": None,
+        "fidelity": None,  # how near it is to the hardware
     },
 }
 
