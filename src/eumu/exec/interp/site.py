@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -172,12 +174,20 @@ def _overwritten_reads(block: Block) -> frozenset[int]:
         for origin in source.get(value.id, ()):
             last[origin] = len(block.ops)
     # NumPy reads the data of one masked copy before it writes, but not the mask.
-    writes = [(p - (op.name == "write_flag"), _written(op)) for p, op in enumerate(block.ops)]
+    writes: defaultdict[str, list[int]] = defaultdict(list)
+    for place, op in enumerate(block.ops):
+        writes[_written(op)].append(place - (op.name == "write_flag"))
     return frozenset(
         id
         for id, (place, root) in reads.items()
-        if any(w in (root, "*") and place <= p < last.get(id, place) for p, w in writes)
+        if any(_is_between(place, writes.get(w, ()), last.get(id, place)) for w in (root, "*"))
     )
+
+
+def _is_between(start: int, places: Sequence[int], end: int) -> bool:
+    """Whether one of the places, which are in order, is from `start` on and before `end`."""
+    k = bisect_left(places, start)
+    return k < len(places) and places[k] < end
 
 
 def _written(op: Op) -> str:
