@@ -16,7 +16,7 @@ from eumu.errors import EumuError, ToolMissing
 from eumu.settings import CACHE, WORKERS
 
 # Random programs do not come up again: what is compiled of them is not kept.
-_WITHOUT_CACHE: Final = ("random-visa",)
+_WITHOUT_CACHE: Final = ("random-visa", "random-opencl")
 _TAIL: Final = 200  # characters of what a process said last
 CHILD: Final = ("-m", "eumu.campaign.child")
 

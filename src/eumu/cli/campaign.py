@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from eumu.campaign import files, random_visa
+from eumu.campaign import files, random_opencl, random_visa
 from eumu.campaign.campaign import Summary, explanations, run
 from eumu.campaign.cluster import connected
 from eumu.campaign.store import Store
@@ -69,9 +69,10 @@ def _tasks(options: argparse.Namespace) -> Iterator[Task]:
     if (options.kind == "files") != (options.folder is not None):
         raise UsageError("a folder is given to the kind files, and to no other")
     named = options.devices or ("apl" if options.kind == "files" else "skl")
+    random = random_visa if options.kind == "random-visa" else random_opencl
     devices = dict.fromkeys(platform(name.strip()).name for name in named.split(","))
     for device in devices:
         if options.kind == "files":
             yield from files.tasks(Path(options.folder), device, options.build_options, limit)
         else:
-            yield from random_visa.tasks(device, _from_one("--count", options.count, 10**7), limit)
+            yield from random.tasks(device, _from_one("--count", options.count, 10**7), limit)

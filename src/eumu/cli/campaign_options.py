@@ -12,6 +12,8 @@ CAMPAIGN_EPILOG: Final = """\
 kinds:
   random-visa     vISA kernels by seed: both engines, and on skl and bxt native code by Intel's
                   finalizer (GenX_IR)
+  random-opencl   OpenCL C by seed: every compiler (EUMU_OCLOC) that knows the device, -O2, -O0 and
+                  SIMD widths, both levels and engines, PoCL; a vote says who is wrong
   files FOLDER    every kernel of the .bin, .cl, .elf, .isa, .spv and .visaasm files in a folder:
                   every build, level and engine, with arguments made for it
 
@@ -25,10 +27,13 @@ example:
 
 def add_campaign(campaign: argparse.ArgumentParser) -> None:
     """Add those of `eumu campaign`."""
-    campaign.add_argument("kind", metavar="KIND", choices=("random-visa", "files"))
+    campaign.add_argument("kind", metavar="KIND", choices=("random-visa", "random-opencl", "files"))
     campaign.add_argument("folder", metavar="FOLDER", nargs="?", help="of the kind files")
     campaign.add_argument(
-        "--count", metavar="N", default="240", help="random programs for each device, in 24s (240)"
+        "--count",
+        metavar="N",
+        default="240",
+        help="random programs for each device, in whole batches (240)",
     )
     campaign.add_argument("--devices", metavar="D,D", help="skl; apl for files")
     where = campaign.add_mutually_exclusive_group()

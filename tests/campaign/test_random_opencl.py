@@ -1,0 +1,92 @@
+"""Random OpenCL C: what it is made of, and what a campaign says of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import eumu
+from eumu.campaign import implementations, random_opencl
+from eumu.campaign.random_opencl import Build
+from eumu.campaign.tasks import DIFFERS, SAME, Task
+from eumu.fuzz.opencl.kernels import FEATURES, kernel, source
+from eumu.platforms import platform
+from eumu.zebin import compilers
+
+KERNELS = [kernel(seed) for seed in range(60)]
+SEED = 4  # a small one
+
+
+def test_the_same_seed_makes_the_same_kernel() -> None:
+    assert [kernel(seed) for seed in range(60)] == KERNELS
+    assert len({made.text for made in KERNELS}) == len(KERNELS)
+
+
+def test_every_part_of_the_language_comes_up() -> None:
+    text = source([kernel(seed) for seed in range(240)])
+    words = """
+    struct switch while for barrier __local atomic_cmpxchg atomic_add sub_group_reduce_add
+    sub_group_scan_inclusive_add read_imageui write_imageui convert_half convert_double
+    noinline dead select rotate mad_sat clz convert_uchar_sat
+    """
+    assert [word for word in words.split() if word not in text] == []
+    for pattern in (r"\blong16\b", r"\bchar3\b", r"\.s[0-9a-f]{2,}", r"as_\w+\(", r"pa\["):
+        assert re.search(pattern, text), pattern
+
+
+def test_a_device_without_something_gets_no_kernel_with_it() -> None:
+    assert random_opencl.features(platform("pvc")) == FEATURES - {"image"}
+    assert random_opencl.features(platform("dg2")) == FEATURES - {"double"}
+    text = source([kernel(seed, FEATURES - {"image", "double"}) for seed in range(240)])
+    assert "image" not in text and "double" not in text
+
+
+def test_variants_have_no_dead_branches() -> None:
+    every = (kernel(seed) for seed in range(1000))
+    chosen = next(made for made in every if "// dead {" in made.text and "// live" in made.text)
+    other = chosen.variant()
+    assert "if (dead[" in chosen.text and "dead[" not in other.text
+    assert other.text.count("{") == other.text.count("}") < chosen.text.count("{")
+
+
+def _shown(monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    first = compilers.choose(platform("apl"))
+    built = [Build(first), Build(first, "-cl-opt-disable")]
+    monkeypatch.setattr(random_opencl, "builds", lambda *_: built)
+    (found,) = random_opencl.run(Task("random-opencl", "apl", SEED, 1))
+    return found.kind, found.sort
+
+
+@pytest.mark.skipif(not compilers.installed(), reason="ocloc is not installed")
+def test_a_kernel_in_all_its_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _shown(monkeypatch) == (SAME, "")
+    monkeypatch.setattr(implementations, "ask", lambda *_: {})
+    launched = random_opencl.launched
+
+    def planted(program: eumu.Program, name: str, made: object, *rest: str) -> bytes | str:
+        value = launched(program, name, made, *rest)  # type: ignore[arg-type]
+        assert isinstance(value, bytes)
+        return b"x" + value[1:] if rest[-2:] == ("native", "jit") else value
+
+    monkeypatch.setattr(random_opencl, "launched", planted)
+    assert _shown(monkeypatch) == (DIFFERS, "native on jit")
+
+
+def test_what_does_not_agree_is_named() -> None:
+    made = KERNELS[0]
+    from eumu.campaign.votes import Form
+
+    right, wrong = bytes(64), bytes(8) + b"\1" + bytes(55)
+    parties = {Form("PoCL"): right, Form("a", "-O2", level="visa", engine="interp"): right}
+    found = random_opencl.result(
+        "p", made, {**parties, Form("b", "-O2", level="visa", engine="interp"): wrong}, []
+    )
+    assert (found.kind, found.sort) == (DIFFERS, "b -O2")
+    assert found.what.startswith("output 0 of work item 1: 0000000000000001 in b -O2 visa interp")
+
+
+def test_no_implementation_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
+    assert implementations.ask(KERNELS[:1], 60.0) == {}
