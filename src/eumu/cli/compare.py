@@ -22,18 +22,13 @@ from eumu.zebin import compilers
 
 def command(options: argparse.Namespace) -> int:
     """Compare every form of the kernel with the first one; without a second one that fails."""
-    device = options.device or (_known_device() if _is_source(options.program) else None)
-
-    def same(label: str, known: str) -> None:
-        print(f"{label} has the code of {known}", flush=True)
-
-    forms = sides(options.program, device, options.build_options, options.kernel, same)
+    forms = forms_of(options)
     first = next(forms)
-    launch, status, is_compared = _launch(options, first.program), FINE, False
+    launch, status, is_compared = launch_of(options, first.program), FINE, False
     for other in forms:
         is_compared = True
         try:
-            found = compare(first, other, launch, rtol=_tolerance(options))
+            found = compare(first, other, launch, rtol=tolerance(options))
         except (Unsupported, BuildError) as error:
             print(f"{other.label}: not compared: {error}")
             status = FAILED
@@ -42,7 +37,7 @@ def command(options: argparse.Namespace) -> int:
             print(describe(found))
             _hint(found, options)
             if options.reduce:
-                _reduce(options, device, launch)
+                _reduce(options, launch)
             return FAILED
         print(f"{other.label} is {first.label}", flush=True)
     if not is_compared:
@@ -54,8 +49,22 @@ def _hint(found: Difference, options: argparse.Namespace) -> None:
     """Builds of floats differ lawfully."""
     if isinstance(found, Divergence) and isinstance(found.left, np.floating):
         left, right = found.sides
-        if left.program is not right.program and not _tolerance(options):
+        if left.program is not right.program and not tolerance(options):
             print("  note: builds may contract or reorder floats; --rtol allows differences")
+
+
+def forms_of(options: argparse.Namespace) -> Iterator[Side]:
+    """The forms of the program, told as they come up."""
+
+    def same(label: str, known: str) -> None:
+        print(f"{label} has the code of {known}", flush=True)
+
+    return sides(options.program, _device(options), options.build_options, options.kernel, same)
+
+
+def _device(options: argparse.Namespace) -> str | None:
+    found: str | None = options.device
+    return found or (_known_device() if _is_source(options.program) else None)
 
 
 def _is_source(program: str) -> bool:
@@ -69,14 +78,14 @@ def _known_device() -> str:
     return next(known, "apl")
 
 
-def _tolerance(options: argparse.Namespace) -> float:
+def tolerance(options: argparse.Namespace) -> float:
     try:
         return float(options.rtol)
     except ValueError:
         raise UsageError(f"--rtol {options.rtol!r} is not a number") from None
 
 
-def _launch(options: argparse.Namespace, program: eumu.Program) -> Launch:
+def launch_of(options: argparse.Namespace, program: eumu.Program) -> Launch:
     name = options.kernel
     if name is None:
         if len(program) != 1:
@@ -92,13 +101,13 @@ def _launch(options: argparse.Namespace, program: eumu.Program) -> Launch:
     return Launch(name, *sizes, values, fuel)
 
 
-def _reduce(options: argparse.Namespace, device: str | None, launch: Launch) -> None:
+def _reduce(options: argparse.Namespace, launch: Launch) -> None:
     """Print the shortest source that still has forms that differ."""
     if not _is_source(options.program):
         raise UsageError("--reduce makes source shorter; give the kernel as OpenCL C (.cl)")
     with TemporaryDirectory() as work:
         path = Path(work, Path(options.program).name)
-        still = differs(path, device, options.build_options, launch, _tolerance(options))
+        still = differs(path, _device(options), options.build_options, launch, tolerance(options))
         print("reducing; every step compiles and runs the kernel ...", file=sys.stderr)
         source = reduce(Path(options.program).read_text(), still)
     print(f"reduced to {len(source.splitlines())} lines:", source, sep="\n", end="")

@@ -12,6 +12,7 @@ from typing import Final
 
 import eumu
 from eumu.cli.campaign_options import CAMPAIGN_EPILOG, add_campaign
+from eumu.cli.compare_options import BLAME_EPILOG, COMPARE_EPILOG, add_blame, add_compare
 from eumu.cli.options import CHECK, RUN_EPILOG, add_checking, add_library, add_telling
 from eumu.cli.status import FAILED, FAULT, FINE, INTERRUPTED, USAGE, UsageError
 from eumu.cli.terminal import Paint
@@ -56,16 +57,6 @@ examples:
   eumu gpu --device apl --engine interp -- python app.py"""
 
 _GARBAGE: Final = 100_000  # objects more than before
-_COMPARE_EPILOG: Final = """\
-An ELF file for apl or skl has both levels. OpenCL C is compiled for apl (or --device; pvc where no
-compiler knows apl) with and without optimization, with the large register file where there is one,
-once for each SIMD width, and by every compiler that knows the device (`eumu info --compilers`);
-every level of every build is held against the vISA of the first: arrays, images, the program's
-variables, what is printed, and faults. Exit status 1 says that something differs.
-
-example:
-  eumu compare tests/kernels/bin/apl/saxpy.bin --global 64 --arg x=arange:float32:64 \\
-      --arg y=ones:float32:64 --arg a=2.5"""
 
 
 def entry() -> int:
@@ -276,25 +267,14 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
 
 
 def _add_compare(commands: _Commands[argparse.ArgumentParser]) -> None:
-    compare = _command(
-        commands,
-        "compare",
-        "run a kernel in all its forms, and say where they first disagree",
-        _COMPARE_EPILOG,
-    )
+    says = "run a kernel in all its forms, and say where they first disagree"
+    compare = _command(commands, "compare", says, COMPARE_EPILOG)
     _add_program(compare)
-    compare.add_argument("--kernel", metavar="NAME", help="needed if the program has several")
-    size = "X[,Y,Z]"
-    compare.add_argument("--global", dest="global_size", metavar=size, required=True)
-    compare.add_argument("--local", dest="local_size", metavar=size, help="work items of a group")
-    compare.add_argument(
-        "--arg", dest="args", metavar="NAME=VALUE", action="append", default=[], help="as of run"
-    )
-    compare.add_argument("--fuel", metavar="N", help="instructions that one thread may run")
-    compare.add_argument("--rtol", metavar="X", default="0", help="floats may differ by so much")
-    compare.add_argument(
-        "--reduce", action="store_true", help="of source: the shortest that still differs"
-    )
+    add_compare(compare)
+    says = "the instruction with which two forms of a kernel, or two programs, begin to differ"
+    blame = _command(commands, "blame", says, BLAME_EPILOG)
+    _add_program(blame)
+    add_blame(blame)
 
 
 def _add_demo(commands: _Commands[argparse.ArgumentParser]) -> None:

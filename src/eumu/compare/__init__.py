@@ -6,20 +6,24 @@ printed, and whether there is a fault; a difference in memory is traced back to 
 has another value in one form than in the other.
 """
 
+from eumu.compare.blame import Blame, blame, tell
 from eumu.compare.reduce import reduce
 from eumu.compare.report import describe
 from eumu.compare.search import Difference, Divergence, Ending, Printed, compare
 from eumu.compare.sides import Launch, Side, sides
 
 __all__ = [
+    "Blame",
     "Difference",
     "Divergence",
     "Ending",
     "Launch",
     "Printed",
     "Side",
+    "blame",
     "compare",
     "describe",
     "reduce",
     "sides",
+    "tell",
 ]

@@ -208,11 +208,11 @@ def _trace(side: Side, launch: Launch, store: Store) -> Trace:
     at = times[-1] if times else len(ran) - 1
     part = range(max(0, at - AROUND), min(len(ran), at + AROUND // 2 + 1))
     span = function.spans[store.inst]
-    lines = tuple((_text(function, ran[k][0]), k == at) for k in part)
+    lines = tuple((text_of(function, ran[k][0]), k == at) for k in part)
     return Trace(side, store, lines, str(span) if span else "")
 
 
-def _text(function: Any, inst: int) -> str:
+def text_of(function: Any, inst: int) -> str:
     """An instruction as its program has it."""
     span = function.spans[inst]
     if span is None:

@@ -49,14 +49,16 @@ class Side:
     level: str
     engine: str = "interp"
 
-    def run(self, launch: Launch, thread: int | None = None) -> Outcome:
+    def run(
+        self, launch: Launch, thread: int | None = None, recorder_of: type[Recorder] = Recorder
+    ) -> Outcome:
         """Run it, on the interpreter watched; with a `thread`, also the way that it goes."""
         printed: list[str] = []
         target = self.program.platform or TEXT_PLATFORM
         device = eumu.Device(target, self.engine, sink=printed.append)
         kernel = self.program[launch.kernel]
         values = launch.values(device, kernel)
-        recorder, fault = Recorder(device.memory, thread), None
+        recorder, fault = recorder_of(device.memory, thread), None
         if self.engine == "interp":
             device.observer = recorder
         sizes = launch.global_size, launch.local_size
