@@ -55,7 +55,7 @@ _VALUES: Final = (
 # What each option takes by its name in the parser; one without choices that is not here is missed
 # by `test_every_option_is_known`.
 VALUES: Final[dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("program", "file", "files", "source"), _INPUTS),
+    **dict.fromkeys(("program", "other", "file", "files", "source"), _INPUTS),
     **dict.fromkeys(("device", "part"), (*_DEVICES, "skl-gt2", "bxt-3x6")),
     **dict.fromkeys(("output", "timeline", "report"), _OUTPUTS),
     "libraries": _INPUTS,
@@ -64,7 +64,7 @@ VALUES: Final[dict[str, tuple[str, ...]]] = {
     # What has no end is no mistake: no number of work items that only takes long.
     "global_size": ("64", "16,4", "0", "-1", "x", "1e3", "9" * 5000, "1,1,1,1", "64,"),
     "offset": _NUMBERS,
-    "build_options": ("-O0", "-cl-std=CL3.0", "", "-"),
+    **dict.fromkeys(("build_options", "other_options"), ("-O0", "-cl-std=CL3.0", "", "-")),
     "kernel": ("saxpy", "k", "none", ""),
     "args": ("",),
     "save": ("y=out.npy", "x=out.png", "a=out.npy", "=", "y"),
@@ -75,7 +75,11 @@ VALUES: Final[dict[str, tuple[str, ...]]] = {
     "timeout": ("1", "0", "-1", "0.001", "1e23", "nan", "inf", "x", ""),
     "opcode": ("add", "lsc_load", "ADD", ".decl", "no such", ""),
 }
-ALWAYS: Final = {"run": ["--engine=interp", "--memory=64", "--fuel=1000"], "compare": []}
+ALWAYS: Final = {
+    "run": ["--engine=interp", "--memory=64", "--fuel=1000"],
+    "compare": [],
+    "blame": [],
+}
 _NAMES: Final = ("x", "y", "a", "OUT", "0", "1", "9")
 _SLOW: Final = {"lsp": 0.02, "demo": 0.02, "isa": 0.1, "build": 0.1}
 # Any word that the one is given is a program to start; the other starts workers.
