@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 import eumu
-from eumu.cli.compare import forms_of, launch_of, tolerance
-from eumu.cli.status import FAILED, FINE
+from eumu.cli.compare import first_difference, forms_of
 from eumu.compare import Launch, Side, blame, compare, tell
 from eumu.errors import BuildError, Unsupported
 
@@ -15,29 +14,17 @@ from eumu.errors import BuildError, Unsupported
 def command(options: argparse.Namespace) -> int:
     """Blame the first form that differs from the first one; FAILED if one does."""
     forms = forms_of(options) if options.other is None else _both(options)
-    first = next(forms)
-    launch, status, is_compared = launch_of(options, first.program), FINE, False
-    for other in forms:
-        is_compared = True
-        try:
-            found = blame(first, other, launch, rtol=tolerance(options))
-        except (Unsupported, BuildError) as error:
-            print(f"{other.label}: not compared: {error}")
-            status = FAILED
-            continue
-        if found is not None:
-            print(tell(found))
-            if options.other_options:
-                _name_options(options, first, launch)
-            return FAILED
-        print(f"{other.label} is {first.label}", flush=True)
-    if not is_compared:
-        print(f"{first.label.strip()} is the only form; name another program")
-    return status if is_compared else FAILED
+    launch, found, status = first_difference(options, forms, blame)
+    if found is not None:
+        print(tell(found))
+        if options.other_options:
+            _name_options(options, launch)
+    return status
 
 
-def _name_options(options: argparse.Namespace, first: Side, launch: Launch) -> None:
+def _name_options(options: argparse.Namespace, launch: Launch) -> None:
     """Say which options of the other build make the difference, left out one at a time."""
+    first = next(_both(options))
     words = options.other_options.split()
     needed = []
     for k, word in enumerate(words):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,30 +19,43 @@ from eumu.errors import BuildError, Unsupported
 from eumu.platforms import platform
 from eumu.zebin import compilers
 
+Found = TypeVar("Found")
+
 
 def command(options: argparse.Namespace) -> int:
     """Compare every form of the kernel with the first one; without a second one that fails."""
-    forms = forms_of(options)
+    launch, found, status = first_difference(options, forms_of(options), compare)
+    if found is not None:
+        print(describe(found))
+        _hint(found, options)
+        if options.reduce:
+            _reduce(options, launch)
+    return status
+
+
+def first_difference(
+    options: argparse.Namespace, forms: Iterator[Side], search: Callable[..., Found]
+) -> tuple[Launch, Found | None, int]:
+    """What `search` finds between the first form and the first that differs, and the exit status.
+
+    The forms that are the same, or cannot be compared, are told.
+    """
     first = next(forms)
     launch, status, is_compared = launch_of(options, first.program), FINE, False
     for other in forms:
         is_compared = True
         try:
-            found = compare(first, other, launch, rtol=tolerance(options))
+            found = search(first, other, launch, rtol=tolerance(options))
         except (Unsupported, BuildError) as error:
             print(f"{other.label}: not compared: {error}")
             status = FAILED
             continue
         if found is not None:
-            print(describe(found))
-            _hint(found, options)
-            if options.reduce:
-                _reduce(options, launch)
-            return FAILED
+            return launch, found, FAILED
         print(f"{other.label} is {first.label}", flush=True)
     if not is_compared:
         print(f"{first.label.strip()} is the only form: there is nothing to compare it with")
-    return status if is_compared else FAILED
+    return launch, None, status if is_compared else FAILED
 
 
 def _hint(found: Difference, options: argparse.Namespace) -> None:

@@ -91,10 +91,8 @@ def _pack_pointer() -> None:
     raise EncodeError("a surface or sampler by its pointer has no form in documents of the format")
 
 
-class ImageKind(SurfaceKind):
-    """A surface variable, or since version 4.2 a pointer; the body gets the variable or Pointed."""
-
-    manual = "an image: %bss, a variable with v_type=T, or since version 4.2 a pointer of 64 bits"
+class _OrPointer(Kind):
+    """What a kind of variables has besides: since version 4.2 a pointer; the body gets Pointed."""
 
     def parse(self, cursor: Cursor, names: Names) -> Any:
         return _pointer(cursor, names) or super().parse(cursor, names)
@@ -109,6 +107,12 @@ class ImageKind(SurfaceKind):
 
     def bind(self, operand: Any, builder: InstBuilder) -> Any:
         return _bind_pointer(operand, builder) if isinstance(operand, Pointer) else operand
+
+
+class ImageKind(_OrPointer, SurfaceKind):
+    """A surface variable, or since version 4.2 a pointer; the body gets the variable or Pointed."""
+
+    manual = "an image: %bss, a variable with v_type=T, or since version 4.2 a pointer of 64 bits"
 
 
 class SamplerKind(Kind):
@@ -131,24 +135,10 @@ class SamplerKind(Kind):
         return source.variable(SamplerVariable, source.u8("a sampler"), at)
 
 
-class ImageSamplerKind(SamplerKind):
+class ImageSamplerKind(_OrPointer, SamplerKind):
     """The same, or since version 4.2 a pointer; the body gets the variable or Pointed."""
 
     manual = f"{SamplerKind.manual}, or since version 4.2 a pointer of 64 bits"
-
-    def parse(self, cursor: Cursor, names: Names) -> Any:
-        return _pointer(cursor, names) or super().parse(cursor, names)
-
-    def print(self, operand: Any) -> str:
-        return _print_pointer(operand) if isinstance(operand, Pointer) else super().print(operand)
-
-    def pack(self, operand: Any, out: Packer) -> None:
-        if isinstance(operand, Pointer):
-            _pack_pointer()
-        super().pack(operand, out)
-
-    def bind(self, operand: Any, builder: InstBuilder) -> Any:
-        return _bind_pointer(operand, builder) if isinstance(operand, Pointer) else operand
 
 
 # ---- options
