@@ -176,10 +176,10 @@ def memory(item: Item) -> dict[str, float]:
     kept: list[float] = []
     original = Worker.__init__
 
-    def watched(self: Any, compiled: Any, grid: Any) -> None:
-        original(self, compiled, grid)
+    def watched(self: Any, compiled: Any, admitted: Any) -> None:
+        original(self, compiled, admitted)
         arrays = (self.slm, self.scratch, self.records, self.payloads, self.context)
-        kept.append(sum(a.nbytes for a in arrays) / grid.threads_per_group)
+        kept.append(sum(a.nbytes for a in arrays) / admitted.grid.threads_per_group)
 
     Worker.__init__ = watched  # type: ignore[method-assign]
     try:
