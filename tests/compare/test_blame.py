@@ -109,6 +109,37 @@ def test_the_option_is_named(
     assert "from " in said and "k.cl:4" in said
 
 
+def test_what_goes_with_two_programs(
+    ocloc: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "k.cl"
+    source.write_text("kernel void k(global int *c) { c[get_global_id(0)] = BY; }")
+    words = ["--device", "skl", "--global", "16", "--arg", "c=zeros:int32:16"]
+    given = ["blame", str(source), "--build-options", "-DBY=1", *words]
+    assert main([*given, "--other-options", "-DBY=2"]) == 1
+    assert "-DBY=2" in capsys.readouterr().out
+    assert main([*given, "--level", "native"]) == 2
+    assert "--level is of two programs" in capsys.readouterr().err
+
+
+def test_threads_of_another_width(ocloc: str, tmp_path: Path) -> None:
+    """Of the store that differs: in builds of other widths it is another thread's."""
+    source = tmp_path / "k.cl"
+    source.write_text(
+        "__attribute__((intel_reqd_sub_group_size(WIDTH))) kernel void k(global int *c)"
+        " { int i = get_global_id(0); c[i] = i < 24 ? i : i * BY; }"
+    )
+    built = [
+        eumu.build(source, device="skl", options=f"-DBY={by} -DWIDTH={width}")
+        for by, width in ((2, 8), (3, 16))
+    ]
+    left, right = (Side(f"{k}", program, "visa") for k, program in enumerate(built))
+    assert built[0]["k"].simd_width != built[1]["k"].simd_width
+    launch = Launch("k", (32,), (32,), lambda d, _: {"c": d.array(np.zeros(32, np.int32))})
+    found = blame(left, right, launch)
+    assert isinstance(found, Blame) and all(found.suspects), tell(found) if found else ""
+
+
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good, bad = tmp_path / "good.visaasm", tmp_path / "bad.visaasm"
     good.write_text(TEXT)

@@ -6,13 +6,18 @@ import argparse
 from collections.abc import Iterator
 
 import eumu
-from eumu.cli.compare import first_difference, forms_of
+from eumu.cli.compare import first_difference, forms_of, tolerance
+from eumu.cli.options import compiler_options
+from eumu.cli.status import UsageError
 from eumu.compare import Launch, Side, blame, compare, tell
-from eumu.errors import BuildError, Unsupported
 
 
 def command(options: argparse.Namespace) -> int:
     """Blame the first form that differs from the first one; FAILED if one does."""
+    if options.other is None and options.other_options is not None:
+        options.other = options.program
+    if options.other is None and options.level is not None:
+        raise UsageError("--level is of two programs; the forms of one have a level each")
     forms = forms_of(options) if options.other is None else _both(options)
     launch, found, status = first_difference(options, forms, blame)
     if found is not None:
@@ -25,25 +30,28 @@ def command(options: argparse.Namespace) -> int:
 def _name_options(options: argparse.Namespace, launch: Launch) -> None:
     """Say which options of the other build make the difference, left out one at a time."""
     first = next(_both(options))
-    words = options.other_options.split()
-    needed = []
+    words, needed = options.other_options.split(), []
     for k, word in enumerate(words):
         rest = " ".join((*words[:k], *words[k + 1 :]))
         try:
-            program = eumu.load(options.other, device=options.device, options=rest)
-            if compare(first, Side(rest, program, options.level), launch) is None:
+            other = _side(options, rest, options.other, rest)
+            if compare(first, other, launch, rtol=tolerance(options)) is None:
                 needed.append(word)
-        except (Unsupported, BuildError):
-            continue  # without it nothing is built: that says nothing
+        except eumu.EumuError:
+            continue  # without it nothing is built or runs: that says nothing
     if needed:
         print(f"without {' or '.join(needed)} there is no difference")
 
 
 def _both(options: argparse.Namespace) -> Iterator[Side]:
     """Two programs, or one with other options of the compiler, each at the level that is asked."""
-    given = options.build_options or ""
+    given = options.build_options
     other = given if options.other_options is None else options.other_options
     for path, words in ((options.program, given), (options.other, other)):
-        program = eumu.load(path, device=options.device, options=words)
-        label = f"{path} {words}".strip() if given != other else path
-        yield Side(label, program, options.level)
+        yield _side(options, f"{path} {words}".strip() if given != other else path, path, words)
+
+
+def _side(options: argparse.Namespace, label: str, path: str, words: str) -> Side:
+    chosen = compiler_options(options, words)
+    program = eumu.load(path, device=options.device, options=chosen)
+    return Side(label, program, options.level or "visa")

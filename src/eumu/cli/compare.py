@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import eumu
+from eumu.cli.options import compiler_options
 from eumu.cli.status import FAILED, FINE, UsageError
 from eumu.cli.values import arguments, size, whole
 from eumu.compare import Difference, Divergence, Launch, Side, compare, describe, reduce, sides
@@ -72,7 +73,8 @@ def forms_of(options: argparse.Namespace) -> Iterator[Side]:
     def same(label: str, known: str) -> None:
         print(f"{label} has the code of {known}", flush=True)
 
-    return sides(options.program, _device(options), options.build_options, options.kernel, same)
+    chosen = compiler_options(options, options.build_options)
+    return sides(options.program, _device(options), chosen, options.kernel, same)
 
 
 def _device(options: argparse.Namespace) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
+from eumu.cli.words import OTHER_OPTIONS
+
 COMPARE_EPILOG: Final = """\
 An ELF file for apl or skl has both levels. OpenCL C is compiled for apl (or --device; pvc where no
 compiler knows apl) with and without optimization, with the large register file where there is one,
@@ -37,13 +39,11 @@ def add_compare(compare: argparse.ArgumentParser) -> None:
 
 def add_blame(blame: argparse.ArgumentParser) -> None:
     """Add those of `eumu blame`."""
-    blame.add_argument("other", metavar="OTHER", nargs="?", help="the program to hold against it")
+    blame.add_argument("other", metavar="OTHER", nargs="?", help="to hold against it")
     blame.add_argument(
-        "--other-options", metavar='"..."', help="the compiler's, for OTHER (those of PROGRAM)"
+        OTHER_OPTIONS, metavar='"..."', help="the compiler's, for OTHER (those of PROGRAM)"
     )
-    blame.add_argument(
-        "--level", choices=("visa", "native"), default="visa", help="of two programs (visa)"
-    )
+    blame.add_argument("--level", choices=("visa", "native"), help="of two programs (visa)")
     _add_launch(blame)
 
 

@@ -29,6 +29,12 @@ example:
   eumu run --device dg2 -- ./app       a host program for OpenCL, on eumu's own driver"""
 
 
+def compiler_options(options: argparse.Namespace, words: str) -> str:
+    """The compiler's options: `words`, and what -g and -g0 add."""
+    given = [words, *(["-g0"] if options.no_lines else []), *(["-g"] if options.debug else [])]
+    return " ".join(filter(None, given))
+
+
 def add_checking(run: argparse.ArgumentParser) -> None:
     """Add them."""
     run.add_argument(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import eumu
 from eumu.cli import images
+from eumu.cli.options import compiler_options
 from eumu.cli.status import FINE, UsageError
 from eumu.cli.telling import Teller, time_limit
 from eumu.cli.terminal import Paint, Progress
@@ -94,12 +95,10 @@ def _load(options: argparse.Namespace, libraries: Sequence[str] = ()) -> eumu.Pr
     device = options.device
     if device is None and options.program.endswith((".cl", ".spv")):
         device = "pvc"
-    given = [options.build_options, *(["-g0"] if options.no_lines else [])]
-    given += ["-g"] if options.debug else []
     program = eumu.load(
         options.program,
         device=device,
-        options=" ".join(filter(None, given)),
+        options=compiler_options(options, options.build_options),
         libraries=libraries,
     )
     for warning in program.warnings:

@@ -8,6 +8,7 @@ from typing import Final
 from eumu.cli.options import CHECK
 
 BUILD_OPTIONS: Final = "--build-options"
+OTHER_OPTIONS: Final = "--other-options"
 _GPU_VALUES: Final = frozenset(
     {"--device", "--engine", "--log", "--dump", "--report", "--findings", "--format"}
 )
@@ -23,7 +24,7 @@ def joined(words: Sequence[str]) -> Iterator[str]:
             words[k] = f"{CHECK}=cheap"
     rest = iter(words)
     for word in rest:
-        value = next(rest, None) if word == BUILD_OPTIONS else None
+        value = next(rest, None) if word in (BUILD_OPTIONS, OTHER_OPTIONS) else None
         yield word if value is None else f"{word}={value}"
 
 

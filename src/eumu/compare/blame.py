@@ -65,8 +65,12 @@ def blame(
     found = compare(left, right, launch, rtol=rtol)
     if not isinstance(found, Divergence) or not any(found.traces):
         return found
-    threads = [trace.store.thread for trace in found.traces if trace is not None]
-    watches = [_watched(side, launch, threads[0]) for side in found.sides]
+    threads = [None if trace is None else trace.store.thread for trace in found.traces]
+    some = next(t for t in threads if t is not None)
+    watches = [
+        _watched(side, launch, some if thread is None else thread)
+        for side, thread in zip(found.sides, threads, strict=True)
+    ]
     is_same = _are_alike(*watches)
     suspects: list[Suspect | None] = []
     for k, trace in enumerate(found.traces):

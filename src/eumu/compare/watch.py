@@ -134,7 +134,9 @@ class Watch(Recorder):
             if access.writes_any:
                 self._before[thread] = dict(self._registers(thread))
         if len(self.events) > MOST_EVENTS:
-            raise Unsupported(f"a group that runs more than {MOST_EVENTS} instructions")
+            raise Unsupported(
+                f"following a group of more than {MOST_EVENTS} instructions, all threads together"
+            )
 
     def access(
         self, kind: str, space: str, threads: Threads, addresses: NDArray[Any], size: int
