@@ -61,12 +61,17 @@ def key_of(kernel: object, sizes: Sizes, args: Any) -> Hashable:
     """Equal for launches with the same arguments; None if they cannot be told."""
     if type(args) is not list and type(args) is not tuple:
         return None
-    key = id(kernel), sizes, *map(id, args)
+    return told((id(kernel), sizes, *map(id, args)))
+
+
+def told(key: Any) -> Hashable:
+    """The key; None where sizes are a list, which may change."""
     try:
         hash(key)
-    except TypeError:  # sizes as a list
+    except TypeError:
         return None
-    return key
+    found: Hashable = key
+    return found
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from eumu.device import Memory
 from eumu.exec.grid import Grid
 from eumu.runtime.array import Array, Local
 from eumu.runtime.board import Board
-from eumu.runtime.exact import kinds_of
+from eumu.runtime.exact import kinds_of, told
 from eumu.runtime.parameters import Parameter, Passing
 from eumu.runtime.payload import ValuePlace
 
@@ -40,12 +40,7 @@ _KEYS: Final[dict[type, Any]] = {
 
 def launch_key(device: Board, given: tuple[Any, ...], values: list[Any]) -> Hashable:
     """What launches have alike that differ in numbers only; None if they cannot be told."""
-    key = id(device.memory), given, kinds_of(given[0]), argument_key(values)
-    try:
-        hash(key)
-    except TypeError:  # sizes as a list
-        return None
-    return key
+    return told((id(device.memory), given, kinds_of(given[0]), argument_key(values)))
 
 
 @dataclass(slots=True)

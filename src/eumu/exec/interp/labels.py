@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eumu.exec.fidelity import Followed, Sink, labels
-from eumu.exec.interp.values import Lanes, Mask, Run, full
+from eumu.exec.interp.values import Lanes, Mask, Placed, Run, full
 from eumu.exec.races import ATOMIC_WRITE, WRITE
 from eumu.exec.state import ThreadState
 from eumu.ir import Function, Space
@@ -42,17 +42,6 @@ class _Request(Protocol):
     def row(self) -> Lanes: ...
     def values(self, x: Lanes) -> Lanes: ...
     def spread(self, flat: Lanes) -> Lanes: ...
-
-
-class _Place(Protocol):
-    """Where their elements lie."""
-
-    @property
-    def offset(self) -> NDArray[np.int64]: ...
-    @property
-    def valid(self) -> Mask | None: ...
-    @property
-    def lanes(self) -> Any: ...
 
 
 @dataclass(slots=True)
@@ -139,7 +128,7 @@ class Labels:
 
     # ---- memory
 
-    def access(self, space: Space, request: _Request, place: _Place, kind: int) -> None:
+    def access(self, space: Space, request: _Request, place: Placed, kind: int) -> None:
         """An access is about to be done: the labels of what it loads, those of what it stores.
 
         A lane of an atomic operation sees what others have given to it.
@@ -155,7 +144,7 @@ class Labels:
                 now.loaded = np.zeros((len(request.address), request.count), np.uint64)
             now.loaded[place.lanes] |= self._load(space, place, request.size)
 
-    def _stored(self, request: _Request, place: _Place) -> Bits | None:
+    def _stored(self, request: _Request, place: Placed) -> Bits | None:
         """Labels of what is stored, [lanes, elements]."""
         data, steered = self.now.data, self.now.steered
         if steered is None and all(x is None for x in data):
@@ -169,12 +158,12 @@ class Labels:
             columns = [np.bitwise_or.reduce(columns)]
         return np.asarray((np.stack(columns, axis=1) | also)[place.lanes])
 
-    def _bytes(self, place: _Place, size: int) -> tuple[Lanes, Lanes]:
+    def _bytes(self, place: Placed, size: int) -> tuple[Lanes, Lanes]:
         """The page and the byte there of each byte of each element, [lanes, elements, size]."""
         found = place.offset[..., None] + np.arange(size)
         return found >> _PAGE_BITS, found & (_PAGE - 1)
 
-    def _load(self, space: Space, place: _Place, size: int) -> Bits:
+    def _load(self, space: Space, place: Placed, size: int) -> Bits:
         pages, inside = self._bytes(place, size)
         found = np.zeros(pages.shape, np.uint64)
         for page in np.unique(pages).tolist():
@@ -184,7 +173,7 @@ class Labels:
         merged = np.bitwise_or.reduce(found, axis=2)
         return merged if place.valid is None else np.where(place.valid, merged, _NONE)
 
-    def _store(self, space: Space, place: _Place, size: int, new: Bits, *, merged: bool) -> None:
+    def _store(self, space: Space, place: Placed, size: int, new: Bits, *, merged: bool) -> None:
         """Set the labels of bytes, or (`merged`) add to them."""
         pages, inside = self._bytes(place, size)
         given = np.broadcast_to(new[..., None], pages.shape)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eumu.errors import Finding
-from eumu.exec.interp.values import Lanes, Mask, Run, full
+from eumu.exec.interp.values import Lanes, Placed, Run, full
 from eumu.exec.races import ATOMIC_WRITE, LANES, Accessors, Log, accessors, publishes
 from eumu.exec.state import ThreadState
 from eumu.exec.unread import unread
@@ -49,17 +49,6 @@ class _Request(Protocol):
     def lane(self) -> Lanes: ...
 
 
-class _Access(Protocol):
-    """Where their elements lie."""
-
-    @property
-    def offset(self) -> NDArray[np.int64]: ...
-    @property
-    def valid(self) -> Mask | None: ...
-    @property
-    def lanes(self) -> Any: ...
-
-
 class AccessLog:
     """The accesses of a launch, as the groups of a batch make them."""
 
@@ -82,7 +71,7 @@ class AccessLog:
         self,
         site: _Site,
         request: _Request,
-        access: _Access,
+        access: Placed,
         kind: int,
         data: Lanes | None,
         *,

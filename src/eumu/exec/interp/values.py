@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,3 +85,14 @@ def store_rows(view: Lanes, run: Run, x: Lanes, mask: Mask) -> None:
         np.copyto(old, x, where=mask)
     if not isinstance(rows, slice):
         view[rows] = old
+
+
+class Placed(Protocol):
+    """Where the elements of an access lie, [lanes, elements]; see `memory.Access`."""
+
+    @property
+    def offset(self) -> NDArray[np.int64]: ...
+    @property
+    def valid(self) -> Mask | None: ...
+    @property
+    def lanes(self) -> Any: ...

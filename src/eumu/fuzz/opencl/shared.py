@@ -101,15 +101,19 @@ class Meetings:
         made: Iterator[str] = getattr(self, form)()
         yield from made
 
+    def _set(self, name: str, value: str) -> Iterator[str]:
+        """One work item sets what all see then."""
+        yield _BARRIER
+        yield f"if (lid == 0u) {name}[0] = {value};"
+        yield _BARRIER
+
     def _reduction(self) -> Iterator[str]:
         operation = self.random.choice(("add", "min", "max"))
         type = self.random.choice((UINT, UINT.signed))
         signed = operation == "add"  # a sum may not overflow
         value = f"({self._value(type)} & ({type})(0xffff))" if signed else self._value(type)
         name = self._array(type, 1)
-        yield _BARRIER
-        yield f"if (lid == 0u) {name}[0] = 0;"
-        yield _BARRIER
+        yield from self._set(name, "0")
         yield f"{{ const {type} all = sub_group_reduce_{operation}({value});"
         yield f"if (get_sub_group_local_id() == 0u) atomic_{operation}(&{name}[0], all); }}"
         yield _BARRIER
@@ -118,9 +122,7 @@ class Meetings:
     def _ranks(self) -> Iterator[str]:
         """Sums before each work item of its sub-group, added up."""
         name = self._array(UINT, 1)
-        yield _BARRIER
-        yield f"if (lid == 0u) {name}[0] = 0u;"
-        yield _BARRIER
+        yield from self._set(name, "0u")
         yield f"{{ const uint one = {self._value(UINT)} & 0xffffu;"
         yield "const uint before = sub_group_scan_exclusive_add(one);"
         yield "const uint with = sub_group_scan_inclusive_add(one);"
@@ -131,9 +133,7 @@ class Meetings:
     def _vote(self) -> Iterator[str]:
         word = self.random.choice(("any", "all"))
         name, operation = self._array(UINT, 1), {"any": "or", "all": "and"}[word]
-        yield _BARRIER
-        yield f"if (lid == 0u) {name}[0] = {int(word == 'all')}u;"
-        yield _BARRIER
+        yield from self._set(name, f"{int(word == 'all')}u")
         condition = self.statements.expressions.condition()
         vote = f"sub_group_{word}({condition}) ? 1u : 0u"
         yield f"{{ const uint vote = {vote}; atomic_{operation}(&{name}[0], vote); }}"
@@ -143,9 +143,7 @@ class Meetings:
     def _broadcast(self) -> Iterator[str]:
         """A value that all work items have comes from any of them."""
         name = self._array(UINT, 1)
-        yield _BARRIER
-        yield f"if (lid == 0u) {name}[0] = {self._value(UINT)};"
-        yield _BARRIER
+        yield from self._set(name, self._value(UINT))
         lane = self.random.randrange(8)
         yield from self._take(UINT, f"sub_group_broadcast({name}[0], {lane}u)")
 
