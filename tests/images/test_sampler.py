@@ -265,6 +265,24 @@ def test_reductions(device: eumu.Device) -> None:
         assert got[0, 0] == choose(data[1:3, 2:4])
 
 
+def test_samples_make_zeros_of_denormal_numbers(device: eumu.Device) -> None:
+    """Those of a linear filter, too; loads and gathers have the bits as they lie."""
+    codes = (1, 0x8000_0001, 0x807F_FFFF, 0x0080_0000, 0, 0x3F80_0000, 1, 0x8000_0001)
+    bits = np.array(codes, np.uint32)
+    image = device.image(bits.view(np.float32), format="R32_FLOAT")
+    u = (np.arange(8, dtype=np.float32) + 0.5) / 8
+    want = [0, 0x8000_0000, 0x8000_0000, *bits[3:6], 0, 0x8000_0000]
+    for filter in ("nearest", "linear"):  # in the middle of a texel
+        got = send(device, SAMPLE, image, device.sampler(filter=filter), [u], dtype="u4")
+        assert got[0].tolist() == want
+    load = "load_lz.RGBA {lanes} 0x0:uw IMAGE RESULT.0 {params}"
+    got = send(device, load, image, device.sampler(), [np.arange(8)], dtype="u4")
+    assert got[0].tolist() == bits.tolist()
+    gather = "sample4.R {lanes} 0x0:uw STATE IMAGE RESULT.0 {params}"
+    got = send(device, gather, image, device.sampler(), [u], dtype="u4")
+    assert got[3].tolist() == bits.tolist()
+
+
 def test_gathers(device: eumu.Device) -> None:
     data = RNG.random((5, 6, 4)).astype(np.float32)
     image = device.image(data, format="RGBA32_FLOAT")

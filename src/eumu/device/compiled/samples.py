@@ -75,7 +75,7 @@ class Sampling:
 def sampling(spec: Sampling, width: int) -> str:
     """LLVM text for a message."""
     module = Module(width)
-    texel_function(module, spec.texels, spec.channels)
+    texel_function(module, spec.texels, spec.channels, flushes=not spec.gathers)
     if spec.is_seamless:
         cubes.texel_function(module, spec.texels, len(spec.channels))
     b = begin(module)

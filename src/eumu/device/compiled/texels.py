@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.device.compiled.writer import Body, Module
+from eumu.device.sampler.mixing import without_denormals
 from eumu.device.surfaces.formats import Encoding, Numbers, TexelFormat
 from eumu.device.surfaces.layout import Layout
 from eumu.device.surfaces.numbers import chrominance, code_of, pair, texel, words_of
@@ -95,8 +96,13 @@ def tables(format: TexelFormat, *, writes: bool) -> list[NDArray[np.float32]]:
 # ---- reading
 
 
-def texel_function(module: Module, kind: Texels, channels: tuple[int, ...]) -> None:
-    """Add `@texel`, which gives these of red 0 to alpha 3; the format has them all."""
+def texel_function(
+    module: Module, kind: Texels, channels: tuple[int, ...], *, flushes: bool = False
+) -> None:
+    """Add `@texel`, which gives these of red 0 to alpha 3; the format has them all.
+
+    It may make zeros of denormal floats, as samples do.
+    """
     b = Body(module)
     base, names = b.pointer("base"), ("left", "row", "x", "y", "slice")
     left, row, *at = (b.vector("i", f"%{n}") for n in names)
@@ -112,6 +118,8 @@ def texel_function(module: Module, kind: Texels, channels: tuple[int, ...]) -> N
             both = b.gather(second, bits=16)
             rgb = chrominance(b, b.gather(places, bits=8), both & 255, both >> 8)
             found = [rgb[k] for k in channels]
+    if flushes and kind.format.has_wide_floats:
+        found = [without_denormals(b, channel) for channel in found]
     b.give(found)
     b.finish_internal("texel", kind.kind, len(channels), names)
 

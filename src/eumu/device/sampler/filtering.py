@@ -17,7 +17,7 @@ from eumu.device.sampler import cube
 from eumu.device.sampler.addressing import Taps, modes_on, taps
 from eumu.device.sampler.detail import Detail, first_level
 from eumu.device.sampler.keys import Key
-from eumu.device.sampler.mixing import compared, corners, extreme, mix, reduced
+from eumu.device.sampler.mixing import compared, corners, extreme, mix, reduced, without_denormals
 from eumu.device.state.sampler import AddressMode, Filter, SamplerState
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.texture import Texture
@@ -56,13 +56,21 @@ class Points:
 class Filtering:
     """One surface seen through one sampler; `border` [4] has the type of its texels.
 
-    Texels in the range of `key` are replaced before they are filtered.
+    Texels in the range of `key` are replaced before they are filtered.  What `gathers` has the
+    texels as they lie.
     """
 
     def __init__(
-        self, texture: Texture, sampler: SamplerState, border: Lanes, key: Key | None = None
+        self,
+        texture: Texture,
+        sampler: SamplerState,
+        border: Lanes,
+        key: Key | None = None,
+        *,
+        gathers: bool = False,
     ) -> None:
         self.texture, self.surface, self._key = texture, texture.surface, key
+        self._flushes = self.surface.format.has_wide_floats and not gathers
         self.sampler, self.border = sampler, border
         self.is_cube = self.surface.kind is SurfaceType.CUBE
         self.dimensions = 2 if self.is_cube else self.surface.dimensions
@@ -181,6 +189,8 @@ class Filtering:
 
     def _read(self, level: Ints, x: Ints, y: Ints, slice: Ints) -> Lanes:
         texels = self.texture.read(level, x, y, slice)
+        if self._flushes:
+            texels = without_denormals(ARRAYS, texels)
         return texels if self._key is None else self._key.replaced(texels)
 
     def _cube_texel(self, level: Ints, x: Ints, y: Ints, slice: Ints) -> Lanes:

@@ -62,6 +62,16 @@ def mix(lanes: Lanes[V], a: V, b: V, weight: V, *, exact: bool = True) -> V:
     return lanes.where(lanes.equal(weight, 0.0) | lanes.equal(a, b), a, mixed)
 
 
+def without_denormals(lanes: Lanes[V], texel: V) -> V:
+    """A float of 32 bits as a sample has it: denormal numbers are zeros of their sign.
+
+    Intel's compiler makes the same of what `ld` reads, so that both reads of an image agree.
+    """
+    bits = lanes.bits(texel)
+    is_denormal = lanes.equal(bits & 0x7F80_0000, 0)
+    return lanes.where(is_denormal, lanes.from_bits(bits & 0x8000_0000), texel)
+
+
 def extreme(
     lanes: Lanes[V], reduction: Reduction, a: V, b: V, weight: V, *, exact: bool = True
 ) -> V:

@@ -47,7 +47,8 @@ class Request:
     def filtering(self) -> Filtering:
         """The surface seen through the sampler."""
         key = key_of(self.sampler, self.texture.surface.format, self.key)
-        return Filtering(self.texture, self.sampler, self.border, key)
+        gathers = self.message.operation.startswith("gather4")
+        return Filtering(self.texture, self.sampler, self.border, key, gathers=gathers)
 
     def integers(self, name: str) -> Ints:
         """An integer parameter of the active lanes, [N]."""

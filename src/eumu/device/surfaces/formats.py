@@ -86,6 +86,11 @@ class TexelFormat:
         return frozenset(k for c in self.channels for k in c.to)
 
     @property
+    def has_wide_floats(self) -> bool:
+        """Whether a channel is a float of 32 bits, which may be denormal."""
+        return any(c.numbers is Numbers.FLOAT and c.size == 32 for c in self.channels)
+
+    @property
     def has_unorm_red(self) -> bool:
         """Whether red, which `sample_c` compares, is from 0 to 1."""
         return any(c.numbers is Numbers.UNORM and 0 in c.to for c in self.channels)
