@@ -25,7 +25,9 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 
@@ -36,6 +38,9 @@ class Suite:
     program: str  # below test_conformance
     words: tuple[str, ...] = ()
     only: tuple[str, ...] = ("*",)
+    asks: str = "-h"  # what the program is told to list its tests
+    after: str = "Test names:"  # the line before them
+    names: tuple[str, ...] = ()  # of a program that lists none
 
 
 _SKIPPED = re.compile(
@@ -44,12 +49,26 @@ _SKIPPED = re.compile(
     re.MULTILINE,
 )
 
+_TYPES = ("uchar", "char", "ushort", "short", "uint", "int", "float", "double", "ulong", "long")
+_ROUNDED = ("", "_rte", "_rtp", "_rtn", "_rtz")
+
+
+def _conversions() -> Iterator[str]:
+    """Each pair of types once; whether they saturate, and how they round, goes in turn."""
+    for i, (to, of) in enumerate(product(_TYPES, _TYPES)):
+        saturated = "_sat" if i % 3 == 1 and to not in ("float", "double") else ""
+        yield f"{to}{saturated}{_ROUNDED[(i + i // len(_TYPES)) % len(_ROUNDED)]}_{of}"
+
+
 PROGRAMS = {
     "SVM": Suite("SVM/test_svm"),
     "thread_dimensions": Suite("thread_dimensions/test_thread_dimensions", only=("quick*",)),
     "integer_ops": Suite("integer_ops/test_integer_ops", only=("integer_*", "quick_*")),
     "half": Suite("half/test_half", ("-w",)),
-    "math_brute_force": Suite("math_brute_force/test_bruteforce", ("-w",)),
+    "math_brute_force": Suite(
+        "math_brute_force/test_bruteforce", ("-w",), asks="-p", after="Math function names:"
+    ),
+    "conversions": Suite("conversions/test_conversions", ("-w",), names=tuple(_conversions())),
     "kernel_read_write": Suite(
         "images/kernel_read_write/test_image_streams", ("CL_FILTER_NEAREST",)
     ),
@@ -68,10 +87,12 @@ def suite_of(name: str) -> Suite:
 
 def tests_of(program: Path, suite: Suite) -> list[str]:
     """The names that a suite's program lists, of those that count."""
+    if suite.names:
+        return list(suite.names)
     done = subprocess.run(
-        [program, "-h"], capture_output=True, text=True, check=False, cwd=program.parent
+        [program, suite.asks], capture_output=True, text=True, check=False, cwd=program.parent
     )
-    lines = (done.stdout + done.stderr).split("Test names:", 1)
+    lines = (done.stdout + done.stderr).split(suite.after, 1)
     names = [line.strip() for line in lines[-1].splitlines() if line.startswith("\t")]
     words = [n for n in names if len(n.split()) == 1 and n[0] != "-"]  # no sentences or options
     return [n for n in words if any(fnmatch.fnmatch(n, only) for only in suite.only)]
