@@ -183,13 +183,13 @@ static void execute(struct Command *c) {
   for (uint32_t k = 0; k < c->wait_count; k++)
     if (c->waits[k]->status < 0) status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
   advance(e, CL_SUBMITTED);
-  if (!status) {
+  if (!status) { /* what did not run has done nothing wrong: clFinish says nothing of it */
     advance(e, CL_RUNNING);
     status = c->run(c);
+    pthread_mutex_lock(&state);
+    if (status) q->failed = status;
+    pthread_mutex_unlock(&state);
   }
-  pthread_mutex_lock(&state);
-  if (status) q->failed = status;
-  pthread_mutex_unlock(&state);
   advance(e, status < 0 ? status : CL_COMPLETE);
   use(q);
   discard(c);
