@@ -90,7 +90,7 @@ def test_launches_with_random_arguments(
     log, binary = struct.unpack_from("<I", answer)[0], len(elf)
     assert status == 0
     number = struct.unpack_from("<3I", answer, 8 + log + binary)[2]
-    _, made = service.answer(Request.ALLOCATE, struct.pack("<QQIQ", 4096, 128, 0, 1))
+    _, made = service.answer(Request.ALLOCATE, struct.pack("<QQQIQ", 4096, 128, 0, 0, 1))
     (address,) = struct.unpack("<Q", made)
     statuses = set()
     for seed in range(150):

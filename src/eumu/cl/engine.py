@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from eumu.beside.report import KernelProfiles
 
 _SHOWN: Final = 20  # findings that are printed
-_ALLOCATE: Final = struct.Struct("<QQIQ")
+_ALLOCATE: Final = struct.Struct("<QQQIQ")
 _ADDRESS: Final = struct.Struct("<Q")
 _LAUNCH: Final = struct.Struct("<4I9Q")
 _POINTER: Final = struct.Struct("<2Q")
@@ -114,11 +114,12 @@ class _Service:
     # ---- memory
 
     def _allocate(self, fields: Fields) -> Answer:
-        size, align, kind, number = fields.numbers(_ALLOCATE)
-        if align & (align - 1) or align > _MOST_ALIGN or size > MOST_BYTES:
-            raise ProtocolError(f"{size} bytes of memory at a multiple of {align}")
+        size, align, past, kind, number = fields.numbers(_ALLOCATE)
+        is_odd = align & (align - 1) or align > _MOST_ALIGN or past >= max(align, 1)
+        if is_odd or size > MOST_BYTES:
+            raise ProtocolError(f"{size} bytes of memory {past} behind a multiple of {align}")
         name = title(_of(Block, kind), number)
-        made = self._memory.allocate(size, name, align=max(align, 1))
+        made = self._memory.place(size, name, max(align, 1), past)
         return Status.SUCCESS, _ADDRESS.pack(made.start)
 
     def _free(self, fields: Fields) -> Answer:

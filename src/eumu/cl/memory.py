@@ -10,6 +10,7 @@ import numpy as np
 from eumu.cl.protocol import Block
 from eumu.device import Memory
 from eumu.device.allocator import PAGE, Allocation, Allocator
+from eumu.errors import OutOfMemory
 
 _TAIL: Final = 64 << 10  # readable bytes after the last allocation that can ever be
 _REMOVE: Final = 9  # MADV_REMOVE: a hole in the file
@@ -53,6 +54,15 @@ class SharedMemory(Memory):
             self.arena[min(last, end) : end] = 0
         else:
             self.arena[start:end] = 0
+
+    def place(self, size: int, name: str, align: int, past: int) -> Allocation:
+        """The same as `allocate`; they start `past` bytes behind a multiple of `align`."""
+        made = self._allocator.allocate(
+            size, name, spread=False, align=align, claim=None, past=past
+        )
+        if made is None:
+            raise OutOfMemory(self._out_of_memory(size, name))
+        return made
 
     def around(self, address: int) -> Allocation | None:
         """The allocation that starts last at or before an address."""

@@ -17,7 +17,7 @@ from typing import Final
 from eumu.beside.door import ProtocolError
 from eumu.beside.peer import close_files, received
 
-VERSION: Final = 2
+VERSION: Final = 3
 _HEAD: Final = struct.Struct("<II")
 _TAIL: Final = struct.Struct("<Ii")
 HELLO: Final = struct.Struct("<IIIIQQ")

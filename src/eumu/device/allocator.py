@@ -117,6 +117,7 @@ class Allocator:
         spread: bool,
         align: int,
         claim: Claim | None,
+        past: int = 0,
         item: int = 1,
         access: str = "rw",
     ) -> Allocation | None:
@@ -125,7 +126,7 @@ class Allocator:
         red = min(max(_MIN_RED_ZONE, size // 16), _MAX_RED_ZONE)
         with self._alone():
             self._mend()
-            shift = 0
+            shift = past
             if spread and size >= PAGE:
                 shift = self._spread = (self._spread + _STEP) % PAGE
             place = self._find(size + 2 * red + align + shift)

@@ -90,6 +90,8 @@ struct Memory {
   size_t offset, size;
   char *data;     /* device memory */
   char *host;     /* the program's, of CL_MEM_USE_HOST_PTR */
+  char *shared_start, *shared_end; /* of it, what is device memory, see pages.c */
+  struct Memory *next_shared;
   int owns;       /* whether `data` is given back with the object */
   uint64_t image; /* the engine's number of an image, or 0 */
   cl_image_format format;
@@ -225,7 +227,7 @@ char *take_text(struct Reply *r);
 void *take_bytes(struct Reply *r, size_t *size);
 int is_there(void);
 cl_int ask(enum Request what, struct Message *m, struct Reply *r);
-char *device_memory(size_t size, size_t align, uint32_t kind, uint64_t number);
+char *device_memory(size_t size, size_t align, size_t past, uint32_t kind, uint64_t number);
 void free_device_memory(void *at);
 int is_device_memory(const void *at);
 
@@ -255,6 +257,11 @@ struct Memory *new_memory(struct Context *context, cl_uint type, cl_bitfield fla
 cl_int check_box(const struct Memory *m, const size_t *origin, const size_t *region);
 struct Box box_of(const struct Memory *m, const size_t *origin, const size_t *region);
 cl_int texel_of(const struct Memory *m, const void *color, char *texel);
+
+/* ---- pages.c */
+void share_pages(struct Memory *m);
+int unshare_pages(struct Memory *m);
+void unshare_all(void);
 
 /* ---- memory.c, program.c: what ends with an object, and what a kernel keeps */
 void free_memory(struct Memory *m);

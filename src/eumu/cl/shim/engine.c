@@ -14,7 +14,7 @@
 #include "../../cc/peer.h"
 #include "driver.h"
 
-#define VERSION 2 /* of the protocol; protocol.py has the same */
+#define VERSION 3 /* of the protocol; protocol.py has the same */
 #define ARENA (64ull << 30)
 #define FIRST_PLACE 0x100000000000ull /* far from where systems put anything */
 #define PLACES 64
@@ -273,6 +273,7 @@ static void in_child(void) {
   if (engine >= 0) close(engine);
   engine = -1, was_tried = 0, is_gone_told = 0, arena = 0;
   generation++;
+  unshare_all();
 }
 
 /* Whether there is an engine process; the first call of a process starts it. */
@@ -293,10 +294,11 @@ int is_there(void) {
 
 /* ---- memory */
 
-char *device_memory(size_t size, size_t align, uint32_t kind, uint64_t number) {
+/* Its address is `past` bytes behind a multiple of `align`. */
+char *device_memory(size_t size, size_t align, size_t past, uint32_t kind, uint64_t number) {
   struct Message m = {0};
   struct Reply r = {0};
-  put64(&m, size), put64(&m, align), put32(&m, kind), put64(&m, number);
+  put64(&m, size), put64(&m, align), put64(&m, past), put32(&m, kind), put64(&m, number);
   cl_int status = ask(ALLOCATE, &m, &r);
   char *at = status ? 0 : (char *)take64(&r);
   free(r.data);

@@ -31,7 +31,8 @@ void free_memory(struct Memory *m) {
     if (facts.checks) end_map(map);
     free(map);
   }
-  if (m->owns && m->context->generation == generation) {
+  int is_alone = unshare_pages(m);
+  if (m->owns && is_alone && m->context->generation == generation) {
     if (m->image) {
       struct Message message = {0};
       put64(&message, m->image);
@@ -53,11 +54,15 @@ ENTRY cl_mem clCreateBufferWithProperties(cl_context context, const cl_ulong *li
     m->property_count = list ? 1 : 0;
     if (flags & CL_MEM_USE_HOST_PTR) m->host = host;
     m->owns = !(m->host && is_device_memory(host));
-    m->data = m->owns ? device_memory(size, 128, OF_BUFFER, m->base.number) : host;
+    size_t align = m->host ? 4096 : 128; /* pages of the program may become device memory */
+    m->data = m->owns ? device_memory(size, align, (uintptr_t)m->host % align, OF_BUFFER, m->base.number) : host;
     if (!m->data) {
       clReleaseMemObject((cl_mem)m);
       m = 0, wrong = CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    } else if (host && m->owns) memcpy(m->data, host, size);
+    } else if (host && m->owns) {
+      memcpy(m->data, host, size);
+      if (m->host) share_pages(m);
+    }
   }
   if (error) *error = wrong;
   return (cl_mem)m;
@@ -224,7 +229,7 @@ static void *new_block(cl_context context, size_t size, size_t align, uint32_t k
     uint64_t number = ++block_count;
     pthread_mutex_unlock(&state);
     b->number = number;
-    b->start = device_memory(size, align > 128 ? align : 128, kind, number);
+    b->start = device_memory(size, align > 128 ? align : 128, 0, kind, number);
     if (!b->start) { free(b); wrong = CL_OUT_OF_RESOURCES; }
   }
   if (error) *error = wrong;

@@ -150,10 +150,16 @@ void keep(struct Command *c, void *object) {
   use(c->keeps[c->keep_count++] = object);
 }
 
-static void discard(struct Command *c) {
-  for (uint32_t k = 0; k < c->wait_count; k++) unuse(c->waits[k]);
+/* What it needed to run, and nobody else has, ends now. */
+static void let_go(struct Command *c) {
   for (uint32_t k = 0; k < c->keep_count; k++) unuse(c->keeps[k]);
   free(c->keeps);
+  c->keeps = 0, c->keep_count = 0;
+}
+
+static void discard(struct Command *c) {
+  for (uint32_t k = 0; k < c->wait_count; k++) unuse(c->waits[k]);
+  let_go(c);
   unuse(c->event);
   unuse(c->queue);
   free(c->waits);
@@ -190,6 +196,7 @@ static void execute(struct Command *c) {
     if (status) q->failed = status;
     pthread_mutex_unlock(&state);
   }
+  let_go(c); /* who waits for the event may then free the memory of a buffer that it has released */
   advance(e, status < 0 ? status : CL_COMPLETE);
   use(q);
   discard(c);

@@ -193,22 +193,34 @@ ENTRY cl_int clEnqueueCopyBufferRect(cl_command_queue q, cl_mem from, cl_mem to,
   return enqueue(c, count, waits, event, CL_FALSE);
 }
 
-/* ---- maps: device memory itself, or with CL_MEM_USE_HOST_PTR the program's memory, which gets the
- * contents at the map and gives them back at the unmap */
+/* ---- maps: device memory itself, or with CL_MEM_USE_HOST_PTR the program's memory.  Of that, what is
+ * not device memory, too (pages.c), gets the contents at the map and gives them back at the unmap */
 
 static int is_apart(const struct Memory *m) { return m->host && m->host != m->data; }
+
+static cl_int move_rest(struct Command *c) {
+  const struct Memory *m = c->memory, *whole = m->parent ? m->parent : m;
+  if (m->type != CL_MEM_OBJECT_BUFFER || !whole->shared_start) return move_rows(c);
+  const char *start = c->map->pointer, *end = start + c->region[0];
+  size_t first = start < whole->shared_start ? whole->shared_start - start : 0;
+  size_t last = end > whole->shared_end ? end - whole->shared_end : 0;
+  if (first + last >= c->region[0]) return move_rows(c);
+  memmove(c->to, c->from, first);
+  memmove(c->to + c->region[0] - last, c->from + c->region[0] - last, last);
+  return CL_SUCCESS;
+}
 
 static cl_int map_out(struct Command *c) {
   const struct Memory *m = c->memory;
   size_t image_bytes = (c->region[2] - 1) * m->slices + (c->region[1] - 1) * m->rows + c->region[0];
   if (facts.checks) begin_map(c->map, m, (char *)c->from, m->type == CL_MEM_OBJECT_BUFFER ? c->region[0] : image_bytes);
-  if (is_apart(c->memory) && !(c->map->flags & CL_MAP_WRITE_INVALIDATE_REGION)) move_rows(c);
+  if (is_apart(c->memory) && !(c->map->flags & CL_MAP_WRITE_INVALIDATE_REGION)) move_rest(c);
   return CL_SUCCESS;
 }
 
 static cl_int map_in(struct Command *c) {
   if (facts.checks) end_map(c->map);
-  if (is_apart(c->memory) && c->map->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) move_rows(c);
+  if (is_apart(c->memory) && c->map->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) move_rest(c);
   free(c->map);
   c->map = 0;
   return CL_SUCCESS;
