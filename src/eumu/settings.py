@@ -113,17 +113,17 @@ OCLOC: Final = Setting(
         _NO_PROGRAM,
         "`ocloc` on the path, then each `ocloc-`*version*, newest first",
     ),
-    "Intel's compilers, in order: the first that knows the device builds for it",
+    "Intel's compilers, in order: the first that supports the device builds for it",
     _programs,
 )
 IGA64: Final = Setting(
     *("EUMU_IGA64", _PROGRAMS, _NO_PROGRAM, "`iga64` on the path"),
-    "Intel's disassemblers, in order: the first that knows the device prints its native code",
+    "Intel's disassemblers, in order: the first that supports the device prints its native code",
     _programs,
 )
 WORKERS: Final = Setting(
     *("EUMU_WORKERS", "a whole number from 1 to 4096", None, "the processors of this process"),
-    "threads that run a launch on the fast engine",
+    "worker threads of a launch on the fast engine",
     _number(1, 4096),
 )
 CACHE: Final = Setting(
@@ -133,32 +133,32 @@ CACHE: Final = Setting(
 )
 CACHE_DIR: Final = Setting(
     *("EUMU_CACHE_DIR", "a folder", None, "`eumu` in the user's cache folder"),
-    "where they are kept",
+    "the folder of what is kept on disk",
     _path,
 )
 CACHE_MB: Final = Setting(
     *("EUMU_CACHE_MB", "a whole number, 0 or more", 256, "256"),
-    "MiB that compiled kernels may take; those used longest ago go first",
+    "MiB of compiled kernels on disk; the least recently used go first",
     _number(0, _MOST_MB),
 )
 COMPILE_SECONDS: Final = Setting(
     *("EUMU_COMPILE_SECONDS", "a whole number from 1 to 1000000", 30, "30"),
-    "seconds of processor time that compiling a kernel may take; beyond, the interpreter runs it",
+    "seconds of processor time for compiling a kernel; beyond them, the interpreter runs it",
     _number(1, 10**6),
 )
 COMPILE_MB: Final = Setting(
     *("EUMU_COMPILE_MB", "a whole number, 1 or more", 4096, "4096"),
-    "MiB of memory that compiling it may take",
+    "MiB of memory for compiling a kernel; beyond them, the interpreter runs it",
     _number(1, _MOST_MB),
 )
 SCRATCH_MB: Final = Setting(
     *("EUMU_SCRATCH_MB", "a whole number, 0 or more", 1024, "1024"),
-    "MiB of scratch space and shared local memory that the groups of a launch may take at once",
+    "MiB of scratch space and shared local memory for the groups of a launch that run at once",
     _number(0, _MOST_MB),
 )
 SHADOW_MB: Final = Setting(
     *("EUMU_SHADOW_MB", "a whole number, 0 or more", 8192, "8192"),
-    "MiB of shadow memory, and of copies, that looking for races in a launch may take",
+    "MiB of shadow memory and copies for a launch that is checked for races",
     _number(0, _MOST_MB),
 )
 PRINTF_MB: Final = Setting(
@@ -168,12 +168,12 @@ PRINTF_MB: Final = Setting(
 )
 PARANOID: Final = Setting(
     *("EUMU_PARANOID", "on or off", False, "off"),
-    "whether every access of compiled code is compared with the memory of the launch; for tests",
+    "whether compiled code checks every access against the memory of the launch; for tests",
     _switch,
 )
 VERIFY_IR: Final = Setting(
     *("EUMU_VERIFY_IR", "on or off", False, "off"),
-    "whether what a program is lowered to is compared with the rules of the IR; for tests",
+    "whether the IR of each program is checked against the rules of the IR; for tests",
     _switch,
 )
 TRACEBACK: Final = Setting(
@@ -183,39 +183,39 @@ TRACEBACK: Final = Setting(
 )
 FAULT_ENDS: Final = Setting(
     *("EUMU_FAULT", "report or abort", False, "report"),
-    "abort: a fault on the GPU of `eumu gpu` ends its program",
+    "abort: a fault on the virtual GPU ends the program that `eumu gpu` runs",
     _fault,
 )
 DRM_SOCKET: Final = Setting(
     *("EUMU_DRM_SOCKET", "a path", None, "none"),
-    "set by `eumu gpu` for its program, whose preloaded library reads it: where the engine is",
+    "the socket of the engine process; `eumu gpu` sets it for the library that it preloads",
     _path,
 )
 
 CL_DEVICE: Final = Setting(
     *("EUMU_DEVICE", "the name of a device", "pvc", "pvc"),
-    "what eumu's OpenCL driver is a driver of",
+    "the device of eumu's OpenCL driver",
     _word,
 )
 CL_ENGINE: Final = Setting(
     *("EUMU_ENGINE", "jit or interp", None, "jit where it can be used"),
-    "what runs the kernels of eumu's OpenCL driver",
+    "the engine that runs kernels of eumu's OpenCL driver",
     _engine,
 )
 CL_CHECK: Final = Setting(
     *("EUMU_CHECK", "on, off, or names of checks joined by commas", "", "off"),
-    "what eumu's OpenCL driver looks for in kernels and calls, as --check of `eumu run` has it",
+    "the checks of kernels and calls in eumu's OpenCL driver, as for --check of `eumu run`",
     _checks,
 )
 CL_SOCKET: Final = Setting(
     *("EUMU_CL_SOCKET", "a path", None, "none"),
-    "set by `eumu run --` for its program, whose OpenCL driver reads it: where the engine is",
+    "the socket of the engine process; `eumu run --` sets it for the OpenCL driver in the program",
     _path,
 )
 
 CAPTURE_FILE: Final = Setting(
     *("EUMU_CAPTURE", "a path", None, "none"),
-    "set by `eumu compare --` for its program, whose OpenCL layer reads it: where launches go",
+    "the file for captured launches; `eumu compare --` sets it for the OpenCL layer in the program",
     _path,
 )
 
