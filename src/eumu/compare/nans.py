@@ -1,6 +1,6 @@
 """When two results are one: bit for bit, but any two NaNs of a float type are the same.
 
-Sign and payload of a NaN result are unspecified (docs/design.md, "Float modes"), so nothing that
+Sign and payload of a NaN result are unspecified (docs/design.md, "Floating point"), so nothing that
 compares engines, levels or builds may look at them.  This is the only place that says so; integers
 that hold the bits of a NaN are integers.
 """
