@@ -43,8 +43,8 @@ def block2d_count(use: Use, field: Field, operand: BlockData) -> Iterator[Findin
 
 @rule(
     "block2d-geometry",
-    "A row of registers has 64 bytes (256 if only caches get it), a block 32 rows; a transposed one"
-    " has rows for columns.",
+    "A row has at most 64 bytes (256 for a prefetch), a block at most 32 rows; a transposed block"
+    " exchanges rows and columns.",
     on=On.OPERAND,
     page=PAGE,
     kinds=(BlockDataKind,),

@@ -124,7 +124,7 @@ def alias_alignment(subject: Subject, declared: Declared) -> Iterator[str]:
 
 @rule(
     "alias-predefined",
-    "Only %r0, %arg and %retval have a place in the register file that a program can name.",
+    "A program can name only %r0, %arg and %retval as places in the register file.",
     on=On.DECLARATION,
     page=PAGE,
     by=By.DOCUMENTS,
@@ -222,7 +222,7 @@ def input_size(subject: Subject) -> Iterator[Finding]:
 
 @rule(
     "input-straddles",
-    "What is smaller than a register lies in one register.",
+    "An input smaller than a register must lie in one register.",
     on=On.KERNEL,
     page=PAGE,
 )
@@ -262,7 +262,7 @@ def input_alignment(subject: Subject) -> Iterator[Finding]:
 
 @rule(
     "input-alias",
-    "An input says itself where it lies.",
+    "An input states its own place.",
     on=On.KERNEL,
     page=PAGE,
     by=By.DOCUMENTS,
@@ -297,7 +297,7 @@ def input_order(subject: Subject) -> Iterator[Finding]:
 
 @rule(
     "input-header",
-    "Register 0 is the thread's header; what an input there is to hold, the hardware overwrites.",
+    "Register 0 is the thread's header; the hardware overwrites an input there.",
     on=On.KERNEL,
     page=PAGE,
     by=By.DOCUMENTS,

@@ -198,7 +198,7 @@ def _has_predicate_source(opcode: Opcode) -> bool:
 
 @rule(
     "predicate-copy",
-    "The bits of a predicate are one number.",
+    "A predicate is copied as one number with a bit for each lane.",
     on=On.INSTRUCTION,
     by=By.DOCUMENTS,
     applies=_has_predicate_source,

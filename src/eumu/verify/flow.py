@@ -140,7 +140,7 @@ def call_registers(use: Use) -> Iterator[Finding]:
 
 @rule(
     "function-address",
-    "The address of a function has 64 bits; its upper half is often left out.",
+    "The address of a function has 64 bits; code often leaves out the upper half.",
     on=On.INSTRUCTION,
     by=By.DOCUMENTS,
     applies=lambda opcode: opcode.page in ("FADDR", "IFCALL"),
@@ -154,7 +154,7 @@ def function_address(use: Use) -> Iterator[Finding]:
 
 @rule(
     "function-end",
-    "fret gives the stack pointers of the caller back, ret does not.",
+    "fret restores the caller's stack pointers, ret does not.",
     on=On.INSTRUCTION,
     by=By.DOCUMENTS,
     applies=lambda opcode: opcode.page == "FRET",

@@ -62,7 +62,7 @@ def tolerated(diagnostic: Diagnostic) -> bool:
 
 @rule(
     "front-end-instruction",
-    "Intel's front end knows the word and refuses every use of it.",
+    "Intel's front end reads the word but refuses every use of it.",
     on=On.INSTRUCTION,
     by=By.FRONT_END,
     applies=lambda opcode: opcode.mnemonic in _UNREAD,
@@ -73,7 +73,7 @@ def front_end_instruction(use: Use) -> Iterator[str]:
 
 @rule(
     "front-end-word",
-    "The documents' capitals and names of pages are no words to Intel's front end.",
+    "Intel's front end does not accept the documents' capitals and page names as words.",
     on=On.INSTRUCTION,
     by=By.FRONT_END,
 )
@@ -86,7 +86,7 @@ def front_end_word(use: Use) -> Iterator[str]:
 
 @rule(
     "front-end-region",
-    "The documents leave the vertical stride empty; Intel's front end reads no semicolon then.",
+    "The documents leave the vertical stride empty; Intel's front end then reads no semicolon.",
     on=On.INSTRUCTION,
     by=By.FRONT_END,
 )
@@ -111,7 +111,7 @@ def front_end_size(use: Use) -> Iterator[str]:
 
 @rule(
     "front-end-channels",
-    "The documents leave out the channels; Intel's front end does not.",
+    "The documents omit the channels; Intel's front end requires them.",
     on=On.OPERAND,
     by=By.FRONT_END,
     kinds=(AllChannelsKind,),
@@ -124,7 +124,7 @@ def front_end_channels(use: Use, field: Field, operand: object) -> Iterator[Find
 
 @rule(
     "front-end-barrier",
-    "Intel's front end reads a number of threads here, no roles.",
+    "Intel's front end reads a number of threads here, not roles.",
     on=On.OPERAND,
     by=By.FRONT_END,
     kinds=(ParticipantsKind,),
@@ -136,7 +136,7 @@ def front_end_barrier(use: Use, field: Field, operand: Participants) -> Iterator
 
 @rule(
     "front-end-literal",
-    "Intel's front end reads one literal here, half floats in hexadecimal.",
+    "Intel's front end reads only one literal here, and half floats in hexadecimal.",
     on=On.OPERAND,
     by=By.FRONT_END,
     kinds=(SourceKind,),
@@ -163,7 +163,7 @@ def _is_unsplit(opcode: Opcode, field: Field) -> bool:
 
 @rule(
     "front-end-span",
-    "Intel's front end splits operands of arithmetic and moves alone.",
+    "Intel's front end splits operands only for arithmetic and moves.",
     on=On.OPERAND,
     by=By.FRONT_END,
     kinds=(SourceKind,),

@@ -72,7 +72,7 @@ def _is_counter(opcode: Opcode) -> bool:
 
 @rule(
     "lsc-transpose",
-    "Transposed data is what lies at one address.",
+    "Transposed data comes from one address.",
     on=On.INSTRUCTION,
     page=PAGE,
     applies=_has_data,
@@ -89,7 +89,7 @@ def lsc_transpose(use: Use) -> Iterator[str]:
 
 @rule(
     "lsc-vector",
-    "The message has these vector sizes alone.",
+    "The message has only these vector sizes.",
     on=On.INSTRUCTION,
     page=PAGE,
     applies=_has_data,
@@ -186,7 +186,7 @@ def lsc_atomic_data(use: Use) -> Iterator[Finding]:
 
 @rule(
     "lsc-atomic-float",
-    "Floats are added in global memory alone.",
+    "Only global memory adds floats.",
     on=On.INSTRUCTION,
     page=PAGE,
     applies=lambda opcode: opcode.mnemonic in (f"{_PREFIX}fadd", f"{_PREFIX}fsub"),
@@ -261,7 +261,7 @@ def lsc_address_size(use: Use, field: Field, operand: LscAddress) -> Iterator[Fi
 
 @rule(
     "lsc-model",
-    "Local memory is no surface.",
+    "Local memory is not a surface.",
     on=On.OPERAND,
     page=PAGE,
     kinds=(LscAddressKind,),
@@ -286,7 +286,7 @@ def lsc_pitch(use: Use, field: Field, operand: LscAddress) -> Iterator[Finding]:
 
 @rule(
     "lsc-typed-address",
-    "Intel's front end reads 32-bit coordinates alone; the documents' examples have 64 bits.",
+    "Intel's front end accepts only 32-bit coordinates; the documents' examples have 64 bits.",
     on=On.OPERAND,
     page="LSC_TYPED",
     by=By.FRONT_END,
@@ -314,7 +314,7 @@ def lsc_coordinate(use: Use, field: Field, operand: TypedAddress) -> Iterator[Fi
 
 @rule(
     "lsc-caching",
-    "This shared function does not pass through the caches that could be asked for.",
+    "Messages of this shared function do not pass through these caches.",
     on=On.OPERAND,
     page=PAGE,
     kinds=(CachingKind,),
@@ -326,7 +326,7 @@ def lsc_caching(use: Use, field: Field, operand: Caching) -> Iterator[Finding]:
 
 @rule(
     "lsc-typed-caching",
-    "Images keep the caches' defaults for Intel's front end; the documents let more be asked for.",
+    "Intel's front end accepts only default caching for images; the documents allow more.",
     on=On.INSTRUCTION,
     page="LSC_TYPED",
     by=By.FRONT_END,
@@ -353,7 +353,7 @@ def lsc_slm_caching(use: Use, field: Field, operand: Caching) -> Iterator[Findin
 
 @rule(
     "lsc-ugml",
-    "The other tiles' memory is there on pvc alone.",
+    "Only pvc has memory of other tiles.",
     on=On.INSTRUCTION,
     page=PAGE,
     by=By.DOCUMENTS,
@@ -370,7 +370,7 @@ def _is_fence(opcode: Opcode) -> bool:
 
 @rule(
     "lsc-fence",
-    "Local memory is seen by the group alone, and nothing of it is cached.",
+    "Only the group sees local memory, and nothing of it is cached.",
     on=On.INSTRUCTION,
     page="LSC_FENCE",
     applies=_is_fence,
@@ -385,7 +385,7 @@ def lsc_fence(use: Use) -> Iterator[Finding]:
 
 @rule(
     "lsc-exec",
-    "Intel's front end wants the execution size to be written.",
+    "Intel's front end requires an explicit execution size.",
     on=On.OPERAND,
     page=PAGE,
     by=By.FRONT_END,

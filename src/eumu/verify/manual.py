@@ -15,9 +15,14 @@ from eumu.verify.rules import RULES, Rule
 _HEAD: Final = """\
 # Rules of `eumu check`
 
-Made from the rules themselves (`python -m eumu.verify`). A rule without a page stands on the page
-of the instruction that it looks at. `both`: Intel's documents and its front end say so;
-`documents`: the front end accepts what they forbid.
+This page lists every rule and lint of `eumu check` with its reason. `python -m eumu.verify` writes
+it. The column "page" is the page of the specification; most rules are on the page of the
+instruction that they check. The column "whose" says who has the rule:
+
+* `both`: Intel's documents and Intel's front end;
+* `documents`: only the documents; the front end accepts what they forbid;
+* `front end`: only the front end;
+* `eumu`: no document; eumu warns of likely mistakes.
 """
 _SECTIONS: Final[tuple[tuple[str, str, Callable[[Rule], bool]], ...]] = (
     (
@@ -27,17 +32,17 @@ _SECTIONS: Final[tuple[tuple[str, str, Callable[[Rule], bool]], ...]] = (
     ),
     (
         "Rules that Intel's own compiler breaks",
-        "They are notes, shown with `--notes`.",
+        "eumu reports them as notes, with `--notes` only.",
         lambda rule: rule.code in BROKEN_BY_THE_COMPILER,
     ),
     (
         "Lints beyond the specification",
-        "They look at kernels without errors.",
+        "eumu applies them to kernels without errors.",
         lambda rule: rule.by is None,
     ),
     (
         "Rules of Intel's front end alone",
-        "They hold with `--parity` only.",
+        "eumu applies them with `--parity` only.",
         lambda rule: rule.by is By.FRONT_END,
     ),
 )

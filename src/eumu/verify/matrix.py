@@ -64,7 +64,7 @@ def matrix_types(use: Use) -> Iterator[Finding]:
 
 @rule(
     "matrix-precision",
-    "The systolic array has no multiplier for these two together.",
+    "The systolic array has no multiplier for this pair of precisions.",
     on=On.INSTRUCTION,
     by=By.DOCUMENTS,
     applies=is_matrix,
@@ -138,7 +138,7 @@ def matrix_depth(use: Use) -> Iterator[Finding]:
 
 @rule(
     "matrix-operand",
-    "Only the sums to start with may be left out.",
+    "Only the initial sums may be left out.",
     on=On.INSTRUCTION,
     by=By.DOCUMENTS,
     applies=is_matrix,
@@ -171,7 +171,7 @@ def matrix_alignment(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
 
 @rule(
     "front-end-precision",
-    "Intel's front end knows these precisions by number alone.",
+    "Intel's front end accepts these precisions only by number.",
     on=On.INSTRUCTION,
     by=By.FRONT_END,
     applies=is_matrix,

@@ -57,7 +57,7 @@ def vme_size(use: Use) -> Iterator[Finding]:
 
 @rule(
     "front-end-pixels",
-    "Intel's front end knows two of the four sizes of a block.",
+    "Intel's front end accepts two of the four sizes of a block.",
     on=On.OPERAND,
     by=By.FRONT_END,
     kinds=(WordKind,),

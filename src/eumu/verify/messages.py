@@ -35,7 +35,7 @@ from eumu.verify.subject import Use
 
 @rule(
     "surface-slm",
-    "Shared local memory has bytes and no format; blocks of owords reach it since Gen11.",
+    "Shared local memory has bytes, but no surface format; since Gen11, blocks of owords reach it.",
     on=On.OPERAND,
     kinds=(SurfaceKind,),
 )
@@ -52,7 +52,7 @@ def surface_slm(use: Use, field: Field, operand: SurfaceVariable | Pointer) -> I
 
 @rule(
     "surface-scratch",
-    "The scratch space has bytes and no format.",
+    "Scratch space has bytes, but no surface format.",
     on=On.OPERAND,
     kinds=(SurfaceKind,),
 )
@@ -90,7 +90,7 @@ def _payload_types(opcode: Opcode, platform: str, parity: bool) -> dict[str, fro
 
 @rule(
     "payload-type",
-    "The message says what its registers hold.",
+    "The message defines what its registers hold.",
     on=On.INSTRUCTION,
     applies=_typed_payload,
 )
@@ -106,7 +106,7 @@ def payload_type(use: Use) -> Iterator[Finding]:
 
 @rule(
     "payload-type-emitted",
-    "The message takes the bits for what it says, whatever the variable is declared as.",
+    "The message interprets the bits as it defines them, whatever the type of the variable is.",
     on=On.INSTRUCTION,
     by=By.DOCUMENTS,
     applies=_typed_payload,
@@ -169,7 +169,7 @@ def media_block(use: Use, field: Field, operand: MediaBlock) -> Iterator[Finding
 
 @rule(
     "oword-count",
-    "Sixteen owords at once come from shared local memory alone.",
+    "Only shared local memory gives sixteen owords at once.",
     on=On.OPERAND,
     by=By.DOCUMENTS,
     kinds=(BlockSizeKind,),
@@ -182,7 +182,7 @@ def oword_count(use: Use, field: Field, operand: BlockSize) -> Iterator[Finding]
 
 @rule(
     "block-unaligned",
-    "Intel's front end does not know the word.",
+    "Intel's front end does not accept the word.",
     on=On.OPERAND,
     by=By.FRONT_END,
     kinds=(BlockSizeKind,),
@@ -237,7 +237,7 @@ def atomic_source(use: Use) -> Iterator[Finding]:
 
 @rule(
     "atomic-width",
-    "The memory's arithmetic unit has no elements of 16 bits before Tiger Lake.",
+    "Before Tiger Lake, the memory's arithmetic unit has no 16-bit elements.",
     on=On.INSTRUCTION,
     by=By.DOCUMENTS,
     applies=is_atomic,
@@ -253,7 +253,7 @@ def atomic_width(use: Use) -> Iterator[Finding]:
 
 @rule(
     "atomic-missing",
-    "The operation has nothing to work with.",
+    "The operation needs this source.",
     on=On.INSTRUCTION,
     by=By.DOCUMENTS,
     applies=is_atomic,
@@ -282,7 +282,7 @@ def atomic_type(use: Use) -> Iterator[Finding]:
 
 @rule(
     "atomic-type-emitted",
-    "The memory's arithmetic unit takes the bits for what the operation says.",
+    "The memory's arithmetic unit interprets the bits as the operation says.",
     on=On.INSTRUCTION,
     by=By.DOCUMENTS,
     applies=lambda opcode: is_atomic(opcode) and not opcode.front_end.checks_atomics,

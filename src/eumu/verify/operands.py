@@ -179,7 +179,7 @@ def _is_emitted(use: Use) -> bool:
 
 @rule(
     "types-emitted",
-    "The documents do not list these types; the hardware takes them for what their bits are.",
+    "The documents do not list these types; the hardware interprets the bits.",
     on=On.INSTRUCTION,
     by=By.DOCUMENTS,
     applies=lambda opcode: any(row.by in (By.COMPILER, By.FRONT_END) for row in opcode.types),

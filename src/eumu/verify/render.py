@@ -22,7 +22,7 @@ TYPES: Final[dict[str, tuple[Type, ...]]] = {"omask": (UW,), "depth": (F,), "ste
 
 @rule(
     "render-type",
-    "The message says what its registers hold; all colours have one type.",
+    "The message defines what its registers hold; all colours have one type.",
     on=On.OPERAND,
     by=By.DOCUMENTS,
     kinds=(RenderDataKind,),

@@ -31,7 +31,7 @@ def asks_sampler(opcode: Opcode) -> bool:
 
 @rule(
     "sampler-platform",
-    "The device has a sampler.",
+    "The device must have a sampler.",
     on=On.INSTRUCTION,
     by=By.DOCUMENTS,
     applies=asks_sampler,
@@ -122,7 +122,7 @@ def sampler_parameter(use: Use, field: Field, operand: tuple[Raw, ...]) -> Itera
 
 @rule(
     "sampler-parameter-emitted",
-    "The message takes the bits of whole numbers, whatever their sign.",
+    "The message takes the bits of integers, whatever their sign.",
     on=On.OPERAND,
     by=By.DOCUMENTS,
     kinds=(ParametersKind,),

@@ -17,7 +17,7 @@ _JUMPS: Final = frozenset({"JMP", "SWITCHJMP"})
 
 @rule(
     "barrier-divergent",
-    "A thread whose lanes are apart comes to the barrier once for every part of them.",
+    "If the lanes of a thread have diverged, the thread reaches the barrier once for each part.",
     on=On.FLOW,
     severity=Severity.WARNING,
     page="BARRIER",
@@ -55,7 +55,7 @@ def _branch(facts: Facts, number: int) -> str:
 
 @rule(
     "jump-across-join",
-    "A jump moves the thread and asks nobody who waits at a label in between.",
+    "A jump moves the whole thread, even if lanes wait at a label in between.",
     on=On.FLOW,
     severity=Severity.WARNING,
     page="JMP",

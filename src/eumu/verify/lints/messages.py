@@ -91,7 +91,7 @@ def _size(subject: Subject, declared: Declared) -> int:
 
 @rule(
     "overlap",
-    "One of two messages brings bytes that the other one destroys before they are used.",
+    "One of two messages loads bytes that the other one overwrites before they are used.",
     on=On.FLOW,
     severity=Severity.WARNING,
     page="5 Operands",
@@ -182,7 +182,7 @@ def _block_start(inst: Inst) -> tuple[int, int] | None:
 
 @rule(
     "slm-bounds",
-    "Local memory beyond what the kernel asked for belongs to other thread groups.",
+    "Local memory beyond the size that the kernel requested belongs to other thread groups.",
     on=On.FLOW,
     severity=Severity.WARNING,
     page="4 vISA header",

@@ -22,7 +22,7 @@ _NAMING: Final = frozenset({"FADDR", "FCALL", "FCCALL"})
 
 @rule(
     "unresolved-call",
-    "The compiler does not mind an unknown builtin; the call goes to address 0.",
+    "The compiler accepts an unknown builtin; the call goes to address 0.",
     on=On.FLOW,
     severity=Severity.WARNING,
     page="FADDR",

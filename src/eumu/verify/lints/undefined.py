@@ -80,8 +80,8 @@ def _where(inst: Inst) -> str:
 
 @rule(
     "narrow-write",
-    "A kernel compiled for 32 lanes runs all of an instruction's lanes only if it says so: inline"
-    " assembly of 16 lanes leaves the others what they were.",
+    "In a kernel compiled for 32 lanes, an instruction runs as many lanes as it states: inline"
+    " assembly of 16 lanes leaves the other lanes unchanged.",
     on=On.FLOW,
     severity=Severity.WARNING,
     page="3 Execution model",
@@ -172,7 +172,7 @@ def _is_half(facts: Facts, writer: int, index: int, reader: ExecSize) -> bool:
 
 @rule(
     "undefined-read",
-    "A variable has no value at entry; what is read is what another kernel left in the register.",
+    "A variable has no value at entry; the read gives what another kernel left in the register.",
     on=On.FLOW,
     severity=Severity.WARNING,
     page="4 vISA header",
@@ -192,7 +192,7 @@ def undefined_read(facts: Facts) -> Iterator[Finding]:
 
 @rule(
     "predicate-narrow",
-    "Bits of a predicate that no comparison has set choose at random.",
+    "Bits of a predicate that no comparison has set have arbitrary values.",
     on=On.FLOW,
     severity=Severity.WARNING,
     page="5 Operands",

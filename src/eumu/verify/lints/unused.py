@@ -105,7 +105,7 @@ def _exec(inst: Inst) -> ExecSize | None:
 
 @rule(
     "overwritten",
-    "What two instructions write to the same lanes one after the other, only one of them means.",
+    "Two instructions write the same lanes one after the other, so the first result is lost.",
     on=On.FLOW,
     severity=Severity.WARNING,
     page="3 Execution model",
