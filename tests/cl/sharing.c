@@ -216,6 +216,26 @@ static void released(void) {
   }
 }
 
+/* What a program has unmapped, or has other memory for, before it releases the buffer stays as it is. */
+static void unmapped(void) {
+  size_t size = 8 * PAGE;
+  unsigned char *data = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  memset(data, 1, size);
+  cl_mem m = over(data, size);
+  munmap(data + PAGE, 3 * PAGE);
+  void *other = mmap(data + 2 * PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  memset(other, 7, PAGE);
+  CHECK(clReleaseMemObject(m));
+  pid_t child = fork(); /* a copy would be private: it would not show what the child writes */
+  if (!child) memset(other, 9, PAGE), _exit(0);
+  waitpid(child, 0, 0);
+  TRUE_(all(data, PAGE, 1) && all(other, PAGE, 9) && all(data + 4 * PAGE, 4 * PAGE, 1));
+  munmap(data, size);
+  m = over(data = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), size);
+  munmap(data, size);
+  CHECK(clReleaseMemObject(m));
+}
+
 static void *make_many(void *user) {
   unsigned char *data = aligned_alloc(PAGE, 8 * PAGE);
   for (int k = 0; k < 200; k++) {
@@ -301,7 +321,7 @@ static void usm(void) {
 #define CASE(name) {#name, name}
 static const struct { const char *name; void (*run)(void); } cases[] = {
     CASE(pages), CASE(odd_places), CASE(one_page), CASE(other_memory), CASE(forks),
-    CASE(released), CASE(threads), CASE(svm), CASE(usm)};
+    CASE(released), CASE(unmapped), CASE(threads), CASE(svm), CASE(usm)};
 
 int main(int argc, char **argv) {
   begin();

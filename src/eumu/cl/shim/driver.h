@@ -258,6 +258,8 @@ cl_int check_box(const struct Memory *m, const size_t *origin, const size_t *reg
 struct Box box_of(const struct Memory *m, const size_t *origin, const size_t *region);
 cl_int texel_of(const struct Memory *m, const void *color, char *texel);
 
+#define MEMORY_NAME "eumu-opencl-memory" /* as the system shows the file of device memory */
+
 /* ---- pages.c */
 void share_pages(struct Memory *m);
 int unshare_pages(struct Memory *m);

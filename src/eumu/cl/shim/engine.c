@@ -248,7 +248,7 @@ static int meet(void) {
   const char *path = getenv("EUMU_CL_SOCKET");
   engine = path && *path ? connect_to(path) : started();
   if (engine < 0) { say("eumu: the engine process cannot be started; there is no OpenCL device\n"); return -1; }
-  int fd = memfd_create("eumu-opencl-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  int fd = memfd_create(MEMORY_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   int wrong = fd < 0 || ftruncate(fd, ARENA) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
   wrong = wrong || map_arena(fd);
   if (wrong) say("eumu: device memory cannot be reserved; there is no OpenCL device\n");

@@ -54,12 +54,36 @@ void share_pages(struct Memory *m) {
   pthread_mutex_unlock(&state);
 }
 
-static int make_private(const struct Memory *m) {
-  size_t size = m->shared_end - m->shared_start;
+static int replace(char *start, char *end) {
+  size_t size = end - start;
   void *copy = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (copy == MAP_FAILED) return 0;
-  memcpy(copy, m->shared_start, size);
-  return mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, m->shared_start) != MAP_FAILED;
+  memcpy(copy, start, size);
+  return mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, start) != MAP_FAILED;
+}
+
+/* A program may have unmapped its memory before it released the buffer, and others may have
+ * something there by now: only what is still a view of device memory is read and replaced. */
+static int make_private(const struct Memory *m) {
+  FILE *file = fopen("/proc/self/maps", "re");
+  struct { char *start, *end; } views[64];
+  char *line = 0, rights[5];
+  size_t length = 0, count = 0;
+  unsigned long long first, last;
+  int is_done = file != 0;
+  while (file && getline(&line, &length, file) > 0) {
+    if (sscanf(line, "%llx-%llx %4s", &first, &last, rights) != 3) continue;
+    char *start = (char *)(uintptr_t)first, *end = (char *)(uintptr_t)last;
+    if (end <= m->shared_start || start >= m->shared_end) continue;
+    if (rights[3] != 's' || !strstr(line, "/memfd:" MEMORY_NAME)) continue;
+    if (count == sizeof views / sizeof *views) { is_done = 0; break; }
+    views[count].start = start > m->shared_start ? start : m->shared_start;
+    views[count++].end = end < m->shared_end ? end : m->shared_end;
+  }
+  free(line);
+  if (file) fclose(file);
+  for (size_t k = 0; k < count; k++) is_done = replace(views[k].start, views[k].end) && is_done;
+  return is_done;
 }
 
 /* Whether device memory is the driver's alone again: without memory for a copy, pages stay. */
