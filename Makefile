@@ -14,6 +14,7 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check -q
 
 # One or two tests of every room; `make test` runs everything.
 FAST = tests/test_complete.py tests/layers tests/test_runs.py tests/isa/test_native_on_registry.py tests/ir/test_verify.py \
+	tests/isa/test_facts.py tests/oracle/test_first_cases.py tests/verifier/test_rules.py \
 	tests/text/test_unmodelled.py tests/runtime tests/zebin/test_ze_info.py tests/test_faults.py
 
 .PHONY: demo wheel test check bench env clean

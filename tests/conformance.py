@@ -56,16 +56,23 @@ def _cell(opcodes: list[Opcode], holds: Callable[[Opcode], bool]) -> str:
 
 
 def _platforms(opcodes: list[Opcode]) -> str:
-    names = {None if o.platforms is None else o.platforms for o in opcodes}
-    texts = []
-    for found in sorted(names, key=lambda n: sorted(n or ())):
-        if found is None:
-            texts.append("all")
-        else:
-            order = [p for p in PLATFORMS if p in found]
-            later = list(PLATFORMS)[list(PLATFORMS).index(order[0]) :] if order else []
-            texts.append(f"from {order[0]}" if order == later else " ".join(order))
-    return "; ".join(texts)
+    groups: dict[frozenset[str] | None, list[str]] = {}
+    for opcode in opcodes:
+        groups.setdefault(opcode.platforms, []).append(name(opcode))
+    by_size = sorted(
+        groups, key=lambda platforms: (len(groups[platforms]), sorted(platforms or ()))
+    )
+    texts = [f"{', '.join(groups[platforms])}: {_range(platforms)}" for platforms in by_size[:-1]]
+    last = _range(by_size[-1])
+    return "; ".join([*texts, f"others: {last}" if texts else last])
+
+
+def _range(platforms: frozenset[str] | None) -> str:
+    if platforms is None:
+        return "all"
+    order = [p for p in PLATFORMS if p in platforms]
+    later = list(PLATFORMS)[list(PLATFORMS).index(order[0]) :] if order else []
+    return f"from {order[0]}" if order == later else " ".join(order)
 
 
 def _fidelity(opcodes: list[Opcode]) -> str:
@@ -84,7 +91,7 @@ def table() -> Iterator[str]:
     for page, opcodes in pages().items():
         words = ", ".join(f"`{name(o)}`" for o in opcodes)
         cells = (
-            *(page, words, _cell(opcodes, is_written)),
+            *(page or "(on none)", words, _cell(opcodes, is_written)),
             _cell(opcodes, lambda o: o.slots is not None),
             _cell(opcodes, lambda o: is_executed(o) and is_run(o)),
             *(_platforms(opcodes), _fidelity(opcodes)),
@@ -106,7 +113,8 @@ def document() -> str:
     executed = sum(is_executed(o) for o in VISA)
     run = sum(is_executed(o) and is_run(o) for o in VISA)
     summary = (
-        f"{len(pages())} pages, {len(VISA)} instructions and sub-opcodes: {executed} are executed,"
+        f"{len(set(pages()) - {''})} pages, {len(VISA)} instructions and sub-opcodes:"
+        f" {executed} are executed,"
         f" {run} of them are run by a test on both engines; {len(VISA.unmodelled)} more are refused"
         " by name."
     )

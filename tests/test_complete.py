@@ -65,7 +65,7 @@ def wanting(opcode: Opcode) -> Iterator[str]:
         yield f"tests/runs/…/{opcode.mnemonic}.visa: nothing runs {word} on both engines"
     if is_executed(opcode) and not coverage.is_written(opcode):
         yield f"tests/corpus/lines.txt: no line of {word} is read and printed"
-    if opcode not in _described():
+    if opcode.page and opcode not in _described():  # on no page, no document says anything
         yield f"tests/isa/facts.json: what the documents say of {opcode.number:02x}, {word}"
     if is_executed(opcode) and is_vector(opcode) and opcode.fidelity.level == "exact":
         for table in sorted(_tables(opcode)):
@@ -105,7 +105,7 @@ def test_rules() -> None:
     files = [f"{code}{suffix}.visa" for code in RULES for suffix in ("", ".ok")]
     lines = [f"tests/verifier/{f}: no such file" for f in files if not _is_there(f)]
     if rules_page() != (TESTS.parent / "docs" / "rules.md").read_text():
-        lines.append("docs/rules.md: out of date; python -m eumu.verify > docs/rules.md")
+        lines.append("docs/rules.md: out of date; python -m eumu.verify docs/rules.md")
     fail(lines)
 
 

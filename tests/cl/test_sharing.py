@@ -16,7 +16,16 @@ pytestmark = [
     pytest.mark.skipif(compilers.find() is None, reason="ocloc is not installed"),
 ]
 CASES = (
-    *("pages", "odd_places", "one_page", "other_memory", "forks", "released", "unmapped", "threads"),
+    *(
+        "pages",
+        "odd_places",
+        "one_page",
+        "other_memory",
+        "forks",
+        "released",
+        "unmapped",
+        "threads",
+    ),
     *("svm", "usm"),
 )
 

@@ -156,8 +156,8 @@ def test_by_pairs(opcode: Opcode, device: str) -> None:
         for number, case in numbered:
             line = list(lines(case, number))[-1]
             wrong = check(case, number, want, device)
-            assert not wrong, f"{line}: {wrong}; {case}"
-            assert _same(case, number, want, got), f"{line}: the engines differ; {case}"
+            assert not wrong, f"{line}: {wrong} (expected by tests/oracle/meanings.py)\n{case}"
+            assert _same(case, number, want, got), f"{line}: the engines differ\n{case}"
 
 
 @pytest.mark.parametrize(("opcode", "device"), EVERY)

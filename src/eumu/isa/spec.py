@@ -227,11 +227,16 @@ class Registry:
         home = opcode.body.__module__
         if opcode.mnemonic not in self._families.get(home, (opcode.mnemonic,)):
             raise InternalError(
-                f"{self.name}: {home} declares {opcode}, which its row in contents.py does not name"
+                f"{home} declares {opcode.mnemonic}; add that name to the row of"
+                f" {home.rpartition('.')[2]} in contents.py beside it"
             )
         old = self._by_number.get(key)
         if old is not None and not _is_again(old.body, opcode.body):
-            raise InternalError(f"{self.name}: {opcode} and {old} share {key}")
+            sub = "" if opcode.sub is None else f", sub-opcode {opcode.sub:#x},"
+            raise InternalError(
+                f"{self.name}: number {opcode.number:#x}{sub} of {opcode.mnemonic} is that of"
+                f" {old.mnemonic}; docs/extending.md says which are free"
+            )
         if not opcode.doc:
             raise InternalError(f"{self.name}: {opcode} has no manual line (a docstring)")
         self._by_number[key] = opcode

@@ -21,6 +21,7 @@ from eumu.manual import address
 from eumu.platforms import Platform, platform
 from eumu.program import LabelMark
 from eumu.text.parser import Directive
+from eumu.verify import RULES
 
 _log = logging.getLogger(__name__)
 _MOST: Final = 300  # words that are offered at once
@@ -31,8 +32,8 @@ _SEVERITIES: Final = {
     Severity.WARNING: lsp.DiagnosticSeverity.Warning,
     Severity.NOTE: lsp.DiagnosticSeverity.Information,
 }
-# Rules on what could as well be left out; editors show it dimmed.
-_UNNECESSARY: Final = frozenset({"dead-write", "dead-move", "unreachable", "overwritten"})
+# What could as well be left out; editors show it dimmed.
+_UNNECESSARY: Final = frozenset(code for code, rule in RULES.items() if rule.unnecessary)
 _SORTS: Final = {
     Sort.INSTRUCTION: lsp.CompletionItemKind.Function,
     Sort.WORD: lsp.CompletionItemKind.EnumMember,

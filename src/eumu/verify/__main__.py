@@ -1,5 +1,8 @@
-"""`python -m eumu.verify`: the documentation of the rules."""
+"""`python -m eumu.verify FILE`: writes the page of the rules, docs/rules.md."""
+
+import sys
+from pathlib import Path
 
 from eumu.verify.manual import rules_page
 
-print(rules_page(), end="")
+Path(sys.argv[1]).write_text(rules_page(), "utf-8")

@@ -1,6 +1,6 @@
 """The documentation of the rules, from their table.
 
-`python -m eumu.verify > docs/rules.md` writes it.
+`python -m eumu.verify docs/rules.md` writes it.
 """
 
 from __future__ import annotations

@@ -46,7 +46,10 @@ CheckT = TypeVar("CheckT", bound=Check)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule; `by` says whose it is, None a lint that no document states."""
+    """One rule; `by` says whose it is, None a lint that no document states.
+
+    What an `unnecessary` one finds could as well be left out: editors dim it.
+    """
 
     code: str
     severity: Severity
@@ -60,6 +63,7 @@ class Rule:
     applies: Callable[[Opcode], bool] | None = None
     concerns: Callable[[Opcode, Field, type, bool], bool] | None = None
     once: bool = False
+    unnecessary: bool = False
 
 
 RULES: dict[str, Rule] = {}
@@ -78,13 +82,14 @@ def rule(
     applies: Callable[[Opcode], bool] | None = None,
     concerns: Callable[[Opcode, Field, type, bool], bool] | None = None,
     once: bool = False,
+    unnecessary: bool = False,
 ) -> Callable[[CheckT], CheckT]:
     """Put a function into the table.
 
     An empty `page` is the page of the instruction.  Rules on operands say which kinds and classes
     of operands they look at (no classes: all), or whether a class in a field concerns them; rules
     on instructions say to which they apply.  A rule that looks `once` at an opcode with an
-    execution size depends on nothing else.
+    execution size depends on nothing else.  What is `unnecessary` could as well be left out.
     """
 
     def register(check: CheckT) -> CheckT:
@@ -92,7 +97,8 @@ def rule(
             raise InternalError(f"two rules are called '{code}'")
         least = Severity.NOTE if code in BROKEN_BY_THE_COMPILER else severity
         RULES[code] = Rule(
-            code, least, page, why, by, on, check, kinds, classes, applies, concerns, once
+            *(code, least, page, why, by, on, check, kinds, classes, applies, concerns, once),
+            unnecessary=unnecessary,
         )
         return check
 

@@ -42,6 +42,7 @@ _MOVE: Final = "MOV"
     severity=Severity.WARNING,
     page="3 Execution model",
     by=None,
+    unnecessary=True,
 )
 def dead_write(facts: Facts) -> Iterator[Finding]:
     return (found for inst, found in _dead(facts) if inst.opcode.page != _MOVE)
@@ -54,6 +55,7 @@ def dead_write(facts: Facts) -> Iterator[Finding]:
     severity=Severity.NOTE,
     page=_MOVE,
     by=None,
+    unnecessary=True,
 )
 def dead_move(facts: Facts) -> Iterator[Finding]:
     return (found for inst, found in _dead(facts) if inst.opcode.page == _MOVE)
@@ -110,6 +112,7 @@ def _exec(inst: Inst) -> ExecSize | None:
     severity=Severity.WARNING,
     page="3 Execution model",
     by=None,
+    unnecessary=True,
 )
 def overwritten(facts: Facts) -> Iterator[Finding]:
     """Within a block: a result is written again by an instruction on at least the same lanes."""
@@ -163,6 +166,7 @@ def _covers(first: Inst, second: Inst) -> bool:
     severity=Severity.WARNING,
     page="3 Execution model",
     by=None,
+    unnecessary=True,
 )
 def unreachable(facts: Facts) -> Iterator[Finding]:
     graph = facts.graph
