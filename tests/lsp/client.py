@@ -97,9 +97,23 @@ class Client:
 
     def open(self, text: str, uri: str = URI) -> list[dict[str, Any]]:
         """Open a text; its diagnostics."""
+        self._forget(uri)
         document = {"uri": uri, "languageId": "visa", "version": 1, "text": text}
         self.notify("textDocument/didOpen", {"textDocument": document})
         return self.diagnostics(uri)
+
+    def close(self, uri: str = URI) -> list[dict[str, Any]]:
+        """Close a text; what is published then."""
+        self._forget(uri)
+        self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+        return self.diagnostics(uri)
+
+    def _forget(self, uri: str) -> None:
+        """Drop what was published of earlier texts; on a slow machine each change has its own."""
+        position = {"line": 0, "character": 0}
+        self.answer("textDocument/hover", {"textDocument": {"uri": uri}, "position": position})
+        old = [m for m in self._seen if (m.get("params") or {}).get("uri") == uri]
+        self._seen = [m for m in self._seen if m not in old]
 
     def change(self, text: str, version: int, uri: str = URI) -> list[dict[str, Any]]:
         """Type; the diagnostics of the new text."""

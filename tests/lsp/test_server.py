@@ -174,8 +174,7 @@ def test_symbols(server: Client) -> None:
 
 def test_close(server: Client) -> None:
     server.open(TEXT)
-    server.notify("textDocument/didClose", {"textDocument": {"uri": URI}})
-    assert server.diagnostics(URI) == []
+    assert server.close() == []
     assert server.at("textDocument/hover", 5, 4) is None
 
 
