@@ -25,11 +25,12 @@ INSIDE = {
 }
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "api.md"
 HEAD = """\
-# What a program may import
+# The public API
 
-Written by `python tests/public_names.py` from the package; a test compares. Public is what stands
-here: the names of `eumu.__all__`, and the members of their classes that the page has. All else
-changes when it has to.
+This page lists all that a program may import from `eumu`, with the first line of each docstring;
+`help(eumu.NAME)` shows the rest. Only the names of `eumu.__all__` and the members on this page are
+public: everything else may change at any time. `python tests/public_names.py` writes the page, and
+a test compares it with the package.
 """
 
 

@@ -54,15 +54,15 @@ def check(
     parity: bool = False,
     options: str = "",
 ) -> list[Diagnostic]:
-    """What is wrong or doubtful in a program on a device.
+    """All errors, warnings and notes for a program on a device; nothing runs.
 
     `program` is a module, a loaded program, the bytes of a program, or the path of one: vISA text,
-    an object file (`.isa`), the compiler's ELF, OpenCL C (`.cl`) or SPIR-V.  An ELF file knows its
-    device; other programs are checked for `device`, pvc if it is not said.  `options` are the
-    compiler's.  With `parity` the findings are those of Intel's front end and no others.
+    an object file (`.isa`), the compiler's ELF, OpenCL C (`.cl`) or SPIR-V.  An ELF file names its
+    device; other programs are checked for `device` (default: pvc).  `options` are the compiler's.
+    With `parity`, the findings are those of Intel's front end and no others.
 
-    BuildError has what the compiler says of a source that it refuses, FormatError why a file
-    cannot be read; ArgumentError says that a program was loaded from vISA text, which is not kept.
+    BuildError has the compiler's errors for a source, FormatError says why a file cannot be read.
+    ArgumentError: the program was loaded from vISA text, which is not kept; check the text.
     """
     given = None if device is None else platform(device)
     if isinstance(program, Module):

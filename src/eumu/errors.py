@@ -1,4 +1,4 @@
-"""Everything that eumu raises or reports, and how it is shown.
+"""The exceptions of eumu, and how diagnostics are printed.
 
 Two kinds of error are kept apart.  A *diagnostic* says that the user's program is wrong: it is a
 value, many can be collected in one run, and it is rendered with the source line and a caret.  An
@@ -9,13 +9,13 @@ value, many can be collected in one run, and it is rendered with the source line
     │   └── FormatError     a container (ELF, .ze_info, object file) is malformed
     ├── UnknownDevice       no platform has this name (ValueError)
     ├── ToolMissing         an external tool such as ocloc is not installed (FileNotFoundError)
-    ├── LaunchError         a launch was asked for with wrong arguments (ValueError)
-    │   └── ArgumentError   … one argument has the wrong type, size or device (TypeError)
-    ├── SettingError        an environment variable has a value that it cannot have (ValueError)
+    ├── LaunchError         the sizes or arguments of a launch are wrong (ValueError)
+    │   └── ArgumentError   an argument has the wrong type, size or device (TypeError)
+    ├── SettingError        an environment variable has a wrong value (ValueError)
     ├── OutOfMemory         the device's memory is used up (MemoryError)
     ├── Unsupported         a documented feature that eumu does not model (NotImplementedError)
-    ├── Fault               a kernel did something that hardware would not survive (RuntimeError)
-    └── InternalError       eumu contradicts itself: a bug in eumu (AssertionError)
+    ├── Fault               a kernel misbehaved at run time (RuntimeError)
+    └── InternalError       a bug in eumu (AssertionError)
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ __all__ = [
 
 
 class EumuError(Exception):
-    """The root of everything that eumu raises; copies and pickles as it is."""
+    """The base class of all exceptions of eumu; can be copied and pickled."""
 
 
 def _revived(kind: type[EumuError], args: tuple[object, ...], state: dict[str, object]) -> object:
@@ -89,7 +89,7 @@ class BuildError(EumuError, ValueError):
 
 
 class FormatError(BuildError):
-    """A container is truncated, foreign or inconsistent."""
+    """An ELF, `.ze_info` or object file is truncated, inconsistent or of another format."""
 
 
 class UnknownDevice(EumuError, ValueError):
@@ -97,11 +97,11 @@ class UnknownDevice(EumuError, ValueError):
 
 
 class ToolMissing(EumuError, FileNotFoundError):
-    """An external tool is needed and not installed; the message says how to install it."""
+    """A required external tool is not installed; the message says how to install it."""
 
 
 class LaunchError(EumuError, ValueError):
-    """A launch was asked for with sizes or arguments that cannot work."""
+    """The sizes or arguments of a launch are wrong."""
 
 
 class ArgumentError(LaunchError, TypeError):
@@ -109,7 +109,7 @@ class ArgumentError(LaunchError, TypeError):
 
 
 class SettingError(EumuError, ValueError):
-    """An environment variable has a value that it cannot have; `eumu.settings` lists them."""
+    """An environment variable has a wrong value; `eumu.settings` lists the variables."""
 
 
 class OutOfMemory(MemoryError, EumuError):  # in this order it has one `__new__`
@@ -117,9 +117,9 @@ class OutOfMemory(MemoryError, EumuError):  # in this order it has one `__new__`
 
 
 class Unsupported(EumuError, NotImplementedError):
-    """A documented feature that eumu does not model; never a wrong answer.
+    """A documented feature that eumu does not model; raised instead of a wrong answer.
 
-    `is_late` says that some of a launch had run already.
+    `is_late`: a part of the launch had already run.
     """
 
     is_late = False
@@ -137,9 +137,9 @@ class Unsupported(EumuError, NotImplementedError):
 class Fault(EumuError, RuntimeError):
     """A kernel misbehaved at run time: out-of-bounds access, divergent barrier, endless loop.
 
-    `finding` is the record of it: source line, work item, memory.  Attributes name the place, too:
-    `kernel`, `span` (the instruction), `group` (x, y, z), `thread` within the group, the `lanes`
-    concerned, the `address`; `findings` are those of a checked run until then.
+    `finding` is its record: source line, work item, memory.  The place is also in the attributes
+    `kernel`, `span` (the instruction), `group` (x, y, z), `thread` within the group, `lanes` and
+    `address`.  `findings` are those of a checked run before the fault.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -249,4 +249,4 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 class InternalError(EumuError, AssertionError):
-    """eumu contradicts itself; please report it with the program."""
+    """A bug in eumu; please report it with the program."""

@@ -159,13 +159,13 @@ class ArrayPlace:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One mistake in a program: what a fault, a finding of a checked run or a check says.
+    """One mistake in a program: the record of a fault, of a checked run or of a check.
 
-    `code` says of which kind it is (``undefined``, ``out-of-bounds``, ``race``); docs/checking.md
-    lists them.  The place is that of the first work item that made it: `lanes` of a thread of a
-    group, `work_items` of them at that place; `count` is how often threads made it in the whole
-    launch.  `place` is the line of the source, `span` the instruction; `related` are other places
-    that belong to it, such as the other access of a race.
+    `code` is the kind of mistake (``undefined``, ``out-of-bounds``, ``race``); docs/checking.md
+    lists the codes.  The place is that of the first work item that made the mistake: `lanes` of a
+    thread of a group, `work_items` of them at that place.  `count` is how often threads made it in
+    the whole launch.  `place` is the source line, `span` the instruction; `related` are other
+    places that belong to it, such as the other access of a race.
     """
 
     code: str
@@ -189,7 +189,7 @@ class Finding:
 
     @classmethod
     def of(cls, diagnostic: Diagnostic, kernel: str = "") -> Finding:
-        """The record of a check."""
+        """The finding for a diagnostic of a check."""
         d = diagnostic
         return cls(
             d.code,
@@ -208,7 +208,7 @@ class Finding:
 
     @property
     def file(self) -> str:
-        """The source's name if it is known, or else that of the vISA text; "" for neither."""
+        """The name of the source file, or else of the vISA text; "" if neither is known."""
         return self.place.file if self.place else self.span.source.name if self.span else ""
 
     @property
@@ -225,7 +225,7 @@ class Finding:
 
     @property
     def work_items(self) -> int:
-        """How many work items of the first thread made it, at that place and time."""
+        """The number of work items of the first thread that made it, at that place and time."""
         return max(1, len(self.lanes))
 
     def __str__(self) -> str:
@@ -245,7 +245,7 @@ class Finding:
         return lines + [f"  note: {note}" for note in self.remarks()]
 
     def remarks(self) -> list[str]:
-        """The notes that follow the first line: who, how often, where in which memory."""
+        """The notes after the first line: work items, count, place in memory."""
         times = f"; {self.count} times in all" if self.count > 1 else ""
         found = [f"in {self.where}{times}"] if self.where else []
         found += [self.work_item] if self.work_item else []
@@ -260,13 +260,13 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """The instruction as it stands in the program."""
+        """The text of the instruction in the program."""
         line = self.span.source.line(self.span.line) if self.span else ""
         return " ".join(line.split("///")[0].split()) or self.instruction
 
     @property
     def where(self) -> str:
-        """The kernel, group, thread and lanes in words, as far as they are known."""
+        """The kernel, group, thread and lanes as text, as far as known."""
         found = [f"kernel {self.kernel}"] if self.kernel else []
         found += [f"group {self.group}"] if self.group is not None else []
         found += [f"thread {self.thread}"] if self.thread is not None else []
@@ -274,7 +274,7 @@ class Finding:
 
     @property
     def work_item(self) -> str:
-        """The first work item and how many more, in words."""
+        """The first work item and the number of others, as text."""
         if self.global_id is None:
             return ""
         more = self.work_items - 1

@@ -18,7 +18,7 @@ _PIECE: Final = 16 << 20  # bytes that are copied at once
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """The argument for a `local` pointer: `nbytes` of memory that each thread group gets."""
+    """The argument for a `local` pointer: `nbytes` of memory for each thread group."""
 
     nbytes: int
 
@@ -36,8 +36,8 @@ class Holder(Protocol):
 class Array:
     """An array in the memory of `device`; make one with :meth:`Device.array`.
 
-    The memory is given back by :meth:`free`, or when the array and its views are gone and the
-    device is next asked for or rid of memory, or launches something.
+    :meth:`free` frees the memory.  Otherwise the device frees it at its next allocation, free or
+    launch after the array and its views have been garbage-collected.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Array:
 
     @classmethod
     def lent(cls, device: Holder, address: int, size: int, name: str) -> Array:
-        """`size` bytes at a device address, which somebody else owns; it cannot be freed."""
+        """An array on `size` bytes at a device address that it does not own and cannot free."""
         owner = _Lent(device.memory, Allocation(address, size, name))
         return cls(device, owner, (size,), np.dtype(np.uint8))
 
@@ -106,14 +106,14 @@ class Array:
 
     @property
     def name(self) -> str:
-        """What messages call the array."""
+        """The name of the array in messages."""
         return self._owner.allocation.name
 
     @property
     def memory(self) -> NDArray[Any]:
-        """The device's own bytes as an array, not a copy; do not keep it beyond the array.
+        """The device's own bytes as a NumPy array, not a copy; do not use it after the array.
 
-        The array counts as written by the host from then on (``check="uninitialized"``).
+        From then on, the array counts as written by the host (``check="uninitialized"``).
         """
         self._owner.memory.written(self._owner.live())
         return self._bytes()
@@ -122,7 +122,7 @@ class Array:
         return self._owner.view().view(self.dtype).reshape(self.shape)
 
     def forget(self) -> None:
-        """Nothing has written the array, for ``check="uninitialized"``."""
+        """Mark the array as never written, for ``check="uninitialized"``."""
         self._owner.memory.forget(self._owner.live())
 
     def __len__(self) -> int:
@@ -140,14 +140,14 @@ class Array:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
     def numpy(self) -> NDArray[Any]:
-        """A copy of the contents."""
+        """A NumPy copy of the contents, with the array's shape and dtype."""
         memory = self._bytes()
         made = np.empty_like(memory)
         _copy(made, memory)
         return made
 
     def write(self, data: Any) -> None:
-        """Replace the contents by those of an array of the same shape."""
+        """Copy in an array of the same shape; its elements are cast if their kind is the same."""
         values = np.asarray(data)
         if values.shape != self.shape:
             raise ArgumentError(f"{self.name} has shape {self.shape}, the data {values.shape}")
@@ -158,7 +158,7 @@ class Array:
         _copy(self.memory, values)
 
     def fill(self, value: Any) -> None:
-        """Set every element."""
+        """Set every element to `value`, or to an array that broadcasts to the shape."""
         memory = self.memory
         _copy(memory, np.broadcast_to(np.asarray(value), memory.shape))
 
@@ -181,7 +181,7 @@ class Array:
 
     @property
     def is_freed(self) -> bool:
-        """Whether the memory has been given back."""
+        """Whether the memory has been freed."""
         return self._owner.freed
 
     def label(self, parameter: str) -> None:
@@ -189,7 +189,7 @@ class Array:
         self._owner.label(f"array '{parameter}'")
 
     def free(self) -> None:
-        """Give the memory back now; using the array later is an error."""
+        """Free the memory now; using the array or its views later is an error."""
         self._owner.free()
 
 

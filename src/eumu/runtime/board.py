@@ -59,9 +59,9 @@ class Board:
         """A device array: a copy of `data`, or zeros if `data` is a shape (an int or a tuple).
 
         A list of Python floats becomes float32, one of ints int32, unless `dtype` says otherwise.
-        `name` is what messages call it; else it gets the name of the parameter it is passed for.
-        `access` is what kernels may do: "rw", "r" or "w" (atomic operations are writes); anything
-        else is a fault.
+        A shape needs a `dtype`.  `name` is used in messages; by default it is the name of the
+        parameter that the array is passed for.  `access` is what kernels may do, "rw", "r" or "w"
+        (atomic operations are writes); anything else is a fault.
         """
         label = self.next_label("array", name)
         make = partial(

@@ -43,25 +43,25 @@ def _nothing() -> None:
 class Device(Board):
     """An emulated GPU.
 
-    `name` is a platform ("pvc", "skl", "apl", …).  `engine` is "jit" or "interp"; without one it is
-    the JIT where it can be used.  `memory_bytes` is the address space of the device's memory.
-    With `strict_bounds` an access outside a surface is a fault; without, reads give 0 and writes
-    vanish, as on hardware.  With `check` every launch looks for mistakes, slower, and lists them in
-    `Report.findings`: True for what is cheap, "all", or names (`eumu.exec.checks.CHECKS`).
-    `sink` gets what kernels print (standard output by default). `progress` is called during a
-    launch with the groups that are done and all groups, from any thread. `part` is the product
-    ("bxt-2x6", …), by default the platform's largest; `pools` is the map of its thread pools
-    (MEDIA_POOL_STATE), None for legacy mode. The attribute `clock` is what timestamp registers
+    `name` is a platform ("pvc", "skl", "apl", …).  `engine` is "jit" or "interp", by default the
+    JIT if llvmlite is installed.  `memory_bytes` is the size of the device's address space.
+    `strict_bounds`: an access outside a surface is a fault; if False, reads give 0 and writes have
+    no effect, as on hardware.  `check` names the checks of every launch, which cost speed: True for
+    the cheap ones, "all", or names (`eumu.exec.checks.CHECKS`); `Report.findings` has the mistakes.
+    `sink` receives printf output (standard output by default).  `progress` is called during a
+    launch, from any thread, with the number of finished groups and of all groups.  `part` is the
+    product ("bxt-2x6", …), by default the platform's largest; `pools` is its map of thread pools
+    (MEDIA_POOL_STATE), None for legacy mode.  The attribute `clock` sets what timestamp registers
     read: counted instructions, or a `chip.HostClock`.
 
-    Threads: every method may be called from any thread at any time, on this device and its arrays,
-    images, kernels and queues.  Launches on one device run one after the other, each on all workers
-    (a launch in another thread waits; launches on other devices do not).  A launch sees the arrays
-    that there were when it began; what is made, freed, read or written meanwhile is ordered by the
-    caller, who frees nothing that a launch uses.  `preempt` is for other threads.  What `progress`
-    raises ends the launch and comes out of it; `progress` itself launches nothing.
-    Ctrl-C ends a launch at once, on either engine: KeyboardInterrupt comes when no worker runs any
-    more; what the kernel had written stays, and the device can be used.
+    Threads: any thread may call any method at any time, on this device and its arrays, images,
+    kernels and queues.  Launches on one device run one after the other, each on all workers;
+    launches on other devices do not wait for them.  A launch sees the arrays that exist when it
+    begins.  If you make, free, read or write arrays during a launch, you order these uses, and free
+    nothing that the launch uses.  `preempt` is for other threads.  An exception in `progress` ends
+    the launch and reaches its caller; `progress` must not launch anything.  Ctrl-C ends a launch on
+    either engine: KeyboardInterrupt comes when all workers have stopped.  What the kernel wrote
+    stays, and the device can be used.
 
     >>> dev = Device("pvc", engine="interp")
     >>> dev.array([1.0, 2.0]).numpy()
@@ -113,7 +113,7 @@ class Device(Board):
 
     @property
     def check(self) -> Checks:
-        """What launches from now on look for; see `eumu.exec.checks`."""
+        """The checks of all later launches; see `eumu.exec.checks`."""
         return self._check
 
     @check.setter
@@ -124,14 +124,14 @@ class Device(Board):
 
     @property
     def engine(self) -> str:
-        """The name of the engine that runs kernels first."""
+        """The engine for kernels; the interpreter runs what "jit" cannot."""
         return self._engine
 
     @property
     def pools(self) -> int | None:
-        """The pool map that launches from now on have; None is legacy mode.
+        """The pool map of all later launches; None is legacy mode.
 
-        LaunchError for a map that the part cannot have.  Results do not depend on it.
+        LaunchError for a map that the part does not support.  Results do not depend on it.
         """
         return self._pools
 
@@ -143,7 +143,7 @@ class Device(Board):
 
     @property
     def observer(self) -> Observer | None:
-        """What looks at launches, for instance an `eumu.device.profile.Profile`; None: nothing."""
+        """The observer of launches, such as an `eumu.device.profile.Profile`, or None."""
         return self.memory.observer
 
     @observer.setter
@@ -167,15 +167,15 @@ class Device(Board):
     # ---- preemption
 
     def preempt(self, after: int | None = None, *, groups: int | None = None) -> None:
-        """Stop a launch; `resume` goes on with it.
+        """Stop a launch; `resume` continues it.
 
-        Without arguments that is the launch which another thread of the process has running: it
-        stops on either engine when the groups that have begun have ended, and what is left is on
-        the device then.  If none runs it is the next launch (or `resume`), before it does anything.
+        Without arguments, the launch that another thread of the process is running stops, on either
+        engine, when the groups that have begun have ended.  If no launch runs, the next launch (or
+        `resume`) stops before it does anything.
 
-        With `groups` the next launch stops when so many of its groups are done, on its own engine.
-        With `after` it stops after so many instructions of all its threads: it runs on the
-        interpreter, in groups as many as the chip holds at once, and stops between two blocks.
+        With `groups`, the next launch stops on its own engine when so many groups are done.  With
+        `after`, it stops after so many instructions of all its threads.  It then runs on the
+        interpreter, with as many groups as the chip holds at once, and stops between two blocks.
         """
         if (after or 0) < 0 or (groups or 0) < 0:
             raise LaunchError(f"preempt after {after or 0} instructions, {groups or 0} groups")
@@ -210,7 +210,7 @@ class Device(Board):
         return self._turn
 
     def resume(self) -> Report:
-        """Go on with the launch that was stopped, to its end or until it is stopped again."""
+        """Continue the stopped launch, to its end or until it is stopped again."""
         with self.turn:
             held = self._held()
             self.suspended = None
@@ -218,15 +218,15 @@ class Device(Board):
             return held.kernel.resume(self, held)
 
     def checkpoint(self, path: str | Path) -> None:
-        """Write the launch that was stopped, and all of device memory, to a file."""
+        """Write the stopped launch and all of device memory to a file."""
         from eumu.runtime.checkpoint import write_checkpoint
 
         write_checkpoint(path, self.memory, self.platform.name, self._held())
 
     def restore(self, path: str | Path, kernel: Resumable) -> dict[str, Array]:
-        """Take a checkpoint up on a new device; what was in memory as arrays of bytes, by name.
+        """Load a checkpoint into a new device; returns its memory as uint8 arrays by name.
 
-        `kernel` must be the one of the checkpoint.  `resume` goes on with the launch.  LaunchError
+        `kernel` must be the kernel of the checkpoint; `resume` continues the launch.  LaunchError
         for files of another version, platform or kernel.
         """
         from eumu.runtime.checkpoint import empty_unless_done, read_checkpoint
@@ -295,11 +295,11 @@ class Device(Board):
 
         Shapes are (w[, c]), (h, w[, c]) and (d, h, w[, c]); the channels are the last axis if the
         format has several of one size.  Elements have the type that the format stores, or are
-        floats that it converts.  `layers` says that the first axis are the layers of an array,
-        `kind` "cube" that it are the faces; `levels` is the number of mip levels, or the data of
-        those below the first.  `tiling` is "linear", "x" or "y".  `counter` gives the surface
-        an append counter that starts with a number, or the one of another image (its `counter`).
-        `access` is what kernels may do: "rw", "r" or "w"; anything else is a fault.
+        floats that eumu converts.  With `layers` the first axis is the layers of an array, with
+        `kind="cube"` the faces.  `levels` is the number of mip levels, or the data of the levels
+        below the first.  `tiling` is "linear", "x" or "y".  `counter` is the append counter: a
+        start value, or the `counter` of another image.  `access` is what kernels may do, "rw", "r"
+        or "w"; anything else is a fault.
 
         >>> Device("skl").image(np.zeros((4, 8, 4), np.uint8), format="RGBA8_UNORM").shape()
         (4, 8, 4)
@@ -331,7 +331,7 @@ class Device(Board):
         filter: str = "nearest",
         **more: Any,
     ) -> Sampler:
-        """A sampler: what lies between texels and outside of an image.
+        """A sampler: how coordinates between texels and outside of an image are read.
 
         `address` is none, clamp_to_edge, clamp_to_border, repeat, mirrored_repeat …, `filter`
         nearest, linear or anisotropic.  More: `mag_filter`, `mip_filter`, `lod` (least,
@@ -351,23 +351,23 @@ class Device(Board):
         """An image for the media sampler (`avs`, `va`): a copy of `data`.
 
         `format` is a name of MEDIA_SURFACE_STATE, such as Y8_UNORM_VA, Y16_SNORM, Y1_UNORM (pixels
-        that are 0 or not), PLANAR_420_8; `address` "clamp" or "mirror" says what lies outside.
+        that are 0 or not), PLANAR_420_8; `address` outside the image is "clamp" or "mirror".
         """
         label = self.next_label("image", name)
         return make_media_image(self, data, format, address, tiling, label)
 
     def media_sampler(self, **what: Any) -> MediaSampler:
-        """What the media sampler does; one of these says it.
+        """The state of a media sampler, from exactly one of these parameters.
 
         `convolve`: coefficients [rows, columns] from -8 to 8; `line`: up to 16 of them; both with
-        `scale_down` (a shift) and `coefficient_bits` (8 or 16).  `places`: which pixels around one
-        erode, dilate and minmaxfilter look at.  `phases`: the scaler's coefficients [32, 8] or
+        `scale_down` (a shift) and `coefficient_bits` (8 or 16).  `places`: the pixels around one
+        that erode, dilate and minmaxfilter read.  `phases`: the scaler's coefficients [32, 8] or
         [2, 32, 8] (along rows, along columns), with `chroma` [32, 4], `taps` and `shuffle`.
         """
         return make_media_sampler(**what)
 
     def chroma_key(self, index: int, low: int, high: int) -> None:
-        """The colours of chroma key 0 to 3 from now on: 0xAARRGGBB (or Cr, Y, Cb), inclusive."""
+        """Set the colour range of chroma key 0 to 3: 0xAARRGGBB (or Cr, Y, Cb), inclusive."""
         if not 0 <= index < 4 or not 0 <= min(low, high) <= max(low, high) < 1 << 32:
             raise ArgumentError(f"chroma key {index} from {low:#x} to {high:#x}")
         with self._turn:
@@ -377,10 +377,10 @@ class Device(Board):
 
     @property
     def bindless_samplers(self) -> bool:
-        """Bindless Surface Base Address Select of GT_MODE, for launches from now on.
+        """Bindless Surface Base Address Select of GT_MODE, for all later launches.
 
-        With it, the Sampler State Pointer in a message header is the offset of one SAMPLER_STATE
-        from Bindless Surface State Base; without, of a table from Dynamic State Base.
+        If set, the Sampler State Pointer in a message header is the offset of one SAMPLER_STATE
+        from Bindless Surface State Base; otherwise, of a table from Dynamic State Base.
         """
         return self.heaps.bindless_samplers
 

@@ -27,9 +27,9 @@ _COUNTER_ALIGN: Final = 4096
 class Image:
     """An image in device memory, and the state that describes it; made by :meth:`Device.image`.
 
-    The state is `state`, its bytes lie in device memory at `slot.address`.  `counter` is the append
-    counter, one `uint32`, or None.  Texels are in `memory` if that is given, which somebody else
-    frees.
+    The bytes of `state` are in device memory at `slot.address`.  `counter` is the append counter,
+    one `uint32`, or None.  If `memory` is given, the texels are there and the image does not free
+    them.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class Image:
 
     @property
     def format(self) -> TexelFormat:
-        """The format of its texels."""
+        """The format of the texels."""
         return texel_format(self.state.surface_format)
 
     @property
     def name(self) -> str:
-        """What messages call the image."""
+        """The name of the image in messages."""
         return self._memory.name
 
     @property
@@ -83,7 +83,7 @@ class Image:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in device memory, padding and all levels included."""
+        """Bytes in device memory, including padding and all levels."""
         return self._memory.nbytes
 
     @property
@@ -93,11 +93,11 @@ class Image:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the elements that `numpy` gives."""
+        """The type of the elements of `numpy()`."""
         return Layout.of(self.format).dtype
 
     def shape(self, level: int = 0) -> tuple[int, ...]:
-        """The shape of a level: layers, depth, rows, columns, channels, as far as there are."""
+        """The shape of a level: those of layers, depth, rows, columns, channels that it has."""
         return (*self._texels(level), *self._tail())
 
     def _tail(self) -> tuple[int, ...]:
@@ -125,7 +125,7 @@ class Image:
     # ---- contents
 
     def numpy(self, level: int = 0) -> NDArray[Any]:
-        """A copy of a level, elements as they are stored."""
+        """A NumPy copy of a level, with the elements as stored."""
         data = self._texture().gather(self._addresses(level), self.format.bytes)
         return data.view(self.dtype).reshape(self.shape(level))
 
@@ -150,7 +150,7 @@ class Image:
         return np.stack(found).reshape(*shape[:-2], v.height, v.width, 4)
 
     def write(self, data: ArrayLike, level: int = 0) -> None:
-        """Replace a level: elements as they are stored, or floats that the format converts."""
+        """Replace a level, by elements as stored or by floats, which the format converts."""
         values = np.asarray(data)
         self._texture().scatter(self._addresses(level), self._stored(values, level))
 
@@ -200,7 +200,7 @@ class Image:
 
     @property
     def is_freed(self) -> bool:
-        """Whether the memory has been given back."""
+        """Whether the memory has been freed."""
         return self._memory.is_freed
 
     def label(self, parameter: str) -> None:
@@ -208,7 +208,7 @@ class Image:
         self._memory.label(parameter)
 
     def free(self) -> None:
-        """Give the memory back now; using the image later is an error."""
+        """Free the memory now; using the image later is an error."""
         self._memory.free()
 
 

@@ -103,27 +103,27 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """As the source calls it."""
+        """The kernel's name in the source."""
         return self.info.name
 
     @property
     def simd_width(self) -> int:
-        """Lanes of a thread."""
+        """The lanes of a thread."""
         return self.info.execution_env.simd_size
 
     @property
     def slm_bytes(self) -> int:
-        """Shared local memory of a group, without `local` arguments."""
+        """Bytes of shared local memory of a group, without `local` arguments."""
         return self.info.execution_env.slm_size
 
     @property
     def barriers(self) -> int:
-        """How many barriers a group has."""
+        """The number of barriers of a group."""
         return self.info.execution_env.barrier_count
 
     @property
     def required_local_size(self) -> tuple[int, int, int] | None:
-        """The only local size it runs with, None if any will do."""
+        """The local size that the kernel requires, x first, or None."""
         env, asked = self.info.execution_env, self.info.user_attributes
         sizes = env.required_work_group_size, asked.reqd_work_group_size
         return next((s for s in sizes if all(s)), None)
@@ -132,9 +132,9 @@ class Kernel:
         return f"<Kernel {self.name}({', '.join(map(str, self.args))}) SIMD{self.simd_width}>"
 
     def function(self, platform: Platform, level: str = "visa") -> Function:
-        """The kernel's meaning in IR; BuildError or Unsupported if it has none.
+        """The kernel in IR; BuildError or Unsupported if it cannot be lowered.
 
-        `level` is "visa", or "native" for the machine code beside it.
+        `level` is "visa", or "native" for the machine code of the program.
         """
         key = platform.name, level
         found = self._functions.get(key)
@@ -168,17 +168,16 @@ class Kernel:
     ) -> Report:
         """Run the kernel on a grid of `global_size` work items and wait for the end.
 
-        Sizes are an int or up to three of them, x first.  Without `local_size` it is the one that
+        A size is an int or up to three of them, x first.  `local_size` is by default the size that
         the kernel requires, or the greatest divisors of the global size with at most 256 work
-        items.  One that does not divide the global size makes smaller groups at the end, if the
-        program was built for that (OpenCL C 2.0 or newer).  Of a kernel whose `Target` is "cm"
-        sizes count threads, and a group is one thread if nothing is said.  `args` are in the
-        kernel's order, or a mapping by name: arrays of `device` (or None) for pointers, `Local`
-        for `local` pointers, numbers, sequences, records or bytes by value.
-        With `via="commands"` the launch goes through a command buffer in device memory, as a driver
-        submits it (Gen9 only).  `fuel` bounds the instructions that one thread may run; by default
-        as many as the engine runs in seconds to minutes (`DEFAULT_FUEL`).  `level` "native" runs
-        the machine code that the compiler put beside the vISA; eumu knows that of Gen9.
+        items.  If it does not divide the global size, the last groups are smaller; the program must
+        be built for that (OpenCL C 2.0 or newer).  For a kernel whose `Target` is "cm", sizes count
+        threads, and a group is one thread by default.  `args` are in the kernel's order, or a
+        mapping by name: arrays of `device` (or None) for pointers, `Local` for `local` pointers,
+        numbers, sequences, records or bytes by value.  With `via="commands"` the launch goes
+        through a command buffer in device memory, as a driver submits it (Gen9 only).  `fuel` is
+        the most instructions of one thread; the default takes the engine seconds to minutes
+        (`DEFAULT_FUEL`).  `level` "native" runs the program's Gen9 machine code, not its vISA.
         """
         sizes, exact = (global_size, local_size), None
         given = (*sizes, global_offset), fuel, seed, level
@@ -233,11 +232,11 @@ class Kernel:
         *,
         level: str = "visa",
     ) -> str:
-        """What eumu makes of the kernel for a launch, by lines of its source; nothing runs.
+        """Intermediate or machine code of the kernel for a launch, by source line; nothing runs.
 
-        `form` is "ir", "llvm" (the text before LLVM works on it) or "asm" (this processor's
-        instructions).  Arguments are those of `launch`.  A launch with smaller groups at its end
-        has several kinds of code; shown is that of the first groups.
+        `form` is "ir", "llvm" (before LLVM's optimizations) or "asm" (for this processor).  The
+        other arguments are those of `launch`.  If a launch has smaller groups at its end, the
+        listing shows the code of the first groups.
         """
         with device.turn, ExitStack() as stack:
             values = in_order(self.name, self.args, args)
@@ -263,11 +262,11 @@ class Kernel:
         global_offset: Size = 0,
         level: str = "visa",
     ) -> Submission:
-        """Write a launch into device memory as command bytes and do not run it (Gen9 only).
+        """Write a launch into device memory as command bytes, without running it (Gen9 only).
 
-        Arguments are those of `launch`; the submission keeps them.  With `level` "native" the
-        machine code of kernels that call nothing lies at the Kernel Start Pointer, so that the
-        bytes in memory are all that a `CommandQueue` needs.
+        Arguments are those of `launch`; the submission keeps them alive.  With `level` "native",
+        the machine code of kernels without calls is at the Kernel Start Pointer, so that a
+        `CommandQueue` needs nothing but the bytes in memory.
         """
         from eumu.runtime.submission import Submission
 

@@ -27,7 +27,7 @@ class Passing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a kernel; `size` is in bytes, `type_name` as in the source."""
+    """One parameter of a kernel; `size` is in bytes, `type_name` is the source's."""
 
     kernel: str
     index: int
@@ -48,10 +48,10 @@ class Parameter:
         )
 
     def encode(self, value: Any) -> bytes:
-        """The `size` bytes that a value has as this by-value parameter.
+        """The `size` bytes of a value for this by-value parameter.
 
-        Numbers are converted to the declared type and must fit it; vectors are sequences of the
-        declared length; anything is taken as bytes of the exact size.
+        Numbers are converted to the declared type, which must be able to hold them.  Vectors are
+        sequences of the declared length.  Bytes of the exact size are taken as they are.
         """
         if isinstance(value, (bytes, bytearray, memoryview)):
             return self._exact(bytes(value), "bytes")

@@ -45,11 +45,11 @@ from eumu.zebin.ze_info import KernelInfo
 class Program(Mapping[str, Kernel]):
     """Kernels by name: `program["saxpy"]`.
 
-    `platform` is the device that the program is made for, None if vISA text was loaded without
-    saying; `elf` is what was read, None for vISA text; `module` is what was read of an object file;
-    `warnings` are the compiler's, and those of kernels that read images on a device without a
-    sampler; `made_by` says which compiler made it, as far as that is known.  `smaller_groups` says
-    whether groups at the end of a range may be smaller than the local size.
+    `platform` is the device of the program, None for vISA text that was loaded without a device.
+    `elf` is the ELF file, None for vISA text; `module` is the content of an object file.
+    `warnings` are the compiler's, and eumu's for kernels that read images on a device without a
+    sampler.  `made_by` is the compiler, if known.  `smaller_groups`: whether the last groups of a
+    launch may be smaller than the local size.
     """
 
     def __init__(self, name: str, platform: Platform | None, linked: Linkage | None = None) -> None:
@@ -127,10 +127,11 @@ def load(
     """Read a program from a path or from bytes.
 
     The compiler's ELF, vISA text and vISA object files are read as they are; OpenCL C (`.cl`) and
-    SPIR-V are compiled for `device` with ocloc and `options`.  An ELF file knows its device.  Of
-    vISA, arguments are the `.input` variables after the local ids, see :mod:`eumu.runtime.bare`.
-    `libraries` are ELF files that define what the program uses and does not define, as Level Zero's
-    `zeModuleDynamicLink` joins modules; each program has variables of its libraries for itself.
+    SPIR-V are compiled for `device` with ocloc and `options`.  An ELF file names its device.  The
+    arguments of a vISA kernel are the `.input` variables after the local ids, see
+    :mod:`eumu.runtime.bare`.  `libraries` are ELF files with functions and variables that the
+    program uses (as with Level Zero's `zeModuleDynamicLink`); each program has its own copy of
+    their variables.
     """
     if isinstance(libraries, (str, bytes, PathLike)):
         raise ArgumentError("libraries are a list, also if there is one")
@@ -155,8 +156,8 @@ def build(
 ) -> Program:
     """Compile OpenCL C text, a SPIR-V module (bytes) or a file of either with ocloc.
 
-    BuildError has every finding of the compiler, ToolMissing says how to install it; ArgumentError
-    is for a source or options of another type.
+    BuildError has every finding of the compiler; ToolMissing says how to install it; ArgumentError
+    means a source or options of a wrong type.
     """
     if not isinstance(source, (str, bytes, PathLike)):
         raise ArgumentError(f"a source is text, bytes or a path, not {type(source).__name__}")

@@ -11,11 +11,11 @@ from eumu.errors import Finding
 class Report:
     """The outcome of one launch.
 
-    `instructions` counts one for each instruction that a thread issued, whatever its width;
-    `threads` are hardware threads (SIMD lanes are not counted); `printf` is what the kernel
-    printed.  `seconds` is the time of the run itself.  `findings` are the mistakes that a checked
-    run saw (``Device(check=True)``), in the order of the instructions.  `preempted` says that the
-    launch was stopped: `Device.resume` goes on with it.  `made_by` is the compiler of the program.
+    `instructions` is the number of instructions that all threads issued, whatever their width.
+    `threads` counts hardware threads, not SIMD lanes.  `seconds` is the wall time of the run
+    itself.  `printf` is the text that the kernel printed.  `findings` are the mistakes that a
+    checked run found (``Device(check=True)``), in the order of the instructions.  `preempted`: the
+    launch was stopped, and `Device.resume` continues it.  `made_by` is the program's compiler.
     """
 
     kernel: str

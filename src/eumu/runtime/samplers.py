@@ -58,7 +58,7 @@ _REDUCTIONS: Final = {"minimum": Reduction.MINIMUM, "maximum": Reduction.MAXIMUM
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """How images are sampled; made by :meth:`Device.sampler`.  `state` is what hardware reads."""
+    """A sampler, made by :meth:`Device.sampler`; `state` is the SAMPLER_STATE of the hardware."""
 
     state: SamplerState
     border: BorderColor
@@ -66,7 +66,7 @@ class Sampler:
 
     @property
     def is_normalized(self) -> bool:
-        """Whether coordinates are from 0 to 1, not texels."""
+        """Whether coordinates are from 0 to 1; otherwise they count texels."""
         return not self.state.non_normalized_coordinate_enable
 
 
