@@ -12,13 +12,13 @@ CAMPAIGN_EPILOG: Final = """\
 kinds:
   random-visa     vISA kernels by seed: both engines, and on skl and bxt native code by Intel's
                   finalizer (GenX_IR)
-  random-opencl   OpenCL C by seed: every compiler (EUMU_OCLOC) that knows the device, -O2, -O0 and
-                  SIMD widths, both levels and engines, PoCL; a vote says who is wrong
+  random-opencl   OpenCL C by seed: every compiler (EUMU_OCLOC) that supports the device, -O2, -O0
+                  and SIMD widths, both levels and engines, PoCL; a vote decides which is wrong
   files FOLDER    every kernel of the .bin, .cl, .elf, .isa, .spv and .visaasm files in a folder:
                   every build, level and engine, with arguments made for it
 
-The store keeps what has run: the same call goes on where the last one ended, also with a larger
---count. Exit status 1 says that something differs that --explained does not name. docs/campaign.md
+The store keeps the results: the same call continues where the last one ended, also with a larger
+--count. Exit status 1 means that something differs that --explained does not list. docs/campaign.md
 has more.
 
 example:
@@ -26,30 +26,42 @@ example:
 
 
 def add_campaign(campaign: argparse.ArgumentParser) -> None:
-    """Add those of `eumu campaign`."""
+    """Add the options of `eumu campaign`."""
     campaign.add_argument("kind", metavar="KIND", choices=("random-visa", "random-opencl", "files"))
-    campaign.add_argument("folder", metavar="FOLDER", nargs="?", help="of the kind files")
+    campaign.add_argument(
+        "folder", metavar="FOLDER", nargs="?", help="the folder of programs, for the kind files"
+    )
     campaign.add_argument(
         "--count",
         metavar="N",
         default="240",
-        help="random programs for each device, in whole batches (240)",
+        help="random programs for each device, rounded up to whole batches (240)",
     )
-    campaign.add_argument("--devices", metavar="D,D", help="skl; apl for files")
+    campaign.add_argument("--devices", metavar="D,D", help="devices (skl; for files apl)")
     where = campaign.add_mutually_exclusive_group()
-    where.add_argument("--workers", metavar="N", help="processes here; as many as processors")
-    where.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="of a Dask cluster")
-    campaign.add_argument("--store", metavar="FILE.sqlite", required=True, help="the results")
+    where.add_argument(
+        "--workers", metavar="N", help="processes on this machine; by default one per processor"
+    )
+    where.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="use a Dask cluster")
     campaign.add_argument(
-        "--limit", metavar="SECONDS", default="60", help="of processor time for a program (60)"
+        "--store", metavar="FILE.sqlite", required=True, help="the file for the results"
     )
     campaign.add_argument(
-        "--explained", metavar="FILE", type=Path, help="differences that are known: PROGRAM: REASON"
+        "--limit",
+        metavar="SECONDS",
+        default="60",
+        help="limit of processor time for a program (60)",
+    )
+    campaign.add_argument(
+        "--explained",
+        metavar="FILE",
+        type=Path,
+        help="known differences, a line each: PROGRAM: REASON",
     )
     campaign.add_argument(
         BUILD_OPTIONS,
         metavar='"..."',
         action="append",
         default=[],
-        help="the compiler's options, for sources; each set given is another build",
+        help="compiler options for sources; each use adds a build",
     )

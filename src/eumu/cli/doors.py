@@ -32,12 +32,13 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="eumu compare",
         usage="eumu compare [options] -- COMMAND ...",
-        description="Runs a program for OpenCL on eumu's own driver (vISA), on Intel's driver above"
-        " the virtual GPU (native code) and on PoCL, and names the first launch whose buffers"
-        " differ.",
+        description="Run an OpenCL program on eumu's own driver (vISA), on Intel's driver with the"
+        " virtual GPU (native code) and on PoCL, and show the first launch whose buffers differ.",
     )
     parser.add_argument("--device", metavar="D", default="skl", help="skl (default), apl, dg2 ...")
-    parser.add_argument("--rtol", metavar="R", default="0", help="how far floats may lie apart")
+    parser.add_argument(
+        "--rtol", metavar="R", default="0", help="allowed relative difference of floats"
+    )
     end = list(words).index("--")
     options = parser.parse_args(list(words[1:end]))
     options.command, options.program = "doors", list(words[end + 1 :])
@@ -49,7 +50,7 @@ def command(options: argparse.Namespace) -> int:
     if not sys.platform.startswith("linux"):
         raise Unsupported("drivers are compared on Linux")
     if not options.program:
-        raise UsageError("what is to be run? eumu compare -- COMMAND")
+        raise UsageError("no command to run: eumu compare -- COMMAND")
     device = platform(options.device or CL_DEVICE.get()).name
     with tempfile.TemporaryDirectory(prefix="eumu-compare-") as place:
         layer = library(CAPTURE, Path(place))

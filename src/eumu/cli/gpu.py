@@ -20,7 +20,7 @@ def command(options: argparse.Namespace) -> int:
         return _check_driver()
     words = options.program[1:] if options.program[:1] == ["--"] else options.program
     if not words:
-        raise UsageError("what is to be run? eumu gpu -- COMMAND")
+        raise UsageError("no command to run: eumu gpu -- COMMAND")
     outcome = run(words, _options(options))
     if outcome.faults:
         with contextlib.suppress(BrokenPipeError):  # the status says it, too

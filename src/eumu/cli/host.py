@@ -31,22 +31,22 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="eumu run",
         usage="eumu run [options] -- COMMAND ...",
-        description="Runs a program for OpenCL on eumu's own driver.",
+        description="Run an OpenCL program on eumu's own driver.",
     )
     parser.add_argument("--device", metavar="D", help="pvc (default), dg2, skl, ...")
-    parser.add_argument("--engine", choices=("jit", "interp"), help="the JIT where it can be used")
+    parser.add_argument("--engine", choices=("jit", "interp"), help="by default jit if available")
     parser.add_argument(
         CHECK,
         metavar="WHAT",
-        help=f"find mistakes in kernels and calls, slower: {', '.join(CHECKS)}, joined by commas,"
-        " or all; without a value what is cheap",
+        help=f"find mistakes in kernels and calls (slower): {', '.join(CHECKS)}, joined by commas,"
+        " or all; without a value the cheap checks",
     )
     add_format(parser)
     parser.add_argument(
         "--report",
         metavar="FILE",
-        help="what is found, as .json, .sarif or .xml (JUnit); as .html a page about all kernels,"
-        " which run on the interpreter then",
+        help="write the findings to a .json, .sarif or .xml (JUnit) file; or to a .html file a"
+        " report of all kernels, which then run on the interpreter",
     )
     end = list(words).index("--")
     given = [f"{CHECK}=cheap" if word == CHECK else word for word in words[1:end]]
@@ -60,7 +60,7 @@ def command(options: argparse.Namespace) -> int:
     if not sys.platform.startswith("linux"):
         raise Unsupported("the OpenCL driver is for Linux")
     if not options.program:
-        raise UsageError("what is to be run? eumu run -- COMMAND")
+        raise UsageError("no command to run: eumu run -- COMMAND")
     options.format, options.page = _report(options)
     with tempfile.TemporaryFile(buffering=0) as file:
         os.set_inheritable(file.fileno(), True)

@@ -1,4 +1,4 @@
-"""The command line: which commands there are, and how errors leave the process."""
+"""The command line: its commands, their options, and the exit status of errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import Final
 import eumu
 from eumu.cli.campaign_options import CAMPAIGN_EPILOG, add_campaign
 from eumu.cli.compare_options import BLAME_EPILOG, COMPARE_EPILOG, add_blame, add_compare
-from eumu.cli.options import CHECK, RUN_EPILOG, add_checking, add_library, add_telling
+from eumu.cli.gpu_options import GPU_EPILOG, add_gpu, add_replay
+from eumu.cli.options import RUN_EPILOG, add_checking, add_library, add_telling
 from eumu.cli.status import FAILED, FAULT, FINE, INTERRUPTED, USAGE, UsageError
 from eumu.cli.terminal import Paint
 from eumu.cli.words import BUILD_OPTIONS, joined
@@ -25,7 +26,6 @@ from eumu.errors import (
     SettingError,
     UnknownDevice,
 )
-from eumu.exec.checks import CHECKS
 from eumu.exec.forms import FORMS
 from eumu.settings import TRACEBACK
 
@@ -42,19 +42,10 @@ examples:
   eumu explain lsc_load
 
 exit status:
-  0 fine    1 the program is wrong or not supported, or a run has findings    2 wrong usage
+  0 success    1 the program is wrong or not supported, or a run has findings    2 wrong usage
   3 a fault at run time, or the time limit    130 interrupted
 
-`eumu COMMAND --help` has more."""
-
-_GPU_EPILOG: Final = """\
-Intel's driver (Debian's intel-opencl-icd) runs in the program, unchanged; what it submits is run by
-eumu. The exit status is the program's, or 3 after a fault, whose report is on standard error; the
-program sees a GPU that hangs. EUMU_FAULT=abort ends it there instead.
-
-examples:
-  eumu gpu -- clinfo -l
-  eumu gpu --device apl --engine interp -- python app.py"""
+`eumu COMMAND --help` shows the options of a command."""
 
 _GARBAGE: Final = 100_000  # objects more than before
 
@@ -157,7 +148,7 @@ def _status(error: Exception) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="eumu",
-        description="Runs Intel GPU kernels, as Intel's own compiler emits them, on a CPU.",
+        description="Run Intel GPU kernels, as Intel's own compiler emits them, on a CPU.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -177,11 +168,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_lsp(commands)
     _add_state(commands)
     _add_commands(commands)
-    _add_gpu(commands)
+    says = "run an OpenCL, SYCL or Level Zero program on a virtual Intel GPU"
+    add_gpu(_command(commands, "gpu", says, GPU_EPILOG))
     _command(commands, "icd", "print the folder of eumu's OpenCL driver, for OCL_ICD_VENDORS")
-    _add_replay(commands)
-    more = "run many programs in several ways on many processes and machines"
-    add_campaign(_command(commands, "campaign", more, CAMPAIGN_EPILOG))
+    add_replay(_command(commands, "replay", "repeat what `eumu gpu --dump` recorded"))
+    says = "run many programs in several ways on many processes and machines"
+    add_campaign(_command(commands, "campaign", says, CAMPAIGN_EPILOG))
     return parser
 
 
@@ -208,23 +200,40 @@ def _add_program(parser: argparse.ArgumentParser, nargs: str | None = None) -> N
         " SPIR-V (.spv)",
     )
     parser.add_argument(
-        "--device", metavar="D", help="pvc, skl, apl, ...; an ELF file knows its device"
+        "--device", metavar="D", help="pvc, skl, apl, ...; an ELF file names its device"
     )
     parser.add_argument(
-        BUILD_OPTIONS, metavar='"..."', default="", help="the compiler's options, for sources"
+        BUILD_OPTIONS, metavar='"..."', default="", help="compiler options for a source"
     )
-    parser.add_argument("-g", dest="debug", action="store_true", help="with debug information")
-    parser.add_argument("-g0", dest="no_lines", action="store_true", help="without tables of lines")
+    parser.add_argument(
+        "-g", dest="debug", action="store_true", help="build with debug information"
+    )
+    parser.add_argument(
+        "-g0", dest="no_lines", action="store_true", help="build without line tables"
+    )
 
 
 def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
-    run = _command(commands, "run", "run a kernel and say what it did", RUN_EPILOG)
+    run = _command(commands, "run", "run a kernel and show its results", RUN_EPILOG)
     _add_program(run)
-    run.add_argument("--kernel", metavar="NAME", help="needed if the program has several")
+    run.add_argument(
+        "--kernel", metavar="NAME", help="the kernel; required if the program has several"
+    )
     add_library(run)
     size = "X[,Y,Z]"
-    run.add_argument("--global", dest="global_size", metavar=size, required=True, help="work items")
-    run.add_argument("--local", dest="local_size", metavar=size, help="work items of a group")
+    run.add_argument(
+        "--global",
+        dest="global_size",
+        metavar=size,
+        required=True,
+        help="global size in work items",
+    )
+    run.add_argument(
+        "--local",
+        dest="local_size",
+        metavar=size,
+        help="work items of a group, by default the required or a fitting size",
+    )
     run.add_argument("--offset", metavar=size, default="0", help="the first global id")
     run.add_argument(
         "--arg", dest="args", metavar="NAME=VALUE", action="append", default=[], help="see below"
@@ -234,44 +243,58 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
         metavar="NAME=FILE",
         action="append",
         default=[],
-        help="write an array to a .npy, an image to a .png",
+        help="after the run, write an array to a .npy or an image to a .png file",
     )
-    run.add_argument("--engine", choices=("jit", "interp"), help="the JIT where it can be used")
+    run.add_argument("--engine", choices=("jit", "interp"), help="by default jit if available")
     run.add_argument(
         "--dump",
         choices=FORMS,
-        help="run nothing; show what the kernel becomes, by source line: eumu's IR, the text that"
-        " LLVM gets, or this processor's instructions",
+        help="run nothing; show the kernel by source line as eumu's IR, LLVM's input, or machine"
+        " code of this processor",
     )
     add_checking(run)
-    run.add_argument("--fuel", metavar="N", help="instructions that one thread may run")
-    run.add_argument("--memory", metavar="MIB", help="of the device (4096)")
-    run.add_argument("--seed", metavar="N", default="0", help="of the scheduling of threads")
+    run.add_argument("--fuel", metavar="N", help="limit of the instructions of one thread")
+    run.add_argument("--memory", metavar="MIB", help="device memory in MiB (4096)")
     run.add_argument(
-        "--level", choices=("visa", "native"), default="visa", help="native: the machine code"
+        "--seed", metavar="N", default="0", help="seed of the scheduling of threads (0)"
     )
     run.add_argument(
-        "--via", choices=("record", "commands"), default="record", help="commands: a Gen9 batch"
+        "--level",
+        choices=("visa", "native"),
+        default="visa",
+        help="native: run the machine code, not the vISA",
     )
-    run.add_argument("-q", "--quiet", action="store_true", help="print only what the kernel prints")
-    pictures = run.add_argument_group("pictures of the run (on the interpreter)")
-    pictures.add_argument("--timeline", metavar="FILE.json", help="a trace for Chrome or Perfetto")
+    run.add_argument(
+        "--via",
+        choices=("record", "commands"),
+        default="record",
+        help="commands: launch through a Gen9 command buffer",
+    )
+    run.add_argument(
+        "-q", "--quiet", action="store_true", help="print only the kernel's own output"
+    )
+    pictures = run.add_argument_group("reports of the run (on the interpreter)")
+    pictures.add_argument(
+        "--timeline", metavar="FILE.json", help="write a trace for Chrome or Perfetto"
+    )
     pictures.add_argument(
         "--report",
         metavar="FILE",
-        help="occupancy, lanes, memory, fidelity: a page (.html) or an object (.json)",
+        help="occupancy, lanes, memory, accuracy: HTML, or JSON for a name in .json",
     )
-    pictures.add_argument("--part", metavar="P", help="a product: bxt-3x6, bxt-2x6, skl-gt2")
-    pictures.add_argument("--pools", metavar="MAP", help="thread pools by MEDIA_POOL_STATE's map")
-    pictures.add_argument("--l3", metavar="ROW", help="hit rates with this row of the L3's tables")
+    pictures.add_argument("--part", metavar="P", help="the product: bxt-3x6, bxt-2x6, skl-gt2")
+    pictures.add_argument("--pools", metavar="MAP", help="map of thread pools (MEDIA_POOL_STATE)")
+    pictures.add_argument(
+        "--l3", metavar="ROW", help="print L3 hit rates for this row of its tables"
+    )
 
 
 def _add_compare(commands: _Commands[argparse.ArgumentParser]) -> None:
-    says = "run a kernel in all its forms, and say where they first disagree"
+    says = "run a kernel in all its forms and show where they first differ"
     compare = _command(commands, "compare", says, COMPARE_EPILOG)
     _add_program(compare)
     add_compare(compare)
-    says = "the instruction with which two forms of a kernel, or two programs, begin to differ"
+    says = "find the instruction at which two forms of a kernel, or two programs, begin to differ"
     blame = _command(commands, "blame", says, BLAME_EPILOG)
     _add_program(blame)
     add_blame(blame)
@@ -279,56 +302,58 @@ def _add_compare(commands: _Commands[argparse.ArgumentParser]) -> None:
 
 def _add_demo(commands: _Commands[argparse.ArgumentParser]) -> None:
     demo = _command(commands, "demo", "run the examples of the package, or copy them")
-    demo.add_argument("--copy", metavar="DIR", help="put them into DIR/examples")
+    demo.add_argument("--copy", metavar="DIR", help="copy them to DIR/examples")
 
 
 def _add_info(commands: _Commands[argparse.ArgumentParser]) -> None:
-    info = _command(commands, "info", "list a program's kernels and what they need")
+    info = _command(
+        commands, "info", "list a program's kernels, their arguments and their resources"
+    )
     _add_program(info, nargs="?")
     info.add_argument(
-        "--compilers", action="store_true", help="which ocloc there are, and what they compile for"
+        "--compilers", action="store_true", help="list the installed ocloc and their devices"
     )
 
 
 def _add_check(commands: _Commands[argparse.ArgumentParser]) -> None:
-    check = _command(commands, "check", "say what is wrong or doubtful in programs")
+    check = _command(commands, "check", "find errors and doubtful code in programs")
     check.add_argument(
         "files",
         metavar="FILE",
         nargs="+",
         help="vISA text (.visaasm), an object file (.isa), the compiler's ELF, OpenCL C (.cl)",
     )
-    check.add_argument("--device", metavar="D", help="pvc by default; an ELF file knows its device")
+    check.add_argument("--device", metavar="D", help="pvc by default; an ELF file names its device")
     add_telling(check, most="0")
     check.add_argument("--notes", action="store_true", help="show notes, too")
     check.add_argument(
-        "--parity", action="store_true", help="what Intel's front end refuses, nothing else"
+        "--parity", action="store_true", help="report only what Intel's front end refuses"
     )
     check.add_argument(
-        BUILD_OPTIONS, metavar='"..."', default="", help="the compiler's options, for sources"
+        BUILD_OPTIONS, metavar='"..."', default="", help="compiler options for a source"
     )
 
 
 def _add_fmt(commands: _Commands[argparse.ArgumentParser]) -> None:
-    fmt = _command(commands, "fmt", "print vISA text in its canonical layout, or all its errors")
+    fmt = _command(commands, "fmt", "format vISA text, or list all its errors")
     fmt.add_argument("file", help="a .visaasm file, - for standard input")
     fmt.add_argument("-i", "--in-place", action="store_true", help="rewrite the file")
     fmt.add_argument(
-        "--check", action="store_true", help="print nothing; exit status 1 if the form differs"
+        "--check", action="store_true", help="print nothing; exit status 1 if the format differs"
     )
 
 
 def _add_asm(commands: _Commands[argparse.ArgumentParser]) -> None:
-    asm = _command(commands, "asm", "write vISA text as an object file, native text as code")
+    asm = _command(commands, "asm", "assemble vISA text to an object file, or native text to code")
     asm.add_argument("file", help="a .visaasm file or native text, - for standard input")
     asm.add_argument(
-        "--level", choices=("visa", "native"), default="visa", help="what the text is (visa)"
+        "--level", choices=("visa", "native"), default="visa", help="kind of the text (visa)"
     )
     asm.add_argument(
         "-o",
         "--output",
         metavar="OUT.isa",
-        help="beside the input if left out, - for standard output",
+        help="output file; by default beside the input, - for standard output",
     )
     _add_register_size(asm)
 
@@ -337,31 +362,37 @@ def _add_build(commands: _Commands[argparse.ArgumentParser]) -> None:
     build = _command(commands, "build", "compile OpenCL C or SPIR-V with Intel's compiler")
     build.add_argument("source", help="a .cl or .spv file")
     build.add_argument("--device", metavar="D", default="pvc", help="skl, dg2, bmg, ... (pvc)")
-    build.add_argument(BUILD_OPTIONS, metavar='"..."', default="", help="the compiler's options")
+    build.add_argument(BUILD_OPTIONS, metavar='"..."', default="", help="compiler options")
     build.add_argument(
         "-o",
         "--output",
         metavar="OUT.bin",
-        help="beside the source if left out, - for standard output",
+        help="output file; by default beside the source, - for standard output",
     )
 
 
 def _add_dis(commands: _Commands[argparse.ArgumentParser]) -> None:
-    dis = _command(commands, "dis", "print an object file as vISA text, native code as assembly")
-    dis.add_argument("file", help="an .isa file, the compiler's ELF, or raw code; - is stdin")
+    dis = _command(commands, "dis", "disassemble an object file or native code")
+    dis.add_argument(
+        "file", help="an .isa file, the compiler's ELF, or raw code; - for standard input"
+    )
     dis.add_argument(
         "--level",
         choices=("visa", "native", "both"),
-        help="native for raw code; of an ELF file (native) also visa, or both side by side",
+        help="native for raw code; for an ELF file native (default), visa, or both side by side",
     )
-    dis.add_argument("--kernel", metavar="NAME", help="one kernel of an ELF file")
-    dis.add_argument("-o", "--output", metavar="OUT.visaasm", help="standard output if left out")
+    dis.add_argument("--kernel", metavar="NAME", help="only this kernel of an ELF file")
+    dis.add_argument(
+        "-o", "--output", metavar="OUT.visaasm", help="output file; by default standard output"
+    )
     _add_register_size(dis)
 
 
 def _add_register_size(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--device", metavar="D", help="whose registers the offsets of &V[n] count (else 32 bytes)"
+        "--device",
+        metavar="D",
+        help="device whose register size &V[n] counts in (default: 32 bytes)",
     )
 
 
@@ -374,31 +405,35 @@ def _add_explain(commands: _Commands[argparse.ArgumentParser]) -> None:
         "--level",
         choices=("visa", "native"),
         default="visa",
-        help="native: an instruction of Gen9, or a rule on such code by its number",
+        help="native: a Gen9 instruction, or a rule for Gen9 code by its number",
     )
 
 
 def _add_lsp(commands: _Commands[argparse.ArgumentParser]) -> None:
-    lsp = _command(commands, "lsp", "serve an editor: errors, help, completion (docs/editor.md)")
-    lsp.add_argument("--device", metavar="D", help="what texts are checked for; pvc by default")
-    lsp.add_argument("--stdio", action="store_true", help="the only way, which some editors name")
+    lsp = _command(commands, "lsp", "run a language server for editors (docs/editor.md)")
+    lsp.add_argument("--device", metavar="D", help="the device to check texts for (pvc)")
+    lsp.add_argument(
+        "--stdio",
+        action="store_true",
+        help="accepted for editors that pass it; eumu always uses stdio",
+    )
 
 
 def _add_isa(commands: _Commands[argparse.ArgumentParser]) -> None:
-    isa = _command(
-        commands, "isa", "list every vISA instruction: number, platforms, how near the model is"
-    )
+    isa = _command(commands, "isa", "list every vISA instruction: number, platforms, accuracy")
     isa.add_argument(
         "--format",
         choices=("text", "json", "textmate"),
         default="text",
-        help="textmate: a grammar for highlighting in editors",
+        help="textmate: a grammar for syntax highlighting",
     )
 
 
 def _add_state(commands: _Commands[argparse.ArgumentParser]) -> None:
-    state = _command(commands, "state", "print the fields of surface and sampler states in a file")
-    state.add_argument("file", help="bytes as the hardware reads them, such as a dumped state heap")
+    state = _command(commands, "state", "decode surface and sampler states in a file")
+    state.add_argument(
+        "file", help="states in the format of the hardware, such as a dumped state heap"
+    )
     state.add_argument(
         "--as",
         dest="kind",
@@ -408,72 +443,18 @@ def _add_state(commands: _Commands[argparse.ArgumentParser]) -> None:
         ),
         required=True,
     )
-    state.add_argument("--offset", metavar="N", default="0", help="the first byte")
-    state.add_argument("--count", metavar="N", help="objects; as many as there are if left out")
-    state.add_argument("--all", action="store_true", help="show fields that are 0, too")
+    state.add_argument("--offset", metavar="N", default="0", help="offset of the first byte (0)")
+    state.add_argument("--count", metavar="N", help="number of states; by default all in the file")
+    state.add_argument("--all", action="store_true", help="also show fields that are 0")
 
 
 def _add_commands(commands: _Commands[argparse.ArgumentParser]) -> None:
-    batch = _command(commands, "commands", "print a batch of Gen9 commands in words")
+    batch = _command(commands, "commands", "decode a Gen9 command buffer")
     batch.add_argument("file", help="the bytes of a command buffer")
-    batch.add_argument("--offset", metavar="N", default="0", help="the first byte")
+    batch.add_argument("--offset", metavar="N", default="0", help="offset of the first byte (0)")
     batch.add_argument(
         "--base",
         metavar="ADDRESS",
         default="0",
-        help="the address of the first command, for places",
-    )
-
-
-def _add_replay(commands: _Commands[argparse.ArgumentParser]) -> None:
-    replay = _command(commands, "replay", "run again what eumu gpu --dump has recorded")
-    replay.add_argument("file", help="a record, or a capture (.aub) of Intel's driver")
-    replay.add_argument("--engine", choices=("jit", "interp"), help="if not that of the record")
-    _add_what(replay)
-    replay.add_argument("--debug", action="store_true", help="stop and take commands; help")
-    replay.add_argument("--report", metavar="FILE.html", help="a page: what kernels did; slow")
-
-
-def _add_what(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        CHECK,
-        metavar="WHAT",
-        default="",
-        help=f"find mistakes, slower: {', '.join(CHECKS)}, joined by commas, or all; without a"
-        " value what is cheap; each of them with buffers as large as the program asked for",
-    )
-
-
-def _add_gpu(commands: _Commands[argparse.ArgumentParser]) -> None:
-    gpu = _command(
-        commands,
-        "gpu",
-        "run a program for OpenCL, SYCL or Level Zero on a virtual Intel GPU",
-        _GPU_EPILOG,
-    )
-    gpu.add_argument("program", nargs=argparse.REMAINDER, metavar="-- COMMAND ...")
-    gpu.add_argument(
-        "--device", metavar="D", default="skl", help="skl (default), kbl, cfl, apl or glk"
-    )
-    gpu.add_argument("--engine", choices=("jit", "interp"), help="the JIT where it can be used")
-    _add_what(gpu)
-    gpu.add_argument(
-        "--hardware-bounds",
-        action="store_true",
-        help="outside a surface reads give 0 and writes vanish, as on hardware; else a fault",
-    )
-    gpu.add_argument("--log", metavar="FILE", help="add a line for each submission to a file")
-    gpu.add_argument(
-        "--dump", metavar="DIR", help="write a record of each program there, for eumu replay"
-    )
-    gpu.add_argument("--report", metavar="FILE.html", help="a page: what kernels did; slow")
-    gpu.add_argument("--findings", metavar="FILE", help="what is found, for machines")
-    gpu.add_argument(
-        "--format",
-        choices=("json", "sarif", "github", "junit"),
-        default="json",
-        help="of --findings (json)",
-    )
-    gpu.add_argument(
-        "--check-driver", action="store_true", help="say which packages are missing, run nothing"
+        help="the address of the first command (0)",
     )
