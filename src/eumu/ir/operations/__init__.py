@@ -1,8 +1,8 @@
-"""The operations of the IR, a family a file: what they mean, and the builder's methods for them.
+"""The operations of the IR: their meaning, and the builder's methods for them; a file per family.
 
-An operation is a method under :func:`~eumu.ir.operations.row.operation`, whose docstring is the
-contract between lowering and engines; its attributes are the fields of a class.  What its row says
-is all that the verifier, the text and the search for undefined values know of it.
+An operation is a method under :func:`~eumu.ir.operations.row.operation`.  The docstring is the
+contract between lowering and engines; the attributes are the fields of a class.  The verifier, the
+text and the search for undefined values follow from the row of the operation.
 
 All lane operands of an operation have the same width unless its row says otherwise; there is no
 implicit conversion.  Integer arithmetic wraps.  Float operations round as their `rounding` says (a

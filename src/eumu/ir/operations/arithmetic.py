@@ -29,8 +29,8 @@ class Rounding(Enum):
     RU = 1  # toward +infinity
     RD = 2  # toward -infinity
     RTZ = 3  # toward zero
-    CR0 = "cr0"  # what %cr0 says at this point
-    KEPT = "kept"  # what it said before, if a register keeps that; else as CR0
+    CR0 = "cr0"  # the mode in %cr0 at this point
+    KEPT = "kept"  # the mode in %cr0 before, if a register holds it; otherwise as CR0
 
 
 CR0: Final = Rounding.CR0
@@ -85,7 +85,7 @@ class Dot(Op):
 
 @dataclass(frozen=True, slots=True)
 class InDword(Op):
-    """A mask in a dword."""
+    """A conversion between a mask and a dword."""
 
     def problems(self, function: Function) -> Findings:
         (mask,) = (v for v in (*self.args, *self.results) if v.is_mask)
@@ -98,7 +98,7 @@ _Binary = Callable[["Arithmetic", Value, Value], Value]
 
 
 def _unary(name: str, types: frozenset[Type], means: str = "") -> _Unary:
-    """An operation without attributes on one value."""
+    """Declare an operation on one value, without attributes."""
 
     @operation(name, Op, types, "x -> x")
     def method(self: Arithmetic, x: Value) -> Value:
@@ -109,7 +109,7 @@ def _unary(name: str, types: frozenset[Type], means: str = "") -> _Unary:
 
 
 def _binary(name: str, types: frozenset[Type], means: str = "") -> _Binary:
-    """An operation without attributes on two values."""
+    """Declare an operation on two values, without attributes."""
 
     @operation(name, Op, types, "x x -> x")
     def method(self: Arithmetic, x: Value, y: Value) -> Value:
@@ -128,10 +128,12 @@ class Arithmetic(Emitter):
 
     @operation("add", Rounded, NUMBER, "x x -> x")
     def add(self, x: Value, y: Value, rounding: Rounding = CR0) -> Value:
+        """Sum; integers wrap."""
         return self._rounded("add", rounding, x, y)
 
     @operation("sub", Rounded, NUMBER, "x x -> x")
     def sub(self, x: Value, y: Value, rounding: Rounding = CR0) -> Value:
+        """Difference; integers wrap."""
         return self._rounded("sub", rounding, x, y)
 
     @operation("mul", Rounded, NUMBER, "x x -> x")
@@ -151,12 +153,12 @@ class Arithmetic(Emitter):
 
     @operation("sqrt", Rounded, FLOAT, "x -> x")
     def sqrt(self, x: Value, rounding: Rounding = CR0) -> Value:
-        """Correctly rounded."""
+        """Square root, correctly rounded."""
         return self._rounded("sqrt", rounding, x)
 
     @operation("round", Rounded, FLOAT, "x -> x")
     def round(self, x: Value, rounding: Rounding) -> Value:
-        """To an integral value; keeps the sign of zero."""
+        """Round to an integral value; keeps the sign of zero."""
         return self._rounded("round", rounding, x)
 
     # and, or, xor, not and select work on masks, too
@@ -166,22 +168,22 @@ class Arithmetic(Emitter):
     or_ = _binary("or", BITS)
     xor = _binary("xor", BITS)
     not_ = _unary("not", BITS)
-    shl = _binary("shl", INT, "The count is taken modulo the width in bits.")
-    shr = _binary("shr", INT, "To the right: arithmetic on signed types, logical on unsigned.")
-    rotl = _binary("rotl", INT, "To the left, count modulo the width in bits.")
-    popcount = _unary("popcount", INT)
-    clz = _unary("clz", INT, "Leading zeros; the width in bits for 0.")
-    ctz = _unary("ctz", INT, "Trailing zeros; the width in bits for 0.")
-    bitreverse = _unary("bitreverse", INT)
-    neg = _unary("neg", DATA, "Integers wrap; floats flip the sign bit, NaN included.")
-    abs = _unary("abs", DATA, "Integers wrap; floats clear the sign bit.")
-    min = _binary("min", NUMBER, "x < y or y is NaN: x, else y.")
-    max = _binary("max", NUMBER, "x >= y or y is NaN: x, else y.")
-    flush = _unary("flush", FLOAT, "A denormal becomes zero of its sign.")
+    shl = _binary("shl", INT, "Shift left; the count is taken modulo the width in bits.")
+    shr = _binary("shr", INT, "Shift right: arithmetic for signed types, logical for unsigned.")
+    rotl = _binary("rotl", INT, "Rotate left; the count is taken modulo the width in bits.")
+    popcount = _unary("popcount", INT, "Number of set bits.")
+    clz = _unary("clz", INT, "Number of leading zeros; the width in bits for 0.")
+    ctz = _unary("ctz", INT, "Number of trailing zeros; the width in bits for 0.")
+    bitreverse = _unary("bitreverse", INT, "The bits in reverse order.")
+    neg = _unary("neg", DATA, "Negate; integers wrap, floats (NaN, too) flip the sign bit.")
+    abs = _unary("abs", DATA, "Absolute value; integers wrap, floats clear the sign bit.")
+    min = _binary("min", NUMBER, "x if x < y or y is NaN, else y.")
+    max = _binary("max", NUMBER, "x if x >= y or y is NaN, else y.")
+    flush = _unary("flush", FLOAT, "Flush: a denormal becomes a zero of its sign.")
 
     @operation("cmp", Compare, NUMBER, "x x -> m")
     def cmp(self, rel: str, x: Value, y: Value) -> Value:
-        """eq ne lt le gt ge; with a NaN only ne holds."""
+        """Compare; `rel` is eq, ne, lt, le, gt or ge.  With a NaN, only ne holds."""
         same("cmp", x, y)
         results = self.fresh(BOOL, x.width)
         return self.append(Compare("cmp", (x, y), results, self.inst, rel=rel))[0]
@@ -196,10 +198,10 @@ class Arithmetic(Emitter):
     def convert(
         self, x: Value, type: Type, *, saturate: bool = False, rounding: Rounding = CR0
     ) -> Value:
-        """To another type.
+        """Convert to another type.
 
-        Int to int truncates or (`saturate`) clamps; float to int rounds toward zero, clamps, NaN
-        is 0; int to float and float to float round.
+        Int to int truncates, or clamps with `saturate`.  Float to int rounds toward zero and
+        clamps; NaN gives 0.  Int to float and float to float round.
         """
         if x.type is type:
             return x
@@ -212,13 +214,14 @@ class Arithmetic(Emitter):
 
     @operation("dot", Dot, frozenset({UD, D, F}), "x y* y* -> x")
     def dot(self, x: Value, b: Value, a: Value, *, rows: int, group: int) -> Value:
-        """x plus the product of a matrix of `rows` rows, a, and one of x.width/rows columns, b.
+        """x plus the matrix product of a (`rows` rows) and b (x.width/rows columns).
 
-        Sums of products of small elements, `group` (g) at a time: x has M=rows times N lanes, b
-        D*N*g elements, a M*D*g or (a group for each column) M*D*N*g; row r, column i of the result
-        is x[r,i] + sum over d, then j, ascending, of b[d,i,j] * a[r,d,(i,)j].  Integers (x ud or d,
-        the others ub or b, each by its own sign) wrap; floats (x f, the others hf, bf or f) are a
-        chain of fused multiply-adds, rounded to nearest even, denormals kept.
+        Elements are multiplied in groups of `group` (g).  x has M=rows times N lanes and b has
+        D*N*g elements; a has M*D*g, or M*D*N*g with a group for each column.  Row r, column i of
+        the result is x[r,i] + the sum over d, then j, ascending, of b[d,i,j] * a[r,d,(i,)j].
+        Integers wrap (x is ud or d; a and b are ub or b, each with its own sign).  Floats (x is f;
+        a and b are hf, bf or f) are a chain of fused multiply-adds, rounded to nearest even;
+        denormals are kept.
         """
         results = self.fresh(x.type, x.width)
         return self.append(Dot("dot", (x, b, a), results, self.inst, rows=rows, group=group))[0]
@@ -227,12 +230,12 @@ class Arithmetic(Emitter):
 
     @operation("any", Op, ANY, "m* -> m1")
     def any(self, m: Value) -> Value:
-        """Some lane is set."""
+        """Whether any lane is set."""
         return self.plain("any", (m,), BOOL, 1)
 
     @operation("all", Op, ANY, "m* -> m1")
     def all(self, m: Value) -> Value:
-        """Every lane is set."""
+        """Whether every lane is set."""
         return self.plain("all", (m,), BOOL, 1)
 
     @operation("mask_bits", InDword, ANY, "m* -> ud1")

@@ -17,7 +17,7 @@ class Jump(Terminator):
 
 @dataclass(frozen=True, slots=True)
 class Branch(Terminator):
-    """All active lanes go one way, to the first target if the lane is set."""
+    """All active lanes go to the first target if the argument is set, else to the second."""
 
     name = "branch"
     words = ("m1",)
@@ -26,7 +26,7 @@ class Branch(Terminator):
 
 @dataclass(frozen=True, slots=True)
 class Switch(Terminator):
-    """All active lanes go to the target of that number, to the last one beyond."""
+    """All active lanes go to the target of the argument's number; beyond, to the last one."""
 
     name = "switch"
     words = ("ud1",)
@@ -51,18 +51,19 @@ class Diverge(OfLanes):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ret(OfLanes):
-    """Active lanes in the mask leave the frame (or end, in the outermost one), the others go on."""
+    """Active lanes in the mask leave the frame, or end in the outermost one; others go on."""
 
     name = "ret"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnyCall(OfLanes):
-    """Active lanes in the mask enter a new frame, for one of the targets but the last.
+    """Active lanes in the mask enter a new frame, at one of the targets except the last.
 
-    Every other lane waits at the last target (if active) or where it is; all go on when the frame
-    is empty.  The roots in `saves` are put aside when the frame is entered (their values stay) and
-    put back when it is empty: a callee that may be active already keeps its variables there.
+    Other active lanes wait at the last target, inactive lanes wait where they are; all continue
+    when the frame is empty.  The roots in `saves` are saved when the frame is entered, which keeps
+    their values, and restored when it is empty: a callee that may be active already has its
+    variables there.
     """
 
     saves: tuple[Root, ...] = ()
@@ -101,14 +102,14 @@ _NAMED_ARGUMENTS = {"sync": 0, "signal": 4, "wait": 1, "pair": 0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Barrier(Terminator):
-    """The group meets here; `kind` is sync, signal, wait or pair.
+    """A barrier of the thread group; `kind` is sync, signal, wait or pair.
 
-    A thread comes with all its lanes that have not ended, else it is a fault, and so is an ended
-    thread that others wait for, or a sync met at another sync barrier.  With arguments it is a
-    named barrier: a signal has (id, role, producers, consumers), ud1 each, role 0 both, 1 producer,
-    2 consumer; a wait has (id,).  At a barrier of kind pair the two threads of a pair meet, see
-    `partner`.  A named one opens when so many of both have signalled, and every consumer of them
-    may pass one wait; counts that differ between threads are a fault.
+    Faults: a thread comes without all its lanes that have not ended; a thread has ended that others
+    wait for; threads of a group wait at different sync barriers.  At a barrier of kind pair, the
+    two threads of a pair meet, see `partner`.  With arguments it is a named barrier: a signal has
+    (id, role, producers, consumers), ud1 each, with role 0 both, 1 producer, 2 consumer; a wait has
+    (id,).  It opens when that many producers and consumers have signalled; then every one of these
+    consumers may pass one wait.  Counts that differ between threads are a fault.
     """
 
     name = "barrier"

@@ -1,4 +1,4 @@
-"""Constants, and what only moves lanes."""
+"""Constants and moves of lanes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eumu.types import BF, BOOL, DF, HF, F, Type
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Const(Op):
-    """`lanes` are bit patterns, one for each lane or one for all."""
+    """A constant; `lanes` are bit patterns, one for each lane or one for all."""
 
     lanes: tuple[int, ...]
 
@@ -65,7 +65,7 @@ class Bitcast(Op):
 class Lanes(Emitter):
     @operation("const", Const, ANY, "-> x")
     def const(self, type: Type, value: int | float | Sequence[int], width: int = 1) -> Value:
-        """A lane constant: an int (taken modulo the type), a float, or one bit pattern a lane."""
+        """A constant: an int (modulo the type) or float for all lanes, or a bit pattern a lane."""
         if isinstance(value, (int, float)):
             lanes: tuple[int, ...] = (bit_pattern(type, value),)
         elif len(value) == width:
@@ -75,13 +75,13 @@ class Lanes(Emitter):
         return self.append(Const("const", (), self.fresh(type, width), self.inst, lanes=lanes))[0]
 
     def iota(self, type: Type, width: int, step: int = 1) -> Value:
-        """0, step, 2*step, … as integers."""
+        """The integers 0, step, 2*step, …, one per lane."""
         mask = (1 << type.bits) - 1
         return self.const(type, [k * step & mask for k in range(width)], width)
 
     @operation("splat", Op, ANY, "x1 -> x")
     def splat(self, x: Value, width: int) -> Value:
-        """One lane repeated."""
+        """One lane, repeated `width` times."""
         if x.width == width:
             return x
         if x.width != 1:

@@ -19,10 +19,10 @@ class Space(Enum):
     SLM = "slm"  # ud byte offsets in the thread group's shared local memory
     SCRATCH = "scratch"  # ud byte offsets in the thread's own scratch space
     SURFACE = "surface"  # ud byte offsets in the buffer surface that an index names
-    # Which bits of SLM and SCRATCH were written: spaces of the same size that start as zeros.
+    # The bits of SLM and SCRATCH that were written: spaces of the same size that start as zeros.
     SLM_WRITTEN = "slm_written"
     SCRATCH_WRITTEN = "scratch_written"
-    # Which bits of FLAT and SURFACE were not written, as the host has it.
+    # The bits of FLAT and SURFACE that were not written, which the host keeps.
     FLAT_UNWRITTEN = "flat_unwritten"
     SURFACE_UNWRITTEN = "surface_unwritten"
 
@@ -52,7 +52,7 @@ class Access(Op):
 
     @property
     def operands(self) -> int:
-        """How many data arguments it has."""
+        """The number of data arguments."""
         return 0
 
     @property
@@ -62,12 +62,12 @@ class Access(Op):
 
     @property
     def size(self) -> int:
-        """The bytes from an address on."""
+        """The number of bytes at each address."""
         value = (self.results or self.data)[0]
         return value.type.size * (value.width if self.args[0].width == 1 else 1)
 
     def problems(self, function: Function) -> Findings:
-        """The surface index is there just when the space is SURFACE."""
+        """There is a surface index if and only if the space is a SURFACE space."""
         extra = len(self.args) - 2 - self.operands
         if extra != (self.space in (Space.SURFACE, Space.SURFACE_UNWRITTEN)):
             yield f"{len(self.args)} arguments in space {self.space.value}"
@@ -151,10 +151,10 @@ class Fence(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Follow(Op):
-    """Of an access that is about to be done, `size` bytes from byte `start` of each lane's on.
+    """The access of the next operation: `size` bytes from byte `start` of each lane's address.
 
-    `kind` is one of `races.READ` …; lane k of the operation is work item lane + k of the thread, or
-    with `lane` -1 they are those of the argument.  `granule` is how many bytes share a record.
+    `kind` is one of `races.READ` ….  Lane k of the operation is work item lane + k of the thread;
+    with `lane` -1, the argument has the work items.  `granule` is the bytes that share a record.
     """
 
     space: Space
@@ -180,9 +180,9 @@ class Memory(Emitter):
         count: int = 1,
         surface: Value | None = None,
     ) -> tuple[Value, ...]:
-        """Lane n: `count` consecutive elements from `address` (bytes) on, result v has element v.
+        """Load in each lane `count` consecutive elements from byte `address` on.
 
-        Lanes whose mask bit is clear read as 0.
+        Result v has element v.  Lanes whose mask bit is clear give 0.
         """
         args = (address, mask, *_also(surface))
         results = self.fresh(type, address.width, count)
@@ -199,7 +199,7 @@ class Memory(Emitter):
         data: Sequence[Value],
         surface: Value | None = None,
     ) -> None:
-        """Lane n: argument v goes to element v from `address` on; lanes in ascending order."""
+        """Store each lane's argument v to element v from `address` on; lanes in ascending order."""
         args = (address, mask, *data, *_also(surface))
         self.append(Store("store", args, (), self.inst, space=space, count=len(data)))
 
@@ -213,7 +213,7 @@ class Memory(Emitter):
         count: int,
         surface: Value | None = None,
     ) -> Value:
-        """`count` consecutive elements from one address, as lanes; 0 if the mask is off."""
+        """Load `count` consecutive elements from one address, as lanes; 0 if the mask is clear."""
         args = (address, mask, *_also(surface))
         results = self.fresh(type, count)
         return self.append(LoadBlock("load_block", args, results, self.inst, space=space))[0]
@@ -227,12 +227,12 @@ class Memory(Emitter):
         data: Value,
         surface: Value | None = None,
     ) -> None:
-        """Lanes as consecutive elements."""
+        """Store the lanes as consecutive elements from one address on, if the mask is set."""
         args = (address, mask, data, *_also(surface))
         self.append(StoreBlock("store_block", args, (), self.inst, space=space))
 
     def aligned(self, size: int) -> None:
-        """Addresses of the instruction's message must be multiples of `size` bytes."""
+        """Require addresses of the instruction's message to be multiples of `size` bytes."""
         known = self.function.alignments.get(self.inst, 1)
         self.function.alignments[self.inst] = max(known, size)
 
@@ -247,11 +247,11 @@ class Memory(Emitter):
         data: Sequence[Value] = (),
         surface: Value | None = None,
     ) -> Value:
-        """Per lane in ascending order; the old value (of predec the new one).
+        """Atomic operation of each lane, in ascending order; gives the old value (predec: the new).
 
-        add sub inc dec predec and or xor xchg load; min max as the operations of that name, cmpxchg
-        (x new, y compare) compares as `cmp eq`; float add rounds to nearest even; lanes that are
-        off return 0.
+        `operation` is add, sub, inc, dec, predec, and, or, xor, xchg, load, min, max or cmpxchg.
+        min and max are the operations of that name; cmpxchg (x new, y compare) compares as `cmp
+        eq`; float add rounds to nearest even.  Lanes whose mask bit is clear give 0.
         """
         op = Atomic(
             "atomic",
@@ -266,7 +266,7 @@ class Memory(Emitter):
 
     @operation("fence", Fence, ANY, "->", effect=True)
     def fence(self, scope: str) -> None:
-        """Orders memory of the thread; both engines are in order."""
+        """Order the thread's accesses to memory; both engines run them in order anyway."""
         self.append(Fence("fence", (), (), self.inst, scope=scope))
 
     @operation("follow", Follow, ANY, "a m ud1 ud1 ud1 s1? ->", effect=True)
@@ -285,11 +285,11 @@ class Memory(Emitter):
         lane: int,
         granule: int,
     ) -> None:
-        """Compare an access with those that shadow memory knows, and note it there.
+        """Compare an access with those in shadow memory, and record it there.
 
-        `epochs` count the barriers that order local, and global memory; `items` has a bit for each
-        lane of the thread that accesses, where all do the same.  What could be a race makes the
-        launch suspect.
+        `epochs` count the barriers that order local memory, and those that order global memory.
+        If all lanes make the same access, `items` has a bit for each of them.  An access that could
+        be a race marks the launch as suspect.
         """
         args = (address, mask, *epochs, items, *_also(surface))
         self.append(

@@ -1,4 +1,4 @@
-"""What is asked of the host: messages, faults, findings."""
+"""Requests to the host: messages, faults, findings."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from eumu.types import UD, Type
 
 
 class Form(Protocol):
-    """How the messages of a `send` look; frozen data whose text says all of it.
+    """The form of the messages of a `send`: frozen data whose text contains all of it.
 
-    `stretches` are the bytes of each stretch of registers that is sent, `answer` those of the
-    registers of the answer, 0 for none.
+    `stretches` are the sizes in bytes of each stretch of registers that is sent; `answer` is the
+    size of the registers of the answer, 0 for none.
     """
 
     @property
@@ -33,13 +33,13 @@ class Form(Protocol):
         ...
 
     def describe(self, ex_desc: int, desc: int) -> str:
-        """Both descriptors, decoded, in words."""
+        """Both descriptors, decoded, as text."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message(Op):
-    """`record` is frozen data whose text says all of the request."""
+    """A request; `record` is frozen data whose text contains all of it."""
 
     record: object
 
@@ -64,7 +64,7 @@ class Require(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report(Op):
-    """Of addresses `space` says in which."""
+    """A finding; `space` is the space of its addresses, if it has any."""
 
     code: str
     what: str
@@ -92,11 +92,11 @@ class Messages(Emitter):
         stretches: Sequence[Value],
         answer: Value | None,
     ) -> Value | None:
-        """What the message with two descriptors does in the lanes of the mask.
+        """Send a message whose descriptors are known at run time, for the lanes of the mask.
 
-        Its registers are in one or two stretches, then come those of the answer as they were; the
-        result is those of the answer.  Nothing is sent if `enabled` is off.  `form` makes a
-        function of two descriptors.
+        `stretches` are one or two stretches of registers to send, `answer` the old contents of the
+        registers of the answer; the result is their new contents.  Nothing is sent if `enabled` is
+        clear.  `form` makes a function from two descriptors.
         """
         old = () if answer is None else (answer,)
         args = (ex_desc, desc, enabled, mask, *stretches, *old)
@@ -106,7 +106,7 @@ class Messages(Emitter):
 
     @operation("require", Require, ANY, "m1 ->", effect=True)
     def require(self, lane: Value, reason: str) -> None:
-        """The thread faults for `reason` unless the lane is set."""
+        """Fault with `reason` unless the lane is set."""
         self.append(Require("require", (lane,), (), self.inst, reason=reason))
 
     @operation("report", Report, ANY, "m y? s1? ->", effect=True)
@@ -120,11 +120,11 @@ class Messages(Emitter):
         space: Space | None = None,
         at: Sequence[Value] = (),
     ) -> None:
-        """In the lanes of the mask, `what` is as `code` says (see eumu.exec.findings).
+        """Record a finding for the lanes of the mask; the run continues.
 
-        It is recorded as a finding of the instruction, and the run goes on; mask lane k is lane
-        offset+k of the thread.  `at` are addresses in `space`, and the surface if that is one: the
-        finding names the memory of the first lane.
+        `code` is the mistake (see eumu.exec.findings) and `what` the thing that has it.  Mask lane
+        k is lane offset+k of the thread.  `at` are addresses in `space`, and the surface index if
+        the space has one: the finding names the memory of the first lane.
         """
         args = (mask, *at)
         op = Report("report", args, (), self.inst, code=code, what=what, offset=offset, space=space)

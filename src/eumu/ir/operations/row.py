@@ -1,4 +1,4 @@
-"""What a row says of an operation, and what its builder methods stand on."""
+"""The row of an operation, and the base class of the builder's methods."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ ANY: Final = DATA | {BOOL}
 class Row:
     """One operation: its class, the types of `x`, and words for arguments and results.
 
-    `x` is the operation's type and width, `y` another type of the same width, `m` a mask of the
-    same width, `ud` and `uq` those types; a `1` behind a word means one lane, a `*` any number of
-    lanes, `..` any number of such values, `?` that it may be missing.  `a` is an address and `s` a
-    surface index.  What has an `effect` asks or changes more than the thread's registers.
+    Words: `x` has the operation's type and width, `y` another type of the same width; `m` is a mask
+    of the same width, `a` an address, `s` a surface index; `ud` and `uq` are those types.  After a
+    word, `1` means one lane, `*` any number of lanes, `..` any number of such values, and `?` that
+    the value is optional.  An operation with an `effect` reads or changes more than the thread's
+    registers.
     """
 
     kind: type[Op]
@@ -36,7 +37,7 @@ class Row:
 
     @property
     def is_lanewise(self) -> bool:
-        """Whether each lane of the result is made of the same lane of every argument."""
+        """Whether each lane of the result depends only on the same lane of every argument."""
         return {"x", "y", "m"}.issuperset((*self.args, *self.results)) and bool(
             self.args and self.results
         )
@@ -50,7 +51,7 @@ Method = TypeVar("Method", bound=Callable[..., object])
 def operation(
     name: str, kind: type[Op], types: frozenset[Type], words: str, *, effect: bool = False
 ) -> Callable[[Method], Method]:
-    """Declares an operation; the decorated method of the builder makes it."""
+    """Declare an operation; the decorated method of the builder appends it."""
     args, _, results = words.partition("->")
     OPERATIONS[name] = Row(kind, types, tuple(args.split()), tuple(results.split()), effect)
     return lambda method: method
@@ -73,7 +74,7 @@ class Table(
         [Callable[Concatenate[Context, Item, More], Result]],
         Callable[Concatenate[Context, Item, More], Result],
     ]:
-        """Adds the decorated function for what is of a class, or for those of the names."""
+        """Register the decorated function for a class, or for the named operations of it."""
         for name in names:
             if not issubclass(OPERATIONS[name].kind, kind):
                 raise InternalError(f"IR {name} is no {kind.__name__}")

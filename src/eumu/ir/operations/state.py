@@ -1,4 +1,4 @@
-"""Roots: variables, flags, registers by address; and facts of the run."""
+"""Roots: variables, flags, registers by address; and values of the run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eumu.types import BOOL, UD, UQ, Type
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnRoot(Op):
-    """What names a root."""
+    """An operation on a root."""
 
     root: Root
 
@@ -22,13 +22,13 @@ class OnRoot(Op):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnRegion(OnRoot):
-    """Elements of a root that is no flag."""
+    """An operation on elements of a root that is not a flag."""
 
     region: Region
 
     @property
     def value(self) -> Value:
-        """What is read or written."""
+        """The value that is read or written."""
         return (self.results or self.args)[0]
 
     @property
@@ -50,7 +50,7 @@ class OnRegion(OnRoot):
 
     @property
     def end(self) -> int:
-        """The byte behind the last one."""
+        """The offset after the last byte."""
         return max(self.offsets) + self.value.type.size
 
 
@@ -68,7 +68,7 @@ class Write(OnRegion):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnFlag(OnRoot):
-    """Bits of a flag, from bit `offset` on."""
+    """An operation on bits of a flag, from bit `offset` on."""
 
     offset: int
 
@@ -148,25 +148,25 @@ class Special(Op):
 class State(Emitter):
     @operation("read", Read, DATA, "-> x")
     def read(self, root: Root, region: Region, type: Type, width: int) -> Value:
-        """Elements of a root (not of a flag)."""
+        """Read elements of a root (not of a flag)."""
         results = self.fresh(type, width)
         return self.append(Read("read", (), results, self.inst, root=root, region=region))[0]
 
     @operation("partner", Partner, DATA, "-> x")
     def partner(self, root: Root, region: Region, type: Type, width: int) -> Value:
-        """`read` of the other thread of the pair: 2k and 2k+1 of a group are one."""
+        """Read the root of the other thread of the pair (threads 2k and 2k+1 of a group)."""
         results = self.fresh(type, width)
         return self.append(Partner("partner", (), results, self.inst, root=root, region=region))[0]
 
     @operation("write", Write, DATA, "x m ->")
     def write_root(self, root: Root, region: Region, x: Value, mask: Value) -> None:
-        """Elements of a root."""
+        """Write elements of a root (not of a flag), in the lanes of the mask."""
         same("write", mask, Value(-1, BOOL, x.width))
         self.append(Write("write", (x, mask), (), self.inst, root=root, region=region))
 
     @operation("read_flag", ReadFlag, ANY, "-> m")
     def read_flag(self, root: Root, offset: int, width: int) -> Value:
-        """Flag bits from bit `offset`."""
+        """Read flag bits from bit `offset` on."""
         results = self.fresh(BOOL, width)
         return self.append(ReadFlag("read_flag", (), results, self.inst, root=root, offset=offset))[
             0
@@ -174,7 +174,7 @@ class State(Emitter):
 
     @operation("write_flag", WriteFlag, ANY, "m m ->")
     def write_flag(self, root: Root, offset: int, x: Value, mask: Value) -> None:
-        """Flag bits from bit `offset`, those that the mask says."""
+        """Write flag bits from bit `offset` on, those of the mask."""
         same("write_flag", x, mask)
         self.append(WriteFlag("write_flag", (x, mask), (), self.inst, root=root, offset=offset))
 
@@ -191,11 +191,11 @@ class State(Emitter):
         row: int,
         hstride: int,
     ) -> Value:
-        """Elements at register-space addresses.
+        """Read elements at register-space addresses.
 
-        One address per `row` elements, or one for all (then rows are `vstride` apart); strides in
-        bytes.  Elements whose mask bit is clear read as 0, as do those that are not inside one GRF
-        root, which are undefined.
+        There is one address for each `row` elements, or one address for all, and rows are then
+        `vstride` apart; strides are in bytes.  Elements whose mask bit is clear give 0.  Elements
+        that are not inside one GRF root give 0, too, and are undefined.
         """
         op = ReadIndirect(
             "read_indirect",
@@ -213,7 +213,7 @@ class State(Emitter):
     def write_indirect(
         self, address: Value, x: Value, mask: Value, *, offset: int, hstride: int
     ) -> None:
-        """From one address on; an element in the mask that is not inside one GRF root faults."""
+        """Write from one address on; a masked element that is not inside one GRF root faults."""
         args = (address, x, mask)
         self.append(
             WriteIndirect("write_indirect", args, (), self.inst, offset=offset, hstride=hstride)
@@ -227,7 +227,7 @@ class State(Emitter):
 
     @operation("exec_mask", ExecMask, ANY, "-> m")
     def exec_mask(self, offset: int, width: int) -> Value:
-        """Lanes of this thread now executing, from lane `offset`."""
+        """The lanes of this thread that now execute, from lane `offset` on."""
         results = self.fresh(BOOL, width)
         return self.append(ExecMask("exec_mask", (), results, self.inst, offset=offset))[0]
 
@@ -240,11 +240,11 @@ class State(Emitter):
 
     @operation("special", Special, INT, "-> x")
     def special(self, name: str, type: Type, width: int = 1) -> Value:
-        """A run-time fact.
+        """A value of the run, by name.
 
-        timestamp (instructions run), thread_id (in the group), group_threads, hardware_thread (no
-        two threads that run at once share one), fftid (the same, below 512), eu_id, subslice_id,
-        slice_id.
+        timestamp (instructions run), thread_id (in the group), group_threads, hardware_thread
+        (unique among the threads that run at once), fftid (the same, below 512), eu_id,
+        subslice_id, slice_id.
         """
         results = self.fresh(type, width)
         return self.append(Special("special", (), results, self.inst, fact=name))[0]
