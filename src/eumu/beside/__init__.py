@@ -1,5 +1,5 @@
-"""Engine processes beside the programs that they serve: starting them and watching them.
+"""Engine processes beside host programs: starting and watching them.
 
-A *door* is how a program reaches eumu: `eumu.drm` under Intel's driver, `eumu.cl` by eumu's own.
-Both have the same processes.
+A *door* is the way from a program to eumu: `eumu.drm` (under Intel's driver) and `eumu.cl` (eumu's
+own driver).  Both use the same processes.
 """

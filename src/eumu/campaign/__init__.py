@@ -1,6 +1,6 @@
-"""Many programs, each run in several ways, on as many processes and machines as there are.
+"""Many programs, each run in several ways, on all available processes and machines.
 
-A campaign is a row of tasks.  A task is plain data, and what it finds depends on nothing but that:
-workers share no state, and one that dies is replaced.  Results lie in a store, which only the
-process that began the campaign writes; a task that is in it does not run again.
+A campaign is a list of tasks.  A task is plain data, and its results depend on nothing else:
+workers share no state, and a worker that dies is replaced.  Results go to a store, which only the
+process that began the campaign writes.  A task with a stored result does not run again.
 """

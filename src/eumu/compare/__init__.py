@@ -1,9 +1,8 @@
-"""A kernel run in several forms on the same inputs: where they first disagree.
+"""A kernel in several forms, run on the same inputs, and the first difference between them.
 
-The forms are levels (vISA and the native code beside it) and builds (options, SIMD widths).  What
-is compared is all memory that outlives the run (arrays, images, variables of the program), what is
-printed, and whether there is a fault; a difference in memory is traced back to the first store that
-has another value in one form than in the other.
+The forms are levels (vISA and its native code) and builds (options, SIMD widths).  What outlives
+the run is compared: memory (arrays, images, variables of the program), printed text, and faults.  A
+difference in memory is traced back to the first store whose value differs between two forms.
 """
 
 from eumu.compare.blame import Blame, blame, tell

@@ -1,4 +1,4 @@
-"""The device around the engines: its memory, as :class:`eumu.exec.host.Host` asks for it."""
+"""The GPU around the engines: its memory, which implements :class:`eumu.exec.host.Host`."""
 
 from eumu.device.allocator import Allocation, Claim
 from eumu.device.memory import Memory

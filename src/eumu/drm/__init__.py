@@ -1,5 +1,5 @@
-"""A virtual Intel GPU under Intel's own driver: what answers for the kernel driver i915.
+"""A virtual Intel GPU under Intel's own driver: it takes the place of the kernel driver i915.
 
-The preloaded library `shim.c` knows handles and pages, the engine process (`engine`) runs what is
-submitted on eumu's command streamer and engines.
+The preloaded library `shim.c` manages handles and pages.  The engine process (`engine`) runs the
+submitted batches on eumu's command streamer and engines.
 """

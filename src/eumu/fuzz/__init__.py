@@ -1,5 +1,5 @@
-"""Random vISA kernels: the same for a seed, a device and a SIMD size wherever they are made.
+"""Random vISA kernels: a seed, a device and a SIMD size always give the same kernel.
 
-They are valid, do only what the documents define, and stay in memory that they have, so whatever
-runs them must come to the same end.
+The kernels are valid, use only defined behaviour, and access only their own memory, so every
+implementation must give the same result.
 """

@@ -1,4 +1,4 @@
-"""The intermediate representation: what both engines run, and all they know.
+"""The intermediate representation that both engines run; they know nothing else of a program.
 
 A :class:`Function` is a list of blocks in *program order*.  Values are lane vectors, live inside
 one block, and are written once; whatever outlives a block lives in a *root* (a register variable,

@@ -1,1 +1,1 @@
-"""Instruction sets: one declaration per instruction, and what is derived from it."""
+"""Instruction sets: one declaration per instruction; everything else follows from it."""

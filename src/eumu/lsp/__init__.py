@@ -1,6 +1,6 @@
 """A language server for vISA text.
 
-`document` knows what stands where in a text, `completion` what may be written next; both know no
-protocol.  `server` is the protocol, on pygls, which is an optional dependency: import it only where
-a server is wanted.
+`document` finds the things in a text, `completion` lists what may be written next; neither depends
+on the protocol.  `server` is the protocol, on pygls, which is an optional dependency: import it
+only to run a server.
 """

@@ -1,4 +1,4 @@
-"""A decoded program: plain frozen data, whatever it was read from."""
+"""A decoded program: plain frozen data, the same for every file format."""
 
 from eumu.program.compare import difference
 from eumu.program.module import (

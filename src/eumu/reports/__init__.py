@@ -1,1 +1,1 @@
-"""Pictures of a run: a trace for Chrome or Perfetto, and one page that says how it went."""
+"""Reports of a run: a trace for Chrome or Perfetto, and a page with its statistics."""

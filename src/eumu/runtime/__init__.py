@@ -1,4 +1,4 @@
-"""What a host program calls: devices, arrays, programs, launches."""
+"""The API for host programs: devices, arrays, programs, launches."""
 
 from __future__ import annotations
 

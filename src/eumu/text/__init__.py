@@ -1,6 +1,6 @@
 """vISA text: parser and printer.
 
-Both walk the templates that the registry holds; neither knows an instruction by name.
+Both follow the templates in the registry; neither has code for single instructions.
 """
 
 from eumu.text.instruction import UNMODELLED

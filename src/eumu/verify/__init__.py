@@ -1,8 +1,8 @@
 """The verifier: rules on a decoded program, for one device.
 
-Every rule is a small function in the table :data:`RULES`; each has a code, a severity, the page
-that it stands on and a line of why.  Which types, modifiers and sizes an instruction takes are in
-the instruction's own declaration.
+Every rule is a small function in the table :data:`RULES`, with a code, a severity, the page of the
+specification and a reason.  The types, modifiers and sizes of an instruction are in its own
+declaration.
 """
 
 from eumu.verify import (

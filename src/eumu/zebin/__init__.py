@@ -1,4 +1,4 @@
-"""The compiler's ELF ("zebin"): `read` it; `compile` makes one with an installed ocloc."""
+"""The compiler's ELF ("zebin"): `read` reads one; `compile` makes one with an installed ocloc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine around the threads: which units a part has, where groups go, what caches hold."""
+"""The hardware around the threads: units of a part, placement of groups, contents of caches."""
 
 from eumu.device.chip.clock import Clock, HostClock, InstructionClock
 from eumu.device.chip.context_image import ContextImage

@@ -1,4 +1,4 @@
-"""What a driver submits: batches of commands, their fields, and the streamer that runs them."""
+"""Command buffers as a driver submits them: commands, their fields, and the streamer."""
 
 from eumu.device.commands.batch import COMMANDS, Placed, decode, encode, packets, words
 from eumu.device.commands.bus import Bus, MemoryBus

@@ -1,4 +1,4 @@
-"""Functions to functions: each pass returns a new one and leaves its argument alone."""
+"""Passes: each takes a function, returns a new one, and does not change its argument."""
 
 from eumu.ir.passes.accesses import find_misaligned, find_zero_divisors
 from eumu.ir.passes.modes import fold_modes

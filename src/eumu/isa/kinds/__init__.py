@@ -1,7 +1,7 @@
-"""Operand kinds: each is one class that knows its text and how a body receives it.
+"""Operand kinds: each is one class with the operand's text and the value that a body receives.
 
-The names below are what signatures are annotated with; a type checker sees the first argument of
-each `Annotated`, the registry sees the second.
+Signatures are annotated with the names below.  A type checker sees the first argument of each
+`Annotated`, the registry sees the second.
 """
 
 from typing import Annotated

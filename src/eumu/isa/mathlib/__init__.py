@@ -1,9 +1,9 @@
 """The math functions of instructions as IR, so that every engine gives the same bits.
 
-Each takes a builder and vectors of one type and width, F or HF (`divide`, `inv`, `sqrt` and
-`rsqrt` also DF), and returns such a vector.  Results are those of round-to-nearest whatever %cr0
-says; denormals are kept on both sides.  Their errors are in `BOUNDS`; the vISA pages leave accuracy
-open, and the PRM of Gen9 allows 1 to 4 ulp (for sin and cos an absolute 2**-11).
+Each function takes a builder and vectors of one type and width, F or HF (`divide`, `inv`, `sqrt`
+and `rsqrt` also DF), and returns such a vector.  It rounds to nearest, whatever %cr0 says; denormal
+arguments and results are kept.  `BOUNDS` has the errors.  The vISA pages do not specify accuracy;
+the PRM of Gen9 allows 1 to 4 ulp (for sin and cos an absolute error of 2**-11).
 """
 
 from eumu.isa.mathlib.bounds import BOUNDS, Bound

@@ -1,7 +1,7 @@
-"""Messages to shared functions: what their descriptors say, and what they do.
+"""Messages to shared functions: the fields of their descriptors, and what each message does.
 
-Native `send` and vISA's raw sends compose the same messages; both come here with registers and
-descriptors.
+Native `send` and vISA's raw sends compose the same messages; both use this package, with registers
+and descriptors.
 """
 
 from eumu.isa.messages.composed import Composed, compose

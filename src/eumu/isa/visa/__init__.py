@@ -1,6 +1,7 @@
 """vISA: one function per instruction, by family.
 
-:data:`VISA` has them all; a family is declared when one of its words is looked up (`contents`).
+:data:`VISA` has all instructions; a family is imported when one of its names is looked up
+(`contents`).
 """
 
 from eumu.isa.visa.registry import VISA

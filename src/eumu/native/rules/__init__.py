@@ -1,6 +1,6 @@
-"""Which rules of the hardware native code breaks.
+"""The rules of the hardware for native code.
 
-Execution never depends on this: what runs is what the words say.
+Execution never depends on them: it follows the instruction words.
 """
 
 from __future__ import annotations

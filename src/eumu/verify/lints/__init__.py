@@ -1,6 +1,6 @@
-"""Lints: what no document forbids and is hardly ever meant.
+"""Lints: code that no document forbids but that is hardly ever intended.
 
-They look at whole kernels, and at those without errors only.
+They apply to whole kernels without errors.
 """
 
 from eumu.verify.lints import control, messages, symbols, undefined, unused

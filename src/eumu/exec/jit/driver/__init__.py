@@ -1,1 +1,1 @@
-"""The order in which lanes, threads and groups run, as LLVM text."""
+"""Scheduling of lanes, threads and groups, as LLVM text."""

@@ -1,1 +1,1 @@
-"""The engine's side in Python: compiling, launching, faults."""
+"""The Python side of the fast engine: compiling, launching, faults."""

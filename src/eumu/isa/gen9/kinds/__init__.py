@@ -1,6 +1,6 @@
-"""Operand kinds of native code: each knows its bits and its text.
+"""Operand kinds of native code: each is one class with the operand's bits and text.
 
-The names below are what signatures are annotated with.
+Signatures are annotated with the names below.
 """
 
 from typing import Annotated
