@@ -149,7 +149,9 @@ def _make(option: str, text: str, most: int) -> NDArray[Any]:
     if any(n < 0 for n in shape) or len(shape) > _DIMENSIONS:
         raise UsageError(f"{option}: a shape is up to {_DIMENSIONS} sizes, none of them negative")
     if max(1, prod(shape)) * dtype.itemsize > most or max(shape) > most:
-        raise UsageError(f"{option}: the device has {most} bytes of memory; --memory MIB is more")
+        raise UsageError(
+            f"{option}: the device has {most} bytes of memory; --memory MIB sets its size"
+        )
     match maker:
         case "arange":
             with np.errstate(over="ignore"):  # infinite, as the device would have it

@@ -24,7 +24,7 @@ class Local:
 
     def __post_init__(self) -> None:
         if self.nbytes < 0:
-            raise LaunchError(f"Local({self.nbytes}): a size in bytes is not negative")
+            raise LaunchError(f"Local({self.nbytes}): a size in bytes must not be negative")
 
 
 class Holder(Protocol):
@@ -270,4 +270,6 @@ class _Lent:
         """It has a name."""
 
     def free(self) -> None:
-        raise LaunchError(f"{self.allocation.name} belongs to somebody else")
+        raise LaunchError(
+            f"{self.allocation.name} is not owned by this array, which cannot free it"
+        )

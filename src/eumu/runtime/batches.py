@@ -144,7 +144,7 @@ class CommandQueue:
         with self.device.turn:
             if self._held is not None:
                 raise LaunchError(
-                    "a walker of the last batch has been stopped; resume() goes on with it"
+                    "a walker of the last batch has been stopped; resume() continues it"
                 )
             self.begin(address)
             return self._resume()

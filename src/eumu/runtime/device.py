@@ -178,7 +178,7 @@ class Device(Board):
         interpreter, with as many groups as the chip holds at once, and stops between two blocks.
         """
         if (after or 0) < 0 or (groups or 0) < 0:
-            raise LaunchError(f"preempt after {after or 0} instructions, {groups or 0} groups")
+            raise LaunchError(f"preempt(after={after}, groups={groups}): a number is negative")
         flight = self._flight()
         if after is None and groups is None and flight is not None:
             self.check_free()
@@ -206,7 +206,7 @@ class Device(Board):
     def turn(self) -> AbstractContextManager[bool]:
         """What a thread holds while its launch runs; LaunchError for one that must not wait."""
         if is_telling():
-            raise LaunchError("a launch inside `progress`, which the launch that runs waits for")
+            raise LaunchError("a launch inside `progress`: the running launch waits for `progress`")
         return self._turn
 
     def resume(self) -> Report:
@@ -369,7 +369,7 @@ class Device(Board):
     def chroma_key(self, index: int, low: int, high: int) -> None:
         """Set the colour range of chroma key 0 to 3: 0xAARRGGBB (or Cr, Y, Cb), inclusive."""
         if not 0 <= index < 4 or not 0 <= min(low, high) <= max(low, high) < 1 << 32:
-            raise ArgumentError(f"chroma key {index} from {low:#x} to {high:#x}")
+            raise ArgumentError(f"chroma key {index}, {low:#x} to {high:#x}: 0 to 3, low to high")
         with self._turn:
             keys = list(self.heaps.chroma_keys)
             keys[index] = low, high

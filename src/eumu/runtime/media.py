@@ -120,7 +120,7 @@ def make_media_sampler(
     """:meth:`Device.media_sampler`."""
     given = [x is not None for x in (convolve, line, places, phases)]
     if sum(given) != 1:
-        raise ArgumentError("one of convolve, line, places and phases says what a sampler does")
+        raise ArgumentError("give exactly one of convolve, line, places and phases")
     if places is not None:
         return MediaSampler(_places(np.asarray(places)), 32, 32)
     if phases is not None:

@@ -134,7 +134,7 @@ def load(
     their variables.
     """
     if isinstance(libraries, (str, bytes, PathLike)):
-        raise ArgumentError("libraries are a list, also if there is one")
+        raise ArgumentError("libraries must be a list, even for one library")
     others = tuple(_library(given, number) for number, given in enumerate(libraries, 1))
     if isinstance(program, bytes):
         return _from_bytes(program, "program", _platform(device), options, None, others)

@@ -175,7 +175,9 @@ class _Writer:
         table = self.grid.surfaces
         count = max(table, default=-1) + 1
         if count > _MOST_SURFACES:
-            raise LaunchError(f"{count} binding table entries; {_MOST_SURFACES} are possible")
+            raise LaunchError(
+                f"{count} binding table entries; at most {_MOST_SURFACES} are possible"
+            )
         start = -(-4 * count // 64) * 64
         entries, states = b"", b""
         null = SurfaceState(surface_type=SurfaceType.NULL)

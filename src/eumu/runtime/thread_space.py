@@ -28,7 +28,9 @@ def check_thread_space(grid: Grid) -> None:
             f" of {grid.threads_per_group}"
         )
     if max(x, y) > _MOST:
-        raise LaunchError(f"a thread space of {x} x {y}; {_MOST} are possible in x and in y")
+        raise LaunchError(
+            f"a thread space of {x} x {y}; at most {_MOST} are possible in x and in y"
+        )
 
 
 def with_places(grid: Grid, info: KernelInfo, threads: Dim3) -> Grid:
@@ -38,7 +40,9 @@ def with_places(grid: Grid, info: KernelInfo, threads: Dim3) -> Grid:
         return grid
     count = grid.threads_per_group
     if grid.groups * count > _MOST_OWN:
-        raise LaunchError(f"{grid.groups * count} threads with local ids; {_MOST_OWN} are possible")
+        raise LaunchError(
+            f"{grid.groups * count} threads with local ids; at most {_MOST_OWN} are possible"
+        )
     rows = thread_payloads(grid, 0, grid.groups).reshape(grid.groups, count, -1)
     t = np.arange(count, dtype=np.uint32)
     x, y, _ = threads
