@@ -264,6 +264,47 @@ def gather(
     return [t[channel] for t in (lower[0], lower[1], upper[1], upper[0])]
 
 
+# ---- mip levels
+
+
+@dataclass(frozen=True)
+class Levels:
+    """How levels are chosen.  `last` is the surface's last one, `floor` its own least."""
+
+    mips: str  # "none", "nearest", "linear"
+    last: int
+    bias: float = 0.0
+    least: float = 0.0
+    greatest: float = 14.0
+    floor: float = 0.0
+    base: float = 0.0
+    clamps_first: bool = True  # before it is decided whether the image is magnified
+    mips_if_magnified: bool = False
+
+
+def level(how: Levels, lod: float) -> tuple[Fraction, bool]:
+    """The level that is read, a fraction between two, and whether the image is magnified.
+
+    OpenGL clamps to the sampler's limits first; the levels that there are come after.
+    """
+    exact = 0.0 if math.isnan(lod + how.bias) else lod + how.bias
+    if how.clamps_first:
+        exact = max(min(exact, how.greatest), how.least)
+    near = Fraction(min(max(exact, -99.0), 99.0))
+    magnified = round(near * 256) <= how.base * 256
+    low = max(how.least, how.floor)
+    if how.mips == "none" or (magnified and not how.mips_if_magnified):
+        first = max(math.floor(how.base), math.floor(low))
+        first = min(first, max(math.ceil(how.greatest), math.floor(low)))
+        return Fraction(min(first, how.last)), magnified
+    steps = round(
+        min(max(near, Fraction(low)), Fraction(max(min(how.greatest, how.last), low))) * 256
+    )
+    if how.mips == "nearest":
+        return Fraction(min((steps + 128) // 256, how.last)), magnified
+    return min(Fraction(steps, 256), Fraction(how.last)), magnified
+
+
 # ---- cubes
 
 

@@ -17,6 +17,8 @@ from eumu.device.state.sampler import (
     AddressMode,
     CubeControl,
     Filter,
+    LodPreClamp,
+    MagnificationClamp,
     MipFilter,
     Reduction,
     SamplerState,
@@ -115,14 +117,16 @@ def sampler(rng: Rng, pointer: int) -> SamplerState:
     if unnormalized:
         modes = [pick(rng, (AddressMode.CLAMP, AddressMode.CLAMP_BORDER)) for _ in range(3)]
     filters = [pick(rng, (Filter.NEAREST, Filter.LINEAR)) for _ in range(2)]
-    flags = [bool(x) for x in rng.integers(2, size=6)]
+    flags = [bool(x) for x in rng.integers(2, size=8)]
     return SamplerState(
         mag_mode_filter=filters[0],
         min_mode_filter=filters[0] if rng.integers(2) else filters[1],
         mip_mode_filter=MipFilter.NONE if unnormalized else pick(rng, list(MipFilter)),
         texture_lod_bias=float(pick(rng, (0, 0, -0.75, 1.5))),
-        min_lod=float(pick(rng, (0, 0, 0.5))),
+        min_lod=float(pick(rng, (0, 0, 0.5, 1.75))),
         max_lod=float(pick(rng, (14, 14, 0, 1.25))),
+        lod_preclamp_mode=LodPreClamp.OGL if flags[6] else LodPreClamp.NONE,
+        lod_clamp_magnification_mode=MagnificationClamp(int(flags[7])),
         border_color_pointer=pointer,
         shadow_function=pick(rng, range(8)),
         reduction_type_enable=rng.integers(4) == 0,

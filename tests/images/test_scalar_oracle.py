@@ -9,9 +9,18 @@ import numpy as np
 import pytest
 
 from eumu.device.state.codes import SurfaceFormat
-from eumu.device.state.sampler import AddressMode, PrefilterOp, Reduction, SamplerState
+from eumu.device.state.sampler import (
+    AddressMode,
+    LodPreClamp,
+    MagnificationClamp,
+    MipFilter,
+    PrefilterOp,
+    Reduction,
+    SamplerState,
+)
 from eumu.device.state.sampler import Filter as FilterMode
 from eumu.device.state.surface import ChannelSelect, SurfaceState, SurfaceType, TileMode
+from eumu.device.surfaces.surface import Surface
 from eumu.messages import PARAMETERS, SamplerMessage, TypedAtomic, TypedRead, TypedWrite
 from images import scalar_oracle as oracle
 from images.both_answers import Answers, Machine, fitted, header
@@ -212,6 +221,78 @@ def test_samples(machine: Machine, operation: str) -> None:
         check(found, np.array(want, np.float32).T, np.float32, (state, setting, offsets))
         compiled += found.code == 0
     assert compiled > 25
+
+
+def ladder(machine: Machine, last: int, **more: Any) -> SurfaceState:
+    """Levels to the last one; a texel is its level, odd columns a quarter more."""
+    state = SurfaceState(
+        surface_type=SurfaceType.S2D,
+        surface_format=SurfaceFormat.R32_FLOAT,
+        width=31,
+        height=31,
+        mip_count_lod=last,
+        surface_base_address=machine.base,
+        **IDENTITY,
+        **more,
+    )
+    state = fitted(state, 0)
+    floats = machine.bytes.view(np.float32)
+    for level in range(last + 1):
+        y, x = (k.reshape(-1) for k in np.indices((32 >> level, 32 >> level)))
+        found, _ = Surface.of(state).addresses(np.full_like(x, level), x, y, 0 * x)
+        floats[(found - machine.backing.address).astype(int) // 4] = level + x % 2 / 4
+    return state
+
+
+@pytest.mark.parametrize("mips", list(MipFilter))
+@pytest.mark.parametrize("preclamp", list(LodPreClamp))
+@pytest.mark.parametrize("clamp", list(MagnificationClamp))
+def test_levels(
+    machine: Machine, mips: MipFilter, preclamp: LodPreClamp, clamp: MagnificationClamp
+) -> None:
+    """In the middle of a level the larger filter sees an even column, the smaller one both."""
+    rng = np.random.default_rng(int(mips))
+    seen = set()
+    for n in range(24):
+        base, floor = (float(pick(rng, v)) for v in ((0, 0, 0.5, 1), (0, 0, 0.75, 1)))
+        last = 3 if n % 6 else 0
+        base, floor = min(base, last), min(floor, last)
+        state = ladder(machine, last, base_mip_level=base, resource_min_lod=floor)
+        setting = SamplerState(
+            lod_preclamp_mode=preclamp,
+            lod_clamp_magnification_mode=clamp,
+            mip_mode_filter=mips,
+            mag_mode_filter=FilterMode.NEAREST,
+            min_mode_filter=FilterMode.LINEAR if n else FilterMode.NEAREST,
+            texture_lod_bias=float(pick(rng, (0, 0, -0.75, 1.5))),
+            min_lod=float(pick(rng, (0, 0, 0.5, 1.75))),
+            max_lod=float(pick(rng, (14, 14, 0, 2.25))),
+            border_color_pointer=machine.border_pointer(),
+        )
+        how = oracle.Levels(
+            *(mips.name.lower(), last, setting.texture_lod_bias, setting.min_lod, setting.max_lod),
+            *(floor, base, preclamp is LodPreClamp.OGL, clamp is MagnificationClamp.MIPFILTER),
+        )
+        lod = rng.uniform(-2.5, 4.5, (1, LANES)).astype(np.float32)
+        lod[0, ::4] = np.rint(lod[0, ::4] * 2) / 2
+        lod[0, 1:4] = np.nan, np.inf, -np.inf
+        middle, zero = np.full((1, LANES), 0.5, np.float32), np.zeros((1, LANES), np.float32)
+        given = {"lod": lod, "u": middle, "v": middle}
+        record = SamplerMessage("sample_l", LANES, len(PARAMETERS["sample_l"]), False, 1)
+        found = machine.ask(
+            machine.functions(state, setting, np.zeros(4, np.float32)),
+            record,
+            [given.get(name, zero) for name in record.names],
+            np.ones((1, LANES), bool),
+        )
+        want = []
+        for x in lod[0]:
+            level, magnified = oracle.level(how, float(x))
+            want.append(float(level) + (0 if magnified or not n else 0.125))
+            seen.add(magnified)
+        check(found, np.array([want], np.float32), np.float32, (setting, base, floor, lod))
+        assert found.code == 0
+    assert seen == {False, True}
 
 
 def values(rng: Rng, format: str) -> list[Any]:

@@ -317,6 +317,7 @@ SAMPLERS_OF = [
     Case(RGBA, SAMPLES, LEAST),
     Case(RGBA, SAMPLES, replace(LINEAR, max_lod=0.0)),
     Case(RGBA, SAMPLES, replace(LINEAR, min_lod=1.0)),
+    Case(RGBA, SAMPLES, replace(LINEAR, min_lod=1.5, mag_mode_filter=Filter.NEAREST)),
 ]  # fmt: skip
 BORDERS = [
     Case(RGBA, SAMPLES, BORDERED, BorderColor(0x3F000000, 0x3E800000, 0x3F400000, 0x3F800000))

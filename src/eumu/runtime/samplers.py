@@ -14,6 +14,7 @@ from eumu.device.state.sampler import (
     BorderColor,
     Filter,
     KeyMode,
+    LodPreClamp,
     MipFilter,
     PrefilterOp,
     Reduction,
@@ -94,6 +95,7 @@ def make_sampler(
         raise ArgumentError(f"anisotropy={anisotropy} is none of 2, 4, … 16")
     rounded = Filter.NEAREST not in (small, large)
     state = SamplerState(
+        lod_preclamp_mode=LodPreClamp.OGL,  # as Intel's driver and Mesa's write
         mag_mode_filter=large,
         min_mode_filter=small,
         mip_mode_filter=_word("mip_filter", mip_filter, _MIP_FILTERS),

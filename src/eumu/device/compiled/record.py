@@ -19,6 +19,11 @@ MAX_SIZE: Final = 1 << 31  # bytes of a surface: offsets are 32-bit integers
 LEVEL: Final = ("width", "height", "depth", "left", "row")
 LEVEL_BYTES: Final = 4 * len(LEVEL)
 
+# `sampler.detail.Limits`, in its order.
+LIMITS: Final = (
+    *("lod_bias", "low_lod", "high_lod", "least_lod", "greatest_lod", "base_level", "only_level"),
+)
+
 RECORD: Final = np.dtype(
     [
         ("function", "<u8"),  # the code that this record is for
@@ -39,11 +44,8 @@ RECORD: Final = np.dtype(
         ("level", "<i4", (MAX_LEVELS, len(LEVEL))),
         ("offset", "<i4", 3),
         ("border", "<u4", 4),
-        ("least_lod", "<f8"),
-        ("greatest_lod", "<f8"),
-        ("lod_bias", "<f8"),
+        *((name, "<i4" if name == "only_level" else "<f8") for name in LIMITS),
         ("scale", "<f8", 3),  # texels of the surface for gradients, or 1
-        ("base_level", "<i4"),  # in steps of 1/256
         ("table", "<u8", 3),  # of sRGB channels, by size
         ("extent", "<i4", 2),  # of a block's plane: bytes and rows
         ("counter", "<u8"),  # device address of the append counter

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any, Final
 
 import numpy as np
@@ -11,11 +11,12 @@ import numpy as np
 from eumu.device.compiled.coordinates import Choice
 from eumu.device.compiled.known import VECTOR, Known, chosen, made, record_of, texels_of
 from eumu.device.compiled.loads import Access, loading, sizing
+from eumu.device.compiled.record import LIMITS
 from eumu.device.compiled.samples import Sampling, sampling
 from eumu.device.compiled.texels import can_read
 from eumu.device.lanes import ARRAYS
 from eumu.device.sampler.addressing import modes_on
-from eumu.device.sampler.detail import base_steps, first_level, levels_of, limits, scale, steps_of
+from eumu.device.sampler.detail import levels_of, limits, mip_mode, scale, steps_of
 from eumu.device.sampler.loads import level_sizes
 from eumu.device.sampler.request import Request
 from eumu.device.sampler.unit import check_request
@@ -89,10 +90,9 @@ def _has_odd_numbers(known: Known) -> bool:
 def _sample(known: Known) -> InlineCache | None:
     if not _is_modelled(known):
         return None
-    one_level, first, filters = _mips(known)
+    mips, first, filters = _mips(known)
     sampler = known.sampler
-    mixes = not one_level and sampler.mip_mode_filter is MipFilter.LINEAR
-    if mixes and known.surface.format.is_integer:
+    if mips is MipFilter.LINEAR and known.surface.format.is_integer:
         return None
     enlarged, reduced = (sampler.rounding(name == "mag") for name in filters)
     linear = (getattr(sampler, f"{name}_mode_filter") is not Filter.NEAREST for name in filters)
@@ -100,7 +100,8 @@ def _sample(known: Known) -> InlineCache | None:
         _plain(known),
         linear=Choice(*linear),
         rounded=tuple(Choice(a, b) for a, b in zip(enlarged, reduced, strict=True)),
-        mips=None if one_level else sampler.mip_mode_filter,
+        mips=mips,
+        clamp=sampler.lod_clamp_magnification_mode,
     )
     record = record_of(known, first)
     _set_sampler(record, known)
@@ -135,36 +136,35 @@ def _plain(known: Known) -> Sampling:
     )
 
 
-def _mips(known: Known) -> tuple[bool, int, tuple[str, str]]:
-    """Whether all lanes have one level of detail, the first level, filters for it or both."""
+def _mips(known: Known) -> tuple[MipFilter | None, int, tuple[str, str]]:
+    """How lanes choose levels, the only level if they do not, filters for large and small.
+
+    No mip filter at all if all lanes have one level and one filter.
+    """
     sampler, surface, operation = known.sampler, known.surface, known.message.operation
     if operation.startswith("gather4"):
-        return True, 0, ("mag", "mag")
-    lods = np.array([-np.inf, 0, np.inf], np.float32)
-    least, zero, greatest = steps_of(ARRAYS, lods, limits(sampler, surface))
-    is_zero = operation.endswith("_lz")
-    steps = np.array([least if least == greatest and not is_zero else zero])
-    levels, base = surface.levels, base_steps(surface)
-    detail = levels_of(ARRAYS, steps, sampler.mip_mode_filter, levels, base)
-    first = first_level(surface) if detail.first is None else int(detail.first[0])
-    is_mixed = detail.weight is not None and bool(detail.weight[0])
-    if (is_zero or least == greatest) and not is_mixed:
-        name = "mag" if detail.is_magnified[0] else "min"
-        return True, first, (name, name)
-    if sampler.mip_mode_filter is MipFilter.NONE:
-        same = sampler.mag_mode_filter is sampler.min_mode_filter
-        same = same and sampler.rounding(True) == sampler.rounding(False)
-        return same, first, ("mag", "min")
-    return False, 0, ("mag", "min")
+        return None, 0, ("mag", "mag")
+    lods = [0] if operation.endswith("_lz") else [-np.inf, 0, np.inf]
+    bounds = limits(sampler, surface)
+    steps, is_magnified = steps_of(ARRAYS, np.array(lods, np.float32), bounds)
+    how, levels = mip_mode(sampler), surface.levels
+    detail = levels_of(ARRAYS, steps, is_magnified, how, bounds.only, levels)
+    firsts = {bounds.only} if detail.first is None else {int(k) for k in detail.first}
+    is_mixed = detail.weight is not None and bool(detail.weight.any())
+    if len(firsts) > 1 or is_mixed or (steps[0] != steps[-1] and detail.first is not None):
+        return sampler.mip_mode_filter, 0, ("mag", "min")
+    names = "mag" if is_magnified[0] else "min", "mag" if is_magnified[-1] else "min"
+    same = sampler.mag_mode_filter is sampler.min_mode_filter
+    same = same and sampler.rounding(True) == sampler.rounding(False)
+    mips = None if same or len({*names}) == 1 else MipFilter.NONE
+    return mips, int(firsts.pop()), names
 
 
 def _set_sampler(record: Any, known: Known) -> None:
     """What a record has of the sampler, the header and the border."""
     sampler, surface = known.sampler, known.surface
-    found = limits(sampler, surface)
-    record["lod_bias"] = found.bias
-    record["least_lod"], record["greatest_lod"] = found.least, found.greatest
-    record["base_level"] = base_steps(surface)
+    for name, value in zip(LIMITS, astuple(limits(sampler, surface)), strict=True):
+        record[name] = value
     record["offset"] = known.header.offsets
     record["border"] = np.ascontiguousarray(known.border).view(np.uint32)
     record["scale"] = scale(sampler, surface)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from eumu.device.compiled import cubes
 from eumu.device.compiled.coordinates import Choice, Place, place_of_level
 from eumu.device.compiled.frame import Lanes, begin, chunks, finish
+from eumu.device.compiled.record import LIMITS
 from eumu.device.compiled.texels import Texels, texel_function
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.sampler.addressing import Taps, layer, six_bits, taps
@@ -21,7 +22,13 @@ from eumu.device.sampler.detail import (
     steps_of,
 )
 from eumu.device.sampler.mixing import compared, corners, extreme, gathered, mix, reduced
-from eumu.device.state.sampler import AddressMode, MipFilter, PrefilterOp, Reduction
+from eumu.device.state.sampler import (
+    AddressMode,
+    MagnificationClamp,
+    MipFilter,
+    PrefilterOp,
+    Reduction,
+)
 from eumu.device.state.surface import ONE, ZERO
 from eumu.exec.jit.llvm.vectors import Kind, Vector
 
@@ -42,7 +49,8 @@ class Sampling:
     normalized: bool
     linear: Choice = field(default_factory=lambda: Choice(True, True))
     rounded: tuple[Choice, ...] = ()
-    mips: MipFilter | None = None  # None: one level for all lanes
+    mips: MipFilter | None = None  # None: one level and one filter for all lanes
+    clamp: MagnificationClamp = MagnificationClamp.MIPNONE
     moved: str = ""  # whose offsets: "header", "lanes"
     compare: PrefilterOp | None = None
     clamps_reference: bool = False
@@ -124,9 +132,10 @@ class _Sample:
         b, spec = self.b, self.spec
         if spec.mips is None:
             return self._selected(self._level(place_of_level(b, None), None))
-        limits = Limits(*(b.every(n) for n in ("lod_bias", "least_lod", "greatest_lod")))
-        steps = steps_of(b, self._lod(), limits)
-        found = levels_of(b, steps, spec.mips, b.every("levels"), b.every("base_level"))
+        limits = Limits(*(b.every(name) for name in LIMITS))
+        steps, is_magnified = steps_of(b, self._lod(), limits)
+        how, levels = (spec.mips, spec.clamp), b.every("levels")
+        found = levels_of(b, steps, is_magnified, how, limits.only, levels)
         values = self._level(place_of_level(b, found.first), found.is_magnified)
         if found.second is None or found.weight is None:
             return self._selected(values)

@@ -1,7 +1,9 @@
 """The level of detail: from gradients, from the message, with bias and clamps.
 
 A level of detail is a number of eight fractional bits.  Gradients are those of coordinates in
-texels of the first level.  Source: SAMPLER_STATE; the Vulkan specification for the equations.
+texels of the first level.  Source: SAMPLER_STATE; the Vulkan specification for the equations, and
+OpenGL's for the clamp after which an image counts as magnified: the sampler's own limits, not
+those that levels of the surface set.
 """
 
 from __future__ import annotations
@@ -16,7 +18,13 @@ from numpy.typing import NDArray
 
 from eumu.device.lanes import ARRAYS, Array, Lanes, V
 from eumu.device.sampler.addressing import FRACTION
-from eumu.device.state.sampler import Filter, MipFilter, SamplerState
+from eumu.device.state.sampler import (
+    Filter,
+    LodPreClamp,
+    MagnificationClamp,
+    MipFilter,
+    SamplerState,
+)
 from eumu.device.surfaces.surface import Surface
 
 Floats = NDArray[np.float32]
@@ -41,11 +49,20 @@ class Footprint:
 
 @dataclass(frozen=True, slots=True)
 class Limits(Generic[V]):
-    """What a level of detail is changed by: the sampler's bias, then the least and the greatest."""
+    """What a level of detail is changed by, and what it is compared with.
+
+    After the sampler's bias it is clamped to `low` and `high` before it is decided whether the
+    image is magnified: where it is `base` (in steps) or less.  The level that is read is from
+    `least` to `greatest`; `only` is the one of samples that choose none.
+    """
 
     bias: V | float
+    low: V | float
+    high: V | float
     least: V | float
     greatest: V | float
+    base: V | float
+    only: V | int
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,28 +136,40 @@ def length(lanes: Lanes[V], gradient: Sequence[V], sizes: Sequence[V]) -> V:
     return lanes.sqrt(total)
 
 
-def steps_of(lanes: Lanes[V], lod: V, limits: Limits[V]) -> V:
-    """A level of detail with the sampler's bias, within all limits, in steps of 1/256."""
+def steps_of(lanes: Lanes[V], lod: V, limits: Limits[V]) -> tuple[V, V]:
+    """A level of detail within all limits, in steps of 1/256, and whether that magnifies."""
     biased = lanes.double(lod) + limits.bias
     biased = lanes.where(lanes.equal(biased, biased), biased, 0.0)
+    biased = lanes.most(lanes.least(biased, limits.high), limits.low)
+    is_magnified = lanes.rint(biased * float(_ONE)) <= limits.base
     kept = lanes.least(lanes.most(biased, limits.least), limits.greatest)
-    return lanes.integer(lanes.rint(kept * float(_ONE)))
+    return lanes.integer(lanes.rint(kept * float(_ONE))), is_magnified
 
 
 def levels_of(
-    lanes: Lanes[V], steps: V, filter: MipFilter, levels: V | int, base: V | int
+    lanes: Lanes[V],
+    steps: V,
+    is_magnified: V,
+    how: tuple[MipFilter, MagnificationClamp],
+    only: V | int,
+    levels: V | int,
 ) -> Detail[V]:
-    """The mip levels that a level of detail in steps means; `base` in steps too."""
-    is_magnified = steps <= base
-    last = levels - 1
+    """The mip levels that a level of detail in steps means; `only` is that of no mip filter."""
+    (filter, clamp), last = how, levels - 1
     if filter is MipFilter.NONE:
         return Detail(None, None, None, is_magnified)
+    weight = None
     if filter is MipFilter.NEAREST:
-        nearest = steps + _ONE // 2 >> FRACTION
-        return Detail(lanes.least(nearest, last), None, None, is_magnified)
-    first = lanes.least(steps >> FRACTION, last)
-    low = lanes.single(steps & _ONE - 1) * (1 / _ONE)
-    weight = lanes.where(first < last, low, 0.0)
+        first = lanes.least(steps + _ONE // 2 >> FRACTION, last)
+    else:
+        first = lanes.least(steps >> FRACTION, last)
+        low = lanes.single(steps & _ONE - 1) * (1 / _ONE)
+        weight = lanes.where(first < last, low, 0.0)
+    if clamp is MagnificationClamp.MIPNONE:
+        first = lanes.where(is_magnified, only, first)
+        weight = None if weight is None else lanes.where(is_magnified, 0.0, weight)
+    if weight is None:
+        return Detail(first, None, None, is_magnified)
     return Detail(first, lanes.least(first + 1, last), weight, is_magnified)
 
 
@@ -149,9 +178,18 @@ def levels_of(
 
 def limits(sampler: SamplerState, surface: Surface) -> Limits[Array]:
     """The sampler's and the surface's."""
-    low = max(sampler.min_lod, surface.state.resource_min_lod)
-    high = max(min(sampler.max_lod, surface.levels - 1), low)
-    return Limits(sampler.texture_lod_bias, low, high)
+    least = max(sampler.min_lod, surface.state.resource_min_lod)
+    greatest = max(min(sampler.max_lod, surface.levels - 1), least)
+    clamps = sampler.lod_preclamp_mode is LodPreClamp.OGL
+    low, high = (sampler.min_lod, sampler.max_lod) if clamps else (-math.inf, math.inf)
+    base = float(_ONE * surface.state.base_mip_level)
+    only = only_level(sampler, surface)
+    return Limits(sampler.texture_lod_bias, low, high, least, greatest, base, only)
+
+
+def mip_mode(sampler: SamplerState) -> tuple[MipFilter, MagnificationClamp]:
+    """How levels are chosen."""
+    return sampler.mip_mode_filter, sampler.lod_clamp_magnification_mode
 
 
 def scale(sampler: SamplerState, surface: Surface) -> list[int]:
@@ -161,11 +199,9 @@ def scale(sampler: SamplerState, surface: Surface) -> list[int]:
     return [surface.width, surface.height, surface.depth]
 
 
-def base_steps(surface: Surface) -> int:
-    """The greatest level of detail that enlarges, in steps."""
-    return int(_ONE * surface.state.base_mip_level)
-
-
-def first_level(surface: Surface) -> int:
-    """The only mip level of samples that choose none."""
-    return min(int(surface.state.base_mip_level), surface.levels - 1)
+def only_level(sampler: SamplerState, surface: Surface) -> int:
+    """The mip level of samples that choose none: the base level, or Min LOD's if that is higher."""
+    state = surface.state
+    least = int(max(sampler.min_lod, state.resource_min_lod))
+    greatest = max(math.ceil(sampler.max_lod), least)
+    return min(max(int(state.base_mip_level), least), greatest, surface.levels - 1)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from eumu.device.lanes import ARRAYS
 from eumu.device.sampler import cube
 from eumu.device.sampler.addressing import Taps, modes_on, taps
-from eumu.device.sampler.detail import Detail, first_level
+from eumu.device.sampler.detail import Detail, only_level
 from eumu.device.sampler.keys import Key
 from eumu.device.sampler.mixing import compared, corners, extreme, mix, reduced, without_denormals
 from eumu.device.state.sampler import AddressMode, Filter, SamplerState
@@ -97,7 +97,7 @@ class Filtering:
         sampler = self.sampler
         filter = sampler.mag_mode_filter if magnified else sampler.min_mode_filter
         if detail.first is None:
-            first = np.full(len(lanes), first_level(self.surface), np.int64)
+            first = np.full(len(lanes), only_level(sampler, self.surface), np.int64)
         else:
             first = detail.first[lanes]
         value = self._spread(points, first, filter, magnified)

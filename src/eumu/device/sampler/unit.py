@@ -17,10 +17,10 @@ from eumu.device.sampler.addressing import FRACTION, layer, six_bits
 from eumu.device.sampler.detail import (
     Detail,
     Footprint,
-    base_steps,
     footprint,
     levels_of,
     limits,
+    mip_mode,
     quad_gradients,
     steps_of,
 )
@@ -166,13 +166,14 @@ def _sample(request: Request) -> Lanes:
     if surface.is_null:
         return np.zeros((int(request.mask.sum()), 4), np.float32)
     points, found = _points(request)
-    steps = steps_of(ARRAYS, found.lod, limits(sampler, surface))
+    bounds = limits(sampler, surface)
+    steps, is_magnified = steps_of(ARRAYS, found.lod, bounds)
     if operation == "lod":
         lod = (steps / (1 << FRACTION)).astype(np.float32)
         zero = np.zeros_like(lod)
         return np.stack([lod, found.lod, zero, zero], 1)
-    filter, base = sampler.mip_mode_filter, base_steps(surface)
-    detail = levels_of(ARRAYS, steps, filter, surface.levels, base)
+    how, levels = mip_mode(sampler), surface.levels
+    detail = levels_of(ARRAYS, steps, is_magnified, how, bounds.only, levels)
     return request.texture.selected(request.filtering().sample(points, detail))
 
 

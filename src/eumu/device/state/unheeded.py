@@ -87,18 +87,6 @@ _SAMPLER: Final = {
     ),
     **rows(
         Kind.HINT,
-        "the level of detail is clamped before it is decided which filter counts, as the OGL mode"
-        " says; the other differs where the filters do and a limit is not the base level",
-        "lod_preclamp_mode",
-    ),
-    **rows(
-        Kind.HINT,
-        "the level of detail of a magnified image is at most the base level, which is 0 in what"
-        " drivers write",
-        "lod_clamp_magnification_mode",
-    ),
-    **rows(
-        Kind.HINT,
         "how hardware comes near the mix of two levels is not public, and Intel's OpenCL driver"
         " asks for the lowest quality always: levels are mixed in full",
         "trilinear_filter_quality",
