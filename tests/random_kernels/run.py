@@ -3,10 +3,10 @@
 A bundle is as many kernels as are compiled together.  With ``--log FILE`` every bundle that was run
 is written down, and the next call goes on where the last one stopped.  A bundle that the engines
 disagree on is made small and written to a file in ``--failures``, which ``--file`` runs again.
-``--newer`` makes them for Xe2 and Xe3.  ``--only NUMBER`` runs one bundle again.  ``--effort 1``
-lets LLVM's code generator take less time, 0 even less; it ends the process on some bundles then,
-which run again with 1.  A bundle that has not ended after ``--limit`` seconds of processor time has
-failed.
+``--newer`` makes them for Xe2 and Xe3, ``--walks`` makes loops that step through memory.
+``--only NUMBER`` runs one bundle again.  ``--effort 1`` lets LLVM's code generator take less time,
+0 even less; it ends the process on some bundles then, which run again with 1.  A bundle that has
+not ended after ``--limit`` seconds of processor time has failed.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from eumu.exec.jit.host.target import host
+from eumu.fuzz import walking
 from eumu.fuzz.generator import SIMD, Generator
 from eumu.fuzz.machine import Bundle, differences
 from eumu.fuzz.shrink import shrink
@@ -34,11 +35,16 @@ DEVICES = ("skl", "pvc", "xehp")
 NEWER = 2_000_000
 NEWER_DEVICES = ("bmg", "lnl", "ptl", "nvlp")
 NEWER_SIMD = (16, 32)
+# And from this one on they are loops that step through memory.
+WALKS = 4_000_000
+WALKS_DEVICES = ("skl", "pvc")
 KERNELS = 20  # in a bundle
 
 
 def bundle(number: int) -> Bundle:
     """The kernels of a number; their seeds follow each other."""
+    if number >= WALKS:
+        return walking.bundle(number - WALKS, KERNELS, WALKS_DEVICES, SIMD)
     device, simd = DEVICES[number % 3], SIMD[number // 3 % 3]
     if number >= NEWER:
         device, simd = NEWER_DEVICES[number % 4], NEWER_SIMD[number // 4 % 2]
@@ -105,6 +111,7 @@ def main() -> int:
     parser.add_argument("--log", type=Path, help="bundles that have been run, one a line")
     parser.add_argument("--failures", type=Path, default=Path("random-failures"))
     parser.add_argument("--newer", action="store_true", help="for the platforms of today")
+    parser.add_argument("--walks", action="store_true", help="loops that step through memory")
     parser.add_argument("--only", type=int, help="run the bundle of this number, nothing else")
     parser.add_argument("--file", type=Path, help="run a file of --failures, nothing else")
     parser.add_argument("--effort", type=int, default=2, choices=range(4))
@@ -116,12 +123,14 @@ def main() -> int:
     os.environ["EUMU_CACHE"] = "off"
     if arguments.file is not None:
         ask = partial(complaint, effort=arguments.effort)
-        kernels = Bundle.read(arguments.file.read_text())
+        text = arguments.file.read_text()
+        kind = walking.Walks if text.startswith(walking.WALKS_HEADER) else Bundle
+        kernels = kind.read(text)
         wrong = isolated.call(ask, kernels, arguments.limit)
         print(wrong or "same")
         return 1 if wrong else 0
-    start = NEWER if arguments.newer else 0
-    done = {n for n in logged(arguments.log) if (n >= NEWER) == arguments.newer}
+    start = WALKS if arguments.walks else NEWER if arguments.newer else 0
+    done = {n for n in logged(arguments.log) if n // NEWER * NEWER == start}
     first = max(done, default=start - 1) + 1
     numbers = range(first, first - (-arguments.count // KERNELS))
     if arguments.only is not None:
