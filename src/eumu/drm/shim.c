@@ -625,7 +625,11 @@ static int submit(const struct Exec *e, uint32_t context, const uint32_t *kept, 
     out += sizeof entry + o->segments * sizeof *o->segment;
     note_use(o, use);
   }
-  if (!is_gone()) transfer(engine, buffer, size, 1); /* what cannot be sent shows as a hang, as on hardware */
+  /* What cannot be sent as the engine process has ended shows as a hang, as on hardware; else nobody would end it. */
+  if (!is_gone() && transfer(engine, buffer, size, 1) && !is_gone()) {
+    say("eumu: a submission does not get to the engine process\n");
+    abort();
+  }
   return 0;
 }
 
