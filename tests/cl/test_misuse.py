@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import eumu.cl
-from cl.programs import SOURCES, TIMEOUT_S
+from cl.programs import SOURCES, TIMEOUT_S, run
 from drm.programs import compiled
 from eumu.zebin import compilers
 
@@ -62,6 +62,24 @@ def test_mistakes_in_calls_are_told(misuse: Path, tmp_path: Path) -> None:
     assert {note.removesuffix(ending) for note in notes} == LEFT
     assert told["exit"] == 0 and told["device"] == "pvc"
     assert all(f"error: {line}\n" in done.stderr for line in SAID.splitlines())
+
+
+def test_each_refusal_has_its_error_and_a_reason(tmp_path: Path) -> None:
+    """The program looks at the errors itself; the checks are those that Oclgrind has."""
+    program = compiled(SOURCES / "cl" / "refusals.c", tmp_path, "OpenCL")
+    done = run(program, EUMU_DEVICE="pvc")
+    assert done.returncode == 0 and not done.stdout, done.stdout
+    report = tmp_path / "found.json"
+    done = _eumu("--device", "skl", "--check", "--report", report, "--", program)
+    assert done.returncode == 1 and not done.stdout, done.stdout
+    said = [found["message"] for found in json.loads(report.read_text())["findings"]]
+    calls = [line for line in said if " fails with " in line]
+    assert len(calls) > 165
+    assert [line for line in calls if not re.search(r"CL_\w+ \(-\d+\): \S", line)] == []
+    others = [line for line in said if line not in calls]
+    assert others == [
+        "kernel add writes buffer #7 (256 bytes), which was made with CL_MEM_READ_ONLY"
+    ]
 
 
 def test_without_check_nothing_is_said(misuse: Path) -> None:

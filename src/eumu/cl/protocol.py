@@ -92,6 +92,7 @@ class Mistake(IntEnum):
     FAILED = 0
     LEFT = 1
     MAPPED = 2
+    CONSTANT = 3
 
 
 class Status(IntEnum):

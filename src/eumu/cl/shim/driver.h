@@ -273,6 +273,7 @@ void free_built(struct Built *b);
 
 /* ---- misuse.c */
 void because(const char *format, ...) __attribute__((format(printf, 1, 2)));
+cl_int refused(cl_int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void *watched(void *function);
 const char *name_of(const struct Object *o, char *text, size_t size);
 void for_each_left(void (*note)(const struct Object *));
@@ -281,3 +282,4 @@ void begin_map(struct Map *map, const struct Memory *m, char *start, size_t byte
 void end_map(struct Map *map);
 void check_mapped(const char *what, const char *start, size_t bytes, int is_written);
 void check_launch(const char *kernel, const char *start, size_t bytes, int before, uint64_t *sum);
+void check_constant(const char *kernel, const struct Memory *m, int before, uint64_t *sum);

@@ -107,15 +107,16 @@ static cl_int check_image(cl_context context, cl_bitfield flags, const cl_image_
   if (!is_object(context, CONTEXT)) return CL_INVALID_CONTEXT;
   cl_int wrong = check_flags(flags, host);
   if (wrong) return wrong;
-  if (!facts.has_images) return CL_INVALID_OPERATION;
-  if (!format) return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
-  if (!channels_of(format->image_channel_order) || !bytes_of(format->image_channel_data_type)) return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
-  if (!shape || shape->image_type < CL_MEM_OBJECT_IMAGE2D || shape->image_type > CL_MEM_OBJECT_IMAGE1D_BUFFER) return CL_INVALID_IMAGE_DESCRIPTOR;
-  if (!is_supported(format->image_channel_order, format->image_channel_data_type)) return CL_IMAGE_FORMAT_NOT_SUPPORTED;
+  if (!facts.has_images) return refused(CL_INVALID_OPERATION, "the device has no images");
+  if (!format) return refused(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, "the format is null");
+  cl_uint order = format->image_channel_order, kind = format->image_channel_data_type;
+  if (!channels_of(order) || !bytes_of(kind)) return refused(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, "channels of order %#x and type %#x", order, kind);
+  if (!shape || shape->image_type < CL_MEM_OBJECT_IMAGE2D || shape->image_type > CL_MEM_OBJECT_IMAGE1D_BUFFER) return refused(CL_INVALID_IMAGE_DESCRIPTOR, "there is no description, or its type %#x is of no image", shape ? shape->image_type : 0);
+  if (!is_supported(order, kind)) return refused(CL_IMAGE_FORMAT_NOT_SUPPORTED, "channels of order %#x and type %#x", order, kind);
   wrong = check_shape(shape);
-  if (wrong) return wrong;
+  if (wrong) return refused(wrong, "an image of %zu x %zu x %zu and %zu layers, %u levels and %u samples", shape->image_width, shape->image_height, shape->image_depth, shape->image_array_size, shape->num_mip_levels, shape->num_samples);
   struct Memory *of = (void *)shape->mem_object;
-  if (!of) return shape->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER ? CL_INVALID_IMAGE_DESCRIPTOR : CL_SUCCESS;
+  if (!of) return shape->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER ? refused(CL_INVALID_IMAGE_DESCRIPTOR, "an image in a buffer, and no buffer") : CL_SUCCESS;
   if (!is_object(of, MEMORY) || of->type != CL_MEM_OBJECT_BUFFER) return CL_INVALID_IMAGE_DESCRIPTOR;
   if (shape->image_type != CL_MEM_OBJECT_IMAGE1D_BUFFER && shape->image_type != CL_MEM_OBJECT_IMAGE2D) return CL_INVALID_IMAGE_DESCRIPTOR;
   if (host || flags & HOST_MEMORY) return CL_INVALID_VALUE;
@@ -137,6 +138,7 @@ ENTRY cl_mem clCreateImageWithProperties(cl_context context, const cl_ulong *lis
   if (!wrong) {
     whole = with_own_sizes(shape);
     wrong = complete(&whole, texel, host || shape->mem_object);
+    if (wrong) because("pitches of %zu and %zu bytes for texels of %zu", shape->image_row_pitch, shape->image_slice_pitch, texel);
   }
   if (!wrong && shape->mem_object) wrong = check_in_buffer((void *)shape->mem_object, &whole, texel);
   if (!wrong) {
@@ -203,14 +205,15 @@ ENTRY cl_int clGetImageInfo(cl_mem image, cl_uint what, size_t size, void *value
 /* ---- boxes of texels */
 
 cl_int check_box(const struct Memory *m, const size_t *origin, const size_t *region) {
-  if (!origin || !region) return CL_INVALID_VALUE;
+  char name[160];
+  if (!origin || !region) return refused(CL_INVALID_VALUE, "the origin or the region is null");
   size_t most[3] = {m->shape.image_width, 1, 1};
   if (m->type == CL_MEM_OBJECT_IMAGE1D_ARRAY) most[1] = m->shape.image_array_size;
   if (m->type == CL_MEM_OBJECT_IMAGE2D || m->type == CL_MEM_OBJECT_IMAGE2D_ARRAY || m->type == CL_MEM_OBJECT_IMAGE3D) most[1] = m->shape.image_height;
   if (m->type == CL_MEM_OBJECT_IMAGE2D_ARRAY) most[2] = m->shape.image_array_size;
   if (m->type == CL_MEM_OBJECT_IMAGE3D) most[2] = m->shape.image_depth;
   for (int k = 0; k < 3; k++)
-    if (!region[k] || origin[k] > most[k] || region[k] > most[k] - origin[k]) return CL_INVALID_VALUE;
+    if (!region[k] || origin[k] > most[k] || region[k] > most[k] - origin[k]) return refused(CL_INVALID_VALUE, "%zu from %zu on in dimension %d of %s, which has %zu there", region[k], origin[k], k, name_of(&m->base, name, sizeof name), most[k]);
   return CL_SUCCESS;
 }
 

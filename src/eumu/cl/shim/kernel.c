@@ -34,16 +34,17 @@ static cl_kernel new_kernel(struct Program *p, uint32_t index) {
 
 static cl_int check_program(struct Program *p) {
   if (!is_object(p, PROGRAM)) return CL_INVALID_PROGRAM;
-  return p->status == CL_BUILD_SUCCESS && p->built ? CL_SUCCESS : CL_INVALID_PROGRAM_EXECUTABLE;
+  if (p->status == CL_BUILD_SUCCESS && p->built) return CL_SUCCESS;
+  return refused(CL_INVALID_PROGRAM_EXECUTABLE, "program #%llu %s", (unsigned long long)p->base.number, p->status == CL_BUILD_ERROR ? "could not be built" : "has not been built, or not to its end");
 }
 
 ENTRY cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *error) {
   struct Program *p = (void *)program;
   cl_int wrong = check_program(p);
-  if (!wrong && !name) wrong = CL_INVALID_VALUE;
+  if (!wrong && !name) wrong = refused(CL_INVALID_VALUE, "the name is null");
   uint32_t k = 0;
   while (!wrong && k < p->built->count && strcmp(p->built->entries[k].name, name)) k++;
-  if (!wrong && k == p->built->count) wrong = CL_INVALID_KERNEL_NAME;
+  if (!wrong && k == p->built->count) wrong = refused(CL_INVALID_KERNEL_NAME, "program #%llu has no kernel '%s'", (unsigned long long)p->base.number, name);
   if (error) *error = wrong;
   return wrong ? 0 : new_kernel(p, k);
 }
@@ -52,7 +53,7 @@ ENTRY cl_int clCreateKernelsInProgram(cl_program program, cl_uint room_for, cl_k
   struct Program *p = (void *)program;
   cl_int wrong = check_program(p);
   if (wrong) return wrong;
-  if (found && room_for < p->built->count) return CL_INVALID_VALUE;
+  if (found && room_for < p->built->count) return refused(CL_INVALID_VALUE, "room for %u kernels; the program has %u", room_for, p->built->count);
   for (uint32_t k = 0; found && k < p->built->count; k++) found[k] = new_kernel(p, k);
   if (count) *count = p->built->count;
   return CL_SUCCESS;
@@ -90,8 +91,12 @@ static cl_int wrong_size(const struct Kernel *k, const struct Parameter *p, size
   return CL_INVALID_ARG_SIZE;
 }
 
+static cl_int no_value(const struct Kernel *k, const struct Parameter *p) {
+  return refused(CL_INVALID_ARG_VALUE, "argument %d '%s' of kernel %s has %s", (int)(p - entry_of(k)->parameters), p->name, entry_of(k)->name, p->passing == BY_LOCAL ? "a size and no value" : "no value");
+}
+
 static cl_int set_value(struct Kernel *k, struct Argument *a, const struct Parameter *p, size_t size, const void *value) {
-  if (!value) return CL_INVALID_ARG_VALUE;
+  if (!value) return no_value(k, p);
   /* Compilers of other languages pad structures: SPIR-V says less of sizes than they know. */
   int is_exact = p->has_info && k->program->source;
   if (!size || (is_exact && size != p->size) || size > 65536) return wrong_size(k, p, size);
@@ -116,7 +121,7 @@ static cl_int set_object(const struct Kernel *k, struct Argument *a, const struc
     struct Memory *m = handle;
     if (!is_object(m, MEMORY)) return CL_INVALID_MEM_OBJECT;
     if ((m->type == CL_MEM_OBJECT_BUFFER) != (p->passing == BY_BUFFER)) return p->passing == BY_IMAGE ? CL_INVALID_ARG_VALUE : CL_INVALID_MEM_OBJECT;
-  } else if (p->passing == BY_IMAGE) return CL_INVALID_MEM_OBJECT;
+  } else if (p->passing == BY_IMAGE) return refused(CL_INVALID_MEM_OBJECT, "an image that is null");
   use(handle);
   unuse(a->object);
   a->object = handle, a->pointer = 0;
@@ -137,9 +142,9 @@ ENTRY cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const 
   struct Argument *a = &k->arguments[index];
   const struct Parameter *p = &entry_of(k)->parameters[index];
   if (p->passing == BY_LOCAL) {
-    if (value) return CL_INVALID_ARG_VALUE;
+    if (value) return no_value(k, p);
     if (!size) return wrong_size(k, p, size);
-    if (size > facts.slm_bytes) return CL_OUT_OF_RESOURCES;
+    if (size > facts.slm_bytes) return refused(CL_OUT_OF_RESOURCES, "%zu bytes of local memory; the device has %u", size, facts.slm_bytes);
     a->size = size;
   } else if (p->passing == BY_VALUE) wrong = set_value(k, a, p, size, value);
   else wrong = set_object(k, a, p, size, value);
@@ -151,7 +156,7 @@ static cl_int set_pointer(cl_kernel kernel, cl_uint index, const void *pointer) 
   struct Kernel *k = (void *)kernel;
   cl_int wrong = find(k, index);
   if (wrong) return wrong;
-  if (entry_of(k)->parameters[index].passing != BY_BUFFER) return CL_INVALID_ARG_VALUE;
+  if (entry_of(k)->parameters[index].passing != BY_BUFFER) return refused(CL_INVALID_ARG_VALUE, "argument %u '%s' of kernel %s is no pointer", index, entry_of(k)->parameters[index].name, entry_of(k)->name);
   struct Argument *a = &k->arguments[index];
   unuse(a->object);
   a->object = 0, a->pointer = (char *)pointer, a->is_set = 1;
@@ -176,6 +181,13 @@ ENTRY cl_int clSetKernelExecInfo(cl_kernel k, cl_uint what, size_t size, const v
 }
 
 /* ---- questions */
+
+static cl_ulong local_bytes(const struct Kernel *k) {
+  cl_ulong found = entry_of(k)->slm;
+  for (uint32_t j = 0; j < entry_of(k)->count; j++)
+    if (entry_of(k)->parameters[j].passing == BY_LOCAL) found += k->arguments[j].size;
+  return found;
+}
 
 ENTRY cl_int clGetKernelInfo(cl_kernel kernel, cl_uint what, size_t size, void *value, size_t *size_ret) {
   struct Kernel *k = (void *)kernel;
@@ -216,9 +228,7 @@ ENTRY cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_
   if (device && !is_object(device, DEVICE)) return CL_INVALID_DEVICE;
   struct Entry *e = entry_of(k);
   size_t group[3] = {e->group[0], e->group[1], e->group[2]}, most = facts.max_group, simd = e->simd;
-  cl_ulong local = e->slm, spilled = e->spill_bytes;
-  for (uint32_t j = 0; j < e->count; j++)
-    if (e->parameters[j].passing == BY_LOCAL) local += k->arguments[j].size;
+  cl_ulong local = local_bytes(k), spilled = e->spill_bytes;
   if (group[0]) most = group[0] * group[1] * group[2];
   switch (what) {
     case CL_KERNEL_WORK_GROUP_SIZE: return answer(&most, sizeof most, size, value, size_ret);
@@ -273,7 +283,9 @@ static cl_int check_arguments(const struct Kernel *k) {
       because("argument %u '%s' of kernel %s has not been set", j, entry_of(k)->parameters[j].name, entry_of(k)->name);
       return CL_INVALID_KERNEL_ARGS;
     }
-  return k->built->generation == generation ? CL_SUCCESS : CL_INVALID_PROGRAM_EXECUTABLE;
+  if (k->built->generation != generation) return refused(CL_INVALID_PROGRAM_EXECUTABLE, "kernel %s was built before the fork of this process", entry_of(k)->name);
+  unsigned long long local = local_bytes(k);
+  return local <= facts.slm_bytes ? CL_SUCCESS : refused(CL_OUT_OF_RESOURCES, "kernel %s and its arguments have %llu bytes of local memory; the device has %u", entry_of(k)->name, local, facts.slm_bytes);
 }
 
 static cl_int wrong_group(const struct Kernel *k, const struct Sizes *s, int d) {
@@ -291,7 +303,7 @@ static cl_int check_group(const struct Kernel *k, const struct Sizes *s, int is_
     if (wanted[0] && (!is_given || s->local[d] != wanted[d])) return wrong_group(k, s, d);
     if (!is_given) continue;
     if (!s->local[d] || (s->global[d] % s->local[d] && !k->program->smaller_groups)) return wrong_group(k, s, d);
-    if (s->local[d] > facts.max_group) return CL_INVALID_WORK_ITEM_SIZE;
+    if (s->local[d] > facts.max_group) return refused(CL_INVALID_WORK_ITEM_SIZE, "%llu work items in dimension %d of a group; the device has up to %u", (unsigned long long)s->local[d], d, facts.max_group);
     items *= s->local[d];
   }
   if (items <= facts.max_group) return CL_SUCCESS;
@@ -301,7 +313,7 @@ static cl_int check_group(const struct Kernel *k, const struct Sizes *s, int is_
 
 /* Sizes as they were given; `is_empty` says that nothing runs. */
 static cl_int read_sizes(const struct Kernel *k, cl_uint dims, const size_t *offset, const size_t *global, const size_t *local, struct Sizes *s, int *is_empty) {
-  if (dims < 1 || dims > MOST_DIMS) return CL_INVALID_WORK_DIMENSION;
+  if (dims < 1 || dims > MOST_DIMS) return refused(CL_INVALID_WORK_DIMENSION, "%u dimensions; there are 1 to 3", dims);
   *is_empty = !global;
   *s = (struct Sizes){dims, {1, 1, 1}, {local ? 1 : 0, local ? 1 : 0, local ? 1 : 0}, {0}};
   for (cl_uint d = 0; global && d < dims; d++) {
@@ -309,8 +321,8 @@ static cl_int read_sizes(const struct Kernel *k, cl_uint dims, const size_t *off
     if (!global[d]) *is_empty = 1;
     if (local) s->local[d] = local[d];
     if (offset) s->offset[d] = offset[d];
-    if (global[d] > UINT32_MAX) return CL_INVALID_GLOBAL_WORK_SIZE;
-    if (s->offset[d] + s->global[d] > 1ull << 32) return CL_INVALID_GLOBAL_OFFSET;
+    if (global[d] > UINT32_MAX) return refused(CL_INVALID_GLOBAL_WORK_SIZE, "%zu work items in dimension %u", global[d], d);
+    if (s->offset[d] + s->global[d] > 1ull << 32) return refused(CL_INVALID_GLOBAL_OFFSET, "%zu work items from %zu on in dimension %u", global[d], offset[d], d);
   }
   return *is_empty ? CL_SUCCESS : check_group(k, s, local != 0);
 }
@@ -335,12 +347,14 @@ static void put_argument(struct Message *m, const struct Argument *a, const stru
   }
 }
 
-/* With --check: whether the kernel touches what the program has mapped, see misuse.c. */
+/* With --check: whether the kernel touches what it must not, see misuse.c. */
 static void watch(const struct Command *c, uint64_t *sums, int before) {
   const struct Kernel *k = (void *)c->keeps[0];
   for (uint32_t j = 1; sums && j < c->keep_count; j++) {
     const struct Memory *m = (void *)c->keeps[j];
-    if (m->base.kind == MEMORY) check_launch(entry_of(k)->name, m->data, m->size, before, &sums[j]);
+    if (m->base.kind != MEMORY) continue;
+    check_launch(entry_of(k)->name, m->data, m->size, before, &sums[2 * j]);
+    check_constant(entry_of(k)->name, m, before, &sums[2 * j + 1]);
   }
 }
 
@@ -349,7 +363,7 @@ static cl_int launch(struct Command *c) {
   struct Message m = {c->copy, c->copy_bytes, c->copy_bytes};
   struct Reply r = {0};
   c->copy = 0;
-  uint64_t *sums = facts.checks ? room(c->keep_count * sizeof *sums) : 0;
+  uint64_t *sums = facts.checks ? room(2 * c->keep_count * sizeof *sums) : 0;
   watch(c, sums, 1);
   cl_int status = ask(LAUNCH, &m, &r);
   if (!status) watch(c, sums, 0);
@@ -373,7 +387,7 @@ static cl_int run(cl_command_queue queue, cl_kernel kernel, cl_uint type, cl_uin
   int is_empty = 0;
   if (!is_object(q, QUEUE)) return CL_INVALID_COMMAND_QUEUE;
   if (!is_object(k, KERNEL)) return CL_INVALID_KERNEL;
-  if (k->program->context != q->context) return CL_INVALID_CONTEXT;
+  if (k->program->context != q->context) return refused(CL_INVALID_CONTEXT, "kernel %s is of another context than the queue", entry_of(k)->name);
   cl_int wrong = check_waits(q->context, count, waits);
   if (!wrong) wrong = check_arguments(k);
   if (!wrong) wrong = read_sizes(k, dims, offset, global, local, &s, &is_empty);
@@ -401,7 +415,7 @@ ENTRY cl_int clEnqueueTask(cl_command_queue q, cl_kernel k, cl_uint count, const
 
 ENTRY cl_int clEnqueueNativeKernel(cl_command_queue q, void (*call)(void *), void *arguments, size_t size, cl_uint number, const cl_mem *objects, const void **places, cl_uint count, const cl_event *waits, cl_event *event) {
   (void)call, (void)arguments, (void)size, (void)number, (void)objects, (void)places, (void)count, (void)waits, (void)event;
-  return is_object(q, QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
+  return is_object(q, QUEUE) ? refused(CL_INVALID_OPERATION, "the device does not run functions of the program") : CL_INVALID_COMMAND_QUEUE;
 }
 
 ENTRY cl_int clGetKernelSuggestedLocalWorkSizeKHR(cl_command_queue q, cl_kernel kernel, cl_uint dims, const size_t *offset, const size_t *global, size_t *local) {

@@ -8,10 +8,11 @@ enum { OF_BUFFER, OF_SVM, OF_HOST, OF_DEVICE, OF_SHARED }; /* allocations, as pr
 static int bits(cl_bitfield flags) { return __builtin_popcountll(flags); }
 
 cl_int check_flags(cl_bitfield flags, const void *host) {
-  if (flags & ~(ACCESS | HOST_ACCESS | HOST_MEMORY | CL_MEM_KERNEL_READ_AND_WRITE)) return CL_INVALID_VALUE;
-  if (bits(flags & ACCESS) > 1 || bits(flags & HOST_ACCESS) > 1) return CL_INVALID_VALUE;
-  if (flags & CL_MEM_USE_HOST_PTR && flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) return CL_INVALID_VALUE;
-  if (!host != !(flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR))) return CL_INVALID_HOST_PTR;
+  if (flags & ~(ACCESS | HOST_ACCESS | HOST_MEMORY | CL_MEM_KERNEL_READ_AND_WRITE)) return refused(CL_INVALID_VALUE, "flags %#llx have bits that mean nothing", (unsigned long long)flags);
+  if (bits(flags & ACCESS) > 1 || bits(flags & HOST_ACCESS) > 1) return refused(CL_INVALID_VALUE, "flags %#llx exclude each other", (unsigned long long)flags);
+  if (flags & CL_MEM_USE_HOST_PTR && flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) return refused(CL_INVALID_VALUE, "CL_MEM_USE_HOST_PTR excludes CL_MEM_ALLOC_HOST_PTR and CL_MEM_COPY_HOST_PTR");
+  if (!host && flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) return refused(CL_INVALID_HOST_PTR, "the flags ask for a host pointer, which is null");
+  if (host && !(flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR))) return refused(CL_INVALID_HOST_PTR, "there is a host pointer, and neither CL_MEM_USE_HOST_PTR nor CL_MEM_COPY_HOST_PTR");
   return CL_SUCCESS;
 }
 
@@ -47,8 +48,8 @@ ENTRY cl_mem clCreateBufferWithProperties(cl_context context, const cl_ulong *li
   struct Memory *m = 0;
   cl_int wrong = CL_SUCCESS;
   if (!is_object(context, CONTEXT)) wrong = CL_INVALID_CONTEXT;
-  else if (list && list[0]) wrong = CL_INVALID_PROPERTY;
-  else if (!(wrong = check_flags(flags, host)) && (!size || size > facts.most_bytes)) wrong = CL_INVALID_BUFFER_SIZE;
+  else if (list && list[0]) wrong = refused(CL_INVALID_PROPERTY, "%#llx is no property of buffers", (unsigned long long)list[0]);
+  else if (!(wrong = check_flags(flags, host)) && (!size || size > facts.most_bytes)) wrong = refused(CL_INVALID_BUFFER_SIZE, "%zu bytes; a buffer has 1 to %llu", size, (unsigned long long)facts.most_bytes);
   if (!wrong) {
     m = new_memory((void *)context, CL_MEM_OBJECT_BUFFER, flags, size);
     m->property_count = list ? 1 : 0;
@@ -89,13 +90,15 @@ cl_bitfield inherited(cl_bitfield whole, cl_bitfield part) {
 }
 
 static cl_int check_part(struct Memory *m, cl_bitfield flags, cl_uint what, const cl_buffer_region *part) {
-  if (!is_object(m, MEMORY) || m->type != CL_MEM_OBJECT_BUFFER || m->parent) return CL_INVALID_MEM_OBJECT;
-  if (flags & ~(ACCESS | HOST_ACCESS) || bits(flags & ACCESS) > 1 || bits(flags & HOST_ACCESS) > 1) return CL_INVALID_VALUE;
-  if (!is_narrower(m->flags, flags)) return CL_INVALID_VALUE;
-  if (what != CL_BUFFER_CREATE_TYPE_REGION || !part) return CL_INVALID_VALUE;
-  if (!part->size) return CL_INVALID_BUFFER_SIZE;
-  if (part->origin > m->size || part->size > m->size - part->origin) return CL_INVALID_VALUE;
-  return part->origin % 128 ? CL_MISALIGNED_SUB_BUFFER_OFFSET : CL_SUCCESS;
+  char name[160];
+  if (!is_object(m, MEMORY)) return CL_INVALID_MEM_OBJECT;
+  if (m->type != CL_MEM_OBJECT_BUFFER || m->parent) return refused(CL_INVALID_MEM_OBJECT, "%s is no whole buffer", name_of(&m->base, name, sizeof name));
+  if (flags & ~(ACCESS | HOST_ACCESS) || bits(flags & ACCESS) > 1 || bits(flags & HOST_ACCESS) > 1) return refused(CL_INVALID_VALUE, "flags %#llx are none of a sub-buffer", (unsigned long long)flags);
+  if (!is_narrower(m->flags, flags)) return refused(CL_INVALID_VALUE, "the flags allow what those of %s do not", name_of(&m->base, name, sizeof name));
+  if (what != CL_BUFFER_CREATE_TYPE_REGION || !part) return refused(CL_INVALID_VALUE, "there is no region");
+  if (!part->size) return refused(CL_INVALID_BUFFER_SIZE, "the region has no byte");
+  if (part->origin > m->size || part->size > m->size - part->origin) return refused(CL_INVALID_VALUE, "%zu bytes from byte %zu on of %s", part->size, part->origin, name_of(&m->base, name, sizeof name));
+  return part->origin % 128 ? refused(CL_MISALIGNED_SUB_BUFFER_OFFSET, "byte %zu is no multiple of 128", part->origin) : CL_SUCCESS;
 }
 
 ENTRY cl_mem clCreateSubBuffer(cl_mem buffer, cl_bitfield flags, cl_uint what, const void *info, cl_int *error) {
@@ -118,7 +121,7 @@ ENTRY cl_int clReleaseMemObject(cl_mem m) { return release(m, MEMORY, CL_INVALID
 
 ENTRY cl_int clSetMemObjectDestructorCallback(cl_mem memory, void (*call)(cl_mem, void *), void *user) {
   if (!is_object(memory, MEMORY)) return CL_INVALID_MEM_OBJECT;
-  if (!call) return CL_INVALID_VALUE;
+  if (!call) return refused(CL_INVALID_VALUE, "there is no function to call");
   return add_callback(&((struct Memory *)memory)->destructors, (Notify)call, 0, user);
 }
 
@@ -148,13 +151,13 @@ ENTRY cl_int clGetMemObjectInfo(cl_mem memory, cl_uint what, size_t size, void *
 ENTRY cl_sampler clCreateSamplerWithProperties(cl_context context, const cl_ulong *list, cl_int *error) {
   struct Sampler found = {.normalized = CL_TRUE, .addressing = CL_ADDRESS_CLAMP, .filter = CL_FILTER_NEAREST}, *s = 0;
   cl_int wrong = is_object(context, CONTEXT) ? CL_SUCCESS : CL_INVALID_CONTEXT;
-  if (!wrong && !facts.has_images) wrong = CL_INVALID_OPERATION;
+  if (!wrong && !facts.has_images) wrong = refused(CL_INVALID_OPERATION, "the device has no images");
   for (const cl_ulong *at = list; !wrong && at && at[0]; at += 2) {
     if (found.property_count > 5) { wrong = CL_INVALID_VALUE; break; }
     if (at[0] == CL_SAMPLER_NORMALIZED_COORDS && at[1] <= 1) found.normalized = at[1];
     else if (at[0] == CL_SAMPLER_ADDRESSING_MODE && at[1] - CL_ADDRESS_NONE <= 4) found.addressing = at[1];
     else if (at[0] == CL_SAMPLER_FILTER_MODE && at[1] - CL_FILTER_NEAREST <= 1) found.filter = at[1];
-    else wrong = CL_INVALID_VALUE;
+    else wrong = refused(CL_INVALID_VALUE, "property %#llx of a sampler cannot be %#llx", (unsigned long long)at[0], (unsigned long long)at[1]);
     found.property_list[found.property_count++] = at[0];
     found.property_list[found.property_count++] = at[1];
   }
@@ -246,7 +249,7 @@ static cl_int free_block(void *pointer) {
   for (at = &blocks; *at && (*at)->start != pointer; at = &(*at)->next) {}
   if ((found = *at)) *at = found->next;
   pthread_mutex_unlock(&state);
-  if (!found) return CL_INVALID_VALUE;
+  if (!found) return refused(CL_INVALID_VALUE, "no allocation starts at %p", pointer);
   free_device_memory(pointer);
   free(found);
   return CL_SUCCESS;

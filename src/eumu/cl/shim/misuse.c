@@ -1,13 +1,14 @@
 /* With --check: mistakes of the program in its calls, told by the engine process with the others.
  *
- * A call that fails is told with the reason that its function gave (`because`), objects that are
- * left at the end of the program, and commands that touch memory while the program has it mapped.
+ * A call that fails is told with the reason that its function gave (`because`, `refused`), objects
+ * that are left at the end of the program, commands that touch memory while the program has it
+ * mapped, and kernels that write what they may only read.
  */
 #include <stdarg.h>
 
 #include "driver.h"
 
-enum { FAILED, LEFT, MAPPED }; /* as protocol.py has them */
+enum { FAILED, LEFT, MAPPED, CONSTANT }; /* as protocol.py has them */
 
 static _Thread_local char reason[256];
 
@@ -17,6 +18,16 @@ void because(const char *format, ...) {
   va_start(values, format);
   vsnprintf(reason, sizeof reason, format, values);
   va_end(values);
+}
+
+/* An error, and the reason for it. */
+cl_int refused(cl_int error, const char *format, ...) {
+  va_list values;
+  if (!facts.checks) return error;
+  va_start(values, format);
+  vsnprintf(reason, sizeof reason, format, values);
+  va_end(values);
+  return error;
 }
 
 static void tell(uint32_t mistake, cl_int status, const char *where, const char *text) {
@@ -147,9 +158,9 @@ void check_mapped(const char *what, const char *start, size_t bytes, int is_writ
     if (is_written || writes(&map)) tell_mapped(what, &map, is_written ? "writes" : "reads");
 }
 
-static uint64_t digest(const struct Map *map) {
+static uint64_t digest(const char *start, const char *end) {
   uint64_t sum = 14695981039346656037ull;
-  for (const char *at = map->start; at < map->end; at++) sum = (sum ^ (uint8_t)*at) * 1099511628211ull;
+  for (const char *at = start; at < end; at++) sum = (sum ^ (uint8_t)*at) * 1099511628211ull;
   return sum;
 }
 
@@ -161,9 +172,21 @@ void check_launch(const char *kernel, const char *start, size_t bytes, int befor
   uint64_t all = 0;
   snprintf(what, sizeof what, "kernel %s", kernel);
   for (size_t k = 0; find_map(start, start + bytes, k, &map); k++) {
-    if (!writes(&map)) all = all * 31 + digest(&map);
+    if (!writes(&map)) all = all * 31 + digest(map.start, map.end);
     else if (before) tell_mapped(what, &map, "is given");
   }
   if (before) *sum = all;
   else if (*sum != all && find_map(start, start + bytes, 0, &map)) tell_mapped(what, &map, "writes");
+}
+
+/* Whether a kernel leaves other bytes in memory that the program has said it only reads. */
+void check_constant(const char *kernel, const struct Memory *m, int before, uint64_t *sum) {
+  char name[160], text[512];
+  if (!(m->flags & CL_MEM_READ_ONLY)) return;
+  uint64_t now = digest(m->data, m->data + m->size);
+  if (!before && now != *sum) {
+    snprintf(text, sizeof text, "kernel %s writes %s, which was made with CL_MEM_READ_ONLY", kernel, name_of(&m->base, name, sizeof name));
+    tell(CONSTANT, 0, "", text);
+  }
+  *sum = now;
 }

@@ -255,10 +255,10 @@ static cl_int check_properties(const cl_context_properties *list, size_t *count)
   size_t n = 0;
   for (; list && list[n]; n += 2) {
     for (size_t k = 0; k < n; k += 2)
-      if (list[k] == list[n]) return CL_INVALID_PROPERTY;
+      if (list[k] == list[n]) return refused(CL_INVALID_PROPERTY, "property %#llx is there twice", (unsigned long long)list[n]);
     if (list[n] == CL_CONTEXT_PLATFORM) {
       if (!is_object((void *)list[n + 1], PLATFORM)) return CL_INVALID_PLATFORM;
-    } else if (list[n] != CL_CONTEXT_INTEROP_USER_SYNC) return CL_INVALID_PROPERTY;
+    } else if (list[n] != CL_CONTEXT_INTEROP_USER_SYNC) return refused(CL_INVALID_PROPERTY, "%#llx is no property of contexts", (unsigned long long)list[n]);
   }
   *count = list ? n + 1 : 0;
   return CL_SUCCESS;
@@ -267,7 +267,8 @@ static cl_int check_properties(const cl_context_properties *list, size_t *count)
 ENTRY cl_context clCreateContext(const cl_context_properties *list, cl_uint number, const cl_device_id *devices, void (*call)(const char *, const void *, size_t, void *), void *user, cl_int *error) {
   size_t count = 0;
   cl_int wrong = check_properties(list, &count);
-  if (!wrong && (!devices || !number || (!call && user))) wrong = CL_INVALID_VALUE;
+  if (!wrong && (!devices || !number)) wrong = refused(CL_INVALID_VALUE, "there is no list of devices, or it has none");
+  if (!wrong && !call && user) wrong = refused(CL_INVALID_VALUE, "there is data for a function to call, and no function");
   for (cl_uint k = 0; !wrong && k < number; k++)
     if (!is_object(devices[k], DEVICE)) wrong = CL_INVALID_DEVICE;
   if (!wrong && !is_there()) wrong = CL_DEVICE_NOT_AVAILABLE;
@@ -307,7 +308,7 @@ ENTRY cl_int clGetContextInfo(cl_context context, cl_uint what, size_t size, voi
 
 ENTRY cl_int clSetContextDestructorCallback(cl_context context, void (*call)(cl_context, void *), void *user) {
   if (!is_object(context, CONTEXT)) return CL_INVALID_CONTEXT;
-  if (!call) return CL_INVALID_VALUE;
+  if (!call) return refused(CL_INVALID_VALUE, "there is no function to call");
   return add_callback(&((struct Context *)context)->destructors, (Notify)call, 0, user);
 }
 

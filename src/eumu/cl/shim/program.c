@@ -43,10 +43,10 @@ static struct Program *new_program(cl_context context) {
 
 ENTRY cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **texts, const size_t *lengths, cl_int *error) {
   cl_int wrong = is_object(context, CONTEXT) ? CL_SUCCESS : CL_INVALID_CONTEXT;
-  if (!wrong && (!count || !texts)) wrong = CL_INVALID_VALUE;
+  if (!wrong && (!count || !texts)) wrong = refused(CL_INVALID_VALUE, "there is no source");
   size_t total = 0;
   for (cl_uint k = 0; !wrong && k < count; k++) {
-    if (!texts[k]) wrong = CL_INVALID_VALUE;
+    if (!texts[k]) wrong = refused(CL_INVALID_VALUE, "text %u of %u is null", k, count);
     else total += lengths && lengths[k] ? lengths[k] : strlen(texts[k]);
   }
   if (error) *error = wrong;
@@ -64,10 +64,10 @@ ENTRY cl_program clCreateProgramWithSource(cl_context context, cl_uint count, co
 ENTRY cl_program clCreateProgramWithIL(cl_context context, const void *il, size_t size, cl_int *error) {
   cl_int wrong = is_object(context, CONTEXT) ? CL_SUCCESS : CL_INVALID_CONTEXT;
   uint32_t magic = 0;
-  if (!wrong && (!il || size < 20)) wrong = CL_INVALID_VALUE;
+  if (!wrong && (!il || size < 20)) wrong = refused(CL_INVALID_VALUE, "%zu bytes are no SPIR-V", il ? size : 0);
   if (!wrong) {
     memcpy(&magic, il, 4);
-    if (magic != 0x07230203 && magic != 0x03022307) wrong = CL_INVALID_VALUE;
+    if (magic != 0x07230203 && magic != 0x03022307) wrong = refused(CL_INVALID_VALUE, "SPIR-V does not begin with %#x", magic);
   }
   if (error) *error = wrong;
   if (wrong) return 0;
@@ -81,9 +81,9 @@ static cl_int request(struct Program *p, uint32_t wanted, uint32_t form, const c
 
 ENTRY cl_program clCreateProgramWithBinary(cl_context context, cl_uint number, const cl_device_id *devices, const size_t *sizes, const unsigned char **binaries, cl_int *status, cl_int *error) {
   cl_int wrong = is_object(context, CONTEXT) ? CL_SUCCESS : CL_INVALID_CONTEXT;
-  if (!wrong && (number != 1 || !devices || !sizes || !binaries)) wrong = CL_INVALID_VALUE;
+  if (!wrong && (number != 1 || !devices || !sizes || !binaries)) wrong = refused(CL_INVALID_VALUE, "a list is null, or is not for the one device");
   if (!wrong && !is_object(devices[0], DEVICE)) wrong = CL_INVALID_DEVICE;
-  if (!wrong && (!sizes[0] || !binaries[0])) wrong = CL_INVALID_VALUE;
+  if (!wrong && (!sizes[0] || !binaries[0])) wrong = refused(CL_INVALID_VALUE, "the binary has no byte");
   struct Program *p = 0;
   if (!wrong) {
     p = new_program(context);
@@ -91,7 +91,7 @@ ENTRY cl_program clCreateProgramWithBinary(cl_context context, cl_uint number, c
     struct Message parts = {0};
     put_bytes(&parts, "", 0);
     put_bytes(&parts, p->given, p->given_bytes);
-    if (request(p, BUILD_ALL, OF_BINARY, "", &parts, 1)) wrong = CL_INVALID_BINARY;
+    if (request(p, BUILD_ALL, OF_BINARY, "", &parts, 1)) wrong = refused(CL_INVALID_BINARY, "it is nothing that this driver has made for this device");
     p->status = CL_BUILD_NONE;
   }
   if (status) *status = wrong == CL_INVALID_BINARY ? wrong : wrong ? CL_INVALID_VALUE : CL_SUCCESS;
@@ -102,7 +102,7 @@ ENTRY cl_program clCreateProgramWithBinary(cl_context context, cl_uint number, c
 
 ENTRY cl_program clCreateProgramWithBuiltInKernels(cl_context context, cl_uint number, const cl_device_id *devices, const char *names, cl_int *error) {
   (void)number, (void)devices, (void)names;
-  if (error) *error = is_object(context, CONTEXT) ? CL_INVALID_VALUE : CL_INVALID_CONTEXT;
+  if (error) *error = is_object(context, CONTEXT) ? refused(CL_INVALID_VALUE, "the device has no kernels of its own") : CL_INVALID_CONTEXT;
   return 0;
 }
 
@@ -126,6 +126,14 @@ static void read_entry(struct Reply *r, struct Entry *e) {
   if (count > r->size / 32) { r->is_broken = 1; return; } /* a parameter has 32 bytes at least */
   e->parameters = room(count * sizeof *e->parameters);
   for (e->count = 0; e->count < count && !r->is_broken; e->count++) read_parameter(r, &e->parameters[e->count]);
+}
+
+/* The first error of a build's log. */
+static void say_why(const char *log) {
+  const char *error = strstr(log, "error:");
+  while (error && error > log && error[-1] != '\n') error--;
+  const char *line = error ? error : log;
+  because("%.*s", (int)strcspn(line, "\n"), line);
 }
 
 /* Ask for a build; what comes of it goes into the program. */
@@ -156,15 +164,17 @@ static cl_int request(struct Program *p, uint32_t wanted, uint32_t form, const c
   if (!status && r.is_broken) status = CL_OUT_OF_HOST_MEMORY;
   free(r.data);
   p->status = status ? CL_BUILD_ERROR : CL_BUILD_SUCCESS;
+  if (status) say_why(p->log);
   return status;
 }
 
 static cl_int check_build(struct Program *p, cl_uint number, const cl_device_id *devices, void *call, void *user) {
   if (!is_object(p, PROGRAM)) return CL_INVALID_PROGRAM;
-  if ((!call && user) || !number != !devices) return CL_INVALID_VALUE;
+  if (!call && user) return refused(CL_INVALID_VALUE, "there is data for a function to call, and no function");
+  if (!number != !devices) return refused(CL_INVALID_VALUE, "%u devices, and their list is %s", number, devices ? "there" : "null");
   for (cl_uint k = 0; k < number; k++)
     if (!is_object(devices[k], DEVICE)) return CL_INVALID_DEVICE;
-  return p->kernels ? CL_INVALID_OPERATION : CL_SUCCESS;
+  return p->kernels ? refused(CL_INVALID_OPERATION, "program #%llu has kernels: %u", (unsigned long long)p->base.number, p->kernels) : CL_SUCCESS;
 }
 
 static void put_source(struct Program *p, struct Message *parts) {
@@ -185,7 +195,7 @@ ENTRY cl_int clBuildProgram(cl_program program, cl_uint number, const cl_device_
     put_bytes(&parts, p->given, p->given_bytes);
     wrong = request(p, BUILD_ALL, OF_BINARY, p->options, &parts, 1);
   } else {
-    if (!p->source && !p->il) return CL_INVALID_OPERATION;
+    if (!p->source && !p->il) return refused(CL_INVALID_OPERATION, "program #%llu has neither source nor SPIR-V", (unsigned long long)p->base.number);
     put_source(p, &parts);
     wrong = request(p, BUILD_ALL, p->source ? OF_SOURCE : OF_IL, p->options, &parts, 1);
   }
@@ -196,10 +206,11 @@ ENTRY cl_int clBuildProgram(cl_program program, cl_uint number, const cl_device_
 ENTRY cl_int clCompileProgram(cl_program program, cl_uint number, const cl_device_id *devices, const char *options, cl_uint count, const cl_program *headers, const char **names, void (*call)(cl_program, void *), void *user) {
   struct Program *p = (void *)program;
   cl_int wrong = check_build(p, number, devices, call, user);
-  if (!wrong && (!count != !headers || !count != !names)) wrong = CL_INVALID_VALUE;
-  if (!wrong && !p->source && !p->il) wrong = CL_INVALID_OPERATION;
+  if (!wrong && (!count != !headers || !count != !names)) wrong = refused(CL_INVALID_VALUE, "%u headers, and a list that does not suit that", count);
+  if (!wrong && !p->source && !p->il) wrong = refused(CL_INVALID_OPERATION, "program #%llu has neither source nor SPIR-V", (unsigned long long)p->base.number);
   for (cl_uint k = 0; !wrong && k < count; k++)
-    if (!is_object(headers[k], PROGRAM) || !((struct Program *)headers[k])->source) wrong = CL_INVALID_PROGRAM;
+    if (!is_object(headers[k], PROGRAM)) wrong = CL_INVALID_PROGRAM;
+    else if (!((struct Program *)headers[k])->source) wrong = refused(CL_INVALID_PROGRAM, "header %u has no source", k);
   if (wrong) return wrong;
   free(p->options);
   p->options = copied(options ? options : "");
@@ -217,14 +228,15 @@ ENTRY cl_int clCompileProgram(cl_program program, cl_uint number, const cl_devic
 
 ENTRY cl_program clLinkProgram(cl_context context, cl_uint number, const cl_device_id *devices, const char *options, cl_uint count, const cl_program *inputs, void (*call)(cl_program, void *), void *user, cl_int *error) {
   cl_int wrong = is_object(context, CONTEXT) ? CL_SUCCESS : CL_INVALID_CONTEXT;
-  if (!wrong && (!count || !inputs || (!call && user) || !number != !devices)) wrong = CL_INVALID_VALUE;
+  if (!wrong && (!count || !inputs)) wrong = refused(CL_INVALID_VALUE, "there is no program to link");
+  if (!wrong && ((!call && user) || !number != !devices)) wrong = refused(CL_INVALID_VALUE, "a list of devices that does not suit their number, or data without a function to call");
   for (cl_uint k = 0; !wrong && k < number; k++)
     if (!is_object(devices[k], DEVICE)) wrong = CL_INVALID_DEVICE;
   struct Message parts = {0};
   for (cl_uint k = 0; !wrong && k < count; k++) {
     struct Program *p = (void *)inputs[k];
     if (!is_object(p, PROGRAM)) wrong = CL_INVALID_PROGRAM;
-    else if (!p->binary || (p->binary_type != CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT && p->binary_type != CL_PROGRAM_BINARY_TYPE_LIBRARY)) wrong = CL_INVALID_OPERATION;
+    else if (!p->binary || (p->binary_type != CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT && p->binary_type != CL_PROGRAM_BINARY_TYPE_LIBRARY)) wrong = refused(CL_INVALID_OPERATION, "program #%llu has not been compiled", (unsigned long long)p->base.number);
     else {
       put_bytes(&parts, "", 0);
       put_bytes(&parts, p->binary, p->binary_bytes);

@@ -57,18 +57,18 @@ static void advance(struct Event *e, cl_int status) {
 static int is_over(const struct Event *e) { return e->status <= CL_COMPLETE; }
 
 ENTRY cl_int clWaitForEvents(cl_uint count, const cl_event *events) {
-  if (!count || !events) return CL_INVALID_VALUE;
+  if (!count || !events) return refused(CL_INVALID_VALUE, "there is no list of events, or it has none");
   for (cl_uint k = 0; k < count; k++)
     if (!is_object(events[k], EVENT)) return CL_INVALID_EVENT;
   for (cl_uint k = 1; k < count; k++)
-    if (((struct Event *)events[k])->context != ((struct Event *)events[0])->context) return CL_INVALID_CONTEXT;
+    if (((struct Event *)events[k])->context != ((struct Event *)events[0])->context) return refused(CL_INVALID_CONTEXT, "event %u of the list is of another context than the first one", k);
   cl_int found = CL_SUCCESS;
   for (cl_uint k = 0; k < count; k++) {
     struct Event *e = (void *)events[k];
     use(e);
     pthread_mutex_lock(&state);
     while (!is_over(e)) pthread_cond_wait(&changed, &state);
-    if (e->status < 0) found = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    if (e->status < 0) found = refused(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "event %u of the list, #%llu, ended with error %d", k, (unsigned long long)e->base.number, e->status);
     pthread_mutex_unlock(&state);
     unuse(e);
   }
@@ -92,8 +92,10 @@ ENTRY cl_int clGetEventInfo(cl_event event, cl_uint what, size_t size, void *val
 ENTRY cl_int clGetEventProfilingInfo(cl_event event, cl_uint what, size_t size, void *value, size_t *size_ret) {
   struct Event *e = (void *)event;
   if (!is_object(e, EVENT)) return CL_INVALID_EVENT;
-  if (!e->queue || !(e->queue->properties & CL_QUEUE_PROFILING_ENABLE) || e->status != CL_COMPLETE)
-    return CL_PROFILING_INFO_NOT_AVAILABLE;
+  if (!e->queue) return refused(CL_PROFILING_INFO_NOT_AVAILABLE, "a user event has no times");
+  if (!(e->queue->properties & CL_QUEUE_PROFILING_ENABLE))
+    return refused(CL_PROFILING_INFO_NOT_AVAILABLE, "the queue was made without CL_QUEUE_PROFILING_ENABLE");
+  if (e->status != CL_COMPLETE) return refused(CL_PROFILING_INFO_NOT_AVAILABLE, "the command has not ended");
   cl_uint place = what - CL_PROFILING_COMMAND_QUEUED;
   if (place == 4) place = 3; /* CL_PROFILING_COMMAND_COMPLETE: kernels start no others */
   if (place > 3) return CL_INVALID_VALUE;
@@ -108,9 +110,10 @@ ENTRY cl_event clCreateUserEvent(cl_context context, cl_int *error) {
 
 ENTRY cl_int clSetUserEventStatus(cl_event event, cl_int status) {
   struct Event *e = (void *)event;
-  if (!is_object(e, EVENT) || e->queue) return CL_INVALID_EVENT;
-  if (status > CL_COMPLETE) return CL_INVALID_VALUE;
-  if (is_over(e)) return CL_INVALID_OPERATION;
+  if (!is_object(e, EVENT)) return CL_INVALID_EVENT;
+  if (e->queue) return refused(CL_INVALID_EVENT, "event #%llu is of a command, no user event", (unsigned long long)e->base.number);
+  if (status > CL_COMPLETE) return refused(CL_INVALID_VALUE, "the status is neither CL_COMPLETE nor an error");
+  if (is_over(e)) return refused(CL_INVALID_OPERATION, "the status of event #%llu has been set before", (unsigned long long)e->base.number);
   use(e);
   advance(e, status);
   unuse(e);
@@ -120,7 +123,8 @@ ENTRY cl_int clSetUserEventStatus(cl_event event, cl_int status) {
 ENTRY cl_int clSetEventCallback(cl_event event, cl_int when, void (*call)(cl_event, cl_int, void *), void *user) {
   struct Event *e = (void *)event;
   if (!is_object(e, EVENT)) return CL_INVALID_EVENT;
-  if (!call || when < CL_COMPLETE || when > CL_SUBMITTED) return CL_INVALID_VALUE;
+  if (!call) return refused(CL_INVALID_VALUE, "there is no function to call");
+  if (when < CL_COMPLETE || when > CL_SUBMITTED) return refused(CL_INVALID_VALUE, "%d is no status to be called at", when);
   pthread_mutex_lock(&state);
   cl_int status = e->status;
   if (status > when) add_callback(&e->callbacks, (Notify)call, when, user);
@@ -174,10 +178,10 @@ void cancel(struct Command *c) {
 }
 
 cl_int check_waits(struct Context *context, cl_uint count, const cl_event *waits) {
-  if (!count != !waits) return CL_INVALID_EVENT_WAIT_LIST;
+  if (!count != !waits) return refused(CL_INVALID_EVENT_WAIT_LIST, "%u events are to be waited for, and the list is %s", count, waits ? "there" : "null");
   for (cl_uint k = 0; k < count; k++) {
     if (!is_object(waits[k], EVENT)) return CL_INVALID_EVENT_WAIT_LIST;
-    if (((struct Event *)waits[k])->context != context) return CL_INVALID_CONTEXT;
+    if (((struct Event *)waits[k])->context != context) return refused(CL_INVALID_CONTEXT, "event %u of the list is of another context than the queue", k);
   }
   return CL_SUCCESS;
 }
@@ -309,9 +313,9 @@ cl_int enqueue(struct Command *c, cl_uint count, const cl_event *waits, cl_event
 
 static cl_int properties_of(const cl_ulong *list, struct Queue *q) {
   for (; list && list[0] && q->property_count < 6; list += 2) {
-    if (list[0] == CL_QUEUE_SIZE) return CL_INVALID_QUEUE_PROPERTIES;
-    if (list[0] != CL_QUEUE_PROPERTIES) return CL_INVALID_VALUE;
-    if (list[1] & ~3ull) return list[1] & ~15ull ? CL_INVALID_VALUE : CL_INVALID_QUEUE_PROPERTIES;
+    if (list[0] == CL_QUEUE_SIZE) return refused(CL_INVALID_QUEUE_PROPERTIES, "there are no queues on the device");
+    if (list[0] != CL_QUEUE_PROPERTIES) return refused(CL_INVALID_VALUE, "%#llx is no property of queues", (unsigned long long)list[0]);
+    if (list[1] & ~3ull) return refused(list[1] & ~15ull ? CL_INVALID_VALUE : CL_INVALID_QUEUE_PROPERTIES, "properties %#llx: the device has queues out of order and with profiling, none on the device", (unsigned long long)list[1]);
     q->properties = list[1];
     q->property_list[q->property_count++] = list[0];
     q->property_list[q->property_count++] = list[1];
@@ -411,13 +415,13 @@ ENTRY cl_int clEnqueueBarrierWithWaitList(cl_command_queue q, cl_uint count, con
 }
 
 ENTRY cl_int clEnqueueMarker(cl_command_queue q, cl_event *event) {
-  return event ? mark(q, CL_COMMAND_MARKER, 0, 0, event, 0) : CL_INVALID_VALUE;
+  return event ? mark(q, CL_COMMAND_MARKER, 0, 0, event, 0) : refused(CL_INVALID_VALUE, "there is no place for the event");
 }
 
 ENTRY cl_int clEnqueueBarrier(cl_command_queue q) { return mark(q, CL_COMMAND_BARRIER, 0, 0, 0, 1); }
 
 ENTRY cl_int clEnqueueWaitForEvents(cl_command_queue q, cl_uint count, const cl_event *waits) {
-  if (!count || !waits) return CL_INVALID_VALUE;
+  if (!count || !waits) return refused(CL_INVALID_VALUE, "there is no list of events, or it has none");
   cl_int wrong = mark(q, CL_COMMAND_BARRIER, count, waits, 0, 1);
   return wrong == CL_INVALID_EVENT_WAIT_LIST ? CL_INVALID_EVENT : wrong;
 }

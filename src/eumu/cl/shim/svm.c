@@ -16,8 +16,8 @@ static cl_int move(struct Command *c) {
 static cl_int copy(cl_command_queue q, cl_uint type, cl_bool blocking, void *to, const void *from, size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
   cl_int wrong = check(q, count, waits);
   if (wrong) return wrong;
-  if (!to || !from) return CL_INVALID_VALUE;
-  if ((char *)to < (char *)from + size && (char *)from < (char *)to + size) return CL_MEM_COPY_OVERLAP;
+  if (!to || !from) return refused(CL_INVALID_VALUE, "a pointer is null");
+  if ((char *)to < (char *)from + size && (char *)from < (char *)to + size) return refused(CL_MEM_COPY_OVERLAP, "%zu bytes from %p on and from %p on", size, from, to);
   struct Command *c = command((void *)q, type, move);
   c->to = to, c->from = from, c->region[0] = size;
   return enqueue(c, count, waits, event, blocking);
@@ -39,8 +39,8 @@ static cl_int repeat(struct Command *c) {
 static cl_int fill(cl_command_queue q, cl_uint type, void *to, const void *pattern, size_t pattern_size, size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
   cl_int wrong = check(q, count, waits);
   if (wrong) return wrong;
-  if (!to || !pattern || !pattern_size || pattern_size > 128 || pattern_size & (pattern_size - 1)) return CL_INVALID_VALUE;
-  if ((uintptr_t)to % pattern_size || size % pattern_size) return CL_INVALID_VALUE;
+  if (!to || !pattern || !pattern_size || pattern_size > 128 || pattern_size & (pattern_size - 1)) return refused(CL_INVALID_VALUE, "a pointer is null, or the pattern has %zu bytes", pattern_size);
+  if ((uintptr_t)to % pattern_size || size % pattern_size) return refused(CL_INVALID_VALUE, "%zu bytes from %p on are no multiples of the pattern's %zu bytes", size, to, pattern_size);
   struct Command *c = command((void *)q, type, repeat);
   c->to = to, c->region[0] = size, c->pattern = pattern_size;
   c->copy = memcpy(room(pattern_size), pattern, pattern_size);

@@ -36,13 +36,28 @@ static void set_line(struct Command *c, void *to, const void *from, size_t size)
 
 static void set3(size_t *to, size_t x, size_t y, size_t z) { to[0] = x, to[1] = y, to[2] = z; }
 
+static cl_int wrong_kind(const struct Memory *m, int is_image) {
+  char name[160];
+  return refused(CL_INVALID_MEM_OBJECT, "%s is no %s", name_of(&m->base, name, sizeof name), is_image ? "image" : "buffer");
+}
+
+static cl_int no_pointer(void) { return refused(CL_INVALID_VALUE, "the pointer to the program's memory is null"); }
+
+/* A command of the program's that the flags of a memory object exclude. */
+static cl_int wrong_access(const struct Memory *m, int reads) {
+  char name[160];
+  return refused(CL_INVALID_OPERATION, "the flags of %s say that the program does not %s it", name_of(&m->base, name, sizeof name), reads ? "read" : "write");
+}
+
 /* What commands on a buffer or image begin with. */
 static cl_int check(cl_command_queue queue, void *memory, int is_image, cl_uint count, const cl_event *waits) {
   struct Queue *q = (void *)queue;
   struct Memory *m = memory;
   if (!is_object(q, QUEUE)) return CL_INVALID_COMMAND_QUEUE;
-  if (!is_object(m, MEMORY) || is_image != (m->type != CL_MEM_OBJECT_BUFFER)) return CL_INVALID_MEM_OBJECT;
-  if (m->context != q->context) return CL_INVALID_CONTEXT;
+  if (!is_object(m, MEMORY)) return CL_INVALID_MEM_OBJECT;
+  if (is_image != (m->type != CL_MEM_OBJECT_BUFFER)) return wrong_kind(m, is_image);
+  char name[160];
+  if (m->context != q->context) return refused(CL_INVALID_CONTEXT, "%s is of another context than the queue", name_of(&m->base, name, sizeof name));
   return check_waits(q->context, count, waits);
 }
 
@@ -60,9 +75,10 @@ static cl_int line(cl_command_queue q, cl_mem memory, cl_uint type, cl_bool bloc
   int reads = type == CL_COMMAND_READ_BUFFER;
   cl_int wrong = check(q, m, 0, count, waits);
   if (wrong) return wrong;
-  if (!host || !is_inside(m, offset, size)) return CL_INVALID_VALUE;
+  if (!host) return no_pointer();
+  if (!is_inside(m, offset, size)) return CL_INVALID_VALUE;
   cl_bitfield refuses = CL_MEM_HOST_NO_ACCESS | (reads ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY);
-  if (m->flags & refuses) return CL_INVALID_OPERATION;
+  if (m->flags & refuses) return wrong_access(m, reads);
   struct Command *c = command((void *)q, type, move_rows);
   keep(c, m);
   if (reads) set_line(c, host, m->data + offset, size);
@@ -85,7 +101,7 @@ ENTRY cl_int clEnqueueCopyBuffer(cl_command_queue q, cl_mem from, cl_mem to, siz
   if (wrong) return wrong;
   if (!is_inside(a, from_offset, size) || !is_inside(b, to_offset, size)) return CL_INVALID_VALUE;
   char *source = a->data + from_offset, *target = b->data + to_offset;
-  if (source < target + size && target < source + size) return CL_MEM_COPY_OVERLAP;
+  if (source < target + size && target < source + size) return refused(CL_MEM_COPY_OVERLAP, "%zu bytes from byte %zu on and from byte %zu on of the same buffer", size, from_offset, to_offset);
   struct Command *c = command((void *)q, CL_COMMAND_COPY_BUFFER, move_rows);
   keep(c, a), keep(c, b);
   set_line(c, target, source, size);
@@ -103,8 +119,9 @@ ENTRY cl_int clEnqueueFillBuffer(cl_command_queue q, cl_mem memory, const void *
   struct Memory *m = (void *)memory;
   cl_int wrong = check(q, m, 0, count, waits);
   if (wrong) return wrong;
-  if (!is_inside(m, offset, size) || !pattern || !is_pattern(pattern_size)) return CL_INVALID_VALUE;
-  if (offset % pattern_size || size % pattern_size) return CL_INVALID_VALUE;
+  if (!is_inside(m, offset, size)) return CL_INVALID_VALUE;
+  if (!pattern || !is_pattern(pattern_size)) return refused(CL_INVALID_VALUE, "a pattern of %zu bytes; it has 1, 2, 4, ... or 128", pattern ? pattern_size : 0);
+  if (offset % pattern_size || size % pattern_size) return refused(CL_INVALID_VALUE, "%zu bytes from byte %zu on are no multiples of the pattern's %zu bytes", size, offset, pattern_size);
   struct Command *c = command((void *)q, CL_COMMAND_FILL_BUFFER, fill_rows);
   keep(c, m);
   set_line(c, m->data + offset, 0, size);
@@ -124,6 +141,8 @@ static size_t measure(const size_t *region, size_t *rows, size_t *slices) {
   return (region[2] - 1) * *slices + (region[1] - 1) * *rows + region[0];
 }
 
+static cl_int wrong_region(void) { return refused(CL_INVALID_VALUE, "an origin or the region is null, the region is empty, or a pitch is less than it"); }
+
 static size_t start_of(const size_t *origin, size_t rows, size_t slices) {
   return origin[2] * slices + origin[1] * rows + origin[0];
 }
@@ -134,10 +153,11 @@ static cl_int rectangle(cl_command_queue q, cl_mem memory, cl_uint type, cl_bool
   cl_int wrong = check(q, m, 0, count, waits);
   if (wrong) return wrong;
   size_t bytes = measure(region, &rows, &slices);
-  if (!host || !origin || !host_origin || !bytes || !measure(region, &host_rows, &host_slices)) return CL_INVALID_VALUE;
+  if (!host) return no_pointer();
+  if (!origin || !host_origin || !bytes || !measure(region, &host_rows, &host_slices)) return wrong_region();
   if (!is_inside(m, start_of(origin, rows, slices), bytes)) return CL_INVALID_VALUE;
   cl_bitfield refuses = CL_MEM_HOST_NO_ACCESS | (reads ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY);
-  if (m->flags & refuses) return CL_INVALID_OPERATION;
+  if (m->flags & refuses) return wrong_access(m, reads);
   struct Command *c = command((void *)q, type, move_rows);
   keep(c, m);
   char *there = m->data + start_of(origin, rows, slices), *here = host + start_of(host_origin, host_rows, host_slices);
@@ -180,16 +200,16 @@ ENTRY cl_int clEnqueueCopyBufferRect(cl_command_queue q, cl_mem from, cl_mem to,
   if (!wrong) wrong = check(q, b, 0, count, waits);
   if (wrong) return wrong;
   size_t from_bytes = measure(region, &from_rows, &from_slices), to_bytes = measure(region, &to_rows, &to_slices);
-  if (!from_origin || !to_origin || !from_bytes || !to_bytes) return CL_INVALID_VALUE;
+  if (!from_origin || !to_origin || !from_bytes || !to_bytes) return wrong_region();
   if (!is_inside(a, start_of(from_origin, from_rows, from_slices), from_bytes)) return CL_INVALID_VALUE;
   if (!is_inside(b, start_of(to_origin, to_rows, to_slices), to_bytes)) return CL_INVALID_VALUE;
-  if (a == b && (from_rows != to_rows || from_slices != to_slices)) return CL_INVALID_VALUE;
+  if (a == b && (from_rows != to_rows || from_slices != to_slices)) return refused(CL_INVALID_VALUE, "pitches of the same buffer differ");
   struct Command *c = command((void *)q, CL_COMMAND_COPY_BUFFER_RECT, move_rows);
   keep(c, a), keep(c, b);
   set3(c->region, region[0], region[1], region[2]);
   c->to = b->data + start_of(to_origin, to_rows, to_slices), c->to_rows = to_rows, c->to_slices = to_slices;
   c->from = a->data + start_of(from_origin, from_rows, from_slices), c->from_rows = from_rows, c->from_slices = from_slices;
-  if (overlap(c)) { cancel(c); return CL_MEM_COPY_OVERLAP; }
+  if (overlap(c)) { cancel(c); return refused(CL_MEM_COPY_OVERLAP, "the regions have bytes in common"); }
   return enqueue(c, count, waits, event, CL_FALSE);
 }
 
@@ -239,11 +259,11 @@ static void *add_map(struct Memory *m, struct Command *c, char *pointer, cl_bitf
 }
 
 static cl_int check_map(const struct Memory *m, cl_bitfield flags) {
-  if (flags & ~7ull || (flags & CL_MAP_WRITE_INVALIDATE_REGION && flags & (CL_MAP_READ | CL_MAP_WRITE))) return CL_INVALID_VALUE;
+  if (flags & ~7ull || (flags & CL_MAP_WRITE_INVALIDATE_REGION && flags & (CL_MAP_READ | CL_MAP_WRITE))) return refused(CL_INVALID_VALUE, "flags %#llx are none of a map", (unsigned long long)flags);
   cl_bitfield refuses = CL_MEM_HOST_NO_ACCESS;
   if (flags & CL_MAP_READ) refuses |= CL_MEM_HOST_WRITE_ONLY;
   if (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) refuses |= CL_MEM_HOST_READ_ONLY;
-  return m->flags & refuses ? CL_INVALID_OPERATION : CL_SUCCESS;
+  return m->flags & refuses ? wrong_access(m, m->flags & refuses & CL_MEM_HOST_WRITE_ONLY || flags == CL_MAP_READ) : CL_SUCCESS;
 }
 
 ENTRY void *clEnqueueMapBuffer(cl_command_queue q, cl_mem memory, cl_bool blocking, cl_bitfield flags, size_t offset, size_t size, cl_uint count, const cl_event *waits, cl_event *event, cl_int *error) {
@@ -271,7 +291,7 @@ ENTRY void *clEnqueueMapImage(cl_command_queue q, cl_mem memory, cl_bool blockin
   if (!wrong) wrong = check_map(m, flags);
   if (!wrong) wrong = check_box(m, origin, region);
   int is_layered = !wrong && (m->type == CL_MEM_OBJECT_IMAGE3D || m->type == CL_MEM_OBJECT_IMAGE2D_ARRAY || m->type == CL_MEM_OBJECT_IMAGE1D_ARRAY);
-  if (!wrong && (!rows || (is_layered && !slices))) wrong = CL_INVALID_VALUE;
+  if (!wrong && (!rows || (is_layered && !slices))) wrong = refused(CL_INVALID_VALUE, "there is no place for a pitch");
   if (!wrong) {
     struct Command *c = command((void *)q, CL_COMMAND_MAP_IMAGE, map_out);
     struct Box box = box_of(m, origin, region);
@@ -317,7 +337,8 @@ ENTRY cl_int clEnqueueUnmapMemObject(cl_command_queue q, cl_mem memory, void *po
   for (at = &m->maps; *at && (*at)->pointer != pointer; at = &(*at)->next) {}
   if ((map = *at)) { *at = map->next; m->map_count--; }
   pthread_mutex_unlock(&state);
-  if (!map) return CL_INVALID_VALUE;
+  char name[160];
+  if (!map) return refused(CL_INVALID_VALUE, "%p is no place where %s is mapped", pointer, name_of(&m->base, name, sizeof name));
   struct Command *c = command((void *)q, CL_COMMAND_UNMAP_MEM_OBJECT, map_in);
   keep(c, m);
   set_unmap(c, m, map);
@@ -329,7 +350,7 @@ static cl_int nothing(struct Command *c) { (void)c; return CL_SUCCESS; }
 ENTRY cl_int clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint number, const cl_mem *objects, cl_bitfield flags, cl_uint count, const cl_event *waits, cl_event *event) {
   struct Queue *q = (void *)queue;
   if (!is_object(q, QUEUE)) return CL_INVALID_COMMAND_QUEUE;
-  if (!number || !objects || flags & ~3ull) return CL_INVALID_VALUE;
+  if (!number || !objects || flags & ~3ull) return refused(CL_INVALID_VALUE, "there is no list of memory objects, or flags %#llx mean nothing", (unsigned long long)flags);
   for (cl_uint k = 0; k < number; k++)
     if (!is_object(objects[k], MEMORY)) return CL_INVALID_MEM_OBJECT;
   cl_int wrong = check_waits(q->context, count, waits);
@@ -345,14 +366,15 @@ static cl_int image_and_host(cl_command_queue q, cl_mem memory, cl_uint type, cl
   if (!wrong) wrong = check_box(m, origin, region);
   if (wrong) return wrong;
   struct Box box = box_of(m, origin, region);
-  if (!host || (rows && rows < box.bytes)) return CL_INVALID_VALUE;
+  if (!host) return no_pointer();
+  if (rows && rows < box.bytes) return refused(CL_INVALID_VALUE, "a row pitch of %zu bytes for rows of %zu", rows, box.bytes);
   int is_row_array = m->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
   if (!rows) rows = box.bytes;
   if (is_row_array && !slices) slices = rows;
   if (!slices) slices = rows * box.rows;
-  if (slices < rows * box.rows) return CL_INVALID_VALUE;
+  if (slices < rows * box.rows) return refused(CL_INVALID_VALUE, "a slice pitch of %zu bytes for %zu rows at a pitch of %zu", slices, box.rows, rows);
   cl_bitfield refuses = CL_MEM_HOST_NO_ACCESS | (reads ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY);
-  if (m->flags & refuses) return CL_INVALID_OPERATION;
+  if (m->flags & refuses) return wrong_access(m, reads);
   struct Command *c = command((void *)q, type, move_rows);
   keep(c, m);
   set3(c->region, box.bytes, box.rows, box.slices);
@@ -374,7 +396,7 @@ ENTRY cl_int clEnqueueCopyImage(cl_command_queue q, cl_mem from, cl_mem to, cons
   struct Memory *a = (void *)from, *b = (void *)to;
   cl_int wrong = check(q, a, 1, count, waits);
   if (!wrong) wrong = check(q, b, 1, count, waits);
-  if (!wrong && (a->format.image_channel_order != b->format.image_channel_order || a->format.image_channel_data_type != b->format.image_channel_data_type)) wrong = CL_IMAGE_FORMAT_MISMATCH;
+  if (!wrong && (a->format.image_channel_order != b->format.image_channel_order || a->format.image_channel_data_type != b->format.image_channel_data_type)) wrong = refused(CL_IMAGE_FORMAT_MISMATCH, "the images have channels of order %#x and type %#x, and %#x and %#x", a->format.image_channel_order, a->format.image_channel_data_type, b->format.image_channel_order, b->format.image_channel_data_type);
   if (!wrong) wrong = check_box(a, from_origin, region);
   if (!wrong) wrong = check_box(b, to_origin, region);
   if (wrong) return wrong;
@@ -387,7 +409,7 @@ ENTRY cl_int clEnqueueCopyImage(cl_command_queue q, cl_mem from, cl_mem to, cons
   c->to = target.start, c->to_rows = b->rows, c->to_slices = b->slices;
   if (is_flat && source.rows != target.rows && source.slices == 1) c->to_rows = b->slices;
   if (is_flat && source.rows != target.rows && target.slices == 1) c->to_slices = b->rows;
-  if (a == b && overlap(c)) { cancel(c); return CL_MEM_COPY_OVERLAP; }
+  if (a == b && overlap(c)) { cancel(c); return refused(CL_MEM_COPY_OVERLAP, "the regions have texels in common"); }
   return enqueue(c, count, waits, event, CL_FALSE);
 }
 
@@ -422,7 +444,7 @@ ENTRY cl_int clEnqueueFillImage(cl_command_queue q, cl_mem memory, const void *c
   struct Memory *m = (void *)memory;
   char texel[16];
   cl_int wrong = check(q, m, 1, count, waits);
-  if (!wrong && !color) wrong = CL_INVALID_VALUE;
+  if (!wrong && !color) wrong = refused(CL_INVALID_VALUE, "the color is null");
   if (!wrong) wrong = check_box(m, origin, region);
   if (!wrong) wrong = texel_of(m, color, texel);
   if (wrong) return wrong;
