@@ -19,6 +19,7 @@ static const char *source =
     "__kernel void add(__global int *p, int n) { p[get_global_id(0)] += n; }\n"
     "__kernel void where(__global int *p) { p[get_global_linear_id()] = get_group_id(0) * 1000 + get_local_id(0) * 10 + get_global_offset(0); }\n"
     "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void eights(__global int *p) { p[get_global_id(0)] = get_local_size(0); }\n"
+    "__kernel void scan(__global int *p) { int v = get_local_id(0) + 1; p[get_global_id(0)] = 1000 * work_group_reduce_add(v) + work_group_scan_inclusive_add(v); }\n"
     "__kernel void spin(__global int *p) { uint x = get_global_id(0); for (int k = 0; k < 1000000; k++) x = x * 1664525 + (x >> 7); p[0] = x; }\n";
 static cl_platform_id platform;
 static cl_device_id device;
@@ -321,6 +322,21 @@ static void mistakes(void) {
   TRUE_(!strcmp(name, "int*"));
 }
 
+static void collectives(void) {
+  int out[40];
+  cl_int e;
+  cl_bool has;
+  CHECK(clGetDeviceInfo(device, CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT, sizeof has, &has, 0));
+  cl_command_queue q = queue_of(0);
+  cl_mem m = ints(40, 0, 0);
+  cl_kernel k = clCreateKernel(program, "scan", &e);
+  size_t global = 40, group = 20; /* no multiple of a sub-group's size */
+  CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+  CHECK(clEnqueueNDRangeKernel(q, k, 1, 0, &global, &group, 0, 0, 0));
+  CHECK(clEnqueueReadBuffer(q, m, CL_TRUE, 0, sizeof out, out, 0, 0, 0));
+  for (int j = 0; j < 40; j++) TRUE_(has && out[j] == 210000 + (j % 20 + 1) * (j % 20 + 2) / 2);
+}
+
 static void offsets(void) {
   int out[16];
   cl_int e;
@@ -475,7 +491,7 @@ static void spins(void) {
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"out_of_order", out_of_order}, {"failed_wait", failed_wait}, {"callbacks", callbacks}, {"destructors", destructors},
     {"maps", maps}, {"parts", parts}, {"rectangles", rectangles}, {"usm", usm}, {"compiled", compiled}, {"binaries", binaries},
-    {"mistakes", mistakes}, {"offsets", offsets}, {"smaller_groups", smaller_groups}, {"images_in_buffers", images_in_buffers}, {"forks", forks}, {"threads", threads}, {"many_threads", many_threads},
+    {"mistakes", mistakes}, {"offsets", offsets}, {"collectives", collectives}, {"smaller_groups", smaller_groups}, {"images_in_buffers", images_in_buffers}, {"forks", forks}, {"threads", threads}, {"many_threads", many_threads},
     {"released_at_exit", released_at_exit}, {"spins", spins}};
 
 int main(int argc, char **argv) {

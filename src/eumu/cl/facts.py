@@ -32,6 +32,7 @@ _FEATURES: Final = (
     *("__opencl_c_int64", "__opencl_c_generic_address_space", "__opencl_c_subgroups"),
     *("__opencl_c_program_scope_global_variables", "__opencl_c_atomic_order_acq_rel"),
     *("__opencl_c_atomic_order_seq_cst", "__opencl_c_atomic_scope_device"),
+    "__opencl_c_work_group_collective_functions",
 )
 # Numbers of the hardware as Intel's OpenCL extension gives them: major << 22 | minor << 14.
 _IP_VERSIONS: Final = {
