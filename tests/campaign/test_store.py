@@ -11,7 +11,7 @@ from eumu.campaign import random_visa
 from eumu.campaign.store import Store, StoreError
 from eumu.campaign.tasks import SAME, Result, Task, failed
 
-TASKS = list(random_visa.tasks("skl", 48, 60.0))
+TASKS = list(random_visa.tasks("skl", 2 * random_visa.BATCH, 60.0))
 
 
 def filled(path: Path) -> Path:

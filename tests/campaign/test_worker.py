@@ -77,6 +77,6 @@ def test_the_process_of_a_task_ends_with_its_worker() -> None:
     """Also where the worker is gone before its process has begun to look."""
     say = (sys.executable, "-c", "import os; print(os.getpid())")
     gone = subprocess.run(say, capture_output=True, check=True)
-    command = (sys.executable, *CHILD, gone.stdout.decode().strip())
+    command = (sys.executable, *CHILD, gone.stdout.decode().strip(), "60")
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:  # which waits for its task
         assert process.wait(60) == 1

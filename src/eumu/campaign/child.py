@@ -1,4 +1,5 @@
-"""Runs one task in this process: ``python -m eumu.campaign.child PARENT`` reads it, prints results.
+"""Runs one task in this process: ``python -m eumu.campaign.child PARENT SECONDS`` reads it, prints
+results.
 
 Compilers crash on some programs, or do not end: then only this process is lost.
 """
@@ -25,9 +26,8 @@ def main() -> int:
     text = sys.stdin.read()
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever else is printed
-    limit = json.loads(text)["limit"] * json.loads(text)["count"]
+    seconds = int(sys.argv[2]) + 1
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    seconds = int(limit) + 1
     if most == resource.RLIM_INFINITY or seconds + _GRACE < most:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + _GRACE))
     import eumu

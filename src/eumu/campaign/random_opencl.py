@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import eumu
@@ -12,6 +12,9 @@ from eumu.campaign.tasks import DIFFERS, REFUSED, SAME, UNSUPPORTED, Result, Tas
 from eumu.campaign.votes import Form, Value, culprits, right
 from eumu.compare.sides import LEVELS
 from eumu.errors import BuildError, LaunchError, Unsupported
+from eumu.exec.host import Engine
+from eumu.exec.jit import Jit
+from eumu.exec.jit.host.target import Processor, host
 from eumu.fuzz.opencl.kernels import FEATURES, RandomKernel, kernel, source
 from eumu.platforms import Platform, platform
 from eumu.runtime.parameters import Passing
@@ -23,6 +26,9 @@ _UNOPTIMIZED: Final = "-cl-opt-disable"
 _LARGE_GRF: Final = "-cl-intel-256-GRF-per-thread"
 _FUEL: Final = 20_000_000
 _N: Final = 2
+_OTHERS: Final = 2  # builds of a batch besides the usual one
+_EFFORT: Final = 1  # of LLVM: with less it ends its process on some programs
+_SORTS: Final = 4  # of them, about: a width is kept until each has come up
 _FORMAT: Final = "RGBA8_UINT"
 
 
@@ -39,6 +45,20 @@ class Build:
     def label(self) -> str:
         width = f"SIMD{self.width}" if self.width else ""
         return " ".join(filter(None, (self.options or "-O2", width)))
+
+    @property
+    def is_usual(self) -> bool:
+        return self.options in ("", _LARGE_GRF) and not self.variant and self.width is None
+
+    def forms(self, target: Platform, seed: int, *, is_every: bool) -> Iterator[tuple[str, str]]:
+        """Levels and engines of a kernel: the fast engine and unusual builds have one level."""
+        levels = LEVELS if target.generation == "gen9" else LEVELS[:1]
+        one, other = levels[seed % len(levels)], levels[(seed + 1) % len(levels)]
+        for level in levels:
+            if is_every or self.is_usual or level == other:
+                yield level, "interp"
+            if self.is_usual and (is_every or level == one):
+                yield level, "jit"
 
 
 def tasks(device: str, count: int, limit: float) -> Iterator[Task]:
@@ -58,33 +78,34 @@ def run(task: Task) -> Iterator[Result]:
     target = platform(task.device)
     seeds = range(task.first, task.first + task.count)
     kernels = [kernel(seed, features(target)) for seed in seeds]
-    others = implementations.ask(kernels, task.limit * len(kernels))
-    seen: list[dict[Form, Value]] = [{} for _ in kernels]
-    notes: list[set[str]] = [set() for _ in kernels]
-    for k, made in enumerate(kernels):
-        answers = ((name, of.get(made.name)) for name, of in others.items())
-        seen[k] |= {Form(name): bytes.fromhex(text) for name, text in answers if text is not None}
-    for build in builds(target, task.first // BATCH):
-        for k, (form, value) in _outcomes(build, kernels, target):
-            if isinstance(value, Unsupported):
-                notes[k].add(f"{form}: {value.what}")
-            else:
-                seen[k][form] = value
-    for name, made, found, unsupported in zip(task.programs, kernels, seen, notes, strict=True):
+    number = task.first // BATCH
+    batch = _Batch(target, kernels, Jit(processor=_processor(number)))
+    batch.ask_others(task.seconds)
+    batch.look(range(len(kernels)), builds(target, number), is_every=False)
+    batch.look(batch.differing, builds(target, number, is_every=True), is_every=True)
+    for name, made, found, unsupported in zip(
+        task.programs, kernels, batch.seen, batch.notes, strict=True
+    ):
         yield result(name, made, found, sorted(unsupported))
 
 
-def builds(target: Platform, number: int) -> list[Build]:
-    """Those of a batch: with and without optimization, one width of its own, more registers."""
+def builds(target: Platform, number: int, *, is_every: bool = False) -> list[Build]:
+    """Those of a batch: the usual one and two others, which are others in the next one; or all."""
     found: list[Build] = []
     widths = [w for w in _WIDTHS if target.grf_bytes == 32 or w > 8]
+    width = widths[number // _SORTS % len(widths)]
     for compiler in compilers.installed():
         if target not in compiler.devices:
             continue
-        found += [Build(compiler), Build(compiler, _UNOPTIMIZED), Build(compiler, variant=True)]
-        found.append(Build(compiler, "", widths[number % len(widths)]))
-        if target.has_lsc and number % 2:
-            found.append(Build(compiler, _LARGE_GRF))
+        others = [
+            Build(compiler, _UNOPTIMIZED),
+            Build(compiler, variant=True),
+            Build(compiler, "", width),
+            *([Build(compiler, _LARGE_GRF)] if target.has_lsc else []),
+        ]
+        many = len(others) if is_every else _OTHERS
+        found.append(Build(compiler))
+        found += (others[(number + k) % len(others)] for k in range(many))
     if not found:
         compilers.choose(target)  # says who knows what instead
     return found
@@ -122,26 +143,91 @@ def _word(value: Value) -> str:
 
 # ---- builds and their runs
 
-_Outcome = tuple[int, tuple[Form, "Value | Unsupported"]]
+
+def _processor(number: int) -> Processor:
+    """The fast engine's of a batch: every fourth has LLVM optimise as launches do."""
+    return host() if number % 4 == 0 else replace(host(), effort=_EFFORT, numbering=False)
 
 
-def _outcomes(
-    build: Build, kernels: Sequence[RandomKernel], target: Platform
-) -> Iterator[_Outcome]:
-    """What each kernel does in each form of a build; a kernel alone where not all can be built."""
-    try:
-        program = _compiled(build, kernels, target)
-    except BuildError as error:
-        if len(kernels) > 1:
-            for k, one in enumerate(kernels):
-                yield from ((k, found) for _, found in _outcomes(build, [one], target))
+class _Batch:
+    """Kernels of one source, and what each has shown in its forms."""
+
+    def __init__(self, target: Platform, kernels: Sequence[RandomKernel], jit: Engine) -> None:
+        self.target, self.kernels, self.jit = target, kernels, jit
+        self.seen: list[dict[Form, Value]] = [{} for _ in kernels]
+        self.notes: list[set[str]] = [set() for _ in kernels]
+
+    @property
+    def differing(self) -> list[int]:
+        """Kernels whose forms do not all show the same."""
+        return [k for k, found in enumerate(self.seen) if culprits(found)]
+
+    def ask_others(self, seconds: float) -> None:
+        """Run the kernels on other implementations."""
+        for name, left in implementations.ask(self.kernels, seconds).items():
+            for k, made in enumerate(self.kernels):
+                text = left.get(made.name)
+                if text is not None:
+                    self.seen[k][Form(name)] = bytes.fromhex(text)
+
+    def look(self, chosen: Sequence[int], builds: Iterable[Build], *, is_every: bool) -> None:
+        """Run some of the kernels in the forms of builds that have not run yet."""
+        for build in builds if chosen else ():
+            programs = _programs(build, [self.kernels[k] for k in chosen], self.target)
+            for k, program in zip(chosen, programs, strict=True):
+                one = _Made(build, self.target, program)
+                for form, value in one.outcomes(
+                    self.kernels[k], self.jit, self.seen[k].keys(), is_every=is_every
+                ):
+                    if isinstance(value, Unsupported):
+                        self.notes[k].add(f"{form}: {value.what}")
+                    else:
+                        self.seen[k][form] = value
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A build with its program, or why there is none."""
+
+    build: Build
+    target: Platform
+    program: eumu.Program | str
+
+    def outcomes(
+        self, made: RandomKernel, jit: Engine, known: Container[Form], *, is_every: bool
+    ) -> Iterator[tuple[Form, Value | Unsupported]]:
+        """What the kernel does in some forms, or in every one, which says who is wrong."""
+        build, program = self.build, self.program
+        if isinstance(program, str):
+            yield Form(build.compiler.version, build.label, build.variant, "build"), program
             return
-        why = str(error).partition("\n")[0]
-        form = Form(build.compiler.version, build.label, build.variant, "build")
-        yield 0, (form, f"it is not built: {why}")
-        return
-    for k, made in enumerate(kernels):
-        yield from ((k, found) for found in _ran(build, program, made, target))
+        name = f"{made.name}v" if build.variant else made.name
+        if name not in program:
+            return  # where a width is forced, releases leave out kernels that cannot have it
+        if build.width == _WIDTHS[-1] and "call" in made.features:
+            return  # forced to it, code passes half of the lanes to functions
+        for level, engine in build.forms(self.target, made.seed, is_every=is_every):
+            form = Form(build.compiler.version, build.label, build.variant, level, engine)
+            if form in known:
+                continue
+            try:
+                yield form, launched(program, name, made, self.target, level, engine, jit)
+            except Unsupported as error:
+                yield form, error
+            except (BuildError, LaunchError) as error:
+                yield form, f"refused: {str(error).partition(chr(10))[0]}"
+
+
+def _programs(
+    build: Build, kernels: Sequence[RandomKernel], target: Platform
+) -> list[eumu.Program | str]:
+    """The program of each kernel: one of all where all can be built, else a kernel alone."""
+    try:
+        return [_compiled(build, kernels, target)] * len(kernels)
+    except BuildError as error:
+        if len(kernels) == 1:
+            return [f"it is not built: {str(error).partition(chr(10))[0]}"]
+    return [_programs(build, [one], target)[0] for one in kernels]
 
 
 def _compiled(build: Build, kernels: Sequence[RandomKernel], target: Platform) -> eumu.Program:
@@ -157,27 +243,6 @@ def _compiled(build: Build, kernels: Sequence[RandomKernel], target: Platform) -
     return eumu.load(made.elf)
 
 
-def _ran(
-    build: Build, program: eumu.Program, made: RandomKernel, target: Platform
-) -> Iterator[tuple[Form, Value | Unsupported]]:
-    name = f"{made.name}v" if build.variant else made.name
-    if name not in program:
-        return  # where a width is forced, releases leave out kernels that cannot have it
-    if build.width == _WIDTHS[-1] and "call" in made.features:
-        return  # forced to it, code passes half of the lanes to functions
-    levels = LEVELS if target.generation == "gen9" else LEVELS[:1]
-    plain = build.options in ("", _LARGE_GRF) and not build.variant and build.width is None
-    for level in levels:
-        for engine in ("interp", "jit") if plain else ("interp",):
-            form = Form(build.compiler.version, build.label, build.variant, level, engine)
-            try:
-                yield form, launched(program, name, made, target, level, engine)
-            except Unsupported as error:
-                yield form, error
-            except (BuildError, LaunchError) as error:
-                yield form, f"refused: {str(error).partition(chr(10))[0]}"
-
-
 def launched(
     program: eumu.Program,
     name: str,
@@ -185,9 +250,11 @@ def launched(
     target: Platform,
     level: str,
     engine: str,
+    jit: Engine,
 ) -> Value:
     """What a launch leaves, or its fault."""
     device = eumu.Device(target.name, engine)
+    device.use("jit", jit)
     chosen = program[name]
     arrays = {n: device.array(a, name=n) for n, a in made.arrays().items()}
     given: dict[str, Any] = dict(arrays) | {"n": _N}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,7 +14,8 @@ from eumu.fuzz.generator import SIMD, Generator
 from eumu.fuzz.machine import Bundle, differences
 from eumu.platforms import platform
 
-BATCH: Final = 24  # kernels of a task: of each SIMD size eight, which go into one text
+BATCH: Final = 96  # kernels of a task, two families: a process takes seconds to start
+_TOGETHER: Final = 16  # kernels in a text for both engines
 _EFFORT: Final = 1  # of LLVM: with less it ends its process on some programs
 _NATIVE: Final = ("skl", "bxt")
 _NEWER_SIMD: Final = (16, 32)  # of the platforms whose registers have 64 bytes, from Xe2 on
@@ -51,22 +52,30 @@ def result(name: str, verdict: str) -> Result:
 
 
 def _engines(task: Task, seeds: range) -> Iterator[Result]:
-    """The interpreter and the fast engine side by side; the kernels of a SIMD size are one text."""
+    """The interpreter and the fast engine side by side; kernels of one SIMD size share a text."""
     newer = platform(task.device).order >= platform("bmg").order
     widths = _NEWER_SIMD if newer else SIMD
     for simd in widths:
         chosen = [seed for seed in seeds if widths[seed % len(widths)] == simd]
-        made = (Generator(seed, task.device, simd, f"k{seed}").section() for seed in chosen)
-        bundle = Bundle(task.device, simd, task.first, tuple(made))
-        try:
-            shown = differences(bundle, replace(host(), effort=_EFFORT)) if chosen else []
-            wrong = {d.group: d.what for d in reversed(shown)}
-        except (BuildError, Fault, Unsupported) as error:
-            said = " ".join(str(error).split())[:200]
-            wrong = dict.fromkeys(range(len(chosen)), said)
-        for k, seed in enumerate(chosen):
-            name = task.programs[seed - task.first]
-            if k in wrong:
-                yield Result(name, DIFFERS, "visa on jit", wrong[k])
-            else:
-                yield Result(name, SAME)
+        for start in range(0, len(chosen), _TOGETHER):
+            for seed, wrong in _shown(task, simd, chosen[start : start + _TOGETHER]):
+                name = task.programs[seed - task.first]
+                yield Result(name, DIFFERS, "visa on jit", wrong) if wrong else Result(name, SAME)
+
+
+def _shown(task: Task, simd: int, seeds: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """What differs of each; what ends the run of many is looked for in halves of them."""
+    made = (Generator(seed, task.device, simd, f"k{seed}").section() for seed in seeds)
+    bundle = Bundle(task.device, simd, task.first, tuple(made))
+    try:
+        shown = differences(bundle, replace(host(), effort=_EFFORT))
+    except (BuildError, Fault, Unsupported) as error:
+        if len(seeds) == 1:
+            yield seeds[0], " ".join(str(error).split())[:200]
+            return
+        half = len(seeds) // 2
+        yield from _shown(task, simd, seeds[:half])
+        yield from _shown(task, simd, seeds[half:])
+        return
+    wrong = {d.group: d.what for d in reversed(shown)}
+    yield from ((seed, wrong.get(k, "")) for k, seed in enumerate(seeds))

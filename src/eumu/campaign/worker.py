@@ -1,8 +1,9 @@
-"""What a worker does with a task: run it in a process of its own, once more if that fails."""
+"""What a worker does with a task: run it in a process of its own, in parts if that fails."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -42,25 +43,19 @@ class _Failure:
 def perform(task: Task, child: tuple[str, ...] = CHILD) -> Answer:
     """Run a task.
 
-    A process that dies or takes too long gets another try; then each program of the task runs by
-    itself, so that one of them does not take the results of the others with it.  Raises
+    If a process with many programs dies or takes too long, each half of them gets one, and so on: a
+    program takes no results of others with it.  By itself it gets another try.  Raises
     `WorkerError` and `ToolMissing` where this machine cannot run it.
     """
-    answer = _tried(task, child)
+    answer = _once(task, child) if task.count > 1 else _tried(task, child)
     if isinstance(answer, Answer):
         return answer
     if task.count == 1:
         return Answer(failed(task, answer.kind, answer.what), 0.0)
-    results: list[Result] = []
-    seconds = 0.0
-    for single in task.divided():
-        one = _tried(single, child)
-        if isinstance(one, Answer):
-            results += one.results
-            seconds += one.seconds
-        else:
-            results += failed(single, one.kind, one.what)
-    return Answer(results, seconds)
+    halves = [perform(half, child) for half in task.divided()]
+    return Answer(
+        [r for half in halves for r in half.results], sum(half.seconds for half in halves)
+    )
 
 
 def _tried(task: Task, child: tuple[str, ...]) -> Answer | _Failure:
@@ -72,10 +67,10 @@ def _once(task: Task, child: tuple[str, ...]) -> Answer | _Failure:
     more = {WORKERS.name: "1"}
     if task.kind in _WITHOUT_CACHE:
         more[CACHE.name] = "off"
-    limit = task.limit * task.count
+    limit = task.seconds
     try:
         done = subprocess.run(
-            (sys.executable, *child, str(os.getpid())),
+            (sys.executable, *child, str(os.getpid()), str(math.ceil(limit))),
             input=task.encode(),
             capture_output=True,
             text=True,

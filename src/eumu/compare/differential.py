@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from eumu import binary
@@ -16,6 +17,7 @@ from eumu.lower import lower
 from eumu.lower_native import lower as lower_native
 from eumu.native import Program
 from eumu.platforms import Platform, platform
+from eumu.program import Kernel
 from eumu.text import parse
 
 _HEADER_DWORDS: Final = INPUT_OFFSET // 4
@@ -23,24 +25,31 @@ _HEADER_DWORDS: Final = INPUT_OFFSET // 4
 
 @dataclass(frozen=True)
 class Pair:
-    """A text at both levels, or why there is no native one."""
+    """A text at both levels, or why there is no native one.
+
+    `is_object`: the finalizer read it as an object file, not as a text.
+    """
 
     harness: Harness
     target: Platform
     native: Program | Refusal
+    is_object: bool = False
 
     def function(self, level: str) -> Function:
         """The IR at level "visa" or "native".
 
         Raises `BuildError` for a native level that the finalizer refused to make.
         """
-        kernels = parse(self.harness.text, "program").kernels
-        (kernel,) = (k for k in kernels if not k.is_function)
+        (kernel,) = (k for k in self._kernels if not k.is_function)
         if level == "visa":
-            return lower(kernel, self.target, [k for k in kernels if k.is_function])
+            return lower(kernel, self.target, [k for k in self._kernels if k.is_function])
         if isinstance(self.native, Refusal):
             raise BuildError(f"no native code: {self.native.message}")
         return lower_native(self.native, kernel.simd_width, INPUT_OFFSET + INPUT_BYTES)
+
+    @cached_property
+    def _kernels(self) -> Sequence[Kernel]:
+        return parse(self.harness.text, "program").kernels
 
 
 def pairs(
@@ -60,12 +69,15 @@ def pairs(
     again = [k for k, m in enumerate(made) if isinstance(m, Refusal) and not m.died]
     objects = ((k, _object(every[k].text, target)) for k in again)
     known = [(k, data) for k, data in objects if data is not None]
+    as_object = set()
     for (k, _), found in zip(
         known, finalize_each((d for _, d in known), target, jobs=jobs), strict=True
     ):
         if not isinstance(found, Refusal):
             made[k] = found
-    yield from (Pair(h, target, m) for h, m in zip(every, made, strict=True))
+            as_object.add(k)
+    for k, (harness, native) in enumerate(zip(every, made, strict=True)):
+        yield Pair(harness, target, native, k in as_object)
 
 
 def _object(text: str, target: Platform) -> bytes | None:

@@ -202,15 +202,17 @@ def wrap(text: str, names: Sequence[str], threads: int = 1, groups: int = 1) -> 
     """A text whose variables `names` come from an image and end there, in each thread of `groups`.
 
     Returns of the kernel, in contrast to those of its subroutines, become branches to its end.
-    Raises `BuildError` for text that is wrong, and `ValueError` where it has inputs of its own.
+    Raises `BuildError` for declarations that are wrong, and `ValueError` where it has inputs of its
+    own.
     """
-    (kernel,) = (k for k in parse(text, "program").kernels if not k.is_function)
+    head, body, rest = _divided(text)
+    # Of the text only its declarations are of interest, and most of it is something else.
+    (kernel,) = parse("\n".join([*head, "ret (M1, 1)"]), "program").kernels
     if kernel.inputs:
         raise ValueError(f"kernel {kernel.name} has inputs of its own")
     transfers = Transfers(kernel, threads, groups)
     for name in names:
         transfers.add(name)
-    head, body, rest = _divided(text)
     lines = [*head, *transfers.declarations(), *_attributes(text)]
     lines += [f'.function "{_START}"', f"{_START}:"]
     lines += [*transfers.prologue(), *transfers.loads(names)]

@@ -119,10 +119,12 @@ STATEMENTS: Final = {
     rf"{_GUARD}({_FUNCTIONS}|divm|sqrtm)[ .].*:(u?v|vf)\b": PACKED,
 }
 
+_COMPILED: Final = [(re.compile(form), why) for form, why in STATEMENTS.items()]
+
 
 def unsuited(line: str) -> str:
     """Why random kernels leave out a statement; empty where they do not."""
-    found = (why for form, why in STATEMENTS.items() if re.match(form, line))
+    found = (why for form, why in _COMPILED if form.match(line))
     return next(found, "") or _divided(line)
 
 

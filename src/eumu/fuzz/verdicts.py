@@ -2,12 +2,15 @@
 
 A kernel goes through the finalizer by itself first.  Those that it accepts run together, many in
 one text, which makes each much cheaper: the harness and the modes of the start are there once.  A
-text of many that shows anything but the same is divided, down to single kernels.
+text of many goes to the finalizer as its kernels went, as text or as an object file.  If it shows
+anything but the same, those go that cannot be lowered, and the rest is divided, down to single
+kernels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
@@ -20,6 +23,7 @@ from eumu.fuzz.witness import engines
 # Kernels in a text, at most, by SIMD size: with more the finalizer has too much to spill.
 TOGETHER: Final = {8: 16, 16: 8, 32: 4}
 SAME: Final = "the same"
+UNSUPPORTED: Final = "unsupported: "
 _REASONS: Final = {
     "infinite spill cost": "the finalizer gives up while it spills",
     "it ended by signal": "the finalizer's process ends",
@@ -46,33 +50,66 @@ def verdicts(
     `thorough` as in `finalized.compared`, `jobs` as in `differential.pairs`.
     """
     made = [program(seed, device) for seed in seeds]
-    accepted = []
+    accepted: list[_Accepted] = []
     found = pairs((m.harness for m in made), device, jobs=jobs)
     for one, pair in zip(made, found, strict=True):
         if isinstance(pair.native, Refusal):
             yield one.seeds[0], reason(pair.native)
         else:
-            accepted.append(one)
-    accepted.sort(key=_alike)
-    for (_, simd), same in groupby(accepted, key=_alike):
+            accepted.append(_Accepted(one, pair))
+    accepted.sort(key=_Accepted.alike)
+    for (_, simd, _), same in groupby(accepted, key=_Accepted.alike):
         alike, many = list(same), TOGETHER[simd]
         for start in range(0, len(alike), many):
             yield from _of(alike[start : start + many], thorough)
 
 
-def _alike(made: Program) -> tuple[int, int]:
-    """What kernels that run together have in common."""
-    return made.bundle.seed, made.bundle.simd
+@dataclass(frozen=True)
+class _Accepted:
+    """A kernel that the finalizer accepts by itself."""
+
+    program: Program
+    pair: Pair
+
+    @property
+    def seed(self) -> int:
+        return self.program.seeds[0]
+
+    def alike(self) -> tuple[int, int, bool]:
+        """What kernels that run together have in common."""
+        bundle = self.program.bundle
+        return bundle.seed, bundle.simd, self.pair.is_object
+
+    @property
+    def unsupported(self) -> str:
+        """What of it cannot be lowered on one of the levels."""
+        try:
+            for level in ("visa", "native"):
+                self.pair.function(level)
+        except Unsupported as error:
+            return _unsupported(error)
+        except BuildError:
+            pass  # a difference, which its run says
+        return ""
 
 
-def _of(programs: Sequence[Program], thorough: bool) -> Iterator[tuple[int, str]]:
-    whole = judge(together(programs), thorough=thorough)
-    if whole == SAME or len(programs) == 1:
-        yield from ((made.seeds[0], whole) for made in programs)
+def _of(kernels: Sequence[_Accepted], thorough: bool) -> Iterator[tuple[int, str]]:
+    if not kernels:
         return
-    half = len(programs) // 2
-    yield from _of(programs[:half], thorough)
-    yield from _of(programs[half:], thorough)
+    whole = judge(together([k.program for k in kernels]), thorough=thorough)
+    if whole == SAME or len(kernels) == 1:
+        yield from ((k.seed, whole) for k in kernels)
+        return
+    if whole.startswith(UNSUPPORTED):
+        alone = {k.seed: k.unsupported for k in kernels}
+        yield from ((seed, why) for seed, why in alone.items() if why)
+        left = [k for k in kernels if not alone[k.seed]]
+        if len(left) < len(kernels):
+            yield from _of(left, thorough)
+            return
+    half = len(kernels) // 2
+    yield from _of(kernels[:half], thorough)
+    yield from _of(kernels[half:], thorough)
 
 
 def judge(made: Program, *, thorough: bool = False) -> str:
@@ -87,7 +124,11 @@ def _verdict(made: Program, pair: Pair, thorough: bool) -> str:
     try:
         found = compared(made, pair, engines(), thorough=thorough)
     except Unsupported as error:
-        return f"unsupported: {error.what}"
+        return _unsupported(error)
     except (BuildError, Fault) as error:
         found = [" ".join(str(error).split())[:200]]
     return "; ".join(["differs", *found[:3]]) if found else SAME
+
+
+def _unsupported(error: Unsupported) -> str:
+    return f"{UNSUPPORTED}{error.what}"

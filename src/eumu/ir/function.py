@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import lru_cache
+from itertools import takewhile
 from typing import ClassVar
 
 from eumu.errors import Place, Span
@@ -218,7 +219,9 @@ class Function:
 
         A message that is exact as an instruction, as sends are, may ask for what is not.
         """
-        own = [op for block in self.blocks[first:] for op in block.ops if op.inst == inst]
+        begun, *others = self.blocks[first:]
+        own = list(takewhile(lambda op: op.inst == inst, reversed(begun.ops)))[::-1]
+        own += [op for block in others for op in block.ops if op.inst == inst]
         found = declared.on(value.type for op in own for value in op.results)
         for op in own if found == EXACT else ():
             if left_open := getattr(getattr(op, "record", None), "left_open", ""):
