@@ -13,6 +13,7 @@ import eumu
 from eumu.exec.grid import RunStats
 from eumu.exec.jit.host import again as engine_again
 from eumu.exec.jit.host.launch import Launch
+from eumu.exec.snapshot import Preemption
 from kernels import build
 
 F32 = np.float32
@@ -214,19 +215,19 @@ def test_it_can_be_stopped(
     kernel, args = saxpy(), [*arrays(device, 1 << 12), 1.0]
     for _ in range(_KEPT):
         kernel.launch(device, 1 << 12, 64, args)
-    run = Launch._run
+    attach = Preemption.attach
 
-    def stopped(self: Any, *given: Any) -> None:
+    def stopped(self: Any, tell: Any) -> None:
+        attach(self, tell)
         device.preempt()
-        run(self, *given)
 
-    monkeypatch.setattr(Launch, "_run", stopped)
+    monkeypatch.setattr(Preemption, "attach", stopped)
     for kept in device.latest._kept.values():  # as if the last one had counted the same
         kept.again._stats = RunStats(0, 0, 0)  # type: ignore[attr-defined]
     ran = len(quick)
     report = kernel.launch(device, 1 << 12, 64, args)
     assert report.preempted and report.groups == 0 and len(quick) == ran + 1
-    monkeypatch.setattr(Launch, "_run", run)
+    monkeypatch.setattr(Preemption, "attach", attach)
     assert device.resume().groups == (1 << 12) // 64
     assert (args[1].numpy() == _KEPT + 1).all()
 
@@ -238,16 +239,20 @@ def test_a_launch_may_come_in_the_midst_of_itself(
     kernel, args = saxpy(), [*arrays(device), 1.0]
     for _ in range(_KEPT):
         kernel.launch(device, 256, 64, args)
-    prepare, deep = Launch.prepare, list[int]()
+    deep = list[int]()
 
-    def nested(self: Any, *given: Any) -> None:
-        prepare(self, *given)
-        deep.append(1)
-        if len(deep) < 3:
-            reports.append(kernel.launch(device, 256, 64, args))
+    def nested(run: Any) -> Any:
+        def first(self: Any, *given: Any) -> Any:
+            deep.append(1)
+            if len(deep) < 3:
+                reports.append(kernel.launch(device, 256, 64, args))
+            return run(self, *given)
+
+        return first
 
     reports = [kernel.launch(device, 256, 64, args)]
-    monkeypatch.setattr(Launch, "prepare", nested)
+    for name in ("run_alone", "prepare"):  # with a worker that knows the launch, and without
+        monkeypatch.setattr(Launch, name, nested(getattr(Launch, name)))
     ran = len(quick)
     reports.append(kernel.launch(device, 256, 64, args))
     assert len(deep) == 3

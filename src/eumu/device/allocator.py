@@ -100,6 +100,7 @@ class Allocator:
         self._free: list[Block] = [(first, size)]
         self._starts: list[int] = []
         self._extents: Extents | None = None
+        self._renamed = 0  # how often an allocation got another name
         self._spread = 0  # where in its page the latest allocation that is spread starts
         self._cursor = 0  # where the search for free memory goes on
 
@@ -180,6 +181,7 @@ class Allocator:
         """The same bytes under another name."""
         renamed = replace(allocation, name=name)
         with self._alone():
+            self._renamed += 1
             found = self._live.get(allocation.start)
             if found is not None:
                 self._live[allocation.start] = replace(found, allocation=renamed)
@@ -295,6 +297,14 @@ class Allocator:
                     np.array([a.end for a in live], np.uint64),
                 )
             return self._extents
+
+    def renamed_since(self, starts: NDArray[np.uint64]) -> int:
+        """How often names changed if these are still the starts of `extents`; -1 if they are not,
+        or that takes a longer look."""
+        known = self._extents
+        if known is None or known[0] is not starts or self._late or self._torn:
+            return -1
+        return self._renamed
 
     def around(self, address: int) -> tuple[Allocation | None, Allocation | None]:
         """The allocation that starts last at or before an address, and the first one behind it."""

@@ -60,6 +60,7 @@ class Memory:
         self.observer: Observer | None = None
         # The first page stays free, so that address 0 of a32 accesses is never an allocation.
         self._allocator = Allocator(self.size, self.base, PAGE, self._clear)
+        self.renamed_since = self._allocator.renamed_since
 
     # ---- allocation
 

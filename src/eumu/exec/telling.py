@@ -10,18 +10,13 @@ class _Here(threading.local):
     is_telling = False
 
 
-_HERE = _Here()
+HERE = _Here()  # `is_telling`: whether this thread is in a call of `progress`
 
 
 def tell(progress: Callable[[int, int], object], done: int, groups: int) -> None:
     """Call `progress`."""
-    _HERE.is_telling = True
+    HERE.is_telling = True
     try:
         progress(done, groups)
     finally:
-        _HERE.is_telling = False
-
-
-def is_telling() -> bool:
-    """Whether this thread is in such a call."""
-    return _HERE.is_telling
+        HERE.is_telling = False

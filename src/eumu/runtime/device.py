@@ -21,7 +21,7 @@ from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Again, Engine, Host
 from eumu.exec.observe import Observer
 from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
-from eumu.exec.telling import is_telling
+from eumu.exec.telling import HERE
 from eumu.platforms import Platform, platform
 from eumu.runtime.array import Array
 from eumu.runtime.board import Board
@@ -205,7 +205,7 @@ class Device(Board):
     @property
     def turn(self) -> AbstractContextManager[bool]:
         """What a thread holds while its launch runs; LaunchError for one that must not wait."""
-        if is_telling():
+        if HERE.is_telling:
             raise LaunchError("a launch inside `progress`: the running launch waits for `progress`")
         return self._turn
 

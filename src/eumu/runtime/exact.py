@@ -8,18 +8,20 @@ device can be asked for.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from weakref import ReferenceType, ref
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eumu.device import Memory
-from eumu.exec.grid import Grid
+from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Again
 from eumu.runtime.array import Array, Local
 from eumu.runtime.parameters import Parameter
+from eumu.runtime.report import Report, of_another_run
 
 Sizes = tuple[Any, Any]  # global and local
 
@@ -61,7 +63,12 @@ def key_of(kernel: object, sizes: Sizes, args: Any) -> Hashable:
     """Equal for launches with the same arguments; None if they cannot be told."""
     if type(args) is not list and type(args) is not tuple:
         return None
-    return told((id(kernel), sizes, *map(id, args)))
+    key = (id(kernel), sizes, *map(id, args))
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
 
 
 def told(key: Any) -> Hashable:
@@ -81,17 +88,37 @@ class Exact:
     again: Again
     grid: Grid
     kernel: ReferenceType[Any]
-    kinds: Hashable
+    sizes: Sizes
     plain: Hashable  # of the device; never None
-    extents: object
+    extents: NDArray[np.uint64]
     arrays: tuple[tuple[int, ReferenceType[Array], str], ...]  # place, array, what it is called
     values: tuple[Any, ...]  # the other arguments: as long as they are kept, ids are theirs
+    renamed: int = -1  # how often memory had been renamed when the arrays got their names
+    stats: RunStats | None = None  # what was counted last, and what the report of that was
+    report: Report | None = None
 
     def is_for(self, kernel: object, sizes: Sizes, args: Sequence[Any]) -> bool:
         """Whether a launch with an equal key is this one."""
-        if self.kernel() is not kernel or kinds_of(sizes) != self.kinds:
+        if self.kernel() is not kernel:
+            return False
+        (x, y), (given_x, given_y) = self.sizes, sizes
+        if not (x is given_x and y is given_y) and kinds_of(sizes) != kinds_of(self.sizes):
             return False
         return all([args[place] is array() for place, array, _ in self.arrays])
+
+    def reported(
+        self, stats: RunStats, seconds: float, make: Callable[[RunStats, str, float, str], Report]
+    ) -> Report:
+        """The report of a run of so many seconds, made anew if it counted something else."""
+        if stats is not self.stats or self.report is None:
+            self.stats, self.report = stats, make(stats, "jit", seconds, "")
+        return of_another_run(self.report, seconds)
+
+    def name(self, memory: Memory, args: Sequence[Any]) -> None:
+        """Call arrays by their parameters."""
+        for place, _, name in self.arrays:
+            args[place].label(name)
+        self.renamed = memory.renamed_since(self.extents)
 
 
 class Latest:
@@ -109,12 +136,11 @@ class Latest:
         found = self._kept.get(key)
         if found is None or found.plain != device.plain:
             return None
-        if found.extents is not device.memory.extents()[0]:
+        renamed = device.memory.renamed_since(found.extents)
+        if renamed < 0 or not found.is_for(kernel, sizes, args):
             return None
-        if not found.is_for(kernel, sizes, args):
-            return None
-        for place, _, name in found.arrays:
-            args[place].label(name)
+        if renamed != found.renamed:
+            found.name(device.memory, args)
         return found
 
     def ended(
@@ -150,7 +176,7 @@ class Latest:
             again,
             grid,
             ref(kernel),
-            kinds_of(sizes),
+            sizes,
             device.plain,
             device.memory.extents()[0],
             tuple(arrays),

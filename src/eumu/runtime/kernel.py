@@ -30,7 +30,7 @@ from eumu.runtime.array import Array
 from eumu.runtime.checked import Checked
 from eumu.runtime.device import Device
 from eumu.runtime.engines import DEFAULT_FUEL
-from eumu.runtime.exact import Sizes, are_usual, key_of
+from eumu.runtime.exact import Exact, are_usual, key_of
 from eumu.runtime.facts import Facts
 from eumu.runtime.image import Image
 from eumu.runtime.image_arguments import dropped_reads, image_tables
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 MOST_FUEL: Final = (1 << 62) - 1  # instructions
 _MOST_SEED: Final = (1 << 64) - 1
 
+_Given = tuple[tuple[Size, Size | None, Size], int | None, int, str]
 # Shared local memory and scratch space beyond what the KernelInfo says, in bytes.
 MemoryNeeds = Callable[[Function, KernelInfo, Platform], tuple[int, int]]
 
@@ -180,12 +181,21 @@ class Kernel:
         (`DEFAULT_FUEL`).  `level` "native" runs the program's Gen9 machine code, not its vISA.
         """
         sizes, exact = (global_size, local_size), None
-        given = (*sizes, global_offset), fuel, seed, level
-        with device.turn, ExitStack() as stack:
+        with device.turn:
             if via == "record" and level == "visa" and are_usual(global_offset, fuel, seed):
                 exact = key_of(self, sizes, args)
-            if report := self._again(device, exact, sizes, args, stack):
-                return report
+                found = device.latest.find(exact, device, self, sizes, args)
+                report = None if found is None else self._again(device, found, args)
+                if report is not None:
+                    return report
+            given = (*sizes, global_offset), fuel, seed, level
+            return self._launch(device, args, given, via, exact)
+
+    def _launch(
+        self, device: Device, args: Arguments, given: _Given, via: str, exact: Hashable
+    ) -> Report:
+        """A launch of which there is more to find out; sizes, fuel, seed and level are `given`."""
+        with ExitStack() as stack:
             if device.stops_next:
                 device.check_free()
             values = in_order(self.name, self.args, args)
@@ -195,7 +205,7 @@ class Kernel:
             known = self._repeats.find(device, key, values) if via == "record" else None
             if known is not None:
                 report = self._run(device, known, None, stack)
-                device.latest.ended(exact, device, self, sizes, values, known)
+                device.latest.ended(exact, device, self, given[0][:2], values, known)
                 return report
             grids, printed = self._ready(device, values, *given, stack, key)
             if via == "commands":
@@ -207,20 +217,17 @@ class Kernel:
                 raise LaunchError(f"via={via!r}; a launch goes via 'record' or 'commands'")
             return self._run(device, grids, printed, stack)
 
-    def _again(
-        self, device: Device, key: Hashable, sizes: Sizes, args: Arguments, stack: ExitStack
-    ) -> Report | None:
-        """A launch that is kept; None if there is none, or it cannot be run that way now."""
-        if (found := device.latest.find(key, device, self, sizes, args)) is None:
-            return None
+    def _again(self, device: Device, found: Exact, args: Arguments) -> Report | None:
+        """A launch that is kept; None if it cannot be run that way now."""
         start = perf_counter()
         try:
             stats = device.run_again(found.again)
         except Preempted as stop:
-            stack.callback(_done_with, args)
-            return self._suspend(device, (found.grid,), None, stack, stop)
+            with ExitStack() as stack:
+                stack.callback(_done_with, args)
+                return self._suspend(device, (found.grid,), None, stack, stop)
         seconds = perf_counter() - start
-        return self._report(stats, "jit", seconds, "") if stats else None
+        return found.reported(stats, seconds, self._report) if stats else None
 
     def listing(
         self,
@@ -467,17 +474,8 @@ class Kernel:
         return replace(self._report(done, stop.engine, 0.0, ""), preempted=True)
 
     def _report(self, stats: RunStats, engine: str, seconds: float, text: str) -> Report:
-        return Report(
-            self.name,
-            engine,
-            stats.instructions,
-            stats.threads,
-            stats.groups,
-            seconds,
-            text,
-            stats.findings,
-            made_by=self.program.made_by,
-        )
+        counts, made_by = (stats.instructions, stats.threads, stats.groups), self.program.made_by
+        return Report(self.name, engine, *counts, seconds, text, stats.findings, made_by=made_by)
 
     # ---- checks
 

@@ -22,6 +22,7 @@ from eumu.exec.jit.llvm.functions import RARELY, FunctionBuilder, Variable
 from eumu.exec.jit.llvm.layout import (
     NAMED_RECORD,
     NAMED_WORDS,
+    NO_GROUP,
     Context,
     FaultKind,
     Outcome,
@@ -70,7 +71,7 @@ class GroupDriver:
             parts.append(_rounds(self))
         else:
             parts += [schedule(self.has_named), _turns(self)]
-        return "".join([*parts, _run(self)])
+        return "".join([*parts, _run(self), _again()])
 
 
 # ---- threads
@@ -306,6 +307,26 @@ def _run(d: GroupDriver) -> str:
             _run_some(d, f, group, threads, last, stop)
     _finish(d, f)
     f.do("ret i32 0")
+    return f.text()
+
+
+def _again() -> str:
+    """Run all groups with a worker that ran the same launch last: how many instructions they took.
+
+    What a run changes is as before it first.  All bits are set if there is more to tell.
+    """
+    f = FunctionBuilder("i64 @again(ptr %ctx, i64 %groups, i64 %polls)")
+    f.context(Context.POLLS).set(f.number("%polls"))
+    for word in (Context.LOOK, Context.POLLED, Context.INSTRUCTIONS):
+        f.context(word).set(0)
+    f.context(Context.GROUP).set(NO_GROUP)
+    f.context(Context.FAULT).set(FaultKind.NONE)
+    f.do("call i32 @run(ptr %ctx, i64 %groups)")
+    fine = f.equal(f.context(Context.FAULT).get(), FaultKind.NONE)
+    fine = fine & f.equal(f.context(Context.ERROR).get(), 0)
+    fine = fine & f.equal(f.context(Context.GROUP).get() + 1, f.number("%groups"))
+    count = f.where(fine, f.context(Context.INSTRUCTIONS).get(), NO_GROUP)
+    f.do(f"ret {count.typed}")
     return f.text()
 
 

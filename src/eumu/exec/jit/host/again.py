@@ -28,8 +28,8 @@ class Again:
     """
 
     __slots__ = (
-        *("_admitted", "_groups", "_known", "_lock", "_ready"),
-        *("_stats", "_trial", "_wanted"),
+        *("_admitted", "_groups", "_known", "_lock", "_ready", "_setup"),
+        *("_stats", "_trial", "_wanted", "_work"),
     )
 
     def __init__(
@@ -38,6 +38,8 @@ class Again:
         self._known, self._ready, self._admitted, self._trial = known, ready, admitted, trial
         self._lock = lock  # the engine's
         self._groups = admitted.grid.groups
+        self._setup = trial.setup  # for good, as the trial has ended
+        self._work = ready.work  # instructions of a group for which so many workers are wanted:
         self._wanted = ready.wanted(self._groups)
         self._stats = RunStats(-1, 0, 0)
 
@@ -46,36 +48,44 @@ class Again:
 
         Raises `Fault`, and `Preempted` where `stop` stops it.
         """
-        taken = self._take()
-        if taken is None:
-            return None
-        launch, workers = taken
-        known, ready, groups = self._known, self._ready, self._groups
-        done = launch.run(workers, 0, groups, stop)
-        raise_fault(ready.compiled, self._admitted, launch, workers)
-        instructions = 0
-        for worker in workers:
-            instructions += worker.words[_INSTRUCTIONS]
+        known, ready = self._known, self._ready
+        idle, stats = ready.idle, self._stats
+        with self._lock:
+            if ready.work != self._work and not self._has_same_work():
+                return None
+            if self._trial.is_over or len(idle) < self._setup.workers or not known.launches:
+                return None
+            launch, workers = known.launches.pop(), [idle.pop()]
+            while len(workers) < self._setup.workers:
+                workers.append(idle.pop())
+        counted = launch.run_alone(workers, self._admitted.grid, self._setup.row, stop)
+        if counted is None or counted < 0 or counted != stats.instructions:
+            stats = self._count(launch, workers, counted, stop)
         with self._lock:
             self._trial.launches += 1
-            ready.work = instructions // max(1, done)
             ready.idle += workers
             known.launches.append(launch)
-        stats = self._stats
-        if instructions != stats.instructions or done < groups:
-            stats = self._stats = stats_of(self._admitted.grid, done, instructions)
         return stats
 
-    def _take(self) -> tuple[Launch, list[Worker]] | None:
-        """Tables and workers, if they are there, and are what the engine would take."""
-        known, ready, trial = self._known, self._ready, self._trial
-        with self._lock:
-            setup, idle = trial.setup, ready.idle
-            if trial.is_over or ready.wanted(self._groups) != self._wanted:
-                return None
-            if len(idle) < setup.workers or not known.launches:
-                return None
-            launch = known.launches.pop()
-            workers = [idle.pop() for _ in range(setup.workers)]
-        launch.again(self._admitted.grid, setup.row)
-        return launch, workers
+    def _count(
+        self, launch: Launch, workers: list[Worker], counted: int | None, stop: Preemption
+    ) -> RunStats:
+        """Run it if it has not run yet; what it was, if that is not what it was the last time."""
+        ready, grid, done = self._ready, self._admitted.grid, self._groups
+        if counted is None:
+            done = launch.run(workers, 0, done, stop)
+        elif counted < 0:
+            done = launch.ended(workers, 0)
+        raise_fault(ready.compiled, self._admitted, launch, workers)
+        instructions = sum([worker.words[_INSTRUCTIONS] for worker in workers])
+        if instructions != self._stats.instructions or done < self._groups:
+            ready.work = instructions // max(1, done)
+            self._stats = stats_of(grid, done, instructions)
+        return self._stats
+
+    def _has_same_work(self) -> bool:
+        """Whether groups are still worth as many workers."""
+        if self._ready.wanted(self._groups) != self._wanted:
+            return False
+        self._work = self._ready.work
+        return True

@@ -28,6 +28,7 @@ from eumu.exec.snapshot import Preemption
 from eumu.exec.state import follows_memory, thread_payloads
 
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)
+_AGAIN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 _TABLES = slice(4 * TABLE_DWORDS.start, 4 * TABLE_DWORDS.stop)  # in bytes
 _NEVER = (1 << 63) - 1
 _CHUNKS_A_WORKER = 32
@@ -71,6 +72,7 @@ class Compiled:
     module: Module
     loaded: Loaded
     call: Any
+    again: Any
     reports: tuple[int, ...]  # the sites of `report` operations
     messages: tuple[int, ...]  # those of `message` and `send` operations
     composes: bool  # whether there are `send` operations that are always enabled
@@ -82,7 +84,8 @@ class Compiled:
             kinds.setdefault(site.what, []).append(number)
         asked = tuple(n for what in (MESSAGE, SEND, UNLIKELY) for n in kinds.get(what, ()))
         reports = tuple(kinds.get(REPORT, ()))
-        return cls(module, loaded, _RUN(loaded.run), reports, asked, SEND in kinds)
+        calls = _RUN(loaded.run), _AGAIN(loaded.again)
+        return cls(module, loaded, *calls, reports, asked, SEND in kinds)
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:
@@ -175,6 +178,7 @@ class Launch:
         self.writable = admitted.writable
         self.progress = host.progress
         self.messenger: Messenger | None = None
+        self._alone: tuple[object, ...] | None = None  # what a worker that ran all of it last has
         if compiled.messages:
             sites = [compiled.module.sites[n] for n in compiled.messages]
             self.messenger = Messenger(admitted, dict(zip(compiled.messages, sites, strict=True)))
@@ -228,7 +232,10 @@ class Launch:
         data = grid.payload.cross_thread
         if data is not self._data:
             self.cross_thread, self._data = np.frombuffer(data, np.uint8), data
-        self.row, self.progress = row, self.host.progress
+            self._alone = None
+        if row != self.row:
+            self.row, self._alone = row, None
+        self.progress = self.host.progress
         words = self._table_words
         words[0], words[1], words[2] = _NEVER, 0, 0
 
@@ -309,6 +316,30 @@ class Launch:
         if stop is not None:
             stop.attach(self.stop)
         self._run(workers, last, max(1, (last - first) // (len(workers) * _CHUNKS_A_WORKER)))
+        return self.ended(workers, first)
+
+    def run_alone(
+        self, workers: list[Worker], grid: Grid, row: int, stop: Preemption
+    ) -> int | None:
+        """Run all groups of a grid like the first one with a worker that knows them: what `again`
+        and `run` do, for nobody who asks for progress.  The instructions.
+
+        None if it does not know them; less than 0 if `ended` and the worker have more to tell.
+        """
+        worker, words = workers[0], self._table_words
+        if worker.last is not self._alone or grid.payload.cross_thread is not self._data:
+            self.again(grid, row)
+            return None
+        if len(workers) > 1 or row != self.row:
+            self.again(grid, row)
+            return None
+        words[0], words[1], words[2] = _NEVER, 0, 0
+        stop.attach(self.stop)
+        counted: int = self.compiled.again(worker.address, self.groups, is_main_thread())
+        return counted
+
+    def ended(self, workers: list[Worker], first: int) -> int:
+        """What `run` gives and raises, when workers have left."""
         for worker in workers:
             error = error_of(worker.context) if worker.words[_ERROR] else None
             if error is not None and not isinstance(self._failure, KeyboardInterrupt):
@@ -322,6 +353,7 @@ class Launch:
         call = self.compiled.call
         if len(workers) == 1 and self.progress is None:
             self.prepare(workers[0], 0, chunk)
+            self._alone = workers[0].last or None
             call(workers[0].address, groups)
             return
         for number, worker in enumerate(workers):

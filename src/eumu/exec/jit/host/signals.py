@@ -7,8 +7,10 @@ worker's context (:mod:`~eumu.exec.jit.llvm.attention`) until the worker has com
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from functools import cache
+from threading import get_ident
 from typing import Any, Final
 
 import numpy as np
@@ -45,7 +47,18 @@ def python_address() -> int:
 
 def is_main_thread() -> bool:
     """Whether Python's signal handlers run in this thread."""
-    return threading.get_ident() == threading.main_thread().ident
+    return get_ident() == _main[0]
+
+
+_main = [threading.main_thread().ident]
+
+
+def _forked() -> None:
+    _main[0] = threading.main_thread().ident
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 _RESTORE: Any = ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * 3)(("PyErr_Restore", ctypes.pythonapi))

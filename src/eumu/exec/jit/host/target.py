@@ -215,7 +215,7 @@ def assembly(text: str, processor: Processor) -> str:
 
 
 class Loaded:
-    """Object files in executable memory; `run` is the driver's address."""
+    """Object files in executable memory; `run` and `again` are addresses of the driver's."""
 
     _linkers: ClassVar[dict[Processor, Any]] = {}
     _count: ClassVar[int] = 0
@@ -235,7 +235,9 @@ class Loaded:
             for code in objects:
                 builder.add_object_img(code)
             builder.export_symbol("run")
+            builder.export_symbol("again")
             builder.add_current_process()
             linker = Loaded._linkers[processor]
             self._library = builder.link(linker, f"kernel{Loaded._count}")
             self.run: int = self._library["run"]
+            self.again: int = self._library["again"]
