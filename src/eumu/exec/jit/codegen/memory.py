@@ -6,6 +6,7 @@ compared at run time with consecutive addresses; what fits neither goes through 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from eumu.errors import InternalError
@@ -121,7 +122,7 @@ def _load(k: Kernel, op: Load) -> None:
     if width > 1 and shape is not None:
         _load_uniform(k, op, access, affine, shape)
         return
-    e, vector = k.e, lane_type(type, width)
+    e, scalar = k.e, scalar_type(type)
     mask = None if access.mask.full else access.mask.get()
     addresses = heads(k, access, affine)
     if is_expected(k, access):
@@ -132,31 +133,50 @@ def _load(k: Kernel, op: Load) -> None:
             k.plain(value, found)
         return
     ok, base = check(k, access, affine, addresses)
+    own = width if mask else _different(affine.shape)
     fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
     e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
     e.label(fast)
-    quick = _quick(k, access, affine.shape, base, addresses, op, mask)
+    quick = _quick(k, access, _first(affine.shape, own), base, addresses, op, mask)
     e.do(f"br label %{join}")
     e.label(slow)
     incoming = [(quick, fast)]
     if irregular.can_gather(k, access):
-        at, some, careful_path = irregular.places(k, access), e.name("some"), e.name("careful")
-        e.do(f"br i1 {at.inside}, label %{some}, label %{careful_path}, !prof !1")
+        at, some, careful = irregular.places(k, access), e.name("some"), e.name("careful")
+        e.do(f"br i1 {at.inside}, label %{some}, label %{careful}, !prof !1")
         e.label(some)
-        incoming.append((_some_load(k, at, type, count, width), some))
+        gathered = _some_load(k, at, type, count, width)
+        incoming.append(([e.shuffle(f, scalar, width, range(own)) for f in gathered], some))
         e.do(f"br label %{join}")
-        e.label(careful_path)
+        e.label(careful)
     data = _slow_load(k, access, affine, type, count)
-    careful = []
-    for v in range(count):
-        place = e.op(f"getelementptr i8, ptr {data}, i64 {v * width * type.size}")
-        careful.append(e.op(f"load {vector}, ptr {place}, align 1"))
-    incoming.append((careful, e.current_label()))
+    vector, pitch = lane_type(type, own), width * type.size
+    places = [e.op(f"getelementptr i8, ptr {data}, i64 {v * pitch}") for v in range(count)]
+    slowly = [e.op(f"load {vector}, ptr {place}, align 1") for place in places]
+    incoming.append((slowly, e.current_label()))
     e.do(f"br label %{join}")
     e.label(join)
-    for v, value in enumerate(results):
-        choices = ", ".join(f"[ {found[v]}, %{label} ]" for found, label in incoming)
-        k.plain(value, e.op(f"phi {vector} {choices}"))
+    ways = [[f"[ {found[v]}, %{label} ]" for found, label in incoming] for v in range(count)]
+    loaded = [e.op(f"phi {vector} {', '.join(way)}") for way in ways]
+    for value, some_lanes in zip(results, loaded, strict=True):
+        k.plain(value, e.shuffle(some_lanes, scalar, own, [n % own for n in range(width)]))
+
+
+def _different(shape: Shape) -> int:
+    """How many lanes there are until addresses come again, for certain: rows of a group of work
+    items that a thread has several of.  What they load is one vector then, in registers too."""
+    width = shape.width
+    if not shape.exact or shape.groups > 1:
+        return width
+    for own in (width // 4, width // 2):
+        if own > 1 and shape.offsets == shape.offsets[:own] * (width // own):
+            return own
+    return width
+
+
+def _first(shape: Shape, own: int) -> Shape:
+    """The first lanes of a shape with one group."""
+    return shape if own == shape.width else replace(shape, offsets=shape.offsets[:own])
 
 
 def _some_load(k: Kernel, at: irregular.Places, type: Type, count: int, width: int) -> list[str]:
