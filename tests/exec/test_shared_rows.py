@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import eumu
+from eumu.exec.jit.analysis.slots import Known
 from eumu.exec.jit.codegen import memory
+from eumu.exec.jit.llvm.lanes import Shape
+from eumu.ir import Value
+from eumu.types import UD
 
 _SOURCE = """
 #define BODY(TYPE, P) TYPE sum = 0; \\
@@ -30,6 +36,16 @@ kernel void apart(global const uint *a, global const uint *b, int n, global uint
     uint x = get_local_id(0);
     if (b[get_local_id(1)] & 1) x = 15 - x;  // rows of the same thread go other ways
     BODY(uint, global const uint *p = a - get_local_id(0) + x)
+    out[PLACE] = sum;
+}
+kernel void wraps(global const uint *a, global const uint *b, int n, global uint *out) {
+    local uint p[256];
+    for (int y = get_local_id(1); y < 16; y += get_local_size(1))
+        p[y * 16 + get_local_id(0)] = a[y * 16 + get_local_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint sum = 0;
+    for (int k = 0; k < n; k++)
+        sum = sum * 3 + p[(get_local_id(0) + k * 5) & 255];  // rows end in the midst of a vector
     out[PLACE] = sum;
 }
 kernel void tile(global const uint *a, global const uint *b, int n, global uint *out) {
@@ -70,9 +86,9 @@ def _both(kernels: Kernels, name: str, rows: int, turns: tuple[int, ...]) -> lis
     return said
 
 
-@pytest.mark.parametrize("name", ["plain", "turns", "pairs", "apart", "tile"])
+@pytest.mark.parametrize("name", ["plain", "turns", "pairs", "apart", "wraps", "tile"])
 def test_rows_are_those_of_the_interpreter(kernels: Kernels, name: str) -> None:
-    interp, jit = _both(kernels, name, 16, (16, 1, 7))
+    interp, jit = _both(kernels, name, 16, (16, 1, 60 if name == "wraps" else 7))
     assert interp == jit and all(isinstance(x, bytes) for x in jit)
     assert len(set(jit)) == 3
 
@@ -88,28 +104,48 @@ def test_the_kernels_have_such_loads(monkeypatch: pytest.MonkeyPatch) -> None:
     widths: list[tuple[int, int]] = []
     different = memory._different
 
-    def noted(shape: memory.Shape) -> int:
-        widths.append((different(shape), shape.width))
+    def noted(k: Any, address: Value, expected: Shape) -> int:
+        widths.append((different(k, address, expected), expected.width))
         return widths[-1][0]
 
     monkeypatch.setenv("EUMU_CACHE", "off")
     monkeypatch.setattr(memory, "_different", noted)
     device = eumu.Device("pvc", engine="jit")
     program = eumu.build(_SOURCE, device)
-    for name, kind in (("plain", 1), ("pairs", 2)):
+    for name, kind in (("plain", 1), ("tile", 1), ("pairs", 2)):
         widths.clear()
         arrays = [device.array(256 * kind, np.uint32) for _ in range(3)]
         program[name].launch(device, _SIZE, _SIZE, [arrays[0], arrays[1], 1, arrays[2]])
         assert (16, 32) in widths, name
 
 
-def test_what_is_not_certain_are_all_lanes() -> None:
-    twice = memory.Shape(1, tuple(4 * (n % 16) for n in range(32)))
-    assert memory._different(twice) == 16
-    for other in (
-        replace(twice, certain=False),
-        replace(twice, active=True),
-        replace(twice, groups=2),
-        replace(twice, offsets=(*twice.offsets[:-1], 64)),
-    ):
-        assert memory._different(other) == other.width
+_TWICE = Shape(1, tuple(4 * (n % 16) for n in range(32)))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected", "own"),
+    [
+        (_TWICE, _TWICE, 16),
+        (_TWICE, replace(_TWICE, certain=False), 16),
+        (replace(_TWICE, certain=False), _TWICE, 32),
+        (replace(_TWICE, active=True), _TWICE, 32),
+        (replace(_TWICE, offsets=(*_TWICE.offsets[:-1], 64)), _TWICE, 32),
+        (_TWICE, replace(_TWICE, offsets=(*_TWICE.offsets[:-1], 64)), 32),
+        (_TWICE, replace(_TWICE, groups=2), 64),
+        (Shape(1, (0,) * 32), _TWICE, 32),
+    ],
+)
+def test_what_is_certain_counts(given: Shape, expected: Shape, own: int) -> None:
+    """An address made of lanes that come again comes again, though its affine form is a guess."""
+    base, mask, address = (Value(n, UD, 32) for n in range(3))
+    masked = SimpleNamespace(name="and", results=(address,), args=(base, mask))
+    k: Any = SimpleNamespace(
+        known={0: Known(given), 1: Known(Shape(1, (0,) * 32)), 2: Known()},
+        function=SimpleNamespace(blocks=[SimpleNamespace(ops=[masked])]),
+        block=0,
+        place=1,
+    )
+    assert memory._different(k, address, expected) == own
+    assert memory._different(k, base, expected) == own
+    masked.name = "load"
+    assert memory._different(k, address, expected) == expected.width

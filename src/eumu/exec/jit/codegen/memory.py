@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from eumu.errors import InternalError
+from eumu.exec.jit.analysis.affine_forms import LANE_WISE
 from eumu.exec.jit.codegen import irregular, rows, support
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.access import Access, access_of, cold_vector
@@ -20,10 +21,11 @@ from eumu.exec.jit.codegen.scalars import heads_of
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape
 from eumu.exec.jit.llvm.layout import VOID_BYTES
-from eumu.ir import Space
+from eumu.ir import Space, Value
 from eumu.ir.operations.memory import Load
 from eumu.types import Type
 
+_DEPTH = 4  # operations that an address is made by, to be looked at
 _COVER = 4  # load at most this many times the bytes wanted, to pick strided lanes out of a vector
 
 
@@ -133,7 +135,7 @@ def _load(k: Kernel, op: Load) -> None:
             k.plain(value, found)
         return
     ok, base = check(k, access, affine, addresses)
-    own = width if mask else _different(affine.shape)
+    own = width if mask else _different(k, op.args[0], affine.shape)
     fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
     e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
     e.label(fast)
@@ -162,16 +164,32 @@ def _load(k: Kernel, op: Load) -> None:
         k.plain(value, e.shuffle(some_lanes, scalar, own, [n % own for n in range(width)]))
 
 
-def _different(shape: Shape) -> int:
+def _different(k: Kernel, address: Value, expected: Shape) -> int:
     """How many lanes there are until addresses come again, for certain: rows of a group of work
     items that a thread has several of.  What they load is one vector then, in registers too."""
-    width = shape.width
-    if not shape.exact or shape.groups > 1:
+    width, own = expected.width, _until_again(k, address, _DEPTH)
+    return own if expected.groups == 1 and _comes_again(expected, own) else width
+
+
+def _until_again(k: Kernel, value: Value, depth: int) -> int:
+    """After how many lanes they are the same; at least 2.
+
+    What is made of such values lane by lane is such a value, whatever its affine form.
+    """
+    shape, width = k.known[value.id].shape, value.width
+    if shape is not None and shape.exact and shape.groups == 1:
+        rows = (2, *(width // n for n in (8, 4, 2) if width // n > 2))
+        return next((own for own in rows if _comes_again(shape, own)), width)
+    ops = k.function.blocks[k.block].ops[: k.place]
+    maker = next((op for op in reversed(ops) if value in op.results), None)
+    if maker is None or maker.name not in LANE_WISE or not depth:
         return width
-    for own in (width // 4, width // 2):
-        if own > 1 and shape.offsets == shape.offsets[:own] * (width // own):
-            return own
-    return width
+    found = (_until_again(k, a, depth - 1) if a.width == width else width for a in maker.args)
+    return max(found, default=width)
+
+
+def _comes_again(shape: Shape, own: int) -> bool:
+    return shape.width % own == 0 and shape.offsets == shape.offsets[:own] * (shape.width // own)
 
 
 def _first(shape: Shape, own: int) -> Shape:
