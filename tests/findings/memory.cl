@@ -99,3 +99,16 @@ kernel void sums(global long *out, global const struct padded *in) {
     int i = get_global_id(0);
     out[i] = in[i].a + in[i].b + in[i].c;
 }
+
+kernel void sums_behind(global int *out, global int *a, global int *b, local int *shared) {
+    int i = get_global_id(0);
+    int sum = a[i] + b[i];
+    atomic_add(&b[40 + i], 1);
+    out[i] = sum + shared[i * 4];
+    out[i + 64] = 1;
+}
+
+kernel void then_stores(global int *out, global int *a) {
+    int i = get_global_id(0);
+    out[120 + (a[i] & 63)] = i;
+}

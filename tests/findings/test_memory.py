@@ -254,3 +254,46 @@ def test_instructions_that_are_too_short_are_damage(ocloc: str) -> None:
             assert all(size > 0 for size in promised_alignments(words.tobytes()).values())
         words[at] = whole
         at += int(whole >> 16)
+
+
+def behind(device: str, engine: str, name: str, seed: int, *, local: bool) -> eumu.Fault:
+    """The fault of a launch whose arrays are too small, with all that was found."""
+    dev = eumu.Device(device, engine, check="uninitialized")
+    kernel = program(device)[name]
+    sizes = {"out": 128, "a": 24, "b": 28}
+    args: list[Any] = [
+        dev.array(np.arange(sizes[p.name], dtype=np.int32), name=p.name)
+        for p in kernel.args
+        if p.name in sizes
+    ]
+    with pytest.raises(eumu.Fault) as caught:
+        kernel.launch(dev, 64, 16, [*args, *([eumu.Local(16)] * local)], seed=seed)
+    return caught.value
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_launch_goes_on_behind_reads_outside(device: str, ocloc: str) -> None:
+    """Every access outside is found, each once, and the uses of what they read."""
+    told = set()
+    for engine, seed in (("interp", 0), ("jit", 0), ("interp", 7)):
+        fault = behind(device, engine, "sums_behind", seed, local=True)
+        every = (*fault.findings, fault.finding)
+        told.add("\n".join(map(str, every)))
+        assert fault.code == "out-of-bounds" and fault.finding.place is not None
+        assert "atomic_add" in fault.finding.place.text  # of the first thread
+        where = {f.memory.array for f in every if f.code == "out-of-bounds" and f.memory}
+        assert where == {"a", "b", "shared local memory"}
+        used = [f for f in every if f.place and "= sum + " in f.place.text and "stored" in f.reason]
+        assert {f.code for f in used} <= {"undefined", "uninitialized"} and used
+        assert any("undefined memory" in f.reason for f in every)  # which the atomic adds to
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_store_outside_ends_the_launch(device: str, ocloc: str) -> None:
+    """Behind reads outside, whose finding stays."""
+    fault = behind(device, "jit", "then_stores", 0, local=False)
+    assert fault.code == "out-of-bounds" and fault.reason.startswith("store")
+    assert [f.memory.array for f in fault.findings if f.code == "out-of-bounds" and f.memory] == [
+        "a"
+    ]

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from eumu.errors import Fault
+from eumu.errors import Fault, Finding
 from eumu.exec.findings import merged
 from eumu.exec.gate import admit, check_snapshot
 from eumu.exec.grid import Grid, RunStats, groups_that_fit
@@ -65,12 +65,16 @@ class Interpreter:
                 if last < grid.groups:
                     self._may_stop(stop, max(first, last), machine.before)
             except Fault as fault:
-                fault.findings = merged(known, machine.findings())
+                fault.findings = merged(known, (*machine.findings(), *machine.late()))
                 raise
             except Preempted as left:
+                if late := machine.late():  # a snapshot has no faults
+                    raise _ended(late, known, machine) from None
                 found = merged(known, machine.findings())
                 left.snapshot = replace(left.snapshot, findings=found)
                 raise
+        if late := machine.late():
+            raise _ended(late, known, machine)
         threads = grid.groups * grid.threads_per_group
         found = merged(known, machine.findings())
         return RunStats(machine.before, threads, grid.groups, found)
@@ -96,3 +100,10 @@ class Interpreter:
         by_memory = BATCH_BYTES // max(1, per_group * bytes_per_thread(grid))
         resident = stop.resident or grid.groups
         return max(1, min(by_lanes, by_number, by_memory, by_limit, grid.groups, resident))
+
+
+def _ended(late: tuple[Finding, ...], known: tuple[Finding, ...], machine: Machine) -> Fault:
+    """The fault of a launch that went on behind faults."""
+    fault = Fault.of(late[0])
+    fault.findings = merged(known, (*machine.findings(), *late[1:]))
+    return fault

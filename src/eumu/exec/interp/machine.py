@@ -34,7 +34,7 @@ class Machine:
         observer = admitted.host.observer
         if grid.function.fidelity and observer is not None and observer.followed is not None:
             self.site.labels = Labels(grid.function, self.state, observer.followed)
-        memory = Memory(self.site)
+        self.memory = memory = Memory(self.site)
         self.flow = Flow(self.site)
         if grid.races:
             self.site.log = AccessLog(Log(grid, admitted.host))
@@ -53,6 +53,11 @@ class Machine:
         """What has been found so far."""
         races = self.site.log.findings() if self.site.log is not None else ()
         return (*self.site.notebook.findings(self.grid, self.site.host), *races)
+
+    def late(self) -> tuple[Finding, ...]:
+        """Faults behind which the launch went on, those of the first thread first."""
+        found = sorted((where, inst) for inst, (where, _) in self.memory.late.items())
+        return tuple(self.memory.late[inst][1] for _, inst in found)
 
     def run(self, first_group: int, groups: int) -> int:
         """Run groups first_group … to their end; the number of instructions issued."""

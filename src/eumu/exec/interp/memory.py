@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eumu import addresses
-from eumu.errors import Fault
+from eumu.errors import Fault, Finding
 from eumu.exec import blame, words
 from eumu.exec.interp.site import Site
 from eumu.exec.interp.values import ALL, Lanes, Mask, Run, Step, full
 from eumu.ir import Space
 from eumu.ir.operations import memory as operations
-from eumu.ir.operations.memory import UNWRITTEN_SPACES
+from eumu.ir.operations.memory import UNWRITTEN_SPACES, WRITTEN_SPACES
 from eumu.ir.operations.row import Table
 
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]
+
+_UNWRITTEN: Final = frozenset(UNWRITTEN_SPACES.values())
+_SHADOWS: Final = frozenset((*WRITTEN_SPACES.values(), *_UNWRITTEN))
+# Behind which faults of a read a launch may go on.
+_LATE: Final = frozenset({"out-of-bounds", "null-pointer", "use-after-free"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +33,25 @@ class Access:
     """Where the elements of some active lanes lie: byte offsets int64[lanes, elements] in `memory`.
 
     Elements that are not `valid` are out of bounds of a lenient surface (None: all are valid).
-    `lanes` says which of the request's active lanes these are.
+    `lanes` says which of the request's active lanes these are.  What is not valid reads as 0, or
+    with `filled` as ones.
     """
 
     memory: Bytes
     offset: Offsets
     valid: Mask | None
     lanes: slice | NDArray[np.intp]
+    filled: bool = False
 
     def load(self, dtype: np.dtype[Any]) -> Lanes:
-        """The elements, 0 where they are not valid; [lanes, elements]."""
+        """The elements, [lanes, elements]."""
         if self.valid is None:
             return gather(self.memory, self.offset, dtype)
-        inside = gather(self.memory, np.where(self.valid, self.offset, 0), dtype)
-        return np.where(self.valid, inside, dtype.type(0))
+        if not self.valid.any():
+            inside = np.zeros(self.offset.shape, dtype)
+        else:
+            inside = gather(self.memory, np.where(self.valid, self.offset, 0), dtype)
+        return np.where(self.valid, inside, np.iinfo(dtype).max if self.filled else dtype.type(0))
 
     def store(self, data: Lanes) -> None:
         """Write elements [lanes, elements], lane after lane."""
@@ -100,7 +110,7 @@ class Request:
     def access(self) -> str:
         """Whether memory is read or written."""
         is_load = self.op.name in ("load", "load_block")
-        return "r" if is_load or self.op.space in UNWRITTEN_SPACES.values() else "w"
+        return "r" if is_load or self.op.space in _UNWRITTEN else "w"
 
     def values(self, x: Lanes) -> Lanes:
         """The active lanes of a data argument."""
@@ -118,10 +128,21 @@ class Request:
 
 
 class Memory:
-    """Every address space of a machine."""
+    """Every address space of a machine.
+
+    A function that follows what nothing has written in memory of the device goes on behind a read
+    or an atomic operation outside of it: what it reads is what nothing has written.  The launch
+    ends with the faults in `late`, by instruction.
+    """
 
     def __init__(self, site: Site) -> None:
         self.site, self.host, self.grid = site, site.host, site.grid
+        self.goes_on = any(
+            isinstance(op, operations.Access) and op.space in _UNWRITTEN
+            for block in site.function.blocks
+            for op in block.ops
+        )
+        self.late: dict[int, tuple[int, Finding]] = {}
         self.extents = {"r": site.admitted.readable, "w": site.admitted.writable}
         self.surfaces = site.admitted.surfaces
         self.spaces = {
@@ -187,14 +208,48 @@ class Memory:
     def _flat(self, request: Request, lanes: Any) -> Access:
         address = request.address[lanes].astype(np.uint64)
         illegal = ~self._legal(address, request.size * request.count, request.access)
-        if illegal.any():
-            raise self._fault(request, lanes, illegal, "is outside every allocation")
         offset = (address - np.uint64(self.host.base)).astype(np.int64)
-        return Access(self._arena(request), _elements(offset, request), None, lanes)
+        places = _elements(offset, request)
+        if not illegal.any():
+            return Access(self._arena(request), places, None, lanes)
+        self._refuse(request, lanes, illegal, "is outside every allocation")
+        return self._part(request, self._arena(request), places, illegal, lanes)
+
+    def _part(
+        self, request: Request, memory: Bytes, offset: Offsets, illegal: Mask, lanes: Any
+    ) -> Access:
+        """What is left of an access of which some lanes are not allowed."""
+        valid = np.broadcast_to(~illegal[:, None], offset.shape)
+        return Access(memory, offset, valid, lanes, request.op.space in _UNWRITTEN)
+
+    def _refuse(
+        self,
+        request: Request,
+        lanes: Any,
+        bad: Mask,
+        why: str,
+        space: Space = Space.FLAT,
+        surface: int = 0,
+    ) -> None:
+        """Raise the fault of an access, or note it where the launch goes on behind that."""
+        op = request.op
+        if self.goes_on and op.space in _SHADOWS:
+            return  # of an access that has been noted
+        found = self._fault(request, lanes, bad, why, space=space, surface=surface)
+        reads = op.name in ("load", "load_block", "atomic")
+        if not (self.goes_on and reads and found.code in _LATE):
+            raise found
+        first = int(request.run.threads[request.row[lanes][bad][0]])
+        where = self.site.first_group * self.site.state.threads_per_group + first
+        known = self.late.get(op.inst)
+        if known is None or where < known[0]:
+            known = where, replace(found.finding, count=known[1].count if known else 0)
+        times = len(np.unique(request.row[lanes][bad]))
+        self.late[op.inst] = known[0], replace(known[1], count=known[1].count + times)
 
     def _arena(self, request: Request) -> Bytes:
         """Memory of the device, or what says which of its bits nobody has written."""
-        if request.op.space in UNWRITTEN_SPACES.values():
+        if request.op.space in _UNWRITTEN:
             return cast("Bytes", getattr(self.host, "unwritten"))  # noqa: B009  # few hosts have it
         return self.host.arena
 
@@ -217,11 +272,11 @@ class Memory:
         """Space of a group or thread; each running thread's begins at `owner` in `memory`."""
         address = request.address[lanes].astype(np.int64)
         outside = (address < 0) | (address > limit - request.size * request.count)
-        if outside.any():
-            why = f"is outside the {limit} bytes of {name}"
-            raise self._fault(request, lanes, outside, why, space=space)
-        offset = address + request.per_thread(owner)[lanes]
-        return Access(self.spaces[space], _elements(offset, request), None, lanes)
+        places = _elements(address + request.per_thread(owner)[lanes], request)
+        if not outside.any():
+            return Access(self.spaces[space], places, None, lanes)
+        self._refuse(request, lanes, outside, f"is outside the {limit} bytes of {name}", space)
+        return self._part(request, self.spaces[space], places, outside, lanes)
 
     def _surface(self, value: int, request: Request, lanes: Any) -> Access:
         bound = self.surfaces.get(value)
@@ -238,9 +293,9 @@ class Memory:
         if valid.all():
             return Access(self._arena(request), place, None, lanes)
         if bound.strict:
-            outside = np.any(~valid, axis=1)
-            why = f"is outside {bound.words}"
-            raise self._fault(request, lanes, outside, why, space=Space.SURFACE, surface=value)
+            outside, why = np.any(~valid, axis=1), f"is outside {bound.words}"
+            self._refuse(request, lanes, outside, why, Space.SURFACE, value)
+            return self._part(request, self._arena(request), place, outside, lanes)
         return Access(self._arena(request), place, valid, lanes)
 
     def _reserved(self, value: int, request: Request, lanes: Any) -> Access:
