@@ -22,7 +22,9 @@ _MOST_MB: Final = 1 << 40  # more than any machine has, and bytes still have 64 
 
 
 # As exec.checks has them.
-_CHECKS: Final = "undefined races cheap all alignment const division leaks printf uninitialized"
+_CHECKS: Final = (
+    "undefined races cheap all alignment const copies division leaks printf uninitialized"
+)
 CHECK_NAMES: Final = frozenset(_CHECKS.split(" "))
 
 

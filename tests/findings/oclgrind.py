@@ -40,9 +40,10 @@ KINDS: Final = {
     r"Uninitialized": {"undefined", "uninitialized"},
     r"exceeds static array size": {"undefined", "uninitialized", "register-address"},
     r"data race": {"race"},
-    r"divergence detected": {"divergent-barrier", "deadlock"},
+    r"divergence detected \(async copy\)": {"divergent-copy"},
+    r"divergence detected \(barrier\)": {"divergent-barrier", "deadlock", "divergent-wait"},
     r"not aligned": {"misaligned"},
-    r"without waiting for events": {"race"},
+    r"without waiting for events": {"copy-not-waited"},
     r"Invalid wait event": {"wait-event"},
 }
 NUMPY: Final = {
@@ -107,7 +108,7 @@ def codes(sim: Path, device: str, engine: str, more: str = "") -> set[str]:
     first = sim.read_text().partition("\n")[0]
     options = re.search(r"--build-options (\S+)", first) if first.startswith("# ARGS") else None
     given = " ".join([*(options.groups() if options else ()), *more.split()])
-    program = eumu.load(sim.with_name(source), device=device, options=given)
+    program = eumu.load(sim.with_name(source), device=dev, options=given)
     found = program[kernel]
     pairs = zip(found.args, args, strict=True)
     values = [argument(dev, parameter, how, text) for parameter, (how, text) in pairs]

@@ -100,6 +100,7 @@ def _load(options: argparse.Namespace, libraries: Sequence[str] = ()) -> eumu.Pr
         device=device,
         options=compiler_options(options, options.build_options),
         libraries=libraries,
+        check=getattr(options, "check", None),
     )
     for warning in program.warnings:
         print(warning, file=sys.stderr)

@@ -14,6 +14,7 @@ CONST: Final = "const"
 LEAKS: Final = "leaks"
 PRINTF: Final = "printf"
 RACES: Final = "races"
+COPIES: Final = "copies"
 UNINITIALIZED: Final = "uninitialized"
 
 # What each looks for, in words.
@@ -26,6 +27,7 @@ CHECKS: Final = {
     LEAKS: "arrays and images that nobody freed before the end of a `with` of their device",
     UNINITIALIZED: "the same, and uses of arrays that were made without content",
     RACES: "accesses of work items to the same memory that nothing orders",
+    COPIES: "async copies and waits for events, of programs that are built for the device",
 }
 CHEAP: Final = frozenset({UNDEFINED, ALIGNMENT, DIVISION, CONST, PRINTF})
 

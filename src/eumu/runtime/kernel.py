@@ -11,14 +11,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from eumu.addresses import IMPLICIT_ARGUMENTS
-from eumu.errors import LaunchError, Unsupported
-from eumu.exec.checks import CONST, PRINTF, RACES
+from eumu.errors import Fault, LaunchError, Unsupported
+from eumu.exec.checks import CONST, RACES
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.races import has_named_barriers
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
 from eumu.platforms import Platform
-from eumu.runtime import printf
 from eumu.runtime.arguments import (
     Arguments,
     check_devices,
@@ -40,6 +39,7 @@ from eumu.runtime.ndrange import Range, Size
 from eumu.runtime.parameters import Parameter
 from eumu.runtime.payload import Addresses, bind, scratch_bytes, value_places
 from eumu.runtime.preemption import Suspended, residents_of
+from eumu.runtime.printing import let_out
 from eumu.runtime.repeated import Parts, Repeats, launch_key
 from eumu.runtime.report import Report
 from eumu.runtime.thread_space import check_thread_space, with_places
@@ -435,24 +435,18 @@ class Kernel:
             return self._suspend(device, grids[len(done) :], printed, stack, stop)
         except Exception as error:
             try:
-                self._print(device, printed)
+                _, found = let_out(device, self.name, printed, grids, ended=False)
+                if isinstance(error, Fault):
+                    error.findings = (*error.findings, *found)
             except Exception as other:  # the sink's, say; why the launch ended counts more
                 error.add_note(f"what the kernel printed was not taken: {other!r}")
             raise
         seconds = perf_counter() - start
-        text, stats = self._print(device, printed), RunStats.of_parts(done)
-        if printed is not None and PRINTF in device.check:
-            lost = printf.overflow(self.name, printed.memory.tobytes())
-            stats = replace(stats, findings=(*stats.findings, *lost))
+        text, found = let_out(device, self.name, printed, grids, ended=True)
+        stats = RunStats.of_parts(done)
+        if found:
+            stats = replace(stats, findings=(*stats.findings, *found))
         return self._report(stats, engine, seconds, text)
-
-    def _print(self, device: Device, printed: Array | None) -> str:
-        """Let out what a printf buffer holds."""
-        if printed is None:
-            return ""
-        text = printf.decode(printed.memory.tobytes(), device.memory.string)
-        device.memory.printed(text)
-        return text
 
     def _suspend(
         self,

@@ -14,6 +14,7 @@ from math import isfinite
 from typing import Final
 
 from eumu.errors import ArrayPlace, Finding, Severity
+from eumu.runtime.calls import MARK, Call
 from eumu.settings import PRINTF_MB
 
 BUFFER_BYTES: Final = 4 << 20  # kernels check against this number
@@ -60,6 +61,23 @@ def decode(buffer: bytes, strings: Strings, most: int | None = None) -> str:
     return text
 
 
+def calls(buffer: bytes, strings: Strings) -> tuple[Call, ...]:
+    """What a program that was built with checks says of its own calls; `decode` leaves it out."""
+    (end,) = struct.unpack_from("<I", buffer)
+    if end <= FIRST_RECORD:
+        return ()
+    reader = _Reader(buffer[: min(end, len(buffer))], strings, len(buffer))
+    for _ in reader.records():
+        pass
+    return tuple(reader.calls)
+
+
+def is_full(buffer: bytes) -> bool:
+    """Whether some of what a kernel printed found no room."""
+    (end,) = struct.unpack_from("<I", buffer)
+    return bool(end > len(buffer))
+
+
 def overflow(kernel: str, buffer: bytes) -> Iterator[Finding]:
     """The finding of a printf buffer that was too small for what a kernel printed."""
     (end,) = struct.unpack_from("<I", buffer)
@@ -77,6 +95,7 @@ class _Reader:
         self.strings = strings
         self.room = room  # characters that may come; no field is much wider
         self.offset = FIRST_RECORD
+        self.calls: list[Call] = []
 
     def records(self) -> Iterator[str]:
         """The text of each record."""
@@ -89,8 +108,11 @@ class _Reader:
                 yield f"[printf: no format string at {int(address):#x}]\n"
                 return
             try:
-                yield self._record(template)
-            except (struct.error, KeyError):
+                if template.startswith(MARK):
+                    self.calls.append(Call.of(template, self._argument()))
+                else:
+                    yield self._record(template)
+            except (struct.error, KeyError, ValueError):
                 yield f"[printf: damaged arguments of {template!r}]\n"
                 return
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike, fspath
@@ -18,6 +18,7 @@ from eumu.errors import (
     LaunchError,
     Severity,
 )
+from eumu.exec.checks import Checks, checks
 from eumu.platforms import Platform, of_product_family, platform
 from eumu.program import Kernel as Code
 from eumu.program import Module
@@ -123,6 +124,7 @@ def load(
     device: Device | Platform | str | None = None,
     options: str = "",
     libraries: Sequence[str | PathLike[str] | bytes] = (),
+    check: bool | str | Iterable[str] | None = None,
 ) -> Program:
     """Read a program from a path or from bytes.
 
@@ -132,14 +134,16 @@ def load(
     :mod:`eumu.runtime.bare`.  `libraries` are ELF files with functions and variables that the
     program uses (as with Level Zero's `zeModuleDynamicLink`); each program has its own copy of
     their variables.
+    `check` says what a source is built to look for ("copies"); by default what a `Device` looks for.
     """
     if isinstance(libraries, (str, bytes, PathLike)):
         raise ArgumentError("libraries must be a list, even for one library")
     others = tuple(_library(given, number) for number, given in enumerate(libraries, 1))
+    given, wanted = (_platform(device), options), _checks(device, check)
     if isinstance(program, bytes):
-        return _from_bytes(program, "program", _platform(device), options, None, others)
+        return _from_bytes(program, "program", *given, None, others, wanted)
     path = Path(fspath(program))
-    return _from_bytes(path.read_bytes(), path.name, _platform(device), options, path, others)
+    return _from_bytes(path.read_bytes(), path.name, *given, path, others, wanted)
 
 
 def _library(given: str | PathLike[str] | bytes, number: int) -> zebin.Zebin:
@@ -153,9 +157,12 @@ def build(
     source: str | bytes | PathLike[str],
     device: Device | Platform | str = "pvc",
     options: str = "",
+    *,
+    check: bool | str | Iterable[str] | None = None,
 ) -> Program:
     """Compile OpenCL C text, a SPIR-V module (bytes) or a file of either with ocloc.
 
+    `check` says what a source is built to look for ("copies"); by default what a `Device` looks for.
     BuildError has every finding of the compiler; ToolMissing says how to install it; ArgumentError
     means a source or options of a wrong type.
     """
@@ -170,7 +177,16 @@ def build(
         name, directory, source = path.name, path.parent, path.read_bytes()
         shown = str(path)
     target = _platform(device) or platform("pvc")
-    return _compile(source, name, target, options, directory, shown)
+    return _compile(source, name, target, options, directory, shown, wanted=_checks(device, check))
+
+
+def _checks(
+    device: Device | Platform | str | None, check: bool | str | Iterable[str] | None
+) -> Checks:
+    """What a program is to look for that is built for a device."""
+    if check is not None:
+        return checks(check)
+    return device.check if isinstance(device, Device) else frozenset()
 
 
 def _platform(device: Device | Platform | str | None) -> Platform | None:
@@ -186,6 +202,7 @@ def _from_bytes(
     options: str,
     path: Path | None,
     libraries: Sequence[zebin.Zebin] = (),
+    wanted: Checks = frozenset(),
 ) -> Program:
     if zebin.is_elf(data):
         return _from_elf(data, name, target, libraries=libraries)
@@ -195,7 +212,7 @@ def _from_bytes(
             raise BuildError(f"{name} must be compiled for a device; name one: device='pvc'")
         shown = str(path) if path else name
         directory = path.parent if path else None
-        return _compile(data, name, target, options, directory, shown, libraries)
+        return _compile(data, name, target, options, directory, shown, libraries, wanted)
     if libraries:
         raise ArgumentError(f"{name} is vISA; libraries go with the compiler's ELF and with source")
     if binary.is_object_file(data):
@@ -214,11 +231,14 @@ def _compile(
     directory: Path | None,
     shown: str,
     libraries: Sequence[zebin.Zebin] = (),
+    wanted: Checks = frozenset(),
 ) -> Program:
-    """`shown` is what findings call the source."""
+    """`shown` is what findings call the source; `wanted` what the program is to look for."""
+    from eumu.runtime import instrumented
     from eumu.zebin import ocloc
 
-    built = ocloc.compile(source, target, options, name=name, directory=directory, lines=True)
+    given = source, target, options, wanted
+    built = instrumented.compile(*given, name=name, directory=directory)
     text = source if isinstance(source, str) else source.decode("utf-8", "replace")
     is_text = isinstance(source, str) or not zebin.is_spirv(source)
     known = {ocloc.source_path(name, directory): (shown, text)} if is_text else {}

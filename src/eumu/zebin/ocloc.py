@@ -85,6 +85,7 @@ def compile(
     timeout: float = 300.0,
     compiler: compilers.Compiler | None = None,
     lines: bool = False,
+    preamble: str = "",
 ) -> Built:
     """Builds OpenCL C text (str or UTF-8) or a SPIR-V module (bytes) for one device.
 
@@ -93,9 +94,9 @@ def compile(
     `simd_width` makes the compiler take that width; `timeout` is in seconds.  The `compiler` is
     the first that knows the device, if none is named.  With `lines` the compiler is asked for
     tables of lines, unless the options have `-g` or `-g0`.  `-library-compilation`, which makes
-    functions known to other programs, goes with text, too.  BuildError carries
-    the compiler's findings with their places, its `__notes__` the whole log; warnings of a build
-    that succeeds are in the result.
+    functions known to other programs, goes with text, too.  A `preamble` stands before a text and
+    changes no number of a line.  BuildError carries the compiler's findings with their places, its
+    `__notes__` the whole log; warnings of a build that succeeds are in the result.
     """
     target = platforms.platform(device)
     compiler = compiler or compilers.choose(target)
@@ -104,8 +105,11 @@ def compile(
     text = "" if container.is_spirv(data) else data.decode("utf-8", "replace")
     if text and _EXPORTS.search(options):
         again = partial(compile, name=name, optimize=optimize, timeout=timeout, compiler=compiler)
-        front, rest = partial(again, source, directory=directory, lines=lines), (native, simd_width)
+        front = partial(again, source, directory=directory, lines=lines, preamble=preamble)
+        rest = native, simd_width
         return _exporting(front, again, target, options, internal_options, *rest)
+    if preamble and text:
+        data = f"{preamble}\n#line 1 {_quoted(source_path(name, directory))}\n".encode() + data
     build = _Build(compiler, data, target, native, timeout, simd_width)
     plain = _options(options, name, directory, optimize)
     asked = lines and bool(text) and not (_DEBUG.search(options) or _NO_DEBUG.search(options))
@@ -293,6 +297,10 @@ def _options(
 def source_path(name: str, directory: str | os.PathLike[str] | None) -> str:
     """The path of a source that debug information gets."""
     return os.path.abspath(name if directory is None else Path(directory, Path(name).name))
+
+
+def _quoted(path: str) -> str:
+    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _program(directory: Path) -> bytes | None:
