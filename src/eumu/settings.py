@@ -23,7 +23,7 @@ _MOST_MB: Final = 1 << 40  # more than any machine has, and bytes still have 64 
 
 # As exec.checks has them.
 _CHECKS: Final = (
-    "undefined races cheap all alignment const copies division leaks printf uninitialized"
+    "undefined races cheap all alignment const copies division indices leaks printf uninitialized"
 )
 CHECK_NAMES: Final = frozenset(_CHECKS.split(" "))
 

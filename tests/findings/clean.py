@@ -2,7 +2,8 @@
 
     python tests/findings/clean.py [--check all] [--devices D,D] [--engine jit] [--only NAME ...]
 
-takes the cases of `tests/kernels`, as compiled and kept, or compiled now for other devices.
+takes the cases of `tests/kernels`, as compiled and kept, or compiled now for other devices and for
+checks of which programs say more when they are built for them.
 """
 
 from __future__ import annotations
@@ -20,13 +21,16 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "src")]
 
 import eumu  # noqa: E402
+from eumu.exec.checks import COPIES, INDICES, checks  # noqa: E402
 from kernels import build, references  # noqa: E402
 from kernels.case import Buffer, Case, Local  # noqa: E402
 
 
 @cache
-def _program(name: str, device: str) -> eumu.Program:
+def _program(name: str, device: str, check: str) -> eumu.Program:
     program = next(p for p in build.PROGRAMS if p.name == name)
+    if checks(check) & {COPIES, INDICES}:
+        return eumu.build(program.path, device, program.options, check=check)
     elf = program.elf(device)
     return eumu.load(elf) if elf.exists() else eumu.build(program.path, device, program.options)
 
@@ -40,7 +44,7 @@ def findings(case: Case, device: str, check: str, engine: str = "interp") -> lis
             args.append(dev.array(np.ascontiguousarray(given.array)))
         else:
             args.append(eumu.Local(given.size_bytes) if isinstance(given, Local) else given.value)
-    kernel = _program(case.program, device)[case.kernel]
+    kernel = _program(case.program, device, check)[case.kernel]
     report = kernel.launch(dev, case.global_size, case.local_size, args)
     return [str(f) for f in report.findings if f.severity is not eumu.errors.Severity.NOTE]
 

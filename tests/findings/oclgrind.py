@@ -38,7 +38,7 @@ KINDS: Final = {
     r"Invalid read from write-only": {"write-only"},
     r"Invalid write to read-only": {"read-only"},
     r"Uninitialized": {"undefined", "uninitialized"},
-    r"exceeds static array size": {"undefined", "uninitialized", "register-address"},
+    r"exceeds static array size": {"array-index"},
     r"data race": {"race"},
     r"divergence detected \(async copy\)": {"divergent-copy"},
     r"divergence detected \(barrier\)": {"divergent-barrier", "deadlock", "divergent-wait"},

@@ -121,7 +121,7 @@ def test_a_source_that_cannot_be_checked_is_built_as_it_is(ocloc: str) -> None:
         }"""
     program = eumu.build(text, "pvc", check="copies")
     assert [(d.code, d.severity) for d in program.warnings] == [
-        ("copies-unchecked", Severity.WARNING)
+        ("build-unchecked", Severity.WARNING)
     ]
     with pytest.raises(eumu.BuildError) as caught:
         eumu.build("kernel void k(local int *q) { async_work_group_copy(q); }", "pvc", check="all")

@@ -15,6 +15,7 @@ LEAKS: Final = "leaks"
 PRINTF: Final = "printf"
 RACES: Final = "races"
 COPIES: Final = "copies"
+INDICES: Final = "indices"
 UNINITIALIZED: Final = "uninitialized"
 
 # What each looks for, in words.
@@ -28,6 +29,7 @@ CHECKS: Final = {
     UNINITIALIZED: "the same, and uses of arrays that were made without content",
     RACES: "accesses of work items to the same memory that nothing orders",
     COPIES: "async copies and waits for events, of programs that are built for the device",
+    INDICES: "indices outside of local, private and constant arrays, of such programs",
 }
 CHEAP: Final = frozenset({UNDEFINED, ALIGNMENT, DIVISION, CONST, PRINTF})
 

@@ -1,11 +1,13 @@
-"""What a program that was built for a device with check="copies" says of its own calls.
+"""What a program that was built to look for mistakes says of itself, see `instrumented`.
 
 Each `async_work_group_copy` and `wait_group_events` of a work item is a record of the printf buffer
 (`checked_copies.cl`), in the order of the work item.  From these follows what a group did wrong.
+An index outside of its array is a record, too (`checked_indices.cl`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -15,6 +17,7 @@ from typing import Final
 from eumu.errors import Finding, Ids, Place
 from eumu.exec import blame
 from eumu.exec.grid import Grid
+from eumu.zebin.indices import Site
 
 MARK: Final = b"\1eumu "  # what the format of a record begins with, and ends with without the name
 _HALF: Final = (1 << 32) - 1
@@ -23,7 +26,8 @@ _NUMBERS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: `what` is a copy, an event that is waited for, or the wait after the last one.
+    """One call: `what` is a copy, an event that is waited for, the wait after the last one, or an
+    index that is wrong.
 
     `item` is the number of the work item in its group; `values` are the arguments.
     """
@@ -68,11 +72,44 @@ class _Wrong:
     item: int
     reason: str
     notes: tuple[str, ...] = ()
+    place: Place | None = None
 
 
-def findings(calls: Sequence[Call], grids: Sequence[Grid], *, ended: bool) -> tuple[Finding, ...]:
+def findings(
+    calls: Sequence[Call], grids: Sequence[Grid], sites: Sequence[Site], *, ended: bool
+) -> tuple[Finding, ...]:
     """One finding for each kind of mistake and line; `ended` says that all work items came to their
     end, so that what is not there has not been done."""
+    indices = _indices([call for call in calls if call.what == "index"], grids, sites)
+    return (*indices, *_copies([call for call in calls if call.what != "index"], grids, ended))
+
+
+def _indices(
+    calls: Sequence[Call], grids: Sequence[Grid], sites: Sequence[Site]
+) -> Iterator[Finding]:
+    found: dict[int, list[_Wrong]] = {}
+    for call in sorted(calls, key=lambda c: (c.values[0], c.group[::-1], c.item)):
+        number, index, *_ = call.values
+        if number < len(sites):
+            site, signed = sites[number], index - (1 << 64 if index >> 63 else 0)
+            place = _known(site.place, _part(grids, call.group))
+            reason = f"index {signed} is outside of {_name(site, place)} of {site.length} elements"
+            wrong = _Wrong("array-index", call, call.item, reason, place=place)
+            found.setdefault(number, []).append(wrong)
+    return (_finding(group, grids) for group in found.values())
+
+
+def _name(site: Site, place: Place) -> str:
+    """The array as its line calls it; the compiler may have put a number behind that."""
+    for end in range(len(site.name), 0, -1):
+        if re.search(rf"\b{re.escape(site.name[:end])}\b", place.text):
+            return f"array '{site.name[:end]}'"
+        if not site.name[end - 1].isdigit():
+            break
+    return "an array"
+
+
+def _copies(calls: Sequence[Call], grids: Sequence[Grid], ended: bool) -> Iterator[Finding]:
     groups: dict[Ids, dict[int, list[Call]]] = {}
     for call in calls:
         groups.setdefault(call.group, {}).setdefault(call.item, []).append(call)
@@ -82,7 +119,7 @@ def findings(calls: Sequence[Call], grids: Sequence[Grid], *, ended: bool) -> tu
         rows = [groups[group].get(item, []) for item in range(size)]
         for wrong in (*_divergent(rows, ended), *_events(rows, ended)):
             found.setdefault((wrong.code, *wrong.call.site), []).append(wrong)
-    return tuple(_finding(group, grids) for group in found.values())
+    return (_finding(group, grids) for group in found.values())
 
 
 def _divergent(rows: list[list[Call]], ended: bool) -> Iterator[_Wrong]:
@@ -166,7 +203,10 @@ def _finding(group: list[_Wrong], grids: Sequence[Grid]) -> Finding:
         notes=first.notes,
         count=len(group),
     )
-    place = Place(first.call.file, first.call.line)
-    if grid.function.sources is not None:
-        place = grid.function.sources(place, False)
+    place = first.place or _known(Place(*first.call.site), grid)
     return replace(found, span=None, instruction="", place=place)
+
+
+def _known(place: Place, grid: Grid) -> Place:
+    """A place with its text."""
+    return grid.function.sources(place, False) if grid.function.sources is not None else place

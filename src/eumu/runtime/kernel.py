@@ -44,6 +44,7 @@ from eumu.runtime.repeated import Parts, Repeats, launch_key
 from eumu.runtime.report import Report
 from eumu.runtime.thread_space import check_thread_space, with_places
 from eumu.runtime.urb import names_urb, urb_surface
+from eumu.zebin.indices import Site
 from eumu.zebin.ze_info import KernelInfo
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class _Owner(Protocol):
     platform: Platform | None
     made_by: str
     smaller_groups: bool
+    sites: tuple[Site, ...]
 
     def image(self, device: Device) -> Image | None: ...
 
@@ -426,6 +428,7 @@ class Kernel:
 
         If one is stopped, the device keeps it and those behind it, with the buffers in `stack`.
         """
+        given = device, self.name, printed, grids, self.program.sites
         start, done = perf_counter(), list[RunStats]()
         try:
             for grid in grids:
@@ -435,14 +438,14 @@ class Kernel:
             return self._suspend(device, grids[len(done) :], printed, stack, stop)
         except Exception as error:
             try:
-                _, found = let_out(device, self.name, printed, grids, ended=False)
+                _, found = let_out(*given, ended=False)
                 if isinstance(error, Fault):
                     error.findings = (*error.findings, *found)
             except Exception as other:  # the sink's, say; why the launch ended counts more
                 error.add_note(f"what the kernel printed was not taken: {other!r}")
             raise
         seconds = perf_counter() - start
-        text, found = let_out(device, self.name, printed, grids, ended=True)
+        text, found = let_out(*given, ended=True)
         stats = RunStats.of_parts(done)
         if found:
             stats = replace(stats, findings=(*stats.findings, *found))

@@ -40,6 +40,7 @@ from eumu.runtime.translating import (
     native_translator,
     translator,
 )
+from eumu.zebin.indices import Site
 from eumu.zebin.ze_info import KernelInfo
 
 
@@ -60,6 +61,7 @@ class Program(Mapping[str, Kernel]):
         self.elf = elf = linked.files[0] if linked else None
         self.module: Module | None = None
         self.warnings: tuple[Diagnostic, ...] = ()
+        self.sites: tuple[Site, ...] = ()  # of indices that the program looks at
         self.made_by = elf.made_by if elf else ""
         self.smaller_groups = elf is not None and zebin.smaller_groups(elf.build_options)
         self._kernels: dict[str, Kernel] = {}
@@ -134,7 +136,8 @@ def load(
     :mod:`eumu.runtime.bare`.  `libraries` are ELF files with functions and variables that the
     program uses (as with Level Zero's `zeModuleDynamicLink`); each program has its own copy of
     their variables.
-    `check` says what a source is built to look for ("copies"); by default what a `Device` looks for.
+    `check` says what a source is built to look for ("copies", "indices"); by default what a
+    `Device` looks for.
     """
     if isinstance(libraries, (str, bytes, PathLike)):
         raise ArgumentError("libraries must be a list, even for one library")
@@ -162,7 +165,8 @@ def build(
 ) -> Program:
     """Compile OpenCL C text, a SPIR-V module (bytes) or a file of either with ocloc.
 
-    `check` says what a source is built to look for ("copies"); by default what a `Device` looks for.
+    `check` says what a source is built to look for ("copies", "indices"); by default what a
+    `Device` looks for.
     BuildError has every finding of the compiler; ToolMissing says how to install it; ArgumentError
     means a source or options of a wrong type.
     """
@@ -238,12 +242,12 @@ def _compile(
     from eumu.zebin import ocloc
 
     given = source, target, options, wanted
-    built = instrumented.compile(*given, name=name, directory=directory)
+    built, sites = instrumented.compile(*given, name=name, directory=directory)
     text = source if isinstance(source, str) else source.decode("utf-8", "replace")
     is_text = isinstance(source, str) or not zebin.is_spirv(source)
     known = {ocloc.source_path(name, directory): (shown, text)} if is_text else {}
     program = _from_elf(built.elf, name, target, known, libraries)
-    program.warnings = (*built.warnings, *program.warnings)
+    program.warnings, program.sites = (*built.warnings, *program.warnings), sites
     if built.compiler is not None and built.compiler.version:
         program.made_by = f"ocloc {built.compiler.version} ({program.made_by})"
     return program

@@ -112,8 +112,8 @@ def compile(
         data = f"{preamble}\n#line 1 {_quoted(source_path(name, directory))}\n".encode() + data
     build = _Build(compiler, data, target, native, timeout, simd_width)
     plain = _options(options, name, directory, optimize)
-    asked = lines and bool(text) and not (_DEBUG.search(options) or _NO_DEBUG.search(options))
-    options = _options(f"{options} {_LINES}".strip(), name, directory, optimize) if asked else plain
+    asked = lines and bool(text) and with_lines(options) != options
+    options = _options(with_lines(options), name, directory, optimize) if asked else plain
     run = build.run(options, internal_options)
     found = log.diagnostics(run.log, Source(name, text), run.visa_errors)
     if asked and run.elf is None and not any(d.severity is Severity.ERROR for d in found):
@@ -169,12 +169,12 @@ def _exporting(
 ) -> Built:
     """A build that exports functions: of the SPIR-V module that a build without them leaves."""
     first = front(target, _EXPORTS.sub("", options), internal_options)
-    spirv = _spirv(first.elf, "the program")
+    spirv = spirv_of(first.elf, "the program")
     made = again(spirv, target, options, internal_options, native=native, simd_width=simd_width)
     return replace(made, log=first.log + made.log, warnings=first.warnings)
 
 
-def _spirv(program: bytes, name: str) -> bytes:
+def spirv_of(program: bytes, name: str) -> bytes:
     """The SPIR-V module that a program was made from."""
     found = next((s.data for s in elf.parse(program, name).of_type(elf.Type.SPIRV)), b"")
     if not found:
@@ -297,6 +297,12 @@ def _options(
 def source_path(name: str, directory: str | os.PathLike[str] | None) -> str:
     """The path of a source that debug information gets."""
     return os.path.abspath(name if directory is None else Path(directory, Path(name).name))
+
+
+def with_lines(options: str) -> str:
+    """Options that ask for tables of lines, unless they have `-g` or `-g0`."""
+    has = _DEBUG.search(options) or _NO_DEBUG.search(options)
+    return options if has else f"{options} {_LINES}".strip()
 
 
 def _quoted(path: str) -> str:
