@@ -200,12 +200,17 @@ def _order(context: Context, choose: Callable[[int, int], int]) -> Callable[[int
 
 
 def _bitwise(context: Context, apply: Callable[..., int], *numbers: int) -> int:
+    """In 64 bits, to which each number has its own sign, where the result has as many."""
     type = common(context.types)
+    if context.dst.size == 8:
+        type = integer(64, signed=type.is_signed)
     return wrap(type, apply(*(wrap(type, n) for n in numbers)))
 
 
 def _sel(context: Context, x: int, y: int) -> int:
-    type = context.types[0] if context.types[0] is context.types[1] else common(context.types)
+    is_wide = context.dst.size == 8
+    same = context.types[0] is context.types[1]
+    type = context.types[0] if same else common(context.types, exact=is_wide)
     return wrap(type, x if context.chosen else y)
 
 

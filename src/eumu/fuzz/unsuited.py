@@ -87,7 +87,6 @@ STATEMENTS: Final = {
     rf"{_GUARD}x?or \(.*?\) (U?Q\d|r\[\S*:u?q\b).*:uv\b": SIGNED,
     rf"{_GUARD}(div|mod) .*:u?v\b": "an immediate vector becomes one of nibbles without signs",
     _SHIFTED: SHIFTED,
-    rf"{_GUARD}(sel|and|or|xor)(\.sat)? \(.*?\) (U?Q\d|r\[.*?:u?q ).*\b0x[0-9a-f]+:u?q\b": NARROWED,
     rf"{_GUARD}sel\.sat .*\b0x[0-9a-f]+:u?q\b": NARROWED,
     rf"{_GUARD}({_FUNCTIONS})(\.sat)? \(M\d(_NM)?, [124]\).*(\bHF|:hf)": FEW_HALVES,
     rf"{_GUARD}({_FUNCTIONS})(\.sat)? .*(\bHF|:hf).*{_APART}": FEW_HALVES,

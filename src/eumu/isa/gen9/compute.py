@@ -69,7 +69,7 @@ def logic(
     *sources: Value,
 ) -> None:
     """A bitwise instruction."""
-    b.finish(dst, on_bits(b, apply, *sources), cond, options)
+    b.finish(dst, on_bits(b, apply, dst.type, *sources), cond, options)
 
 
 def shift_operands(

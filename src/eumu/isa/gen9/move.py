@@ -36,7 +36,7 @@ def sel(b: Gen9Builder, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: O
     mask = b.choose()
     if cond is None:
         same = src0.type is src1.type
-        x, y = (src0, src1) if same else b.promote(src0, src1)
+        x, y = (src0, src1) if same else b.promote(src0, src1, exact=dst.type.size == 8)
         b.finish(dst, x if mask is None else b.select(mask, x, y), None, options)
         return
     x, y = b.promote(src0, src1, exact=True)

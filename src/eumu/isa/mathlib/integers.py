@@ -29,9 +29,15 @@ def bits_of(b: Builder, x: Value, type: Type) -> Value:
     return b.convert(x, type)
 
 
-def on_bits(b: InstBuilder, apply: Callable[..., Value], *sources: Value) -> Value:
-    """A bitwise operation on the bits of elements, in the type that integers are computed in."""
+def on_bits(b: InstBuilder, apply: Callable[..., Value], into: Type, *sources: Value) -> Value:
+    """A bitwise operation on the bits of elements, in the type that integers are computed in.
+
+    What goes `into` 64 bits is computed in as many, to which each source comes by its own sign:
+    Intel's finalizer gives an instruction the narrow source of a move that widens.
+    """
     common = b.integer_type(*sources)
+    if into.size == Q.size:
+        common = integer(Q.bits, signed=common.is_signed)
     return apply(*(bits_of(b, x, common) for x in sources))
 
 

@@ -34,5 +34,5 @@ def sel(b: InstBuilder, cond: Cond, dst: Dst, src0: Src, src1: Src) -> None:
     if src0.type is src1.type:
         x, y = src0, src1
     else:
-        x, y = b.promote(src0, src1)
+        x, y = b.promote(src0, src1, exact=dst.type.size == 8)
     b.write(dst, x if cond is None else b.select(cond, x, y))

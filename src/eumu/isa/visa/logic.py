@@ -28,7 +28,7 @@ rotating = partial(
 
 
 def _logic(b: InstBuilder, dst: Place, apply: Callable[..., Value], *sources: Value) -> None:
-    b.write(dst, apply(*sources) if dst.type is BOOL else on_bits(b, apply, *sources))
+    b.write(dst, apply(*sources) if dst.type is BOOL else on_bits(b, apply, dst.type, *sources))
 
 
 @bitwise(0x20, "{pred}and{dst.sat} {exec} {dst} {src0} {src1}", page="AND")
