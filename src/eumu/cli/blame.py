@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from typing import Final
 
 import eumu
 from eumu.cli.compare import first_difference, forms_of, tolerance
 from eumu.cli.options import compiler_options
 from eumu.cli.status import UsageError
-from eumu.compare import Launch, Side, blame, compare, tell
+from eumu.compare import Blame, Difference, Launch, Side, blame, compare, tell
+from eumu.compare.sides import building
+from eumu.compare.switches import switched_off
+
+_NO_SWITCH: Final = "no switch of the compiler makes the difference"
 
 
 def command(options: argparse.Namespace) -> int:
@@ -24,6 +29,8 @@ def command(options: argparse.Namespace) -> int:
         print(tell(found))
         if options.other_options:
             _name_options(options, launch)
+        if options.switches:
+            _name_switches(found, launch, tolerance(options))
     return status
 
 
@@ -43,6 +50,13 @@ def _name_options(options: argparse.Namespace, launch: Launch) -> None:
         print(f"without {' or '.join(needed)} there is no difference")
 
 
+def _name_switches(found: Blame | Difference, launch: Launch, rtol: float) -> None:
+    """Say which parts of the compiler make the difference, switched off one at a time."""
+    sides = (found.divergence if isinstance(found, Blame) else found).sides
+    needed = [f"{name}={value}" for name, value in switched_off(*sides, launch, rtol=rtol)]
+    print(f"with {' or '.join(needed)} there is no difference" if needed else _NO_SWITCH)
+
+
 def _both(options: argparse.Namespace) -> Iterator[Side]:
     """Two programs, or one with other options of the compiler, each at the level that is asked."""
     given = options.build_options
@@ -54,4 +68,7 @@ def _both(options: argparse.Namespace) -> Iterator[Side]:
 def _side(options: argparse.Namespace, label: str, path: str, words: str) -> Side:
     chosen = compiler_options(options, words)
     program = eumu.load(path, device=options.device, options=chosen)
-    return Side(label, program, options.level or "visa")
+    target = program.platform
+    is_source = path.endswith((".cl", ".spv"))
+    again = building(path, target, chosen) if is_source and target is not None else None
+    return Side(label, program, options.level or "visa", again=again)

@@ -51,6 +51,11 @@ def add_blame(blame: argparse.ArgumentParser) -> None:
     blame.add_argument(
         "--level", choices=("visa", "native"), help="what to compare of two programs (visa)"
     )
+    blame.add_argument(
+        "--switches",
+        action="store_true",
+        help="of source, say which part of Intel's compiler makes the difference",
+    )
     _add_launch(blame)
 
 

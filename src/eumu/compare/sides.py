@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,14 +41,19 @@ class Launch:
     fuel: int | None = None
 
 
+# A build once more, with switches of the compiler.
+Rebuild = Callable[[Mapping[str, str]], eumu.Program]
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One form: a program at a level, and the engine that runs it."""
+    """One form: a program at a level, the engine that runs it, how a source is built `again`."""
 
     label: str
     program: eumu.Program
     level: str
     engine: str = "interp"
+    again: Rebuild | None = field(default=None, compare=False, repr=False)
 
     def run(
         self, launch: Launch, thread: int | None = None, recorder_of: type[Recorder] = Recorder
@@ -137,7 +143,8 @@ def sides(
                 label = f"{title}{name} SIMD{kernels[0].simd_width}"
                 known = seen.setdefault(code, label)
                 if known is label:
-                    yield from levels(built, f"{label} ", _levels(target))
+                    again = partial(_built, Path(program), *choice)
+                    yield from levels(built, f"{label} ", _levels(target), again)
                 elif known != label and label not in told and same is not None:
                     told.add(label)
                     same(label, known)
@@ -173,7 +180,12 @@ def _code(program: eumu.Program, kernel: str, target: Platform) -> bytes:
 
 
 def _built(
-    path: Path, device: Platform, options: str, width: int | None, compiler: compilers.Compiler
+    path: Path,
+    device: Platform,
+    options: str,
+    width: int | None,
+    compiler: compilers.Compiler,
+    switches: Mapping[str, str] | None = None,
 ) -> eumu.Program:
     """A source compiled for a width, or the one that the compiler chooses."""
     source: str | bytes = path.read_bytes() if path.suffix == ".spv" else path.read_text()
@@ -185,10 +197,21 @@ def _built(
         directory=path.parent,
         simd_width=width,
         compiler=compiler,
+        switches=switches,
     )
     return eumu.load(made.elf)
 
 
-def levels(program: eumu.Program, prefix: str, wanted: Sequence[str] = LEVELS) -> Iterator[Side]:
-    """A program at each level."""
-    return (Side(f"{prefix}{level}", program, level) for level in wanted)
+def building(source: str, device: Platform, options: str) -> Rebuild:
+    """How a source is built once more, as it is without switches."""
+    return partial(_built, Path(source), device, options, None, compilers.choose(device))
+
+
+def levels(
+    program: eumu.Program,
+    prefix: str,
+    wanted: Sequence[str] = LEVELS,
+    again: Rebuild | None = None,
+) -> Iterator[Side]:
+    """A program at each level, and how it is built once more."""
+    return (Side(f"{prefix}{level}", program, level, again=again) for level in wanted)

@@ -86,6 +86,7 @@ def compile(
     compiler: compilers.Compiler | None = None,
     lines: bool = False,
     preamble: str = "",
+    switches: Mapping[str, str] | None = None,
 ) -> Built:
     """Builds OpenCL C text (str or UTF-8) or a SPIR-V module (bytes) for one device.
 
@@ -95,8 +96,10 @@ def compile(
     the first that knows the device, if none is named.  With `lines` the compiler is asked for
     tables of lines, unless the options have `-g` or `-g0`.  `-library-compilation`, which makes
     functions known to other programs, goes with text, too.  A `preamble` stands before a text and
-    changes no number of a line.  BuildError carries the compiler's findings with their places, its
-    `__notes__` the whole log; warnings of a build that succeeds are in the result.
+    changes no number of a line.  `switches` are variables that the compiler reads, such as
+    IGC_EnableVISANoSchedule; those of the caller's environment do not act.  BuildError carries the
+    compiler's findings with their places, its `__notes__` the whole log; warnings of a build that
+    succeeds are in the result.
     """
     target = platforms.platform(device)
     compiler = compiler or compilers.choose(target)
@@ -105,12 +108,14 @@ def compile(
     text = "" if container.is_spirv(data) else data.decode("utf-8", "replace")
     if text and _EXPORTS.search(options):
         again = partial(compile, name=name, optimize=optimize, timeout=timeout, compiler=compiler)
+        again = partial(again, switches=switches)
         front = partial(again, source, directory=directory, lines=lines, preamble=preamble)
         rest = native, simd_width
         return _exporting(front, again, target, options, internal_options, *rest)
     if preamble and text:
         data = f"{preamble}\n#line 1 {_quoted(source_path(name, directory))}\n".encode() + data
-    build = _Build(compiler, data, target, native, timeout, simd_width)
+    chosen = tuple(sorted((switches or {}).items()))
+    build = _Build(compiler, data, target, native, timeout, simd_width, chosen)
     plain = _options(options, name, directory, optimize)
     asked = lines and bool(text) and with_lines(options) != options
     options = _options(with_lines(options), name, directory, optimize) if asked else plain
@@ -203,6 +208,7 @@ class _Build:
     native: bool
     timeout: float
     simd_width: int | None = None
+    switches: tuple[tuple[str, str], ...] = ()
 
     def command(self, options: str, internal_options: str) -> tuple[str, ...]:
         spirv = container.is_spirv(self.data)
@@ -216,12 +222,17 @@ class _Build:
             *(internal, f"{visa} {internal_options}".strip()),
         )
 
+    @property
+    def _variables(self) -> str:
+        """What the code depends on besides the command."""
+        return " ".join((str(self.simd_width), *("=".join(pair) for pair in self.switches)))
+
     def run(self, options: str, internal_options: str) -> _Run:
         """What the compiler does, now or when it was asked before."""
         command = self.command(options, internal_options)
         place = None
         if not self.native:
-            place = kept.place_of(self.compiler, command, self.data, str(self.simd_width))
+            place = kept.place_of(self.compiler, command, self.data, self._variables)
         known = kept.find(place) if place is not None else None
         if known is not None:
             return _Run(0, known[0]["log"], known[0]["visa_errors"], known[1], {}, ())
@@ -254,6 +265,7 @@ class _Build:
             environment["IGC_ForceOCLSIMDWidth"] = str(self.simd_width)
         if self.native:
             environment |= {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": "native"}
+        environment |= dict(self.switches)
         try:
             done = subprocess.run(
                 command,
