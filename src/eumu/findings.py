@@ -5,6 +5,40 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
+from typing import Final
+
+# What a launch may be found to do wrong: the codes of faults and findings, in few words.
+CODES: Final = {
+    "out-of-bounds": "an access outside of every array, surface, local memory or scratch space",
+    "null-pointer": "an access through a null pointer",
+    "use-after-free": "an access to memory that has been freed",
+    "unbound-surface": "an access through a surface that is not bound",
+    "register-address": "a write through a register address outside of every variable",
+    "divergent-barrier": "a barrier that not all work items of a group reach",
+    "named-barrier": "a wrong use of a named barrier",
+    "deadlock": "threads that wait for each other",
+    "endless-loop": "more instructions than a thread may run",
+    "timeout": "more time than the launch may take",
+    "call-depth": "calls without end",
+    "call-target": "a call of what is no function",
+    "message": "a message that cannot be answered",
+    "trap": "a place that the code itself says is wrong to come to",
+    "fault": "another mistake that hardware would not survive",
+    "undefined": "a use of what nothing has written",
+    "uninitialized": "a use of memory of the device that nothing has written",
+    "misaligned": "an access at an address that its message or the language forbids",
+    "division-by-zero": "a division of integers by zero",
+    "read-only": "a write to memory that must only be read",
+    "write-only": "a read of memory that must only be written",
+    "printf-overflow": "text that found no room in the buffer of printf",
+    "leak": "memory that nobody freed",
+    "race": "accesses of different work items to the same byte that nothing orders",
+    "divergent-copy": "an async copy that the work items of a group do not make alike",
+    "divergent-wait": "a wait for events that the work items of a group do not make alike",
+    "copy-not-waited": "an async copy that nobody waited for",
+    "wait-event": "a wait for an event that no copy gave",
+    "array-index": "an index outside of an array",
+}
 
 
 @lru_cache(maxsize=4)  # a text with many errors would be split once for each

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from eumu import addresses
-from eumu.errors import ArrayPlace, Finding, Ids, Place, Severity
+from eumu.errors import ArrayPlace, Finding, Ids, InternalError, Place, Severity
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host
 from eumu.exec.state import instruction_span, instruction_text
+from eumu.findings import CODES
 from eumu.ir import Function, Op, Space
 from eumu.ir.operations.memory import UNWRITTEN_SPACES, WRITTEN_SPACES, Access
 
@@ -69,6 +70,8 @@ def record(
     count: int = 1,
 ) -> Finding:
     """What there is to say of a thread at an instruction; `group` is its number in the launch."""
+    if code not in CODES:
+        raise InternalError(f"{code!r} is no code of what a launch may do wrong")
     function = grid.function
     span, ids = instruction_span(function, inst), grid.group(group)
     item = work_item(grid, ids, thread, lanes[0]) if lanes else None

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import eumu
 from eumu.errors import Finding, Place, Severity
+from eumu.findings import CODES
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -138,7 +139,9 @@ def _rule(code: str) -> dict[str, Any]:
 
     rule = RULES.get(code)
     described: dict[str, Any] = {"id": code}
-    if rule is not None:
+    if code in CODES:
+        described["shortDescription"] = {"text": CODES[code]}
+    elif rule is not None:
         described["shortDescription"] = {"text": rule.why}
         described["defaultConfiguration"] = {"level": rule.severity.value}
     return described
