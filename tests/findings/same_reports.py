@@ -24,6 +24,7 @@ sys.path[:0] = [str(HERE.parents[1] / "src"), str(HERE.parent)]
 import eumu  # noqa: E402
 from eumu.exec.jit import Jit  # noqa: E402
 from eumu.reports.formats import record  # noqa: E402
+from kernels.case import Buffer  # noqa: E402
 from planted.mutants import mutants  # noqa: E402
 from planted.run import Launch, sources  # noqa: E402
 
@@ -62,8 +63,12 @@ def report(
         dev.memory.sink = lambda text: None
         if workers:
             dev.use("jit", Jit(workers))
-        arrays = [getattr(x, "array", x) for x in args]
-        given = [dev.array(x) if isinstance(x, np.ndarray) and x.size > 16 else x for x in arrays]
+        given = [
+            dev.array(getattr(x, "array", x))
+            if isinstance(x, Buffer) or (isinstance(x, np.ndarray) and x.size > 16)
+            else x
+            for x in args
+        ]
         try:
             found += program[name].launch(dev, size, local, given, seed=seed).findings
         except eumu.Fault as fault:
@@ -95,7 +100,7 @@ def main() -> int:
             if len(set(texts)) > 1:
                 others += 1
                 print(f"{device} OTHERWISE: {name}: {len(set(texts))} reports", flush=True)
-        print(f"{device}: {kernels} kernels so far, {racing} race, {runs} runs", flush=True)
+            print(f"{device} {name}: {kernels} kernels, {racing} race, {runs} runs", flush=True)
     print(
         f"{runs} runs of {kernels} kernels, {racing} of which race: {others} with several reports"
     )
