@@ -26,17 +26,20 @@ COMPILERS = Path(__file__).with_name("kernels") / "compilers.md"
 HEAD = """\
 # Conformance
 
-Written by `python tests/conformance.py` from the registry and the tests; a test compares.
+This page says which instructions of the vISA specification eumu implements and tests, how accurate
+its math functions are, and which programs of Intel's compilers run. `python tests/conformance.py`
+writes it from the registry and the tests, and a test compares it with them.
 
-A row is a page of the vISA specification.
+Each row of this table is a page of the specification. The columns mean:
 
-* *parse*, *print*: a test reads it, prints it, and reads the same again (`tests/corpus`,
-  `tests/runs`, `tests/oracle`).
-* *encode*: the object file has a place for it (`tests/binary`).
-* *interp*, *jit*: a test runs it on the interpreter and on the fast engine, with what it must give
-  (`tests/runs`, `tests/oracle`, `tests/images`; and random ones, `tests/random_kernels`).
+* *parse, print*: a test reads the instruction, prints it, and reads the same again
+  (`tests/corpus`, `tests/runs`, `tests/oracle`).
+* *encode*: the object file can hold it (`tests/binary`).
+* *interp, jit*: a test runs it on the interpreter and on the fast engine, and checks the results
+  (`tests/runs`, `tests/oracle`, `tests/images`, and random programs of `tests/random_kernels`).
+* *fidelity*: how close the result is to the hardware's ([fidelity.md](fidelity.md)).
 
-A cell names the instructions of its page for which this does not hold; `–` stands for all of them.
+A cell with "not" names the instructions for which this is not true; `–` means all of them.
 """
 
 
