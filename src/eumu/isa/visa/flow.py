@@ -44,7 +44,7 @@ def every_lane(b: InstBuilder, cond: Value | None) -> tuple[Value, int]:
     front_end=maps.OF_ANY_SIZE,
 )
 def jmp(b: InstBuilder, cond: BranchCond, target: Label) -> None:
-    """All active lanes go to target, if the predicate's first bit says so."""
+    """All active lanes go to target, if the predicate's first bit is set."""
     if cond is None:
         b.terminate(Jump((), (target,)))
     else:
@@ -87,7 +87,7 @@ def ret(b: InstBuilder, cond: BranchCond) -> None:
     front_end=maps.OF_ANY_SIZE,
 )
 def switchjmp(b: InstBuilder, index: Scalar, targets: Labels) -> None:
-    """All active lanes go to the label that index counts from 0; past the last, to what follows."""
+    """All active lanes go to label `index`, counted from 0; past the last, to the next line."""
     b.transfer(Switch((b.convert(index, UD),), targets))
 
 

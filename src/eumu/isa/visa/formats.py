@@ -125,7 +125,7 @@ def _rounded(b: InstBuilder, bits: Value, count: int, infinity: int) -> Value:
     fidelity=STOCHASTIC,
 )
 def srnd(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
-    """dst[i] = src0[i], f as hf or hf as bf8 (ub), rounded up as often as src1[i] is random."""
+    """dst[i] = src0[i], f to hf or hf to bf8 (ub), rounded stochastically by src1[i]."""
     _unsaturated(dst, "srnd")
     if dst.type is B or src0.type is BF:
         raise Unsupported(f"srnd of {src0.type} to {dst.type}: {HF8_STEPS}")

@@ -122,7 +122,7 @@ def gather4_typed(
     lod: RawSrc,
     dst: RawDst,
 ) -> None:
-    """Channels of the texel at (u, v, r) of each lane, in the format that the image says."""
+    """Channels of the texel at (u, v, r) of each lane, in the image's format."""
     at = {"u": u, "v": v, "r": r, "lod": lod}
     texels.read(b, texels.surface_index(b, surface), at, dst, channels)
 
@@ -290,7 +290,7 @@ def lsc_store_uncompressed_tgm(
     f" {NULL} {_ZERO} {NULL} {_ZERO} {NULL} {_ZERO} {NULL} {NULL} {NULL}",
 )
 def lsc_read_state_info(b: InstBuilder, pred: Pred, dst: LscRaw, surface: State) -> None:
-    """Facts of a surface's state (the documents call it lsc_read_surface_info)."""
+    """Properties of a surface's state (the documents call it lsc_read_surface_info)."""
     raise Unsupported(INFO.detail)
 
 

@@ -260,7 +260,7 @@ def lsc_store_quad(
 def lsc_load_status(
     b: InstBuilder, sfid: Sfid, caching: Fetching, data: Data, address: Address
 ) -> None:
-    """One dword: bit n is set where lane n is active, for no page is ever a null page here."""
+    """One dword: bit n is set if lane n is active, because eumu has no null pages."""
     b.row_write(data.rows, 0, b.mask_bits(b.mask), b.const(BOOL, 1))
 
 

@@ -29,7 +29,7 @@ LIMITS = Limits(saturation="no", operands={"early": "p"})
     fidelity=ROUNDED,
 )
 def invm(b: InstBuilder, dst: Dst, early: Dst, src0: Src, src1: Src) -> None:
-    """dst[i] = src0[i] / src1[i]; early[i] where that is NaN, infinite or zero."""
+    """dst[i] = src0[i] / src1[i]; early[i] is set if it is NaN, infinite or zero."""
     _finish(b, dst, early, b.div(src0, src1))
 
 
@@ -42,7 +42,7 @@ def invm(b: InstBuilder, dst: Dst, early: Dst, src0: Src, src1: Src) -> None:
     fidelity=ROUNDED,
 )
 def rsqtm(b: InstBuilder, dst: Dst, early: Dst, src0: Src) -> None:
-    """dst[i] = 1 / square root of src0[i]; early[i] where that is NaN, infinite or zero."""
+    """dst[i] = 1 / square root of src0[i]; early[i] is set if it is NaN, infinite or zero."""
     one = b.const(src0.type, 1.0, b.width)
     _finish(b, dst, early, b.div(one, b.sqrt(src0)))
 

@@ -58,7 +58,7 @@ def dpas(
 ) -> None:
     """dst = src0 + src2 * src1: `repeats` rows, a column per lane, depth*group products a sum.
 
-    Without src0 the sums begin at 0.  Lanes that are off keep their column of dst.
+    Without src0 the sums begin at 0.  Disabled lanes keep their column of dst.
     """
     count = shape.repeats * shape.depth * shape.group
     multiply(b, shape, dst, src0, src1, elements(b, src2, count, shape.a))

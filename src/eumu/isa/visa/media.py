@@ -121,7 +121,7 @@ def vme_fbr(
     fbr: RawSrc,
     dst: RawDst,
 ) -> None:
-    """Motion vectors in parts of pixels, in both directions."""
+    """Motion vectors in fractions of pixels, in both directions."""
     common = list(_dwords(b, uni, _UNIVERSAL))
     common[_PARTITION] = b.and_(common[_PARTITION], b.const(UD, 0xFF00_0000))
     for k, value in enumerate((mode, shape, prediction)):

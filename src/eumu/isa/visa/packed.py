@@ -72,7 +72,7 @@ def madw(b: InstBuilder, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
     fidelity=Fidelity("approximate", "overflow is taken as: the exact sum does not fit dst's type"),
 )
 def add3_o(b: InstBuilder, overflow: Overflow, dst: Dst, src0: Src, src1: Src, src2: Src) -> None:
-    """dst[i] = src0[i] + src1[i] + src2[i]; the predicate gets where the sum did not fit."""
+    """dst[i] = src0[i] + src1[i] + src2[i]; the predicate is set where the sum did not fit."""
     x, y, z = (b.convert(v, Q) for v in (src0, src1, src2))
     total = b.add(b.add(x, y), z)
     b.write(dst, total)

@@ -97,8 +97,8 @@ def rt_write_3d(b: InstBuilder, pred: Pred, surface: Surface, data: Data) -> Non
     """Write the colours of the lanes' pixels to a render target.
 
     The header operand is M1, the second register of the message's header: places of blocks of
-    pixels in dwords 2 to 5, and which pixels there are in bits 15:0 of dword 7.  Intel's finalizer
-    makes M0 of r0 and puts a predicate into those bits.  Without it all is as in r1.
+    pixels in dwords 2 to 5, the mask of existing pixels in bits 15:0 of dword 7.  Intel's finalizer
+    builds M0 from r0 and puts a predicate into that mask.  Without a header, M1 is r1.
     """
     _reject(data.options)
     if "NULLRT" in data.options:

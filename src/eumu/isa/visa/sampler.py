@@ -119,11 +119,11 @@ for _sub, _name, _names, _doc in (
     (0x00, "sample_3d", "u v r ai", "Filtered texels; the hardware finds the level of detail."),
     (0x01, "sample_b", "bias u v r ai", "As sample_3d, with a bias of the level of detail."),
     (0x02, "sample_l", "lod u v r ai", "As sample_3d, at a level of detail."),
-    (0x03, "sample_c", "ref u v r ai", "As sample_3d, of comparisons of ref with red."),
+    (0x03, "sample_c", "ref u v r ai", "As sample_3d, for comparisons of ref with red."),
     (0x04, "sample_d", _GRADIENTS, "As sample_3d, with gradients for the level of detail."),
     (0x05, "sample_b_c", "ref bias u v r ai", "As sample_c, with a bias of the level of detail."),
     (0x06, "sample_l_c", "ref lod u v r ai", "As sample_c, at a level of detail."),
-    (0x09, "lod", "u v r ai", "Red is the level of detail in its bounds, green without them."),
+    (0x09, "lod", "u v r ai", "Red is the clamped level of detail, green the unclamped one."),
     (0x14, "sample_d_c", f"ref {_GRADIENTS}", "As sample_c, with gradients."),
     (0x18, "sample_lz", "u v r ai", "As sample_3d, at level of detail 0."),
     (0x19, "sample_c_lz", "ref u v r ai", "As sample_c, at level of detail 0."),
@@ -230,7 +230,7 @@ for _sub, _name, _names, _doc in (
         "One channel of the four texels that a bilinear filter takes: R lower left, G lower right,"
         " B upper right, A upper left.",
     ),
-    (0x10, "sample4_c", "ref u v r ai", "As sample4, of comparisons of ref with red."),
+    (0x10, "sample4_c", "ref u v r ai", "As sample4, for comparisons of ref with red."),
     (0x11, "sample4_po", "u v offu offv r", "As sample4, with texel offsets for each lane."),
     (0x12, "sample4_po_c", "ref u v offu offv r", "As sample4_c, with texel offsets."),
 ):

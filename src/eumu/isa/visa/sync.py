@@ -90,7 +90,7 @@ def barrier(b: InstBuilder) -> None:
 
 @opcode(0x7C, "sbarrier.signal", sub=1, page="SBARRIER", flow=True)
 def sbarrier_signal(b: InstBuilder) -> None:
-    """Tell the thread group that this thread has arrived, and go on."""
+    """Signal the thread group's barrier, and continue."""
     b.transfer(Barrier(kind="signal"))
 
 
@@ -109,7 +109,7 @@ def sbarrier_wait(b: InstBuilder) -> None:
     platforms=NAMED,
 )
 def nbarrier_signal(b: InstBuilder, barrier: Scalar, threads: Counts) -> None:
-    """Come to a named barrier and go on; it opens when all its threads have come.
+    """Signal a named barrier and continue; it opens when all its threads have signalled.
 
     The first operand is the barrier, 0 to 31, the second the number of its threads.  When it has
     opened, it counts from 0 again.
