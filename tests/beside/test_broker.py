@@ -126,6 +126,8 @@ def test_more_faults_than_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """They are read when the program has ended: until then nobody may wait for room."""
 
     class Engines:
+        stdin = None
+
         def __init__(self, command: list[str], **_: object) -> None:
             status = loads(command[-1])["status"]
             assert not os.get_blocking(status)

@@ -63,25 +63,39 @@ def _broker(door: str, path: str, options: Any, files: Sequence[int]) -> Iterato
     """
     reads, writes = os.pipe()
     os.set_blocking(writes, False)  # nobody reads before the program has ended
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(path)
-    listener.listen(64)
-    os.set_inheritable(listener.fileno(), True)
-    given = asdict(replace(options, status=writes)) | {"listener": listener.fileno()}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "eumu.beside.broker", door, json.dumps(given)],
-        stdin=subprocess.PIPE,
-        pass_fds=(listener.fileno(), writes, *files),
-        preexec_fn=legacy_layout,
-        env={"OPENBLAS_NUM_THREADS": "1", **os.environ},
-    )
-    os.close(writes)
-    listener.close()
+    try:
+        process = _started(door, path, replace(options, status=writes), (writes, *files))
+    except BaseException:
+        os.close(reads)
+        raise
+    finally:
+        os.close(writes)
     try:
         yield reads
+    except BaseException:
+        os.close(reads)
+        raise
     finally:
         process.terminate()  # engine processes end when their programs do
         process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
+
+
+def _started(door: str, path: str, options: Any, files: Sequence[int]) -> subprocess.Popen[bytes]:
+    """The broker, listening at the socket."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen(64)
+        os.set_inheritable(listener.fileno(), True)
+        given = asdict(options) | {"listener": listener.fileno()}
+        return subprocess.Popen(
+            [sys.executable, "-m", "eumu.beside.broker", door, json.dumps(given)],
+            stdin=subprocess.PIPE,
+            pass_fds=(listener.fileno(), *files),
+            preexec_fn=legacy_layout,
+            env={"OPENBLAS_NUM_THREADS": "1", **os.environ},
+        )
 
 
 def legacy_layout() -> None:
