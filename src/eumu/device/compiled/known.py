@@ -57,7 +57,7 @@ def _compiled(make: Callable[..., str], width: int, *spec: Any) -> Any:
     """The machine code of a function; the compiler is imported when it is needed."""
     from eumu.exec.jit.host.target import Loaded, compile_object, host
 
-    return Loaded([compile_object(make(*spec, width), host())], host())
+    return Loaded([compile_object(make(*spec, width), host())], host(), has_again=False)
 
 
 def record_of(known: Known, first_level: int = 0) -> Any:

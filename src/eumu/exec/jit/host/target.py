@@ -215,12 +215,17 @@ def assembly(text: str, processor: Processor) -> str:
 
 
 class Loaded:
-    """Object files in executable memory; `run` and `again` are addresses of the driver's."""
+    """Object files in executable memory; `run` and `again` are addresses of the driver's.
+
+    Code that is no kernel's has no `again`, which is 0 then.
+    """
 
     _linkers: ClassVar[dict[Processor, Any]] = {}
     _count: ClassVar[int] = 0
 
-    def __init__(self, objects: Sequence[bytes], processor: Processor) -> None:
+    def __init__(
+        self, objects: Sequence[bytes], processor: Processor, *, has_again: bool = True
+    ) -> None:
         with _LOCK:
             _initialize()
             if processor not in Loaded._linkers:
@@ -235,9 +240,10 @@ class Loaded:
             for code in objects:
                 builder.add_object_img(code)
             builder.export_symbol("run")
-            builder.export_symbol("again")
+            if has_again:
+                builder.export_symbol("again")
             builder.add_current_process()
             linker = Loaded._linkers[processor]
             self._library = builder.link(linker, f"kernel{Loaded._count}")
             self.run: int = self._library["run"]
-            self.again: int = self._library["again"]
+            self.again: int = self._library["again"] if has_again else 0
