@@ -24,6 +24,7 @@ from eumu.runtime.batches import BatchReport, CommandQueue
 from eumu.runtime.device import Device
 
 _POLL_S: Final = 0.0005  # how often a semaphore is looked at
+MOST_THREADS: Final = 1 << 40  # of a command; a program may ask for hours of work, as of a GPU
 _NOTICED_S: Final = 1.5  # the driver looks for a hang twice a second
 
 

@@ -19,7 +19,7 @@ from eumu.beside.door import FAULTED, FOUND, note
 from eumu.beside.peer import abort
 from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError
-from eumu.drm.contexts import HardwareContext
+from eumu.drm.contexts import MOST_THREADS, HardwareContext
 from eumu.drm.findings import New, write_findings
 from eumu.drm.greeting import Program
 from eumu.drm.memory import DriverMemory
@@ -136,7 +136,7 @@ def serve(program: Program, options: Options) -> None:
     log, turn = _Log(options, program.pid), threading.Lock()
     contexts: dict[int, HardwareContext] = {}
 
-    make_queue = partial(CommandQueue, known=programs.known)
+    make_queue = partial(CommandQueue, known=programs.known, most_threads=MOST_THREADS)
     profiles = None
     if options.report is not None:
         from eumu.beside.report import KernelProfiles
