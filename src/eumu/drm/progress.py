@@ -19,7 +19,7 @@ _LOOK_S: Final = 0.01
 _ALL: Final = (1 << 31) - 1
 _WORDS: Final = 4  # of a context
 _DONE, _FAULTED, _TOLD = 0, 1, 2
-_LIBC: Final = ctypes.CDLL(None)
+_LIBC: Final = ctypes.PyDLL(None)  # waking does not wait, so no other thread need run meanwhile
 
 
 class Progress:

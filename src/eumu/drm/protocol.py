@@ -12,6 +12,7 @@ import socket
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from eumu.beside.door import ProtocolError
@@ -171,7 +172,13 @@ def _check_context(context: int) -> None:
 def _submission(body: bytes, memory_end: int) -> Submission:
     context, count, sequence, batch = _SUBMIT.unpack_from(body)
     _check_context(context)
-    at, objects = _SUBMIT.size, []
+    return Submission(context, sequence, batch, _objects(body[_SUBMIT.size :], count, memory_end))
+
+
+@lru_cache(maxsize=64)
+def _objects(body: bytes, count: int, memory_end: int) -> tuple[Submitted, ...]:
+    """The objects of a submission; a loop submits the same again and again."""
+    at, objects = 0, []
     for _ in range(count):
         handle, pieces, address, size, wanted = _OBJECT.unpack_from(body, at)
         at += _OBJECT.size
@@ -184,7 +191,7 @@ def _submission(body: bytes, memory_end: int) -> Submission:
         objects.append(made)
     if at != len(body):
         raise ProtocolError(f"{len(body) - at} bytes behind the last object")
-    return Submission(context, sequence, batch, tuple(objects))
+    return tuple(objects)
 
 
 def _check_object(made: Submitted, memory_end: int) -> None:

@@ -31,13 +31,22 @@ _TAIL: Final = 64  # bytes behind the last extent that a vector load may reach
 Extents = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
 
-def in_extents(extents: Extents, address: int, size: int) -> bool:
-    """Whether `size` bytes from an address on, which may be any number, lie in one extent."""
-    if size < 0 or not 0 <= address < _WORD:
-        return False
+def extent_of(extents: Extents, address: int) -> tuple[int, int]:
+    """Start and end of the extent that an address, which may be any number, lies in.
+
+    Twice 0 if there is none.
+    """
+    if not 0 <= address < _WORD:
+        return 0, 0
     starts, ends = extents
     k = int(starts.searchsorted(np.uint64(address), side="right")) - 1
-    return k >= 0 and address < int(ends[k]) and address + size <= int(ends[k])
+    return (int(starts[k]), int(ends[k])) if k >= 0 and address < int(ends[k]) else (0, 0)
+
+
+def in_extents(extents: Extents, address: int, size: int) -> bool:
+    """Whether `size` bytes from an address on, which may be any number, lie in one extent."""
+    start, end = extent_of(extents, address)
+    return size >= 0 and start <= address < end and address + size <= end
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,10 +152,16 @@ class Grid:
     read_only: tuple[int, ...] = ()
     like: Grid | None = field(init=False, default=None, compare=False, repr=False)
 
-    def with_data(self, data: bytes) -> Grid:
+    def with_data(
+        self,
+        data: bytes,
+        tables: tuple[int, int] | None = None,
+        state: StatePointers | None = None,
+    ) -> Grid:
         """The same launch with other cross-thread data of the same length.
 
-        Its attribute `like` is this grid, or what this one is like: what does not depend on the
+        With `tables`, dwords 3 and 4 of the header, and `state` its tables are elsewhere, too.  Its
+        attribute `like` is this grid, or what this one is like: what does not depend on the
         data is found out once for all of them.
         """
         payload = self.payload
@@ -164,6 +170,12 @@ class Grid:
         made = _twin(self, _GRID_FIELDS)
         object.__setattr__(made, "payload", _twin(payload, _PAYLOAD_FIELDS))
         object.__setattr__(made.payload, "cross_thread", data)
+        if tables is not None:
+            if not payload.tables_vary:
+                raise InternalError("other tables for a grid whose tables do not vary")
+            r0 = *payload.r0[: TABLE_DWORDS.start], *tables, *payload.r0[TABLE_DWORDS.stop :]
+            object.__setattr__(made.payload, "r0", r0)
+            object.__setattr__(made, "state", state)
         object.__setattr__(made, "like", self.like or self)
         return made
 

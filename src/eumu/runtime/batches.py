@@ -29,7 +29,7 @@ from eumu.device.commands.media_walker import Deltas, dependencies
 from eumu.device.dispatch import Needs, capacity
 from eumu.errors import Diagnostic, Finding, LaunchError, Severity, Unsupported
 from eumu.exec.checks import RACES
-from eumu.exec.grid import Dim3, Grid, Payload
+from eumu.exec.grid import BufferSurface, Dim3, Grid, Payload
 from eumu.exec.races import has_named_barriers
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
@@ -43,6 +43,7 @@ from eumu.runtime.native_code import Known, NativeCode
 from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.submission import grid_of_walker, known_kernel
 from eumu.runtime.thread_rows import header_bytes, media_row, payload_of_rows
+from eumu.runtime.walked import Found, Walked
 from eumu.runtime.walkers import lanes_of, payload_of, payload_with_general_state
 
 _MEDIA_SIMD: Final = 32
@@ -123,6 +124,7 @@ class CommandQueue:
         )
         self._code = NativeCode(device, self._bus, known)
         self._used = Facts(used_surfaces)
+        self._walked = Walked()
         self._skips = False  # whether commands start no threads
         self._report = BatchReport(Stop.END)
         self._after: int | None = None
@@ -273,17 +275,37 @@ class CommandQueue:
 
     def _walker(self, job: WalkerJob) -> Grid:
         """Native code; the groups of a command differ in their ids alone."""
+        device = self.device
+        settings = device.engine, device.strict_bounds, RACES in device.check
+        grid = self._walked.again(job, settings, self._found)
+        if grid is not None:
+            return grid
         lanes = lanes_of(job)
         first = self.per_thread_first
         payload = payload_of(job, lanes, header_bytes([0] * 8, job), per_thread_first=first)
         end = payload.cross_thread_offset + len(payload.cross_thread)
         function = self._code.function(job.kernel, job.simd, payload.size, end)
-        # Of groups behind others the size of those before is not known.
-        known = self._code.global_offset(job.kernel, job.cross_thread)
-        offset = None if any(job.first) else known
         sizes = job.counts, lanes.local_size, lanes.masks
-        grid = self._grid(job, function, payload, *sizes, offset)
-        return replace(grid, first_group=job.first)
+        grid = self._grid(job, function, payload, *sizes, self._offset(job))
+        grid = replace(grid, first_group=job.first)
+        self._walked.keep(job, settings, end, grid)
+        return grid
+
+    def _found(self, job: WalkerJob, size: int, end: int) -> Found:
+        function = self._code.function(job.kernel, job.simd, size, end)
+        return function, self._surfaces(job, function), self._offset(job)
+
+    def _offset(self, job: WalkerJob) -> Dim3 | None:
+        """Of groups behind others the size of those before is not known."""
+        known = self._code.global_offset(job.kernel, job.cross_thread)
+        return None if any(job.first) else known
+
+    def _surfaces(self, job: WalkerJob | MediaJob, function: Function) -> dict[int, BufferSurface]:
+        return buffer_surfaces(
+            *(self._bus, job.bases, job.descriptor.binding_table_pointer),
+            self._used.of(function),
+            strict=self.device.strict_bounds,
+        )
 
     def _media(self, job: MediaJob) -> Iterator[Grid]:
         """A grid for each wave, so that each thread comes behind those that it waits for."""
@@ -355,8 +377,7 @@ class CommandQueue:
         masks: tuple[int, ...] | None = None,
         global_offset: Dim3 | None = None,
     ) -> Grid:
-        descriptor, bases = job.descriptor, job.bases
-        code = int(descriptor.shared_local_memory_size)
+        code = int(job.descriptor.shared_local_memory_size)
         if RACES in self.device.check and has_named_barriers(function):
             raise Unsupported("looking for races that named barriers may order")
         if GENERAL_STATE in function.roots:
@@ -366,11 +387,7 @@ class CommandQueue:
             group_count=groups,
             local_size=local_size,
             payload=payload,
-            surfaces=buffer_surfaces(
-                *(self._bus, bases, descriptor.binding_table_pointer),
-                self._used.of(function),
-                strict=self.device.strict_bounds,
-            ),
+            surfaces=self._surfaces(job, function),
             slm_bytes=512 << code if code else 0,
             scratch_bytes=job.scratch[1] if job.scratch[0] else 0,
             fuel=DEFAULT_FUEL[self.device.engine],

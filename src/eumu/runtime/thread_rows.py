@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from eumu.device.commands import MediaJob, MediaThread, WalkerJob
 from eumu.device.commands.jobs import GRF
-from eumu.exec.grid import Payload
+from eumu.exec.grid import TABLE_DWORDS, Payload
 
 
 def payload_of_rows(rows: Sequence[bytes]) -> Payload:
@@ -21,9 +21,15 @@ def payload_of_rows(rows: Sequence[bytes]) -> Payload:
 def header_bytes(words: Sequence[int], job: WalkerJob | MediaJob) -> bytes:
     """r0, with what it has for every thread: tables, and where scratch space is."""
     full = list(words)
-    full[3] |= job.descriptor.sampler_state_pointer & ~31
-    full[4] |= job.descriptor.binding_table_pointer & ~31
+    for dword, place in zip(TABLE_DWORDS, tables_of(job), strict=True):
+        full[dword] |= place
     return struct.pack("<8I", *full)
+
+
+def tables_of(job: WalkerJob | MediaJob) -> tuple[int, int]:
+    """Where the tables of samplers and of surfaces are, as the header says it."""
+    descriptor = job.descriptor
+    return descriptor.sampler_state_pointer & ~31, descriptor.binding_table_pointer & ~31
 
 
 def media_row(thread: MediaThread, job: MediaJob) -> bytes:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from eumu.device.commands.packet import CommandError
 from eumu.device.memory import Memory
-from eumu.exec.gate import in_extents
+from eumu.exec.gate import extent_of
 
 
 class Bus(Protocol):
@@ -22,10 +22,16 @@ class MemoryBus:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
+        self._last: tuple[object, int, int] = None, 0, 0  # starts of extents, one of these
 
     def has(self, address: int, size: int) -> bool:
         """Whether bytes can be read."""
-        return in_extents(self._memory.extents(), address, size)
+        extents = self._memory.extents()
+        starts, low, high = self._last
+        if starts is not extents[0] or not low <= address < high:
+            low, high = extent_of(extents, address)
+            self._last = extents[0], low, high
+        return size >= 0 and low <= address < high and address + size <= high
 
     def read(self, address: int, size: int, what: str) -> bytes:
         start = self._offset(address, size, f"{what} reads")
@@ -36,7 +42,7 @@ class MemoryBus:
         self._memory.arena[start : start + len(data)] = memoryview(data)
 
     def _offset(self, address: int, size: int, what: str) -> int:
-        if size and not in_extents(self._memory.extents(), address, size):
+        if size and not self.has(address, size):
             where = self._memory.describe(address)
             raise CommandError(f"{what} {size} bytes at {address:#x}: {where}", "address")
         return address - self._memory.base

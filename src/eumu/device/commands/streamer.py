@@ -19,7 +19,7 @@ from eumu.device.commands.batch import Placed, decode, dwords_of
 from eumu.device.commands.bus import Bus
 from eumu.device.commands.jobs import Bases, MediaJob, WalkerJob
 from eumu.device.commands.memory_interface import MemoryInterface
-from eumu.device.commands.packet import Command, CommandError
+from eumu.device.commands.packet import Command, CommandError, Packet
 from eumu.device.commands.registers import PREDICATE_RESULT, PREDICATE_RESULT_1, Registers
 from eumu.device.commands.rules import Watch
 from eumu.device.commands.walker import media_job, walker_job
@@ -30,6 +30,7 @@ Dispatch = Callable[[WalkerJob | MediaJob], bool]
 
 _PAGE: Final = 12  # bits of a byte's place in a page
 _FUEL: Final = 1 << 16  # commands of one run
+_PACKETS: Final = 1024  # that are kept decoded
 
 
 class Stop(Enum):
@@ -82,6 +83,7 @@ class Streamer:
         self.context = Context(l3=L3Control(l3_banks))
         self.watch = Watch()
         self.preempt_wanted = False
+        self._packets: dict[bytes, Packet] = {}  # of commands that came before
         self._memory = MemoryInterface(bus, self.context, invalidate)
 
     @property
@@ -133,7 +135,15 @@ class Streamer:
     def _fetch(self, at: int) -> Placed:
         header = int.from_bytes(self.bus.read(at, 4, "the command streamer"), "little")
         dwords = dwords_of(header)
-        return decode(self.bus.read(at, 4 * dwords, "the command streamer"), at)
+        data = self.bus.read(at, 4 * dwords, "the command streamer")
+        packet = self._packets.get(data)
+        if packet is not None:
+            return Placed(at, packet)
+        placed = decode(data, at)
+        if len(self._packets) >= _PACKETS:
+            self._packets.clear()
+        self._packets[data] = placed.packet
+        return placed
 
     def _step(self, placed: Placed) -> Stop | None:
         command, context = placed.packet.command, self.context

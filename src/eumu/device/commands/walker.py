@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Protocol
 
 from eumu.device.commands import gpgpu, media
@@ -67,11 +68,17 @@ def _descriptor(state: _State, placed: Placed, index: int) -> InterfaceDescripto
             "Interface Descriptor Offset",
         )
     try:
-        found = InterfaceDescriptorData.decode(data)
-        if (unknown := refused(found)) is not None:
-            raise unknown
+        return _decoded(data)
     except StateError as error:
         raise _wrong(placed, f"descriptor {index}: {error}", error.field) from None
+
+
+@lru_cache(maxsize=4096)
+def _decoded(data: bytes) -> InterfaceDescriptorData:
+    """Drivers write the same descriptors again and again."""
+    found = InterfaceDescriptorData.decode(data)
+    if (unknown := refused(found)) is not None:
+        raise unknown
     return found
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from eumu.errors import Fault
 from eumu.exec.gate import Admitted, Bound
-from eumu.exec.grid import TABLE_DWORDS, Grid
+from eumu.exec.grid import TABLE_DWORDS, Grid, Payload
 from eumu.exec.guarded import local
 from eumu.exec.host import Refusal
 from eumu.exec.jit.host.messenger import Messenger
@@ -165,6 +165,13 @@ def tail_mask(grid: Grid) -> int:
     return (1 << lanes) - 1
 
 
+def _tables(payload: Payload) -> NDArray[np.uint8] | None:
+    """What the header says of the tables of states, if that varies."""
+    if not payload.tables_vary:
+        return None
+    return np.array([payload.r0[k] for k in TABLE_DWORDS], np.uint32).view(np.uint8)
+
+
 class Launch:
     """The tables of one launch, shared by its workers."""
 
@@ -194,11 +201,8 @@ class Launch:
         self._table_words = self.table.data
         self._failure: BaseException | None = None
         self.cross_thread = np.frombuffer(grid.payload.cross_thread, np.uint8)
-        self.tables: NDArray[np.uint8] | None = None
-        if grid.payload.tables_vary:
-            self.tables = np.array([grid.payload.r0[k] for k in TABLE_DWORDS], np.uint32).view(
-                np.uint8
-            )
+        self._r0 = grid.payload.r0
+        self.tables = _tables(grid.payload)
         rows = grid.payload.rows
         self.rows = None if rows is None else np.frombuffer(b"".join(rows), np.uint8)
         self._arena = host.arena
@@ -224,7 +228,7 @@ class Launch:
     @property
     def is_reusable(self) -> bool:
         """Whether these tables are as they were before the launch, but for what `again` sets."""
-        own = self.messenger is None and self.rows is None and self.tables is None
+        own = self.messenger is None and self.rows is None
         return own and self._failure is None
 
     def again(self, grid: Grid, row: int) -> None:
@@ -232,6 +236,9 @@ class Launch:
         data = grid.payload.cross_thread
         if data is not self._data:
             self.cross_thread, self._data = np.frombuffer(data, np.uint8), data
+            self._alone = None
+        if grid.payload.r0 is not self._r0:
+            self._r0, self.tables = grid.payload.r0, _tables(grid.payload)
             self._alone = None
         if row != self.row:
             self.row, self._alone = row, None
@@ -247,6 +254,8 @@ class Launch:
         last = worker.last
         if last and last[0] is self and last[1] is self._data and last[2:] == (number, chunk):
             words = worker.words
+            if self.tables is not None:
+                worker.tables[:] = self.tables
             words[_ROW], words[_LOOK], words[_POLLED] = self.row, 0, 0
             words[_POLLS] = number == 0 and is_main_thread()
             words[_INSTRUCTIONS], words[_GROUP], words[_FAULT] = 0, NO_GROUP, _NO_FAULT
@@ -330,7 +339,7 @@ class Launch:
         if worker.last is not self._alone or grid.payload.cross_thread is not self._data:
             self.again(grid, row)
             return None
-        if len(workers) > 1 or row != self.row:
+        if len(workers) > 1 or row != self.row or grid.payload.r0 is not self._r0:
             self.again(grid, row)
             return None
         words[0], words[1], words[2] = _NEVER, 0, 0
