@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from eumu.cl.facts import absent_features
 from eumu.cl.protocol import Form, Status, Wanted
 from eumu.errors import BuildError, EumuError, ToolMissing
 from eumu.platforms import Platform
@@ -81,8 +82,13 @@ def _program(options: str, source: bytes, platform: Platform) -> Made:
     if not source.strip(b"\0 \t\r\n"):
         source = b"\n/* nothing */\n"
     words = f"{options} {_ARGUMENTS}".strip()
-    built = ocloc.compile(source, platform, words, lines=True)
+    built = ocloc.compile(source, platform, words, lines=True, preamble=_hiding(platform))
     return Made(built.elf, "\n".join(map(str, built.warnings)))
+
+
+def _hiding(platform: Platform) -> str:
+    """Directives for macros that the compiler's header defines and the device does not list."""
+    return "\n".join(f"#undef {name}" for name in absent_features(platform))
 
 
 # ---- objects and libraries are SPIR-V
@@ -93,7 +99,8 @@ def _object(options: str, parts: Sequence[Part], platform: Platform, *, is_il: b
     if is_il:
         return Made(source, "")
     with work_folder() as folder:
-        (folder / "source.cl").write_bytes(source)
+        text = f"{_hiding(platform)}\n#line 1\n".encode() + source
+        (folder / "source.cl").write_bytes(text)
         for name, text in parts[1:]:
             _put(_inside(folder / "include", name), text, name)
         words = f'{options} {_ARGUMENTS} -I "{folder / "include"}"'

@@ -36,6 +36,12 @@ _FEATURES: Final = (
     *("__opencl_c_atomic_order_seq_cst", "__opencl_c_atomic_scope_device"),
     "__opencl_c_work_group_collective_functions",
 )
+# What OpenCL C 3.0 may have besides; compilers' headers define some of them for every device.
+_OPTIONAL: Final = (
+    *("__opencl_c_pipes", "__opencl_c_device_enqueue", "__opencl_c_images"),
+    *("__opencl_c_3d_image_writes", "__opencl_c_read_write_images", "__opencl_c_fp64"),
+    "__opencl_c_atomic_scope_all_devices",
+)
 # Numbers of the hardware as Intel's OpenCL extension gives them: major << 22 | minor << 14.
 _IP_VERSIONS: Final = {
     **{"bdw": 8 << 22, "skl": 9 << 22, "bxt": 9 << 22 | 1 << 14, "icllp": 11 << 22},
@@ -62,6 +68,12 @@ def features(platform: Platform) -> tuple[str, ...]:
         more += ("__opencl_c_images", "__opencl_c_3d_image_writes")
         more += ("__opencl_c_read_write_images",)
     return (*_FEATURES, *more)
+
+
+def absent_features(platform: Platform) -> tuple[str, ...]:
+    """Macros of optional features that programs for a device must not see."""
+    there = features(platform)
+    return tuple(name for name in _OPTIONAL if name not in there)
 
 
 def least_simd(platform: Platform) -> int:
