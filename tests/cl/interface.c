@@ -20,6 +20,7 @@ static const char *source =
     "__kernel void where(__global int *p) { p[get_global_linear_id()] = get_group_id(0) * 1000 + get_local_id(0) * 10 + get_global_offset(0); }\n"
     "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void eights(__global int *p) { p[get_global_id(0)] = get_local_size(0); }\n"
     "__kernel void scan(__global int *p) { int v = get_local_id(0) + 1; p[get_global_id(0)] = 1000 * work_group_reduce_add(v) + work_group_scan_inclusive_add(v); }\n"
+    "__kernel void sizes(__global int *p) { for (int d = 0; d < 3; d++) p[d] = get_local_size(d); }\n"
     "__kernel void spin(__global int *p) { uint x = get_global_id(0); for (int k = 0; k < 1000000; k++) x = x * 1664525 + (x >> 7); p[0] = x; }\n";
 static cl_platform_id platform;
 static cl_device_id device;
@@ -337,6 +338,27 @@ static void collectives(void) {
   for (int j = 0; j < 40; j++) TRUE_(has && out[j] == 210000 + (j % 20 + 1) * (j % 20 + 2) / 2);
 }
 
+typedef cl_int (*Suggest)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, size_t *);
+
+/* What is suggested is what a launch without a size of groups takes. */
+static void suggested(void) {
+  static const size_t ranges[][3] = {{289, 1, 1}, {1024, 1, 1}, {7, 1, 1}, {613, 1, 1}, {1, 3, 113}, {12, 10, 6}};
+  int out[3];
+  cl_int e;
+  cl_command_queue q = queue_of(0);
+  cl_mem m = ints(3, 0, 0);
+  cl_kernel k = clCreateKernel(program, "sizes", &e);
+  Suggest suggest = clGetExtensionFunctionAddressForPlatform(platform, "clGetKernelSuggestedLocalWorkSizeKHR");
+  CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+  for (size_t j = 0; j < sizeof ranges / sizeof *ranges; j++) {
+    size_t local[3];
+    CHECK(suggest(q, k, 3, 0, ranges[j], local));
+    CHECK(clEnqueueNDRangeKernel(q, k, 3, 0, ranges[j], 0, 0, 0, 0));
+    CHECK(clEnqueueReadBuffer(q, m, CL_TRUE, 0, sizeof out, out, 0, 0, 0));
+    for (int d = 0; d < 3; d++) TRUE_(out[d] == (int)local[d]);
+  }
+}
+
 static void offsets(void) {
   int out[16];
   cl_int e;
@@ -491,7 +513,7 @@ static void spins(void) {
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"out_of_order", out_of_order}, {"failed_wait", failed_wait}, {"callbacks", callbacks}, {"destructors", destructors},
     {"maps", maps}, {"parts", parts}, {"rectangles", rectangles}, {"usm", usm}, {"compiled", compiled}, {"binaries", binaries},
-    {"mistakes", mistakes}, {"offsets", offsets}, {"collectives", collectives}, {"smaller_groups", smaller_groups}, {"images_in_buffers", images_in_buffers}, {"forks", forks}, {"threads", threads}, {"many_threads", many_threads},
+    {"mistakes", mistakes}, {"offsets", offsets}, {"collectives", collectives}, {"suggested", suggested}, {"smaller_groups", smaller_groups}, {"images_in_buffers", images_in_buffers}, {"forks", forks}, {"threads", threads}, {"many_threads", many_threads},
     {"released_at_exit", released_at_exit}, {"spins", spins}};
 
 int main(int argc, char **argv) {

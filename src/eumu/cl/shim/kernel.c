@@ -311,6 +311,27 @@ static cl_int check_group(const struct Kernel *k, const struct Sizes *s, int is_
   return CL_INVALID_WORK_GROUP_SIZE;
 }
 
+static uint64_t divisors(const uint64_t *global, uint64_t room, uint64_t *local) {
+  uint64_t items = 1;
+  for (int d = 0; d < 3; d++) {
+    uint64_t n = global[d] < room ? global[d] : room;
+    while (global[d] % n) n--;
+    local[d] = n, room /= n, items *= n;
+  }
+  return items;
+}
+
+/* The group of a launch without one: the size that the kernel requires, or the greatest divisors with a
+ * product of at most 256, x first; where those leave a sub-group empty, of at most 1024. */
+static void choose_group(const struct Kernel *k, const uint64_t *global, uint64_t *local) {
+  const struct Entry *e = entry_of(k);
+  uint64_t items = global[0] * global[1] * global[2], simd = e->simd;
+  for (int d = 0; d < 3; d++) local[d] = e->group[d];
+  if (e->group[0]) return;
+  uint64_t most = facts.max_group, first = most < 256 ? most : 256, second = most < 1024 ? most : 1024;
+  if (divisors(global, first, local) < (simd < items ? simd : items)) divisors(global, second, local);
+}
+
 /* Sizes as they were given; `is_empty` says that nothing runs. */
 static cl_int read_sizes(const struct Kernel *k, cl_uint dims, const size_t *offset, const size_t *global, const size_t *local, struct Sizes *s, int *is_empty) {
   if (dims < 1 || dims > MOST_DIMS) return refused(CL_INVALID_WORK_DIMENSION, "%u dimensions; there are 1 to 3", dims);
@@ -392,10 +413,12 @@ static cl_int run(cl_command_queue queue, cl_kernel kernel, cl_uint type, cl_uin
   if (!wrong) wrong = check_arguments(k);
   if (!wrong) wrong = read_sizes(k, dims, offset, global, local, &s, &is_empty);
   if (wrong) return wrong;
+  if (!local && !is_empty) choose_group(k, s.global, s.local);
   struct Command *c = command(q, type, is_empty ? nothing : launch);
   keep(c, k);
   struct Message m = {0};
-  put32(&m, k->built->number), put32(&m, k->index), put32(&m, s.dims), put32(&m, local != 0);
+  put32(&m, k->built->number), put32(&m, k->index), put32(&m, s.dims);
+  put32(&m, local || entry_of(k)->simd > 1); /* a thread without lanes has a size of its own */
   for (int d = 0; d < 3; d++) put64(&m, s.global[d]);
   for (int d = 0; d < 3; d++) put64(&m, s.local[d]);
   for (int d = 0; d < 3; d++) put64(&m, s.offset[d]);
@@ -425,13 +448,10 @@ ENTRY cl_int clGetKernelSuggestedLocalWorkSizeKHR(cl_command_queue q, cl_kernel 
   if (!is_object(k, KERNEL)) return CL_INVALID_KERNEL;
   if (dims < 1 || dims > MOST_DIMS) return CL_INVALID_WORK_DIMENSION;
   if (!global || !local) return CL_INVALID_VALUE;
-  size_t left = 256;
-  for (cl_uint d = 0; d < dims; d++) { /* the greatest divisors, x first */
-    size_t n = global[d] < left ? global[d] : left;
-    if (!n) return CL_INVALID_GLOBAL_WORK_SIZE;
-    while (global[d] % n) n--;
-    local[d] = entry_of(k)->group[0] ? entry_of(k)->group[d] : n;
-    left /= n;
-  }
+  uint64_t whole[3] = {1, 1, 1}, found[3];
+  for (cl_uint d = 0; d < dims; d++)
+    if (!(whole[d] = global[d])) return refused(CL_INVALID_GLOBAL_WORK_SIZE, "dimension %u has no work items", d);
+  choose_group(k, whole, found);
+  for (cl_uint d = 0; d < dims; d++) local[d] = found[d];
   return CL_SUCCESS;
 }
