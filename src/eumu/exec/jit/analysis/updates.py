@@ -1,5 +1,7 @@
 """Updates: what lanes load, change and store again, where nothing else depends on the order.
 
+What lanes read from registers with an index and store to global memory is such a chain, too.
+
 The operations from the loads to the last store form a *chain* that nobody else sees the values and
 registers of.  So all of it may run where its last store stands, or be something else there that
 does the same, see `eumu.exec.jit.codegen.updates`.
@@ -174,7 +176,7 @@ def _candidates(block: Block) -> list[int]:
     ends = {op.name for op in block.ops}
     loads = []
     for place, op in enumerate(block.ops):
-        if isinstance(op, ReadIndirect) and "write_indirect" in ends:
+        if isinstance(op, ReadIndirect) and ends & {"write_indirect", "store"}:
             if op.result.width == op.args[0].width > 1:
                 loads.append(place)
         elif isinstance(op, Load) and "store" in ends and _is_local(op):
@@ -272,6 +274,15 @@ class _Chain:
             return op.offset + mask.width <= self.width
         return isinstance(op, Const) and op.is_full
 
+    def _ends(self, store: Store) -> bool:
+        """Whether a store ends a chain: one of local memory what was loaded, or one of global
+        memory what was read from registers with an index, which it cannot change."""
+        sources = [self.block.ops[n] for n in self.sources]
+        if store.space is Space.FLAT:
+            fits = store.count == 1 and store.args[0].width > 1
+            return fits and all(isinstance(op, ReadIndirect) for op in sources)
+        return _is_local(store) and all(isinstance(op, Load) for op in sources)
+
     def update(self) -> Update | None:
         """The chain, if it has stores, and ends with one."""
         places = sorted(self.places)
@@ -280,7 +291,7 @@ class _Chain:
         if not sinks or sinks[-1] != places[-1]:
             return None
         stores = [op for n in sinks if isinstance(op := self.block.ops[n], Store)]
-        if stores and (len(sinks) > 1 or not _is_local(stores[0])):
+        if stores and (len(sinks) > 1 or not self._ends(stores[0])):
             return None
         masked = [self.block.ops[n] for n in self.sources] + stores
         if not all(self._is_plain_mask(op.args[1]) for op in masked if len(op.args) > 1):
@@ -291,12 +302,14 @@ class _Chain:
 def _may_wait(block: Block, update: Update, addressed: Collection[str]) -> bool:
     """Whether nothing between the chain's operations does what must come before or behind them."""
     chain = set(update.places)
+    # A chain that ends with a store writes no register that others read.
+    changes = not isinstance(block.ops[update.places[-1]], Store)
     for place in range(update.places[0], update.places[-1]):
         op = block.ops[place]
         if place in chain:
             continue
         if isinstance(op, (Read, Write)):
-            if op.root.name in addressed:
+            if op.root.name in addressed and (changes or isinstance(op, Write)):
                 return False
         elif op.name not in _PASSING:
             return False

@@ -101,22 +101,26 @@ def require(k: Kernel, access: Access, affine: AffineForm, addresses: list[str])
     ok, base = check(k, access, affine, addresses)
     e.do(f"br i1 {ok}, label %{on}, label %{miss}, !prof !1")
     e.label(miss)
-    low, total = reach(access, affine.shape)
     if access.space is Space.FLAT:
-        need_locate(k, access.space)
-        site = k.site_pointer(access.site)
-        for address in addresses:
-            first = e.op(f"add i64 {address}, {low}")
-            e.op(
-                f"call ptr @locate.flat(ptr %ctx, ptr {site}, i64 0, i64 {first},"
-                f" i64 {access.size}, i64 {total}, i1 {'true' if access.store else 'false'})"
-            )
+        learn(k, access, affine.shape, addresses)
         ok, _ = check(k, access, affine, addresses)
         e.do(f"br i1 {ok}, label %{on}, label %again, !prof !1")
     else:
         e.do("br label %again")
     e.label(on)
     return base
+
+
+def learn(k: Kernel, access: Access, shape: Shape, addresses: list[str]) -> None:
+    """Let a site of global memory know the extents that its check is to compare with."""
+    need_locate(k, access.space)
+    e, site, (low, total) = k.e, k.site_pointer(access.site), reach(access, shape)
+    for address in addresses:
+        first = e.op(f"add i64 {address}, {low}")
+        e.op(
+            f"call ptr @locate.flat(ptr %ctx, ptr {site}, i64 0, i64 {first},"
+            f" i64 {access.size}, i64 {total}, i1 {'true' if access.store else 'false'})"
+        )
 
 
 def restart_unless(k: Kernel, condition: str) -> None:

@@ -11,21 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from eumu.exec.jit.analysis import updates
 from eumu.exec.jit.analysis.updates import Path, Step, Update
 from eumu.exec.jit.codegen import indirect, irregular
 from eumu.exec.jit.codegen.access import access_of
+from eumu.exec.jit.codegen.checks import check, heads, learn
 from eumu.exec.jit.codegen.elementwise import emitter_of
 from eumu.exec.jit.codegen.kernel import Kernel
 from eumu.exec.jit.codegen.registers import bits_of_mask, byte_pointer
 from eumu.exec.jit.llvm.emit import int_type, lane_type, scalar_type, vector_literal, vector_of
-from eumu.ir import Root, Value
+from eumu.ir import Root, Space, Value
 from eumu.ir.operations.memory import Load, Store
 from eumu.ir.operations.state import ExecMask, ReadIndirect, WriteIndirect
 from eumu.types import Type
 
 _LEAST = 8  # lanes
+_TOGETHER = 8  # in a turn: processors foresee the end of loops of few turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,11 @@ def _update(k: Kernel, update: Update) -> None:
     for value in update.given:  # here: what is made in a branch is not there behind it
         k.vector(value)
     elements = _elements(k, update)
+    if elements and isinstance(elements[0].path.source, ReadIndirect):
+        sink = elements[0].sink
+        if isinstance(sink, Store):
+            _scatter(k, update, elements, sink)
+            return
     places = _places(k, elements) if elements else None
     if places is None:
         _as_it_stands(k, update)
@@ -116,6 +124,9 @@ def _elements(k: Kernel, update: Update) -> list[_Element] | None:
     kinds = {(type(x.sink), tuple(step.kind for step in x.path.steps)) for x in found}
     types = {x.path.source.result.type for x in found} | {_stored(x.sink) for x in found}
     alike = len(kinds) == 1 and len({type.size for type in types}) == 1 and len(found) >= _LEAST
+    moves = alike and isinstance(found[0].sink, Store) and found[0].sink.space is Space.FLAT
+    if moves:
+        return found if all(step.op is None for step in found[0].path.steps) else None
     return found if alike and found[0].path.steps else None
 
 
@@ -148,16 +159,18 @@ def _places(k: Kernel, elements: list[_Element]) -> _Places | None:
         places = _in_local_memory(k, elements)
     if places is None:
         return None
-    e, fine = k.e, [places.fine]
-    size = _stored(sink).size
-    if not (k.facts.full_threads and k.flow.full(k.block)):
-        word = f"i{k.width}"
-        fine.append(e.op(f"icmp eq {word} {e.op(f'load {word}, ptr %em')}, -1"))
-    fine.append(_apart(k, places.offsets, len(elements), size))
-    every = fine[0]
-    for other in fine[1:]:
-        every = e.op(f"and i1 {every}, {other}")
-    return replace(places, fine=every)
+    every = _all_execute(k, places.fine)
+    apart = _apart(k, places.offsets, len(elements), _stored(sink).size)
+    return replace(places, fine=k.e.op(f"and i1 {every}, {apart}"))
+
+
+def _all_execute(k: Kernel, fine: str) -> str:
+    """An i1 that is set if another one is, and all lanes of the thread execute."""
+    if k.facts.full_threads and k.flow.full(k.block):
+        return fine
+    e, word = k.e, f"i{k.width}"
+    every = e.op(f"icmp eq {word} {e.op(f'load {word}, ptr %em')}, -1")
+    return e.op(f"and i1 {fine}, {every}")
 
 
 def _apart(k: Kernel, offsets: str, count: int, size: int) -> str:
@@ -246,11 +259,74 @@ def _gathered(k: Kernel, lanes: Sequence[tuple[Value, int]]) -> str:
     return result
 
 
+# ---- from registers to global memory
+
+
+def _scatter(k: Kernel, update: Update, elements: list[_Element], sink: Store) -> None:
+    """Lanes read from a register with an index and store anywhere: each is read and stored.
+
+    A gather, and taking its lanes out of a vector, would cost as much again.
+    """
+    e, access = k.e, access_of(k, sink, store=True)
+    affine = access.address.affine
+    size, offsets = access.size, affine.shape.offsets if affine else ()
+    root, read = _read_places(k, elements, size)
+    together = any(b == a + size for a, b in pairwise(offsets))  # vectors of them are stored
+    if affine is None or root is None or together:
+        _as_it_stands(k, update)
+        return
+    count, vector = len(elements), vector_of("i32", len(elements))
+    room = vector_literal("i32", [str(root.size - size)] * count)
+    fine = _all(k, e.op(f"icmp ule {vector} {read}, {room}"), count)
+    addresses = heads(k, access, affine)
+    ok, base = check(k, access, affine, addresses)
+    fine = e.op(f"and i1 {_all_execute(k, fine)}, {ok}")
+    fast, slow, join = (e.name(n) for n in ("scatter", "slow", "join"))
+    e.do(f"br i1 {fine}, label %{fast}, label %{slow}, !prof !1")
+    e.label(fast)
+    pad = k.scratchpad("offsets", vector)
+    e.do(f"store {vector} {read}, ptr {pad}, align 8")
+    own = byte_pointer(e, k.registers, root, 0)
+    for n, x in enumerate(elements):
+        wide = e.op(f"zext i32 {_element(k, pad, 'i32', str(n))} to i64")
+        value = _value(k, x, e.op(f"getelementptr i8, ptr {own}, i64 {wide}"), [])
+        group, lane = divmod(x.lane, len(offsets))
+        place = e.op(f"getelementptr i8, ptr {base}, i64 {addresses[group]}")
+        place = e.op(f"getelementptr i8, ptr {place}, i64 {offsets[lane]}")
+        e.do(f"store {scalar_type(_stored(sink))} {value}, ptr {place}, align 1")
+    e.do(f"br label %{join}")
+    e.label(slow)
+    miss, on = e.name("miss"), e.name("on")
+    e.do(f"br i1 {ok}, label %{on}, label %{miss}")
+    e.label(miss)
+    learn(k, access, affine.shape, addresses)
+    e.do(f"br label %{on}")
+    e.label(on)
+    _as_it_stands(k, update)
+    e.do(f"br label %{join}")
+    e.label(join)
+
+
+def _read_places(k: Kernel, elements: list[_Element], size: int) -> tuple[Root | None, str]:
+    """The register that all elements are expected in, and where: offsets of it."""
+    root: Root | None = None
+    read = []
+    for x in elements:
+        source = x.path.source
+        assert isinstance(source, ReadIndirect)
+        found = indirect.expected(k, source.args[0], [source.offset], size)
+        root = root or found
+        if root is None or found != root or source.row != 1:
+            return None, ""
+        read.append((source.args[0], x.path.lane, source.offset - root.address))
+    return root, _offsets(k, read)
+
+
 # ---- the loop
 
 
 def _one_by_one(k: Kernel, elements: list[_Element], places: _Places, end: str) -> None:
-    """A loop over all elements that loads, changes and stores one; on to a label."""
+    """A loop that loads, changes and stores each element; on to a label."""
     e, count = k.e, len(elements)
     type = _stored(elements[0].sink)
     offsets = k.scratchpad("offsets", vector_of("i32", count))
@@ -264,19 +340,27 @@ def _one_by_one(k: Kernel, elements: list[_Element], places: _Places, end: str) 
     e.label(loop)
     lane, following = f"%{e.name('lane')}", f"%{e.name('following')}"
     e.do(f"{lane} = phi i64 [ 0, %{before} ], [ {following}, %{loop} ]")
-    offset = e.op(f"load i32, ptr {e.op(f'getelementptr i32, ptr {offsets}, i64 {lane}')}")
-    wide = e.op(f"zext i32 {offset} to i64")
-    place = e.op(f"getelementptr i8, ptr {places.base}, i64 {wide}")
-    scalar = scalar_type(elements[0].path.source.result.type)
-    value = e.op(f"load {scalar}, ptr {place}, align 1")
-    was = elements[0].path.source.result.type
-    for step, others in zip(elements[0].path.steps, given, strict=True):
-        value = _step(k, step, was, value, [make(lane) for make in others])
-        was = step.type
-    e.do(f"store {scalar_type(type)} {value}, ptr {place}, align 1")
-    e.do(f"{following} = add i64 {lane}, 1")
+    together = next(n for n in (_TOGETHER, 4, 2, 1) if count % n == 0)
+    for n in range(together):
+        one = e.op(f"add i64 {lane}, {n}") if n else lane
+        offset = e.op(f"load i32, ptr {e.op(f'getelementptr i32, ptr {offsets}, i64 {one}')}")
+        wide = e.op(f"zext i32 {offset} to i64")
+        place = e.op(f"getelementptr i8, ptr {places.base}, i64 {wide}")
+        value = _value(k, elements[0], place, [[make(one) for make in others] for others in given])
+        e.do(f"store {scalar_type(type)} {value}, ptr {place}, align 1")
+    e.do(f"{following} = add i64 {lane}, {together}")
     more = e.op(f"icmp ult i64 {following}, {count}")
     e.do(f"br i1 {more}, label %{loop}, label %{end}, !llvm.loop !3")
+
+
+def _value(k: Kernel, element: _Element, place: str, given: list[list[str]]) -> str:
+    """What is made of the element at a place; `given` is what each step is given beside it."""
+    was = element.path.source.result.type
+    value = k.e.op(f"load {scalar_type(was)}, ptr {place}, align 1")
+    for n, step in enumerate(element.path.steps):
+        value = _step(k, step, was, value, given[n] if given else [])
+        was = step.type
+    return value
 
 
 def _given(k: Kernel, elements: list[_Element], step: int, other: int) -> Callable[[str], str]:
