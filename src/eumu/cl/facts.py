@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from typing import Final
 
 from eumu.cl.protocol import packed
 from eumu.errors import ToolMissing
 from eumu.platforms import Platform
-from eumu.settings import WORKERS
 
 MEMORY_BYTES: Final = 4 << 30
 MOST_BYTES: Final = 1 << 30  # of one allocation
@@ -94,20 +92,11 @@ def local_bytes(platform: Platform) -> int:
     return compilers.CUT_BEHIND if cuts else platform.max_slm_bytes
 
 
-def compute_units(platform: Platform) -> int:
-    """What runs at the same time: workers of the fast engine, but not more than the part has units.
-
-    Programs make as much work as keeps so many busy.
-    """
-    units = platform.subslices * platform.eus_per_subslice
-    return min(units, WORKERS.get() or len(os.sched_getaffinity(0)))
-
-
 def facts(platform: Platform, *, checks: bool) -> bytes:
     """The answer to a greeting."""
     numbers = _NUMBERS.pack(
         *(platform.has_sampler, platform.has_double),
-        compute_units(platform),
+        platform.subslices * platform.eus_per_subslice,
         *(platform.max_group_size, local_bytes(platform), _CLOCK_MHZ),
         *(_IP_VERSIONS.get(platform.name, 0), _CHIPS.get(platform.name, 0)),
         *(1, platform.subslices, platform.eus_per_subslice, platform.threads_per_eu),
