@@ -176,7 +176,7 @@ def _write(k: Kernel, op: WriteIndirect) -> None:
     address, value, m = op.args
     width, mask = value.width, k.lanes(m)
     distances = [op.offset + n * op.hstride for n in range(width)]
-    possible = mask.possible if width > 1 else 1
+    possible = mask.possible if width > 1 or mask.bits is not None else 1
     root = expected(k, address, distances, value.type.size)
     if root is None or possible is None or possible.bit_count() != 1 or address.width > 1:
         _flush(k)
