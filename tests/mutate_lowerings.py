@@ -200,8 +200,8 @@ MUTANTS = (
         "a compare-and-exchange exchanges the wrong operand",
         "atomic",
         "codegen/atomics.py",
-        "wanted = body.bitcast(given[0], scalar, bits)",
-        "wanted = body.bitcast(given[1], scalar, bits)",
+        "wanted = body.bitcast(operands[0], scalar, bits)",
+        "wanted = body.bitcast(operands[1], scalar, bits)",
     ),
     Mutant(
         "updates of lanes that meet are made one by one",

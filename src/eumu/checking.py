@@ -64,17 +64,17 @@ def check(
     BuildError has the compiler's errors for a source, FormatError says why a file cannot be read.
     ArgumentError: the program was loaded from vISA text, which is not kept; check the text.
     """
-    given = None if device is None else platform(device)
+    target = None if device is None else platform(device)
     if isinstance(program, Module):
-        return verify.check(program, given or platform(DEFAULT_DEVICE), parity=parity)
+        return verify.check(program, target or platform(DEFAULT_DEVICE), parity=parity)
     if isinstance(program, bytes):
-        return _Input(program, "program", None, given, parity, options).check()
+        return _Input(program, "program", None, target, parity, options).check()
     if not isinstance(program, str | PathLike):
         if program.elf is None:
             raise ArgumentError(f"{program.name} was loaded from text: check the file itself")
-        return _Input(b"", program.name, None, given, parity, options).elf(program.elf)
+        return _Input(b"", program.name, None, target, parity, options).elf(program.elf)
     path = Path(fspath(program))
-    return _Input(path.read_bytes(), str(program), path, given, parity, options).check()
+    return _Input(path.read_bytes(), str(program), path, target, parity, options).check()
 
 
 class _Input:
@@ -125,10 +125,10 @@ class _Input:
         family = elf.target.product_family
         made_for = None if family is None else of_product_family(family)
         self.device = made_for or self.device
-        found = [] if self.parity else _unknown(elf)
+        diagnostics = [] if self.parity else _unknown(elf)
         for name, text in _parts(elf):
-            found += self._text(text, f"{self.name}:{name}.visaasm", frozenset(elf.undefined))
-        return found
+            diagnostics += self._text(text, f"{self.name}:{name}.visaasm", frozenset(elf.undefined))
+        return diagnostics
 
     # ---- sources
 
@@ -170,14 +170,14 @@ class _Input:
     ) -> Iterable[Diagnostic]:
         """The findings in what the compiler made of a source, at the source's lines."""
         sources = _Sources(self.name, self.data.decode("utf-8", "replace"))
-        found: dict[tuple[str, str, str], Diagnostic] = {}
+        diagnostics: dict[tuple[str, str, str], Diagnostic] = {}
         for name, text in parts:
             visa_name = f"{self.name}:{name}.visaasm"
             marks = _marks(text)
             for diagnostic in self._text(text, visa_name, undefined):
                 placed = sources.place(diagnostic, marks)
-                found.setdefault((placed.code, str(placed.span), placed.message), placed)
-        return found.values()
+                diagnostics.setdefault((placed.code, str(placed.span), placed.message), placed)
+        return diagnostics.values()
 
 
 def _unknown(elf: zebin.Zebin) -> list[Diagnostic]:
@@ -201,7 +201,7 @@ Mark = tuple[str, int]  # file, line
 
 def _marks(text: str) -> dict[int, Mark]:
     """The line of the source that each line of vISA text comes from, as LOC and FILE say."""
-    found: dict[int, Mark] = {}
+    marks: dict[int, Mark] = {}
     file, line = "", 0
     for number, written in enumerate(text.split("\n"), 1):
         if mark := _FILE.match(written):
@@ -209,16 +209,16 @@ def _marks(text: str) -> dict[int, Mark]:
         elif mark := _LOCATION.match(written):
             line = int(mark[1])
         elif file and line:
-            found[number] = file, line
-    return found
+            marks[number] = file, line
+    return marks
 
 
 def _translated(sentence: str, marks: dict[int, Mark]) -> str:
     """A message with the source's lines for those of the vISA text."""
 
-    def line(found: re.Match[str]) -> str:
-        mark = marks.get(int(found[1]))
-        return f"line {mark[1]}" if mark else f"line {found[1]} of the vISA text"
+    def line(match: re.Match[str]) -> str:
+        mark = marks.get(int(match[1]))
+        return f"line {mark[1]}" if mark else f"line {match[1]} of the vISA text"
 
     return _LINE.sub(line, sentence)
 
@@ -247,11 +247,11 @@ class _Sources:
         return replace(diagnostic, message=message, span=there, notes=notes)
 
     def _file(self, name: str) -> Source:
-        found = self._files.get(name)
-        if found is None:
+        source = self._files.get(name)
+        if source is None:
             try:
-                found = Source(name, Path(name).read_text("utf-8", "replace"))
+                source = Source(name, Path(name).read_text("utf-8", "replace"))
             except OSError:  # a header that the compiler has inside
-                found = Source(name, "")
-            self._files[name] = found
-        return found
+                source = Source(name, "")
+            self._files[name] = source
+        return source

@@ -83,9 +83,9 @@ class BuildError(EumuError, ValueError):
     @classmethod
     def of(cls, diagnostics: Iterable[Diagnostic]) -> BuildError:
         """An error whose message counts the findings."""
-        found = tuple(diagnostics)
-        errors = sum(d.severity is Severity.ERROR for d in found)
-        return cls(f"{errors} error{'s' * (errors != 1)} in the program", found)
+        listed = tuple(diagnostics)
+        errors = sum(d.severity is Severity.ERROR for d in listed)
+        return cls(f"{errors} error{'s' * (errors != 1)} in the program", listed)
 
 
 class FormatError(BuildError):
@@ -207,25 +207,25 @@ class Fault(EumuError, RuntimeError):
         return self.finding.notes
 
     def _message(self) -> str:
-        found = self.finding
-        place = [found.where] if found.where else []
-        if found.lanes:
-            word = "lane" if len(found.lanes) == 1 else "lanes"
-            place.append(f"{word} {ranges(found.lanes)}")
-        lines = [f"fault: {found.reason}"]
-        if found.place is not None:
-            lines.append(f"  at {found.place.words}")
-            lines += ["  " + line for line in found.place.excerpt()]
+        finding = self.finding
+        place = [finding.where] if finding.where else []
+        if finding.lanes:
+            word = "lane" if len(finding.lanes) == 1 else "lanes"
+            place.append(f"{word} {ranges(finding.lanes)}")
+        lines = [f"fault: {finding.reason}"]
+        if finding.place is not None:
+            lines.append(f"  at {finding.place.words}")
+            lines += ["  " + line for line in finding.place.excerpt()]
         if place:
             lines.append("  in " + ", ".join(place))
-        if found.work_item:
-            lines.append(f"  {found.work_item}")
-        if found.span is not None:
-            lines.append(f"  at {found.span}")
-            lines += ["  " + line for line in excerpt(found.span)]
-        memory = [str(found.memory)] if found.memory is not None else []
-        others = [note for other in found.related for note in related(other)]
-        return "\n".join(lines + [f"  note: {n}" for n in (*memory, *others, *found.notes)])
+        if finding.work_item:
+            lines.append(f"  {finding.work_item}")
+        if finding.span is not None:
+            lines.append(f"  at {finding.span}")
+            lines += ["  " + line for line in excerpt(finding.span)]
+        memory = [str(finding.memory)] if finding.memory is not None else []
+        others = [note for other in finding.related for note in related(other)]
+        return "\n".join(lines + [f"  note: {n}" for n in (*memory, *others, *finding.notes)])
 
 
 def shortened(text: str, most: int = 60) -> str:

@@ -281,16 +281,16 @@ class Finding:
     def remarks(self) -> list[str]:
         """The notes after the first line: work items, count, place in memory."""
         times = f"; {self.count} times in all" if self.count > 1 else ""
-        found = [f"in {self.where}{times}"] if self.where else []
-        found += [self.work_item] if self.work_item else []
+        remarks = [f"in {self.where}{times}"] if self.where else []
+        remarks += [self.work_item] if self.work_item else []
         if self.place is not None and self.place.function:
-            found.append(f"at {self.place.words}")
+            remarks.append(f"at {self.place.words}")
         if self.place is not None and self.span is not None:
-            found.append(f"the instruction is {self.span}: {self.text}")
-        found += [str(self.memory)] if self.memory is not None else []
+            remarks.append(f"the instruction is {self.span}: {self.text}")
+        remarks += [str(self.memory)] if self.memory is not None else []
         for other in self.related:
-            found += related(other)
-        return [*found, *self.notes]
+            remarks += related(other)
+        return [*remarks, *self.notes]
 
     @property
     def text(self) -> str:
@@ -301,10 +301,10 @@ class Finding:
     @property
     def where(self) -> str:
         """The kernel, group, thread and lanes as text, as far as known."""
-        found = [f"kernel {self.kernel}"] if self.kernel else []
-        found += [f"group {self.group}"] if self.group is not None else []
-        found += [f"thread {self.thread}"] if self.thread is not None else []
-        return ", ".join(found)
+        words = [f"kernel {self.kernel}"] if self.kernel else []
+        words += [f"group {self.group}"] if self.group is not None else []
+        words += [f"thread {self.thread}"] if self.thread is not None else []
+        return ", ".join(words)
 
     @property
     def work_item(self) -> str:

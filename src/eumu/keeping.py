@@ -35,23 +35,23 @@ def trusted_directory() -> Path | None:
     return place if place is not None and is_trusted(place) else None
 
 
-def is_ours(found: os.stat_result) -> bool:
+def is_ours(status: os.stat_result) -> bool:
     """Whether nobody else can have written what has this status; the superuser may."""
     if not hasattr(os, "geteuid"):
         return True
     others = stat.S_IWGRP | stat.S_IWOTH
-    return found.st_uid in (os.geteuid(), 0) and not found.st_mode & others
+    return status.st_uid in (os.geteuid(), 0) and not status.st_mode & others
 
 
 def is_trusted(place: Path) -> bool:
     """Whether a directory may be used; one that is not there yet will be."""
     try:
-        found = place.stat()
+        status = place.stat()
     except OSError:
         return True
-    if not is_ours(found):
+    if not is_ours(status):
         warn_of(place)
-    return is_ours(found)
+    return is_ours(status)
 
 
 @cache

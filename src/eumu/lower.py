@@ -99,8 +99,8 @@ class _Lowering(InstBuilder):
         self._unit, self._own = unit, []
         self._file, self._origin = "", _NOWHERE
         self._reach |= _alias_reach(unit)
-        for given in unit.inputs:
-            self._input(given.variable, given.offset, given.size)
+        for argument in unit.inputs:
+            self._input(argument.variable, argument.offset, argument.size)
         self._open("entry" if unit is self.kernel else unit.name)
         for item in unit.body:
             if isinstance(item, LabelMark):
@@ -183,8 +183,8 @@ class _Lowering(InstBuilder):
         return place
 
     def wide_root(self, name: str, size: int) -> Root:
-        known = self.function.roots.get(name)
-        return known if known is not None else self._add(name, RootKind.ARF, size)
+        root = self.function.roots.get(name)
+        return root if root is not None else self._add(name, RootKind.ARF, size)
 
     def label(self, name: str) -> int:
         number = self._labels.setdefault((self._unit.name, name), self._placeholder())
@@ -280,9 +280,9 @@ class _Lowering(InstBuilder):
         self.function.texts.append(inst.opcode.mnemonic)
         self.begin(ExecSize(1))
         before = len(self.diagnostics)
-        for name, found, allowed in misfits(inst):
+        for name, actual, allowed in misfits(inst):
             legal = ", ".join(f":{t}" for t in TYPES.values() if t in allowed)
-            what = f"{name} of {inst.opcode} is :{found}; it may be {legal}"
+            what = f"{name} of {inst.opcode} is :{actual}; it may be {legal}"
             self._report("types", what, inst.span, inst.opcode.page)
         for what in missing(inst):
             self._report("predicate-size", what, inst.span, "5 Operands")
@@ -336,8 +336,8 @@ class _Lowering(InstBuilder):
             if variable.name in R0_ALIASES and variable.predefined is not None:
                 self.function.thread_space |= variable.name in THREAD_SPACE
                 return self._r0(), offset + R0_ALIASES[variable.name]
-        known = self._roots.get(variable)
-        root = known if known is not None else self._new_root(variable)
+        declared = self._roots.get(variable)
+        root = declared if declared is not None else self._new_root(variable)
         if variable.name == "%ce0" and variable.predefined is not None:  # the lanes of this moment
             self.write_root(root, Region.scalar(0), self.channels, self.const(BOOL, 1))
         if variable.name == "%scratchloc" and variable.predefined is not None:
@@ -346,21 +346,21 @@ class _Lowering(InstBuilder):
         return root, offset
 
     def _r0(self) -> Root:
-        known = self.function.roots.get("%r0")
-        if known is None:
-            known = self._add("%r0", RootKind.GRF, self.grf)
-            self.function.inputs.append(Input(known, 0, 0, self.grf))
-        return known
+        root = self.function.roots.get("%r0")
+        if root is None:
+            root = self._add("%r0", RootKind.GRF, self.grf)
+            self.function.inputs.append(Input(root, 0, 0, self.grf))
+        return root
 
     def dispatch_header(self, registers: int = 2) -> Root:
         if self.grf != 32:
             raise Unsupported("a message whose header is the thread's payload, of larger registers")
         name = "%dispatch_header" if registers == 2 else f"%dispatch_header.{registers}"
-        known = self.function.roots.get(name)
-        if known is None:
-            known = self._add(name, RootKind.GRF, registers * self.grf)
-            self.function.inputs.append(Input(known, 0, 0, registers * self.grf))
-        return known
+        root = self.function.roots.get(name)
+        if root is None:
+            root = self._add(name, RootKind.GRF, registers * self.grf)
+            self.function.inputs.append(Input(root, 0, 0, registers * self.grf))
+        return root
 
     def _new_root(self, variable: Declared) -> Root:
         if variable.name == "%r0" and variable.predefined is not None:

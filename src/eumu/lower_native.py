@@ -355,8 +355,8 @@ class _Lowering(Gen9Builder):
             self.write_root(self.function.roots["%sr0"], Region.scalar(0), number, one)
             self.dispatch_masks(self.function.roots["%sr0"])
         if self.function.inputs:
-            given = self.read(self.file, Region.scalar(_FFTID), UD, 1)
-            number = self.or_(given, self.special("fftid", UD))
+            header = self.read(self.file, Region.scalar(_FFTID), UD, 1)
+            number = self.or_(header, self.special("fftid", UD))
             self.write_root(self.file, Region.scalar(_FFTID), number, one)
         first.ops[:0] = self.block.ops
 

@@ -42,10 +42,10 @@ DIRECTIVES: Final = {
 
 def directive(name: str) -> list[str]:
     """The lines about a directive, none if there is no such one."""
-    for known, (meaning, written) in DIRECTIVES.items():
-        if known.lower() == name.lower():
+    for word, (meaning, written) in DIRECTIVES.items():
+        if word.lower() == name.lower():
             first, *more = written.splitlines()
-            lines = [known, "", f"  {meaning}", "", f"  example      {first}"]
+            lines = [word, "", f"  {meaning}", "", f"  example      {first}"]
             return [*lines, *(f"{'':15}{line}" for line in more)]
     return []
 
@@ -88,8 +88,8 @@ def page(opcode: Opcode) -> Iterator[str]:
     yield f"  opcode       {_number(opcode)}"
     yield f"  platforms    {_platforms(opcode.platforms or EVERY_PLATFORM)}"
     yield f"  fidelity     {opcode.fidelity}"
-    known = f"{VISA.document} {opcode.page}" if opcode.page else "no public one"
-    yield f"  page         {known}"
+    where = f"{VISA.document} {opcode.page}" if opcode.page else "no public one"
+    yield f"  page         {where}"
 
 
 def native_page(opcode: Opcode, document: str) -> Iterator[str]:
@@ -112,14 +112,14 @@ def forms(opcode: Opcode, field: Field) -> list[tuple[str, str]]:
     classes = opcode.limits.operands.get(field.name, "")
     # The name of an instruction cannot be that of a variable.
     name = f"{field.name}0" if VISA.find(field.name) else field.name
-    found = [(words, sample.format(name=name)) for words, sample in field.kind.forms(classes)]
+    samples = [(words, sample.format(name=name)) for words, sample in field.kind.forms(classes)]
     operation = opcode.field("operation")
     if field.name in unused_sources(opcode, operation.kind.example if operation else ""):
-        found = [(words, "%null.0") for words, _ in found[:1]]
+        samples = [(words, "%null.0") for words, _ in samples[:1]]
     if isinstance(field.kind, ExecKind):
         lanes = _lanes(opcode)
-        found = [(words, sample.replace("16", str(lanes))) for words, sample in found]
-    return found
+        samples = [(words, sample.replace("16", str(lanes))) for words, sample in samples]
+    return samples
 
 
 def _lanes(opcode: Opcode) -> int:
@@ -128,10 +128,10 @@ def _lanes(opcode: Opcode) -> int:
     return max(n for n in opcode.limits.sizes_on(latest) if n <= 16)
 
 
-def _operand(found: list[tuple[str, str]]) -> str:
-    if len(found) == 1:
-        return found[0][0]
-    *first, last = (f"{words} {sample}" for words, sample in found)
+def _operand(samples: list[tuple[str, str]]) -> str:
+    if len(samples) == 1:
+        return samples[0][0]
+    *first, last = (f"{words} {sample}" for words, sample in samples)
     return f"{', '.join(first)} or {last}"
 
 
@@ -152,12 +152,12 @@ def _platforms(names: frozenset[str]) -> str:
     if names == EVERY_PLATFORM:
         return "all"
     order = list(PLATFORMS)
-    found = [n for n in order if n in names]
-    if len(found) > 2 and names == since(found[0]):
-        return f"{found[0]} and later ({', '.join(found)})"
-    if len(found) > 2 and names == before(order[len(found)]):
-        return f"up to {found[-1]} ({', '.join(found)})"
-    return ", ".join(found)
+    listed = [n for n in order if n in names]
+    if len(listed) > 2 and names == since(listed[0]):
+        return f"{listed[0]} and later ({', '.join(listed)})"
+    if len(listed) > 2 and names == before(order[len(listed)]):
+        return f"up to {listed[-1]} ({', '.join(listed)})"
+    return ", ".join(listed)
 
 
 def _types(types: frozenset[Type]) -> str:

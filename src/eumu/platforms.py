@@ -388,10 +388,10 @@ def platform(name: str | Platform) -> Platform:
     if isinstance(name, Platform):
         return name
     key = name.strip().lower().replace("-", "_").replace(" ", "_")
-    found = next((PLATFORMS[n] for n in map(_plain, _spellings(key)) if n in PLATFORMS), None)
-    if found is None:
+    record = next((PLATFORMS[n] for n in map(_plain, _spellings(key)) if n in PLATFORMS), None)
+    if record is None:
         raise UnknownDevice(_unknown(name, key))
-    return found
+    return record
 
 
 def _plain(key: str) -> str:

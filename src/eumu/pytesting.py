@@ -62,12 +62,12 @@ def eumu_device(request: pytest.FixtureRequest) -> Iterator[Device]:
     from eumu.exec.snapshot import Snapshot
     from eumu.runtime import Device
 
-    found: list[Finding] = []
+    findings: list[Finding] = []
 
     class Watched(Device):
         def run(self, grid: Grid, snapshot: Snapshot | None = None) -> tuple[RunStats, str]:
             stats, engine = super().run(grid, snapshot)
-            found.extend(stats.findings)
+            findings.extend(stats.findings)
             return stats, engine
 
     mark = request.node.get_closest_marker("eumu")
@@ -76,7 +76,7 @@ def eumu_device(request: pytest.FixtureRequest) -> Iterator[Device]:
         check = request.config.getoption("--eumu-check")
     wanted = False if check == "none" else check
     device = Watched(request.param, request.config.getoption("--eumu-engine"), check=wanted)
-    request.node.stash[_FOUND] = found
+    request.node.stash[_FOUND] = findings
     properties = request.node.user_properties
     properties.append(("eumu_device", device.platform.name))
     properties.append(("eumu_check", ",".join(sorted(device.check)) or "none"))
@@ -102,15 +102,15 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         told = [*map(str, fault.findings), str(fault), *_launched(fault)]
     if told:
         pytest.fail("\n".join(told), pytrace=False)
-    found = [f for f in item.stash[_FOUND] if f.severity is not Severity.NOTE]
+    findings = [f for f in item.stash[_FOUND] if f.severity is not Severity.NOTE]
     _note(item, item.stash[_FOUND])
-    if found:
-        pytest.fail("\n".join(map(str, found)), pytrace=False)
+    if findings:
+        pytest.fail("\n".join(map(str, findings)), pytrace=False)
     return result
 
 
-def _note(item: pytest.Item, found: list[Finding]) -> None:
-    for f in found:
+def _note(item: pytest.Item, findings: list[Finding]) -> None:
+    for f in findings:
         item.user_properties.append((f"eumu_{f.severity.value}", f"{f.code} {f.file}:{f.line}"))
 
 

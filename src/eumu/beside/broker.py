@@ -139,10 +139,10 @@ def main(name: str, text: str) -> int:
     `name` is that of a door's module, the text JSON of its options.
     """
     door: Door = import_module(name)
-    given = json.loads(text)
-    listener = socket.socket(fileno=given.pop("listener"))
+    request = json.loads(text)
+    listener = socket.socket(fileno=request.pop("listener"))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _Broker(listener, door, door.options(**given)).run()
+    _Broker(listener, door, door.options(**request)).run()
     return 0
 
 

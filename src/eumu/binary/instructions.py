@@ -48,14 +48,14 @@ class _Family:
     def read(self, source: Unpacker) -> Inst:
         opcode = self._first
         operands: dict[str, Any] = {}
-        known: dict[str, dict[str, Any]] = {}
+        parts: dict[str, dict[str, Any]] = {}
         for slot in self._before:
-            _read_slot(source, slot, operands, known)
+            _read_slot(source, slot, operands, parts)
         if self._sub_bits:
             opcode = self._choose(source)
         for slot in (opcode.slots or ())[len(self._before) :]:
-            _read_slot(source, slot, operands, known)
-        for name, codes in known.items():
+            _read_slot(source, slot, operands, parts)
+        for name, codes in parts.items():
             field = opcode.field(name)
             assert field is not None
             operands[name] = field.kind.join(codes)
@@ -72,7 +72,7 @@ class _Family:
 
 
 def _read_slot(
-    source: Unpacker, slot: Slot, operands: dict[str, Any], known: dict[str, dict[str, Any]]
+    source: Unpacker, slot: Slot, operands: dict[str, Any], parts: dict[str, dict[str, Any]]
 ) -> None:
     if slot.above is not None and source.version <= slot.above:
         return
@@ -89,7 +89,7 @@ def _read_slot(
     field = slot.field
     assert field is not None
     if slot.code:
-        codes = known.setdefault(field.name, {})
+        codes = parts.setdefault(field.name, {})
         codes[slot.code] = field.kind.unpack_code(slot.code, source, codes)
     else:
         operands[field.name] = field.kind.unpack(source)

@@ -76,6 +76,6 @@ def implicit_code(name: str) -> int | None:
     """The code of a kind, None where there is none."""
     if not name:
         return 0
-    if found := _OTHER.fullmatch(name):
-        return int(found[1]) if int(found[1]) < 32 else None
+    if match := _OTHER.fullmatch(name):
+        return int(match[1]) if int(match[1]) < 32 else None
     return next((code for code, word in IMPLICIT.items() if word == name), None)

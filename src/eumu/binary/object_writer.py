@@ -44,12 +44,12 @@ class _Pool:
 
 
 class ObjectWriter:
-    """Writes one kernel; what has no binary form becomes a diagnostic in `found`."""
+    """Writes one kernel; what has no binary form is added to `diagnostics`."""
 
     def __init__(
-        self, kernel: Kernel, version: Version, grf_bytes: int, found: list[Diagnostic]
+        self, kernel: Kernel, version: Version, grf_bytes: int, diagnostics: list[Diagnostic]
     ) -> None:
-        self._kernel, self._version, self._found = kernel, version, found
+        self._kernel, self._version, self._found = kernel, version, diagnostics
         form = kernel.form
         self._sizes = form.sizes if form else (0, 0)
         self._pool = _Pool(form)

@@ -96,15 +96,15 @@ class ObjectReader:
         count = source.u32("the number of strings")
         if count > source.end - source.pos:
             source.fail(f"{count} strings in {source.end - source.pos} bytes", at)
-        found = []
+        strings = []
         for _ in range(count):
             end = source.data.find(0, source.pos, source.end)
             if end < 0:
                 source.fail("a string without its end")
-            found.append(source.data[source.pos : end])
+            strings.append(source.data[source.pos : end])
             source.pos = end + 1
-        self._strings = tuple(found)
-        source.tables.strings = [decode_string(s) for s in found]
+        self._strings = tuple(strings)
+        source.tables.strings = [decode_string(s) for s in strings]
 
     def _name_index(self) -> int:
         """The number of a string, which must exist."""
@@ -128,28 +128,28 @@ class ObjectReader:
 
     def _read_tables(self) -> tuple[Declared, ...]:
         source = self._source
-        found: list[Declared] = []
+        declared: list[Declared] = []
         for _ in range(self._count("I", _VARIABLE, "variables")):
-            found.append(self._read_variable())
+            declared.append(self._read_variable())
         for kind, format in layout.SMALL_TABLES:
-            found += self._read_small(kind, format)
+            declared += self._read_small(kind, format)
         for _ in range(self._count("H", _LABEL_ENTRY, "labels")):
             self._read_label()
         for kind, format in layout.STATE_TABLES:
-            found += self._read_small(kind, format)
+            declared += self._read_small(kind, format)
         at = source.pos
         if count := source.u8("the number of VME variables"):
             source.fail(f"{count} VME variables, which no version ever had", at)
-        return self._in_order(found)
+        return self._in_order(declared)
 
-    def _in_order(self, found: list[Declared]) -> tuple[Declared, ...]:
+    def _in_order(self, unordered: list[Declared]) -> tuple[Declared, ...]:
         """In the order of the text that was written, where the pool of strings tells it."""
         numbers: dict[type[Declared], list[int]] = {}
-        for declared in found:
+        for declared in unordered:
             numbers.setdefault(type(declared), []).append(self._names[declared][0])
         if all(n == sorted(set(n)) for n in numbers.values()):
-            found = sorted(found, key=lambda d: self._names[d][0])
-        return tuple(found)
+            unordered = sorted(unordered, key=lambda d: self._names[d][0])
+        return tuple(unordered)
 
     def _declare(self, declared: Declared, name: int) -> Declared:
         names, values, attrs = [name], [], []

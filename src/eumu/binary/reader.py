@@ -32,8 +32,8 @@ def read(data: bytes, name: str = "<object file>", grf_bytes: int = 32) -> Modul
     which the offsets of `&V[n]` are counted in.
     """
     if not is_object_file(data):
-        found = data[:4].hex() or "nothing"
-        raise FormatError(f"{name}: offset 0x0: no object file begins with {found}; 'CISA' does")
+        magic = data[:4].hex() or "nothing"
+        raise FormatError(f"{name}: offset 0x0: no object file begins with {magic}; 'CISA' does")
     header = Unpacker(data, 4, len(data), name=name, version=(0, 0), grf_bytes=grf_bytes)
     version = header.u8("the version"), header.u8("the version")
     if version < layout.OLDEST or version[0] > layout.NEWEST_MAJOR:

@@ -25,12 +25,14 @@ def write(module: Module, grf_bytes: int = 32) -> bytes:
     if version < layout.OLDEST or version[0] > layout.NEWEST_MAJOR or version[1] > 0xFF:
         shown = f"{version[0]}.{version[1]}"
         raise BuildError(f"version {shown} has no object file; 3.4 to 4.255 can be written")
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     objects = []
     for kernel in module.kernels:
-        objects.append(_Object(kernel, *ObjectWriter(kernel, version, grf_bytes, found).write()))
-    if found:
-        raise BuildError.of(found)
+        objects.append(
+            _Object(kernel, *ObjectWriter(kernel, version, grf_bytes, diagnostics).write())
+        )
+    if diagnostics:
+        raise BuildError.of(diagnostics)
     size = len(_header(objects, version, 0))
     if size + sum(o.size for o in objects) >= 1 << 32:
         raise BuildError("an object file has less than 4 GiB")

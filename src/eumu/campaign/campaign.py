@@ -40,9 +40,9 @@ class Summary:
         """The counts and the rate in one line."""
         fine = Counter(r.kind for r in self.results if r.is_fine)
         wrong = Counter(r.title for r in self.differing)
-        known = sum(not r.is_fine and r.program in self.explained for r in self.results)
+        explained = sum(not r.is_fine and r.program in self.explained for r in self.results)
         words = [f"{n} {kind}" for kind, n in fine.most_common()]
-        words += [f"{known} explained"] if known else []
+        words += [f"{explained} explained"] if explained else []
         words += [f"{n} {title}" for title, n in wrong.most_common()] or ["0 differ"]
         return f"{len(self.results)} programs: {', '.join(words)}; {self._rate()}"
 

@@ -39,7 +39,7 @@ def main() -> int:
         print(f"this worker has eumu {eumu.__version__}, the campaign {task.version}")
         return WRONG_VERSION
     try:
-        found = [asdict(result) for result in RUN[task.kind](task)]
+        rows = [asdict(result) for result in RUN[task.kind](task)]
     except eumu.errors.ToolMissing as error:
         print(str(error))
         return MISSING
@@ -47,7 +47,7 @@ def main() -> int:
         use.ru_utime + use.ru_stime
         for use in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     )
-    json.dump({"results": found, "seconds": spent}, answers)
+    json.dump({"results": rows, "seconds": spent}, answers)
     answers.close()
     return 0
 

@@ -114,18 +114,18 @@ def _shown(task: Task, path: Path, kernel: eumu.Kernel) -> tuple[str, str, str]:
     for side in every:
         try:
             if side is not first and side.program is build.program:
-                found = compare(build, side, launch)
+                difference = compare(build, side, launch)
             elif side is not first:
                 build = side
-                found = compare(first, side, launch, rtol=_RTOL)
+                difference = compare(first, side, launch, rtol=_RTOL)
             else:
-                found = None
-            if found is not None:
+                difference = None
+            if difference is not None:
                 sort = "levels" if side is not build else "builds"
                 return (
                     DIFFERS,
-                    f"{sort}, a fault" if isinstance(found, Ending) else sort,
-                    (describe(found)),
+                    f"{sort}, a fault" if isinstance(difference, Ending) else sort,
+                    (describe(difference)),
                 )
             wrong = _engines(side, launch)
         except Unsupported as error:
@@ -178,13 +178,13 @@ def _value(device: eumu.Device, parameter: Parameter) -> Any:
             texels = random.integers(0, 256, (_TEXELS, _TEXELS, 4)).astype(np.uint8)
             return device.image(texels, name=parameter.name)
         case Passing.BUFFER | Passing.ADDRESS:
-            known = element_type(parameter.type_name.rstrip("* "))
-            dtype = known[0] if known else np.dtype(np.uint8)
-            count = _ELEMENTS * (known[1] if known else 64)
+            element = element_type(parameter.type_name.rstrip("* "))
+            dtype = element[0] if element else np.dtype(np.uint8)
+            count = _ELEMENTS * (element[1] if element else 64)
             data = random.random(count) if dtype.kind == "f" else random.integers(0, 16, count)
             return device.array(data.astype(dtype), name=parameter.name)
-    known = element_type(parameter.type_name)
-    if known is None:
+    element = element_type(parameter.type_name)
+    if element is None:
         return bytes(parameter.size)
-    one = 0.5 if known[0].kind == "f" else _TEXELS
-    return one if known[1] == 1 else [one] * known[1]
+    one = 0.5 if element[0].kind == "f" else _TEXELS
+    return one if element[1] == 1 else [one] * element[1]

@@ -30,7 +30,7 @@ def ask(kernels: Sequence[RandomKernel], limit: float) -> dict[str, dict[str, st
 
     Nothing at all where there is no implementation, or no PyOpenCL to ask it.
     """
-    found: dict[str, dict[str, str | None]] = {}
+    answers: dict[str, dict[str, str | None]] = {}
     text = json.dumps([_described(k) for k in kernels])
     command = (sys.executable, "-m", "eumu.campaign.implementations")
     try:
@@ -44,8 +44,8 @@ def ask(kernels: Sequence[RandomKernel], limit: float) -> dict[str, dict[str, st
     for line in lines:  # those before a crash count
         if line.startswith("{"):
             row = json.loads(line)
-            found.setdefault(row["implementation"], {})[row["kernel"]] = row["left"]
-    return found
+            answers.setdefault(row["implementation"], {})[row["kernel"]] = row["left"]
+    return answers
 
 
 def left(arrays: Sequence[bytes]) -> str:
@@ -88,8 +88,8 @@ def main() -> int:
         queue = cl.CommandQueue(context)
         for row in wanted:
             answer = _run(cl, context, queue, row) if _can(device, row) else None
-            found = {"implementation": name, "kernel": row["name"], "left": answer}
-            print(json.dumps(found), flush=True)
+            reply = {"implementation": name, "kernel": row["name"], "left": answer}
+            print(json.dumps(reply), flush=True)
     return 0
 
 

@@ -83,15 +83,15 @@ def run(task: Task) -> Iterator[Result]:
     batch.ask_others(task.seconds)
     batch.look(range(len(kernels)), builds(target, number), is_every=False)
     batch.look(batch.differing, builds(target, number, is_every=True), is_every=True)
-    for name, made, found, unsupported in zip(
+    for name, made, outcomes, unsupported in zip(
         task.programs, kernels, batch.seen, batch.notes, strict=True
     ):
-        yield result(name, made, found, sorted(unsupported))
+        yield result(name, made, outcomes, sorted(unsupported))
 
 
 def builds(target: Platform, number: int, *, is_every: bool = False) -> list[Build]:
     """Those of a batch: the usual one and two others, which are others in the next one; or all."""
-    found: list[Build] = []
+    chosen: list[Build] = []
     widths = [w for w in _WIDTHS if target.grf_bytes == 32 or w > 8]
     width = widths[number // _SORTS % len(widths)]
     for compiler in compilers.installed():
@@ -104,11 +104,11 @@ def builds(target: Platform, number: int, *, is_every: bool = False) -> list[Bui
             *([Build(compiler, _LARGE_GRF)] if target.has_lsc else []),
         ]
         many = len(others) if is_every else _OTHERS
-        found.append(Build(compiler))
-        found += (others[(number + k) % len(others)] for k in range(many))
-    if not found:
+        chosen.append(Build(compiler))
+        chosen += (others[(number + k) % len(others)] for k in range(many))
+    if not chosen:
         compilers.choose(target)  # says who knows what instead
-    return found
+    return chosen
 
 
 def result(name: str, made: RandomKernel, seen: dict[Form, Value], notes: list[str]) -> Result:
@@ -127,8 +127,8 @@ def _described(made: RandomKernel, seen: dict[Form, Value]) -> str:
     value = right(seen)
     if value is None:
         value = next(iter(seen.values()))
-    agree = next(form for form, found in seen.items() if found == value)
-    form, other = next((f, found) for f, found in seen.items() if found != value)
+    agree = next(form for form, shown in seen.items() if shown == value)
+    form, other = next((f, shown) for f, shown in seen.items() if shown != value)
     if isinstance(other, str) or isinstance(value, str):
         return f"{form}: {_word(other)}; {agree}: {_word(value)}"
     at = next(k for k, (a, b) in enumerate(zip(value, other, strict=False)) if a != b) // 8
@@ -160,7 +160,7 @@ class _Batch:
     @property
     def differing(self) -> list[int]:
         """Kernels whose forms do not all show the same."""
-        return [k for k, found in enumerate(self.seen) if culprits(found)]
+        return [k for k, shown in enumerate(self.seen) if culprits(shown)]
 
     def ask_others(self, seconds: float) -> None:
         """Run the kernels on other implementations."""
@@ -257,17 +257,17 @@ def launched(
     device.use("jit", jit)
     chosen = program[name]
     arrays = {n: device.array(a, name=n) for n, a in made.arrays().items()}
-    given: dict[str, Any] = dict(arrays) | {"n": _N}
-    given |= {n: device.image(t, format=_FORMAT, name=n) for n, t in made.images().items()}
+    arguments: dict[str, Any] = dict(arrays) | {"n": _N}
+    arguments |= {n: device.image(t, format=_FORMAT, name=n) for n, t in made.images().items()}
     for parameter in chosen.args:
         if parameter.passing is Passing.SAMPLER:
-            given[parameter.name] = device.sampler()
+            arguments[parameter.name] = device.sampler()
     sizes = (made.global_size,), (made.items,)
     try:
-        chosen.launch(device, *sizes, given, level=level, fuel=_FUEL)
+        chosen.launch(device, *sizes, arguments, level=level, fuel=_FUEL)
     except eumu.Fault as fault:
         return f"fault: {str(fault).partition(chr(10))[0]}"
     left = [arrays["out"].numpy().tobytes(), arrays["shared"].numpy().tobytes()]
-    if "target" in given:
-        left.append(given["target"].numpy().tobytes())
+    if "target" in arguments:
+        left.append(arguments["target"].numpy().tobytes())
     return b"".join(left)

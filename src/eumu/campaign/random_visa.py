@@ -33,9 +33,9 @@ def run(task: Task) -> Iterator[Result]:
     if task.device not in _NATIVE:
         yield from _engines(task, seeds)
         return
-    found = dict(verdicts.verdicts(seeds, thorough=True, device=task.device, jobs=1))
+    by_seed = dict(verdicts.verdicts(seeds, thorough=True, device=task.device, jobs=1))
     for name, seed in zip(task.programs, seeds, strict=True):
-        yield result(name, found[seed])
+        yield result(name, by_seed[seed])
 
 
 def result(name: str, verdict: str) -> Result:

@@ -74,8 +74,8 @@ class Task:
 
     @classmethod
     def decode(cls, text: str) -> Task:
-        known: dict[str, Any] = json.loads(text)
-        return cls(**known)
+        fields: dict[str, Any] = json.loads(text)
+        return cls(**fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,8 +68,8 @@ def culprits(seen: Mapping[Form, Value]) -> list[str]:
 
 def _blamed(seen: Mapping[Form, Value], value: Value) -> Iterator[str]:
     builds: dict[str, dict[Form, bool]] = defaultdict(dict)
-    for form, found in seen.items():
-        builds[form.build][form] = found == value
+    for form, shown in seen.items():
+        builds[form.build][form] = shown == value
     for build, forms in builds.items():
         wrong = {form for form, is_right in forms.items() if not is_right}
         if not wrong:

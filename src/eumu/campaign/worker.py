@@ -90,8 +90,8 @@ def _once(task: Task, child: tuple[str, ...]) -> Answer | _Failure:
         return _Failure(LATE, f"no end after {limit:g} s of processor time")
     if done.returncode:
         return _Failure(DIED, _death(done))
-    found = json.loads(done.stdout)
-    return Answer([Result(**row) for row in found["results"]], found["seconds"])
+    results = json.loads(done.stdout)
+    return Answer([Result(**row) for row in results["results"]], results["seconds"])
 
 
 def _death(done: subprocess.CompletedProcess[str]) -> str:

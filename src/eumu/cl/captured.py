@@ -67,10 +67,10 @@ def read(path: Path) -> list[Launch]:
             if has_bytes:
                 places[key] = file.tell()
                 file.seek(row.size, 1)
-            found = Contents(
+            contents = Contents(
                 row.argument, row.is_svm, row.number, row.size, row.sum, places.get(key)
             )
-            buffers = (*last.buffers, found)
+            buffers = (*last.buffers, contents)
             launches[-1] = Launch(last.number, last.kernel, last.global_size, last.is_read, buffers)
     return launches
 

@@ -99,11 +99,11 @@ class _Service:
 
     def answer(self, request: Request, data: bytes) -> Answer:
         """The answer to a request; only ProtocolError comes out."""
-        found = self._answers.get(request)
-        if found is None:
+        handler = self._answers.get(request)
+        if handler is None:
             raise ProtocolError(f"request {request.name} in the middle")
         try:
-            return found(Fields(data))
+            return handler(Fields(data))
         except ProtocolError:
             raise
         except OutOfMemory as error:
@@ -199,17 +199,17 @@ class _Service:
     def _arguments(self, loaded: Loaded, index: int, fields: Fields) -> list[object]:
         """The arguments of a launch; those of the same bytes are the same objects."""
         key = index, fields.rest()
-        known = loaded.arguments.get(key)
-        if known is None:
+        arguments = loaded.arguments.get(key)
+        if arguments is None:
             self._is_lasting = True
-            known = [self._argument(fields) for _ in loaded.kernels[index].args]
+            arguments = [self._argument(fields) for _ in loaded.kernels[index].args]
             if not fields.is_empty:
                 raise ProtocolError("more arguments than the kernel has")
             if self._is_lasting:
                 if len(loaded.arguments) >= _MOST_ARGUMENTS:
                     loaded.arguments.clear()
-                loaded.arguments[key] = known
-        return known
+                loaded.arguments[key] = arguments
+        return arguments
 
     def _argument(self, fields: Fields) -> Any:
         match _of(Argument, fields.u32()):
@@ -304,11 +304,11 @@ class _Service:
         return Status.SUCCESS, b""
 
     def _failed(self, error: Exception, status: Status) -> Answer:
-        known = isinstance(error, EumuError)
-        text = str(error) if known else f"internal error: {type(error).__name__}: {error}"
+        is_typed = isinstance(error, EumuError)
+        text = str(error) if is_typed else f"internal error: {type(error).__name__}: {error}"
         self._record(Finding("error", text))
         self._say(f"eumu: {text}")
-        if not known:
+        if not is_typed:
             self._say("  this is a bug in eumu; EUMU_TRACEBACK=1 shows where")
         if self._options.traceback:
             sys.excepthook(type(error), error, error.__traceback__)

@@ -66,19 +66,19 @@ def recorded(file: int) -> Iterator[Finding]:
 
 def _finding(data: bytes) -> Finding:
     try:
-        found = _Records(io.BytesIO(data)).load()
+        finding = _Records(io.BytesIO(data)).load()
     except Exception as error:  # whatever damaged bytes make of a record
         raise FormatError(f"a record of findings is damaged: {error!r}") from error
-    if not isinstance(found, Finding):
-        raise FormatError(f"a record of findings has a {type(found).__name__}")
-    return found
+    if not isinstance(finding, Finding):
+        raise FormatError(f"a record of findings has a {type(finding).__name__}")
+    return finding
 
 
 class _Records(pickle.Unpickler):
     """Makes records and what they are made of, nothing else."""
 
     def find_class(self, module: str, name: str) -> Any:
-        found = getattr(findings, name, None) if module == findings.__name__ else None
-        if isinstance(found, type) and (is_dataclass(found) or issubclass(found, Enum)):
-            return found
+        member = getattr(findings, name, None) if module == findings.__name__ else None
+        if isinstance(member, type) and (is_dataclass(member) or issubclass(member, Enum)):
+            return member
         raise FormatError(f"{module}.{name} is no part of a record")

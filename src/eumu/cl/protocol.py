@@ -122,9 +122,9 @@ class Fields:
         """Numbers of a format; ProtocolError where the request ends before."""
         if len(self.data) - self._at < format.size:
             raise ProtocolError(f"a request of {len(self.data)} bytes ends too early")
-        found = format.unpack_from(self.data, self._at)
+        values = format.unpack_from(self.data, self._at)
         self._at += format.size
-        return found
+        return values
 
     def u32(self) -> int:
         return self.numbers(_U32)[0]

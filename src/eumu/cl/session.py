@@ -29,5 +29,5 @@ def run(command: Sequence[str], options: Options) -> Outcome:
         path = str(Path(place) / "engine")
         vendors = Path(place) / "vendors"
         fill(vendors, library(CL, Path(place) / "library").read_bytes())
-        found = {"OCL_ICD_VENDORS": str(vendors), CL_SOCKET.name: path}
-        return run_beside(command, os.environ | found, "eumu.cl.door", path, options, files)
+        variables = {"OCL_ICD_VENDORS": str(vendors), CL_SOCKET.name: path}
+        return run_beside(command, os.environ | variables, "eumu.cl.door", path, options, files)

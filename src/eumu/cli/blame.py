@@ -24,13 +24,13 @@ def command(options: argparse.Namespace) -> int:
     if options.other is None and options.level is not None:
         raise UsageError("--level is of two programs; the forms of one have a level each")
     forms = forms_of(options) if options.other is None else _both(options)
-    launch, found, status = first_difference(options, forms, blame)
-    if found is not None:
-        print(tell(found))
+    launch, difference, status = first_difference(options, forms, blame)
+    if difference is not None:
+        print(tell(difference))
         if options.other_options:
             _name_options(options, launch)
         if options.switches:
-            _name_switches(found, launch, tolerance(options))
+            _name_switches(difference, launch, tolerance(options))
     return status
 
 
@@ -59,10 +59,10 @@ def _name_switches(found: Blame | Difference, launch: Launch, rtol: float) -> No
 
 def _both(options: argparse.Namespace) -> Iterator[Side]:
     """Two programs, or one with other options of the compiler, each at the level that is asked."""
-    given = options.build_options
-    other = given if options.other_options is None else options.other_options
-    for path, words in ((options.program, given), (options.other, other)):
-        yield _side(options, f"{path} {words}".strip() if given != other else path, path, words)
+    own = options.build_options
+    other = own if options.other_options is None else options.other_options
+    for path, words in ((options.program, own), (options.other, other)):
+        yield _side(options, f"{path} {words}".strip() if own != other else path, path, words)
 
 
 def _side(options: argparse.Namespace, label: str, path: str, words: str) -> Side:

@@ -14,13 +14,13 @@ from eumu.errors import BuildError, Diagnostic, Finding, Place, Severity
 def command(options: argparse.Namespace) -> int:
     """Check every file; the exit status is 1 if one has an error."""
     teller = Teller.of(options)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for file in options.files:
-        found += (_found(file, d) for d in _check(file, options))
-    wanted = [f for f in found if options.notes or f.severity is not Severity.NOTE]
+        findings += (_found(file, d) for d in _check(file, options))
+    wanted = [f for f in findings if options.notes or f.severity is not Severity.NOTE]
     status = teller.tell("", wanted, {})
     if teller.is_text:
-        _count(found, hidden=len(wanted) < len(found))
+        _count(findings, hidden=len(wanted) < len(findings))
     return status
 
 
@@ -34,8 +34,8 @@ def _check(file: str, options: argparse.Namespace) -> list[Diagnostic]:
         return list(error.diagnostics)
 
 
-def _count(found: list[Finding], *, hidden: bool) -> None:
-    counts = [(s, sum(f.severity is s for f in found)) for s in Severity]
+def _count(findings: list[Finding], *, hidden: bool) -> None:
+    counts = [(s, sum(f.severity is s for f in findings)) for s in Severity]
     words = [f"{count} {s.value}{'s' * (count != 1)}" for s, count in counts if count]
     if words:
         print(", ".join(words) + ("; --notes shows the notes" if hidden else ""), file=sys.stderr)
@@ -43,5 +43,5 @@ def _count(found: list[Finding], *, hidden: bool) -> None:
 
 def _found(file: str, diagnostic: Diagnostic) -> Finding:
     """The record; a finding without a place is of the file."""
-    found = Finding.of(diagnostic)
-    return found if found.file else replace(found, place=Place(file, 0))
+    finding = Finding.of(diagnostic)
+    return finding if finding.file else replace(finding, place=Place(file, 0))

@@ -24,8 +24,8 @@ def command(options: argparse.Namespace) -> int:
         for line in words(data, base):
             print(line)
         sys.stdout.flush()
-        for found in check(packets(data, base)):
-            print(f"{options.file}: {found.severity.value}: {found.message}", file=sys.stderr)
+        for finding in check(packets(data, base)):
+            print(f"{options.file}: {finding.severity.value}: {finding.message}", file=sys.stderr)
     except CommandError as error:
         sys.stdout.flush()
         print(f"{options.file}: error: {error}", file=sys.stderr)

@@ -25,10 +25,10 @@ Found = TypeVar("Found")
 
 def command(options: argparse.Namespace) -> int:
     """Compare every form of the kernel with the first one; without a second one that fails."""
-    launch, found, status = first_difference(options, forms_of(options), compare)
-    if found is not None:
-        print(describe(found))
-        _hint(found, options)
+    launch, difference, status = first_difference(options, forms_of(options), compare)
+    if difference is not None:
+        print(describe(difference))
+        _hint(difference, options)
         if options.reduce:
             _reduce(options, launch)
     return status
@@ -46,23 +46,23 @@ def first_difference(
     for other in forms:
         is_compared = True
         try:
-            found = search(first, other, launch, rtol=tolerance(options))
+            difference = search(first, other, launch, rtol=tolerance(options))
         except (Unsupported, BuildError) as error:
             print(f"{other.label}: not compared: {error}")
             status = FAILED
             continue
-        if found is not None:
-            return launch, found, FAILED
+        if difference is not None:
+            return launch, difference, FAILED
         print(f"{other.label} is {first.label}", flush=True)
     if not is_compared:
         print(f"{first.label.strip()} is the only form: there is nothing to compare it with")
     return launch, None, status if is_compared else FAILED
 
 
-def _hint(found: Difference, options: argparse.Namespace) -> None:
+def _hint(difference: Difference, options: argparse.Namespace) -> None:
     """Builds of floats differ lawfully."""
-    if isinstance(found, Divergence) and isinstance(found.left, np.floating):
-        left, right = found.sides
+    if isinstance(difference, Divergence) and isinstance(difference.left, np.floating):
+        left, right = difference.sides
         if left.program is not right.program and not tolerance(options):
             print("  note: builds may contract or reorder floats; --rtol allows differences")
 
@@ -70,16 +70,16 @@ def _hint(found: Difference, options: argparse.Namespace) -> None:
 def forms_of(options: argparse.Namespace) -> Iterator[Side]:
     """The forms of the program, told as they come up."""
 
-    def same(label: str, known: str) -> None:
-        print(f"{label} has the code of {known}", flush=True)
+    def same(label: str, earlier: str) -> None:
+        print(f"{label} has the code of {earlier}", flush=True)
 
     chosen = compiler_options(options, options.build_options)
     return sides(options.program, _device(options), chosen, options.kernel, same)
 
 
 def _device(options: argparse.Namespace) -> str | None:
-    found: str | None = options.device
-    return found or (_known_device() if _is_source(options.program) else None)
+    name: str | None = options.device
+    return name or (_known_device() if _is_source(options.program) else None)
 
 
 def _is_source(program: str) -> bool:
@@ -88,9 +88,9 @@ def _is_source(program: str) -> bool:
 
 def _known_device() -> str:
     """The first of those with both levels, or with vISA only, that a compiler knows."""
-    found = compilers.installed()
-    known = (d for d in ("apl", "pvc") if any(platform(d) in c.devices for c in found))
-    return next(known, "apl")
+    installed = compilers.installed()
+    names = (d for d in ("apl", "pvc") if any(platform(d) in c.devices for c in installed))
+    return next(names, "apl")
 
 
 def tolerance(options: argparse.Namespace) -> float:

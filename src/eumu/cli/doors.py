@@ -74,9 +74,9 @@ def _told(ran: list[Side], rtol: float) -> int:
         print("the program has launched no kernel: there is nothing to compare")
     status = FINE if others and first[2] else FAILED
     for other in others:
-        found = first_difference(first, other, rtol)
-        print(found or f"{other[0]} left the same as {first[0]} in {len(first[2])} launches")
-        status = FAILED if found else status
+        difference = first_difference(first, other, rtol)
+        print(difference or f"{other[0]} left the same as {first[0]} in {len(first[2])} launches")
+        status = FAILED if difference else status
     return status
 
 
@@ -104,9 +104,9 @@ def _runs(program: list[str], device: str, place: Path, layer: Path) -> Iterator
 
 
 @contextlib.contextmanager
-def _variables(**given: str) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in given}
-    os.environ.update(given)
+def _variables(**values: str) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
     try:
         yield
     finally:

@@ -28,16 +28,16 @@ def command(options: argparse.Namespace) -> int:
         return FINE
     word = options.opcode.partition(".")[0] or options.opcode
     by_page = VISA.on_page(word)  # a word of the documents, if it is in capitals
-    found = (by_page if word.isupper() else []) or VISA.documented(word) or by_page
+    opcodes = (by_page if word.isupper() else []) or VISA.documented(word) or by_page
     lines = directive(options.opcode)
-    if not found and not lines and (why := VISA.unmodelled.get(word.lower())):
+    if not opcodes and not lines and (why := VISA.unmodelled.get(word.lower())):
         lines = [paint.bold(word.lower()), "", f"  Not modelled: {why}."]
-    if not found and not lines:
-        found = [o for o in VISA if o.page.startswith(f"{word.upper()}_")]  # pages of a family
-    if not found and lines:
+    if not opcodes and not lines:
+        opcodes = [o for o in VISA if o.page.startswith(f"{word.upper()}_")]  # pages of a family
+    if not opcodes and lines:
         print("\n".join(lines))
         return FINE
-    if not found:
+    if not opcodes:
         close = difflib.get_close_matches(options.opcode, VISA.mnemonics(), 3, 0.5)
         guess = f"; near it: {', '.join(close)}" if close else ""
         print(
@@ -46,11 +46,11 @@ def command(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return FAILED
-    if len(found) > _IN_FULL:
-        for opcode in found:
+    if len(opcodes) > _IN_FULL:
+        for opcode in opcodes:
             print(f"{paint.bold(f'{opcode!s:<22}')} {_first_line(opcode)}")
         return FINE
-    print("\n\n".join(_bold(opcode, page(opcode), paint) for opcode in found))
+    print("\n\n".join(_bold(opcode, page(opcode), paint) for opcode in opcodes))
     return FINE
 
 
@@ -69,8 +69,8 @@ def _native(name: str | None, paint: Paint) -> int:
         rule = RULES[name]
         print(f"{paint.bold(rule.id)}    {rule.title}\n\n  page         {rule.page}")
         return FINE
-    found = [opcode for opcode in GEN9 if name in (_native_name(opcode), opcode.mnemonic)]
-    if not found:
+    opcodes = [opcode for opcode in GEN9 if name in (_native_name(opcode), opcode.mnemonic)]
+    if not opcodes:
         names = [*(_native_name(opcode) for opcode in GEN9), *RULES]
         close = difflib.get_close_matches(name, names, 3, 0.5)
         guess = f"; near it: {', '.join(close)}" if close else ""
@@ -80,11 +80,11 @@ def _native(name: str | None, paint: Paint) -> int:
             file=sys.stderr,
         )
         return FAILED
-    if len(found) > _IN_FULL:
-        for opcode in found:
+    if len(opcodes) > _IN_FULL:
+        for opcode in opcodes:
             print(f"{paint.bold(f'{_native_name(opcode):<22}')} {_first_line(opcode)}")
         return FINE
-    pages = (_bold(opcode, native_page(opcode, GEN9.document), paint) for opcode in found)
+    pages = (_bold(opcode, native_page(opcode, GEN9.document), paint) for opcode in opcodes)
     print("\n\n".join(pages))
     return FINE
 

@@ -49,8 +49,8 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
         " report of all kernels, which then run on the interpreter",
     )
     end = list(words).index("--")
-    given = [f"{CHECK}=cheap" if word == CHECK else word for word in words[1:end]]
-    options = parser.parse_args(given)
+    own_words = [f"{CHECK}=cheap" if word == CHECK else word for word in words[1:end]]
+    options = parser.parse_args(own_words)
     options.command, options.program = "host", list(words[end + 1 :])
     return options
 
@@ -64,17 +64,21 @@ def command(options: argparse.Namespace) -> int:
     options.format, options.page = _report(options)
     with tempfile.TemporaryFile(buffering=0) as file:
         os.set_inheritable(file.fileno(), True)
-        given = replace(_options(options), records=file.fileno())
-        outcome = run(options.program, given)
-        found = tuple(recorded(file.fileno()))
+        door_options = replace(_options(options), records=file.fileno())
+        outcome = run(options.program, door_options)
+        findings = tuple(recorded(file.fileno()))
     status = FAULT if outcome.faults else outcome.status or (FAILED if outcome.findings else FINE)
-    if outcome.faults and given.tells:
+    if outcome.faults and door_options.tells:
         _say(f"eumu: {_count(outcome.faults, 'fault')} on the OpenCL device")
-    elif outcome.findings and given.tells:
+    elif outcome.findings and door_options.tells:
         _say(f"eumu: {_count(outcome.findings, 'finding')}")
     if options.format != "text":
-        facts = {"device": given.device, "engine": given.engine or "jit", "exit": outcome.status}
-        told = Told(options.program[0], "", found, status, facts=facts)
+        facts = {
+            "device": door_options.device,
+            "engine": door_options.engine or "jit",
+            "exit": outcome.status,
+        }
+        told = Told(options.program[0], "", findings, status, facts=facts)
         _write(FORMATS[options.format](told), options)
     return status
 
@@ -90,8 +94,8 @@ def _report(options: argparse.Namespace) -> tuple[str, str | None]:
     if ending in _FILES:
         return _FILES[ending], None
     if ending != ".html":
-        known = ", ".join([".html", *_FILES])
-        raise UsageError(f"--report {options.report}: its name ends with none of {known}")
+        endings = ", ".join([".html", *_FILES])
+        raise UsageError(f"--report {options.report}: its name ends with none of {endings}")
     return options.format, free_page(options.report)
 
 

@@ -59,9 +59,9 @@ def _links(program: eumu.Program) -> Iterator[str]:
 
 def _list_compilers() -> None:
     """Each compiler with the devices it knows; the first that knows a device is taken."""
-    found = compilers.installed()
+    installed = compilers.installed()
     taken: set[str] = set()
-    for compiler in found:
+    for compiler in installed:
         names = [p.name for p in compiler.devices]
         print(f"ocloc {compiler.version or 'of an unknown version'}: {compiler.path}")
         print(f"  compiles for {', '.join(names) or 'no device that eumu knows'}")
@@ -69,7 +69,7 @@ def _list_compilers() -> None:
         if taken and rest != names:
             print(f"  is taken for {', '.join(rest) or 'none: others come before it'}")
         taken.update(names)
-    if not found:
+    if not installed:
         print("no ocloc, Intel's offline compiler, is installed")
     if missing := [p.name for p in PLATFORMS.values() if p.name not in taken]:
         print(f"none compiles for {', '.join(missing)}")

@@ -47,11 +47,11 @@ def command(options: argparse.Namespace) -> int:
 def table() -> list[Row]:
     """Every instruction by number, then those that are only named."""
     rows = [_row(opcode) for opcode in VISA]
-    known = {opcode.mnemonic for opcode in VISA}
+    names = {opcode.mnemonic for opcode in VISA}
     rows += [
         Row(name, None, None, (), "unsupported", reason, "", "")
         for name, reason in sorted(VISA.unmodelled.items())
-        if name not in known
+        if name not in names
     ]
     return rows
 

@@ -100,8 +100,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parsed(words: Sequence[str]) -> argparse.Namespace:
     room = {"run": "host", "compare": "doors"}.get(words[0]) if words else None
     if room and "--" in words:  # behind it are a program's words
-        found: argparse.Namespace = import_module(f"eumu.cli.{room}").parsed(words)
-        return found
+        options: argparse.Namespace = import_module(f"eumu.cli.{room}").parsed(words)
+        return options
     return _parser().parse_args(list(joined(words)))
 
 

@@ -62,10 +62,10 @@ def _text(code: bytes, device: str, name: str) -> str:
 
 def _made_for(program: zebin.Zebin, name: str) -> str:
     family = program.target.product_family
-    found = None if family is None else of_product_family(family)
-    if found is None:
+    target = None if family is None else of_product_family(family)
+    if target is None:
         raise UsageError(f"{name} does not say which device it is for: add --device")
-    return found.name
+    return target.name
 
 
 def _parts(program: zebin.Zebin, only: str | None, name: str) -> Iterator[tuple[str, str, bytes]]:

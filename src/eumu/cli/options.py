@@ -31,8 +31,8 @@ example:
 
 def compiler_options(options: argparse.Namespace, words: str) -> str:
     """The compiler's options: `words`, and what -g and -g0 add."""
-    given = [words, *(["-g0"] if options.no_lines else []), *(["-g"] if options.debug else [])]
-    return " ".join(filter(None, given))
+    parts = [words, *(["-g0"] if options.no_lines else []), *(["-g"] if options.debug else [])]
+    return " ".join(filter(None, parts))
 
 
 def add_checking(run: argparse.ArgumentParser) -> None:

@@ -62,8 +62,8 @@ def command(options: argparse.Namespace) -> int:
             report = _launch(device, kernel, values, options, progress)
     except eumu.Fault as fault:
         facts["printf"] = "".join(printed)
-        found = (*fault.findings, fault.finding)
-        return teller.tell(kernel.name, found, facts, faulted=True)
+        findings = (*fault.findings, fault.finding)
+        return teller.tell(kernel.name, findings, facts, faulted=True)
     for name, path in saves.items():
         if isinstance(values[name], eumu.Image):
             images.save(path, values[name])

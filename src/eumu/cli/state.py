@@ -48,15 +48,15 @@ def command(options: argparse.Namespace) -> int:
     for place in range(first, first + count * size, size):
         print(f"{kind.TITLE} at byte {place:#x}")
         try:
-            found = kind.decode(data[place : place + size])
-            for title, part in found.titled() if isinstance(found, Table) else [("", found)]:
+            state = kind.decode(data[place : place + size])
+            for title, part in state.titled() if isinstance(state, Table) else [("", state)]:
                 shown = list(lines(part, everything=options.all))
                 for line in [title] * bool(title and shown) + shown:
                     print(f"  {line}")
-            if isinstance(found, SurfaceState):
-                Surface.of(found)
-            if isinstance(found, MediaSurfaceState):
-                MediaSurface.of(found)
+            if isinstance(state, SurfaceState):
+                Surface.of(state)
+            if isinstance(state, MediaSurfaceState):
+                MediaSurface.of(state)
         except StateError as error:
             print(f"{options.file}: error: {error}", file=sys.stderr)
             wrong = True

@@ -52,33 +52,38 @@ class Teller:
         return self.format == "text"
 
     def tell(
-        self, kernel: str, found: Sequence[Finding], facts: dict[str, Any], *, faulted: bool = False
+        self,
+        kernel: str,
+        findings: Sequence[Finding],
+        facts: dict[str, Any],
+        *,
+        faulted: bool = False,
     ) -> int:
         """Print findings, the fault last; the exit status."""
-        ends = tuple(found[-1:]) if faulted else ()
-        wanted = (*kept(found[: len(found) - len(ends)], self.rules), *ends)
+        ends = tuple(findings[-1:]) if faulted else ()
+        wanted = (*kept(findings[: len(findings) - len(ends)], self.rules), *ends)
         failed = any(f.severity in self.fails for f in wanted)
         status = FAULT if faulted else FAILED if failed else FINE
         shown = wanted[: self.most] if self.most else wanted
         if ends and ends[0] not in shown:
             shown = (*shown[: max(0, self.most - 1)], *ends)
-        omitted, suppressed = len(wanted) - len(shown), len(found) - len(wanted)
+        omitted, suppressed = len(wanted) - len(shown), len(findings) - len(wanted)
         if self.is_text:
             self._list(shown, faulted=faulted)
             self._count(omitted, suppressed)
             return status
-        given = self.program, kernel, shown, status, omitted, suppressed, facts
-        outcome = Outcome(*given, self.files, self.fails)
+        record = self.program, kernel, shown, status, omitted, suppressed, facts
+        outcome = Outcome(*record, self.files, self.fails)
         if text := FORMATS[self.format](outcome):
             print(text)
         return status
 
     def refused(self, error: BuildError) -> int:
         """Tell what is wrong with a program that cannot be built."""
-        found = [Finding.of(d) for d in error.diagnostics]
-        if not any(f.severity is Severity.ERROR for f in found):
-            found.append(Finding("build", str(error).splitlines()[0]))
-        return self.tell("", found, {}) or FAILED
+        findings = [Finding.of(d) for d in error.diagnostics]
+        if not any(f.severity is Severity.ERROR for f in findings):
+            findings.append(Finding("build", str(error).splitlines()[0]))
+        return self.tell("", findings, {}) or FAILED
 
     def _list(self, shown: Sequence[Finding], *, faulted: bool) -> None:
         if self.files:

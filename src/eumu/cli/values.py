@@ -52,30 +52,30 @@ def size(option: str, text: str) -> tuple[int, ...]:
 
 def pairs(option: str, texts: list[str]) -> dict[str, str]:
     """`NAME=VALUE` texts as a dictionary."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise UsageError(f"{option} {shortened(text)} is not of the form NAME=VALUE")
-        if name in found:
+        if name in values:
             raise UsageError(f"{option} {name} is given twice")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def arguments(device: eumu.Device, kernel: eumu.Kernel, texts: list[str]) -> dict[str, Any]:
     """The kernel's arguments by name; UsageError says what to give for those that are missing."""
-    given = pairs("--arg", texts)
+    by_name = pairs("--arg", texts)
     values: dict[str, Any] = {}
     for parameter in kernel.args:
-        keys = [k for k in (parameter.name, str(parameter.index)) if k in given]
+        keys = [k for k in (parameter.name, str(parameter.index)) if k in by_name]
         if len(keys) > 1:
             raise UsageError(f"argument {parameter.name} is given by name and by number")
         if keys:
-            values[parameter.name] = argument(device, parameter, given.pop(keys[0]))
+            values[parameter.name] = argument(device, parameter, by_name.pop(keys[0]))
     missing = [p for p in kernel.args if p.name not in values]
-    if given or missing:
-        lines = [f"kernel {kernel.name} has no argument {name!r}" for name in given]
+    if by_name or missing:
+        lines = [f"kernel {kernel.name} has no argument {name!r}" for name in by_name]
         lines += [f"argument missing: --arg {p.name}={_example(p)}  ({p})" for p in missing]
         raise UsageError("\n  ".join(lines))
     return values

@@ -62,27 +62,27 @@ def blame(
     left: Side, right: Side, launch: Launch, *, rtol: float = 0.0
 ) -> Blame | Difference | None:
     """As of `compare`; what differs in memory is followed back."""
-    found = compare(left, right, launch, rtol=rtol)
-    if not isinstance(found, Divergence) or not any(found.traces):
-        return found
-    threads = [None if trace is None else trace.store.thread for trace in found.traces]
+    difference = compare(left, right, launch, rtol=rtol)
+    if not isinstance(difference, Divergence) or not any(difference.traces):
+        return difference
+    threads = [None if trace is None else trace.store.thread for trace in difference.traces]
     some = next(t for t in threads if t is not None)
     watches = [
         _watched(side, launch, some if thread is None else thread)
-        for side, thread in zip(found.sides, threads, strict=True)
+        for side, thread in zip(difference.sides, threads, strict=True)
     ]
     is_same = _are_alike(*watches)
     suspects: list[Suspect | None] = []
-    for k, trace in enumerate(found.traces):
+    for k, trace in enumerate(difference.traces):
         watch, other = watches[k], watches[1 - k]
         first = None
         if trace is not None and watch.function is not None:
             number, thread = trace.store.number, trace.store.thread
             chain = _chain(watch.events, number, thread, ways=is_same)
             first = next(_new(chain, _Known(watch, other, is_same=is_same)), None)
-        event = first and Suspect(found.sides[k], watch.function, first)  # type: ignore[arg-type]
+        event = first and Suspect(difference.sides[k], watch.function, first)  # type: ignore[arg-type]
         suspects.append(event or None)
-    return Blame(found, (suspects[0], suspects[1]))
+    return Blame(difference, (suspects[0], suspects[1]))
 
 
 def _watched(side: Side, launch: Launch, thread: int) -> Watch:
@@ -124,27 +124,27 @@ class _Wanted:
 
     def take(self, event: Event) -> bool:
         """Whether an event wrote some of it; what it wrote as a whole is not asked for any more."""
-        found = False
+        took = False
         for part in event.writes:
             end = int(part.columns.max()) + 1
             root = self._root(event.thread, part.root, end)
             if root[part.columns].any():
-                found = True
+                took = True
                 if part.whole and event.is_full:
                     root[part.columns] = False
         for where, at, size in event.stored:
             wanted = self._memory.get(where)
             if wanted and not wanted.isdisjoint(range(at, at + size)):
-                found = True
+                took = True
                 wanted.difference_update(range(at, at + size))
-        return found
+        return took
 
     def _root(self, thread: int, name: str, end: int) -> NDArray[np.bool_]:
-        found = self._roots.get((thread, name), np.zeros(0, bool))
-        if len(found) < end:
-            found = np.concatenate([found, np.zeros(end - len(found), bool)])
-            self._roots[thread, name] = found
-        return found
+        wanted = self._roots.get((thread, name), np.zeros(0, bool))
+        if len(wanted) < end:
+            wanted = np.concatenate([wanted, np.zeros(end - len(wanted), bool)])
+            self._roots[thread, name] = wanted
+        return wanted
 
 
 def _chain(events: Sequence[Event], number: int, thread: int, *, ways: bool) -> list[Event]:
@@ -205,23 +205,23 @@ def _elements(event: Event) -> Iterator[int]:
             yield int.from_bytes(data[k : k + size], "little", signed=True)
 
 
-def _new(chain: Sequence[Event], known: _Known) -> Iterator[Event]:
+def _new(chain: Sequence[Event], seen: _Known) -> Iterator[Event]:
     """Those whose result is not known, in the order in which they were."""
-    return (event for event in chain if not known.has(event))
+    return (event for event in chain if not seen.has(event))
 
 
 # ---- in words
 
 
-def tell(found: Blame | Difference) -> str:
+def tell(result: Blame | Difference) -> str:
     """What differs, and what began it."""
-    if not isinstance(found, Blame):
-        return describe(found)
-    lines = [describe(found.divergence)]
-    if not any(found.suspects):
+    if not isinstance(result, Blame):
+        return describe(result)
+    lines = [describe(result.divergence)]
+    if not any(result.suspects):
         return "\n".join([*lines, "each result that leads there is in both forms"])
     lines.append("the first result that leads there and that the other form never has:")
-    for side, suspect in zip(found.divergence.sides, found.suspects, strict=True):
+    for side, suspect in zip(result.divergence.sides, result.suspects, strict=True):
         if suspect is None:
             lines.append(f"  {side.label}: none")
             continue

@@ -68,13 +68,13 @@ def pairs(
     made = list(finalize_each((h.text for h in every), target, jobs=jobs))
     again = [k for k, m in enumerate(made) if isinstance(m, Refusal) and not m.died]
     objects = ((k, _object(every[k].text, target)) for k in again)
-    known = [(k, data) for k, data in objects if data is not None]
+    finalized = [(k, data) for k, data in objects if data is not None]
     as_object = set()
-    for (k, _), found in zip(
-        known, finalize_each((d for _, d in known), target, jobs=jobs), strict=True
+    for (k, _), outcome in zip(
+        finalized, finalize_each((d for _, d in finalized), target, jobs=jobs), strict=True
     ):
-        if not isinstance(found, Refusal):
-            made[k] = found
+        if not isinstance(outcome, Refusal):
+            made[k] = outcome
             as_object.add(k)
     for k, (harness, native) in enumerate(zip(every, made, strict=True)):
         yield Pair(harness, target, native, k in as_object)

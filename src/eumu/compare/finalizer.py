@@ -62,10 +62,10 @@ def finalize(
     `options` are the finalizer's, such as `-noschedule`; `timeout` is in seconds.  Raises
     `BuildError` with its message where it refuses the program, and `ToolMissing`.
     """
-    found = _Job(find(), platform(device), tuple(options), timeout).run(program)
-    if isinstance(found, Refusal):
-        raise BuildError(f"the finalizer refuses the program: {found.message}")
-    return found
+    outcome = _Job(find(), platform(device), tuple(options), timeout).run(program)
+    if isinstance(outcome, Refusal):
+        raise BuildError(f"the finalizer refuses the program: {outcome.message}")
+    return outcome
 
 
 def finalize_each(

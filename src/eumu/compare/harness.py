@@ -253,8 +253,8 @@ def _without_returns(body: Sequence[str]) -> Iterator[str]:
     """The code with branches to its end for its returns, the last of which just ends."""
     code = [k for k, line in enumerate(body) if line.strip()]
     for k, line in enumerate(body):
-        found = _RETURN.match(line)
-        if found is None:
+        match = _RETURN.match(line)
+        if match is None:
             yield line
-        elif k != code[-1] or found[1]:
-            yield f"{found[1] or ''} goto ({found[2]}, {found[3]}) {_END}"
+        elif k != code[-1] or match[1]:
+            yield f"{match[1] or ''} goto ({match[2]}, {match[3]}) {_END}"

@@ -42,11 +42,11 @@ def both_nan(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:
     if x.dtype.kind == "f":
         both: NDArray[np.bool_] = np.isnan(x) & np.isnan(y)
         return np.repeat(both[:, None], x.itemsize, axis=1)
-    found = np.zeros((len(x), x.itemsize), bool)
+    is_nan = np.zeros((len(x), x.itemsize), bool)
     for name, (inner, offset, *_) in (x.dtype.fields or {}).items():
         a, b = (np.ascontiguousarray(v[name]).reshape(-1) for v in (x, y))
-        found[:, offset : offset + inner.itemsize] = both_nan(a, b).reshape(len(x), inner.itemsize)
-    return found
+        is_nan[:, offset : offset + inner.itemsize] = both_nan(a, b).reshape(len(x), inner.itemsize)
+    return is_nan
 
 
 def unequal(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:

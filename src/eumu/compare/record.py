@@ -76,8 +76,8 @@ class Recorder(Observer):
 def instructions(function: Function, way: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """The instructions that a thread ran, each with the stores of the run before its block."""
     for block, before in way:
-        found = function.blocks[block]
-        order = dict.fromkeys(op.inst for op in found.ops if op.inst >= 0)
-        if found.end is not None and found.end.inst >= 0:
-            order[found.end.inst] = None
+        body = function.blocks[block]
+        order = dict.fromkeys(op.inst for op in body.ops if op.inst >= 0)
+        if body.end is not None and body.end.inst >= 0:
+            order[body.end.inst] = None
         yield from ((inst, before) for inst in sorted(order))

@@ -8,27 +8,27 @@ from eumu.compare.search import Difference, Divergence, Ending, Printed, Trace
 from eumu.compare.sides import Side
 
 
-def describe(found: Difference) -> str:
+def describe(difference: Difference) -> str:
     """What differs and, of memory, who stored it and what the two threads ran around it."""
-    match found:
+    match difference:
         case Divergence():
-            return "\n".join(_divergence(found))
+            return "\n".join(_divergence(difference))
         case Ending():
-            return "\n".join(_ending(found))
+            return "\n".join(_ending(difference))
         case Printed():
-            return "\n".join(_printed(found))
+            return "\n".join(_printed(difference))
 
 
-def _divergence(found: Divergence) -> Iterator[str]:
-    left, right = found.sides
-    more = f" ({found.count} elements differ)" if found.count > 1 else ""
+def _divergence(divergence: Divergence) -> Iterator[str]:
+    left, right = divergence.sides
+    more = f" ({divergence.count} elements differ)" if divergence.count > 1 else ""
     yield (
-        f"{found.array}[{found.index}] differs{more}:"
-        f" {found.left} in {left.label}, {found.right} in {right.label}"
+        f"{divergence.array}[{divergence.index}] differs{more}:"
+        f" {divergence.left} in {left.label}, {divergence.right} in {right.label}"
     )
-    if any(found.traces):  # stores to images are not traced
-        yield from _trace(left, found.traces[0])
-        yield from _trace(right, found.traces[1])
+    if any(divergence.traces):  # stores to images are not traced
+        yield from _trace(left, divergence.traces[0])
+        yield from _trace(right, divergence.traces[1])
 
 
 def _trace(side: Side, trace: Trace | None) -> Iterator[str]:
@@ -45,15 +45,15 @@ def _trace(side: Side, trace: Trace | None) -> Iterator[str]:
         yield f"    {'>' if is_store else ' '} {text}"
 
 
-def _ending(found: Ending) -> Iterator[str]:
-    bad = 0 if found.faults[0] is not None else 1
-    yield f"{found.sides[bad].label} faults, {found.sides[1 - bad].label} does not:"
-    yield from (f"  {line}" for line in str(found.faults[bad]).splitlines())
+def _ending(ending: Ending) -> Iterator[str]:
+    bad = 0 if ending.faults[0] is not None else 1
+    yield f"{ending.sides[bad].label} faults, {ending.sides[1 - bad].label} does not:"
+    yield from (f"  {line}" for line in str(ending.faults[bad]).splitlines())
 
 
-def _printed(found: Printed) -> Iterator[str]:
+def _printed(printed: Printed) -> Iterator[str]:
     yield "what is printed differs:"
-    for side, lines in zip(found.sides, found.lines, strict=True):
+    for side, lines in zip(printed.sides, printed.lines, strict=True):
         yield from (f"  only {side.label}: {line}" for line in lines[:4])
         if len(lines) > 4:
             yield f"  and {len(lines) - 4} more lines"

@@ -116,7 +116,7 @@ def _divergence(runs: tuple[Outcome, Outcome], launch: Launch, rtol: float) -> D
 
 def differing(left: Outcome, right: Outcome, rtol: float) -> set[tuple[str, int]]:
     """Bytes of arrays that are not the same in the end."""
-    found: set[tuple[str, int]] = set()
+    places: set[tuple[str, int]] = set()
     for name, x in left.memory.items():
         y = right.memory.get(name)
         if y is None or (y.dtype, y.shape) != (x.dtype, x.shape):
@@ -128,18 +128,18 @@ def differing(left: Outcome, right: Outcome, rtol: float) -> set[tuple[str, int]
             start = element * x.itemsize
             a = x[element : element + 1].view(np.uint8)
             b = y[element : element + 1].view(np.uint8)
-            found |= {(name, start + int(k)) for k in np.flatnonzero((a != b) & meant[element])}
-    return found
+            places |= {(name, start + int(k)) for k in np.flatnonzero((a != b) & meant[element])}
+    return places
 
 
 def _meant(dtype: np.dtype[Any]) -> NDArray[np.bool_]:
     """Which bytes of an element have a meaning: not the padding of structures."""
     if dtype.fields is None:
         return np.ones(dtype.itemsize, bool)
-    found = np.zeros(dtype.itemsize, bool)
+    meant = np.zeros(dtype.itemsize, bool)
     for inner, offset, *_ in dtype.fields.values():
-        found[offset : offset + inner.itemsize] |= _meant(inner)
-    return found
+        meant[offset : offset + inner.itemsize] |= _meant(inner)
+    return meant
 
 
 def _unequal(
@@ -157,7 +157,7 @@ def _unequal(
 
 def _histories(run: Outcome, wanted: set[tuple[str, int]]) -> History:
     """Every value that was stored to the wanted bytes."""
-    found: History = defaultdict(list)
+    histories: History = defaultdict(list)
     spans = [
         (place, place + run.memory[name].nbytes, name)
         for name, place in run.places.items()
@@ -169,8 +169,8 @@ def _histories(run: Outcome, wanted: set[tuple[str, int]]) -> History:
                 for k, value in enumerate(store.data):
                     key = (name, store.address + k - start)
                     if key in wanted:
-                        found[key].append((value, store))
-    return found
+                        histories[key].append((value, store))
+    return histories
 
 
 def _first(

@@ -141,19 +141,19 @@ def sides(
                     continue  # where a width is forced, releases leave out kernels that cannot
                 code = tuple(_code(built, k.name, target) for k in kernels)
                 label = f"{title}{name} SIMD{kernels[0].simd_width}"
-                known = seen.setdefault(code, label)
-                if known is label:
+                first = seen.setdefault(code, label)
+                if first is label:
                     again = partial(_built, Path(program), *choice)
                     yield from levels(built, f"{label} ", _levels(target), again)
-                elif known != label and label not in told and same is not None:
+                elif first != label and label not in told and same is not None:
                     told.add(label)
-                    same(label, known)
+                    same(label, first)
 
 
 def _compilers(target: Platform) -> tuple[compilers.Compiler, ...]:
     """Those that know the device, or the one that says that it does not."""
-    found = tuple(c for c in compilers.installed() if target in c.devices)
-    return found or (compilers.choose(target),)
+    able = tuple(c for c in compilers.installed() if target in c.devices)
+    return able or (compilers.choose(target),)
 
 
 def _levels(target: Platform | None) -> Sequence[str]:
@@ -172,10 +172,10 @@ def _code(program: eumu.Program, kernel: str, target: Platform) -> bytes:
     """What tells builds apart: the native code, or the vISA where only that is run."""
     if program.elf is None:
         return b""
-    found = next(k for k in program.elf.kernels if k.name == kernel)
+    made = next(k for k in program.elf.kernels if k.name == kernel)
     if "native" in _levels(target):
-        return found.text
-    lines = (line.partition("//")[0].rstrip() for line in found.visaasm.splitlines())
+        return made.text
+    lines = (line.partition("//")[0].rstrip() for line in made.visaasm.splitlines())
     return "\n".join(filter(None, lines)).encode()
 
 

@@ -225,7 +225,7 @@ class Watch(Recorder):
 
 
 def _accesses(function: Function) -> dict[tuple[int, int], Access]:
-    found: dict[tuple[int, int], Access] = {}
+    accesses: dict[tuple[int, int], Access] = {}
     addressed = {
         op.root for block in function.blocks for op in block.ops if isinstance(op, RootAddress)
     }
@@ -240,12 +240,12 @@ def _accesses(function: Function) -> dict[tuple[int, int], Access]:
         for inst, ops in of_inst.items():
             reads = [_part(op) for op in ops if isinstance(op, (Read, Partner, ReadFlag))]
             reads += everywhere if any(isinstance(op, ReadIndirect) for op in ops) else ()
-            found[number, inst] = Access(
+            accesses[number, inst] = Access(
                 tuple(reads),
                 tuple(_part(op, plain) for op in ops if isinstance(op, (Write, WriteFlag))),
                 any(isinstance(op, WriteIndirect) for op in ops),
             )
-    return found
+    return accesses
 
 
 def _part(op: Any, plain: set[int] | None = None) -> Part:

@@ -161,10 +161,10 @@ class Allocator:
         """Give an allocation back; False if none starts there."""
         with self._alone():
             self._mend()
-            found = self._live.get(start)
-            if found is not None:
-                self._end(found)
-            return found is not None
+            live = self._live.get(start)
+            if live is not None:
+                self._end(live)
+            return live is not None
 
     def release(self, claim: Claim) -> None:
         """Give the allocation of a claim back, unless that was done."""
@@ -182,9 +182,9 @@ class Allocator:
         renamed = replace(allocation, name=name)
         with self._alone():
             self._renamed += 1
-            found = self._live.get(allocation.start)
-            if found is not None:
-                self._live[allocation.start] = replace(found, allocation=renamed)
+            live = self._live.get(allocation.start)
+            if live is not None:
+                self._live[allocation.start] = replace(live, allocation=renamed)
         return renamed
 
     def _alone(self) -> AbstractContextManager[bool]:

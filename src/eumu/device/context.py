@@ -70,13 +70,13 @@ def _that_fit_banks(
 ) -> tuple[Placement, ...]:
     """Subslices that share a bank share its 64 KB."""
     room = [SLM_STRIDE] * part.slm_banks
-    found = []
+    fitting = []
     for placement in placements:
         bank = placement.pool % part.slm_banks
         if room[bank] >= needs.slm_bytes:
             room[bank] -= needs.slm_bytes
-            found.append(placement)
-    return tuple(found)
+            fitting.append(placement)
+    return tuple(fitting)
 
 
 def context_bytes(residents: Residents, snapshot: Snapshot) -> int:
@@ -161,9 +161,9 @@ def _measure(residents: Residents, memory: NDArray[np.uint8]) -> tuple[int, int]
         if memory[behind : behind + len(_MAGIC)].tobytes() == _MAGIC:
             if len(memory) < behind + len(_MAGIC) + 48:
                 break
-            _, groups, _, found, *_ = _numbers(memory, behind)
+            _, groups, _, used, *_ = _numbers(memory, behind)
             some = 0 < groups <= residents.groups
-            if found == size and some and (groups == count or not rest):
+            if used == size and some and (groups == count or not rest):
                 return size, groups
     raise LaunchError("no context of this kernel is saved here")
 

@@ -112,9 +112,9 @@ def capacity(
 
     Groups with a global barrier may be spread over all subslices, unless they share memory.
     """
-    found = pools(part, pool_map)
+    thread_pools = pools(part, pool_map)
     if is_global and not needs.slm_bytes:
-        found = (Pool(0, part.units, part.threads_per_eu),)
+        thread_pools = (Pool(0, part.units, part.threads_per_eu),)
     held = tuple(
         occupancy(
             pool,
@@ -124,11 +124,11 @@ def capacity(
             has_barrier=needs.has_barrier,
             barriers=_BARRIERS,
         )
-        for pool in found
+        for pool in thread_pools
     )
     if not any(o.groups for o in held):
         kind = "subslice" if pool_map is None else "pool"
-        most = max(p.threads for p in found)
+        most = max(p.threads for p in thread_pools)
         raise LaunchError(
             f"no {kind} of {part.name} can hold a group of {needs.threads} threads and"
             f" {needs.slm_bytes} bytes of shared local memory; the largest has {most} threads"
@@ -144,8 +144,8 @@ def place(
 
     LaunchError for a group that no subslice or pool can hold.
     """
-    found = pools(part, pool_map)
-    rooms = [_Room(pool, needs, part.slm_bytes) for pool in found]
+    thread_pools = pools(part, pool_map)
+    rooms = [_Room(pool, needs, part.slm_bytes) for pool in thread_pools]
     held = capacity(part, needs, pool_map)
     running: list[tuple[int, int, Placement]] = []
     placements = []
@@ -159,7 +159,7 @@ def place(
         placement = Placement(group, index, slots, now, max(ends), ends)
         placements.append(placement)
         heapq.heappush(running, (placement.end, group, placement))
-    return Schedule(part, found, held, tuple(placements), pool_map is not None)
+    return Schedule(part, thread_pools, held, tuple(placements), pool_map is not None)
 
 
 def _first(rooms: Sequence[_Room]) -> tuple[int, tuple[Slot, ...]] | None:

@@ -32,13 +32,13 @@ class Events:
         self, kind: str, threads: NDArray[np.intp], arguments: Sequence[NDArray[Any]]
     ) -> list[NDArray[Any]]:
         """Do what threads ask for: see `eumu.messages.ThreadEvent`."""
-        given = list(zip(threads.tolist(), arguments[0][:, 0].tolist(), strict=True))
+        requests = list(zip(threads.tolist(), arguments[0][:, 0].tolist(), strict=True))
         if kind == "wait":
             self._check_known(threads.tolist(), arguments[1][:, 0].tolist())
-            found = [self._wait(row, *pair) for row, pair in enumerate(given)]
-            over, answers = np.array(found, np.uint32).reshape(-1, 2).T
+            waited = [self._wait(row, *pair) for row, pair in enumerate(requests)]
+            over, answers = np.array(waited, np.uint32).reshape(-1, 2).T
             return [over[:, None], answers[:, None]]
-        for thread, value in given:
+        for thread, value in requests:
             if kind == "signal":
                 self._signal(value & _EVENT)
                 continue
@@ -54,7 +54,9 @@ class Events:
                 raise Refusal("events are not kept when a launch is stopped", row=row)
 
     def _signal(self, event: int) -> None:
-        self._told |= {thread for thread, known in self._monitored.items() if known == event}
+        self._told |= {
+            thread for thread, monitored in self._monitored.items() if monitored == event
+        }
         self._asked.clear()
 
     def _wait(self, row: int, thread: int, time: int) -> tuple[int, int]:

@@ -133,15 +133,15 @@ class SharedFunctions:
             try:
                 self._may(record, part)
                 with np.errstate(all="ignore"):
-                    found = answer(self, record, part)
+                    reply = answer(self, record, part)
             except StateError as error:
                 lanes = np.flatnonzero(part.mask[0])
                 raise Refusal(str(error), row=int(part.rows[0]), lanes=tuple(lanes)) from error
             if len(part.rows) == len(mask):
-                return found
+                return reply
             if results is None:
-                results = [np.zeros((len(mask), x.shape[1]), x.dtype) for x in found]
-            for whole, piece in zip(results, found, strict=True):
+                results = [np.zeros((len(mask), x.shape[1]), x.dtype) for x in reply]
+            for whole, piece in zip(results, reply, strict=True):
                 whole[part.rows] = piece
         return results or []
 
@@ -157,12 +157,12 @@ class SharedFunctions:
         try:
             if self._denied(record, int(arguments[0][0, 0])):
                 return None
-            found = compiled.inline_cache(self._known(record, arguments, places))
+            cache = compiled.inline_cache(self._known(record, arguments, places))
         except (StateError, Unsupported):
             return None  # the model says what is wrong
-        if found is not None:
-            self._inline_caches.append(found)
-        return found
+        if cache is not None:
+            self._inline_caches.append(cache)
+        return cache
 
     def _denied(self, record: Any, surface: int) -> str:
         """What the host has declared an image to be, if a message must not do what it does."""
@@ -188,8 +188,8 @@ class SharedFunctions:
 
     def _forget_inline_caches(self) -> None:
         """States are to be read again: compiled answers are for no request from now on."""
-        for found in self._inline_caches:
-            compiled.disable(found)
+        for cache in self._inline_caches:
+            compiled.disable(cache)
         self._inline_caches.clear()
 
     def _known(self, record: Any, arguments: Sequence[Lanes], places: Places) -> Known:
@@ -215,10 +215,10 @@ class SharedFunctions:
         return Known(record, lanes, places, tuple(key), tuple(key_at), *states)
 
     def _sampler_message(self, record: SamplerMessage, part: Part) -> list[Lanes]:
-        given = list(part.arguments)
-        surface_index = int(given.pop(0)[0, 0])
-        sampler_index = int(given.pop(0)[0, 0]) if record.uses_sampler else 0
-        header = Header.decode(given.pop(0)[0].tobytes()) if record.has_header else None
+        arguments = list(part.arguments)
+        surface_index = int(arguments.pop(0)[0, 0])
+        sampler_index = int(arguments.pop(0)[0, 0]) if record.uses_sampler else 0
+        header = Header.decode(arguments.pop(0)[0].tobytes()) if record.has_header else None
         texture = self._texture(surface_index)
         sampler = SamplerState()
         border = missing(texture.surface.format, 1)[0]
@@ -236,13 +236,13 @@ class SharedFunctions:
             sampler,
             border,
             part.mask,
-            dict(zip(names, given, strict=True)),
+            dict(zip(names, arguments, strict=True)),
             self._state.chroma_keys[sampler.chromakey_index],
         )
-        found = _returned(record, request.header, unit.execute(request))
+        answer = _returned(record, request.header, unit.execute(request))
         if record.bits == 16 and record.operation != "sample_unorm":
-            return [_narrow(x, texture.surface, record) for x in found]
-        return found
+            return [_narrow(x, texture.surface, record) for x in answer]
+        return answer
 
     def _typed_read(self, record: TypedRead, part: Part) -> list[Lanes]:
         texture = self._texture(part.scalar(0))
@@ -319,10 +319,10 @@ class SharedFunctions:
             self._bytes(address, SurfaceState),
             _surface,
         )
-        known = self._textures.get(address)
-        if known is None or known[0] is not surface:
-            known = self._textures[address] = surface, Texture(surface, self._memory)
-        return known[1]
+        kept = self._textures.get(address)
+        if kept is None or kept[0] is not surface:
+            kept = self._textures[address] = surface, Texture(surface, self._memory)
+        return kept[1]
 
     def _surface_address(self, index: int) -> int:
         """Where the state of a surface is."""
@@ -462,10 +462,10 @@ def _parts(record: Any, mask: Mask, arguments: Sequence[Lanes]) -> Iterator[Part
 def _coordinates(part: Part, names: tuple[str, ...]) -> dict[str, NDArray[np.int64]]:
     """Unsigned coordinates of the active lanes by name; what is not given is 0."""
     count = int(part.mask.sum())
-    found = {n: np.zeros(count, np.int64) for n in ("u", "v", "r", "lod")}
+    coordinates = {n: np.zeros(count, np.int64) for n in ("u", "v", "r", "lod")}
     for name, lanes in zip(names, part.arguments[1:], strict=False):
-        found[name] = lanes[part.mask].view(np.uint32).astype(np.int64)
-    return found
+        coordinates[name] = lanes[part.mask].view(np.uint32).astype(np.int64)
+    return coordinates
 
 
 def _spread(values: NDArray[np.uint32], mask: Mask) -> NDArray[np.uint32]:
@@ -474,18 +474,18 @@ def _spread(values: NDArray[np.uint32], mask: Mask) -> NDArray[np.uint32]:
     return out
 
 
-def _returned(record: SamplerMessage, header: Header | None, found: list[Lanes]) -> list[Lanes]:
+def _returned(record: SamplerMessage, header: Header | None, texels: list[Lanes]) -> list[Lanes]:
     """The parts that a response has room for: its last channels may be left out, no mask."""
     asked = header is not None and header.pixel_null_mask_enable and not record.is_4x2
-    if not 0 < record.results <= len(found) or (
-        asked and (len(found) > record.results or not record.takes_mask)
+    if not 0 < record.results <= len(texels) or (
+        asked and (len(texels) > record.results or not record.takes_mask)
     ):
         mask = ", the last of them a register of the pixel null mask" if asked else ""
         raise StateError(
-            f"the response has {len(found)} parts{mask}, the message expects {record.results}",
+            f"the response has {len(texels)} parts{mask}, the message expects {record.results}",
             "Response Length",
         )
-    return found[: record.results]
+    return texels[: record.results]
 
 
 def _narrow(x: Lanes, surface: Surface, record: SamplerMessage) -> NDArray[np.uint16]:

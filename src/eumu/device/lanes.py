@@ -106,16 +106,16 @@ class Arrays:
         return np.asarray(value, np.int64 if isinstance(value, int) else np.float32)
 
     def where(self, mask: Array, a: Array | float, b: Array | float) -> Array:
-        found: Array = np.where(mask, a, b)
-        return found
+        result: Array = np.where(mask, a, b)
+        return result
 
     def equal(self, a: Array, b: Array | float) -> Array:
-        found: Array = np.equal(a, b)
-        return found
+        result: Array = np.equal(a, b)
+        return result
 
     def differ(self, a: Array, b: Array | float) -> Array:
-        found: Array = np.not_equal(a, b)
-        return found
+        result: Array = np.not_equal(a, b)
+        return result
 
     def least(self, a: Array, b: Array | float) -> Array:
         return np.where(a < b, a, b) if a.dtype.kind == "f" else np.minimum(a, b)
@@ -124,24 +124,24 @@ class Arrays:
         return np.where(a > b, a, b) if a.dtype.kind == "f" else np.maximum(a, b)
 
     def modulo(self, a: Array, b: Array, *, near: bool) -> Array:
-        found: Array = a % b
-        return found
+        result: Array = a % b
+        return result
 
     def floor(self, x: Array) -> Array:
-        found: Array = np.floor(x)
-        return found
+        result: Array = np.floor(x)
+        return result
 
     def rint(self, x: Array) -> Array:
-        found: Array = np.rint(x)
-        return found
+        result: Array = np.rint(x)
+        return result
 
     def magnitude(self, x: Array) -> Array:
-        found: Array = np.abs(x)
-        return found
+        result: Array = np.abs(x)
+        return result
 
     def sqrt(self, x: Array) -> Array:
-        found: Array = np.sqrt(x)
-        return found
+        result: Array = np.sqrt(x)
+        return result
 
     def split(self, x: Array) -> tuple[Array, Array]:
         factor, exponent = np.frexp(x)

@@ -123,8 +123,8 @@ class Profile(Observer):
         """Instructions of each thread, by group."""
         if self.grid is None:
             return []
-        found: list[list[int]] = self.used.reshape(-1, self.grid.threads_per_group).tolist()
-        return found
+        ticks: list[list[int]] = self.used.reshape(-1, self.grid.threads_per_group).tolist()
+        return ticks
 
 
 def _mnemonics(function: Function, block: int) -> Counter[str]:
@@ -139,5 +139,5 @@ _MNEMONIC: Final = re.compile(r"\s*(?:\([^)]*\)\s*)?([\w.]+)")
 
 def _mnemonic(function: Function, inst: int) -> str:
     """The first word behind the predicate."""
-    found = _MNEMONIC.match(instruction_text(function, inst))
-    return found[1] if found else "?"
+    match = _MNEMONIC.match(instruction_text(function, inst))
+    return match[1] if match else "?"

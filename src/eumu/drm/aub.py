@@ -137,8 +137,8 @@ class Capture:
 
     def __iter__(self) -> Iterator[Ready]:
         """Submissions, in order; memory is what it was at that time."""
-        while (found := self._packet()) is not None:
-            (kind, which), body = found
+        while (packet := self._packet()) is not None:
+            (kind, which), body = packet
             if kind != _MEMORY_TRACE:
                 raise FormatError(f"{self.name}: no packet of a capture is of kind {kind}, {which}")
             try:
@@ -205,15 +205,15 @@ class Capture:
 
     def _read(self, address: int, size: int) -> bytes:
         """Bytes at an address of the global table."""
-        found = b""
-        while len(found) < size:
-            at = address + len(found)
+        data = b""
+        while len(data) < size:
+            at = address + len(data)
             entry = self._global.entries.get(at // _PAGE * 8, 0)
             if not entry & _VALID:
                 raise FormatError(f"{self.name}: no page is at {at:#x} of the global table")
-            left = min(size - len(found), _PAGE - at % _PAGE)
-            found += os.pread(self._fd, left, (entry & _FRAME) + at % _PAGE).ljust(left, b"\0")
-        return found
+            left = min(size - len(data), _PAGE - at % _PAGE)
+            data += os.pread(self._fd, left, (entry & _FRAME) + at % _PAGE).ljust(left, b"\0")
+        return data
 
     def _objects(self, table: int) -> tuple[Submitted, ...]:
         """What lies side by side is one object; pages side by side in memory are one piece."""

@@ -46,15 +46,15 @@ def replay_capture(
     fd = os.memfd_create("eumu-capture")
     os.ftruncate(fd, ADDRESS_END)
     capture = Capture(file, name, fd)
-    found = _Replay(capture, fd, engine, check, reports=report is not None, debug=debug)
+    replay = _Replay(capture, fd, engine, check, reports=report is not None, debug=debug)
     try:
-        for ready in found.capture:
-            found.run(ready)
+        for ready in replay.capture:
+            replay.run(ready)
     except Left:
-        found.outcome.is_left = True
-    if found.profiles is not None and report is not None:
-        found.outcome.page = found.profiles.write(report, os.getpid())
-    return found.outcome
+        replay.outcome.is_left = True
+    if replay.profiles is not None and report is not None:
+        replay.outcome.page = replay.profiles.write(report, os.getpid())
+    return replay.outcome
 
 
 class _Replay:

@@ -115,11 +115,11 @@ class Debugger(Observer):
         return self._grid.function
 
     def _is_due(self) -> bool:
-        for found in self._breaks:
-            if found.thread is not None and found.thread not in self._threads:
+        for point in self._breaks:
+            if point.thread is not None and point.thread not in self._threads:
                 continue
-            if self._is_at(found):
-                self._look_at(found.thread)
+            if self._is_at(point):
+                self._look_at(point.thread)
                 return True
         if self._steps is None or (len(self._threads) and self._thread not in self._threads):
             if self._steps is None or self._inst or self._thread < self._count:
@@ -141,15 +141,15 @@ class Debugger(Observer):
         assert self._grid is not None
         return self._grid.groups * self._grid.threads_per_group
 
-    def _is_at(self, found: _Break) -> bool:
-        if found.kernel is not None:
-            return self._inst == 0 and bool(self._function.name == found.kernel)
-        if found.offset is not None:
-            return self._offset == found.offset
+    def _is_at(self, point: _Break) -> bool:
+        if point.kernel is not None:
+            return self._inst == 0 and bool(self._function.name == point.kernel)
+        if point.offset is not None:
+            return self._offset == point.offset
         here = self._place(self._inst)
         before = self._place(self._inst - 1) if self._inst else None
-        is_here = here is not None and here.line == found.line
-        return is_here and (before is None or before.line != found.line)
+        is_here = here is not None and here.line == point.line
+        return is_here and (before is None or before.line != point.line)
 
     def _look_at(self, thread: int | None) -> None:
         if thread is not None:
@@ -186,42 +186,42 @@ class Debugger(Observer):
         """Whether threads run on."""
         if not words:
             return False
-        name, given = words[0], words[1:]
+        name, arguments = words[0], words[1:]
         try:
-            return self._commands[_SHORT.get(name, name)](self, given) or False
+            return self._commands[_SHORT.get(name, name)](self, arguments) or False
         except KeyError:
             self._say(f"no command {name!r}; help lists them")
         except (_Mistake, ValueError, OverflowError) as error:
             self._say(str(error))
         return False
 
-    def _continue(self, given: list[str]) -> bool:
+    def _continue(self, arguments: list[str]) -> bool:
         return True
 
-    def _step(self, given: list[str]) -> bool:
-        self._steps = max(1, int(given[0], 0)) if given else 1
+    def _step(self, arguments: list[str]) -> bool:
+        self._steps = max(1, int(arguments[0], 0)) if arguments else 1
         return True
 
-    def _next(self, given: list[str]) -> bool:
+    def _next(self, arguments: list[str]) -> bool:
         self._line = self._place(self._inst)
         if self._line is None:
             raise _Mistake("no line of the source is known here (build with -g); step runs on")
         self._steps = 1
         return True
 
-    def _quit(self, given: list[str]) -> bool:
+    def _quit(self, arguments: list[str]) -> bool:
         raise Left
 
-    def _break(self, given: list[str]) -> None:
-        if len(given) not in (1, 3) or given[1:2] not in ([], ["thread"]):
+    def _break(self, arguments: list[str]) -> None:
+        if len(arguments) not in (1, 3) or arguments[1:2] not in ([], ["thread"]):
             raise _Mistake("break KERNEL, break LINE or break +OFFSET, and thread N behind it")
-        thread = int(given[2], 0) if given[1:] else None
-        if given[0].startswith("+"):
-            made = _Break(offset=int(given[0], 0), thread=thread)
-        elif given[0].isdecimal():
-            made = _Break(line=int(given[0]), thread=thread)
+        thread = int(arguments[2], 0) if arguments[1:] else None
+        if arguments[0].startswith("+"):
+            made = _Break(offset=int(arguments[0], 0), thread=thread)
+        elif arguments[0].isdecimal():
+            made = _Break(line=int(arguments[0]), thread=thread)
         else:
-            made = _Break(kernel=given[0], thread=thread)
+            made = _Break(kernel=arguments[0], thread=thread)
         self._breaks.append(made)
         if not self._is_known(made):
             self._say(f"nothing of {self._function.name} is there; another kernel may have it")
@@ -235,13 +235,13 @@ class Debugger(Observer):
             return any(place is not None and place.line == made.line for place in function.origins)
         return made.offset in self._offsets
 
-    def _delete(self, given: list[str]) -> None:
+    def _delete(self, arguments: list[str]) -> None:
         self._breaks.clear()
 
-    def _list_breaks(self, given: list[str]) -> None:
+    def _list_breaks(self, arguments: list[str]) -> None:
         self._say("\n".join(map(str, self._breaks)) or "none")
 
-    def _show_where(self, given: list[str]) -> None:
+    def _show_where(self, arguments: list[str]) -> None:
         self._say(self._where())
 
     def _where(self) -> str:
@@ -270,23 +270,23 @@ class Debugger(Observer):
         here = state.pc[row] == self._block
         return sum(1 << int(lane) for lane in np.flatnonzero(here))
 
-    def _list(self, given: list[str]) -> None:
+    def _list(self, arguments: list[str]) -> None:
         texts = range(max(0, self._inst - _AROUND), self._inst + _AROUND + 1)
         here = {self._inst: "->"}
-        known = [k for k in texts if k < len(self._function.texts)]
-        self._say("\n".join(f"{here.get(k, ''):2} {self._text(k)}" for k in known))
+        shown = [k for k in texts if k < len(self._function.texts)]
+        self._say("\n".join(f"{here.get(k, ''):2} {self._text(k)}" for k in shown))
 
-    def _choose(self, given: list[str]) -> None:
-        if given:
+    def _choose(self, arguments: list[str]) -> None:
+        if arguments:
             state, _ = self._row()
-            number = int(given[0], 0)
+            number = int(arguments[0], 0)
             if not 0 <= number - self._first < state.threads or number >= self._count:
                 last = min(self._count, self._first + state.threads) - 1
                 raise _Mistake(f"threads {self._first} to {last} run at this time")
             self._thread = number
         self._say(f"thread {self._thread}")
 
-    def _list_threads(self, given: list[str]) -> None:
+    def _list_threads(self, arguments: list[str]) -> None:
         self._row()
         shown = ", ".join(map(str, self._threads[:32]))
         more = " …" if len(self._threads) > 32 else ""
@@ -298,38 +298,38 @@ class Debugger(Observer):
             raise _Mistake("no thread runs")
         return self._state, self._thread - self._first
 
-    def _print(self, given: list[str]) -> None:
-        if not given or len(given) > 2:
+    def _print(self, arguments: list[str]) -> None:
+        if not arguments or len(arguments) > 2:
             raise _Mistake("print REGISTER [TYPE]")
         state, row = self._row()
-        name, type_ = given[0], _type(given[1:])
+        name, type_ = arguments[0], _type(arguments[1:])
         if name[:1] == "r" and name[1:].isdecimal():
             width = self._function.grf_bytes
             data = state.roots["grf"][row][int(name[1:]) * width :][:width]
             if not len(data):
                 raise _Mistake(f"there is no {name}")
         else:
-            found = state.roots.get(name, state.roots.get(f"%{name}"))
-            if found is None:
-                known = ", ".join(sorted(n.lstrip("%") for n in state.roots if n != "grf"))
-                raise _Mistake(f"this kernel has no {name}; r0 to r127, {known}")
-            data = np.packbits(found[row], bitorder="little") if found.dtype == bool else found[row]
+            root = state.roots.get(name, state.roots.get(f"%{name}"))
+            if root is None:
+                names = ", ".join(sorted(n.lstrip("%") for n in state.roots if n != "grf"))
+                raise _Mistake(f"this kernel has no {name}; r0 to r127, {names}")
+            data = np.packbits(root[row], bitorder="little") if root.dtype == bool else root[row]
         self._say(_shown(data.tobytes(), type_))
 
-    def _memory(self, given: list[str]) -> None:
-        address, count, type_ = _stretch(given)
+    def _memory(self, arguments: list[str]) -> None:
+        address, count, type_ = _stretch(arguments)
         data = self._read(address, count * np.dtype(type_).itemsize)
         if data is None:
             raise _Mistake(f"{address:#x}: not all of that is in buffers of this submission")
         self._say(_shown(data, type_))
 
-    def _slm(self, given: list[str]) -> None:
-        offset, count, type_ = _stretch(given)
+    def _slm(self, arguments: list[str]) -> None:
+        offset, count, type_ = _stretch(arguments)
         state, row = self._row()
         data = state.slm[row // state.threads_per_group].tobytes()[offset:]
         self._say(_shown(data[: count * np.dtype(type_).itemsize], type_))
 
-    def _help(self, given: list[str]) -> None:
+    def _help(self, arguments: list[str]) -> None:
         self._say(_HELP)
 
     def _say(self, text: str) -> None:
@@ -345,16 +345,16 @@ class Debugger(Observer):
 
 def _offsets(function: Function) -> list[int]:
     """The byte of the code at which each instruction begins; blocks are called by theirs."""
-    known = {
+    sizes = {
         first_instruction(function, k): int(block.label[1:])
         for k, block in enumerate(function.blocks)
         if block.label[:1] == "L" and block.label[1:].isdecimal()
     }
-    found, at = [], 0
+    offsets, at = [], 0
     for k, text in enumerate(function.texts):
-        found.append(known.get(k, at))
-        at = found[-1] + (HALF if "Compacted" in text else FULL)
-    return found
+        offsets.append(sizes.get(k, at))
+        at = offsets[-1] + (HALF if "Compacted" in text else FULL)
+    return offsets
 
 
 _SHORT: Final = {
@@ -367,21 +367,21 @@ def _line(place: Place) -> tuple[str, int]:
     return place.file, place.line
 
 
-def _type(given: list[str]) -> Any:
-    name = given[0] if given else "ud"
+def _type(arguments: list[str]) -> Any:
+    name = arguments[0] if arguments else "ud"
     if name not in TYPES:
         raise _Mistake(f"no type {name!r}: {', '.join(TYPES)}")
     return TYPES[name]
 
 
-def _stretch(given: list[str]) -> tuple[int, int, Any]:
+def _stretch(arguments: list[str]) -> tuple[int, int, Any]:
     """An address or offset, how many values, their type."""
-    if not 1 <= len(given) <= 3:
+    if not 1 <= len(arguments) <= 3:
         raise _Mistake("where, how many (8), of which type (ud)")
-    count = int(given[1], 0) if given[1:] else 8
-    if not 0 < count <= 4096 or (start := int(given[0], 0)) < 0:
+    count = int(arguments[1], 0) if arguments[1:] else 8
+    if not 0 < count <= 4096 or (start := int(arguments[0], 0)) < 0:
         raise _Mistake("1 to 4096 values, from 0 on")
-    return start, count, _type(given[2:])
+    return start, count, _type(arguments[2:])
 
 
 def _shown(data: bytes, type_: Any) -> str:

@@ -65,8 +65,8 @@ class _Log:
         )
 
     def failed(self, submission: Submission, error: Exception) -> None:
-        known = isinstance(error, (EumuError, CommandError))
-        text = str(error) if known else f"internal error: {type(error).__name__}: {error}"
+        is_typed = isinstance(error, (EumuError, CommandError))
+        text = str(error) if is_typed else f"internal error: {type(error).__name__}: {error}"
         if isinstance(error, Fault):
             self._tell(error.findings)
             self._keep(error.finding)
@@ -74,7 +74,7 @@ class _Log:
             self._keep(Finding("fault", text.splitlines()[0]))
         self.faulted = True
         lines = [f"eumu: context {submission.context} hangs from now on: {text}"]
-        if not known:
+        if not is_typed:
             lines.append("  this is a bug in eumu; EUMU_TRACEBACK=1 shows where")
         with contextlib.suppress(
             OSError
@@ -165,8 +165,8 @@ def _leave(number: int, options: Options, profiles: KernelProfiles | None, log: 
             name = profiles.write(options.report, number)
             _say(f"what kernels did is in {name}" if name else "no kernel ran: there is no report")
         if options.findings is not None:
-            given = options.findings, number, options.format, log.found
-            name = write_findings(*given, faulted=log.faulted, gpu=options.gpu)
+            record = options.findings, number, options.format, log.found
+            name = write_findings(*record, faulted=log.faulted, gpu=options.gpu)
             _say(f"what was found is in {name}")
     except OSError as error:
         _say(f"{error.filename}: {error.strerror}")

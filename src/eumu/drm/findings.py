@@ -40,7 +40,7 @@ def _place(finding: Finding) -> tuple[str, int]:
 
 
 def write_findings(
-    path: str, number: int, form: str, found: Sequence[Finding], *, faulted: bool, gpu: str
+    path: str, number: int, form: str, findings: Sequence[Finding], *, faulted: bool, gpu: str
 ) -> str | None:
     """Write what a program's kernels did wrong in a format of `eumu run`; the name of the file.
 
@@ -48,6 +48,6 @@ def write_findings(
     """
     from eumu.reports.formats import FORMATS, Outcome
 
-    status = 3 if faulted else int(bool(found))
-    outcome = Outcome(f"process {number}", "", tuple(found), status, facts={"device": gpu})
+    status = 3 if faulted else int(bool(findings))
+    outcome = Outcome(f"process {number}", "", tuple(findings), status, facts={"device": gpu})
     return write_new(path, number, (FORMATS[form](outcome) + "\n").encode())

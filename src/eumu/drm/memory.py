@@ -60,14 +60,14 @@ class Ranges:
 
     def gaps(self, start: int, end: int) -> list[tuple[int, int]]:
         """The parts of a range that are not in here."""
-        found = []
+        gaps = []
         for k in range(bisect_right(self._ends, start), len(self._starts)):
             if self._starts[k] >= end:
                 break
             if start < self._starts[k]:
-                found.append((start, self._starts[k]))
+                gaps.append((start, self._starts[k]))
             start = max(start, self._ends[k])
-        return [*found, (start, end)] if start < end else found
+        return [*gaps, (start, end)] if start < end else gaps
 
 
 class DriverMemory(Memory):
@@ -154,17 +154,17 @@ class DriverMemory(Memory):
     def _extents_of(
         self, key: tuple[tuple[int, int], ...]
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        known = self._known.get(key)
-        if known is None:
+        extents = self._known.get(key)
+        if extents is None:
             rows = np.array(key, np.uint64).reshape(-1, 2)
             if (rows[1:, 0] < rows[:-1, 1]).any():
                 raise LaunchError("two objects of a submission have the same addresses")
-            known = self._known[key] = _joined(rows)
+            extents = self._known[key] = _joined(rows)
             if len(self._known) > 256:
                 self._known.popitem(last=False)
         else:
             self._known.move_to_end(key)
-        return known
+        return extents
 
     def _put(self, made: Submitted) -> None:
         for place in self._overlapping(made):

@@ -35,12 +35,12 @@ class Outcome:
             started += "; left before the end"
         if self.is_capture:
             return [f"{self.steps} batches, {started}; a capture does not say what they became"]
-        found = [
+        lines = [
             f"{self.steps} steps, {started}, {len(self.differ)} of them not as in the record;"
             f" {self.by_program} changed in the record alone"
         ]
         if self.other_ends:
-            found.append(
+            lines.append(
                 f"  {self.other_ends} steps have a fault here or in the record, not in both"
             )
-        return found + [f"  the line at {address:#x} differs" for address in self.differ[:5]]
+        return lines + [f"  the line at {address:#x} differs" for address in self.differ[:5]]

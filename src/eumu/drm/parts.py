@@ -50,7 +50,7 @@ def gpu(name: str) -> Gpu:
     >>> gpu("APL").title
     'HD Graphics 505'
     """
-    found = GPUS.get(name.strip().lower())
-    if found is None:
+    part = GPUS.get(name.strip().lower())
+    if part is None:
         raise UnknownDevice(f"no driver runs on {name!r}; there are {', '.join(GPUS)}")
-    return found
+    return part

@@ -105,13 +105,13 @@ class Programs:
 
     def known(self, code: bytes) -> Known | None:
         """What is known of the kernel that code is of; of several that are equal, all names."""
-        found = [k for k in self._kernels() if k.code[: len(code)] == code]
-        if not found:  # addresses in the code are the driver's
-            found = [k for k in self._kernels() if _is_near(k.code, code)][:1]
-        if not found:
+        kernels = [k for k in self._kernels() if k.code[: len(code)] == code]
+        if not kernels:  # addresses in the code are the driver's
+            kernels = [k for k in self._kernels() if _is_near(k.code, code)][:1]
+        if not kernels:
             return None
-        title = " or ".join(dict.fromkeys(kernel.name for kernel in found))
-        return replace(found[0].known, name=title)
+        title = " or ".join(dict.fromkeys(kernel.name for kernel in kernels))
+        return replace(kernels[0].known, name=title)
 
     def _kernels(self) -> Iterator[Kernel]:
         for k, (built, kernels) in enumerate(self._built):
@@ -124,22 +124,22 @@ class Programs:
 def kernels_of(built: Built) -> list[Kernel]:
     """The kernels of a program, those that can be read of a damaged file."""
     source = Source("source.cl", built.source.decode("utf-8", "replace"))
-    found: list[Kernel] = []
+    kernels: list[Kernel] = []
     debug: dict[str, bytes] = {}
     with _trusting_nothing():
         for name, data in _sections(built.binary):
             if name.startswith(_TEXT):
                 kernel = Kernel(name.removeprefix(_TEXT), data, source)
                 kernel.lines = partial(_lines_of_elf, built.binary, kernel.name)
-                found.append(kernel)
+                kernels.append(kernel)
             elif name.endswith("Debug") and data[:4] == _MAGIC:
                 debug = dict(_debug(data))
             elif name.endswith("Binary") and data[:4] == _MAGIC:
-                found += (Kernel(title, code, source, at) for title, code, at in _codes(data))
-    for kernel in found:
+                kernels += (Kernel(title, code, source, at) for title, code, at in _codes(data))
+    for kernel in kernels:
         if kernel.name in debug:
             kernel.lines = partial(_table, debug[kernel.name])
-    return found
+    return kernels
 
 
 @contextmanager
@@ -177,17 +177,17 @@ def _codes(data: bytes) -> Iterator[tuple[str, bytes, Dim3 | None]]:
 
 def _offset_at(patches: bytes) -> Dim3 | None:
     """The places of the first global ids, from a kernel's patch list."""
-    found, at = {}, 0
+    offsets, at = {}, 0
     while at + _ITEM.size + _PARAMETER.size <= len(patches):
         token, size = _ITEM.unpack_from(patches, at)
         if token == _DATA_PARAMETER:
             kind, _, place, _, axis = _PARAMETER.unpack_from(patches, at + _ITEM.size)
             if kind == _GLOBAL_OFFSET:
-                found[axis // 4] = place
+                offsets[axis // 4] = place
         if size < _ITEM.size:
             return None
         at += size
-    return (found[0], found[1], found[2]) if found.keys() == {0, 1, 2} else None
+    return (offsets[0], offsets[1], offsets[2]) if offsets.keys() == {0, 1, 2} else None
 
 
 def _debug(data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -205,16 +205,16 @@ def _name(data: bytes) -> str:
     return data.partition(b"\0")[0].decode()
 
 
-def _is_near(known: bytes, code: bytes) -> bool:
-    if len(known) < len(code):
+def _is_near(other: bytes, code: bytes) -> bool:
+    if len(other) < len(code):
         return False
     places = range(0, len(code), 8)
-    equal = sum(known[k : k + 8] == code[k : k + 8] for k in places)
+    equal = sum(other[k : k + 8] == code[k : k + 8] for k in places)
     return equal >= _NEAR * len(places)
 
 
 def _lines_of_elf(binary: bytes, kernel: str) -> Lines:
-    return sorted(read_lines(binary, kernel).code.get(kernel, ()), key=lambda found: found[0])
+    return sorted(read_lines(binary, kernel).code.get(kernel, ()), key=lambda row: row[0])
 
 
 def _table(debug: bytes) -> Lines:

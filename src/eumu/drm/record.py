@@ -131,17 +131,17 @@ class Recorder:
 
     def begin(self, step: str, submission: Submission, *, always: bool = True) -> bool:
         """A step comes next; with `always` off only if the program has changed memory."""
-        found = self._pages(submission)
+        pages = self._pages(submission)
         changed = {
             address: page
-            for address, page in found.items()
+            for address, page in pages.items()
             if self._written.get(address, EMPTY) != digest(page)
         }
-        for address in self._emptied(submission.objects, found):
+        for address in self._emptied(submission.objects, pages):
             changed[address] = _ZEROS
         if not always and not changed:
             return False
-        self._before, self._after = found, None
+        self._before, self._after = pages, None
         self._written |= {address: digest(page) for address, page in changed.items()}
         self._put_pages(changed)
         objects = [(o.handle, o.address, o.size, o.wanted) for o in submission.objects]
@@ -150,14 +150,14 @@ class Recorder:
         self._clock.read.clear()
         return True
 
-    def _emptied(self, objects: Sequence[Submitted], found: Pages) -> list[int]:
+    def _emptied(self, objects: Sequence[Submitted], pages: Pages) -> list[int]:
         """Pages that the file has and that are zero now."""
         ranges = [(made.address, made.end) for made in objects]
         return [
             address
-            for address, known in self._written.items()
-            if known != EMPTY
-            and address not in found
+            for address, written in self._written.items()
+            if written != EMPTY
+            and address not in pages
             and any(start <= address < end for start, end in ranges)
         ]
 
@@ -170,8 +170,8 @@ class Recorder:
 
     def end(self, submission: Submission, outcome: str) -> None:
         """The step has come to an end, one way or the other."""
-        found = self._pages(submission) if self._after is None else self._after
-        changed = [CHANGED.pack(a, digest(x)) for a, x in changed_lines(self._before, found)]
+        pages = self._pages(submission) if self._after is None else self._after
+        changed = [CHANGED.pack(a, digest(x)) for a, x in changed_lines(self._before, pages)]
         self._before, self._after = {}, None
         entry = {"entry": "changed", "outcome": outcome, "clock": list(self._clock.read)}
         self._put(entry, zlib.compress(b"".join(changed), 1))
@@ -189,10 +189,10 @@ class Recorder:
 
 def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
     """Addresses of pages as (first, how many)."""
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for address in places:
-        if found and found[-1][0] + found[-1][1] * PAGE == address:
-            found[-1] = found[-1][0], found[-1][1] + 1
+        if runs and runs[-1][0] + runs[-1][1] * PAGE == address:
+            runs[-1] = runs[-1][0], runs[-1][1] + 1
         else:
-            found.append((address, 1))
-    return found
+            runs.append((address, 1))
+    return runs

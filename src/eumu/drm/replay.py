@@ -141,9 +141,9 @@ class _Replay:
         self.device.observer = of_user(self.memory.bytes_at) if debug else self.profiles
         self.after: dict[int, bytes] = {}  # pages behind the last command that started threads
 
-    def run(self, found: Iterator[Entry]) -> Outcome:
+    def run(self, records: Iterator[Entry]) -> Outcome:
         step: dict[str, Any] | None = None
-        for entry, data in found:
+        for entry, data in records:
             match entry.get("entry"):
                 case "pages":
                     with _decoding(self.name):
@@ -253,7 +253,7 @@ class _Replay:
         changed = {address: digest(line) for address, line in changed_lines(before, now)}
         self.outcome.lines += len(changed)
         self.outcome.by_program += len(wanted.keys() - changed.keys())
-        self.outcome.differ += [a for a, found in changed.items() if found != wanted.get(a)]
+        self.outcome.differ += [a for a, replayed in changed.items() if replayed != wanted.get(a)]
 
 
 def run(
@@ -279,11 +279,11 @@ def replay(
             file.seek(0)
             return replay_capture(file, path.name, engine, check, report, debug=debug)
         file.seek(0)
-        found = entries(file, path.name)
-        first, _ = next(found, ({}, b""))
+        records = entries(file, path.name)
+        first, _ = next(records, ({}, b""))
         made = _Replay(path.name, first, engine, check, report is not None, debug)
         try:
-            outcome = made.run(found)
+            outcome = made.run(records)
         except Left:
             outcome = made.outcome
             outcome.is_left = True

@@ -44,8 +44,8 @@ def _has_library(name: str) -> bool:
 
 def _icd() -> Path | None:
     """The driver's entry for the OpenCL loader."""
-    found = sorted(_VENDORS.glob("intel*.icd")) if _VENDORS.is_dir() else []
-    return next((path for path in found if "igdrcl" in path.read_text()), None)
+    files = sorted(_VENDORS.glob("intel*.icd")) if _VENDORS.is_dir() else []
+    return next((path for path in files if "igdrcl" in path.read_text()), None)
 
 
 def environment(path: str, base: Mapping[str, str]) -> dict[str, str]:

@@ -22,12 +22,12 @@ def lanes_elsewhere(
     grid: Grid, code: str, group: int, thread: int, waiting: Mapping[int, Sequence[int]]
 ) -> tuple[Finding, ...]:
     """The lanes of a thread that wait at the begin of blocks, by block."""
-    found = []
+    elsewhere = []
     for block, lanes in waiting.items():
         inst = words.first_instruction(grid.function, block)
         reason = f"lanes {ranges(lanes)} wait here"
-        found.append(blame.record(grid, code, reason, inst, group, thread, lanes))
-    return tuple(found)
+        elsewhere.append(blame.record(grid, code, reason, inst, group, thread, lanes))
+    return tuple(elsewhere)
 
 
 def threads_elsewhere(
@@ -38,20 +38,20 @@ def threads_elsewhere(
     for thread, inst in places.items():
         if inst != here:
             waiting.setdefault(inst, []).append(thread)
-    found = []
+    elsewhere = []
     for inst, threads in sorted(waiting.items()):
         reason = f"{words.waiting(threads)} here for the others of the group"
         first = threads[0]
         lanes = lanes_of(grid, first)
-        found.append(blame.record(grid, code, reason, inst, group, first, lanes))
-    return tuple(found)
+        elsewhere.append(blame.record(grid, code, reason, inst, group, first, lanes))
+    return tuple(elsewhere)
 
 
 def missing(grid: Grid, group: int, threads: Iterable[int]) -> list[str]:
     """The work items of threads that have ended, as a note."""
-    found = [(thread, lane) for thread in threads for lane in lanes_of(grid, thread)]
-    item = blame.work_item(grid, grid.group(group), *found[0]) if found else None
+    missing_lanes = [(thread, lane) for thread in threads for lane in lanes_of(grid, thread)]
+    item = blame.work_item(grid, grid.group(group), *missing_lanes[0]) if missing_lanes else None
     if item is None:
         return []
-    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    more = f", and {len(missing_lanes) - 1} more" if len(missing_lanes) > 1 else ""
     return [f"without it ended work item {item[0]}, local id {item[1]}{more}"]

@@ -108,12 +108,12 @@ def outside(
     if space is Space.SURFACE:
         if bound is None:
             return "unbound-surface", None
-        found = array_at(host, bound.address)
-        if found is None:
+        array = array_at(host, bound.address)
+        if array is None:
             return "out-of-bounds", None
         offset = address - (1 << 32 if address >> 31 & 1 and address >> 32 == 0 else 0)
         state = "before" if offset < 0 else "after"
-        return "out-of-bounds", replace(found, offset=found.offset + offset, state=state)
+        return "out-of-bounds", replace(array, offset=array.offset + offset, state=state)
     if space is not Space.FLAT:
         name, size = (
             ("shared local memory", grid.slm_bytes)
@@ -123,9 +123,9 @@ def outside(
         return "out-of-bounds", ArrayPlace(name, size, address, 1, "after")
     if address < _NULL:
         return "null-pointer", None
-    found = array_at(host, address)
-    freed = found is not None and found.state == "freed"
-    return ("use-after-free" if freed else "out-of-bounds"), found
+    array = array_at(host, address)
+    freed = array is not None and array.state == "freed"
+    return ("use-after-free" if freed else "out-of-bounds"), array
 
 
 def denied(
@@ -143,13 +143,13 @@ def denied(
         start = bound.address + address
     elif space is not Space.FLAT:
         return None
-    found = array_at(host, start)
-    if found is None or found.state != "inside" or found.offset + size > found.size:
+    array = array_at(host, start)
+    if array is None or array.state != "inside" or array.offset + size > array.size:
         return None
-    may = dict(getattr(host, "restricted", {})).get(start - found.offset, "rw")
-    if start - found.offset in grid.read_only:
+    may = dict(getattr(host, "restricted", {})).get(start - array.offset, "rw")
+    if start - array.offset in grid.read_only:
         may = may.replace("w", "")
-    return None if access in may else ("write-only" if access == "r" else "read-only", found)
+    return None if access in may else ("write-only" if access == "r" else "read-only", array)
 
 
 # What is said of such an access.
@@ -178,8 +178,8 @@ def memory_at(
 def array_at(host: Host, address: int) -> ArrayPlace | None:
     """The array at or nearest to a device address, if the host knows."""
     find: Any = getattr(host, "nearest", None)
-    found: ArrayPlace | None = find(address) if find is not None else None
-    return found
+    array: ArrayPlace | None = find(address) if find is not None else None
+    return array
 
 
 def _is_access(function: Function, inst: int) -> bool:

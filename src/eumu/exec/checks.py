@@ -36,19 +36,19 @@ CHEAP: Final = frozenset({UNDEFINED, ALIGNMENT, DIVISION, CONST, PRINTF})
 Checks = frozenset[str]
 
 
-def checks(given: bool | str | Iterable[str]) -> Checks:
+def checks(words: bool | str | Iterable[str]) -> Checks:
     """The checks that a user asks for: True or "cheap", "all", names joined by commas or listed.
 
     >>> sorted(checks("races,undefined"))
     ['races', 'undefined']
     """
-    if isinstance(given, bool):
-        return CHEAP if given else frozenset()
-    names = given.split(",") if isinstance(given, str) else list(given)
-    found: set[str] = set()
+    if isinstance(words, bool):
+        return CHEAP if words else frozenset()
+    names = words.split(",") if isinstance(words, str) else list(words)
+    chosen: set[str] = set()
     for name in (n.strip() for n in names):
         if name not in {*CHECKS, "all", "cheap"}:
-            known = ", ".join([*CHECKS, "cheap", "all"])
-            raise LaunchError(f"there is no check {shortened(str(name))}; there are {known}")
-        found |= CHECKS.keys() if name == "all" else CHEAP if name == "cheap" else {name}
-    return frozenset(found)
+            allowed = ", ".join([*CHECKS, "cheap", "all"])
+            raise LaunchError(f"there is no check {shortened(str(name))}; there are {allowed}")
+        chosen |= CHECKS.keys() if name == "all" else CHEAP if name == "cheap" else {name}
+    return frozenset(chosen)

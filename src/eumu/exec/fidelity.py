@@ -33,11 +33,11 @@ class Sink(Enum):
 
 def labels(function: Function) -> dict[int, int]:
     """The label of each instruction that is not exact."""
-    found: dict[int, int] = {}
+    by_value: dict[int, int] = {}
     for place, (inst, fidelity) in enumerate(sorted(function.fidelity.items())):
         bit = place if place < _BITS - len(_SHARED) else _SHARED[fidelity.level]
-        found[inst] = 1 << bit
-    return found
+        by_value[inst] = 1 << bit
+    return by_value
 
 
 @dataclass(slots=True)
@@ -65,13 +65,13 @@ class Followed:
 
     def issued(self) -> Counter[int]:
         """How often each instruction was issued by a thread."""
-        found: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         for block, threads in self.blocks.items():
             assert self.function is not None
             code = self.function.blocks[block]
             insts = {op.inst for op in code.ops} | ({code.end.inst} if code.end else set())
-            found.update({inst: threads for inst in insts if inst >= 0})
-        return found
+            counts.update({inst: threads for inst in insts if inst >= 0})
+        return counts
 
     def sources(self, use: Use) -> Iterator[int]:
         """The instructions from which a use may come; of a shared label, all that have it."""

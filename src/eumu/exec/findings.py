@@ -38,10 +38,10 @@ class Notebook:
 
     def add(self, item: Seen) -> None:
         """Take an entry in; of one thread, the earlier one must come first."""
-        known = self._seen.get(id(item.op))
-        if known is not None:
-            first = min(known, item, key=lambda s: s.where)
-            item = replace(first, count=known.count + item.count)
+        kept = self._seen.get(id(item.op))
+        if kept is not None:
+            first = min(kept, item, key=lambda s: s.where)
+            item = replace(first, count=kept.count + item.count)
         self._seen[id(item.op)] = item
 
     def findings(self, grid: Grid, host: Host) -> tuple[Finding, ...]:
@@ -53,23 +53,25 @@ class Notebook:
                 continue
             key = item.op.inst, item.op.code, item.op.what
             grouped.setdefault(key, []).append(item)
-        found = ((key, _finding(grid, host, key, grouped[key])) for key in sorted(grouped))
+        made = ((key, _finding(grid, host, key, grouped[key])) for key in sorted(grouped))
         return tuple(
             _with_origins(grid, host, finding, origins) if key[1] == "undefined" else finding
-            for key, finding in found
+            for key, finding in made
         )
 
 
 def merged(before: Iterable[Finding], after: Iterable[Finding]) -> tuple[Finding, ...]:
     """What two parts of a launch, one after the other, have found: each mistake once, in program
     order."""
-    found: dict[tuple[object, ...], Finding] = {}
+    by_place: dict[tuple[object, ...], Finding] = {}
     for finding in (*before, *after):
         what = finding.reason.partition(" in lane")[0]
         key = _order(finding), finding.notes, what
-        known = found.get(key)
-        found[key] = replace(known, count=known.count + finding.count) if known else finding
-    return tuple(sorted(found.values(), key=_order))
+        earlier = by_place.get(key)
+        by_place[key] = (
+            replace(earlier, count=earlier.count + finding.count) if earlier else finding
+        )
+    return tuple(sorted(by_place.values(), key=_order))
 
 
 def _order(finding: Finding) -> tuple[int, int]:

@@ -248,15 +248,15 @@ class RunStats:
         """What several grids of one launch counted; a place that several found is found once."""
         if len(parts) == 1:
             return parts[0]
-        found: dict[Hashable, Finding] = {}
+        by_place: dict[Hashable, Finding] = {}
         for finding in (f for part in parts for f in part.findings):
             place = finding.code, finding.span, finding.place, finding.instruction
-            known = found.get(place)
-            more = finding.count if known else 0
-            found[place] = replace(known or finding, count=(known or finding).count + more)
+            earlier = by_place.get(place)
+            more = finding.count if earlier else 0
+            by_place[place] = replace(earlier or finding, count=(earlier or finding).count + more)
         return cls(
             sum(part.instructions for part in parts),
             sum(part.threads for part in parts),
             sum(part.groups for part in parts),
-            tuple(found.values()),
+            tuple(by_place.values()),
         )

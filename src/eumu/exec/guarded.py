@@ -59,10 +59,10 @@ def local(size: int) -> NDArray[np.uint8]:
     """
     whole = -(-size // _LINE) * _LINE
     try:
-        area, found = guarded(-(-whole // mmap.PAGESIZE) * mmap.PAGESIZE, _LOCAL_GUARD)
+        area, array = guarded(-(-whole // mmap.PAGESIZE) * mmap.PAGESIZE, _LOCAL_GUARD)
     except OSError:
-        area, found = None, np.zeros(whole + _LINE, np.uint8)
+        area, array = None, np.zeros(whole + _LINE, np.uint8)
     if area is None:
-        found = found[-found.ctypes.data % _LINE :]
-        return found[:size]
-    return found[len(found) - whole :][:size]
+        array = array[-array.ctypes.data % _LINE :]
+        return array[:size]
+    return array[len(array) - whole :][:size]

@@ -77,12 +77,12 @@ class Refusal(Exception):
         self.notes = tuple(notes)
 
 
-def fitting(op: Op, given: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+def fitting(op: Op, arrays: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
     """A host's results, if they are what the operation has."""
-    found = list(given)
-    if len(found) != len(op.results):
-        raise InternalError(f"{len(found)} results of a message that has {len(op.results)}")
-    for x, value in zip(found, op.results, strict=True):
+    listed = list(arrays)
+    if len(listed) != len(op.results):
+        raise InternalError(f"{len(listed)} results of a message that has {len(op.results)}")
+    for x, value in zip(listed, op.results, strict=True):
         if x.ndim != 2 or x.shape[1] not in (1, value.width) or x.dtype != value.type.dtype:
             raise InternalError(
                 f"a message's result {value.type} x {value.width} is {x.dtype} of shape {x.shape}"

@@ -148,5 +148,5 @@ class _Following:
         idle, size = self.idle.get(id(op), frozenset()), _element(op)
         for is_idle, numbers in groupby(range(_elements(op)), lambda n: n in idle):
             if not is_idle:
-                found = list(numbers)
-                yield found[0] * size, len(found) * size
+                stretches = list(numbers)
+                yield stretches[0] * size, len(stretches) * size

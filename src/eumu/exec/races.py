@@ -130,13 +130,13 @@ def unordered(function: Function) -> dict[int, tuple[bool, bool]]:
     The compiler puts a fence of each memory that it is to order in front of a barrier.  One without
     any fence is somebody's own, and orders everything, as do split barriers.
     """
-    found = {}
+    by_barrier = {}
     for block in function.blocks:
         scopes = {op.scope for op in block.ops if isinstance(op, Fence)}
         end = block.end
         if scopes and isinstance(end, Barrier) and end.kind == "sync":
-            found[end.inst] = not scopes & {"local", "sw"}, "global" not in scopes
-    return found
+            by_barrier[end.inst] = not scopes & {"local", "sw"}, "global" not in scopes
+    return by_barrier
 
 
 class Accessors(Enum):
@@ -159,18 +159,18 @@ def accessors(function: Function, op: Access, *, is_masked: bool) -> Accessors:
     value = (op.results or op.data)[0]
     elements = max(value.width, len(op.results or op.data)) if width == 1 else 1
     # A block may have a part for each lane.
-    known = not (function.lockstep or function.full_threads)
-    return Accessors.EVERY if known and elements < function.width else Accessors.THREAD
+    masks_known = not (function.lockstep or function.full_threads)
+    return Accessors.EVERY if masks_known and elements < function.width else Accessors.THREAD
 
 
 def first_lanes(function: Function) -> dict[int, int]:
     """The lane of the thread that the first lane of an instruction is, of those with a mask."""
-    found: dict[int, int] = {}
+    lanes: dict[int, int] = {}
     for block in function.blocks:
         for op in block.ops:
             if isinstance(op, ExecMask):
-                found.setdefault(op.inst, op.offset)
-    return found
+                lanes.setdefault(op.inst, op.offset)
+    return lanes
 
 
 def check_memory(what: str, needed: int) -> None:
@@ -234,9 +234,9 @@ class Log:
         byte = (places[:, None] + np.arange(size)).reshape(-1) + (_SLM if local else 0)
         for epoch in (from_epoch, to_epoch):
             cell = np.repeat(group * _EPOCH + epoch, size)
-            given = np.repeat(data, size)
+            values = np.repeat(data, size)
             number = np.repeat(items, size)
-            rows = Rows(byte, cell, what, number, number, given, given, given, given)
+            rows = Rows(byte, cell, what, number, number, values, values, values, values)
             if epoch is to_epoch and epoch is not from_epoch:
                 rows = rows[np.repeat(to_epoch > from_epoch, size)]
             if len(rows):
@@ -268,7 +268,7 @@ class Log:
     def findings(self) -> tuple[Finding, ...]:
         """One finding for each pair of lines, in program order."""
         rows = self._without_private(self._gather())
-        found: dict[tuple[object, object], tuple[Finding, int]] = {}
+        by_lines: dict[tuple[object, object], tuple[Finding, int]] = {}
         pairs = [self._pairs(rows, across=False)]
         if self.grid.groups > 1:
             shared = rows[rows.byte < _SLM]
@@ -277,13 +277,13 @@ class Log:
         for first, second in (pair for part in pairs for pair in _each(part)):
             finding = self._finding(first, second)
             key = _line(finding), _line(finding.related[0])
-            known = found.get(key)
-            worse = known is not None and (
-                known[0].severity is Severity.NOTE and finding.severity is Severity.ERROR
+            earlier = by_lines.get(key)
+            worse = earlier is not None and (
+                earlier[0].severity is Severity.NOTE and finding.severity is Severity.ERROR
             )
-            if known is None or worse:
-                found[key] = finding, int(min(first.inst[0], second.inst[0]))
-        return tuple(f for f, _ in sorted(found.values(), key=lambda item: item[1]))
+            if earlier is None or worse:
+                by_lines[key] = finding, int(min(first.inst[0], second.inst[0]))
+        return tuple(f for f, _ in sorted(by_lines.values(), key=lambda item: item[1]))
 
     def _without_private(self, rows: Rows) -> Rows:
         """Private memory is a thread's own: others get it when the thread has ended."""
@@ -303,7 +303,7 @@ class Log:
         rows = self._shared(rows, across=across)
         many = self._several(rows, rows, across=across)
         alone = rows[many & (rows.kind == WRITE)]
-        found, place = _firsts(alone, alone), _segments(rows)
+        pairs, place = _firsts(alone, alone), _segments(rows)
         at, looked = np.arange(len(rows)), 0
         for distance in range(1, len(rows)):
             at = at[at + distance < len(rows)]
@@ -316,10 +316,10 @@ class Log:
             writes = _writes(a) | _writes(b)
             plain = ~(_atomic(a) & _atomic(b))
             race = writes & plain & self._several(a, b, across=across)
-            found = Rows.joined([found[0], a[race]]), Rows.joined([found[1], b[race]])
-            if len(found[0]) > _FOUND:
-                found = _firsts(*found)
-        return _firsts(*found)
+            pairs = Rows.joined([pairs[0], a[race]]), Rows.joined([pairs[1], b[race]])
+            if len(pairs[0]) > _FOUND:
+                pairs = _firsts(*pairs)
+        return _firsts(*pairs)
 
     def _shared(self, rows: Rows, *, across: bool) -> Rows:
         """Those of bytes that several work items access in a cell, one of them by a store."""
@@ -362,8 +362,8 @@ class Log:
         checked = bool(b.kind[0] == READ) and int(a.inst[0]) in self._exchanges
         reason += "; the exchange compares what was loaded" * checked
         severity = Severity.NOTE if equal or checked else Severity.ERROR
-        found = self._record(a, one, reason, notes, memory)
-        return replace(found, severity=severity, related=(related,))
+        finding = self._record(a, one, reason, notes, memory)
+        return replace(finding, severity=severity, related=(related,))
 
     def _other(self, a: Rows, b: Rows) -> tuple[int, int]:
         """A work item of the second row that is not that of the first, and what it wrote."""
@@ -387,8 +387,8 @@ class Log:
     def _memory(self, byte: int) -> ArrayPlace:
         if byte >= _SLM:
             return ArrayPlace("shared local memory", self.grid.slm_bytes, byte - _SLM)
-        found = blame.array_at(self.host, byte + self.host.base)
-        return found or ArrayPlace("memory", len(self.host.arena), byte)
+        array = blame.array_at(self.host, byte + self.host.base)
+        return array or ArrayPlace("memory", len(self.host.arena), byte)
 
 
 def _limited(what: str, count: int, most: int) -> None:

@@ -150,8 +150,8 @@ def thread_payloads(grid: Grid, first_group: int, groups: int) -> NDArray[np.uin
     if payload.numbers_threads:
         rows[:, :, 8] = np.arange(per_group) & 0xFF
     if payload.local_id_offset is not None and payload.pieces is not None:
-        given = np.frombuffer(b"".join(payload.pieces), np.uint8).reshape(per_group, -1)
-        rows[:, :, payload.local_id_offset : payload.local_id_offset + given.shape[1]] = given
+        pieces = np.frombuffer(b"".join(payload.pieces), np.uint8).reshape(per_group, -1)
+        rows[:, :, payload.local_id_offset : payload.local_id_offset + pieces.shape[1]] = pieces
     elif payload.local_id_offset is not None:
         start, pitch = payload.local_id_offset, payload.local_id_pitch
         for dimension, ids in enumerate(local_ids(grid)):

@@ -17,7 +17,7 @@ _PASSED_ON: Final = frozenset({"bitcast", "splat", "shuffle", "concat"})
 def unread(function: Function) -> dict[int, frozenset[int]]:
     """By the identity of a load: the numbers of its elements that no code of the function reads."""
     looked = _looked_at(function)
-    found = {}
+    unused = {}
     for block in function.blocks:
         uses: dict[int, list[Op]] = defaultdict(list)
         for op in block.ops:
@@ -32,8 +32,8 @@ def unread(function: Function) -> dict[int, frozenset[int]]:
                     if _is_idle(value.id, uses, ends, looked)
                 )
                 if idle:
-                    found[id(op)] = idle
-    return found
+                    unused[id(op)] = idle
+    return unused
 
 
 def _is_idle(
@@ -49,22 +49,24 @@ def _is_idle(
         elif not isinstance(op, Write) or op.value.id != value:
             return False
         else:
-            known, size = looked.get(op.root.name, set()), op.value.type.size
-            if known is None or any(p + k in known for p in op.offsets for k in range(size)):
+            bytes_read, size = looked.get(op.root.name, set()), op.value.type.size
+            if bytes_read is None or any(
+                p + k in bytes_read for p in op.offsets for k in range(size)
+            ):
                 return False
     return True
 
 
 def _looked_at(function: Function) -> dict[str, set[int] | None]:
     """The bytes of each root that are read; None where a register address may read any."""
-    found: dict[str, set[int] | None] = {}
+    looked: dict[str, set[int] | None] = {}
     for block in function.blocks:
         for op in block.ops:
             if isinstance(op, RootAddress):
-                found[op.root.name] = None
+                looked[op.root.name] = None
             elif isinstance(op, (Read, Partner)):
-                known = found.setdefault(op.root.name, set())
-                if known is not None:
+                bytes_read = looked.setdefault(op.root.name, set())
+                if bytes_read is not None:
                     for place in op.offsets:
-                        known.update(range(place, place + op.value.type.size))
-    return found
+                        bytes_read.update(range(place, place + op.value.type.size))
+    return looked

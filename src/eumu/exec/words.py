@@ -18,14 +18,14 @@ UNBOUND: Final = "to which no surface is bound"
 
 def threads(numbers: Iterable[int]) -> str:
     """`thread 3`, `threads 0-2, 5`"""
-    found = [int(n) for n in numbers]
-    return f"thread{'s' * (len(found) != 1)} {ranges(found)}"
+    listed = [int(n) for n in numbers]
+    return f"thread{'s' * (len(listed) != 1)} {ranges(listed)}"
 
 
 def waiting(numbers: Iterable[int]) -> str:
     """`thread 3 waits`, `threads 0-2, 5 wait`"""
-    found = [int(n) for n in numbers]
-    return f"{threads(found)} wait{'s' * (len(found) == 1)}"
+    listed = [int(n) for n in numbers]
+    return f"{threads(listed)} wait{'s' * (len(listed) == 1)}"
 
 
 def place(function: Function, inst: int) -> str:
@@ -36,9 +36,9 @@ def place(function: Function, inst: int) -> str:
 
 def first_instruction(function: Function, block: int) -> int:
     """The first instruction of a block."""
-    found = function.blocks[block]
-    insts = [op.inst for op in found.ops if op.inst >= 0]
-    return insts[0] if insts or found.end is None else found.end.inst
+    body = function.blocks[block]
+    insts = [op.inst for op in body.ops if op.inst >= 0]
+    return insts[0] if insts or body.end is None else body.end.inst
 
 
 def block_place(function: Function, block: int) -> str:

@@ -81,8 +81,8 @@ INSIDE = ("ret", "fret", "recursion")
 @cache
 def of_kind(kind: str, device: str) -> tuple[list[str], list[int]]:
     """The families of a kind that a platform has, and their weights."""
-    found = [f for f in FAMILIES if f.kind == kind and f.has(platform(device))]
-    return [f.name for f in found], [f.weight for f in found]
+    families = [f for f in FAMILIES if f.kind == kind and f.has(platform(device))]
+    return [f.name for f in families], [f.weight for f in families]
 
 
 def names(device: str) -> set[str]:

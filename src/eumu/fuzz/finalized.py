@@ -55,8 +55,8 @@ class Suited(Generator):
         return []
 
     def _family(self, kind: str) -> str:
-        found = super()._family(kind)
-        return self._family(kind) if found in _LEFT_OUT else found
+        family = super()._family(kind)
+        return self._family(kind) if family in _LEFT_OUT else family
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Program:
 
     @property
     def types(self) -> dict[str, tuple[Type, int]]:
-        found = {name: (type, count) for name, type, count in self.bundle.outputs}
-        return found | {"memory": (UB, AREA), "floats": (F, AREA // 4)}
+        types = {name: (type, count) for name, type, count in self.bundle.outputs}
+        return types | {"memory": (UB, AREA), "floats": (F, AREA // 4)}
 
     @property
     def seeds(self) -> list[int]:
@@ -122,20 +122,20 @@ def _defined(lines: list[str], simd: int) -> Iterator[str]:
         if line.startswith(".kernel_attr"):
             # Behind the scratch space that the kernel itself uses.
             yield f".kernel_attr SpillMemOffset={AREA}"
-        if found := _SWITCH.match(line):  # an index past the last label jumps behind the table
-            last = found[1].count(",")
+        if match := _SWITCH.match(line):  # an index past the last label jumps behind the table
+            last = match[1].count(",")
             yield f"    min (M1_NM, 1) CASE(0,0)<1> CASE(0,0)<0;1,0> {last}:ud"
         yield line
-        if found := _BITS.match(line):  # bits of lanes that do not exist
-            lanes, place, mask = found[1], found[2], (1 << simd) - 1
+        if match := _BITS.match(line):  # bits of lanes that do not exist
+            lanes, place, mask = match[1], match[2], (1 << simd) - 1
             yield f"    and ({lanes}, 1) {place}<1> {place}<0;1,0> {mask:#x}:ud"
-        if found := _SHORT.match(line):  # the upper bytes of elements
-            mask = {"1": 0xFF, "2": 0xFFFF}[found[1]]
+        if match := _SHORT.match(line):  # the upper bytes of elements
+            mask = {"1": 0xFF, "2": 0xFFFF}[match[1]]
             for row in range(0, -(-simd // 8)):
-                place = f"{found[2]}({row},0)"
+                place = f"{match[2]}({row},0)"
                 yield f"    and (M1_NM, 8) {place}<1> {place}<1;1,0> {mask:#x}:ud"
-        if (found := _EVEN.match(line)) and found[1] != "1":  # odd lanes
-            yield from _odd_lanes(*found.groups())
+        if (match := _EVEN.match(line)) and match[1] != "1":  # odd lanes
+            yield from _odd_lanes(*match.groups())
 
 
 def _odd_lanes(lanes: str, type: str, number: str, *place: str) -> Iterator[str]:
@@ -178,12 +178,12 @@ def outcome(made: Program, function: Function, engine: Engine) -> dict[str, byte
         fuel=FUEL,
     )
     host.run(launch, engine)
-    found = harness.results(bytes(host.results[: harness.size]))
-    del found["MEM"]
+    results = harness.results(bytes(host.results[: harness.size]))
+    del results["MEM"]
     rows = [host.bytes_of(memory)[k * MEMORY :][:MEMORY] for k in range(threads)]
-    found["memory"] = b"".join(row[:AREA] for row in rows)
-    found["floats"] = b"".join(row[AREA:] for row in rows)
-    return found
+    results["memory"] = b"".join(row[:AREA] for row in rows)
+    results["floats"] = b"".join(row[AREA:] for row in rows)
+    return results
 
 
 def compared(

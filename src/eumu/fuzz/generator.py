@@ -131,11 +131,11 @@ class Generator:
     def vector(self, opcode: Opcode | None = None) -> Node:
         random = self.random
         while opcode is None:
-            found = random.choice(vectors(self.device))
-            if found.mnemonic == "setp":
+            chosen = random.choice(vectors(self.device))
+            if chosen.mnemonic == "setp":
                 continue  # it has a statement of its own
-            if found.mnemonic not in _LONG or random.random() < 0.15:
-                opcode = found
+            if chosen.mnemonic not in _LONG or random.random() < 0.15:
+                opcode = chosen
         signature = random.choice(self._signatures(opcode))
         sizes = exec_sizes(signature, self.device, self.simd)
         if opcode.mnemonic == "mov" and BOOL in signature.sources:
@@ -153,10 +153,10 @@ class Generator:
 
     def _signatures(self, opcode: Opcode) -> list[Signature]:
         """What a predicate is moved to must hold a bit of each lane."""
-        known = signatures(opcode, self.device)
+        choices = signatures(opcode, self.device)
         if opcode.mnemonic != "mov":
-            return list(known)
-        return [s for s in known if BOOL not in s.sources or s.dst.bits >= self.simd]
+            return list(choices)
+        return [s for s in choices if BOOL not in s.sources or s.dst.bits >= self.simd]
 
     def _guard(self, opcode: Opcode) -> str:
         forms = predicates(opcode)

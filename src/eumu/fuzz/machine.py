@@ -121,31 +121,31 @@ class Bundle:
                 yield f"{label}:"
                 yield from map(_indented, lines(block))
                 yield f"    ret (M1, {self.simd})"
-        known, grf = self._variables(), platform(self.device).grf_bytes
+        variables, grf = self._variables(), platform(self.device).grf_bytes
         for section in self.sections:
             for name, block in section.functions:
-                yield from stack.function(name, block, self.simd, grf, known, section.seed)
+                yield from stack.function(name, block, self.simd, grf, variables, section.seed)
 
     def _variables(self) -> dict[str, tuple[str, int]]:
         """Declarations by name, and how many dwords of each must have a value from the start."""
-        simd, found = self.simd, {}
+        simd, variables = self.simd, {}
         for name, type, count in self.outputs:
             line = f".decl {name} v_type=G type={type} num_elts={count} align=GRFx2"
-            found[name] = line, type.size * count // 4
+            variables[name] = line, type.size * count // 4
         # A view of the integers, with other elements: they share the bytes.
         alias = f"num_elts={2 * simd + 16} align=GRFx2 alias=<UDW, 0>"
-        found["DW"] = f".decl DW v_type=G type=d {alias}", 0
+        variables["DW"] = f".decl DW v_type=G type=d {alias}", 0
         for name, type, count in (
             ("OFF", UD, simd), ("ADR", UQ, simd), ("IDX", UW, 32), ("CASE", UD, 1),
             ("WHERE", UQ, 1), *((f"L{k}", W, simd) for k in range(COUNTERS)),
             *((f"N{k}", D, 1) for k in range(COUNTERS)),
         ):  # fmt: skip
-            found[name] = f".decl {name} v_type=G type={type} num_elts={count} align=GRFx2", 0
+            variables[name] = f".decl {name} v_type=G type={type} num_elts={count} align=GRFx2", 0
         for name in (*(f"P{k + 1}" for k in range(PREDICATE_COUNT)), "PL"):
-            found[name] = f".decl {name} v_type=P num_elts={simd}", 0
+            variables[name] = f".decl {name} v_type=P num_elts={simd}", 0
         for name, count in (("A1", 16), ("A2", 1)):
-            found[name] = f".decl {name} v_type=A num_elts={count}", 0
-        return found
+            variables[name] = f".decl {name} v_type=A num_elts={count}", 0
+        return variables
 
     def _declarations(self) -> Iterator[str]:
         yield from (line for line, _ in self._variables().values())
@@ -216,7 +216,7 @@ class Bundle:
         kernels = parse(self.text(), "random", platform(self.device).grf_bytes).kernels
         main = next(k for k in kernels if not k.is_function)
         function = lower(main, platform(self.device), [k for k in kernels if k.is_function])
-        known, threads = variables(main), self.groups * THREADS
+        named, threads = variables(main), self.groups * THREADS
         initial = self.initial()
         memory_bytes = initial.pop("")
         memory = Memory(threads, memory_bytes, sum(t.size * n for _, t, n in self.outputs))
@@ -224,7 +224,7 @@ class Bundle:
         payload = b""
         for name, data in {**initial, "MEM": BASE.to_bytes(8, "little")}.items():
             if name in function.roots:
-                owner = root_of(function, known[name])
+                owner = root_of(function, named[name])
                 function.inputs.append(Input(owner, 0, grf + len(payload), len(data)))
                 payload += data
         places = _store_results(function, self.outputs, memory)
@@ -317,10 +317,10 @@ def differences(bundle: Bundle, processor: Processor | None = None) -> list[Diff
     grid, memory, places = bundle.grid()
     want, expected = run(grid, memory, Interpreter())
     got, counted = run(grid, memory, Jit(workers=1, processor=processor))
-    found = list(_compare(bundle, memory, places, want, got))
-    if not found and expected != counted:
-        found.append(Difference(0, f"{expected} instructions, {counted} in the fast engine"))
-    return found
+    listed = list(_compare(bundle, memory, places, want, got))
+    if not listed and expected != counted:
+        listed.append(Difference(0, f"{expected} instructions, {counted} in the fast engine"))
+    return listed
 
 
 def _compare(

@@ -208,8 +208,8 @@ class Messages:
     def short_atomic(self) -> list[str]:
         """On 16 bits, where there are such: of a surface, at addresses, or as LSC has it."""
         size, bits = (2, ".16") if self.has_short_atomics else (4, "")
-        known = [n for n, a in LEGACY_ATOMICS.items() if not n.startswith("f")]
-        name, forms = self.random.choice(known), ["svm_atomic", "dword_atomic"]
+        names = [n for n, a in LEGACY_ATOMICS.items() if not n.startswith("f")]
+        name, forms = self.random.choice(names), ["svm_atomic", "dword_atomic"]
         form = self.random.choice([*forms, "lsc"] if self.has_lsc else forms)
         lanes, exec = self._exec(1, 8)
         x, y, old = self._atomic_operands(name, wide=False)

@@ -46,27 +46,27 @@ class Source:
 
 def straddles(line: str) -> bool:
     """Whether the destination begins inside a register and ends in another."""
-    found = _DESTINATION.search(line)
-    type = TYPES.get(found[1].lower()) if found else None
-    if found is None or type is None:
+    match = _DESTINATION.search(line)
+    type = TYPES.get(match[1].lower()) if match else None
+    if match is None or type is None:
         return False
-    start = int(found[3]) * type.size
-    last = (lanes(line) - 1) * int(found[4]) * type.size + type.size - 1
+    start = int(match[3]) * type.size
+    last = (lanes(line) - 1) * int(match[4]) * type.size + type.size - 1
     return bool(start) and start + last >= _REGISTER
 
 
 def lanes(line: str) -> int:
     """The execution size; 1 where there is none."""
-    found = _EXEC.search(line)
-    return int(found[1]) if found else 1
+    match = _EXEC.search(line)
+    return int(match[1]) if match else 1
 
 
 def sources(line: str) -> list[Source]:
     """The regions of variables of known type."""
-    found = []
+    regions = []
     for modifier, name, *numbers in _SOURCE.findall(line):
         type = TYPES.get(name.lower())
         if type is not None:
             row, column, v, w, h = map(int, numbers)
-            found.append(Source(type, modifier, row * _REGISTER + column * type.size, v, w, h))
-    return found
+            regions.append(Source(type, modifier, row * _REGISTER + column * type.size, v, w, h))
+    return regions

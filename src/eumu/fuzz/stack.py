@@ -58,17 +58,17 @@ def recursion(function: str, simd: int, grf: int) -> Node:
 
 
 def function(
-    name: str, block: Block, simd: int, grf: int, known: dict[str, tuple[str, int]], seed: int
+    name: str, block: Block, simd: int, grf: int, variables: dict[str, tuple[str, int]], seed: int
 ) -> Iterator[str]:
     """The text of a function.
 
-    `known` has the declaration of every variable that the body may name, and how many of its
+    `variables` has the declaration of every variable that the body may name, and how many of its
     dwords must have a value first.
     """
     random = Random(seed)
     body = list(lines(block))
     words = {word for line in body for word in _NAME.findall(line)}
-    used = [n for n in known if n in words]
+    used = [n for n in variables if n in words]
     if "DW" in used and "UDW" not in used:
         used.insert(0, "UDW")
     yield f'.global_function "{name}"'
@@ -76,7 +76,7 @@ def function(
     for own in ("OWN", "DEPTH"):
         yield f".decl {own} v_type=G type=ud num_elts={WORDS} align=GRF"
     for variable in used:
-        declaration, count = known[variable]
+        declaration, count = variables[variable]
         yield declaration
         if count:
             alias = f"type=ud num_elts={count} align=GRF alias=<{variable}, 0>"
@@ -89,7 +89,7 @@ def function(
         yield f"    mov (M1_NM, {size}) {own}<1> {arg}<1;1,0>"
         yield f"    not (M1_NM, {size}) {result}<1> {arg}<1;1,0>"
     for variable in used:
-        for start, size in pieces(known[variable][1], 16):
+        for start, size in pieces(variables[variable][1], 16):
             place, mix = dword(f"X{variable}", start, grf), random.getrandbits(32)
             yield f"    xor (M1_NM, {size}) {place}<1> OWN(0,0)<1;1,0> {mix:#x}:ud"
         if re.fullmatch(r"P\w", variable):

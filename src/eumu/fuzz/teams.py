@@ -93,8 +93,8 @@ class Teams:
         if random.random() < 0.5:
             b, a = random.choice(_INTEGERS), random.choice(_INTEGERS)
             return b, a, "MD", random.choice(("MD.0", "%null.0"))
-        known = _FLOATS if latest else [p for p in _FLOATS if p.bits == 16]
-        b = random.choice(known)
+        precisions = _FLOATS if latest else [p for p in _FLOATS if p.bits == 16]
+        b = random.choice(precisions)
         sums = ["MF"]
         if latest and b.bits == 16:
             sums.append("MHF" if b.name == "hf" else "MBF")

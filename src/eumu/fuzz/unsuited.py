@@ -123,8 +123,8 @@ _COMPILED: Final = [(re.compile(form), why) for form, why in STATEMENTS.items()]
 
 def unsuited(line: str) -> str:
     """Why random kernels leave out a statement; empty where they do not."""
-    found = (why for form, why in _COMPILED if form.match(line))
-    return next(found, "") or _divided(line)
+    reasons = (why for form, why in _COMPILED if form.match(line))
+    return next(reasons, "") or _divided(line)
 
 
 def folded(lines: Sequence[str]) -> bool:

@@ -51,8 +51,8 @@ def verdicts(
     """
     made = [program(seed, device) for seed in seeds]
     accepted: list[_Accepted] = []
-    found = pairs((m.harness for m in made), device, jobs=jobs)
-    for one, pair in zip(made, found, strict=True):
+    outcomes = pairs((m.harness for m in made), device, jobs=jobs)
+    for one, pair in zip(made, outcomes, strict=True):
         if isinstance(pair.native, Refusal):
             yield one.seeds[0], reason(pair.native)
         else:
@@ -122,12 +122,12 @@ def _verdict(made: Program, pair: Pair, thorough: bool) -> str:
     if isinstance(pair.native, Refusal):
         return reason(pair.native)
     try:
-        found = compared(made, pair, engines(), thorough=thorough)
+        verdict = compared(made, pair, engines(), thorough=thorough)
     except Unsupported as error:
         return _unsupported(error)
     except (BuildError, Fault) as error:
-        found = [" ".join(str(error).split())[:200]]
-    return "; ".join(["differs", *found[:3]]) if found else SAME
+        verdict = [" ".join(str(error).split())[:200]]
+    return "; ".join(["differs", *verdict[:3]]) if verdict else SAME
 
 
 def _unsupported(error: Unsupported) -> str:

@@ -72,8 +72,8 @@ def sources(opcode: Opcode) -> list[Field]:
 
 
 def is_vector(opcode: Opcode) -> bool:
-    known = (DestinationKind, SourceKind, PredicateKind, HexByteKind, ChoiceKind)
-    rest = [f for f in opcode.fields if f.name != "exec" and not isinstance(f.kind, known)]
+    kinds = (DestinationKind, SourceKind, PredicateKind, HexByteKind, ChoiceKind)
+    rest = [f for f in opcode.fields if f.name != "exec" and not isinstance(f.kind, kinds)]
     return bool(destinations(opcode) and not rest and opcode.types) and name(opcode) not in _STATE
 
 
@@ -95,27 +95,27 @@ def every_vector() -> list[tuple[Opcode, str]]:
 
     Earlier ones follow where they have choices of types that later ones have not.
     """
-    known: dict[str, set[Signature]] = {}
-    found: list[tuple[Opcode, str]] = []
+    by_name: dict[str, set[Signature]] = {}
+    opcodes: list[tuple[Opcode, str]] = []
     for device in reversed(PLATFORMS):
         for opcode in vectors(device):
             here = set(signatures(opcode, device))
-            if here - known.setdefault(name(opcode), set()):
-                known[name(opcode)] |= here
-                found.append((opcode, device))
-    return found
+            if here - by_name.setdefault(name(opcode), set()):
+                by_name[name(opcode)] |= here
+                opcodes.append((opcode, device))
+    return opcodes
 
 
 @cache
 def signatures(opcode: Opcode, platform_name: str) -> tuple[Signature, ...]:
     """All choices of types, immediate vectors (`v`, `uv`, `vf`) included."""
-    found = dict.fromkeys(
+    listed = dict.fromkeys(
         Signature(opcode, types)
         for row in opcode.types
         if platform_name in row.platforms and row.by in (By.BOTH, By.COMPILER)
         for types in _choices(opcode, row)
     )
-    return tuple(found)
+    return tuple(listed)
 
 
 def _choices(opcode: Opcode, row: object) -> Iterator[tuple[Type, ...]]:

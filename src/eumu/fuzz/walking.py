@@ -308,10 +308,10 @@ class Walks(Bundle):
                 f"I{k}": ("d", 1),
             }
         wanted["ADR"] = "uq", 32
-        found = {}
+        variables = {}
         for name, (type, count) in wanted.items():
-            found[name] = f".decl {name} v_type=G type={type} num_elts={count} align=GRFx2", 0
-        return found
+            variables[name] = f".decl {name} v_type=G type={type} num_elts={count} align=GRFx2", 0
+        return variables
 
     def _declarations(self) -> Iterator[str]:
         yield from (line for line, _ in self._variables().values())

@@ -50,9 +50,9 @@ class Rule:
     pattern: str
 
 
-def _any(found: Iterable[str]) -> str:
+def _any(words: Iterable[str]) -> str:
     """A pattern for one of some words, the longest first."""
-    return "(?:" + "|".join(sorted(map(_plain, found), key=lambda w: (-len(w), w))) + ")"
+    return "(?:" + "|".join(sorted(map(_plain, words), key=lambda w: (-len(w), w))) + ")"
 
 
 def _plain(word: str) -> str:

@@ -222,9 +222,9 @@ class Function:
         begun, *others = self.blocks[first:]
         own = list(takewhile(lambda op: op.inst == inst, reversed(begun.ops)))[::-1]
         own += [op for block in others for op in block.ops if op.inst == inst]
-        found = declared.on(value.type for op in own for value in op.results)
-        for op in own if found == EXACT else ():
+        fidelity = declared.on(value.type for op in own for value in op.results)
+        for op in own if fidelity == EXACT else ():
             if left_open := getattr(getattr(op, "record", None), "left_open", ""):
-                found = Fidelity("approximate", left_open)
-        if found.level != EXACT.level:
-            self.fidelity[inst] = found
+                fidelity = Fidelity("approximate", left_open)
+        if fidelity.level != EXACT.level:
+            self.fidelity[inst] = fidelity

@@ -95,7 +95,7 @@ def row(
 
 def fields(by: By = By.BOTH, **types: Iterable[Type]) -> tuple[TypeRow, ...]:
     """What the registers of a message hold, by the name of the operand."""
-    own = tuple((name, frozenset(found)) for name, found in types.items())
+    own = tuple((name, frozenset(allowed)) for name, allowed in types.items())
     return (TypeRow(frozenset(), frozenset(), own, by=by),)
 
 

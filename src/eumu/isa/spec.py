@@ -267,11 +267,11 @@ class Registry:
         >>> [str(opcode) for opcode in VISA.documented("PLN")]
         ['plane']
         """
-        found = self.find(self.spellings.get(word.lower(), word.lower()))
-        if found:
-            return found
-        found = self.on_page(word)
-        return found if len(found) == 1 else []
+        opcode = self.find(self.spellings.get(word.lower(), word.lower()))
+        if opcode:
+            return opcode
+        opcode = self.on_page(word)
+        return opcode if len(opcode) == 1 else []
 
     def by_number(self, number: int, sub: int | None = None) -> Opcode | None:
         if (number, sub) not in self._by_number:
@@ -370,10 +370,10 @@ def _slots(
 
 
 def _slot(word: str, fields: dict[str, Field], where: str) -> Slot:
-    found = _SLOT.fullmatch(word)
-    if found is None:
+    match = _SLOT.fullmatch(word)
+    if match is None:
         raise InternalError(f"{where}: layout has '{word}'")
-    bits, name, code, major, minor = found.groups()
+    bits, name, code, major, minor = match.groups()
     field = fields.get(name) if name else None
     if name and (field is None or (code and code not in field.kind.codes)):
         raise InternalError(f"{where}: layout names '{word}', the signature does not")

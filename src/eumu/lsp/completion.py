@@ -57,76 +57,76 @@ def complete(document: Document, line: int, column: int) -> list[Offer]:
         return []
     place = document.place(line)
     for pattern, offers in _CONTEXTS:
-        if found := pattern.match(before) if pattern is not _TYPE else pattern.search(before):
-            return list(offers(document, place, found))
+        if match := pattern.match(before) if pattern is not _TYPE else pattern.search(before):
+            return list(offers(document, place, match))
     return list(_operands(document, place, before))
 
 
 Offers = Callable[[Document, Place, re.Match[str]], Iterable[Offer]]
 
 
-def _directives(document: Document, place: Place, found: re.Match[str]) -> Iterator[Offer]:
+def _directives(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
     for word, line in words.DIRECTIVES.items():
-        yield Offer(f".{word}", Sort.DIRECTIVE, found.start(1) - 1, line)
+        yield Offer(f".{word}", Sort.DIRECTIVE, match.start(1) - 1, line)
 
 
-def _mnemonics(document: Document, place: Place, found: re.Match[str]) -> Iterator[Offer]:
-    start = found.start(1) if found[1] else found.end()
+def _mnemonics(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+    start = match.start(1) if match[1] else match.end()
     for name in words.mnemonics():
         opcodes = VISA.find(name)
         detail = opcodes[0].doc.partition("\n")[0] if opcodes else VISA.unmodelled[name]
         yield Offer(name, Sort.INSTRUCTION, start, detail)
-    if not found[0].strip():
+    if not match[0].strip():
         for word in words.STATEMENTS:
             yield Offer(word, Sort.DIRECTIVE, start)
 
 
-def _sub_words(document: Document, place: Place, found: re.Match[str]) -> Iterator[Offer]:
-    written = found[2].split(".")[1:-1]
-    start = found.end() - len(found[2].rpartition(".")[2])
-    for word in words.sub_words(found[1]):
+def _sub_words(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+    written = match[2].split(".")[1:-1]
+    start = match.end() - len(match[2].rpartition(".")[2])
+    for word in words.sub_words(match[1]):
         if word not in written:
-            yield Offer(word, Sort.WORD, start, f"of {found[1]}")
+            yield Offer(word, Sort.WORD, start, f"of {match[1]}")
 
 
-def _predicates(document: Document, place: Place, found: re.Match[str]) -> Iterator[Offer]:
-    return _variables(place, found.start(1), "P")
+def _predicates(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+    return _variables(place, match.start(1), "P")
 
 
-def _combined(document: Document, place: Place, found: re.Match[str]) -> Iterator[Offer]:
-    return _plain(("any", "all"), Sort.WORD, found.start(1))
+def _combined(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+    return _plain(("any", "all"), Sort.WORD, match.start(1))
 
 
-def _attributes(document: Document, place: Place, found: re.Match[str]) -> Iterator[Offer]:
-    return _plain(words.KERNEL_ATTRIBUTES, Sort.KEY, found.start(1))
+def _attributes(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+    return _plain(words.KERNEL_ATTRIBUTES, Sort.KEY, match.start(1))
 
 
-def _inputs(document: Document, place: Place, found: re.Match[str]) -> Iterator[Offer]:
-    return _variables(place, found.start(1), "GST")
+def _inputs(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+    return _variables(place, match.start(1), "GST")
 
 
-def _types(document: Document, place: Place, found: re.Match[str]) -> Iterator[Offer]:
-    return _plain(words.TYPE_NAMES, Sort.TYPE, found.start(1))
+def _types(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+    return _plain(words.TYPE_NAMES, Sort.TYPE, match.start(1))
 
 
-def _declaration(document: Document, place: Place, found: re.Match[str]) -> Iterator[Offer]:
-    rest = found[1]
+def _declaration(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+    rest = match[1]
     value = re.search(r"(\w+)\s*=\s*(\w*)$", rest)
     if re.search(r"alias\s*=\s*<\s*(\w*)$", rest):
-        yield from _variables(place, _start(found), "G")
+        yield from _variables(place, _start(match), "G")
     elif re.search(r"attrs\s*=\s*\{[^}]*$", rest):
-        yield from _plain(words.VARIABLE_ATTRIBUTES, Sort.KEY, _start(found))
+        yield from _plain(words.VARIABLE_ATTRIBUTES, Sort.KEY, _start(match))
     elif value is None:
         for key in words.DECLARATION_KEYS:
             if not re.search(rf"\b{key}\s*=", rest):
-                yield Offer(f"{key}=", Sort.KEY, _start(found))
+                yield Offer(f"{key}=", Sort.KEY, _start(match))
     elif value[1] == "v_type":
         for letter, meaning in words.CATEGORIES.items():
-            yield Offer(letter, Sort.KEY, _start(found), meaning)
+            yield Offer(letter, Sort.KEY, _start(match), meaning)
     elif value[1] == "type":
-        yield from _plain(words.VARIABLE_TYPES, Sort.TYPE, _start(found))
+        yield from _plain(words.VARIABLE_TYPES, Sort.TYPE, _start(match))
     elif value[1] == "align":
-        yield from _plain(words.ALIGNMENT_WORDS, Sort.KEY, _start(found))
+        yield from _plain(words.ALIGNMENT_WORDS, Sort.KEY, _start(match))
 
 
 def _operands(document: Document, place: Place, before: str) -> Iterator[Offer]:
@@ -154,10 +154,10 @@ _CONTEXTS: Final[tuple[tuple[re.Pattern[str], Offers], ...]] = (
 )
 
 
-def _start(found: re.Match[str]) -> int:
+def _start(match: re.Match[str]) -> int:
     """Where the word begins that ends a match."""
-    word = re.search(r"\w*$", found[0])
-    return found.end() - (len(word[0]) if word else 0)
+    word = re.search(r"\w*$", match[0])
+    return match.end() - (len(word[0]) if word else 0)
 
 
 def _plain(texts: Iterable[str], sort: Sort, start: int) -> Iterator[Offer]:

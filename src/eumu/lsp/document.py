@@ -65,8 +65,8 @@ class Document:
         A line ends in a line feed, a carriage return, or both.
         """
         self.text = text.replace("\r\n", "\n").replace("\r", "\n")
-        for known in ("lines", "_code", "_labels"):
-            self.__dict__.pop(known, None)
+        for attribute in ("lines", "_code", "_labels"):
+            self.__dict__.pop(attribute, None)
         return self._editing.check(self.text)
 
     @property
@@ -123,13 +123,13 @@ class Document:
 
     @cached_property
     def _labels(self) -> list[dict[str, LabelMark]]:
-        found: list[dict[str, LabelMark]] = [{}]
+        scopes: list[dict[str, LabelMark]] = [{}]
         for read, _ in self.statements:
             if isinstance(read, Directive) and read.word in _OBJECTS:
-                found.append({})
+                scopes.append({})
             elif isinstance(read, LabelMark):
-                found[-1].setdefault(read.name, read)
-        return found
+                scopes[-1].setdefault(read.name, read)
+        return scopes
 
     # ---- words
 
@@ -138,15 +138,15 @@ class Document:
         code = self.code(line)
         place = self.place(line)
         labels = self.labels(place.kernel)
-        for found in _LABEL.finditer(code):
-            mark = labels.get(found[0]) if found.start() <= column <= found.end() else None
-            if mark is not None and _is_label(code, found):
-                return Word(found[0], line, found.start(), mark)
+        for match in _LABEL.finditer(code):
+            mark = labels.get(match[0]) if match.start() <= column <= match.end() else None
+            if mark is not None and _is_label(code, match):
+                return Word(match[0], line, match.start(), mark)
         if any(s.start() < column < s.end() for s in _STRING.finditer(code)):
             return None
-        for found in _TOKEN.finditer(code):
-            if found.start() <= column <= found.end():
-                text, start = found[0], found.start()
+        for match in _TOKEN.finditer(code):
+            if match.start() <= column <= match.end():
+                text, start = match[0], match.start()
                 if text.startswith("."):
                     if not code[:start].strip():  # a directive
                         return Word(text, line, start)
@@ -174,13 +174,13 @@ class Document:
         head = _HEAD.match(self.code(line))
         if head is None or not head.start(1) <= column <= head.end():
             return ""
-        found = VISA.find(head[1])
+        opcodes = VISA.find(head[1])
         inst = next((s.read for s in self.statements if s.span.line == line + 1), None)
-        if isinstance(inst, Inst) and inst.opcode in found:
-            found = [inst.opcode]
-        if not found and (reason := VISA.unmodelled.get(head[1])):
+        if isinstance(inst, Inst) and inst.opcode in opcodes:
+            opcodes = [inst.opcode]
+        if not opcodes and (reason := VISA.unmodelled.get(head[1])):
             return f"`{head[1]}` is not modelled: {reason}"
-        return "\n\n".join(_block("\n".join(page(opcode))) for opcode in found)
+        return "\n\n".join(_block("\n".join(page(opcode))) for opcode in opcodes)
 
     def _label(self, mark: LabelMark) -> str:
         count = sum(1 for _ in self.references(mark)) - 1
@@ -227,7 +227,7 @@ class Document:
         kernel = self.place(named.span.line - 1).kernel if named.span else None
         beyond = r"\w$@?\-" if isinstance(named, LabelMark) else r"\w$@?"
         # A predefined variable has a number, too.
-        names = [named.name, *(name for name, found in NUMBERED.items() if found is named)]
+        names = [named.name, *(name for name, match in NUMBERED.items() if match is named)]
         either = "|".join(map(re.escape, names))
         pattern = re.compile(rf"(?<![\w.:%$@?])(?:{either})(?![{beyond}])")
         source = Source(self.name, self.text)
@@ -235,34 +235,34 @@ class Document:
             code = self._code[line]
             if kernel not in (None, place.kernel) or not any(name in code for name in names):
                 continue
-            for found in pattern.finditer(code):
-                if self._means(named, place, code, found):
-                    yield Span(source, line + 1, found.start() + 1, line + 1, found.end() + 1)
+            for match in pattern.finditer(code):
+                if self._means(named, place, code, match):
+                    yield Span(source, line + 1, match.start() + 1, line + 1, match.end() + 1)
 
-    def _means(self, named: Named, place: Place, code: str, found: re.Match[str]) -> bool:
+    def _means(self, named: Named, place: Place, code: str, match: re.Match[str]) -> bool:
         if isinstance(named, LabelMark):
-            return _is_label(code, found)
-        if any(s.start() < found.start() < s.end() for s in _STRING.finditer(code)):
+            return _is_label(code, match)
+        if any(s.start() < match.start() < s.end() for s in _STRING.finditer(code)):
             return False
-        if not _names(code, found.start(), found[0]) or place.scope.find(found[0]) is not named:
+        if not _names(code, match.start(), match[0]) or place.scope.find(match[0]) is not named:
             return False
-        return not (named.name in self.labels(place.kernel) and _is_label(code, found))
+        return not (named.name in self.labels(place.kernel) and _is_label(code, match))
 
 
 def _line_of(named: Named) -> int:
     return named.span.line if named.span else 0
 
 
-def _is_label(code: str, found: re.Match[str]) -> bool:
+def _is_label(code: str, match: re.Match[str]) -> bool:
     """Whether a label's name stands where labels do: before ':', or where a branch has its."""
-    if found.start() == 0 and code[found.end() : found.end() + 1] == ":":
+    if match.start() == 0 and code[match.end() : match.end() + 1] == ":":
         return True
     if _SUBROUTINE.match(code):
         return True
     head = _HEAD.match(code)
     if head is None or not any(opcode.flow for opcode in VISA.find(head[1])):
         return False
-    return ")" in code[head.end() : found.start()]  # behind the execution size
+    return ")" in code[head.end() : match.start()]  # behind the execution size
 
 
 _MASK: Final = re.compile(r"M[1-8](?:_NM)?$|NoMask$")

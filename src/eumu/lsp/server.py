@@ -64,11 +64,11 @@ class Server(LanguageServer):
     def document(self, uri: str) -> Document:
         """An open document as it is now; what is not open is empty."""
         self.settle(uri)
-        found = self.documents.get(uri)
-        if found is None:
-            found = Document(to_fs_path(uri) or uri, self.device)
-            found.update("")
-        return found
+        opened = self.documents.get(uri)
+        if opened is None:
+            opened = Document(to_fs_path(uri) or uri, self.device)
+            opened.update("")
+        return opened
 
     def change(self, uri: str, version: int, text: str) -> None:
         """A new text; it is checked when no newer one comes or somebody asks about it."""
@@ -87,8 +87,10 @@ class Server(LanguageServer):
         document = self.documents.get(uri)
         if document is None:
             document = self.documents[uri] = Document(to_fs_path(uri) or uri, self.device)
-        found = [self.diagnostic(document, d) for d in document.update(text)]
-        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
+        diagnostics = [self.diagnostic(document, d) for d in document.update(text)]
+        self.text_document_publish_diagnostics(
+            lsp.PublishDiagnosticsParams(uri, diagnostics, version)
+        )
 
     def close(self, uri: str) -> None:
         """Forget a document."""
@@ -106,8 +108,8 @@ class Server(LanguageServer):
         """Line and column from 0, in characters."""
         if position.line >= len(document.lines):
             return len(document.lines), 0
-        found = self.codec.position_from_client_units(document.lines, position)
-        return found.line, found.character
+        client_position = self.codec.position_from_client_units(document.lines, position)
+        return client_position.line, client_position.character
 
     def range(self, document: Document, span: Span) -> lsp.Range:
         ends = (span.line, span.column), (span.end_line, span.end_column)
@@ -120,18 +122,20 @@ class Server(LanguageServer):
         before = document.lines[line][:column]
         return lsp.Position(line, self.codec.client_num_units(before))
 
-    def diagnostic(self, document: Document, found: Diagnostic) -> lsp.Diagnostic:
+    def diagnostic(self, document: Document, diagnostic: Diagnostic) -> lsp.Diagnostic:
         start = lsp.Position(0, 0)
-        page = f" (vISA {found.spec})" if found.spec else ""
-        url = address(found.spec)
+        page = f" (vISA {diagnostic.spec})" if diagnostic.spec else ""
+        url = address(diagnostic.spec)
         return lsp.Diagnostic(
-            range=self.range(document, found.span) if found.span else lsp.Range(start, start),
-            message="\n".join([found.message + page, *found.notes]),
-            severity=_SEVERITIES[found.severity],
-            code=found.code,
+            range=self.range(document, diagnostic.span)
+            if diagnostic.span
+            else lsp.Range(start, start),
+            message="\n".join([diagnostic.message + page, *diagnostic.notes]),
+            severity=_SEVERITIES[diagnostic.severity],
+            code=diagnostic.code,
             code_description=lsp.CodeDescription(url) if url else None,
             source="eumu",
-            tags=[lsp.DiagnosticTag.Unnecessary] if found.code in _UNNECESSARY else None,
+            tags=[lsp.DiagnosticTag.Unnecessary] if diagnostic.code in _UNNECESSARY else None,
         )
 
 

@@ -20,18 +20,18 @@ def code_of(data: bytes) -> tuple[Instruction, ...]:
     that instructions name are followed, so functions behind the kernel that it calls belong to it.
     Bytes that are no instruction end the code, too.
     """
-    found: list[Instruction] = []
+    instructions: list[Instruction] = []
     furthest = 0
     for item in scan(data):
         if isinstance(item, Wrong) or item.opcode.mnemonic == _ILLEGAL:
             break
-        found.append(item)
+        instructions.append(item)
         for operand in item.operands:
             if isinstance(operand, Target):
                 furthest = max(furthest, operand.offset)
         if furthest < _end(item) and _ends(item):
             break
-    return tuple(found)
+    return tuple(instructions)
 
 
 def size_of(code: Sequence[Instruction]) -> int:

@@ -31,9 +31,9 @@ def disassemble(code: bytes, device: Platform, name: str) -> str:
     """
     tried = list(_tools())
     for tool in tried:
-        found = _run(tool, code, device)
-        if found is not None:
-            return found
+        run = _run(tool, code, device)
+        if run is not None:
+            return run
     if not tried:
         raise ToolMissing(
             f"{name} is native code of {device} ({device.title}), which eumu reads through Intel's"

@@ -44,12 +44,12 @@ class _Line:
     def target(self, cursor: Cursor) -> int:
         """The offset that a label names; L with a number may be a place without a label."""
         start = cursor.skip()
-        found = cursor.need(_NAME, "a label")
-        if found.group() in self.labels:
-            return self.labels[found.group()]
-        offset = _OFFSET.fullmatch(found.group())
+        match = cursor.need(_NAME, "a label")
+        if match.group() in self.labels:
+            return self.labels[match.group()]
+        offset = _OFFSET.fullmatch(match.group())
         if offset is None:
-            cursor.fail(f"label '{found.group()}' is not defined", start=start, code="label")
+            cursor.fail(f"label '{match.group()}' is not defined", start=start, code="label")
         return int(offset[1])
 
 
@@ -57,15 +57,15 @@ def parse(text: str, name: str = "", platform: str | Platform = "bxt") -> Progra
     """The program of a text; raises `BuildError` with every fault of it."""
     target = native_platform(platform)
     diagnostics: list[Diagnostic] = []
-    found: list[Instruction] = []
+    instructions: list[Instruction] = []
     for line in _lines(Source(name or "text", text), diagnostics):
         try:
-            found.append(_instruction(line))
+            instructions.append(_instruction(line))
         except ParseError as error:
             diagnostics.append(error.diagnostic)
     if diagnostics:
         raise BuildError.of(diagnostics)
-    return Program(tuple(found), target, name)
+    return Program(tuple(instructions), target, name)
 
 
 def _lines(source: Source, diagnostics: list[Diagnostic]) -> list[_Line]:

@@ -41,8 +41,8 @@ class Instruction:
 
     def operand(self, name: str) -> Any:
         """The operand of the field called `name`, None if the opcode has none."""
-        found = self.opcode.field(name)
-        return None if found is None else self.operands[found.index]
+        field = self.opcode.field(name)
+        return None if field is None else self.operands[field.index]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,11 +37,13 @@ class Wrong:
 
 def native_platform(name: str | Platform) -> Platform:
     """The platform, if its native code is Gen9; else `BuildError`."""
-    found = platform_of(name)
-    if found.generation != _GENERATION:
-        message = f"native code of {found} ({found.title}) is {found.generation}, not {_GENERATION}"
+    target = platform_of(name)
+    if target.generation != _GENERATION:
+        message = (
+            f"native code of {target} ({target.title}) is {target.generation}, not {_GENERATION}"
+        )
         raise BuildError(message)
-    return found
+    return target
 
 
 def decode(data: bytes, platform: str | Platform = "bxt", name: str = "") -> Program:
@@ -50,17 +52,17 @@ def decode(data: bytes, platform: str | Platform = "bxt", name: str = "") -> Pro
     Raises `BuildError` with a diagnostic for everything that is no instruction.
     """
     target = native_platform(platform)
-    found: list[Instruction] = []
+    instructions: list[Instruction] = []
     wrong: list[Wrong] = []
     for item in scan(data):
         if isinstance(item, Wrong):
             wrong.append(item)
         else:
-            found.append(item)
+            instructions.append(item)
     if wrong:
         raise BuildError.of(item.diagnostic(name) for item in wrong)
-    end = found[-1].offset + found[-1].size if found else 0
-    return Program(tuple(found), target, name, data[end:])
+    end = instructions[-1].offset + instructions[-1].size if instructions else 0
+    return Program(tuple(instructions), target, name, data[end:])
 
 
 def scan(data: bytes) -> Iterator[Instruction | Wrong]:

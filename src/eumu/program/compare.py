@@ -23,8 +23,8 @@ def difference(first: Module, second: Module) -> str:
     if len(first.kernels) != len(second.kernels):
         return f"{len(first.kernels)} and {len(second.kernels)} kernels"
     for one, other in zip(first.kernels, second.kernels, strict=True):
-        if found := _kernel_difference(one, other):
-            return f"kernel '{one.name}': {found}"
+        if inner := _kernel_difference(one, other):
+            return f"kernel '{one.name}': {inner}"
     return ""
 
 

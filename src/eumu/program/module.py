@@ -23,8 +23,8 @@ class Inst:
 
     def operand(self, name: str) -> Any:
         """The operand of the field called `name`, None if the opcode has none."""
-        found = self.opcode.field(name)
-        return None if found is None else self.operands[found.index]
+        field = self.opcode.field(name)
+        return None if field is None else self.operands[field.index]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ class Kernel:
 
     def attribute(self, name: str) -> int | str | None:
         """The value of the last attribute of this name."""
-        found = [a.value for a in self.attributes if a.name == name]
-        return found[-1] if found else None
+        values = [a.value for a in self.attributes if a.name == name]
+        return values[-1] if values else None
 
     @property
     def instructions(self) -> tuple[Inst, ...]:

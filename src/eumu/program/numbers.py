@@ -22,16 +22,16 @@ def _allowed(opcode: Opcode) -> tuple[tuple[int, str, frozenset[Type]], ...]:
 
     What Intel's front end reads against the documents has no meaning that anybody knows.
     """
-    found = []
+    allowed = []
     for field in opcode.fields:
         if opcode.types and isinstance(field.kind, DestinationKind | SourceKind):
             is_dst = isinstance(field.kind, DestinationKind)
-            known = [row for row in opcode.types if row.by is not By.FRONT_END]
-            rows = [row.allowed(field.name, is_dst=is_dst) for row in known]
+            documented = [row for row in opcode.types if row.by is not By.FRONT_END]
+            rows = [row.allowed(field.name, is_dst=is_dst) for row in documented]
             if all(rows):  # a row without types leaves them open
                 types = {t for row in rows for t in row if _is_number(t)}
-                found.append((field.index, field.name, frozenset(types)))
-    return tuple(found)
+                allowed.append((field.index, field.name, frozenset(types)))
+    return tuple(allowed)
 
 
 def _is_number(type: Type) -> bool:

@@ -65,30 +65,30 @@ def record(followed: Followed) -> dict[str, Any]:
 def place(followed: Followed, inst: int) -> dict[str, Any]:
     """An instruction as it reads, and its line of the source."""
     assert followed.function is not None
-    found = source_place(followed.function, inst)
+    source = source_place(followed.function, inst)
     return {
         "instruction": " ".join(instruction_text(followed.function, inst).split()),
-        "file": found.file if found else "",
-        "line": found.line if found else 0,
+        "file": source.file if source else "",
+        "line": source.line if source else 0,
     }
 
 
-def said(found: dict[str, Any]) -> str:
+def said(record: dict[str, Any]) -> str:
     """An instruction of a record in words: `sqrt (k.cl:3)`."""
-    where = f" ({found['file']}:{found['line']})" if found["file"] else ""
-    return f"{found['instruction']}{where}"
+    where = f" ({record['file']}:{record['line']})" if record["file"] else ""
+    return f"{record['instruction']}{where}"
 
 
-def sentences(found: dict[str, Any]) -> Iterable[str]:
+def sentences(record: dict[str, Any]) -> Iterable[str]:
     """What a record says, in a few sentences."""
-    counts = found["issued"]
+    counts = record["issued"]
     total = sum(counts.values())
     shares = ", ".join(f"{counts[level]:,} {word}" for level, word in _SHARES.items())
     yield f"Of {total:,} instructions {shares}."
-    if not found["inexact"]:
+    if not record["inexact"]:
         return
     reached = [
-        _WORDS[sink] for sink in Sink if any(r["reached"] == sink.value for r in found["reached"])
+        _WORDS[sink] for sink in Sink if any(r["reached"] == sink.value for r in record["reached"])
     ]
     not_reached = [word for word in _WORDS.values() if word not in reached]
     if reached:

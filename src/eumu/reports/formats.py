@@ -107,7 +107,7 @@ def _instruction(f: Finding) -> dict[str, Any] | None:
 
 
 def _json(outcome: Outcome) -> str:
-    found = {
+    fields = {
         "schema": SCHEMA,
         "version": eumu.__version__,
         "program": outcome.program,
@@ -118,7 +118,7 @@ def _json(outcome: Outcome) -> str:
         "omitted": outcome.omitted,
         "suppressed": outcome.suppressed,
     }
-    return json.dumps(found, indent=2)
+    return json.dumps(fields, indent=2)
 
 
 # ---- code review
@@ -191,9 +191,9 @@ def _github(outcome: Outcome) -> str:
 
 def _annotation(f: Finding) -> str:
     places = [("file", f.file), ("line", f.line), ("col", f.column), ("title", f"eumu {f.code}")]
-    given = ",".join(f"{name}={_property(str(value))}" for name, value in places if value)
+    properties = ",".join(f"{name}={_property(str(value))}" for name, value in places if value)
     text = "\n".join([f.message, *f.remarks()])
-    return f"::{_GITHUB[f.severity]} {given}::{_data(text)}"
+    return f"::{_GITHUB[f.severity]} {properties}::{_data(text)}"
 
 
 def _data(text: str) -> str:
@@ -212,33 +212,33 @@ def _junit(outcome: Outcome) -> str:
     from xml.etree import ElementTree
 
     names = dict.fromkeys(outcome.files or (outcome.kernel or outcome.program,))
-    found: dict[str, list[Finding]] = {name: [] for name in names}
+    by_name: dict[str, list[Finding]] = {name: [] for name in names}
     for f in outcome.findings:
         # What stands in another file, as one that is included, belongs to the first test.
-        found[f.file if f.file in found else next(iter(found))].append(f)
-    failed = sum(any(f.severity in outcome.fails for f in own) for own in found.values())
-    counts = {"tests": str(len(found)), "failures": str(failed), "errors": "0"}
+        by_name[f.file if f.file in by_name else next(iter(by_name))].append(f)
+    failed = sum(any(f.severity in outcome.fails for f in own) for own in by_name.values())
+    counts = {"tests": str(len(by_name)), "failures": str(failed), "errors": "0"}
     command = "eumu check" if outcome.files else "eumu run"
     suites = ElementTree.Element("testsuites", {"name": command, **counts})
     suite = ElementTree.SubElement(suites, "testsuite", {"name": outcome.program, **counts})
-    for name, own in found.items():
+    for name, own in by_name.items():
         _case(suite, outcome.program, name, own, outcome.fails)
     ElementTree.indent(suites)
     return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True)
 
 
 def _case(
-    suite: Element, program: str, name: str, found: Sequence[Finding], fails: frozenset[Severity]
+    suite: Element, program: str, name: str, findings: Sequence[Finding], fails: frozenset[Severity]
 ) -> None:
     """A test: what it fails for, and what else there is to say."""
     from xml.etree import ElementTree
 
     case = ElementTree.SubElement(suite, "testcase", {"classname": program, "name": name})
-    for f in found:
+    for f in findings:
         if f.severity in fails:
             words = {"type": f.code, "message": _NO_XML.sub("", f.message)}
             ElementTree.SubElement(case, "failure", words).text = _NO_XML.sub("", str(f))
-    notes = [str(f) for f in found if f.severity not in fails]
+    notes = [str(f) for f in findings if f.severity not in fails]
     if notes:
         ElementTree.SubElement(case, "system-out").text = _NO_XML.sub("", "\n".join(notes))
 

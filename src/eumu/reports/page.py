@@ -125,10 +125,10 @@ def _mix(profile: Profile) -> str:
 
 
 def _fidelity(profile: Profile) -> dict[str, str]:
-    found = fidelity.record(profile.fidelity)
+    record = fidelity.record(profile.fidelity)
     inexact = (
         (fidelity.said(row), f"{row['issued']:,}", row["level"], row["detail"])
-        for row in found["inexact"]
+        for row in record["inexact"]
     )
     reached = (
         (
@@ -137,15 +137,15 @@ def _fidelity(profile: Profile) -> dict[str, str]:
             f"{row['lanes']:,}",
             ", ".join(map(fidelity.said, row["from"])),
         )
-        for row in found["reached"]
+        for row in record["reached"]
     )
     tables = {
         "inexact": (("instruction", "issued", "level", "what that is"), inexact),
         "reached": (("instruction", "reached", "lanes", "from"), reached),
     }
     return {
-        "fidelity": escape(" ".join(fidelity.sentences(found))),
-        **{name: _table(*table) if found[name] else "" for name, table in tables.items()},
+        "fidelity": escape(" ".join(fidelity.sentences(record))),
+        **{name: _table(*table) if record[name] else "" for name, table in tables.items()},
     }
 
 

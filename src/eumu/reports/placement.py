@@ -180,17 +180,17 @@ def _busy(schedule: Schedule) -> NDArray[np.float64]:
     """Hardware threads at work on average, float64[pools, columns]."""
     places = {pool.index: k for k, pool in enumerate(schedule.pools)}
     ticks = max(1, schedule.ticks)
-    found = np.zeros((len(schedule.pools), _COLUMNS))
+    busy = np.zeros((len(schedule.pools), _COLUMNS))
     edges = np.arange(_COLUMNS + 1) * ticks / _COLUMNS
     for placement in schedule.placements:
-        row = found[places.get(placement.pool, placement.pool)]
+        row = busy[places.get(placement.pool, placement.pool)]
         first = min(int(placement.start * _COLUMNS / ticks), _COLUMNS - 1)
         for end in placement.ends:
             last = min(-(-end * _COLUMNS // ticks), _COLUMNS)
             inside = np.minimum(end, edges[first + 1 : last + 1])
             inside = inside - np.maximum(placement.start, edges[first:last])
             row[first:last] += np.maximum(inside, 0)
-    return found * _COLUMNS / ticks
+    return busy * _COLUMNS / ticks
 
 
 # ---- the table below

@@ -42,22 +42,22 @@ def parse(path: Path) -> tuple[Suppression, ...]:
         text = path.read_text("utf-8")
     except UnicodeDecodeError:
         raise FormatError(f"{path} is no text in UTF-8") from None
-    source, found, wrong = Source(str(path), text), [], []
+    source, suppressions, wrong = Source(str(path), text), [], []
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].split()
         if not words:
             continue
         code, *rest = words
-        given = dict(word.partition("=")[::2] for word in rest)
-        if "=" in code or not all(given.values()) or not set(given) <= set(_KEYS):
+        pairs = dict(word.partition("=")[::2] for word in rest)
+        if "=" in code or not all(pairs.values()) or not set(pairs) <= set(_KEYS):
             span = Span(source, number, 1, number, len(line) + 1)
             what = "a suppression is CODE [kernel=NAME] [line=FILE:LINE]"
             wrong.append(Diagnostic("suppression", what, span))
             continue
-        found.append(Suppression(code, **given))
+        suppressions.append(Suppression(code, **pairs))
     if wrong:
         raise BuildError.of(wrong)
-    return tuple(found)
+    return tuple(suppressions)
 
 
 def kept(findings: Iterable[Finding], rules: Sequence[Suppression]) -> tuple[Finding, ...]:

@@ -41,8 +41,8 @@ def in_order(kernel: str, parameters: Sequence[Parameter], args: Arguments) -> l
 
 def check_devices(parameters: Sequence[Parameter], device: Board, values: Sequence[Any]) -> None:
     """Arrays and images must lie on the device; they are called by the parameters from now on."""
-    for parameter, given in zip(parameters, values, strict=True):
-        for value in given if isinstance(given, tuple) else (given,):
+    for parameter, argument in zip(parameters, values, strict=True):
+        for value in argument if isinstance(argument, tuple) else (argument,):
             if not isinstance(value, (Array, Image)):
                 continue
             if value.device is not device:

@@ -95,12 +95,12 @@ def _slots(
     rows: list[KernelInput], args: tuple[Parameter, ...], start: int
 ) -> list[PayloadArgument]:
     """Where the arguments lie; samplers are numbered in order."""
-    found: list[PayloadArgument] = []
+    slots: list[PayloadArgument] = []
     samplers = 0
     for k, (row, parameter) in enumerate(zip(rows, args, strict=True)):
-        found.append(_slot(k, row, parameter, start, samplers))
+        slots.append(_slot(k, row, parameter, start, samplers))
         samplers += parameter.passing is Passing.SAMPLER
-    return found
+    return slots
 
 
 def memory_needs(function: Function, info: KernelInfo, platform: Platform) -> tuple[int, int]:
@@ -151,24 +151,24 @@ def _implicit(
     """The compiler's own inputs, and the rest."""
     if not (rows and rows[0].offset == start and _is_dwords(rows[0], 8)):
         return [], rows
-    found = [PayloadArgument("global_id_offset", 0, 12), PayloadArgument("local_size", 12, 12)]
+    arguments = [PayloadArgument("global_id_offset", 0, 12), PayloadArgument("local_size", 12, 12)]
     rows = rows[1:]
     if rows and _is_dwords(rows[-1], 3):
-        found.append(PayloadArgument("enqueued_local_size", rows[-1].offset - start, 12))
+        arguments.append(PayloadArgument("enqueued_local_size", rows[-1].offset - start, 12))
         rows = rows[:-1]
-    return found, rows
+    return arguments, rows
 
 
 def _named_implicit(
     rows: list[KernelInput], start: int
 ) -> tuple[list[PayloadArgument], list[KernelInput]]:
     """The inputs that the file says are implicit, and the rest."""
-    found = [
+    arguments = [
         PayloadArgument(_IMPLICIT.get(row.implicit, row.implicit), row.offset - start, row.size)
         for row in rows
         if row.implicit and row.implicit not in _SCOREBOARD
     ]
-    return found, [row for row in rows if not row.implicit or row.implicit in _SCOREBOARD]
+    return arguments, [row for row in rows if not row.implicit or row.implicit in _SCOREBOARD]
 
 
 def _is_dwords(row: KernelInput, count: int) -> bool:

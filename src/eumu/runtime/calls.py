@@ -87,7 +87,7 @@ def findings(
 def _indices(
     calls: Sequence[Call], grids: Sequence[Grid], sites: Sequence[Site]
 ) -> Iterator[Finding]:
-    found: dict[int, list[_Wrong]] = {}
+    by_site: dict[int, list[_Wrong]] = {}
     for call in sorted(calls, key=lambda c: (c.values[0], c.group[::-1], c.item)):
         number, index, *_ = call.values
         if number < len(sites):
@@ -95,8 +95,8 @@ def _indices(
             place = _known(site.place, _part(grids, call.group))
             reason = f"index {signed} is outside of {_name(site, place)} of {site.length} elements"
             wrong = _Wrong("array-index", call, call.item, reason, place=place)
-            found.setdefault(number, []).append(wrong)
-    return (_finding(group, grids) for group in found.values())
+            by_site.setdefault(number, []).append(wrong)
+    return (_finding(group, grids) for group in by_site.values())
 
 
 def _name(site: Site, place: Place) -> str:
@@ -113,13 +113,13 @@ def _copies(calls: Sequence[Call], grids: Sequence[Grid], ended: bool) -> Iterat
     groups: dict[Ids, dict[int, list[Call]]] = {}
     for call in calls:
         groups.setdefault(call.group, {}).setdefault(call.item, []).append(call)
-    found: dict[tuple[str, str, int], list[_Wrong]] = {}
+    by_site: dict[tuple[str, str, int], list[_Wrong]] = {}
     for group in sorted(groups, key=lambda g: g[::-1]):
         size = prod(_part(grids, group).local_size)
         rows = [groups[group].get(item, []) for item in range(size)]
         for wrong in (*_divergent(rows, ended), *_events(rows, ended)):
-            found.setdefault((wrong.code, *wrong.call.site), []).append(wrong)
-    return (_finding(group, grids) for group in found.values())
+            by_site.setdefault((wrong.code, *wrong.call.site), []).append(wrong)
+    return (_finding(group, grids) for group in by_site.values())
 
 
 def _divergent(rows: list[list[Call]], ended: bool) -> Iterator[_Wrong]:
@@ -198,13 +198,13 @@ def _finding(group: list[_Wrong], grids: Sequence[Grid]) -> Finding:
     beside = [w.item for w in group if w.call.group == first.call.group]
     lanes = sorted({n % grid.function.width for n in beside if n // grid.function.width == thread})
     lanes.remove(lane)
-    found = blame.record(
+    finding = blame.record(
         *(grid, first.code, first.reason, -1, number, thread, (lane, *lanes)),
         notes=first.notes,
         count=len(group),
     )
     place = first.place or _known(Place(*first.call.site), grid)
-    return replace(found, span=None, instruction="", place=place)
+    return replace(finding, span=None, instruction="", place=place)
 
 
 def _known(place: Place, grid: Grid) -> Place:

@@ -212,11 +212,11 @@ def _info(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
 
 def _check_entries(archive: zipfile.ZipFile, memory: Memory) -> None:
     """Only what is read is in the archive, each entry once."""
-    found = sorted(archive.namelist())
+    names = sorted(archive.namelist())
     wanted = sorted([_MANIFEST, *map(_entry, memory.live)])
-    if found != wanted:
+    if names != wanted:
         raise FieldError(
-            f"{len(found)} entries, not the manifest and {len(wanted) - 1} allocations"
+            f"{len(names)} entries, not the manifest and {len(wanted) - 1} allocations"
         )
 
 
@@ -242,10 +242,10 @@ def _json(data: bytes) -> Any:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose names are all different."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise FieldError("a name stands twice in an object of the manifest")
-    return found
+    return fields
 
 
 def _check(path: str | Path, manifest: Fields, platform: Platform, function: Function) -> None:

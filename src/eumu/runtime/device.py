@@ -494,7 +494,7 @@ class Device(Board):
         self._engines[name] = engine
 
     def _get(self, name: str) -> Engine:
-        found = self._engines.get(name)
-        if found is None:
-            found = self._engines[name] = make(name)
-        return found
+        engine = self._engines.get(name)
+        if engine is None:
+            engine = self._engines[name] = make(name)
+        return engine

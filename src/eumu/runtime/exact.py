@@ -52,11 +52,11 @@ def are_usual(offset: Any, fuel: int | None, seed: int) -> bool:
     return type(offset) is type(seed) is int and fuel is None and offset == seed == 0
 
 
-def kinds_of(given: Any) -> Any:
+def kinds_of(value: Any) -> Any:
     """The types of numbers in tuples: 64.0 equals 64, and is no size."""
-    if type(given) is tuple:
-        return tuple([kinds_of(n) for n in given])
-    return type(given)
+    if type(value) is tuple:
+        return tuple([kinds_of(n) for n in value])
+    return type(value)
 
 
 def key_of(kernel: object, sizes: Sizes, args: Any) -> Hashable:
@@ -133,15 +133,15 @@ class Latest:
         self, key: Hashable, device: _Device, kernel: object, sizes: Sizes, args: Any
     ) -> Exact | None:
         """The launch of that key, if memory and the device are as they were."""
-        found = self._kept.get(key)
-        if found is None or found.plain != device.plain:
+        kept = self._kept.get(key)
+        if kept is None or kept.plain != device.plain:
             return None
-        renamed = device.memory.renamed_since(found.extents)
-        if renamed < 0 or not found.is_for(kernel, sizes, args):
+        renamed = device.memory.renamed_since(kept.extents)
+        if renamed < 0 or not kept.is_for(kernel, sizes, args):
             return None
-        if renamed != found.renamed:
-            found.name(device.memory, args)
-        return found
+        if renamed != kept.renamed:
+            kept.name(device.memory, args)
+        return kept
 
     def ended(
         self,

@@ -27,12 +27,12 @@ class Facts(Generic[T]):
     def of(self, function: Function) -> T:
         """What there is to know of a function."""
         key = id(function)
-        known = self._known.get(key)
-        if known is not None:
-            return known[1]
-        found = self._find(function)
+        kept = self._known.get(key)
+        if kept is not None:
+            return kept[1]
+        fact = self._find(function)
         with self._lock:
-            found = self._known.setdefault(key, (function, found))[1]
+            fact = self._known.setdefault(key, (function, fact))[1]
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
-        return found
+        return fact

@@ -44,8 +44,8 @@ class Image:
 
     def base(self, section: str, file: int = 0) -> int:
         """The address of a section, 0 if the file has none of that name."""
-        found = self.section(section, file)
-        return 0 if found is None else found.address
+        address = self.section(section, file)
+        return 0 if address is None else address.address
 
     def variables(self) -> dict[str, Array]:
         """The sections that code may write, by name; those of libraries with the file's."""
@@ -61,21 +61,21 @@ class Image:
         return {title: self._titled(title) for title in titles}
 
     def _titled(self, title: str) -> int:
-        found = self._linked.find(title)
-        if found is None:
+        symbols = self._linked.find(title)
+        if symbols is None:
             raise BuildError(undefined(self._linked.files[0].name, f"the code uses {title!r}"))
-        return self._address(*found)
+        return self._address(*symbols)
 
     def _needed(self, file: int, symbol: Symbol) -> int:
         """The address of a symbol that the data of a file needs."""
-        found = (file, symbol)
+        where = (file, symbol)
         if not symbol.is_defined:
             elsewhere = self._linked.find(self._linked.title(file, symbol.name))
             if elsewhere is None:
                 name = self._linked.files[file].name
                 raise BuildError(undefined(name, f"its variables use {symbol.name!r}"))
-            found = elsewhere
-        return self._address(*found)
+            where = elsewhere
+        return self._address(*where)
 
     def _address(self, file: int, symbol: Symbol) -> int:
         if symbol.kind is SymbolKind.FUNCTION:

@@ -53,9 +53,9 @@ def check_image_argument(parameter: Parameter, value: Any) -> None:
         )
     kind, is_array = _TYPES.get(parameter.type_name, (value.kind, value.is_array))
     if (value.kind, value.is_array) != (kind, is_array):
-        given = f"{value.kind}{' array' if value.is_array else ''}"
+        passed = f"{value.kind}{' array' if value.is_array else ''}"
         raise parameter.error(
-            f"a {kind}{' array' if is_array else ''} image is needed, not {given}"
+            f"a {kind}{' array' if is_array else ''} image is needed, not {passed}"
         )
     samples = value.surface.samples
     if ("msaa" in parameter.type_name) != (samples > 1) and parameter.type_name in _TYPES:
@@ -114,8 +114,8 @@ def image_tables(
         return None
     heaps = device.heaps
     surfaces: dict[int, Slot] = {}
-    for first, _, given in entries(info, values):
-        for entry, value in enumerate(_each([given]), first):
+    for first, _, image in entries(info, values):
+        for entry, value in enumerate(_each([image]), first):
             if isinstance(value, Image):
                 surfaces[entry] = value.slot
             elif isinstance(value, Array):
@@ -123,8 +123,8 @@ def image_tables(
     samplers: dict[int, tuple[SamplerState, BorderColor]] = {}
     media: dict[int, MediaSampler] = {}
     for inline in info.inline_samplers:
-        found = _inline(info, inline)
-        samplers[inline.sampler_index] = found.state, found.border
+        states = _inline(info, inline)
+        samplers[inline.sampler_index] = states.state, states.border
     for argument in info.payload_arguments:
         if argument.addrspace == "sampler" and argument.arg_type == "arg_bypointer":
             sampler = values[argument.arg_index]
@@ -218,8 +218,8 @@ def _order(image: Image) -> int:
     format = image.format
     letters = "".join(c.name for c in format.channels)
     orders = _SRGB_ORDERS if format.name.endswith("_SRGB") else _ORDERS
-    known = {"BGR": "RGB", "RGBX": "RGB"}.get(letters, letters)
-    return orders.get(known, 0)
+    usual = {"BGR": "RGB", "RGBX": "RGB"}.get(letters, letters)
+    return orders.get(usual, 0)
 
 
 def _channel_type(image: Image) -> int:

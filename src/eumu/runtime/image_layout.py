@@ -45,8 +45,8 @@ def surface_format(name: str) -> SurfaceFormat:
     >>> surface_format("RGBA8_UNORM").name
     'R8G8B8A8_UNORM'
     """
-    found = _SHORT.fullmatch(name)
-    long = "".join(f"{c}{found[2]}" for c in found[1]) + f"_{found[3]}" if found else name
+    match = _SHORT.fullmatch(name)
+    long = "".join(f"{c}{match[2]}" for c in match[1]) + f"_{match[3]}" if match else name
     long = {"RGB10A2": "R10G10B10A2"}.get(long.partition("_")[0], long.partition("_")[0]) + (
         long[len(long.partition("_")[0]) :]
     )

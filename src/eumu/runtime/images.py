@@ -146,8 +146,8 @@ class Image:
         place = y // bh * -(-v.width // bw) + x // bw
         blocks = data.reshape(-1, *shape[-2:], self.format.bytes)
         slices = [s.reshape(-1, self.format.bytes)[place] for s in blocks]
-        found = [texels.decode(self.format, s, y % bh * bw + x % bw) for s in slices]
-        return np.stack(found).reshape(*shape[:-2], v.height, v.width, 4)
+        decoded = [texels.decode(self.format, s, y % bh * bw + x % bw) for s in slices]
+        return np.stack(decoded).reshape(*shape[:-2], v.height, v.width, 4)
 
     def write(self, data: ArrayLike, level: int = 0) -> None:
         """Replace a level, by elements as stored or by floats, which the format converts."""
@@ -212,25 +212,25 @@ class Image:
         self._memory.free()
 
 
-def _counter(device: Board, given: Array | int, name: str) -> Array:
+def _counter(device: Board, counter: Array | int, name: str) -> Array:
     """The memory of an append counter: an array, or a new one with a number.
 
     A state has no place for the low twelve bits of its address.
     """
-    if not isinstance(given, Array):
-        if not 0 <= given < 1 << 32:
-            raise ArgumentError(f"counter={given}: an append counter has 32 bits, unsigned")
+    if not isinstance(counter, Array):
+        if not 0 <= counter < 1 << 32:
+            raise ArgumentError(f"counter={counter}: an append counter has 32 bits, unsigned")
         made = Array.allocate(
             device, (1,), np.dtype(np.uint32), f"the counter of {name}", align=_COUNTER_ALIGN
         )
-        made.fill(given)
+        made.fill(counter)
         return made
-    if given.device is not device or given.address % _COUNTER_ALIGN:
+    if counter.device is not device or counter.address % _COUNTER_ALIGN:
         raise ArgumentError(
-            f"{given.name} at {given.address:#x} is no append counter: one lies on the image's"
+            f"{counter.name} at {counter.address:#x} is no append counter: one lies on the image's"
             f" device at a multiple of {_COUNTER_ALIGN}, as image.counter does"
         )
-    return given
+    return counter
 
 
 def _counting(state: SurfaceState, counter: Array | None) -> SurfaceState:
@@ -282,20 +282,20 @@ def make_image(
         shape = shape[:-1]
     front = (1 if layers is not None else 0) + (samples > 1)
     spatial = len(shape) - front
-    found = kind or {1: "1d", 2: "2d", 3: "3d"}.get(spatial, "")
-    if found == "cube" and kind == "cube" and layers is None:
+    image_kind = kind or {1: "1d", 2: "2d", 3: "3d"}.get(spatial, "")
+    if image_kind == "cube" and kind == "cube" and layers is None:
         spatial -= 1
-    if found not in KINDS or SPATIAL[found] != spatial:
+    if image_kind not in KINDS or SPATIAL[image_kind] != spatial:
         raise ArgumentError(
             f"an image has 1 to 3 dimensions besides layers and channels; kind={kind!r} and"
             f" layers={layers!r} do not go with {spatial} of them"
         )
     depths = [values] if isinstance(levels, int) else [values, *levels]
     count = levels if isinstance(levels, int) else 1 + len(levels)
-    state = state_of(texel, found, shape, layers, count, tiling, samples, swizzle)
+    state = state_of(texel, image_kind, shape, layers, count, tiling, samples, swizzle)
     is_array = layers is not None
     more = {"is_array": is_array, "name": name, "is_named": is_named, "counter": counter}
-    image = make(device, state, found, access=access, **more)
+    image = make(device, state, image_kind, access=access, **more)
     for level, part in enumerate(depths):
         if part is not None:
             image.write(part, level)

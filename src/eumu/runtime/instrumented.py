@@ -47,16 +47,16 @@ def compile(
 
     A source that is only refused with it is built without, with a warning.
     """
-    given = partial(ocloc.compile, name=name, directory=directory, lines=True)
+    build = partial(ocloc.compile, name=name, directory=directory, lines=True)
     data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
     checks = [c for c, pattern in _MAY_HAVE.items() if c in wanted and pattern.search(data)]
     if not checks or container.is_spirv(data):
-        return given(source, target, options), ()
+        return build(source, target, options), ()
     try:
-        built = given(source, target, options, preamble="".join(map(_text, checks)))
-        return _with_sites(built, given, target, options) if INDICES in checks else (built, ())
+        built = build(source, target, options, preamble="".join(map(_text, checks)))
+        return _with_sites(built, build, target, options) if INDICES in checks else (built, ())
     except (BuildError, ValueError) as error:
-        plain = given(source, target, options)  # or what is wrong with it as it is
+        plain = build(source, target, options)  # or what is wrong with it as it is
         what = " and ".join(checks)
         reason = f"{name} is not checked for mistakes with {what}: {_first(error)}"
         told = Diagnostic("build-unchecked", reason, None, Severity.WARNING)
@@ -76,5 +76,5 @@ def _with_sites(
 
 def _first(error: Exception) -> str:
     """What the compiler says first."""
-    found = error.diagnostics if isinstance(error, BuildError) else ()
-    return found[0].message if found else str(error).partition("\n")[0]
+    diagnostics = error.diagnostics if isinstance(error, BuildError) else ()
+    return diagnostics[0].message if diagnostics else str(error).partition("\n")[0]

@@ -62,13 +62,13 @@ def buffer_surfaces(
 
     How many entries there are nobody says: memory behind the last one is taken for more of them.
     """
-    found: dict[int, BufferSurface] = {}
+    surfaces: dict[int, BufferSurface] = {}
     for offset, indices in _places(_binding_table(bus, bases.surface + table), used):
         if bus.has(bases.surface + offset, 64):
             place = _buffer(bus.read(bases.surface + offset, 64, "a surface state"))
             if place is not None:
-                found |= dict.fromkeys(indices, BufferSurface(*place, strict))
-    return dict(sorted(found.items()))
+                surfaces |= dict.fromkeys(indices, BufferSurface(*place, strict))
+    return dict(sorted(surfaces.items()))
 
 
 @lru_cache(maxsize=4096)
@@ -86,11 +86,11 @@ def _buffer(data: bytes) -> tuple[int, int] | None:
 @lru_cache(maxsize=256)
 def _places(table: bytes, used: Used) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """Offsets of surface states, and which entries of the table that are used lead to each."""
-    found: dict[int, list[int]] = {}
+    places: dict[int, list[int]] = {}
     for index, (entry,) in enumerate(struct.iter_unpack("<I", table)):
         if index in used:
-            found.setdefault(entry & ~63, []).append(index)
-    return tuple((offset, tuple(indices)) for offset, indices in found.items())
+            places.setdefault(entry & ~63, []).append(index)
+    return tuple((offset, tuple(indices)) for offset, indices in places.items())
 
 
 def _binding_table(bus: MemoryBus, at: int) -> bytes:

@@ -140,13 +140,13 @@ class Kernel:
         `level` is "visa", or "native" for the machine code of the program.
         """
         key = platform.name, level
-        found = self._functions.get(key)
-        return found if found is not None else self._translated(platform, level)
+        kept = self._functions.get(key)
+        return kept if kept is not None else self._translated(platform, level)
 
     def _translated(self, platform: Platform, level: str) -> Function:
         if level not in self._translators:
-            known = " and ".join(map(repr, self._translators))
-            raise LaunchError(f"level {level!r} is none of {known}")
+            names = " and ".join(map(repr, self._translators))
+            raise LaunchError(f"level {level!r} is none of {names}")
         translate = self._translators[level]
         if translate is None:
             raise Unsupported(f"{self.program.name} has no native code of kernel {self.name}")
@@ -186,15 +186,15 @@ class Kernel:
         with device.turn:
             if via == "record" and level == "visa" and are_usual(global_offset, fuel, seed):
                 exact = key_of(self, sizes, args)
-                found = device.latest.find(exact, device, self, sizes, args)
-                report = None if found is None else self._again(device, found, args)
+                latest = device.latest.find(exact, device, self, sizes, args)
+                report = None if latest is None else self._again(device, latest, args)
                 if report is not None:
                     return report
-            given = (*sizes, global_offset), fuel, seed, level
-            return self._launch(device, args, given, via, exact)
+            options = (*sizes, global_offset), fuel, seed, level
+            return self._launch(device, args, options, via, exact)
 
     def _launch(
-        self, device: Device, args: Arguments, given: _Given, via: str, exact: Hashable
+        self, device: Device, args: Arguments, options: _Given, via: str, exact: Hashable
     ) -> Report:
         """A launch of which there is more to find out; sizes, fuel, seed and level are `given`."""
         with ExitStack() as stack:
@@ -203,13 +203,13 @@ class Kernel:
             values = in_order(self.name, self.args, args)
             stack.callback(_done_with, values)  # a stopped launch keeps its arguments
             modes = device.strict_bounds, device.check, device.pools, device.engine
-            key = launch_key(device, (given, modes), values)
-            known = self._repeats.find(device, key, values) if via == "record" else None
-            if known is not None:
-                report = self._run(device, known, None, stack)
-                device.latest.ended(exact, device, self, given[0][:2], values, known)
+            key = launch_key(device, (options, modes), values)
+            repeat = self._repeats.find(device, key, values) if via == "record" else None
+            if repeat is not None:
+                report = self._run(device, repeat, None, stack)
+                device.latest.ended(exact, device, self, options[0][:2], values, repeat)
                 return report
-            grids, printed = self._ready(device, values, *given, stack, key)
+            grids, printed = self._ready(device, values, *options, stack, key)
             if via == "commands":
                 from eumu.runtime.submission import Submission
 
@@ -219,17 +219,17 @@ class Kernel:
                 raise LaunchError(f"via={via!r}; a launch goes via 'record' or 'commands'")
             return self._run(device, grids, printed, stack)
 
-    def _again(self, device: Device, found: Exact, args: Arguments) -> Report | None:
+    def _again(self, device: Device, latest: Exact, args: Arguments) -> Report | None:
         """A launch that is kept; None if it cannot be run that way now."""
         start = perf_counter()
         try:
-            stats = device.run_again(found.again)
+            stats = device.run_again(latest.again)
         except Preempted as stop:
             with ExitStack() as stack:
                 stack.callback(_done_with, args)
-                return self._suspend(device, (found.grid,), None, stack, stop)
+                return self._suspend(device, (latest.grid,), None, stack, stop)
         seconds = perf_counter() - start
-        return found.reported(stats, seconds, self._report) if stats else None
+        return latest.reported(stats, seconds, self._report) if stats else None
 
     def listing(
         self,
@@ -350,8 +350,8 @@ class Kernel:
         range = self._range(device.platform, sizes)
         if RACES in device.check and not range.is_uniform:
             raise Unsupported("looking for races between groups of several sizes")
-        given = values, addresses, fuel, seed, level
-        return tuple(self._grid(device, part, *given) for part in range.parts())
+        options = values, addresses, fuel, seed, level
+        return tuple(self._grid(device, part, *options) for part in range.parts())
 
     def _grid(
         self,
@@ -428,7 +428,7 @@ class Kernel:
 
         If one is stopped, the device keeps it and those behind it, with the buffers in `stack`.
         """
-        given = device, self.name, printed, grids, self.program.sites
+        launched = device, self.name, printed, grids, self.program.sites
         start, done = perf_counter(), list[RunStats]()
         try:
             for grid in grids:
@@ -438,17 +438,17 @@ class Kernel:
             return self._suspend(device, grids[len(done) :], printed, stack, stop)
         except Exception as error:
             try:
-                _, found = let_out(*given, ended=False)
+                _, findings = let_out(*launched, ended=False)
                 if isinstance(error, Fault):
-                    error.findings = (*error.findings, *found)
+                    error.findings = (*error.findings, *findings)
             except Exception as other:  # the sink's, say; why the launch ended counts more
                 error.add_note(f"what the kernel printed was not taken: {other!r}")
             raise
         seconds = perf_counter() - start
-        text, found = let_out(*given, ended=True)
+        text, findings = let_out(*launched, ended=True)
         stats = RunStats.of_parts(done)
-        if found:
-            stats = replace(stats, findings=(*stats.findings, *found))
+        if findings:
+            stats = replace(stats, findings=(*stats.findings, *findings))
         return self._report(stats, engine, seconds, text)
 
     def _suspend(

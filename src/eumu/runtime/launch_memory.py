@@ -77,7 +77,7 @@ def _temporary(device: Board, size: int, name: str, stack: ExitStack) -> Array:
 def symbols(function: Function, image: Image | None, addresses: Addresses) -> dict[str, int]:
     """What the names that code mentions stand for in a launch."""
     names = [name for name in function.symbols if name != IMPLICIT_ARGUMENTS]
-    found = image.addresses(names) if image else {}
+    placed = image.addresses(names) if image else {}
     if len(names) < len(function.symbols):
-        found[IMPLICIT_ARGUMENTS] = addresses.implicit_arguments
-    return found
+        placed[IMPLICIT_ARGUMENTS] = addresses.implicit_arguments
+    return placed

@@ -91,16 +91,16 @@ class Linkage:
     def _exports(self) -> dict[str, list[int]]:
         """The files that export a name, as far as another file needs it."""
         needed = {s.name for file in self.files for s in file.symbols if not s.is_defined}
-        found: dict[str, list[int]] = {}
+        exports: dict[str, list[int]] = {}
         for k, file in enumerate(self.files):
             for symbol in file.symbols:
                 if symbol.is_defined and symbol.is_global and symbol.name in needed:
-                    found.setdefault(symbol.name, []).append(k)
-        for name, several in found.items():
+                    exports.setdefault(symbol.name, []).append(k)
+        for name, several in exports.items():
             if len(several) > 1:
                 names = " and ".join(self.files[k].name for k in several)
                 raise BuildError(f"{name!r} is defined in {names}, and another file needs one")
-        return found
+        return exports
 
     def _titles(self, file: int) -> Mapping[str, str]:
         """The title of each name that a file defines or needs."""
@@ -120,14 +120,14 @@ def _defined(file: Zebin) -> set[str]:
 
 def _in_order(symbols: Sequence[Symbol]) -> list[Symbol]:
     """Those that are defined; the last one of a name is what `Zebin.symbol` finds."""
-    found = [s for s in reversed(symbols) if s.is_defined]
-    return sorted(found, key=lambda s: s.is_global)
+    defined = [s for s in reversed(symbols) if s.is_defined]
+    return sorted(defined, key=lambda s: s.is_global)
 
 
 def _device(file: Zebin) -> str:
     family = file.target.product_family
-    found = None if family is None else of_product_family(family)
-    return str(found or "an unknown device")
+    target = None if family is None else of_product_family(family)
+    return str(target or "an unknown device")
 
 
 def _renamed(inst: Inst, titles: Mapping[str, str]) -> Inst:

@@ -118,8 +118,8 @@ def make_media_sampler(
     shuffle: bool = False,
 ) -> MediaSampler:
     """:meth:`Device.media_sampler`."""
-    given = [x is not None for x in (convolve, line, places, phases)]
-    if sum(given) != 1:
+    passed = [x is not None for x in (convolve, line, places, phases)]
+    if sum(passed) != 1:
         raise ArgumentError("give exactly one of convolve, line, places and phases")
     if places is not None:
         return MediaSampler(_places(np.asarray(places)), 32, 32)
@@ -152,9 +152,9 @@ def _kernel(table: NDArray[Any], fields: dict[str, Any]) -> Convolve:
     full[: table.shape[0], : table.shape[1]] = table
     parts = [full[:, :16], full[:, 16:]]
     rows = [ConvolveCoefficients(*row.tolist()) for part in parts for row in part]
-    found = Convolve((ConvolveState(**fields), *rows))
-    found.encode()
-    return found
+    states = Convolve((ConvolveState(**fields), *rows))
+    states.encode()
+    return states
 
 
 def _places(mask: NDArray[Any]) -> MorphologyState:
@@ -181,9 +181,9 @@ def _scaler(phases: NDArray[Any], chroma: ArrayLike | None, taps: int, *, shuffl
         bypass_x_adaptive_filtering=True,
         bypass_y_adaptive_filtering=True,
     )
-    found = Avs((head, *rows[:17], control, *rows[17:]))
-    found.encode()
-    return found
+    states = Avs((head, *rows[:17], control, *rows[17:]))
+    states.encode()
+    return states
 
 
 def _phase(luma: NDArray[Any], others: NDArray[Any]) -> AvsCoefficients:

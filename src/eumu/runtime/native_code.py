@@ -77,15 +77,15 @@ class NativeCode:
         key = code, simd, payload, at
         function = self._functions.pop(key, None)
         if function is None:
-            known = self._told[code] = self._ask(code) if self._ask is not None else None
-            name = known.name if known is not None else f"code_{address:x}"
+            told = self._told[code] = self._ask(code) if self._ask is not None else None
+            name = told.name if told is not None else f"code_{address:x}"
             program = self._program(code, name)
             function = lower(
                 *(program, simd, payload),
                 general_state=at if counts_from_general_state(program) else None,
-                line_of=known.line_of if known is not None else None,
+                line_of=told.line_of if told is not None else None,
             )
-            function.lockstep = known is None or known.lockstep
+            function.lockstep = told is None or told.lockstep
             if UNDEFINED in self.device.check:
                 function = find_undefined(function)
             while len(self._functions) >= _MOST_FUNCTIONS:
@@ -98,8 +98,8 @@ class NativeCode:
 
     def global_offset(self, address: int, constants: bytes) -> Dim3 | None:
         """The first global ids of a launch of the code at an address; None if nobody knows."""
-        known = self._told.get(self._known.get(address, b""))
-        return None if known is None else known.global_offset(constants)
+        told = self._told.get(self._known.get(address, b""))
+        return None if told is None else told.global_offset(constants)
 
     def _program(self, code: bytes, name: str) -> Program:
         """Code is decoded where it is met first, to see where it ends."""
@@ -112,17 +112,17 @@ class NativeCode:
 
     def _code(self, address: int) -> bytes:
         """The code of a kernel; what was at its place before is compared, not decoded again."""
-        data, known = _bytes_at(self.device.memory, self._bus, address), self._known.get(address)
-        if known is None or not data.startswith(known):
+        data, kept = _bytes_at(self.device.memory, self._bus, address), self._known.get(address)
+        if kept is None or not data.startswith(kept):
             from eumu.native.extent import code_of, size_of
 
             code = code_of(data)
-            known = self._known[address] = data[: size_of(code)]
-            self._decoded = known, code
-        if not known:
+            kept = self._known[address] = data[: size_of(code)]
+            self._decoded = kept, code
+        if not kept:
             there = "only zeros" if not any(data[:_GRF]) else data[:_GRF].hex(" ", 8)
             raise CommandError(f"no code is at {address:#x}: {there}", "Kernel Start Pointer")
-        return known
+        return kept
 
 
 def _bytes_at(memory: Memory, bus: MemoryBus, address: int) -> bytes:

@@ -100,12 +100,12 @@ class Range:
         shape = _sizes("global_size", global_size)
         whole = _three(shape, 1)
         if local_size is not None:
-            given = _sizes("local_size", local_size)
-            if len(given) > len(shape):
+            sizes = _sizes("local_size", local_size)
+            if len(sizes) > len(shape):
                 raise LaunchError(
-                    f"local_size {given} has more dimensions than global_size {shape}"
+                    f"local_size {sizes} has more dimensions than global_size {shape}"
                 )
-            local = _three(given, 1)
+            local = _three(sizes, 1)
         else:
             one = (1, 1, 1) if by_threads else None
             local = required or one or default_local_size(whole, simd_width)
@@ -115,8 +115,8 @@ class Range:
             )
         start = _three(_sizes("global_offset", offset, least=0), 0)
         _check(whole, local, start, platform, smaller_groups)
-        found = cls(len(shape), whole, local, start, local, (0, 0, 0), (1, 1, 1))
-        return replace(found, groups=found.group_count)
+        made = cls(len(shape), whole, local, start, local, (0, 0, 0), (1, 1, 1))
+        return replace(made, groups=made.group_count)
 
 
 def _axis(size: int, local: int) -> list[tuple[int, int, int]]:
@@ -138,12 +138,12 @@ def default_local_size(whole: Dim3, simd_width: int) -> Dim3:
 
 
 def _divisors(whole: Dim3, room: int) -> Dim3:
-    found = []
+    divisors = []
     for n in whole:
         size = next(d for d in range(min(n, room), 0, -1) if n % d == 0)
-        found.append(size)
+        divisors.append(size)
         room //= size
-    return found[0], found[1], found[2]
+    return divisors[0], divisors[1], divisors[2]
 
 
 def _sizes(name: str, value: Size, least: int = 1) -> tuple[int, ...]:

@@ -57,10 +57,10 @@ class Parameter:
             return self._exact(bytes(value), "bytes")
         if isinstance(value, np.void):
             return self._exact(value.tobytes(), f"a record of type {value.dtype}")
-        known = element_type(self.type_name)
-        if known is None:
+        element = element_type(self.type_name)
+        if element is None:
             return self._record(value)
-        dtype, lanes = known
+        dtype, lanes = element
         if lanes == 1:
             return self._number(dtype, value).ljust(self.size, b"\0")
         return self._vector(dtype, lanes, value).ljust(self.size, b"\0")
@@ -90,13 +90,13 @@ class Parameter:
 
     def _number(self, dtype: np.dtype[Any], value: Any) -> bytes:
         if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
-            given, value = value, value.item()
+            original, value = value, value.item()
         else:
-            given = value
+            original = value
         if dtype.kind == "f":
-            return self._float(dtype, given, value)
+            return self._float(dtype, original, value)
         if not isinstance(value, int):
-            raise self.error(f"an integer is needed, not {_words(given)}")
+            raise self.error(f"an integer is needed, not {_words(original)}")
         try:
             return value.to_bytes(dtype.itemsize, "little", signed=dtype.kind == "i")
         except OverflowError:
@@ -104,14 +104,14 @@ class Parameter:
             text = f"{value} does not fit, the range is {limits.min} to {limits.max}"
             raise self.error(text) from None
 
-    def _float(self, dtype: np.dtype[Any], given: Any, value: Any) -> bytes:
+    def _float(self, dtype: np.dtype[Any], original: Any, value: Any) -> bytes:
         if not isinstance(value, (int, float)):
-            raise self.error(f"a number is needed, not {_words(given)}")
+            raise self.error(f"a number is needed, not {_words(original)}")
         try:
             return _PACKED[dtype.itemsize](float(value))
         except OverflowError:
             largest = np.finfo(dtype).max
-            raise self.error(f"{_words(given)} does not fit, the largest is {largest}") from None
+            raise self.error(f"{_words(original)} does not fit, the largest is {largest}") from None
 
 
 def _half(value: float) -> bytes:

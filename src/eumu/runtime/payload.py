@@ -312,8 +312,8 @@ class _Binder:
         )
 
     def _sampler_handle(self, slot: PayloadArgument) -> bytes:
-        known = {} if self.tables is None else self.tables.handles
-        return struct.pack("<Q", known[slot.sampler_index].offset)
+        handles = {} if self.tables is None else self.tables.handles
+        return struct.pack("<Q", handles[slot.sampler_index].offset)
 
     def _buffer_handle(self, key: int | str) -> bytes:
         buffer = self._bindless().get(key)
@@ -378,11 +378,11 @@ def _check_buffer(parameter: Parameter, value: Any) -> None:
         raise parameter.error(
             f"pass an array in device memory, from Device.array(...), not {_words(value)}"
         )
-    known = element_type(parameter.type_name.removesuffix("*"))
+    element = element_type(parameter.type_name.removesuffix("*"))
     dtype = value.dtype
-    if known is None or dtype.kind not in "iuf" or dtype.itemsize == 1:
+    if element is None or dtype.kind not in "iuf" or dtype.itemsize == 1:
         return
-    wanted = known[0]
+    wanted = element[0]
     same_kind = dtype.kind == "u" or (dtype.kind == "f") == (wanted.kind == "f")
     if dtype.itemsize != wanted.itemsize or not same_kind:  # unsigned: any bits of that size
         raise parameter.error(

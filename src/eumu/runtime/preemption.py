@@ -90,8 +90,8 @@ class Suspended:
         """The state as memory has it now."""
         if self.image is None or self.residents is None:
             return between_groups(self.first, self.instructions, self.findings)
-        found = load(self.residents, memory.view(self.image))
-        return replace(found, findings=self.findings)
+        snapshot = load(self.residents, memory.view(self.image))
+        return replace(snapshot, findings=self.findings)
 
     def close(self, memory: Memory) -> None:
         """Free the context image and what the launch had for itself."""

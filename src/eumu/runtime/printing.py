@@ -31,10 +31,10 @@ def let_out(
     buffer, strings = printed.memory.tobytes(), device.memory.string
     text = printf.decode(buffer, strings)
     device.memory.printed(text)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if device.check & {COPIES, INDICES}:
         made = printf.calls(buffer, strings)
-        found += calls.findings(made, grids, sites, ended=ended and not printf.is_full(buffer))
+        findings += calls.findings(made, grids, sites, ended=ended and not printf.is_full(buffer))
     if PRINTF in device.check and ended:
-        found += printf.overflow(kernel, buffer)
-    return text, tuple(found)
+        findings += printf.overflow(kernel, buffer)
+    return text, tuple(findings)

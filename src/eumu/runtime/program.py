@@ -141,18 +141,18 @@ def load(
     """
     if isinstance(libraries, (str, bytes, PathLike)):
         raise ArgumentError("libraries must be a list, even for one library")
-    others = tuple(_library(given, number) for number, given in enumerate(libraries, 1))
-    given, wanted = (_platform(device), options), _checks(device, check)
+    others = tuple(_library(library, number) for number, library in enumerate(libraries, 1))
+    library, wanted = (_platform(device), options), _checks(device, check)
     if isinstance(program, bytes):
-        return _from_bytes(program, "program", *given, None, others, wanted)
+        return _from_bytes(program, "program", *library, None, others, wanted)
     path = Path(fspath(program))
-    return _from_bytes(path.read_bytes(), path.name, *given, path, others, wanted)
+    return _from_bytes(path.read_bytes(), path.name, *library, path, others, wanted)
 
 
-def _library(given: str | PathLike[str] | bytes, number: int) -> zebin.Zebin:
-    if isinstance(given, bytes):
-        return zebin.read(given, f"library {number}")
-    path = Path(fspath(given))
+def _library(library: str | PathLike[str] | bytes, number: int) -> zebin.Zebin:
+    if isinstance(library, bytes):
+        return zebin.read(library, f"library {number}")
+    path = Path(fspath(library))
     return zebin.read(path.read_bytes(), path.name)
 
 
@@ -241,12 +241,12 @@ def _compile(
     from eumu.runtime import instrumented
     from eumu.zebin import ocloc
 
-    given = source, target, options, wanted
-    built, sites = instrumented.compile(*given, name=name, directory=directory)
+    request = source, target, options, wanted
+    built, sites = instrumented.compile(*request, name=name, directory=directory)
     text = source if isinstance(source, str) else source.decode("utf-8", "replace")
     is_text = isinstance(source, str) or not zebin.is_spirv(source)
-    known = {ocloc.source_path(name, directory): (shown, text)} if is_text else {}
-    program = _from_elf(built.elf, name, target, known, libraries)
+    sources = {ocloc.source_path(name, directory): (shown, text)} if is_text else {}
+    program = _from_elf(built.elf, name, target, sources, libraries)
     program.warnings, program.sites = (*built.warnings, *program.warnings), sites
     if built.compiler is not None and built.compiler.version:
         program.made_by = f"ocloc {built.compiler.version} ({program.made_by})"

@@ -54,8 +54,8 @@ class Kept:
         """
         live = {(a.start, a.size) for a in self._memory.live}
         for array, content in zip(self._arrays, self._content, strict=True):
-            known = stored is None or array.start in stored
-            if known and (array.start, array.size) in live:
+            is_kept = stored is None or array.start in stored
+            if is_kept and (array.start, array.size) in live:
                 self._memory.view(array)[:] = content
 
 

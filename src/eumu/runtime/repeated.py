@@ -38,9 +38,9 @@ _KEYS: Final[dict[type, Any]] = {
 }
 
 
-def launch_key(device: Board, given: tuple[Any, ...], values: list[Any]) -> Hashable:
+def launch_key(device: Board, options: tuple[Any, ...], values: list[Any]) -> Hashable:
     """What launches have alike that differ in numbers only; None if they cannot be told."""
-    return told((id(device.memory), given, kinds_of(given[0]), argument_key(values)))
+    return told((id(device.memory), options, kinds_of(options[0]), argument_key(values)))
 
 
 @dataclass(slots=True)
@@ -58,14 +58,14 @@ class _Kept:
         """The grids with numbers; ArgumentError for those that do not suit their parameters."""
         for parameter in self.named:
             values[parameter.index].label(parameter.name)
-        given = {p.index: p.encode(values[p.index]) for p in self.numbers}
-        self.grids = tuple([self._with(grid, given) for grid in self.grids])
+        encoded = {p.index: p.encode(values[p.index]) for p in self.numbers}
+        self.grids = tuple([self._with(grid, encoded) for grid in self.grids])
         return self.grids
 
-    def _with(self, grid: Grid, given: Mapping[int, bytes]) -> Grid:
+    def _with(self, grid: Grid, encoded: Mapping[int, bytes]) -> Grid:
         data = bytearray(grid.payload.cross_thread)
         for place in self.places:
-            piece = given[place.index][place.start : place.start + place.size]
+            piece = encoded[place.index][place.start : place.start + place.size]
             data[place.offset : place.offset + len(piece)] = piece
         return grid if data == grid.payload.cross_thread else grid.with_data(bytes(data))
 

@@ -135,7 +135,7 @@ def _border(colour: Sequence[float] | Sequence[int]) -> BorderColor:
     return BorderColor(*np.array(colour, np.float32).view(np.uint32).tolist())
 
 
-def _word(option: str, word: str, known: dict[str, Any]) -> Any:
-    if word not in known:
-        raise ArgumentError(f"{option} {word!r} is none of {', '.join(known)}")
-    return known[word]
+def _word(option: str, word: str, words: dict[str, Any]) -> Any:
+    if word not in words:
+        raise ArgumentError(f"{option} {word!r} is none of {', '.join(words)}")
+    return words[word]

@@ -51,10 +51,10 @@ class Sources:
 
     def _file(self, name: str) -> tuple[str, str]:
         """What a file is called, and what it has."""
-        found = self._known.get(name)
-        if found is None:
-            found = self._known[name] = _shown(name), _text(name)
-        return found
+        source = self._known.get(name)
+        if source is None:
+            source = self._known[name] = _shown(name), _text(name)
+        return source
 
 
 def _shown(name: str) -> str:
@@ -69,8 +69,8 @@ def _shown(name: str) -> str:
 def _text(name: str) -> str:
     """The text of an ordinary file; nothing of what else a program may name."""
     try:
-        found = os.stat(name)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST_BYTES:
+        status = os.stat(name)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
             return ""
         return Path(name).read_text("utf-8", "replace")
     except (OSError, ValueError):

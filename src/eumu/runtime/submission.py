@@ -78,9 +78,9 @@ class Submission:
             surface_base, table = writer.surfaces()
             commands = writer.commands(kernel.start, surface_base, *writer.dynamic(table))
             batch = writer.place(commands, "the batch buffer")
-            known = _CODE.setdefault(device, {})
-            known[kernel.start] = grid
-            stack.callback(known.pop, kernel.start, None)
+            kept = _CODE.setdefault(device, {})
+            kept[kernel.start] = grid
+            stack.callback(kept.pop, kernel.start, None)
             return cls(device, batch.start, len(commands), _stack=stack.pop_all())
         raise AssertionError
 
@@ -91,10 +91,10 @@ class Submission:
 
     def grid(self) -> Grid:
         """The launch as its bytes say it now."""
-        found, self.findings = grids_of(self.device, self.batch)
-        if len(found) != 1:
-            raise LaunchError(f"the batch starts {len(found)} grids, not one")
-        return found[0]
+        grids, self.findings = grids_of(self.device, self.batch)
+        if len(grids) != 1:
+            raise LaunchError(f"the batch starts {len(grids)} grids, not one")
+        return grids[0]
 
     def keep(self, resources: ExitStack) -> None:
         """Close these with the submission, which lasts from now on until then."""
@@ -115,20 +115,20 @@ class Submission:
 
 def grids_of(device: Board, address: int) -> tuple[list[Grid], list[Diagnostic]]:
     """The grids that a batch at a device address starts, and what the rules say of the batch."""
-    found: list[Grid] = []
+    grids: list[Grid] = []
     bus = MemoryBus(device.memory)
 
     def take(job: WalkerJob | MediaJob) -> bool:
         if isinstance(job, MediaJob):
             raise Unsupported(f"{job.command}: threads of the media pipeline have no kernel here")
-        found.append(grid_of_walker(device, bus, job))
+        grids.append(grid_of_walker(device, bus, job))
         return True
 
     streamer = Streamer(bus, take)
     stop = streamer.start(address)
     if stop is not Stop.END:
         raise LaunchError(f"the batch at {address:#x} stops: {stop.value}")
-    return found, list(streamer.findings)
+    return grids, list(streamer.findings)
 
 
 def _check(device: Board, grid: Grid) -> None:
@@ -183,8 +183,8 @@ class _Writer:
         null = SurfaceState(surface_type=SurfaceType.NULL)
         for index in range(count):
             entries += BindingTableState(surface_state_pointer=start + 64 * index).encode()
-            found = table.get(index)
-            states += (buffer_state(found.address, found.size) if found else null).encode()
+            surface = table.get(index)
+            states += (buffer_state(surface.address, surface.size) if surface else null).encode()
         heap = self.place(entries.ljust(start, b"\0") + states, "the surface state heap")
         return heap.start, 0
 
@@ -400,15 +400,15 @@ def _cross_thread(job: WalkerJob, pattern: Grid) -> bytes:
 def _local_size(job: WalkerJob, pattern: Grid) -> tuple[int, int, int]:
     """What the masks and the local ids of the threads say."""
     lanes = sum(job.lanes(t).bit_count() for t in range(job.threads))
-    found = lanes, 1, 1
+    size = lanes, 1, 1
     pitch, offset = pattern.payload.local_id_pitch, pattern.payload.local_id_offset
     if offset is not None:
         ids = _ids(job, pitch)
         if ids.size:
             x, y, z = (int(axis.max()) + 1 for axis in ids)
-            found = x, y, z
-    whole = replace(pattern, local_size=found, group_count=(1, 1, 1))
-    same = prod(found) == lanes and whole.threads_per_group == job.threads
+            size = x, y, z
+    whole = replace(pattern, local_size=size, group_count=(1, 1, 1))
+    same = prod(size) == lanes and whole.threads_per_group == job.threads
     if same:
         expected = existing_lanes(whole)
         masks = [job.lanes(t) for t in range(job.threads)]
@@ -418,17 +418,17 @@ def _local_size(job: WalkerJob, pattern: Grid) -> tuple[int, int, int]:
         )
     if same and offset is not None:
         rows = thread_payloads(whole, 0, 1)[:, offset : offset + 3 * pitch]
-        given = np.array([np.frombuffer(p, np.uint8) for p in job.per_thread])
+        payloads = np.array([np.frombuffer(p, np.uint8) for p in job.per_thread])
         used = np.repeat(np.tile(expected, (1, 3)).reshape(job.threads, 3, -1), 2, axis=2)
         width = used.shape[2]
-        cut = (a.reshape(job.threads, 3, pitch)[:, :, :width] for a in (rows, given))
+        cut = (a.reshape(job.threads, 3, pitch)[:, :, :width] for a in (rows, payloads))
         left, right = cut
         same = bool((left[used] == right[used]).all())
     if not same:
         raise Unsupported(
             "masks and local ids that are not those of a box of work items, x fastest"
         )
-    return found
+    return size
 
 
 def _ids(job: WalkerJob, pitch: int) -> NDArray[np.uint16]:
@@ -454,7 +454,7 @@ def _surfaces(
     device: Board, bus: MemoryBus, job: WalkerJob, pattern: Grid
 ) -> dict[int, BufferSurface]:
     """The binding table's entries that the kernel uses."""
-    found = {}
+    surfaces = {}
     for index in pattern.surfaces:
         entry = BindingTableState.decode(
             bus.read(job.binding_table + 4 * index, 4, f"binding table entry {index}")
@@ -469,5 +469,5 @@ def _surfaces(
         if state.surface_type is not SurfaceType.BUFFER:
             raise Unsupported(f"surface {index} is {state.surface_type.name}, not a buffer")
         size = buffer_size(state)
-        found[index] = BufferSurface(state.surface_base_address, size, device.strict_bounds)
-    return found
+        surfaces[index] = BufferSurface(state.surface_base_address, size, device.strict_bounds)
+    return surfaces

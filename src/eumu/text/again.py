@@ -33,7 +33,7 @@ def _meaning(text: str, names: Names) -> InstBuilder:
 
 
 def _still_means(meaning: InstBuilder, names: Names) -> bool:
-    return all(names.find(word) is found for word, found in meaning)
+    return all(names.find(word) is named for word, named in meaning)
 
 
 @dataclass(slots=True, eq=False)
@@ -47,14 +47,14 @@ class _Instruction:
     where: int
 
 
-def _is_placed(statement: Statement, known: _Instruction, text: str) -> bool:
+def _is_placed(statement: Statement, earlier: _Instruction, text: str) -> bool:
     """Whether a statement of the last reading is an instruction in the same columns."""
     inst, span = statement
     return (
         isinstance(inst, Inst)
-        and inst.operands is known.operands
-        and inst.opcode is known.opcode
-        and (span.column, span.end_column) == (known.start + 1, len(text) + 1)
+        and inst.operands is earlier.operands
+        and inst.opcode is earlier.opcode
+        and (span.column, span.end_column) == (earlier.start + 1, len(text) + 1)
     )
 
 
@@ -132,9 +132,9 @@ class _Parser(Parser):
     def _statement(self, cursor: Cursor) -> None:
         draft, text = self._draft, cursor.text
         if draft is not None and type(cursor) is Cursor:
-            for known in self._memory.instructions.get(text, ()):
-                if known.where == self._where or _still_means(known.meaning, draft.names):
-                    self._again(known, cursor, draft)
+            for earlier in self._memory.instructions.get(text, ()):
+                if earlier.where == self._where or _still_means(earlier.meaning, draft.names):
+                    self._again(earlier, cursor, draft)
                     return
             old = self._old.get(text)
             if old and old[-1].where == self._where and old[-1].next and not old[-1].hides:
@@ -142,25 +142,25 @@ class _Parser(Parser):
                 return
         super()._statement(cursor)
 
-    def _again(self, known: _Instruction, cursor: Cursor, draft: Draft) -> None:
-        known.where = self._where
+    def _again(self, earlier: _Instruction, cursor: Cursor, draft: Draft) -> None:
+        earlier.where = self._where
         text, line = cursor.text, cursor.line
-        self._remember(text, known)
+        self._remember(text, earlier)
         statement = self._memory.placed.get(line)
-        if statement is None or not _is_placed(statement, known, text):
-            span = Span(self.source, line, known.start + 1, line, len(text) + 1)
-            statement = Statement(Inst(known.opcode, known.operands, span), span)
+        if statement is None or not _is_placed(statement, earlier, text):
+            span = Span(self.source, line, earlier.start + 1, line, len(text) + 1)
+            statement = Statement(Inst(earlier.opcode, earlier.operands, span), span)
         assert isinstance(statement.read, Inst)
         draft.body.append(statement.read)
         self._statements.append(statement)
         self._placed[line] = statement
 
-    def _remember(self, text: str, known: _Instruction) -> None:
+    def _remember(self, text: str, earlier: _Instruction) -> None:
         same = self._instructions_read.get(text)
         if same is None:
-            self._instructions_read[text] = [known]
-        elif known not in same:
-            same.append(known)
+            self._instructions_read[text] = [earlier]
+        elif earlier not in same:
+            same.append(earlier)
 
     def _instruction(self, cursor: Cursor) -> Inst:
         start = cursor.skip()
@@ -169,15 +169,15 @@ class _Parser(Parser):
         alone = not text[:start].strip() and cursor.pos == len(text)
         if alone and type(cursor) is Cursor and self._draft is not None:
             meaning = _meaning(text, self._draft.names)
-            known = _Instruction(inst.opcode, inst.operands, start, meaning, self._where)
-            self._remember(text, known)
+            remembered = _Instruction(inst.opcode, inst.operands, start, meaning, self._where)
+            self._remember(text, remembered)
         return inst
 
     # ---- declarations
 
-    def _declare_again(self, known: _Declaration, cursor: Cursor, draft: Draft) -> None:
+    def _declare_again(self, earlier: _Declaration, cursor: Cursor, draft: Draft) -> None:
         """Where the same names are visible, the same declaration makes the same visible."""
-        text, line, declared = cursor.text, cursor.line, known.declared
+        text, line, declared = cursor.text, cursor.line, earlier.declared
         statement = self._memory.placed.get(line)
         if statement is None or statement.read is not declared:
             column = len(text) - len(text.lstrip()) + 1
@@ -187,8 +187,8 @@ class _Parser(Parser):
         draft.declarations.append(declared)
         self._statements.append(statement)
         self._placed[line] = statement
-        self._declarations_read.setdefault(text, []).append(known)
-        self._where = known.next
+        self._declarations_read.setdefault(text, []).append(earlier)
+        self._where = earlier.next
 
     def _read_declaration(self, cursor: Cursor, names: Names) -> Declared:
         text = cursor.text
@@ -197,33 +197,33 @@ class _Parser(Parser):
             return super()._read_declaration(cursor, names)
         old = self._old.get(text)
         if old and _still_means(old[-1].meaning, names):
-            known = old.pop()
-            if known.where != self._where:
-                known.where, known.next = self._where, 0
+            earlier = old.pop()
+            if earlier.where != self._where:
+                earlier.where, earlier.next = self._where, 0
             cursor.pos = len(text)
-            _move(known.declared, cursor.span(len(text) - len(text.lstrip())))
+            _move(earlier.declared, cursor.span(len(text) - len(text.lstrip())))
         else:
             meaning = _meaning(text[cursor.pos :], names)
-            known = _Declaration(super()._read_declaration(cursor, names), meaning, self._where)
+            earlier = _Declaration(super()._read_declaration(cursor, names), meaning, self._where)
             if not cursor.at_end():
-                return known.declared
-        known.hides = names.find(known.declared.name) is not None
-        self._declarations_read.setdefault(text, []).append(known)
-        self._declaring = known
-        return known.declared
+                return earlier.declared
+        earlier.hides = names.find(earlier.declared.name) is not None
+        self._declarations_read.setdefault(text, []).append(earlier)
+        self._declaring = earlier
+        return earlier.declared
 
     def _declaration(self, cursor: Cursor) -> Declared:
         declared = super()._declaration(cursor)
-        known = self._declaring
-        if known is not None and known.declared is not declared:
-            known.next = 0  # the same variable once more: in braces it would be another one
-        elif known is not None and known.next:
-            self._where = known.next
+        declaring = self._declaring
+        if declaring is not None and declaring.declared is not declared:
+            declaring.next = 0  # the same variable once more: in braces it would be another one
+        elif declaring is not None and declaring.next:
+            self._where = declaring.next
         else:
             self._memory.numbers += 1
             self._where = self._memory.numbers
-            if known is not None:
-                known.next = self._where
+            if declaring is not None:
+                declaring.next = self._where
         return declared
 
     # ---- which names are visible

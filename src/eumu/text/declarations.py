@@ -75,17 +75,17 @@ def parse_declaration(cursor: Cursor, names: Names) -> Declared:
     if read is None:
         cursor.fail(f"'{category}' is no class of variables; there are G, A, P, S, T", start=start)
     declared: Declared = read(cursor, names, name)
-    if not cursor.at_end() and (found := _ANY_KEY.match(cursor.text, cursor.pos)):
+    if not cursor.at_end() and (match := _ANY_KEY.match(cursor.text, cursor.pos)):
         order = ", ".join(f"{key}=" for key in KEYS)
-        cursor.fail(f"'{found[1]}=' cannot stand here; the order is {order}", start=cursor.pos)
+        cursor.fail(f"'{match[1]}=' cannot stand here; the order is {order}", start=cursor.pos)
     return declared
 
 
 def _usual(cursor: Cursor, names: Names) -> Variable | None:
-    found = _USUAL.match(cursor.text, cursor.pos)
-    if found is None:
+    match = _USUAL.match(cursor.text, cursor.pos)
+    if match is None:
         return None
-    name, type_name, count, align, base, offset_text = found.groups()
+    name, type_name, count, align, base, offset_text = match.groups()
     type = by_type_name(type_name)
     alias, offset = names.find(base) if base else None, int(offset_text or 0)
     if is_reserved(name) or type is None or not _is_storable(type):
@@ -94,7 +94,7 @@ def _usual(cursor: Cursor, names: Names) -> Variable | None:
         return None
     if base and not (isinstance(alias, Variable) and _is_inside(alias, offset)):
         return None
-    cursor.pos = found.end()
+    cursor.pos = match.end()
     align = ALIGNMENTS[align] if align else None
     return Variable(name, int(count), type, align, alias, offset, span=_span(cursor))
 
@@ -145,12 +145,12 @@ def _type(cursor: Cursor) -> Type:
 
 def _align(cursor: Cursor, names: Names) -> str:
     start = cursor.skip()
-    found = cursor.match(_WORD)
-    if found is not None and found.group() in ALIGNMENTS:
-        return ALIGNMENTS[found.group()]
-    if found is not None and not found.group()[0].isdigit():
+    match = cursor.match(_WORD)
+    if match is not None and match.group() in ALIGNMENTS:
+        return ALIGNMENTS[match.group()]
+    if match is not None and not match.group()[0].isdigit():
         words = ", ".join(dict.fromkeys(ALIGNMENTS.values()))
-        cursor.fail(f"'{found.group()}' is no alignment; allowed are {words}", start=start)
+        cursor.fail(f"'{match.group()}' is no alignment; allowed are {words}", start=start)
     cursor.pos = start
     size = expression(cursor, names)
     if size < 1 or size & (size - 1) or size > 128:
@@ -163,24 +163,24 @@ def _alias(cursor: Cursor, names: Names) -> tuple[Variable, int]:
     cursor.expect("<", "and the aliased variable, as in alias=<V32, 0>")
     start = cursor.skip()
     name = cursor.need(_REFERENCE, "the aliased variable").group()
-    found: Any = names.find(name)
-    if found is None:
+    aliased: Any = names.find(name)
+    if aliased is None:
         cursor.fail(
             f"'{name}' is not declared{names.suggest(name)}", start=start, code="undeclared"
         )
-    if not isinstance(found, Variable):
+    if not isinstance(aliased, Variable):
         cursor.fail(f"'{name}' is no general variable", start=start)
     cursor.expect(",", "and the offset in bytes")
     start = cursor.skip()
     offset = expression(cursor, names)
-    if not _is_inside(found, offset):
+    if not _is_inside(aliased, offset):
         cursor.fail(
-            f"byte {offset} is not in '{name}', which has {found.size} bytes",
+            f"byte {offset} is not in '{name}', which has {aliased.size} bytes",
             start=start,
             code="alias",
         )
     cursor.expect(">")
-    return found, offset
+    return aliased, offset
 
 
 def _attributes(cursor: Cursor, names: Names) -> tuple[tuple[str, str | None], ...]:
@@ -198,12 +198,12 @@ def _attribute(cursor: Cursor, names: Names) -> tuple[str, str | None]:
     start = cursor.skip()
     name = cursor.need(_WORD, "an attribute").group()
     if name not in ATTRIBUTES:
-        known = ", ".join(ATTRIBUTES)
-        cursor.fail(f"unknown attribute '{name}'; known are {known}", start=start)
+        allowed = ", ".join(ATTRIBUTES)
+        cursor.fail(f"unknown attribute '{name}'; known are {allowed}", start=start)
     if not cursor.take("="):
         return name, None
-    if found := cursor.match(STRING):
-        return name, string(cursor, found)
+    if match := cursor.match(STRING):
+        return name, string(cursor, match)
     return name, str(expression(cursor, names))
 
 

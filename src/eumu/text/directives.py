@@ -42,19 +42,19 @@ def parse_version(cursor: Cursor) -> tuple[int, int]:
 
 def parse_name(cursor: Cursor) -> str:
     """A kernel's or function's name: a word or a string."""
-    if found := cursor.match(STRING):
-        return string(cursor, found)
+    if match := cursor.match(STRING):
+        return string(cursor, match)
     return cursor.need(IDENTIFIER, "a name, in double quotes if it is not a plain word").group()
 
 
 def parse_string(cursor: Cursor) -> str:
-    found = cursor.need(STRING, "a string in double quotes")
-    return string(cursor, found)
+    match = cursor.need(STRING, "a string in double quotes")
+    return string(cursor, match)
 
 
 def parse_input(cursor: Cursor, names: Names, implicit: str = "") -> KernelInput:
     """`V offset=N [size=N]`, bytes of the payload; the size defaults to the variable's."""
-    found = _input_variable(cursor, names)
+    declared = _input_variable(cursor, names)
     cursor.need(_OFFSET, "'offset='")
     start = cursor.skip()
     offset = expression(cursor, names)
@@ -62,26 +62,28 @@ def parse_input(cursor: Cursor, names: Names, implicit: str = "") -> KernelInput
         cursor.fail(
             f"offset {offset} is outside the payload, 0 to {MAX_PAYLOAD_BYTES - 1}", start=start
         )
-    return KernelInput(found, offset, _size(cursor, names, found, required=False), implicit)
+    return KernelInput(declared, offset, _size(cursor, names, declared, required=False), implicit)
 
 
 def parse_parameter(cursor: Cursor, names: Names) -> KernelInput:
     """`V size=N`: the old form of an input, at offset 0."""
-    found = _input_variable(cursor, names)
-    return KernelInput(found, 0, _size(cursor, names, found, required=True))
+    declared = _input_variable(cursor, names)
+    return KernelInput(declared, 0, _size(cursor, names, declared, required=True))
 
 
 def _input_variable(cursor: Cursor, names: Names) -> Declared:
     start = cursor.skip()
     what = "a general, sampler or surface variable"
-    found: Declared = variable(cursor, names, Variable, SamplerVariable, SurfaceVariable, what=what)
-    if found.predefined is not None:
-        cursor.fail(f"'{found.name}' is predefined and cannot be an input", start=start)
-    return found
+    declared: Declared = variable(
+        cursor, names, Variable, SamplerVariable, SurfaceVariable, what=what
+    )
+    if declared.predefined is not None:
+        cursor.fail(f"'{declared.name}' is predefined and cannot be an input", start=start)
+    return declared
 
 
-def _size(cursor: Cursor, names: Names, found: Declared, *, required: bool) -> int:
-    default = found.size if isinstance(found, Variable) else 4 * found.count
+def _size(cursor: Cursor, names: Names, declared: Declared, *, required: bool) -> int:
+    default = declared.size if isinstance(declared, Variable) else 4 * declared.count
     if not cursor.match(_SIZE):
         if required:
             cursor.fail("expected 'size='")
@@ -90,7 +92,7 @@ def _size(cursor: Cursor, names: Names, found: Declared, *, required: bool) -> i
     size = expression(cursor, names)
     if not 1 <= size <= default:
         cursor.fail(
-            f"size {size} is not in 1 to {default}, the size of '{found.name}'", start=start
+            f"size {size} is not in 1 to {default}, the size of '{declared.name}'", start=start
         )
     return size
 
@@ -104,17 +106,17 @@ def parse_attribute(cursor: Cursor, names: Names) -> tuple[Attribute, str]:
         at = cursor.skip()
         if cursor.at_end():
             cursor.fail(f"expected the value of '{name}'", code="attribute-value")
-        if found := cursor.match(STRING):
-            value = string(cursor, found)
+        if match := cursor.match(STRING):
+            value = string(cursor, match)
         else:
             value = expression(cursor, names)
         _check_value(cursor, at, name, value)
     elif name in NUMBERS or name in STRINGS:
         cursor.fail(f"'{name}' takes a value, as in {name}=…", start=start)
-    known = (*NUMBERS, *STRINGS, *FLAGS)
-    if name in known:
+    allowed = (*NUMBERS, *STRINGS, *FLAGS)
+    if name in allowed:
         return Attribute(name, value), ""
-    close = get_close_matches(name, known, 1)
+    close = get_close_matches(name, allowed, 1)
     guess = f"; did you mean '{close[0]}'?" if close else ""
     return Attribute(name, value), f"unknown kernel attribute '{name}' is ignored{guess}"
 

@@ -76,8 +76,8 @@ class Draft:
 
         The compiler's text has the variables of inline assembly without the braces around them.
         """
-        found = None if self.scopes else self.names.scope.find(variable.name)
-        return found if found is not None and _are_alike(found, variable) else None
+        twin = None if self.scopes else self.names.scope.find(variable.name)
+        return twin if twin is not None and _are_alike(twin, variable) else None
 
     def open_scope(self, span: Span) -> ScopeMark:
         self.scopes.append(span)

@@ -153,9 +153,9 @@ class InstructionReader:
         return operand
 
     def _unknown_message(self, word: str) -> str:
-        known = self._unknown.get(word)
-        if known is not None:
-            return known
+        reason = self._unknown.get(word)
+        if reason is not None:
+            return reason
         mnemonics = self._registry.mnemonics()
         message = f"unknown instruction '{word}'"
         if close := get_close_matches(word.lower(), mnemonics, 1):

@@ -38,10 +38,10 @@ class _Comment:
 
 def format_text(source: str, name: str = "<text>") -> str:
     """vISA text in its canonical layout; raises what `parse` raises."""
-    module, found, statements = parse_statements(source, name)
-    errors = [d for d in found if d.severity is Severity.ERROR]
+    module, diagnostics, statements = parse_statements(source, name)
+    errors = [d for d in diagnostics if d.severity is Severity.ERROR]
     if any(d.code != UNMODELLED for d in errors):
-        raise BuildError.of(found)
+        raise BuildError.of(diagnostics)
     if errors:
         raise Unsupported(errors[0].message, span=errors[0].span, spec=errors[0].spec)
     text = plain_text(source)
@@ -68,11 +68,11 @@ def print_statement(read: Read) -> str:
 
 
 def _comments(text: str) -> Iterator[_Comment]:
-    for found in TOKEN.finditer(text):
-        if found[0][0] != '"':
-            start = found.start()
+    for match in TOKEN.finditer(text):
+        if match[0][0] != '"':
+            start = match.start()
             column = start - (text.rfind("\n", 0, start) + 1)
-            lines = [line.rstrip() for line in found[0].split("\n")]
+            lines = [line.rstrip() for line in match[0].split("\n")]
             yield _Comment(text.count("\n", 0, start) + 1, column, lines)
 
 
@@ -164,9 +164,9 @@ def _moved(comment: _Comment, indent: str) -> Iterator[str]:
     shift = len(indent) - comment.column
     yield indent + comment.lines[0]
     for line in comment.lines[1:]:
-        found = _BLANKS.match(line)
-        assert found is not None
-        width = found.end()
+        match = _BLANKS.match(line)
+        assert match is not None
+        width = match.end()
         yield " " * max(0, width + shift) + line[width:] if line else ""
 
 

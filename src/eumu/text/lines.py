@@ -45,7 +45,7 @@ def plain_text(text: str) -> str:
     return " " + text[1:] if text.startswith("\ufeff") else text
 
 
-def without_comments(source: Source, found: list[Diagnostic]) -> str:
+def without_comments(source: Source, diagnostics: list[Diagnostic]) -> str:
     """The text with comments blanked out, every token still in its place.
 
     A line end inside a comment becomes a continuation.
@@ -61,7 +61,7 @@ def without_comments(source: Source, found: list[Diagnostic]) -> str:
         if comment[1] == "/":
             return ""
         if len(comment) < 4 or not comment.endswith("*/"):
-            found.append(_open_comment(source, text, token.start()))
+            diagnostics.append(_open_comment(source, text, token.start()))
         return " \\\n".join(" " * len(line) for line in comment.split("\n"))
 
     return TOKEN.sub(blank, text)

@@ -65,10 +65,10 @@ def parse(source: str, name: str = "<text>", grf_bytes: int | None = None) -> Mo
     `BuildError` with every error of the file; `Unsupported` if nothing is wrong but that it uses
     documented instructions that are not modelled.
     """
-    module, found = parse_with_diagnostics(source, name, grf_bytes)
-    errors = [d for d in found if d.severity is Severity.ERROR]
+    module, diagnostics = parse_with_diagnostics(source, name, grf_bytes)
+    errors = [d for d in diagnostics if d.severity is Severity.ERROR]
     if any(d.code != UNMODELLED for d in errors):
-        raise BuildError.of(found)
+        raise BuildError.of(diagnostics)
     if errors:
         raise Unsupported(errors[0].message, span=errors[0].span, spec=errors[0].spec)
     return module
@@ -92,9 +92,9 @@ def parse_statements(
     return module, in_order(parser.found), parser.statements or []
 
 
-def in_order(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Diagnostics by place."""
-    return tuple(sorted(found, key=_place))
+    return tuple(sorted(diagnostics, key=_place))
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, int]:
@@ -180,8 +180,8 @@ class Parser:
             read: Read
             if first == ".":
                 read = self._directive(cursor)
-            elif first in "FL" and (found := cursor.match(_SOURCE)):
-                read = self._directives[found[1].lower()](cursor)
+            elif first in "FL" and (match := cursor.match(_SOURCE)):
+                read = self._directives[match[1].lower()](cursor)
             else:
                 read = self._instruction(cursor)
             self._keep(read, cursor, start)
@@ -193,8 +193,8 @@ class Parser:
 
     def _check_version(self, cursor: Cursor) -> None:
         self._first = False
-        found = _DIRECTIVE.match(cursor.text, cursor.skip())
-        if found is None or found[1] != "version":
+        match = _DIRECTIVE.match(cursor.text, cursor.skip())
+        if match is None or match[1] != "version":
             self._version = (0, 0)
             message = "a program begins with its version, as in '.version 4.1'"
             self.found.append(Diagnostic("version", message, cursor.span(cursor.pos)))
@@ -248,8 +248,8 @@ class Parser:
 
     def _directive(self, cursor: Cursor) -> Read:
         start = cursor.pos
-        found = cursor.need(_DIRECTIVE, "a directive")
-        word = found[1]
+        match = cursor.need(_DIRECTIVE, "a directive")
+        word = match[1]
         read = self._directives.get(word)
         if read is not None:
             return read(cursor)
@@ -345,16 +345,16 @@ class Parser:
 
     def _add_input(self, cursor: Cursor, start: int, implicit: str) -> KernelInput:
         draft = self._kernel_needed(cursor, start)
-        found = directives.parse_input(cursor, draft.names, implicit)
-        draft.inputs.append(replace(found, span=cursor.span(start)))
-        return found
+        declared = directives.parse_input(cursor, draft.names, implicit)
+        draft.inputs.append(replace(declared, span=cursor.span(start)))
+        return declared
 
     def _parameter(self, cursor: Cursor) -> KernelInput:
         start = cursor.pos - len(".parameter")
         draft = self._kernel_needed(cursor, start)
-        found = directives.parse_parameter(cursor, draft.names)
-        draft.inputs.append(replace(found, span=cursor.span(start)))
-        return found
+        declared = directives.parse_parameter(cursor, draft.names)
+        draft.inputs.append(replace(declared, span=cursor.span(start)))
+        return declared
 
     def _attribute(self, cursor: Cursor) -> Attribute:
         draft = self._kernel_needed(cursor, cursor.pos)

@@ -67,10 +67,10 @@ def print_declaration(declared: Declared) -> str:
     return " ".join(words)
 
 
-def print_input(given: KernelInput) -> str:
+def print_input(argument: KernelInput) -> str:
     """`.input …`, or the directive of an implicit one."""
-    word = f".implicit_{given.implicit}" if given.implicit else ".input"
-    return f"{word} {given.variable.name} offset={given.offset} size={given.size}"
+    word = f".implicit_{argument.implicit}" if argument.implicit else ".input"
+    return f"{word} {argument.variable.name} offset={argument.offset} size={argument.size}"
 
 
 def print_attribute(attribute: Attribute) -> str:

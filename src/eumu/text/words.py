@@ -59,14 +59,14 @@ def mnemonics() -> tuple[str, ...]:
 @cache
 def sub_words(mnemonic: str) -> tuple[str, ...]:
     """What may stand behind a dot in an instruction's first word: `sat`, `ugm`, `uc.ca`."""
-    found: dict[str, None] = {}
+    words: dict[str, None] = {}
     for opcode in VISA.find(mnemonic):
-        found |= dict.fromkeys(_sub_words(opcode))
-    return tuple(found)
+        words |= dict.fromkeys(_sub_words(opcode))
+    return tuple(words)
 
 
 def _sub_words(opcode: Opcode) -> list[str]:
-    found = [opcode.literal_after_mnemonic().strip(".")]
+    words = [opcode.literal_after_mnemonic().strip(".")]
     started = False
     for piece in opcode.pieces:
         literal = piece.literal
@@ -76,19 +76,19 @@ def _sub_words(opcode: Opcode) -> list[str]:
         elif piece.field is not None:
             if isinstance(piece.field.kind, ExecKind):
                 break
-            found += piece.field.kind.words
+            words += piece.field.kind.words
         if started and " " in literal:
             break
-    return [word for word in found if word]
+    return [word for word in words if word]
 
 
 @cache
 def all_sub_words() -> tuple[str, ...]:
     """Those of all instructions, one by one: `uc` and `ca` for `uc.ca`."""
-    found = {
+    by_mnemonic = {
         word for name in VISA.mnemonics() for words in sub_words(name) for word in words.split(".")
     }
     for opcode in VISA:
         for field in opcode.fields:
-            found.update(part for word in field.kind.words for part in word.split("."))
-    return tuple(sorted(found))
+            by_mnemonic.update(part for word in field.kind.words for part in word.split("."))
+    return tuple(sorted(by_mnemonic))

@@ -41,11 +41,11 @@ def check(
     names that a linker found to be defined nowhere.  A `memory` is of earlier checks on the same
     device of a program that is being edited.
     """
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for kernel in module.kernels:
         subject = Subject(module, kernel, device, parity, undefined=undefined)
-        found += _Run(subject, lints, memory).run()
-    return sorted(found, key=_order)
+        diagnostics += _Run(subject, lints, memory).run()
+    return sorted(diagnostics, key=_order)
 
 
 def check_text(
@@ -57,11 +57,11 @@ def check_text(
     undefined: frozenset[str] = frozenset(),
 ) -> list[Diagnostic]:
     """What is wrong with vISA text: what the parser finds, and the rules on what it could read."""
-    module, found = parse_with_diagnostics(source, name, device.grf_bytes)
-    parsed = [unchecked(d, parity=parity) for d in found if not (parity and tolerated(d))]
+    module, diagnostics = parse_with_diagnostics(source, name, device.grf_bytes)
+    parsed = [unchecked(d, parity=parity) for d in diagnostics if not (parity and tolerated(d))]
     if parity:
         parsed += line_ends(Source(name, source))
-    whole = not any(d.severity is Severity.ERROR for d in found)
+    whole = not any(d.severity is Severity.ERROR for d in diagnostics)
     rules = check(module, device, parity=parity, lints=whole, undefined=undefined)
     return sorted([*parsed, *rules], key=_order)
 
@@ -81,13 +81,13 @@ class Editing:
     def check(self, source: str) -> list[Diagnostic]:
         """The findings in the text as it is now."""
         device = self.device
-        self.module, found, self.statements = text_again.parse_again(
+        self.module, diagnostics, self.statements = text_again.parse_again(
             source, self.name, device.grf_bytes, self._read
         )
-        whole = not any(d.severity is Severity.ERROR for d in found)
+        whole = not any(d.severity is Severity.ERROR for d in diagnostics)
         rules = check(self.module, device, lints=whole, memory=self._checked)
         self._checked.forget_the_rest()
-        return sorted([*(unchecked(d, parity=False) for d in found), *rules], key=_order)
+        return sorted([*(unchecked(d, parity=False) for d in diagnostics), *rules], key=_order)
 
 
 def _order(diagnostic: Diagnostic) -> tuple[int, int]:
@@ -126,13 +126,13 @@ class _Run:
         subject, memory = self.subject, self._memory
         rules = tuple(selected(On.DECLARATION, parity=subject.parity))
         for declared in subject.kernel.declarations:
-            known = None if memory is None else memory.of_declaration(declared)
-            found = None if known is None else known.findings
-            if found is None:
-                found = [(rule, f) for rule in rules for f in rule.check(subject, declared)]
-                if known is not None:
-                    known.findings = found
-            for rule, finding in found:
+            kept = None if memory is None else memory.of_declaration(declared)
+            findings = None if kept is None else kept.findings
+            if findings is None:
+                findings = [(rule, f) for rule in rules for f in rule.check(subject, declared)]
+                if kept is not None:
+                    kept.findings = findings
+            for rule, finding in findings:
                 self._add(rule, finding, declared.span)
 
     def _instructions(self) -> None:
@@ -144,13 +144,13 @@ class _Run:
                 part += item.kind == "subroutine"
 
     def _instruction(self, inst: Inst, part: int) -> None:
-        known = None if inst.opcode.flow else self._known(inst)
-        found = known.findings if known is not None else None
-        if found is None:
-            found = self._findings(inst, part)
-            if known is not None:
-                known.findings = found
-        for rule, finding in found:
+        kept = None if inst.opcode.flow else self._known(inst)
+        findings = kept.findings if kept is not None else None
+        if findings is None:
+            findings = self._findings(inst, part)
+            if kept is not None:
+                kept.findings = findings
+        for rule, finding in findings:
             self._add(rule, finding, inst.span, inst)
 
     def _known(self, inst: Inst) -> Known | None:
@@ -165,25 +165,25 @@ class _Run:
         plan = _plan(opcode, tuple(map(type, operands)), self.subject.parity)
         exec = None if plan.exec is None else operands[plan.exec]
         use = Use(self.subject, inst, exec, part)
-        found = [(rule, finding) for rule in plan.rules for finding in rule.check(use)]
+        findings = [(rule, finding) for rule in plan.rules for finding in rule.check(use)]
         # Some depend on the opcode and its execution size alone.
         if (opcode, id(exec)) not in self._seen:
             once = [(rule, finding) for rule in plan.once for finding in rule.check(use)]
-            found += once
+            findings += once
             if not once:
                 self._seen.add((opcode, id(exec)))
         for field, rule in plan.operands:
             for finding in rule.check(use, field, operands[field.index]):
-                found.append((rule, finding))
-        return found
+                findings.append((rule, finding))
+        return findings
 
     def _effect(self, inst: Inst) -> Effect:
-        known = self._known(inst)
-        effect = None if known is None else known.effect
+        kept = self._known(inst)
+        effect = None if kept is None else kept.effect
         if effect is None:
             effect = self._effects.of(inst)
-            if known is not None:
-                known.effect = effect
+            if kept is not None:
+                kept.effect = effect
         return effect
 
     def _flow(self) -> None:
@@ -262,11 +262,11 @@ def _plan(opcode: Opcode, classes: tuple[type, ...], parity: bool) -> _Plan:
 def _on_operands(
     opcode: Opcode, classes: tuple[type, ...], parity: bool
 ) -> Iterator[tuple[Field, Rule]]:
-    for field, found in zip(opcode.fields, classes, strict=True):
+    for field, allowed in zip(opcode.fields, classes, strict=True):
         for rule in selected(On.OPERAND, parity=parity):
             if not isinstance(field.kind, rule.kinds):
                 continue
-            if rule.classes and found not in rule.classes:
+            if rule.classes and allowed not in rule.classes:
                 continue
-            if rule.concerns is None or rule.concerns(opcode, field, found, parity):
+            if rule.concerns is None or rule.concerns(opcode, field, allowed, parity):
                 yield field, rule

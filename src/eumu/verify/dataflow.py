@@ -57,14 +57,14 @@ class Facts:
 def gather(subject: Subject, graph: Graph) -> Facts:
     """The facts of a kernel."""
     facts = Facts(subject, graph, _escaped(subject.kernel))
-    found = [_summary(facts, node) for node in graph.nodes]
-    facts.exposed = [reads for reads, _, _ in found]
+    summaries = [_summary(facts, node) for node in graph.nodes]
+    facts.exposed = [reads for reads, _, _ in summaries]
     wanted = {declared for reads in facts.exposed for _, declared, _ in reads}
-    written = [{d: m for d, m in w.items() if d in wanted} for _, w, _ in found]
+    written = [{d: m for d, m in w.items() if d in wanted} for _, w, _ in summaries]
     start = {d: m for d, m in _inputs(subject.kernel).items() if d in wanted}
     facts.may = _forward(graph, written, start, _union)
     facts.must = _forward(graph, written, start, _intersection)
-    facts.live, facts.returned = _backward(graph, [read for _, _, read in found])
+    facts.live, facts.returned = _backward(graph, [read for _, _, read in summaries])
     return facts
 
 
@@ -87,23 +87,23 @@ def _summary(facts: Facts, node: Node) -> tuple[list[Read], State, set[Declared]
 
 def _escaped(kernel: Kernel) -> frozenset[Declared]:
     """Variables whose address is taken."""
-    found = set()
+    escaped = set()
     for inst in kernel.instructions:
         for operand in inst.operands:
             if type(operand) is AddressOf:
                 declared = operand.variable
-                found.add(declared.origin()[0] if hasattr(declared, "origin") else declared)
-    return frozenset(found)
+                escaped.add(declared.origin()[0] if hasattr(declared, "origin") else declared)
+    return frozenset(escaped)
 
 
 def _inputs(kernel: Kernel) -> State:
     start: State = {}
-    for given in kernel.inputs:
-        declared: Declared = given.variable
+    for argument in kernel.inputs:
+        declared: Declared = argument.variable
         offset = 0
         if hasattr(declared, "origin"):
             declared, offset = declared.origin()
-        mask = ((1 << given.size) - 1) << offset
+        mask = ((1 << argument.size) - 1) << offset
         start[declared] = start.get(declared, 0) | mask
     return start
 
@@ -156,33 +156,33 @@ def _forward(graph: Graph, written: list[State], start: State, join: Join) -> li
             for entry in node.successors:
                 _union(returned, called[entry])
             edges.append((node.after, returned))
-        for successor, given in edges:
-            known = before[successor]
-            if known is None:
-                before[successor] = dict(given)
+        for successor, leaving in edges:
+            entering = before[successor]
+            if entering is None:
+                before[successor] = dict(leaving)
                 waiting.add(successor)
-            elif join(known, given):
+            elif join(entering, leaving):
                 waiting.add(successor)
     return before
 
 
 def _written_by_calls(graph: Graph, written: list[State]) -> dict[int, State]:
     """What each subroutine writes, with all that it calls, by its entry."""
-    found: dict[int, State] = {}
+    by_call: dict[int, State] = {}
     callers: dict[int, list[int]] = {}
     for entry, subroutine in graph.subroutines.items():
-        found[entry] = {}
+        by_call[entry] = {}
         for block in subroutine.blocks:
-            _union(found[entry], written[block])
+            _union(by_call[entry], written[block])
         for callee in subroutine.calls:
             callers.setdefault(callee, []).append(entry)
-    waiting = list(found)
+    waiting = list(by_call)
     while waiting:
         entry = waiting.pop()
         for caller in callers.get(entry, ()):
-            if _union(found[caller], found[entry]):
+            if _union(by_call[caller], by_call[entry]):
                 waiting.append(caller)
-    return found
+    return by_call
 
 
 class _Waiting:

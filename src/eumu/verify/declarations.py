@@ -158,8 +158,8 @@ def declaration_count(subject: Subject) -> Iterator[Finding]:
 # ---- inputs
 
 
-def _general(given: KernelInput) -> Variable | None:
-    return given.variable if isinstance(given.variable, Variable) else None
+def _general(argument: KernelInput) -> Variable | None:
+    return argument.variable if isinstance(argument.variable, Variable) else None
 
 
 @rule(
@@ -170,19 +170,19 @@ def _general(given: KernelInput) -> Variable | None:
 )
 def input_overlap(subject: Subject) -> Iterator[Finding]:
     last: KernelInput | None = None
-    for given in sorted(subject.kernel.inputs, key=lambda i: (i.offset, i.offset + i.size)):
-        if last is not None and given.offset < last.offset + last.size:
+    for argument in sorted(subject.kernel.inputs, key=lambda i: (i.offset, i.offset + i.size)):
+        if last is not None and argument.offset < last.offset + last.size:
             yield Finding(
-                f"input '{given.variable.name}' at bytes {_extent(given)} overlaps"
+                f"input '{argument.variable.name}' at bytes {_extent(argument)} overlaps"
                 f" '{last.variable.name}' at {_extent(last)}",
-                span=given.span,
+                span=argument.span,
             )
-        if last is None or given.offset + given.size > last.offset + last.size:
-            last = given
+        if last is None or argument.offset + argument.size > last.offset + last.size:
+            last = argument
 
 
-def _extent(given: KernelInput) -> str:
-    return f"{given.offset} to {given.offset + given.size - 1}"
+def _extent(argument: KernelInput) -> str:
+    return f"{argument.offset} to {argument.offset + argument.size - 1}"
 
 
 @rule(
@@ -193,12 +193,12 @@ def _extent(given: KernelInput) -> str:
 )
 def input_bounds(subject: Subject) -> Iterator[Finding]:
     limit = 255 * subject.grf
-    for given in subject.kernel.inputs:
-        if given.offset + given.size >= limit:
+    for argument in subject.kernel.inputs:
+        if argument.offset + argument.size >= limit:
             yield Finding(
-                f"input '{given.variable.name}' at bytes {_extent(given)} passes the end of the"
-                f" payload, byte {limit - 2}",
-                span=given.span,
+                f"input '{argument.variable.name}' at bytes {_extent(argument)} passes the end of"
+                f" the payload, byte {limit - 2}",
+                span=argument.span,
             )
 
 
@@ -209,14 +209,14 @@ def input_bounds(subject: Subject) -> Iterator[Finding]:
     page=PAGE,
 )
 def input_size(subject: Subject) -> Iterator[Finding]:
-    for given in subject.kernel.inputs:
-        found = _general(given)
-        size = found.size if found else 4 * given.variable.count
-        checked = found is not None or isinstance(given.variable, SurfaceVariable)
-        if checked and given.size != size:
+    for argument in subject.kernel.inputs:
+        variable = _general(argument)
+        size = variable.size if variable else 4 * argument.variable.count
+        checked = variable is not None or isinstance(argument.variable, SurfaceVariable)
+        if checked and argument.size != size:
             yield Finding(
-                f"input '{given.variable.name}' has {given.size} bytes, its variable {size}",
-                span=given.span,
+                f"input '{argument.variable.name}' has {argument.size} bytes, its variable {size}",
+                span=argument.span,
             )
 
 
@@ -228,14 +228,14 @@ def input_size(subject: Subject) -> Iterator[Finding]:
 )
 def input_straddles(subject: Subject) -> Iterator[Finding]:
     grf = subject.grf
-    for given in subject.kernel.inputs:
-        if _general(given) and given.size < grf:
-            first, last = given.offset // grf, (given.offset + given.size - 1) // grf
+    for argument in subject.kernel.inputs:
+        if _general(argument) and argument.size < grf:
+            first, last = argument.offset // grf, (argument.offset + argument.size - 1) // grf
             if first != last:
                 yield Finding(
-                    f"input '{given.variable.name}' of {given.size} bytes lies in two registers,"
-                    f" {first} and {last}",
-                    span=given.span,
+                    f"input '{argument.variable.name}' of {argument.size} bytes lies in two"
+                    f" registers, {first} and {last}",
+                    span=argument.span,
                 )
 
 
@@ -247,16 +247,16 @@ def input_straddles(subject: Subject) -> Iterator[Finding]:
     by=By.DOCUMENTS,
 )
 def input_alignment(subject: Subject) -> Iterator[Finding]:
-    for given in subject.kernel.inputs:
-        found = _general(given)
-        needed = 4 if found is None else found.type.size
-        if found is not None and found.size >= subject.grf:
+    for argument in subject.kernel.inputs:
+        variable = _general(argument)
+        needed = 4 if variable is None else variable.type.size
+        if variable is not None and variable.size >= subject.grf:
             needed = subject.grf
-        if given.offset % needed:
+        if argument.offset % needed:
             yield Finding(
-                f"offset {given.offset} of input '{given.variable.name}' is no multiple of"
+                f"offset {argument.offset} of input '{argument.variable.name}' is no multiple of"
                 f" {needed}",
-                span=given.span,
+                span=argument.span,
             )
 
 
@@ -268,11 +268,12 @@ def input_alignment(subject: Subject) -> Iterator[Finding]:
     by=By.DOCUMENTS,
 )
 def input_alias(subject: Subject) -> Iterator[Finding]:
-    for given in subject.kernel.inputs:
-        found = _general(given)
-        if found is not None and found.alias is not None:
+    for argument in subject.kernel.inputs:
+        variable = _general(argument)
+        if variable is not None and variable.alias is not None:
             yield Finding(
-                f"input '{found.name}' is an alias of '{found.alias.name}'", span=given.span
+                f"input '{variable.name}' is an alias of '{variable.alias.name}'",
+                span=argument.span,
             )
 
 
@@ -284,14 +285,14 @@ def input_alias(subject: Subject) -> Iterator[Finding]:
 )
 def input_order(subject: Subject) -> Iterator[Finding]:
     implicit: KernelInput | None = None
-    for given in subject.kernel.inputs:
-        if given.implicit:
-            implicit = implicit or given
+    for argument in subject.kernel.inputs:
+        if argument.implicit:
+            implicit = implicit or argument
         elif implicit is not None:
             yield Finding(
-                f"input '{given.variable.name}' follows the implicit input"
+                f"input '{argument.variable.name}' follows the implicit input"
                 f" '{implicit.variable.name}'; explicit ones come first",
-                span=given.span,
+                span=argument.span,
             )
 
 
@@ -303,12 +304,12 @@ def input_order(subject: Subject) -> Iterator[Finding]:
     by=By.DOCUMENTS,
 )
 def input_header(subject: Subject) -> Iterator[Finding]:
-    for given in subject.kernel.inputs:
-        if _general(given) and given.offset < subject.grf:
+    for argument in subject.kernel.inputs:
+        if _general(argument) and argument.offset < subject.grf:
             yield Finding(
-                f"input '{given.variable.name}' lies in register 0, the header; inputs begin at"
+                f"input '{argument.variable.name}' lies in register 0, the header; inputs begin at"
                 f" byte {subject.grf}",
-                span=given.span,
+                span=argument.span,
             )
 
 

@@ -61,15 +61,15 @@ class _Role(NamedTuple):
 
 @cache
 def _roles(opcode: Opcode) -> tuple[_Role, ...]:
-    found = []
+    roles = []
     for field in opcode.fields:
         if isinstance(field.kind, DestinationKind):
-            found.append(_Role(field.index, "dst"))
+            roles.append(_Role(field.index, "dst"))
         elif isinstance(field.kind, SourceKind):
-            found.append(_Role(field.index, "scalar" if field.kind.scalar else "src"))
+            roles.append(_Role(field.index, "scalar" if field.kind.scalar else "src"))
         elif isinstance(field.kind, PredicateKind):
-            found.append(_Role(field.index, "pred"))
-    return tuple(found)
+            roles.append(_Role(field.index, "pred"))
+    return tuple(roles)
 
 
 @cache
@@ -164,14 +164,14 @@ class Effects:
         keys: list[Any] = [self._grf, inst.opcode]
         references: list[Reference] = []
         for operand in inst.operands:
-            found = self._described.get(id(operand))
-            if found is None:
+            described = self._described.get(id(operand))
+            if described is None:
                 own: list[Reference] = []
-                found = trial.describe(operand, own), own
-                self._described[id(operand)] = found
+                described = trial.describe(operand, own), own
+                self._described[id(operand)] = described
                 self._kept.append(operand)
-            keys.append(found[0])
-            references += found[1]
+            keys.append(described[0])
+            references += described[1]
         key = tuple(keys)
         shape = _SHAPES.get(key)
         if shape is None:
@@ -194,8 +194,8 @@ class Effects:
 
 
 def _merged(touches: list[Touch]) -> dict[Declared, int]:
-    found: dict[Declared, int] = {}
+    merged: dict[Declared, int] = {}
     for declared, mask in touches:
         if declared.category in "GPA":
-            found[declared] = found.get(declared, 0) | mask
-    return found
+            merged[declared] = merged.get(declared, 0) | mask
+    return merged

@@ -79,9 +79,9 @@ def front_end_instruction(use: Use) -> Iterator[str]:
 )
 def front_end_word(use: Use) -> Iterator[str]:
     span = use.inst.span
-    found = span and _WORD.match(span.source.line(span.line), span.column - 1)
-    if found and found[1] != use.opcode.mnemonic:
-        yield f"{found[1]} is no word; Intel's front end reads {use.opcode.mnemonic}"
+    match = span and _WORD.match(span.source.line(span.line), span.column - 1)
+    if match and match[1] != use.opcode.mnemonic:
+        yield f"{match[1]} is no word; Intel's front end reads {use.opcode.mnemonic}"
 
 
 @rule(

@@ -196,8 +196,8 @@ def _is_wide(inst: Inst) -> bool:
 
 def _exec(inst: Inst) -> ExecSize:
     index = exec_index(inst.opcode)
-    found = None if index is None else inst.operands[index]
-    return found if isinstance(found, ExecSize) else ExecSize(1)
+    operand = None if index is None else inst.operands[index]
+    return operand if isinstance(operand, ExecSize) else ExecSize(1)
 
 
 def _separate(graph: Graph, number: int, places: list[int]) -> None:
@@ -223,12 +223,12 @@ def _mark(graph: Graph, first: int, last: int) -> None:
 
 def _unmarked(following: list[int], block: int) -> int:
     """The first block from this one on that is not marked."""
-    found = block
-    while following[found] != found:
-        found = following[found]
-    while following[block] != found:  # the next search gets there at once
-        following[block], block = found, following[block]
-    return found
+    target = block
+    while following[target] != target:
+        target = following[target]
+    while following[block] != target:  # the next search gets there at once
+        following[block], block = target, following[block]
+    return target
 
 
 def _find_subroutines(graph: Graph) -> None:
@@ -243,15 +243,15 @@ def _find_subroutines(graph: Graph) -> None:
 
 def _subroutine(graph: Graph, entry: int) -> Subroutine:
     """The blocks that control passes between a call and the return from it."""
-    found = Subroutine({entry}, set())
+    subroutine = Subroutine({entry}, set())
     waiting = [entry]
     while waiting:
         node = graph.nodes[waiting.pop()]
         following = node.successors
         if node.after is not None:
-            found.calls.update(node.successors)
+            subroutine.calls.update(node.successors)
             following = [node.after]
-        fresh = [s for s in following if s not in found.blocks]
-        found.blocks.update(fresh)
+        fresh = [s for s in following if s not in subroutine.blocks]
+        subroutine.blocks.update(fresh)
         waiting += fresh
-    return found
+    return subroutine

@@ -206,10 +206,10 @@ def lsc_atomic_float(use: Use) -> Iterator[Finding]:
 def lsc_atomic_source(use: Use) -> Iterator[Finding]:
     wanted = _sources(use.opcode)
     for number, name in enumerate(("src1", "src2"), 1):
-        given = use.operand(name).variable is not None
-        if given and number > wanted:
+        has_source = use.operand(name).variable is not None
+        if has_source and number > wanted:
             yield Finding(f"{name} of {use.opcode} must be %null", name)
-        elif not given and number <= wanted:
+        elif not has_source and number <= wanted:
             yield Finding(f"{use.opcode} needs {name}", name)
 
 

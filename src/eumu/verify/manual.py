@@ -52,8 +52,8 @@ def rules_page() -> str:
     """The page, in Markdown: every rule in one table."""
     parts = [_HEAD]
     for title, sentence, wanted in _SECTIONS:
-        found = sorted((r for r in RULES.values() if wanted(r)), key=lambda r: r.code)
-        text = [f"## {title}"] + ([sentence, ""] if sentence else []) + list(_table(found))
+        rules = sorted((r for r in RULES.values() if wanted(r)), key=lambda r: r.code)
+        text = [f"## {title}"] + ([sentence, ""] if sentence else []) + list(_table(rules))
         parts.append("\n".join(text) + "\n")
     return "\n".join(parts)
 

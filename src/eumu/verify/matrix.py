@@ -55,11 +55,11 @@ def matrix_types(use: Use) -> Iterator[Finding]:
     here = use.subject.platform.name
     rows = type_rows(use.opcode, here, parity=use.subject.parity)
     for name in _REGISTERS:
-        found = _type(use.operand(name))
+        actual = _type(use.operand(name))
         allowed = frozenset().union(*(r.allowed(name, is_dst=name == "dst") for r in rows))
-        if rows and found is not None and found not in allowed:
+        if rows and actual is not None and actual not in allowed:
             legal = listed(f":{t}" for t in TYPES.values() if t in allowed)
-            yield Finding(f"{name} is :{found}; {use.opcode} takes {legal} on {here}", name)
+            yield Finding(f"{name} is :{actual}; {use.opcode} takes {legal} on {here}", name)
 
 
 @rule(
@@ -117,10 +117,10 @@ def matrix_sum(use: Use) -> Iterator[Finding]:
     if shape.b.name in _FLOATS_OF_8_BITS and use.subject.platform.name in _ALSO_BF:
         allowed = (F, BF)
     for name in ("dst", "src0"):
-        found = _type(use.operand(name))
-        if found is not None and found not in allowed:
+        actual = _type(use.operand(name))
+        if actual is not None and actual not in allowed:
             legal = listed(f":{t}" for t in allowed)
-            yield Finding(f"{name} is :{found}; sums of {shape.b.name} products are {legal}", name)
+            yield Finding(f"{name} is :{actual}; sums of {shape.b.name} products are {legal}", name)
 
 
 @rule(

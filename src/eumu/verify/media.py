@@ -28,13 +28,13 @@ def _is_estimation(opcode: Opcode) -> bool:
 
 
 def _sizes(use: Use) -> dict[str, int]:
-    found = dict(SIZES[use.opcode.mnemonic])
+    sizes = dict(SIZES[use.opcode.mnemonic])
     if use.opcode.mnemonic == "vme_ime":
         modes: SearchModes = use.operand("modes")
         streams, two = bool(modes.stream), modes.search == 3
-        found["ime"] = 64 if not streams else 192 if two else 128
-        found["dst"] = 224 if not streams else 352 if two else 288
-    return found
+        sizes["ime"] = 64 if not streams else 192 if two else 128
+        sizes["dst"] = 224 if not streams else 352 if two else 288
+    return sizes
 
 
 @rule(

@@ -45,9 +45,9 @@ class Memory:
         return self._of((id(declared),), declared)
 
     def _of(self, key: tuple[Any, ...], kept: Any) -> Known:
-        known = self._now.get(key) or self._last.get(key) or Known(kept)
-        self._now[key] = known
-        return known
+        facts = self._now.get(key) or self._last.get(key) or Known(kept)
+        self._now[key] = facts
+        return facts
 
     def forget_the_rest(self) -> None:
         """Keep what was asked for since the last call."""

@@ -81,11 +81,11 @@ _DATA: Final = ("dst", "src")
 
 @cache
 def _payload_types(opcode: Opcode, platform: str, parity: bool) -> dict[str, frozenset[Type]]:
-    found: dict[str, frozenset[Type]] = {}
+    by_operand: dict[str, frozenset[Type]] = {}
     for row in type_rows(opcode, platform, parity=parity):
         for name, types in row.fields:
-            found[name] = found.get(name, frozenset()) | types
-    return found
+            by_operand[name] = by_operand.get(name, frozenset()) | types
+    return by_operand
 
 
 @rule(
@@ -315,7 +315,7 @@ def _atomic_types(operation: AtomicOperation, *, parity: bool) -> tuple[Type, ..
     if parity and operation.bits == 16:
         return (UD,)
     kind = ATOMICS[operation.name].kind
-    found = _ATOMIC_TYPES[kind, max(32, operation.bits)]
+    types = _ATOMIC_TYPES[kind, max(32, operation.bits)]
     if operation.name in ("add", "sub") and operation.bits < 64:
         return (UD, D)
-    return (*found, HF) if kind == "float" and operation.bits == 16 else found
+    return (*types, HF) if kind == "float" and operation.bits == 16 else types

@@ -53,9 +53,9 @@ def _letters(opcode: Opcode, name: str, *, is_dst: bool, parity: bool) -> str:
     return operands.get(name, DESTINATION if is_dst else SOURCE)
 
 
-def _is_emitted_class(opcode: Opcode, field: Field, found: type, parity: bool) -> bool:
+def _is_emitted_class(opcode: Opcode, field: Field, operand_type: type, parity: bool) -> bool:
     """Whether Intel's compiler gives a field operands of a class, against the documents."""
-    letter = _CLASSES[found][0] if found in _CLASSES else ""
+    letter = _CLASSES[operand_type][0] if operand_type in _CLASSES else ""
     return (
         bool(letter)
         and not parity
@@ -75,12 +75,12 @@ def operand_class_emitted(use: Use, field: Field, operand: Any) -> Iterator[Find
     yield Finding(f"{field.name} is {_CLASSES[type(operand)][1]}", field.name)
 
 
-def _is_foreign(opcode: Opcode, field: Field, found: type, parity: bool) -> bool:
+def _is_foreign(opcode: Opcode, field: Field, operand_type: type, parity: bool) -> bool:
     """Whether a field takes no operands of a class."""
-    letter = _CLASSES[found][0] if found in _CLASSES else ""
+    letter = _CLASSES[operand_type][0] if operand_type in _CLASSES else ""
     if not letter or (not is_typed(opcode) and letter in "gri"):
         return False
-    if _is_emitted_class(opcode, field, found, parity):
+    if _is_emitted_class(opcode, field, operand_type, parity):
         return False
     is_dst = isinstance(field.kind, DestinationKind)
     return letter not in _letters(opcode, field.name, is_dst=is_dst, parity=parity)
@@ -97,8 +97,8 @@ def operand_class(use: Use, field: Field, operand: Any) -> Iterator[Finding]:
     is_dst = isinstance(field.kind, DestinationKind)
     allowed = _letters(use.opcode, field.name, is_dst=is_dst, parity=use.subject.parity)
     legal = " or ".join(_WORDS[letter] for letter in allowed)
-    found = _CLASSES[type(operand)][1]
-    yield Finding(f"{field.name} is {found}; {use.opcode} takes {legal}", field.name)
+    actual = _CLASSES[type(operand)][1]
+    yield Finding(f"{field.name} is {actual}; {use.opcode} takes {legal}", field.name)
 
 
 def _has_foreign(use: Use) -> bool:
@@ -158,8 +158,8 @@ def typed_fields(opcode: Opcode) -> tuple[tuple[int, str, bool], ...]:
 )
 def types(use: Use) -> Iterator[Finding]:
     operands = use.inst.operands
-    found = tuple(_type(operands[index]) for index, _, _ in typed_fields(use.opcode))
-    key = (use.opcode, use.subject.platform.name, use.subject.parity, found)
+    actual = tuple(_type(operands[index]) for index, _, _ in typed_fields(use.opcode))
+    key = (use.opcode, use.subject.platform.name, use.subject.parity, actual)
     if _fits_cached(*key):
         return
     rows = type_rows(use.opcode, use.subject.platform.name, parity=use.subject.parity)
@@ -186,21 +186,21 @@ def _is_emitted(use: Use) -> bool:
 )
 def types_emitted(use: Use) -> Iterator[Finding]:
     operands = use.inst.operands
-    found = tuple(_type(operands[index]) for index, _, _ in typed_fields(use.opcode))
+    actual = tuple(_type(operands[index]) for index, _, _ in typed_fields(use.opcode))
     here = use.subject.platform.name
-    if not _fits_cached(use.opcode, here, False, found) and _is_emitted(use):
+    if not _fits_cached(use.opcode, here, False, actual) and _is_emitted(use):
         yield _type_finding(use, type_rows(use.opcode, here, parity=False))
 
 
 @cache
 def _fits_cached(
-    opcode: Opcode, platform: str, parity: bool, found: tuple[Type | None, ...]
+    opcode: Opcode, platform: str, parity: bool, actual: tuple[Type | None, ...]
 ) -> bool:
     fields = typed_fields(opcode)
     return any(
         all(
             type is None or type in row.allowed(name, is_dst=is_dst)
-            for type, (_, name, is_dst) in zip(found, fields, strict=True)
+            for type, (_, name, is_dst) in zip(actual, fields, strict=True)
         )
         for row in type_rows(opcode, platform, parity=parity)
     )

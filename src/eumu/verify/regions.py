@@ -130,12 +130,12 @@ def extent(operand: General, lanes: int, grf: int, *, is_dst: bool) -> tuple[int
 def _extent(use: Use, field: Field, operand: General) -> tuple[int, int]:
     """First byte and end of an operand in its variable."""
     key = (id(operand), use.size, field.kind)
-    found = use.subject.extents.get(key)
-    if found is None:
+    reach = use.subject.extents.get(key)
+    if reach is None:
         lanes, is_dst = _width(use, field, operand), isinstance(field.kind, DestinationKind)
-        found = extent(operand, lanes, use.subject.grf, is_dst=is_dst)
-        use.subject.extents[key] = found
-    return found
+        reach = extent(operand, lanes, use.subject.grf, is_dst=is_dst)
+        use.subject.extents[key] = reach
+    return reach
 
 
 @rule(

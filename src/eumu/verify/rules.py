@@ -108,9 +108,9 @@ def rule(
 def selected(on: On, *, parity: bool) -> Iterator[Rule]:
     """The rules on a class of subjects: those of the front end, or all others."""
     skipped = By.DOCUMENTS if parity else By.FRONT_END
-    for found in RULES.values():
-        if found.on is on and found.by is not skipped and not (parity and found.by is None):
-            yield found
+    for rule in RULES.values():
+        if rule.on is on and rule.by is not skipped and not (parity and rule.by is None):
+            yield rule
 
 
 def listed(values: Iterable[Any]) -> str:

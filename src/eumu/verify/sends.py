@@ -61,10 +61,10 @@ def _lengths(use: Use) -> tuple[int, int] | None:
     applies=lambda opcode: is_send(opcode) and opcode.field("sources") is not None,
 )
 def send_descriptor(use: Use) -> Iterator[Finding]:
-    found = _lengths(use)
-    if found is None:
+    lengths = _lengths(use)
+    if lengths is None:
         return
-    for name, length in zip(("sources", "results"), found, strict=True):
+    for name, length in zip(("sources", "results"), lengths, strict=True):
         if use.operand(name) < length:
             yield Finding(
                 f"{name} is {use.operand(name)}, the descriptor says {length} registers", name
@@ -80,11 +80,11 @@ def send_descriptor(use: Use) -> Iterator[Finding]:
     applies=is_send,
 )
 def send_longer(use: Use) -> Iterator[Finding]:
-    found = _lengths(use)
-    if found is None:
+    lengths = _lengths(use)
+    if lengths is None:
         return
     first = "sources" if use.opcode.field("sources") else "sources0"
-    for name, length in zip((first, "results"), found, strict=True):
+    for name, length in zip((first, "results"), lengths, strict=True):
         if use.operand(name) > length:
             yield Finding(
                 f"{name} is {use.operand(name)}, the descriptor says {length} registers", name

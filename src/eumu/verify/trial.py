@@ -69,14 +69,14 @@ class _Trial(InstBuilder):
         self._known: dict[Declared, Root] = {}
 
     def root(self, variable: Declared) -> tuple[Root, int]:
-        found = self._known.get(variable)
-        if found is None:
+        touched = self._known.get(variable)
+        if touched is None:
             size = variable.count if variable.category == "P" else _ROOM
-            found = Root(variable.name, _KINDS[variable.category], size)
-            self._known[variable] = found
+            touched = Root(variable.name, _KINDS[variable.category], size)
+            self._known[variable] = touched
             if variable.name.isdigit():  # no variable of a program is called so
-                self.numbers[found] = int(variable.name)
-        return found, MIDDLE if found.kind is RootKind.GRF else 0
+                self.numbers[touched] = int(variable.name)
+        return touched, MIDDLE if touched.kind is RootKind.GRF else 0
 
     def address_of(self, variable: Declared, offset: int) -> Value:
         return self.const(UD, offset)
@@ -149,32 +149,32 @@ def _collect(
 Reference = tuple[Declared, int]
 
 
-def describe(value: Any, found: list[Reference]) -> Any:
-    """A hashable shape of an operand; `found` gets its variables and where it begins in them.
+def describe(value: Any, references: list[Reference]) -> Any:
+    """A hashable shape of an operand; `references` gets its variables and where it begins in them.
 
     Two operands of one shape touch the same bytes, counted from where they begin.
     """
     match value:
         case General():
             start = -1 - value.row  # resolved by the caller, who knows the size of a register
-            found.append((value.variable, start))
+            references.append((value.variable, start))
             return ("g", value.type.name, value.vstride, value.width, value.hstride, value.col)
         case Raw():
             if value.variable is None:
                 return None
-            found.append((value.variable, value.offset))
+            references.append((value.variable, value.offset))
             return value.variable.type.name
         case PredicateVariable() | AddressVariable() | Variable():
-            found.append((value, 0))
+            references.append((value, 0))
             return (value.category, value.count)
         case Declared():
             return (value.category, value.name if value.predefined is not None else "")
         case tuple():
-            return tuple(describe(item, found) for item in value)
+            return tuple(describe(item, references) for item in value)
     if is_dataclass(value) and not isinstance(value, type):
         return (
             type(value).__name__,
-            *(describe(getattr(value, item.name), found) for item in fields(value)),
+            *(describe(getattr(value, item.name), references) for item in fields(value)),
         )
     return value
 

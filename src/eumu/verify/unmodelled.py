@@ -11,8 +11,8 @@ from eumu.errors import Diagnostic, Severity
 from eumu.text import UNMODELLED
 
 
-def unchecked(found: Diagnostic, *, parity: bool) -> Diagnostic:
+def unchecked(diagnostic: Diagnostic, *, parity: bool) -> Diagnostic:
     """What the parser says of an instruction that it cannot read: a warning but in parity mode."""
-    if found.code != UNMODELLED or parity:
-        return found
-    return replace(found, severity=Severity.WARNING)
+    if diagnostic.code != UNMODELLED or parity:
+        return diagnostic
+    return replace(diagnostic, severity=Severity.WARNING)

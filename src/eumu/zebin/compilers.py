@@ -92,18 +92,18 @@ def find() -> str:
 
 def choose(device: Platform) -> Compiler:
     """The first compiler that knows the device; ToolMissing says who knows what instead."""
-    found = _some()
-    if len(found) == 1:
-        return found[0]  # whether it knows the device, it says itself
-    known = next((c for c in found if device in c.devices), None)
-    if known is None:
-        raise unknown_device(device, found)
-    return known
+    listed = _some()
+    if len(listed) == 1:
+        return listed[0]  # whether it knows the device, it says itself
+    compiler = next((c for c in listed if device in c.devices), None)
+    if compiler is None:
+        raise unknown_device(device, listed)
+    return compiler
 
 
-def unknown_device(device: Platform, found: Sequence[Compiler]) -> ToolMissing:
+def unknown_device(device: Platform, listed: Sequence[Compiler]) -> ToolMissing:
     """The error that no compiler knows a device."""
-    lines = [f"  {c} knows {', '.join(p.name for p in c.devices) or 'no device'}" for c in found]
+    lines = [f"  {c} knows {', '.join(p.name for p in c.devices) or 'no device'}" for c in listed]
     return ToolMissing(
         f"no ocloc that is installed compiles for {device} ({device.title})\n"
         + "\n".join(lines)
@@ -112,13 +112,13 @@ def unknown_device(device: Platform, found: Sequence[Compiler]) -> ToolMissing:
 
 
 def _some() -> tuple[Compiler, ...]:
-    found = installed()
-    if not found:
+    listed = installed()
+    if not listed:
         raise ToolMissing(
             "ocloc, Intel's offline compiler, is not installed; it is needed to build OpenCL C "
             f"and SPIR-V\n  {HOW_TO_GET}"
         )
-    return found
+    return listed
 
 
 def _listed(name: str) -> str:
@@ -132,14 +132,14 @@ def _listed(name: str) -> str:
 
 
 def _versioned() -> list[str]:
-    found: dict[tuple[int, ...], str] = {}
+    versions: dict[tuple[int, ...], str] = {}
     for directory in os.get_exec_path():
         with suppress(OSError):  # a folder that cannot be read has no compiler for us
             for path in Path(directory).glob("ocloc-*"):
                 match = _VERSIONED.fullmatch(path.name)
                 if match and os.access(path, os.X_OK):
-                    found.setdefault(tuple(map(int, match[1].split("."))), str(path))
-    return [found[version] for version in sorted(found, reverse=True)]
+                    versions.setdefault(tuple(map(int, match[1].split("."))), str(path))
+    return [versions[version] for version in sorted(versions, reverse=True)]
 
 
 def _names_of(device: Platform) -> set[str]:

@@ -121,7 +121,7 @@ class Elf:
         if strings.data[-1:] != b"\0":
             raise self.fail(strings, "its last string has no end")
         left = _NAMES_PER_BYTE * self._file.stream_len
-        found = []
+        symbols = []
         with _reading(self._place(table)):
             for row in self._library_section(table).iter_symbols():
                 if row["st_name"] >= len(strings.data):
@@ -131,8 +131,8 @@ class Elf:
                 left -= len(row.name)
                 if left < 0:
                     raise self.fail(table, "the names of its symbols overlap")
-                found.append(self._symbol(table, row))
-        return tuple(found)
+                symbols.append(self._symbol(table, row))
+        return tuple(symbols)
 
     def _symbol(self, table: Section, row: Any) -> SymbolEntry:
         from elftools.elf import enums

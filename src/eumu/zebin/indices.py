@@ -77,8 +77,10 @@ class _Module:
 
     def type_number(self, opcode: int, *operands: int) -> int:
         """The number of a declared type; 0 if there is none."""
-        found = (n for n, t in self.types.items() if (t[0] & 0xFFFF, *t[2:]) == (opcode, *operands))
-        return next(found, 0)
+        numbers = (
+            n for n, t in self.types.items() if (t[0] & 0xFFFF, *t[2:]) == (opcode, *operands)
+        )
+        return next(numbers, 0)
 
 
 def with_checks(module: bytes) -> tuple[bytes, tuple[Site, ...]]:
@@ -180,8 +182,8 @@ class _Writer:
             wide = self._number()
             self.body += (4 << 16 | _UCONVERT, self.long, wide, index)
             index = wide
-        given = site, self._constant(length), index
-        self.body += (7 << 16 | _CALL, self.void, self._number(), self.m.check, *given)
+        arguments = site, self._constant(length), index
+        self.body += (7 << 16 | _CALL, self.void, self._number(), self.m.check, *arguments)
 
     def _constant(self, value: int) -> int:
         number = self._number()
@@ -196,5 +198,5 @@ class _Writer:
 
 def types_of(m: _Module, value: int) -> Words | None:
     """The declaration of a value's type, if it is a pointer."""
-    found = m.types.get(m.of.get(value, 0))
-    return found if found is not None and found[0] & 0xFFFF == _POINTER else None
+    declared = m.types.get(m.of.get(value, 0))
+    return declared if declared is not None and declared[0] & 0xFFFF == _POINTER else None

@@ -48,10 +48,10 @@ def place_of(
 def _state(path: str) -> str:
     """Another one if a file has changed."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return ""
-    return f"{path} {found.st_size} {found.st_mtime_ns}"
+    return f"{path} {status.st_size} {status.st_mtime_ns}"
 
 
 def find(place: Path) -> tuple[dict[str, str], bytes] | None:

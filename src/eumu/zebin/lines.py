@@ -108,8 +108,8 @@ def read_lines(data: bytes, name: str) -> DebugLines:
     except damage():
         return DebugLines({})
     return DebugLines(
-        {key: tuple(found) for key, found in rows.items()},
-        {kernel: tuple(found) for kernel, found in code.items()},
+        {key: tuple(lines) for key, lines in rows.items()},
+        {kernel: tuple(lines) for kernel, lines in code.items()},
     )
 
 
@@ -118,11 +118,11 @@ def lines_of_code(dwarf: DWARFInfo) -> list[tuple[int, int, Place]]:
 
     What the library raises of damaged sections comes out; see `damage`.
     """
-    found = [
+    lines = [
         (low, high, Place(*key, row.column or None, row.function, row.inlined))
         for (low, high), key, row in _rows(dwarf, set())
     ]
-    return sorted(found, key=lambda stretch: stretch[0])
+    return sorted(lines, key=lambda stretch: stretch[0])
 
 
 def damage() -> tuple[type[Exception], ...]:
@@ -141,17 +141,17 @@ def _dwarf(file: Elf) -> DWARFInfo | None:
     """The debug sections with their relocations applied."""
     from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
 
-    found = {s.name: s for s in file.sections if s.name in _SECTIONS}
-    size = sum(s.size for s in found.values())
-    if ".debug_line" not in found or ".debug_info" not in found or size > _MOST_BYTES:
+    sections = {s.name: s for s in file.sections if s.name in _SECTIONS}
+    size = sum(s.size for s in sections.values())
+    if ".debug_line" not in sections or ".debug_info" not in sections or size > _MOST_BYTES:
         return None
-    patched = {name: _patched(file, section) for name, section in found.items()}
+    patched = {name: _patched(file, section) for name, section in sections.items()}
 
     def descriptor(name: str) -> Any:
         data = patched.get(name)
         if data is None:
             return None
-        section = found[name]
+        section = sections[name]
         return DebugSectionDescriptor(BytesIO(data), name, section.offset, len(data), 0)
 
     config = DwarfConfig(little_endian=True, machine_arch="x64", default_address_size=8)
@@ -179,7 +179,7 @@ def _patched(file: Elf, section: Section) -> bytes:
 
 def _sends(file: Elf) -> set[int]:
     """Addresses of the instructions that are messages."""
-    found = set()
+    sends = set()
     for section in file.sections:
         if not section.name.startswith(_TEXT):
             continue
@@ -187,9 +187,9 @@ def _sends(file: Elf) -> set[int]:
         while at + 8 <= len(section.data):
             (word,) = struct.unpack_from("<I", section.data, at)
             if word & 0x7F in _SENDS:
-                found.add((section.index << _SPACE) + at)
+                sends.add((section.index << _SPACE) + at)
             at += 8 if word & _COMPACT else 16
-    return found
+    return sends
 
 
 def _rows(dwarf: DWARFInfo, sends: set[int]) -> Iterator[tuple[tuple[int, int], Key, _Row]]:
@@ -227,12 +227,12 @@ def _files(unit: Any, program: Any) -> dict[int, str]:
     folder = top["DW_AT_comp_dir"].value.decode() if "DW_AT_comp_dir" in top else ""
     header = program.header
     directories = [d.decode() for d in header.get("include_directory", [])]
-    found = {}
+    files = {}
     for number, entry in enumerate(header["file_entry"], 1):
         name, index = entry.name.decode(), entry.dir_index
         own = directories[index - 1] if 0 < index <= len(directories) else folder
-        found[number] = name if name.startswith("/") or not own else f"{own}/{name}"
-    return found
+        files[number] = name if name.startswith("/") or not own else f"{own}/{name}"
+    return files
 
 
 def _scopes(

@@ -120,17 +120,17 @@ def compile(
     asked = lines and bool(text) and with_lines(options) != options
     options = _options(with_lines(options), name, directory, optimize) if asked else plain
     run = build.run(options, internal_options)
-    found = log.diagnostics(run.log, Source(name, text), run.visa_errors)
-    if asked and run.elf is None and not any(d.severity is Severity.ERROR for d in found):
+    diagnostics = log.diagnostics(run.log, Source(name, text), run.visa_errors)
+    if asked and run.elf is None and not any(d.severity is Severity.ERROR for d in diagnostics):
         options, run = plain, build.run(plain, internal_options)  # the tables were too much for it
-        found = log.diagnostics(run.log, Source(name, text), run.visa_errors)
-    if run.elf is None and _only_header_fails(found):
+        diagnostics = log.diagnostics(run.log, Source(name, text), run.visa_errors)
+    if run.elf is None and _only_header_fails(diagnostics):
         internal_options = f"{internal_options} {_IMAGES}".strip()
         run = build.run(options, internal_options)
-        found = log.diagnostics(run.log, Source(name, text), run.visa_errors)
+        diagnostics = log.diagnostics(run.log, Source(name, text), run.visa_errors)
     if run.elf is None:
-        raise _failure(build, run, found, name)
-    warnings = tuple(d for d in found if d.severity is Severity.WARNING)
+        raise _failure(build, run, diagnostics, name)
+    warnings = tuple(d for d in diagnostics if d.severity is Severity.WARNING)
     command = build.command(options, internal_options)
     return Built(run.elf, run.log, warnings, command, run.native, compiler)
 
@@ -181,10 +181,10 @@ def _exporting(
 
 def spirv_of(program: bytes, name: str) -> bytes:
     """The SPIR-V module that a program was made from."""
-    found = next((s.data for s in elf.parse(program, name).of_type(elf.Type.SPIRV)), b"")
-    if not found:
+    module = next((s.data for s in elf.parse(program, name).of_type(elf.Type.SPIRV)), b"")
+    if not module:
         raise BuildError(f"{name}: the compiler left no SPIR-V, from which a library is made")
-    return found
+    return module
 
 
 def _check_spirv(data: bytes, name: str) -> None:
@@ -233,9 +233,9 @@ class _Build:
         place = None
         if not self.native:
             place = kept.place_of(self.compiler, command, self.data, self._variables)
-        known = kept.find(place) if place is not None else None
-        if known is not None:
-            return _Run(0, known[0]["log"], known[0]["visa_errors"], known[1], {}, ())
+        earlier = kept.find(place) if place is not None else None
+        if earlier is not None:
+            return _Run(0, earlier[0]["log"], earlier[0]["visa_errors"], earlier[1], {}, ())
         with work_folder() as directory:
             run = self._run(command, directory)
         if place is not None and run.elf is not None:
@@ -331,16 +331,16 @@ def _program(directory: Path) -> bytes | None:
 
 
 def _assembly(directory: Path) -> dict[str, str]:
-    found = {}
+    texts = {}
     for path in sorted(directory.glob("*.asm")):
         text = path.read_text("utf-8", "replace")
         if title := _KERNEL_NAME.search(text):
-            found[title[1].strip()] = text
-    return found
+            texts[title[1].strip()] = text
+    return texts
 
 
-def _only_header_fails(found: tuple[Diagnostic, ...]) -> bool:
-    errors = [d for d in found if d.severity is Severity.ERROR]
+def _only_header_fails(diagnostics: tuple[Diagnostic, ...]) -> bool:
+    errors = [d for d in diagnostics if d.severity is Severity.ERROR]
     return bool(errors) and all(
         d.span is not None and Path(d.span.source.name).name == _HEADER and "images" in d.message
         for d in errors
@@ -349,7 +349,7 @@ def _only_header_fails(found: tuple[Diagnostic, ...]) -> bool:
 
 
 def _failure(
-    build: _Build, run: _Run, found: tuple[Diagnostic, ...], name: str
+    build: _Build, run: _Run, diagnostics: tuple[Diagnostic, ...], name: str
 ) -> BuildError | ToolMissing:
     if "library has failed" in run.log:
         return ToolMissing(
@@ -360,15 +360,15 @@ def _failure(
         or "Could not determine device target" in run.log  # one that does not say what it knows
     ):
         return compilers.unknown_device(build.device, (build.compiler,))
-    if any(d.severity is Severity.ERROR for d in found):
-        error = BuildError.of(found)
+    if any(d.severity is Severity.ERROR for d in diagnostics):
+        error = BuildError.of(diagnostics)
     elif run.status < 0:
-        error = BuildError(f"{name}: the compiler crashed ({_signal(-run.status)})", found)
+        error = BuildError(f"{name}: the compiler crashed ({_signal(-run.status)})", diagnostics)
     elif run.status == 0:
-        error = BuildError(f"{name}: ocloc wrote no program\n{run.log.strip()}", found)
+        error = BuildError(f"{name}: ocloc wrote no program\n{run.log.strip()}", diagnostics)
     else:
         reason = f"{name}: the compiler refuses it and does not say why (status {run.status})"
-        error = BuildError(f"{reason}\n{run.log.strip()}", found)
+        error = BuildError(f"{reason}\n{run.log.strip()}", diagnostics)
     error.add_note(f"The compiler's log:\n{run.log.strip()}")
     return error
 

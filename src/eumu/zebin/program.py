@@ -143,8 +143,8 @@ class Kernel:
     @property
     def visa_version(self) -> tuple[int, int] | None:
         """What its text says that it is written in; None if that is nothing."""
-        found = _VISA_VERSION.search(self.visaasm)
-        return (int(found[1]), int(found[2])) if found else None
+        match = _VISA_VERSION.search(self.visaasm)
+        return (int(match[1]), int(match[2])) if match else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +229,8 @@ class Zebin:
 
     def symbol(self, name: str) -> Symbol | None:
         """What `faddr name` means: the global symbol of that name, or else the first local one."""
-        found = [s for s in self.symbols if s.name == name]
-        return next((s for s in found if s.is_global), found[0] if found else None)
+        symbols = [s for s in self.symbols if s.name == name]
+        return next((s for s in symbols if s.is_global), symbols[0] if symbols else None)
 
     def section(self, name: str) -> DataSection | None:
         """The data section of that name."""

@@ -135,7 +135,7 @@ class _Reading:
 
     def _relocations(self) -> dict[int, tuple[Relocation, ...]]:
         """By the index of the section that is patched."""
-        found: dict[int, tuple[Relocation, ...]] = {}
+        relocations: dict[int, tuple[Relocation, ...]] = {}
         for table in self.file.sections:
             if table.type not in (Type.REL, Type.RELA):
                 continue
@@ -145,8 +145,8 @@ class _Reading:
             if patched.name.startswith(".debug"):
                 continue
             rows = (self._relocation(table, patched, e) for e in self.file.relocations(table))
-            found[patched.index] = (*found.get(patched.index, ()), *rows)
-        return found
+            relocations[patched.index] = (*relocations.get(patched.index, ()), *rows)
+        return relocations
 
     def _relocation(self, table: Section, patched: Section, entry: elf.Entry) -> Relocation:
         if entry.symbol >= len(self.symbols):
@@ -168,7 +168,7 @@ class _Reading:
         return replace(row, addend=addend)
 
     def _unknown(self, info: ZeInfo) -> tuple[str, ...]:
-        rows = {(s, r.number) for s, found in self.relocations.items() for r in found
+        rows = {(s, r.number) for s, own in self.relocations.items() for r in own
                 if r.type is RelocationType.UNKNOWN}  # fmt: skip
         return (
             *(f".ze_info: {key}" for key in info.unknown),
@@ -179,7 +179,7 @@ class _Reading:
     # Variables.
 
     def _data(self) -> tuple[DataSection, ...]:
-        found = []
+        blocks = []
         for name, zeros_name, writable in _DATA:
             section = self.file.named(name)
             zeros = self.file.named(zeros_name) if zeros_name else None
@@ -188,8 +188,8 @@ class _Reading:
             data = section.data if section else b""
             patches = self.relocations.get(section.index, ()) if section else ()
             size = len(data) + (zeros.size if zeros else 0)
-            found.append(DataSection(name, data, size, writable, patches))
-        return tuple(found)
+            blocks.append(DataSection(name, data, size, writable, patches))
+        return tuple(blocks)
 
     # Kernels and functions.
 
@@ -307,13 +307,13 @@ def _target(file: Elf) -> Target:
 def _notes(file: Elf, section: Section) -> list[tuple[int, bytes]]:
     """Type and description of the notes whose owner is IntelGT."""
     data, position = section.data, 0
-    found = []
+    notes = []
     while position + 12 <= len(data):
         owner_size, size, kind = struct.unpack_from("<III", data, position)
         start = position + 12 + (owner_size + 3 & ~3)
         if start + size > len(data):
             raise file.fail(section, f"the note at {position:#x} of it is cut off")
         if data[position + 12 : position + 12 + owner_size].rstrip(b"\0") == b"IntelGT":
-            found.append((kind, data[start : start + size]))
+            notes.append((kind, data[start : start + size]))
         position = start + (size + 3 & ~3)
-    return found
+    return notes

@@ -72,9 +72,9 @@ def has_subgroup_barrier(module: bytes) -> bool:
 def promised_alignments(module: bytes) -> dict[int, int]:
     """By line number: bytes of which all addresses that the line loads from or stores to are
     multiples, as the program promises; lines of which that cannot be told have 1."""
-    words, found = _words(module), dict[int, int]()
+    words, alignments = _words(module), dict[int, int]()
     if len(words) <= _HEADER or words[0] != _MAGIC:
-        return found
+        return alignments
     classes: dict[int, int] = {}  # of pointer types
     types: dict[int, int] = {}  # of values
     line = 0
@@ -88,13 +88,13 @@ def promised_alignments(module: bytes) -> dict[int, int]:
         elif opcode in (_LINE, _NO_LINE):
             line = inst[2] if opcode == _LINE else 0
         elif opcode in _COPIES or (opcode == _EXT_INST and inst[4] in _VECTOR_ACCESS):
-            found[line] = 1
+            alignments[line] = 1
         elif opcode in (_LOAD, _STORE):
             pointer, operands = (inst[3], inst[4:]) if opcode == _LOAD else (inst[1], inst[3:])
             if classes.get(types.get(pointer, 0)) != _INPUT:
-                found[line] = min(found.get(line, 1 << 16), _alignment(operands))
-    found.pop(0, None)
-    return found
+                alignments[line] = min(alignments.get(line, 1 << 16), _alignment(operands))
+    alignments.pop(0, None)
+    return alignments
 
 
 def _alignment(operands: Words) -> int:

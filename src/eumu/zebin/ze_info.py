@@ -344,14 +344,14 @@ def parse(text: str, name: str) -> ZeInfo:
     )
 
 
-def _unknown(found: object, where: str) -> Iterator[str]:
+def _unknown(tree: object, where: str) -> Iterator[str]:
     """The keys of a record and of those in it that no field is named after, nor read over."""
-    if isinstance(found, tuple):
-        for part in found:
+    if isinstance(tree, tuple):
+        for part in tree:
             yield from _unknown(part, where)
-    elif is_dataclass(found):
-        for f in fields(found):
-            value = getattr(found, f.name)
+    elif is_dataclass(tree):
+        for f in fields(tree):
+            value = getattr(tree, f.name)
             if f.name == "extra":
                 unknown = [key for key in value if key not in ignored.KEYS]
                 yield from (f"{where}: {key}" if where else key for key in unknown)

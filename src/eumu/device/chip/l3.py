@@ -107,8 +107,8 @@ def of_control_register(value: int, single_bank: bool) -> Allocation:
     for row in allocations(single_bank, bool(value & 1)):
         if all(getattr(row, name) == size for name, size in sizes.items()):
             return row
-    given = ", ".join(f"{name} {size} KB" for name, size in sizes.items())
-    raise LaunchError(f"L3CNTLREG {value:#010x} ({given}) is not a validated configuration")
+    text = ", ".join(f"{name} {size} KB" for name, size in sizes.items())
+    raise LaunchError(f"L3CNTLREG {value:#010x} ({text}) is not a validated configuration")
 
 
 class L3Control:

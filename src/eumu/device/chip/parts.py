@@ -94,9 +94,9 @@ _LARGEST: Final = {"bxt": "bxt-3x6", "skl": "skl-gt2"}
 def part(of: str | Platform) -> Part:
     """A part by its name, or the largest of a platform."""
     if isinstance(of, Platform):
-        known = _LARGEST.get(of.name)
-        if known is not None:
-            return PARTS[known]
+        largest = _LARGEST.get(of.name)
+        if largest is not None:
+            return PARTS[largest]
         counts = of.subslices, of.eus_per_subslice, of.threads_per_eu
         return Part(
             of.name,

@@ -14,12 +14,12 @@ from eumu.device.state.fields import StateError
 
 @cache
 def _commands() -> dict[str, type[Command]]:
-    found = {}
+    commands = {}
     for module in (render, gpgpu, media, mi):
         for _, kind in sorted(vars(module).items()):
             if isinstance(kind, type) and issubclass(kind, Command) and kind.TITLE:
-                found[kind.TITLE] = kind
-    return found
+                commands[kind.TITLE] = kind
+    return commands
 
 
 COMMANDS: Final = _commands()  # by the documents' names

@@ -178,7 +178,7 @@ class MediaJob:
                     "Use Scoreboard",
                 )
             levels.append(1 + max((levels[k] for k in waited), default=-1))
-        found: dict[tuple[int, int], list[MediaThread]] = {}
+        by_wave: dict[tuple[int, int], list[MediaThread]] = {}
         for unit, level in zip(units, levels, strict=True):
-            found.setdefault((level, len(unit)), []).extend(self.threads[k] for k in unit)
-        return tuple(tuple(found[key]) for key in sorted(found))
+            by_wave.setdefault((level, len(unit)), []).extend(self.threads[k] for k in unit)
+        return tuple(tuple(by_wave[key]) for key in sorted(by_wave))

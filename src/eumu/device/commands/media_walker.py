@@ -64,12 +64,12 @@ def dependencies(places: Sequence[Place], deltas: Deltas) -> tuple[tuple[int, ..
     A place whose thread comes later, or never, is not waited for.
     """
     seen: dict[Place, int] = {}
-    found = []
+    pairs = []
     for index, (x, y, color) in enumerate(places):
         wanted = ((x + dx, y + dy, color) for dx, dy in deltas.pairs)
-        found.append(tuple(seen[place] for place in wanted if place in seen))
+        pairs.append(tuple(seen[place] for place in wanted if place in seen))
         seen[x, y, color] = index
-    return tuple(found)
+    return tuple(pairs)
 
 
 def positions(command: MediaObjectWalker) -> Iterator[Place]:
@@ -125,8 +125,8 @@ def _local(command: MediaObjectWalker, size: Pair) -> Iterator[tuple[Pair, Place
     for first, start in enumerate(outer.places((0, 0), size)):
         steps = _line(start, middle, (0, 0), size, repeats=True)
         for second, place in enumerate(islice(steps, command.middle_loop_extra_steps + 1)):
-            for third, found in enumerate(_line(place, outer.inner, (0, 0), size)):
-                yield found, (first, second, third)
+            for third, point in enumerate(_line(place, outer.inner, (0, 0), size)):
+                yield point, (first, second, third)
 
 
 @dataclass(frozen=True, slots=True)

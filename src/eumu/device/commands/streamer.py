@@ -189,9 +189,9 @@ class Streamer:
         return True
 
     def _raise_errors(self, seen: int) -> None:
-        for found in self.watch.found[seen:]:
-            if found.severity is Severity.ERROR:
-                raise CommandError(found.message, found.code)
+        for finding in self.watch.found[seen:]:
+            if finding.severity is Severity.ERROR:
+                raise CommandError(finding.message, finding.code)
 
     def _jump(self, command: mi.MiBatchBufferStart, following: int) -> None:
         context = self.context

@@ -194,8 +194,8 @@ def refused(state: State) -> Exception | None:
 
 def noted(state: State) -> str:
     """What the fields ask for that does not happen here, "" for nothing."""
-    found = list(_set(state, Kind.NOTED))
-    if not found:
+    fields = list(_set(state, Kind.NOTED))
+    if not fields:
         return ""
-    names = ", ".join(f"{title(name)} {int(getattr(state, name))}" for name, _ in found)
-    return f"{found[0][1].reason} ({names})"
+    names = ", ".join(f"{title(name)} {int(getattr(state, name))}" for name, _ in fields)
+    return f"{fields[0][1].reason} ({names})"

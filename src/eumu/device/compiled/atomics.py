@@ -46,8 +46,10 @@ def changing(atomic: Atomic, width: int) -> str:
         b.do(f"br i1 {b.op(f'icmp ne i8 {flag}, 0')}, label %change, label %done")
         b.label("change")
         where = b.at(base, b.load("i32", b.op(f"getelementptr i32, ptr {places}, i32 %lane")))
-        given = [b.load(type, b.op(f"getelementptr i32, ptr {place}, i32 %lane")) for place in data]
-        seen = _changed(b, atomic, where, given)
+        operands = [
+            b.load(type, b.op(f"getelementptr i32, ptr {place}, i32 %lane")) for place in data
+        ]
+        seen = _changed(b, atomic, where, operands)
         if atomic.bits < 32:
             seen = b.op(f"zext {type} {seen} to i32")
         b.store("i32", seen, b.op(f"getelementptr i32, ptr {old}, i32 %lane"))
@@ -61,7 +63,7 @@ def changing(atomic: Atomic, width: int) -> str:
     return finish(b)
 
 
-def _changed(b: Body, atomic: Atomic, where: str, given: list[str]) -> str:
+def _changed(b: Body, atomic: Atomic, where: str, operands: list[str]) -> str:
     """Do it in one lane; what its result is."""
     type, name, align = f"i{atomic.bits}", atomic.operation, atomic.bits // 8
     is_float = atomic.kind == "float" and name != "xchg"
@@ -73,19 +75,23 @@ def _changed(b: Body, atomic: Atomic, where: str, given: list[str]) -> str:
             old = b.op(f"atomicrmw {op} ptr {where}, {type} 1 monotonic, align {align}")
             return b.op(f"sub {type} {old}, 1") if name == "predec" else old
         if name in _PLAIN:
-            return b.op(f"atomicrmw {name} ptr {where}, {type} {given[0]} monotonic, align {align}")
+            return b.op(
+                f"atomicrmw {name} ptr {where}, {type} {operands[0]} monotonic, align {align}"
+            )
         if name in ("min", "max"):
             op = name if atomic.kind == "signed" else f"u{name}"
-            return b.op(f"atomicrmw {op} ptr {where}, {type} {given[0]} monotonic, align {align}")
+            return b.op(
+                f"atomicrmw {op} ptr {where}, {type} {operands[0]} monotonic, align {align}"
+            )
         pair = b.op(
-            f"cmpxchg ptr {where}, {type} {given[1]}, {type} {given[0]} monotonic monotonic,"
+            f"cmpxchg ptr {where}, {type} {operands[1]}, {type} {operands[0]} monotonic monotonic,"
             f" align {align}"
         )
         return b.op(f"extractvalue {{ {type}, i1 }} {pair}, 0")
-    return _float_changed(b, name, where, given)
+    return _float_changed(b, name, where, operands)
 
 
-def _float_changed(b: Body, name: str, where: str, given: list[str]) -> str:
+def _float_changed(b: Body, name: str, where: str, operands: list[str]) -> str:
     """Operations on floats of 32 bits, tried until nobody came between."""
     again, on = b.name("again"), b.name("on")
     first = b.op(f"load atomic i32, ptr {where} monotonic, align 4")
@@ -93,7 +99,7 @@ def _float_changed(b: Body, name: str, where: str, given: list[str]) -> str:
     b.do(f"br label %{again}")
     b.label(again)
     b.do(f"%held = phi i32 [ {first}, %{before} ], [ %found, %{again} ]")
-    names = (b.op(f"bitcast i32 {v} to float") for v in ("%held", *given, "%held", "%held")[:3])
+    names = (b.op(f"bitcast i32 {v} to float") for v in ("%held", *operands, "%held", "%held")[:3])
     old, x, y = (Vector(b, "f", v, 1) for v in names)
     bits = b.bits(OPERATIONS[name](b, old, x, y)).name
     pair = b.op(f"cmpxchg ptr {where}, i32 %held, i32 {bits} monotonic monotonic, align 4")

@@ -29,8 +29,8 @@ def texel_function(module: Module, kind: Texels, channels: int) -> None:
     left, row, size, x, y, slice, face = (b.vector("i", f"%{n}") for n in names)
 
     def texel(x: Vector, y: Vector, face: Vector) -> list[Vector]:
-        given = (v.typed for v in (left, row, x, y, slice + face))
-        return b.ask(kind.kind, channels, "texel", "ptr %rec", *given)
+        arguments = (v.typed for v in (left, row, x, y, slice + face))
+        return b.ask(kind.kind, channels, "texel", "ptr %rec", *arguments)
 
     def across(x: Vector, y: Vector) -> list[Vector]:
         other, column, line = cube.across(b, face, x, y, size)
@@ -47,6 +47,6 @@ def texel_function(module: Module, kind: Texels, channels: int) -> None:
     b.label("done")
     b.give(first)
     b.label("corner")
-    found = zip(first, across(*places[1]), across(*places[2]), strict=True)
-    b.give([b.where(corner, cube.corner_mean(three), three[0]) for three in found])
+    coordinates = zip(first, across(*places[1]), across(*places[2]), strict=True)
+    b.give([b.where(corner, cube.corner_mean(three), three[0]) for three in coordinates])
     b.finish_internal("cube", kind.kind, channels, names)

@@ -18,10 +18,10 @@ from eumu.exec.host import InlineCache
 from eumu.messages import BlockWrite
 
 
-def _access(known: Known, **more: Any) -> Access:
-    surface, names = known.surface, known.message.coordinates
-    given = {name: 1 + n for n, name in enumerate(names)}
-    x, y, slice, lod = (given.get(n, -1) for n in (*surface.coordinates, "lod"))
+def _access(asked: Known, **more: Any) -> Access:
+    surface, names = asked.surface, asked.message.coordinates
+    numbers = {name: 1 + n for n, name in enumerate(names)}
+    x, y, slice, lod = (numbers.get(n, -1) for n in (*surface.coordinates, "lod"))
     return Access(
         texels_of(surface, slices=slice >= 0),
         (x, y, slice, lod),
@@ -31,49 +31,49 @@ def _access(known: Known, **more: Any) -> Access:
     )
 
 
-def typed_read(known: Known) -> InlineCache | None:
-    surface, message = known.surface, known.message
+def typed_read(asked: Known) -> InlineCache | None:
+    surface, message = asked.surface, asked.message
     if surface.format.encoding is not Encoding.PLAIN or not can_read(surface.format):
         return None
     access = _access(
-        known,
+        asked,
         results=chosen(surface, message.channels),
         outside=tuple(ONE if k == 3 else ZERO for k in message.channels),
     )
-    return made(known, record_of(known), loading, access)
+    return made(asked, record_of(asked), loading, access)
 
 
-def typed_write(known: Known) -> InlineCache | None:
-    surface, message = known.surface, known.message
-    given, format = frozenset(message.channels), surface.format
-    if not can_write(format) or (format.outputs - given and not can_keep(format, given)):
+def typed_write(asked: Known) -> InlineCache | None:
+    surface, message = asked.surface, asked.message
+    channels, format = frozenset(message.channels), surface.format
+    if not can_write(format) or (format.outputs - channels and not can_keep(format, channels)):
         return None
-    if not any(c.to[0] in given for c in format.channels):
+    if not any(c.to[0] in channels for c in format.channels):
         return None
     first = 1 + len(message.coordinates)
     data = [-1] * 4
     for n, channel in enumerate(message.channels):
         data[channel] = first + n
-    access = _access(known, data=tuple(data))
-    return made(known, record_of(known), storing, access)
+    access = _access(asked, data=tuple(data))
+    return made(asked, record_of(asked), storing, access)
 
 
-def typed_atomic(known: Known) -> InlineCache | None:
-    surface, message = known.surface, known.message
+def typed_atomic(asked: Known) -> InlineCache | None:
+    surface, message = asked.surface, asked.message
     if not suits(surface.format, message):
         return None
     if message.bits == 16 and surface.format.channels[0].numbers is Numbers.FLOAT:
         return None
     first = 1 + len(message.coordinates)
-    access = _access(known, data=tuple(range(first, first + message.operands)))
+    access = _access(asked, data=tuple(range(first, first + message.operands)))
     atomic = Atomic(access, message.operation, message.kind, message.bits)
-    return made(known, record_of(known), changing, atomic)
+    return made(asked, record_of(asked), changing, atomic)
 
 
-def counter_address(known: Known) -> InlineCache:
-    record = record_of(known)
-    record["counter"] = known.surface.counter
-    return made(known, record, _finding, width=1)
+def counter_address(asked: Known) -> InlineCache:
+    record = record_of(asked)
+    record["counter"] = asked.surface.counter
+    return made(asked, record, _finding, width=1)
 
 
 def _finding(width: int) -> str:
@@ -86,8 +86,8 @@ def _finding(width: int) -> str:
 # ---- blocks
 
 
-def block_message(known: Known) -> InlineCache | None:
-    surface, message = known.surface, known.message
+def block_message(asked: Known) -> InlineCache | None:
+    surface, message = asked.surface, asked.message
     is_planar = surface.format.encoding is Encoding.PLANAR
     refused = (
         surface.kind is not SurfaceType.S2D,
@@ -98,7 +98,7 @@ def block_message(known: Known) -> InlineCache | None:
     if any(refused):
         return None
     writes = isinstance(message, BlockWrite)
-    record = record_of(known)
+    record = record_of(asked)
     *extent, first = plane(surface, message.plane)
     record["level"][0, 0, 4] += first
     record["extent"] = extent
@@ -110,4 +110,4 @@ def block_message(known: Known) -> InlineCache | None:
         not writes and message.media,
         writes,
     )
-    return made(known, record, moving, block, width=1)
+    return made(asked, record, moving, block, width=1)

@@ -58,8 +58,8 @@ def begin(module: Module) -> Body:
     b = Body(module)
     same = "true"
     for k in range(KEYS):
-        found = b.load("i32", b.at("%data", b.field("key_at", k)))
-        equal = b.op(f"icmp eq i32 {found}, {b.field('key', k)}")
+        key = b.load("i32", b.at("%data", b.field("key_at", k)))
+        equal = b.op(f"icmp eq i32 {key}, {b.field('key', k)}")
         same = b.op(f"and i1 {same}, {equal}")
     b.do(f"br i1 {same}, label %mine, label %other")
     b.label("other")

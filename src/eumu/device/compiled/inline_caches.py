@@ -48,27 +48,27 @@ def disable(made: InlineCache) -> None:
     record["key"] = 0xFFFF_FFFF  # no surface has this number
 
 
-def inline_cache(known: Known) -> InlineCache | None:
+def inline_cache(asked: Known) -> InlineCache | None:
     """Compiled code for messages like one, with a record of its own, or None.
 
     StateError or Unsupported if the states are wrong.
     """
-    told = known.told
+    told = asked.told
     made = _MADE.get(told, _UNKNOWN)
     if made is _UNKNOWN:
         if len(_MADE) >= _MOST:
             _MADE.clear()
-        made = _MADE[told] = _inline_cache(known)
+        made = _MADE[told] = _inline_cache(asked)
     if made is None:
         return None
-    code, record, found = cast(tuple[Any, Any, Any], made.keep)
+    code, record, kept = cast(tuple[Any, Any, Any], made.keep)
     record = record.copy()
-    return InlineCache(int(record.ctypes.data), (code, record, found))
+    return InlineCache(int(record.ctypes.data), (code, record, kept))
 
 
-def _inline_cache(known: Known) -> InlineCache | None:
-    surface = known.surface
-    is_odd = known.lanes & (known.lanes - 1)
+def _inline_cache(asked: Known) -> InlineCache | None:
+    surface = asked.surface
+    is_odd = asked.lanes & (asked.lanes - 1)
     if is_odd or surface.is_null or surface.size > MAX_SIZE or surface.samples > 1:
         return None
     pairs = surface.is_buffer and surface.format.block != (1, 1)
@@ -76,9 +76,9 @@ def _inline_cache(known: Known) -> InlineCache | None:
         return None
     if surface.state.tile_mode is TileMode.WMAJOR or surface.state.vertical_line_stride:
         return None
-    if known.sampler.chromakey_enable:
+    if asked.sampler.chromakey_enable:
         return None
-    return _MAKERS[type(known.message)](known)
+    return _MAKERS[type(asked.message)](asked)
 
 
 _MAKERS: Final[dict[type, Callable[[Known], InlineCache | None]]] = {

@@ -60,29 +60,29 @@ def _compiled(make: Callable[..., str], width: int, *spec: Any) -> Any:
     return Loaded([compile_object(make(*spec, width), host())], host(), has_again=False)
 
 
-def record_of(known: Known, first_level: int = 0) -> Any:
+def record_of(asked: Known, first_level: int = 0) -> Any:
     """A record with all but what samplers add; its arguments are all of the message's."""
     record = np.zeros(1, RECORD)
-    places = known.places.arguments
-    record["key"] = known.key
-    record["key_at"] = [places[1 + n] + more for n, more in known.key_at]
-    record["lanes"], record["mask"] = known.lanes, places[0]
+    places = asked.places.arguments
+    record["key"] = asked.key
+    record["key_at"] = [places[1 + n] + more for n, more in asked.key_at]
+    record["lanes"], record["mask"] = asked.lanes, places[0]
     record["argument"][0, : len(places) - 1] = places[1:]
-    record["result"][0, : len(known.places.results)] = known.places.results
-    set_surface(record, known.surface, known.address, first_level)
+    record["result"][0, : len(asked.places.results)] = asked.places.results
+    set_surface(record, asked.surface, asked.address, first_level)
     return record
 
 
 def made(
-    known: Known, record: Any, make: Callable[..., str], *spec: Any, width: int = 0
+    asked: Known, record: Any, make: Callable[..., str], *spec: Any, width: int = 0
 ) -> InlineCache:
     """An inline cache of a record and the code that `make` writes for `spec` and a width."""
-    code = _compiled(make, width or _width(known.lanes), *spec)
-    format = known.surface.format
-    found = tables(format, writes=make is storing)
-    record["table"][0, : len(found)] = [t.ctypes.data for t in found]
+    code = _compiled(make, width or _width(asked.lanes), *spec)
+    format = asked.surface.format
+    lookup = tables(format, writes=make is storing)
+    record["table"][0, : len(lookup)] = [t.ctypes.data for t in lookup]
     record["function"] = code.run
-    return InlineCache(int(record.ctypes.data), (code, record, found))
+    return InlineCache(int(record.ctypes.data), (code, record, lookup))
 
 
 def _width(lanes: int) -> int:
@@ -90,8 +90,8 @@ def _width(lanes: int) -> int:
 
 
 def texels_of(surface: Surface, *, slices: bool) -> Texels:
-    known = surface.layout
-    return Texels(known.format, known.tiles, known.rows, slices, block=known.block)
+    layout = surface.layout
+    return Texels(layout.format, layout.tiles, layout.rows, slices, block=layout.block)
 
 
 def chosen(surface: Surface, channels: Sequence[int]) -> tuple[int, ...]:

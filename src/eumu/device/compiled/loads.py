@@ -64,13 +64,13 @@ class Spot:
 def spot(access: Access, lanes: Lanes) -> Spot:
     """The texels that lanes mean."""
     b = lanes.b
-    given = []
+    arguments = []
     for n, index in enumerate(access.coordinates):
         value = lanes.argument(index, "i") if index >= 0 else b.constant(0)
         if access.moved and index >= 0 and (n < 2 or (n == 2 and access.volume)):
             value = value + b.every("offset", n)
-        given.append(value)
-    *at, level = given
+        arguments.append(value)
+    *at, level = arguments
     has_level = access.coordinates[3] >= 0
     inside = lanes.active
     if has_level:
@@ -94,9 +94,9 @@ def loading(access: Access, width: int) -> str:
         at = spot(access, lanes)
         texel = b.ask(kind.kind, len(access.channels), "texel", *at.given)
         numbers = {ZERO: b.splatted(kind.kind, 0), ONE: b.splatted(kind.kind, 1)}
-        known = dict(zip(access.channels, texel, strict=True)) | numbers
+        numbered = dict(zip(access.channels, texel, strict=True)) | numbers
         for n, (channel, nothing) in enumerate(zip(access.results, access.outside, strict=True)):
-            value = b.where(at.inside, known[channel], numbers[nothing])
+            value = b.where(at.inside, numbered[channel], numbers[nothing])
             lanes.result(n, value, access.bits)
     return finish(b)
 

@@ -34,33 +34,33 @@ _SAMPLES: Final = frozenset(
 )
 
 
-def sampler_message(known: Known) -> InlineCache | None:
-    message, header = known.message, known.header
+def sampler_message(asked: Known) -> InlineCache | None:
+    message, header = asked.message, asked.header
     plain = (
         message.results <= len(header.channels)
         and not header.pixel_null_mask_enable
         and not header.simd_mode_extension
         and message.bits in (16, 32)
-        and message.simd == known.lanes
-        and known.lanes % VECTOR == 0
+        and message.simd == asked.lanes
+        and asked.lanes % VECTOR == 0
     )
     if not plain:
         return None
     check_request(
         Request(
-            message, header, known.texture, known.sampler, known.border, np.ones((1, 1), bool), {}
+            message, header, asked.texture, asked.sampler, asked.border, np.ones((1, 1), bool), {}
         )
     )
     if message.operation in ("ld", "ld_lz"):
-        return _load(known)
+        return _load(asked)
     if message.operation == "resinfo":
-        return _sizes(known)
-    return _sample(known) if message.operation in _SAMPLES else None
+        return _sizes(asked)
+    return _sample(asked) if message.operation in _SAMPLES else None
 
 
-def _is_modelled(known: Known) -> bool:
+def _is_modelled(asked: Known) -> bool:
     """Whether there is code for a sampler and its surface."""
-    sampler, surface, operation = known.sampler, known.surface, known.message.operation
+    sampler, surface, operation = asked.sampler, asked.surface, asked.message.operation
     gathers = operation.startswith("gather4")
     filters = (sampler.mag_mode_filter, sampler.min_mode_filter)
     is_cube = surface.kind is SurfaceType.CUBE
@@ -70,7 +70,7 @@ def _is_modelled(known: Known) -> bool:
         sampler.sampler_disable,
         sampler.chromakey_enable,
         bool(sampler.unmodelled),
-        sampler.extreme is not None and not gathers and _has_odd_numbers(known),
+        sampler.extreme is not None and not gathers and _has_odd_numbers(asked),
         not gathers and not set(filters) <= {Filter.NEAREST, Filter.LINEAR},
         is_cube and gradients,
         is_cube and surface.format.is_integer,
@@ -81,40 +81,40 @@ def _is_modelled(known: Known) -> bool:
     return not any(refused)
 
 
-def _has_odd_numbers(known: Known) -> bool:
+def _has_odd_numbers(asked: Known) -> bool:
     """Whether NaN or a negative zero may be among texels, whose least one is not defined."""
-    floats = any(c.numbers is Numbers.FLOAT for c in known.surface.format.channels)
-    return floats or known.sampler.has_border
+    floats = any(c.numbers is Numbers.FLOAT for c in asked.surface.format.channels)
+    return floats or asked.sampler.has_border
 
 
-def _sample(known: Known) -> InlineCache | None:
-    if not _is_modelled(known):
+def _sample(asked: Known) -> InlineCache | None:
+    if not _is_modelled(asked):
         return None
-    mips, first, filters = _mips(known)
-    sampler = known.sampler
-    if mips is MipFilter.LINEAR and known.surface.format.is_integer:
+    mips, first, filters = _mips(asked)
+    sampler = asked.sampler
+    if mips is MipFilter.LINEAR and asked.surface.format.is_integer:
         return None
     enlarged, reduced = (sampler.rounding(name == "mag") for name in filters)
     linear = (getattr(sampler, f"{name}_mode_filter") is not Filter.NEAREST for name in filters)
     spec = replace(
-        _plain(known),
+        _plain(asked),
         linear=Choice(*linear),
         rounded=tuple(Choice(a, b) for a, b in zip(enlarged, reduced, strict=True)),
         mips=mips,
         clamp=sampler.lod_clamp_magnification_mode,
     )
-    record = record_of(known, first)
-    _set_sampler(record, known)
-    return made(known, record, sampling, spec)
+    record = record_of(asked, first)
+    _set_sampler(record, asked)
+    return made(asked, record, sampling, spec)
 
 
-def _plain(known: Known) -> Sampling:
+def _plain(asked: Known) -> Sampling:
     """What code depends on, but for filters and levels."""
-    message, surface, operation = known.message, known.surface, known.message.operation
-    channels = known.header.channels[: message.results]
+    message, surface, operation = asked.message, asked.surface, asked.message.operation
+    channels = asked.header.channels[: message.results]
     if operation.startswith("gather4"):
-        channels = (int(known.header.gather4_source_channel_select),) * message.results
-    moved = "header" if any(known.header.offsets) else ""
+        channels = (int(asked.header.gather4_source_channel_select),) * message.results
+    moved = "header" if any(asked.header.offsets) else ""
     is_compared = "_c" in operation
     is_cube = surface.kind is SurfaceType.CUBE
     return Sampling(
@@ -126,22 +126,22 @@ def _plain(known: Known) -> Sampling:
         bits=message.bits,
         coordinates=("u", "v", "r")[: surface.dimensions],
         element=surface.element,
-        modes=modes_on(known.sampler, surface)[: 2 if is_cube else surface.dimensions],
-        normalized=not known.sampler.non_normalized_coordinate_enable,
+        modes=modes_on(asked.sampler, surface)[: 2 if is_cube else surface.dimensions],
+        normalized=not asked.sampler.non_normalized_coordinate_enable,
         moved="lanes" if "_po" in operation else moved,
-        compare=known.sampler.shadow_function if is_compared else None,
+        compare=asked.sampler.shadow_function if is_compared else None,
         clamps_reference=is_compared and surface.format.has_unorm_red,
         is_cube=is_cube,
-        extreme=known.sampler.extreme,
+        extreme=asked.sampler.extreme,
     )
 
 
-def _mips(known: Known) -> tuple[MipFilter | None, int, tuple[str, str]]:
+def _mips(asked: Known) -> tuple[MipFilter | None, int, tuple[str, str]]:
     """How lanes choose levels, the only level if they do not, filters for large and small.
 
     No mip filter at all if all lanes have one level and one filter.
     """
-    sampler, surface, operation = known.sampler, known.surface, known.message.operation
+    sampler, surface, operation = asked.sampler, asked.surface, asked.message.operation
     if operation.startswith("gather4"):
         return None, 0, ("mag", "mag")
     lods = [0] if operation.endswith("_lz") else [-np.inf, 0, np.inf]
@@ -160,30 +160,30 @@ def _mips(known: Known) -> tuple[MipFilter | None, int, tuple[str, str]]:
     return mips, int(firsts.pop()), names
 
 
-def _set_sampler(record: Any, known: Known) -> None:
+def _set_sampler(record: Any, asked: Known) -> None:
     """What a record has of the sampler, the header and the border."""
-    sampler, surface = known.sampler, known.surface
+    sampler, surface = asked.sampler, asked.surface
     for name, value in zip(LIMITS, astuple(limits(sampler, surface)), strict=True):
         record[name] = value
-    record["offset"] = known.header.offsets
-    record["border"] = np.ascontiguousarray(known.border).view(np.uint32)
+    record["offset"] = asked.header.offsets
+    record["border"] = np.ascontiguousarray(asked.border).view(np.uint32)
     record["scale"] = scale(sampler, surface)
 
 
-def _arguments(known: Known, names: Sequence[str]) -> tuple[int, ...]:
+def _arguments(asked: Known, names: Sequence[str]) -> tuple[int, ...]:
     """The arguments that parameters are, -1 for those that are not given."""
-    message = known.message
+    message = asked.message
     first = 1 + message.uses_sampler + message.has_header
-    given = {name: first + n for n, name in enumerate(message.names)}
-    return tuple(given.get(name, -1) for name in names)
+    numbers = {name: first + n for n, name in enumerate(message.names)}
+    return tuple(numbers.get(name, -1) for name in names)
 
 
-def _load(known: Known) -> InlineCache | None:
-    surface, header, message = known.surface, known.header, known.message
+def _load(asked: Known) -> InlineCache | None:
+    surface, header, message = asked.surface, asked.header, asked.message
     if not can_read(surface.format):
         return None
-    u, v, r = _arguments(known, ("u", "v", "r"))
-    x, y, slice, lod = _arguments(known, (*surface.coordinates, "lod"))
+    u, v, r = _arguments(asked, ("u", "v", "r"))
+    x, y, slice, lod = _arguments(asked, (*surface.coordinates, "lod"))
     moved = any(header.offsets)
     if u < 0 or (moved and min(u, v, r) < 0):
         return None
@@ -198,17 +198,17 @@ def _load(known: Known) -> InlineCache | None:
         bits=message.bits,
         moved=moved,
     )
-    record = record_of(known)
+    record = record_of(asked)
     record["offset"] = header.offsets
-    return made(known, record, loading, access)
+    return made(asked, record, loading, access)
 
 
-def _sizes(known: Known) -> InlineCache | None:
+def _sizes(asked: Known) -> InlineCache | None:
     """resinfo: the record's levels are what it answers."""
-    surface = known.surface
-    record = record_of(known)
+    surface = asked.surface
+    record = record_of(asked)
     for k in range(surface.levels):
         record["level"][0, k, :3] = level_sizes(surface, k)
-    (lod,) = _arguments(known, ("lod",))
-    channels = known.header.channels[: known.message.results]
-    return made(known, record, sizing, lod, channels, known.message.bits)
+    (lod,) = _arguments(asked, ("lod",))
+    channels = asked.header.channels[: asked.message.results]
+    return made(asked, record, sizing, lod, channels, asked.message.bits)

@@ -135,15 +135,15 @@ class _Sample:
         limits = Limits(*(b.every(name) for name in LIMITS))
         steps, is_magnified = steps_of(b, self._lod(), limits)
         how, levels = (spec.mips, spec.clamp), b.every("levels")
-        found = levels_of(b, steps, is_magnified, how, limits.only, levels)
-        values = self._level(place_of_level(b, found.first), found.is_magnified)
-        if found.second is None or found.weight is None:
+        chosen = levels_of(b, steps, is_magnified, how, limits.only, levels)
+        values = self._level(place_of_level(b, chosen.first), chosen.is_magnified)
+        if chosen.second is None or chosen.weight is None:
             return self._selected(values)
         mixed, end, here = b.name("mixed"), b.name("one"), b.current_label()
-        b.do(f"br i1 {b.any(b.differ(found.weight, 0.0))}, label %{mixed}, label %{end}")
+        b.do(f"br i1 {b.any(b.differ(chosen.weight, 0.0))}, label %{mixed}, label %{end}")
         b.label(mixed)
-        others = self._level(place_of_level(b, found.second), found.is_magnified)
-        both = [mix(b, x, y, found.weight) for x, y in zip(values, others, strict=True)]
+        others = self._level(place_of_level(b, chosen.second), chosen.is_magnified)
+        both = [mix(b, x, y, chosen.weight) for x, y in zip(values, others, strict=True)]
         there = b.current_label()
         b.do(f"br label %{end}")
         b.label(end)
@@ -157,8 +157,8 @@ class _Sample:
     def gathered(self) -> list[Vector]:
         """One channel of the four texels of a linear filter."""
         place = place_of_level(self.b, None)
-        found = self._taps(place, None, always_linear=True)
-        texels = gathered(self._corners(place, found))
+        taps = self._taps(place, None, always_linear=True)
+        texels = gathered(self._corners(place, taps))
         return [self._selected(texel, self.spec.results[:1])[0] for texel in texels]
 
     def _selected(
@@ -167,11 +167,11 @@ class _Sample:
         spec, b = self.spec, self.b
         zero = b.constant(0 if spec.texels.format.is_integer else 0.0)
         one = b.constant(1 if spec.texels.format.is_integer else 1.0)
-        known = dict(zip(spec.channels, values, strict=True))
+        numbered = dict(zip(spec.channels, values, strict=True))
         if spec.compare is not None:
-            known |= {1: zero, 2: zero, 3: one}
-        known |= {ZERO: zero, ONE: one}
-        return [known[k] for k in (spec.results if results is None else results)]
+            numbered |= {1: zero, 2: zero, 3: one}
+        numbered |= {ZERO: zero, ONE: one}
+        return [numbered[k] for k in (spec.results if results is None else results)]
 
     def _lod(self) -> Vector:
         """The level of detail before the sampler's bias."""
@@ -194,8 +194,8 @@ class _Sample:
     # ---- one level
 
     def _level(self, place: Place, magnified: Vector | None) -> list[Vector]:
-        found = self._taps(place, magnified)
-        return reduced(self._corners(place, found), found, self._joined)
+        taps = self._taps(place, magnified)
+        return reduced(self._corners(place, taps), taps, self._joined)
 
     def _joined(self, x: Sequence[Vector], y: Sequence[Vector], weight: Vector) -> list[Vector]:
         """Two texels, channel by channel; `extreme` has no NaN among them."""
@@ -230,11 +230,11 @@ class _Sample:
             return six_bits(self.b, self._argument(("offu", "offv")[dimension], "i"))
         return None
 
-    def _corners(self, place: Place, found: Sequence[Taps[Vector]]) -> list[list[Vector]]:
+    def _corners(self, place: Place, taps: Sequence[Taps[Vector]]) -> list[list[Vector]]:
         """The texels of a footprint, x fastest."""
         return [
             self._compared(self._texel(place, corner.place, corner.inside))
-            for corner in corners(found)
+            for corner in corners(taps)
         ]
 
     def _texel(self, place: Place, at: tuple[Vector, ...], inside: Vector | None) -> list[Vector]:
@@ -247,8 +247,8 @@ class _Sample:
             vectors += [place.sizes[0], x, y, slice, self.face]
         else:
             vectors += [x, y, slice + self.face if spec.is_cube else slice]
-        name, given = "cube" if spec.is_seamless else "texel", [v.typed for v in vectors]
-        texel = b.ask(spec.texels.kind, len(spec.channels), name, "ptr %rec", *given)
+        name, arguments = "cube" if spec.is_seamless else "texel", [v.typed for v in vectors]
+        texel = b.ask(spec.texels.kind, len(spec.channels), name, "ptr %rec", *arguments)
         if inside is None:
             return texel
         border = [b.every("border", k) for k in spec.channels]

@@ -51,7 +51,7 @@ def can_write(format: TexelFormat) -> bool:
     return can_read(format) and format.encoding is Encoding.PLAIN and not numbers & never
 
 
-def can_keep(format: TexelFormat, given: frozenset[int]) -> bool:
+def can_keep(format: TexelFormat, written: frozenset[int]) -> bool:
     """Whether a write of some channels can leave the bits of the others alone: they are whole
     bytes, fill the texel, and what is decoded would become the same bits again.
     """
@@ -59,7 +59,7 @@ def can_keep(format: TexelFormat, given: frozenset[int]) -> bool:
     for c in format.channels:
         kept = c.numbers in exact and c.size < 32
         kept = kept or (c.size == 32 and c.numbers is not Numbers.UNORM)
-        if c.size % 8 or c.numbers is Numbers.SNORM or not (kept or c.to[0] in given):
+        if c.size % 8 or c.numbers is Numbers.SNORM or not (kept or c.to[0] in written):
             return False
     return 8 * format.bytes == sum(c.size for c in format.channels)
 
@@ -84,8 +84,8 @@ def _thresholds(size: int) -> NDArray[np.float32]:
         value = middle.astype(np.uint32).view(np.float32).astype(np.float64)
         reached = np.rint(srgb_from_linear(value) * top) >= code
         high, low = np.where(reached, middle, high), np.where(reached, low, middle + 1)
-    found = low.astype(np.uint32).view(np.float32)
-    return np.concatenate([np.array([-np.inf], np.float32), found])
+    thresholds = low.astype(np.uint32).view(np.float32)
+    return np.concatenate([np.array([-np.inf], np.float32), thresholds])
 
 
 def tables(format: TexelFormat, *, writes: bool) -> list[NDArray[np.float32]]:
@@ -109,18 +109,18 @@ def texel_function(
     places = b.pointers(base, kind.of_texel(b.every, left, row, at))
     match kind.format.encoding:
         case Encoding.PLAIN:
-            found = _plain(b, kind.format, places, channels)
+            values = _plain(b, kind.format, places, channels)
         case Encoding.PACKED_422:
             rgb = pair(b, kind.format, b.gather(places), at[0])
-            found = [rgb[k] for k in channels]
+            values = [rgb[k] for k in channels]
         case _:
             second = b.pointers(base, kind.of_chrominance(b.every, at[0], at[1]))
             both = b.gather(second, bits=16)
             rgb = chrominance(b, b.gather(places, bits=8), both & 255, both >> 8)
-            found = [rgb[k] for k in channels]
+            values = [rgb[k] for k in channels]
     if flushes and kind.format.has_wide_floats:
-        found = [without_denormals(b, channel) for channel in found]
-    b.give(found)
+        values = [without_denormals(b, channel) for channel in values]
+    b.give(values)
     b.finish_internal("texel", kind.kind, len(channels), names)
 
 

@@ -138,11 +138,11 @@ class Body(Writer):
 
     def pointers(self, base: str, offsets: Vector) -> list[str]:
         """Of each lane: unsigned offsets in bytes from a base."""
-        found = []
+        pointers = []
         for n in range(self.width):
             place = self.shuffle(offsets.name, "i32", self.width, [n])
-            found.append(self.at(base, place))
-        return found
+            pointers.append(self.at(base, place))
+        return pointers
 
     def gather(self, pointers: Sequence[str], offset: int = 0, bits: int = 32) -> Vector:
         """Integers of up to 32 bits at pointers, zero-extended."""
@@ -167,15 +167,15 @@ class Body(Writer):
     def ask(self, kind: Kind, count: int, function: str, *args: str) -> list[Vector]:
         """The vectors that a function of this module returns; arguments with their types."""
         structure = _structure([self.type(kind)] * count)
-        found = self.op(f"call {structure} @{function}({', '.join(args)})")
-        names = [self.op(f"extractvalue {structure} {found}, {n}") for n in range(count)]
+        answer = self.op(f"call {structure} @{function}({', '.join(args)})")
+        names = [self.op(f"extractvalue {structure} {answer}, {n}") for n in range(count)]
         return [self.vector(kind, name) for name in names]
 
     def finish_internal(self, name: str, kind: Kind, count: int, vectors: Sequence[str]) -> None:
         """Add a function of a record and vectors of integers, which returns vectors."""
-        given = ", ".join(f"{self.i} %{n}" for n in vectors)
+        parameters = ", ".join(f"{self.i} %{n}" for n in vectors)
         structure = _structure([self.type(kind)] * count)
-        self.finish(f"internal {structure} @{name}(ptr %rec, {given})")
+        self.finish(f"internal {structure} @{name}(ptr %rec, {parameters})")
 
 
 def _structure(types: Sequence[str]) -> str:

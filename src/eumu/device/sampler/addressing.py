@@ -73,8 +73,8 @@ def taps(
     if offset is not None:
         first = first + (offset if is_down is None else lanes.where(is_down, -offset, offset))
     both = (first,) if linear is False else (first, first + 1)
-    found = [_index(lanes, k, size, mode, moved=offset is not None) for k in both]
-    return Taps(tuple(k for k, _ in found), tuple(inside for _, inside in found), weight)
+    indices = [_index(lanes, k, size, mode, moved=offset is not None) for k in both]
+    return Taps(tuple(k for k, _ in indices), tuple(inside for _, inside in indices), weight)
 
 
 def _fixed(lanes: Lanes[V], place: V, rounded: V | bool) -> V:

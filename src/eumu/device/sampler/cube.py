@@ -80,8 +80,8 @@ def across(lanes: Lanes[V], face: V, x: V, y: V, size: V) -> tuple[V, V, V]:
     direction = [_by_face(lanes, places, face, parts) for parts in _PARTS]
     other = face_of(lanes, direction)
     outside = (x < 0) | (x >= size) | (y < 0) | (y >= size)
-    found = [lanes.where(outside, other, face)]
+    coordinates = [lanes.where(outside, other, face)]
     for place, k in zip(on_face(lanes, direction, other), (x, y), strict=True):
         last = lanes.floor(lanes.least(lanes.most(place * edge, 0.0), edge - 1.0))
-        found.append(lanes.where(outside, lanes.integer(last), k))
-    return found[0], found[1], found[2]
+        coordinates.append(lanes.where(outside, lanes.integer(last), k))
+    return coordinates[0], coordinates[1], coordinates[2]

@@ -150,19 +150,19 @@ class Filtering:
             for d in range(self.dimensions)
         ]
 
-    def corners(self, points: Points, level: Ints, found: list[Taps[Lanes]]) -> list[Lanes]:
+    def corners(self, points: Points, level: Ints, taps: list[Taps[Lanes]]) -> list[Lanes]:
         """The texels of a footprint, x fastest, compared if there is a reference."""
         return [
             self._compared(
                 self._texel(level, corner.place, points.slice, corner.inside), points.reference
             )
-            for corner in corners(found)
+            for corner in corners(taps)
         ]
 
     def _reduce(self, points: Points, level: Ints, linear: bool, magnified: bool) -> Lanes:
         """The value of one level: filtered, or the least or greatest texel."""
-        found = self.footprint(points, level, linear, magnified)
-        return reduced(self.corners(points, level, found), found, self._join)
+        taps = self.footprint(points, level, linear, magnified)
+        return reduced(self.corners(points, level, taps), taps, self._join)
 
     def _join(self, a: Lanes, b: Lanes, weight: Lanes) -> Lanes:
         reduction, wide = self.sampler.extreme, weight[:, None]
@@ -197,13 +197,13 @@ class Filtering:
         """A texel of a face or of its neighbour; at a corner, the mean of the three that meet."""
         size = self._sizes[level, 0]
         corner, places = cube.beside(ARRAYS, x, y, size)
-        found = []
+        texels = []
         for px, py in places if corner.any() else places[:1]:
             face, column, row = cube.across(ARRAYS, slice % 6, px, py, size)
-            found.append(self._read(level, column, row, slice // 6 * 6 + face))
-        if len(found) == 1:
-            return found[0]
-        return np.where(corner[:, None], cube.corner_mean(found), found[0])
+            texels.append(self._read(level, column, row, slice // 6 * 6 + face))
+        if len(texels) == 1:
+            return texels[0]
+        return np.where(corner[:, None], cube.corner_mean(texels), texels[0])
 
     def _compared(self, texel: Lanes, reference: Floats | None) -> Lanes:
         """sample_c has its result in red; alpha is 1."""

@@ -41,8 +41,8 @@ class Key:
         for k in self.channels:
             inside &= (codes[:, k] >= self.low[k]) & (codes[:, k] <= self.high[k])
         black = np.array(self.black, np.float32) / np.float32(255)
-        found: Lanes = np.where(inside[:, None], black, texels)
-        return found
+        replaced: Lanes = np.where(inside[:, None], black, texels)
+        return replaced
 
 
 def key_of(sampler: SamplerState, format: TexelFormat, value: tuple[int, int]) -> Key | None:

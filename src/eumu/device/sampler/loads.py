@@ -48,8 +48,8 @@ def _clear_colour(surface: Surface, dtype: np.dtype[Any]) -> Lanes:
     state = surface.state
     red, green = state.red_clear_color, state.green_clear_color
     words = np.array([red, green, state.blue_clear_color, state.alpha_clear_color], np.uint32)
-    found: Lanes = words.view(dtype)
-    return found
+    colour: Lanes = words.view(dtype)
+    return colour
 
 
 def _given_control(request: Request) -> NDArray[np.uint64]:
@@ -75,8 +75,8 @@ def control(request: Request) -> NDArray[np.uint32]:
     slice = r if surface.is_array else np.zeros_like(r)
     inside = (x >= 0) & (x < surface.width) & (y >= 0) & (y < surface.height)
     k = np.flatnonzero(inside & (slice >= 0) & (slice < surface.layers))
-    found = request.texture.control(x[k], y[k], slice[k])
-    out[k, 0], out[k, 1] = found & np.uint64(0xFFFF_FFFF), found >> np.uint64(32)
+    values = request.texture.control(x[k], y[k], slice[k])
+    out[k, 0], out[k, 1] = values & np.uint64(0xFFFF_FFFF), values >> np.uint64(32)
     return out
 
 
@@ -87,9 +87,9 @@ def resource(request: Request) -> NDArray[np.uint32]:
     out = np.zeros((len(lod), 4), np.uint32)
     if surface.is_null:
         return out
-    known = np.clip(lod, 0, surface.levels - 1)
+    level = np.clip(lod, 0, surface.levels - 1)
     rows = np.array([level_sizes(surface, k) for k in range(surface.levels)])
-    out[:, :3] = np.where((lod == known)[:, None], rows[known], 0)
+    out[:, :3] = np.where((lod == level)[:, None], rows[level], 0)
     out[:, 3] = surface.levels
     return out
 

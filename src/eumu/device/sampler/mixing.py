@@ -25,10 +25,10 @@ class Corner(Generic[V]):
     inside: V | None
 
 
-def corners(found: Sequence[Taps[V]]) -> list[Corner[V]]:
+def corners(taps: Sequence[Taps[V]]) -> list[Corner[V]]:
     """The texels of a footprint, x fastest."""
     some: list[Corner[V]] = [Corner((), None)]
-    for tap in found:
+    for tap in taps:
         some = [
             Corner((*corner.place, k), _both(corner.inside, inside))
             for k, inside in zip(tap.indices, tap.inside, strict=True)
@@ -43,9 +43,9 @@ def _both(a: V | None, b: V | None) -> V | None:
     return a & b
 
 
-def reduced(values: Sequence[T], found: Sequence[Taps[V]], join: Callable[[T, T, V], T]) -> T:
+def reduced(values: Sequence[T], taps: Sequence[Taps[V]], join: Callable[[T, T, V], T]) -> T:
     """One value of those at the corners: pairs are joined by a weight, x first."""
-    for tap in found:
+    for tap in taps:
         if tap.weight is not None:
             pairs = zip(values[::2], values[1::2], strict=True)
             values = [join(a, b, tap.weight) for a, b in pairs]

@@ -39,10 +39,10 @@ class Request:
 
     def parameter(self, name: str, dtype: type[Any] = np.float32) -> Lanes:
         """A parameter of every lane, [threads, lanes]."""
-        found = self.parameters.get(name)
-        if found is None:
+        value = self.parameters.get(name)
+        if value is None:
             return np.zeros(self.mask.shape, dtype)
-        return np.broadcast_to(found.view(dtype), self.mask.shape)
+        return np.broadcast_to(value.view(dtype), self.mask.shape)
 
     def filtering(self) -> Filtering:
         """The surface seen through the sampler."""

@@ -165,13 +165,13 @@ def _sample(request: Request) -> Lanes:
     surface = request.texture.surface
     if surface.is_null:
         return np.zeros((int(request.mask.sum()), 4), np.float32)
-    points, found = _points(request)
+    points, level_of_detail = _points(request)
     bounds = limits(sampler, surface)
-    steps, is_magnified = steps_of(ARRAYS, found.lod, bounds)
+    steps, is_magnified = steps_of(ARRAYS, level_of_detail.lod, bounds)
     if operation == "lod":
         lod = (steps / (1 << FRACTION)).astype(np.float32)
         zero = np.zeros_like(lod)
-        return np.stack([lod, found.lod, zero, zero], 1)
+        return np.stack([lod, level_of_detail.lod, zero, zero], 1)
     how, levels = mip_mode(sampler), surface.levels
     detail = levels_of(ARRAYS, steps, is_magnified, how, bounds.only, levels)
     return request.texture.selected(request.filtering().sample(points, detail))
@@ -185,7 +185,7 @@ def _points(request: Request) -> tuple[Points, Footprint]:
     mask = request.mask
     coordinates = tuple(c[mask] for c in wide)
     slice = _slice(request)
-    found = _detail(request, wide)
+    detail = _detail(request, wide)
     if request_surface.kind is SurfaceType.CUBE:
         face = cube.face_of(ARRAYS, coordinates)
         coordinates = cube.on_face(ARRAYS, coordinates, face)
@@ -195,8 +195,10 @@ def _points(request: Request) -> tuple[Points, Footprint]:
         request.message.operation.endswith("_c")
     ):
         reference = request.parameter("ref")[mask]
-    points = Points(coordinates, slice, request.header.offsets, found.count, found.axis, reference)
-    return points, found
+    points = Points(
+        coordinates, slice, request.header.offsets, detail.count, detail.axis, reference
+    )
+    return points, detail
 
 
 def _slice(request: Request) -> Ints:
@@ -220,10 +222,10 @@ def _detail(request: Request, wide: list[Lanes]) -> Footprint:
         return Footprint(np.zeros(count, np.float32), one, flat)
     pairs = _gradients(request, wide)
     across, down = [x for x, _ in pairs], [y for _, y in pairs]
-    found = footprint(across, down, request.sampler, request.texture.surface)
+    covered = footprint(across, down, request.sampler, request.texture.surface)
     if operation.startswith("sample_b"):
-        return Footprint(found.lod + request.parameter("bias")[mask], found.count, found.axis)
-    return found
+        return Footprint(covered.lod + request.parameter("bias")[mask], covered.count, covered.axis)
+    return covered
 
 
 def _gradients(request: Request, wide: list[Lanes]) -> list[tuple[Floats, Floats]]:
@@ -261,10 +263,10 @@ def _gather(request: Request) -> Lanes:
         return np.zeros((count, 4), np.float32)
     filtering = request.filtering()
     level = np.zeros(count, np.int64)
-    found = filtering.footprint(points, level, True, True)[:2]
+    taps = filtering.footprint(points, level, True, True)[:2]
     if surface.dimensions == 3 and surface.kind is SurfaceType.S3D:
         raise surface.state.error("surface_type", "is S3D, which gather4 does not read")
-    corners = [request.texture.selected(c) for c in filtering.corners(points, level, found)]
+    corners = [request.texture.selected(c) for c in filtering.corners(points, level, taps)]
     channel = int(request.header.gather4_source_channel_select)
     return np.stack([c[:, channel] for c in gathered(corners)], 1)
 
@@ -282,11 +284,11 @@ def _points_of_gather(request: Request) -> tuple[Points, Footprint]:
         request.mask,
         request.parameters,
     )
-    points, found = _points(same)
+    points, detail = _points(same)
     if "_po" in request.message.operation:
         moved = tuple(six_bits(ARRAYS, request.integers(n)) for n in ("offu", "offv"))
         points = Points(points.coordinates, points.slice, (*moved, 0), None, None, points.reference)
-    return points, found
+    return points, detail
 
 
 # ---- blocks of 8 x 4 pixels

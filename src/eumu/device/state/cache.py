@@ -50,25 +50,25 @@ class StateCache(Generic[T]):
     def get(self, address: int, memory: bytes, decode: Callable[[bytes], T]) -> T:
         """The object at an address, decoded from `memory` only if it is not cached."""
         with self._lock:
-            known = self._kept.get(address)
-            if known is not None:
+            kept = self._kept.get(address)
+            if kept is not None:
                 self._kept.move_to_end(address)
                 self.counters.hits += 1
-        if known is None:
+        if kept is None:
             return self._decoded(address, memory, decode)
-        if known[0] != memory:
+        if kept[0] != memory:
             self._is_stale(address)
-        return known[1]
+        return kept[1]
 
     def _decoded(self, address: int, memory: bytes, decode: Callable[[bytes], T]) -> T:
-        found = decode(memory)
+        decoded = decode(memory)
         with self._lock:
             self.counters.misses += 1
-            self._kept[address] = memory, found
+            self._kept[address] = memory, decoded
             if self.capacity is not None and len(self._kept) > self.capacity:
                 self._kept.popitem(last=False)
                 self.counters.evictions += 1
-        return found
+        return decoded
 
     def invalidate(self) -> None:
         """Forget every object; the counters go on."""

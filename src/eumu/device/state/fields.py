@@ -117,10 +117,10 @@ class State:
     @classmethod
     def rows(cls) -> tuple[_Row, ...]:
         """Name, type and place of every field, in the order of the class."""
-        known = _ROWS.get(cls)
-        if known is None:
-            known = _ROWS[cls] = _rows(cls)
-        return known
+        rows = _ROWS.get(cls)
+        if rows is None:
+            rows = _ROWS[cls] = _rows(cls)
+        return rows
 
     @classmethod
     def size(cls) -> int:
@@ -133,16 +133,16 @@ class State:
         if len(data) < cls.size():
             raise StateError(f"{cls.TITLE} has {cls.size()} bytes, not {len(data)}", "length")
         whole = int.from_bytes(data[: cls.size()], "little")
-        known: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         late = []
         for row in cls.rows():
             if row.bits.when is not None:
                 late.append(row)
             else:
-                known[row.name] = cls._value(row, whole)
-        found = cls(**known)
-        shared = {r.name: cls._value(r, whole) for r in late if r.bits.when and r.bits.when(found)}
-        return cls(**known, **shared) if shared else found
+                values[row.name] = cls._value(row, whole)
+        state = cls(**values)
+        shared = {r.name: cls._value(r, whole) for r in late if r.bits.when and r.bits.when(state)}
+        return cls(**values, **shared) if shared else state
 
     def encode(self) -> bytes:
         """The object's bytes."""
@@ -182,13 +182,13 @@ class State:
     @classmethod
     def _choice(cls, row: _Row, raw: int) -> IntEnum:
         try:
-            found: IntEnum = row.type(raw)
+            choice: IntEnum = row.type(raw)
         except ValueError:
-            known = ", ".join(f"{int(v)} {v.name}" for v in row.type)
-            if len(known) > 200:
-                known = f"{len(row.type)} others"
-            raise cls.error(row.name, f"is {raw}, which is reserved; defined: {known}") from None
-        return found
+            choices = ", ".join(f"{int(v)} {v.name}" for v in row.type)
+            if len(choices) > 200:
+                choices = f"{len(row.type)} others"
+            raise cls.error(row.name, f"is {raw}, which is reserved; defined: {choices}") from None
+        return choice
 
     @classmethod
     def _code(cls, row: _Row, value: Any) -> int:
@@ -217,11 +217,11 @@ _ROWS: Final[dict[type[State], tuple[_Row, ...]]] = {}
 
 
 def _rows(cls: type[State]) -> tuple[_Row, ...]:
-    found = []
+    rows = []
     hints = get_type_hints(cls, include_extras=True)
     for field in fields(cls):  # type: ignore[arg-type]  # every subclass is a dataclass
         hint = hints[field.name]
         assert get_origin(hint) is Annotated
         kind, place = get_args(hint)
-        found.append(_Row(field.name, kind, place))
-    return tuple(found)
+        rows.append(_Row(field.name, kind, place))
+    return tuple(rows)

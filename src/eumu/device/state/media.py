@@ -213,11 +213,11 @@ class Table:
         """The object in the first bytes of `data`."""
         if len(data) < cls.size():
             raise StateError(f"{cls.TITLE} has {cls.size()} bytes, not {len(data)}", "length")
-        found, place = [], 0
+        states, place = [], 0
         for kind in cls.KINDS:
-            found.append(kind.decode(data[place:]))
+            states.append(kind.decode(data[place:]))
             place += kind.size()
-        return cls(tuple(found))
+        return cls(tuple(states))
 
     def encode(self) -> bytes:
         """The object's bytes."""
@@ -244,9 +244,9 @@ class Convolve(Table):
 
     @property
     def head(self) -> ConvolveState:
-        found = self.states[0]
-        assert isinstance(found, ConvolveState)
-        return found
+        first = self.states[0]
+        assert isinstance(first, ConvolveState)
+        return first
 
     @property
     def coefficients(self) -> tuple[tuple[float, ...], ...]:

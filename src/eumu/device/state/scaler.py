@@ -167,15 +167,15 @@ class Avs(Table):
 
     @property
     def head(self) -> AvsState:
-        found = self.states[0]
-        assert isinstance(found, AvsState)
-        return found
+        first = self.states[0]
+        assert isinstance(first, AvsState)
+        return first
 
     @property
     def control(self) -> AvsControl:
-        found = self.states[1 + _FIRST_PHASES]
-        assert isinstance(found, AvsControl)
-        return found
+        control = self.states[1 + _FIRST_PHASES]
+        assert isinstance(control, AvsControl)
+        return control
 
     @property
     def phases(self) -> tuple[AvsCoefficients, ...]:

@@ -171,7 +171,7 @@ def _ends6(b: _Blocks, layout: Any, signed: bool) -> list[list[Ints]]:
     raw = {name: np.zeros(len(b.place), np.int64) for name in _NAMES}
     for at, (name, bit) in enumerate(layout.fields, layout.mode_bits):
         raw[name] |= b.bits[:, at].astype(np.int64) << bit
-    found = []
+    colours = []
     for c, letter in enumerate("rgb"):
         base, size = raw[f"{letter}0"], layout.bits
         ends = [_extended(base, size) if signed else base]
@@ -180,8 +180,8 @@ def _ends6(b: _Blocks, layout: Any, signed: bool) -> list[list[Ints]]:
             if layout.deltas[c] != size or layout.is_transformed:
                 value = base + _extended(value, layout.deltas[c]) & (1 << size) - 1
             ends.append(_extended(value, size) if signed else value)
-        found.append([_unquantized(e, size, signed) for e in ends])
-    return found
+        colours.append([_unquantized(e, size, signed) for e in ends])
+    return colours
 
 
 _NAMES: Final = tuple(f"{c}{k}" for c in "rgb" for k in range(4))

@@ -147,11 +147,11 @@ _ROWS: Final = """
 
 
 def _modes() -> dict[int, Mode6]:
-    found = {}
+    modes = {}
     for row in re.split(r"\n(?=\d)", _ROWS.strip()):
         number, sizes, layout = row.split("|")
-        found[int(number)] = _mode(int(number), sizes, layout)
-    return found
+        modes[int(number)] = _mode(int(number), sizes, layout)
+    return modes
 
 
 BC6_MODES: Final = _modes()

@@ -150,15 +150,15 @@ def _plain(code: SurfaceFormat) -> TexelFormat:
     srgb = name.endswith("_SRGB")
     rest, shift = name.removesuffix("_SRGB").removesuffix("_LD"), 0
     channels = []
-    while found := _PART.match(rest):
-        numbers = Numbers(found[2])
-        for letter, digits in _CHANNEL.findall(found[1]):
+    while match := _PART.match(rest):
+        numbers = Numbers(match[2])
+        for letter, digits in _CHANNEL.findall(match[1]):
             size, to = int(digits), _OUTPUTS[letter]
             if to and numbers is not Numbers.NONE:
                 linear = not srgb or letter == "A"
                 channels.append(Channel(letter, shift, size, numbers, to, not linear))
             shift += size
-        rest = rest[found.end() :]
+        rest = rest[match.end() :]
     if rest or not channels or shift % 8 or any(c.size > 32 for c in channels):
         return TexelFormat(code, Encoding.OTHER, 0)
     return TexelFormat(code, Encoding.PLAIN, shift // 8, tuple(channels))

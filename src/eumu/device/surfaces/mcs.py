@@ -47,13 +47,13 @@ def _mask(samples: int) -> int:
 def is_clear(samples: int, control: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Whether elements [N] say that their pixels are the clear colour."""
     mask = np.uint64(_mask(samples))
-    found: NDArray[np.bool_] = (control & mask) == mask
-    return found
+    clear: NDArray[np.bool_] = (control & mask) == mask
+    return clear
 
 
 def slices_of(samples: int, control: NDArray[np.uint64], sample: Ints) -> Ints:
     """The slice of each sample [N]."""
     width = _ELEMENTS[samples][1]
     codes = control >> (width * sample).astype(np.uint64) & np.uint64((1 << width) - 1)
-    found: Ints = np.minimum(codes.astype(np.int64), samples - 1)
-    return found
+    slices: Ints = np.minimum(codes.astype(np.int64), samples - 1)
+    return slices

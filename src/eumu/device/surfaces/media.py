@@ -180,5 +180,5 @@ class MediaTexture:
         shape = np.broadcast_shapes(column.shape, row.shape)
         flat = [np.ascontiguousarray(np.broadcast_to(k, shape)).reshape(-1) for k in (column, row)]
         zero = np.zeros_like(flat[0])
-        found = self._texture.read(zero, flat[0], flat[1], zero)
-        return np.ascontiguousarray(found).reshape(*shape, 4)
+        texels = self._texture.read(zero, flat[0], flat[1], zero)
+        return np.ascontiguousarray(texels).reshape(*shape, 4)

@@ -34,7 +34,7 @@ def texel(
     channels: Sequence[int],
 ) -> list[V]:
     """Some channels that a format has, of texels whose 32-bit words `word` gives."""
-    found: dict[int, V] = {}
+    by_channel: dict[int, V] = {}
     for channel in format.channels:
         if not set(channels).isdisjoint(channel.to):
             raw = _code(word, channel)
@@ -43,8 +43,8 @@ def texel(
             else:
                 exponent = word(0) >> 27 if channel.numbers is Numbers.SHAREDEXP else None
                 number = decoded(lanes, channel, raw, exponent)
-            found |= dict.fromkeys(channel.to, number)
-    return [found[k] for k in channels]
+            by_channel |= dict.fromkeys(channel.to, number)
+    return [by_channel[k] for k in channels]
 
 
 def _code(word: Callable[[int], V], channel: Channel) -> V:

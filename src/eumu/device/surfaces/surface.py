@@ -178,16 +178,16 @@ class Surface:
         """Every level from 0 on that has a place, those under Surface Min LOD too."""
         state, (bw, bh) = self.state, self.format.block
         x, y = 4 * state.x_offset // bw, 4 * state.y_offset // bh
-        found = []
+        levels = []
         for k in range(state.surface_min_lod + self.levels):
             width, height = minified(self.width, k), minified(self.height, k)
-            found.append(Level(width, height, minified(self.depth, k), x, y))
+            levels.append(Level(width, height, minified(self.depth, k), x, y))
             across = align(-(-width // bw), state.surface_horizontal_alignment.columns)
             if self.kind is SurfaceType.S1D or k == 1:
                 x += across
             else:
                 y += align(-(-height // bh), state.surface_vertical_alignment.rows)
-        return tuple(found)
+        return tuple(levels)
 
     def level(self, lod: int) -> Level:
         """The level that a message means by a level of detail."""
@@ -235,7 +235,7 @@ class Surface:
     def starts(self) -> tuple[tuple[int, int], ...]:
         """Where each level begins in the first slice that can be reached, as a `Layout` says it."""
         state, size = self.state, self.format.bytes
-        found = []
+        offsets = []
         for level in self.all_levels:
             if self.is_buffer:
                 left, row = 0, 0
@@ -247,8 +247,8 @@ class Surface:
                 left = level.x * size
                 if state.tile_mode is TileMode.LINEAR:
                     left, row = left + row * self.pitch, 0
-            found.append((left, row))
-        return tuple(found)
+            offsets.append((left, row))
+        return tuple(offsets)
 
     def _number(self, name: str, index: int = 0) -> Any:
         return self.numbers[name][index]

@@ -33,7 +33,7 @@ def decode(format: TexelFormat, data: Bytes, place: NDArray[np.intp] | None = No
     """Texels [N, 4] of blocks [N, format.bytes]; `place` is the texel's index in its block."""
     outputs = sorted(format.outputs)
     if format.encoding is Encoding.PLAIN:
-        found = texel(ARRAYS, format, _words(data).__getitem__, _linear, outputs)
+        values = texel(ARRAYS, format, _words(data).__getitem__, _linear, outputs)
     elif format.encoding is Encoding.OTHER or place is None:
         raise Unsupported(f"texels of the format {format.name}")
     elif format.encoding is Encoding.BC:
@@ -42,11 +42,11 @@ def decode(format: TexelFormat, data: Bytes, place: NDArray[np.intp] | None = No
             rgba[:, :3] = linear_from_srgb(rgba[:, :3].astype(np.float64))
         return rgba
     elif format.encoding is Encoding.PLANAR:  # luma, Cb and Cr, from their planes
-        found = chrominance(ARRAYS, *data.T)
+        values = chrominance(ARRAYS, *data.T)
     else:
-        found = pair(ARRAYS, format, _words(data)[0], place)
+        values = pair(ARRAYS, format, _words(data)[0], place)
     out = missing(format, len(data))
-    for k, channel in zip(outputs, found, strict=True):
+    for k, channel in zip(outputs, values, strict=True):
         out[:, k] = channel
     return out
 

@@ -53,12 +53,12 @@ def _check_format(texture: Texture) -> None:
 def read(texture: Texture, at: Coordinates) -> NDArray[np.uint32]:
     """Texels [N, 4] as bits."""
     _check_format(texture)
-    found, inside = _places(texture, at)
+    places, inside = _places(texture, at)
     one = 1 if texture.surface.format.is_integer else 0x3F800000
     out = np.zeros((len(inside), 4), np.uint32)
     out[:, 3] = one
     k = np.flatnonzero(inside)
-    out[k] = bits_of(texture.selected(texture.read(*_some(found, k))))
+    out[k] = bits_of(texture.selected(texture.read(*_some(places, k))))
     return out
 
 
@@ -67,9 +67,9 @@ def write(
 ) -> None:
     """Write bits [N, 4]; channels of the format that are not given keep their texel's value."""
     _check_format(texture)
-    found, inside = _places(texture, at)
+    places, inside = _places(texture, at)
     k = np.flatnonzero(inside)
-    some = _some(found, k)
+    some = _some(places, k)
     values = data[k]
     if texture.surface.format.outputs - set(channels):
         old = bits_of(texture.read(*some))
@@ -105,18 +105,18 @@ def atomic(
 ) -> NDArray[np.uint32]:
     """The old texels [N] (`predec`: the new ones); lanes one after the other."""
     kind = _atomic_type(texture, message)
-    found, inside = _places(texture, at)
+    places, inside = _places(texture, at)
     k = np.flatnonzero(inside)
-    addresses = texture.raw(*_some(found, k))
-    given = [d[k].astype(f"u{kind.itemsize}").view(kind) for d in data]
+    addresses = texture.raw(*_some(places, k))
+    operands = [d[k].astype(f"u{kind.itemsize}").view(kind) for d in data]
     out = np.zeros(len(inside), np.uint32)
     operation = OPERATIONS[message.operation]
     with np.errstate(over="ignore"):
         for n, lane in enumerate(k):
             where = addresses[n : n + 1]
             old = texture.gather(where, kind.itemsize).view(kind)[0, 0]
-            x = given[0][n] if given else old
-            new = kind.type(operation(ARRAYS, old, x, given[1][n] if len(given) > 1 else old))
+            x = operands[0][n] if operands else old
+            new = kind.type(operation(ARRAYS, old, x, operands[1][n] if len(operands) > 1 else old))
             texture.scatter(where, np.array([[new]], kind).view(np.uint8))
             seen = new if message.operation == "predec" else old
             out[lane] = np.array([seen], kind).view(f"u{kind.itemsize}")[0]

@@ -58,12 +58,12 @@ class Measure:
     def _sums(self, cut: Ints) -> Ints:
         """Of blocks [..., 4, 4]."""
         if not self.haar:
-            found: Ints = np.abs(cut).sum((-2, -1))
-            return found
+            sums: Ints = np.abs(cut).sum((-2, -1))
+            return sums
         low, first = _haar(cut)
         dc, second = _haar(low)
-        found = first + second
-        return found if self.ac_only else found + np.abs(dc[..., 0, 0])
+        sums = first + second
+        return sums if self.ac_only else sums + np.abs(dc[..., 0, 0])
 
 
 def _haar(x: Ints) -> tuple[Ints, Ints]:

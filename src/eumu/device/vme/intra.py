@@ -83,13 +83,13 @@ def luma_estimate(source: Ints, payload: Any, uni: UniversalInput, costs: Costs)
         raise Unsupported("intra estimation with IntraCornerSwap: it is described nowhere")
     measure = Measure.of(uni.intra_sad, ac_only=uni.ac_only_haar, field="IntraSAD")
     edges = Edges.of(source, payload, uni.mb_intra_struct)
-    found = []
+    estimates = []
     for shape, estimate in enumerate((_whole, _squares(8), _squares(4))):
         if not uni.intra_part_mask >> shape & 1:
-            found.append(estimate(source, payload, edges, measure, costs))
-    if not found:
+            estimates.append(estimate(source, payload, edges, measure, costs))
+    if not estimates:
         raise uni.error("intra_part_mask", f"is {uni.intra_part_mask:#x}; it leaves no shape")
-    return min(found, key=lambda intra: intra.distortion)
+    return min(estimates, key=lambda intra: intra.distortion)
 
 
 def _whole(source: Ints, payload: Any, edges: Edges, measure: Measure, costs: Costs) -> Intra:

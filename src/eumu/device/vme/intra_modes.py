@@ -23,23 +23,23 @@ def square_modes(size: int, top: Edge, left: Edge, corner: int | None) -> Modes:
     """Of a block of 4x4 or 8x8 pixels."""
     if size == 8:
         top, left, corner = _smooth(top, left, corner)
-    found: Modes = {DC: np.full((size, size), _mean(None if top is None else top[:size], left))}
+    modes: Modes = {DC: np.full((size, size), _mean(None if top is None else top[:size], left))}
     x, y = np.meshgrid(np.arange(size), np.arange(size))
     if top is not None:
-        found[0] = np.broadcast_to(top[:size], (size, size))
+        modes[0] = np.broadcast_to(top[:size], (size, size))
         t = np.append(top, [top[-1]])
-        found[3] = _three(t, x + y + 1)
-        found[7] = np.where(y % 2 == 0, _two(t, x + y // 2), _three(t, x + y // 2 + 1))
+        modes[3] = _three(t, x + y + 1)
+        modes[7] = np.where(y % 2 == 0, _two(t, x + y // 2), _three(t, x + y // 2 + 1))
     if left is not None:
-        found[1] = np.broadcast_to(left[:, None], (size, size))
+        modes[1] = np.broadcast_to(left[:, None], (size, size))
         e = np.append(left, [left[-1]] * size)
-        found[8] = np.where(x % 2 == 0, _two(e, y + x // 2), _three(e, y + x // 2 + 1))
+        modes[8] = np.where(x % 2 == 0, _two(e, y + x // 2), _three(e, y + x // 2 + 1))
     if top is not None and left is not None and corner is not None:
         edge = np.concatenate([left[::-1], [corner], top[:size]])
-        found[4] = _three(edge, size + x - y)
-        found[5] = _steep(edge, x, y, size)
-        found[6] = _steep(edge[::-1], y, x, size)
-    return dict(sorted(found.items()))
+        modes[4] = _three(edge, size + x - y)
+        modes[5] = _steep(edge, x, y, size)
+        modes[6] = _steep(edge[::-1], y, x, size)
+    return dict(sorted(modes.items()))
 
 
 def _steep(edge: Ints, x: Ints, y: Ints, size: int) -> Ints:
@@ -53,36 +53,36 @@ def _steep(edge: Ints, x: Ints, y: Ints, size: int) -> Ints:
     )
     lower = _three(edge, np.clip(size + 1 - y + 2 * x, 1, 2 * size - 1))
     corner = _three(edge, np.full_like(z, size))
-    found: Ints = np.where(z >= -1, np.where(z == -1, corner, upper), lower)
-    return found
+    pixels: Ints = np.where(z >= -1, np.where(z == -1, corner, upper), lower)
+    return pixels
 
 
 def whole_modes(top: Edge, left: Edge, corner: int | None) -> Modes:
     """Of 16x16 pixels: vertical, horizontal, DC, plane."""
     above = None if top is None else top[:16]
-    found: Modes = {DC: np.full((16, 16), _mean(above, left))}
+    modes: Modes = {DC: np.full((16, 16), _mean(above, left))}
     if above is not None:
-        found[0] = np.broadcast_to(above, (16, 16))
+        modes[0] = np.broadcast_to(above, (16, 16))
     if left is not None:
-        found[1] = np.broadcast_to(left[:, None], (16, 16))
+        modes[1] = np.broadcast_to(left[:, None], (16, 16))
     if above is not None and left is not None and corner is not None:
-        found[3] = _plane(above, left, corner, 5)
-    return dict(sorted(found.items()))
+        modes[3] = _plane(above, left, corner, 5)
+    return dict(sorted(modes.items()))
 
 
 def chroma_modes(top: Edge, left: Edge, corner: Edge) -> Modes:
     """Of 8x8 pairs Cb, Cr [8, 8, 2]: DC, horizontal, vertical, plane."""
-    found: Modes = {
+    modes: Modes = {
         0: np.stack([_chroma_dc(_plane_of(top, c), _plane_of(left, c)) for c in (0, 1)], 2)
     }
     if left is not None:
-        found[1] = np.broadcast_to(left[:, None], (8, 8, 2))
+        modes[1] = np.broadcast_to(left[:, None], (8, 8, 2))
     if top is not None:
-        found[2] = np.broadcast_to(top, (8, 8, 2))
+        modes[2] = np.broadcast_to(top, (8, 8, 2))
     if top is not None and left is not None and corner is not None:
         planes = [_plane(top[:, c], left[:, c], int(corner[c]), 34) for c in (0, 1)]
-        found[3] = np.stack(planes, 2)
-    return found
+        modes[3] = np.stack(planes, 2)
+    return modes
 
 
 def _plane_of(pairs: Edge, channel: int) -> Edge:
@@ -91,7 +91,7 @@ def _plane_of(pairs: Edge, channel: int) -> Edge:
 
 def _chroma_dc(top: Edge, left: Edge) -> Ints:
     """Each quarter has its own mean; those off the diagonal prefer one side."""
-    found = np.empty((8, 8), np.int64)
+    pixels = np.empty((8, 8), np.int64)
     for y in (0, 4):
         for x in (0, 4):
             above = None if top is None else top[x : x + 4]
@@ -100,8 +100,8 @@ def _chroma_dc(top: Edge, left: Edge) -> Ints:
                 beside = None
             elif y > x and beside is not None:
                 above = None
-            found[y : y + 4, x : x + 4] = _mean(above, beside)
-    return found
+            pixels[y : y + 4, x : x + 4] = _mean(above, beside)
+    return pixels
 
 
 def _plane(top: Ints, left: Ints, corner: int, factor: int) -> Ints:
@@ -122,11 +122,11 @@ def _plane(top: Ints, left: Ints, corner: int, factor: int) -> Ints:
 
 def _mean(*edges: Edge) -> int:
     """The rounded mean of the pixels that there are."""
-    known = [edge for edge in edges if edge is not None]
-    if not known:
+    present = [edge for edge in edges if edge is not None]
+    if not present:
         return _GREY
-    count = sum(len(edge) for edge in known)
-    return int((sum(int(edge.sum()) for edge in known) + count // 2) // count)
+    count = sum(len(edge) for edge in present)
+    return int((sum(int(edge.sum()) for edge in present) + count // 2) // count)
 
 
 def _two(edge: Ints, place: Ints) -> Ints:

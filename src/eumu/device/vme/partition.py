@@ -92,9 +92,9 @@ def _cuts(
         choices.append(
             [_cheapest(records, blocks, m, cost, directions) for m, blocks, cost in shapes]
         )
-    found = []
+    cuts = []
     for parts in product(*choices):
-        found.append(
+        cuts.append(
             Partition(
                 major,
                 tuple(p.minor for p in parts) if major == 3 else (),
@@ -104,7 +104,7 @@ def _cuts(
                 sum(len(p.blocks) for p in parts),
             )
         )
-    return found
+    return cuts
 
 
 def _cheapest(

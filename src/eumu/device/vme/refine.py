@@ -96,18 +96,18 @@ class _Refinement:
         if uni.fbr_mb_mode == 3:
             pieces, cost = MINORS[index][shape], self._costs.minor(shape)
         is_both = direction == BIDIRECTIONAL or not uni.bme_disable_fbr
-        found = _Part(pieces, {}, {}, direction, cost)
+        refined = _Part(pieces, {}, {}, direction, cost)
         for way in (0, 1) if is_both else (direction,):
             first = [SLOTS[p].start for p in pieces]
             best = [
                 self._best(BLOCKS[p], way, (int(mv[k, way, 0]), int(mv[k, way, 1])))
                 for p, k in zip(pieces, first, strict=True)
             ]
-            found.vectors[way] = [vector for vector, _ in best]
-            found.ways[way] = [distortion for _, distortion in best]
+            refined.vectors[way] = [vector for vector, _ in best]
+            refined.ways[way] = [distortion for _, distortion in best]
         if direction == BIDIRECTIONAL:
-            found.ways[BIDIRECTIONAL] = self._both(found)
-        return found
+            refined.ways[BIDIRECTIONAL] = self._both(refined)
+        return refined
 
     def try_both(self, parts: list[_Part]) -> None:
         """Predict major blocks from both references where that is better."""
@@ -135,13 +135,13 @@ class _Refinement:
             x, y = best
             for i, j in _AROUND:
                 mv = x + i * step, y + j * step
-                if (found := distortion(mv)) < least:
-                    best, least = mv, found
+                if (cost := distortion(mv)) < least:
+                    best, least = mv, cost
         return best, least
 
     def _both(self, part: _Part) -> list[int]:
         """The distortions of the pieces predicted from both references."""
-        found = []
+        pairs = []
         for k, piece in enumerate(part.pieces):
             block = BLOCKS[piece]
             forward, backward = part.vectors[0][k], part.vectors[1][k]
@@ -150,8 +150,8 @@ class _Refinement:
             )
             differs = int(self._measure.tile(self._source[block.pixels] - mean))
             penalties = self._penalty(block, 0, forward) + self._penalty(block, 1, backward)
-            found.append(differs + penalties)
-        return found
+            pairs.append(differs + penalties)
+        return pairs
 
     def _penalty(self, block: Block, direction: int, mv: Vector) -> int:
         costs = self._costs

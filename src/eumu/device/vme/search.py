@@ -53,14 +53,14 @@ def search_path(
     do not count.  The steps wrap at the edges of the numbers they are written in, sixteen units.
     """
     x, y = start
-    found: dict[tuple[int, int], None] = {}
+    steps: dict[tuple[int, int], None] = {}
     for step in (0, *path):
         x, y = (x + step) & 15, (y + (step >> 4)) & 15
-        if x < size[0] and y < size[1] and len(found) < max(1, length):
-            found[x, y] = None
+        if x < size[0] and y < size[1] and len(steps) < max(1, length):
+            steps[x, y] = None
     if more:
-        found |= dict.fromkeys((i, j) for j in range(size[1]) for i in range(size[0]))
-    return tuple(found)[: max(1, most)]
+        steps |= dict.fromkeys((i, j) for j in range(size[1]) for i in range(size[0]))
+    return tuple(steps)[: max(1, most)]
 
 
 def search(

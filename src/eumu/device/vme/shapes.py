@@ -79,17 +79,17 @@ def _slots() -> tuple[slice, ...]:
 
     They are not where the blocks lie: the right one of two 8x16 blocks has the last eight.
     """
-    found = [slice(0)] * len(BLOCKS)
+    slots = [slice(0)] * len(BLOCKS)
     for indices in MAJORS:
         share = 16 // len(indices)
         for k, index in enumerate(indices):
-            found[index] = slice(share * k, share * (k + 1))
+            slots[index] = slice(share * k, share * (k + 1))
     for q, quarter in enumerate(MINORS):
         for indices in quarter:
             share = 4 // len(indices)
             for k, index in enumerate(indices):
-                found[index] = slice(4 * q + share * k, 4 * q + share * (k + 1))
-    return tuple(found)
+                slots[index] = slice(4 * q + share * k, 4 * q + share * (k + 1))
+    return tuple(slots)
 
 
 SLOTS: Final = _slots()

@@ -132,14 +132,14 @@ class _Message:
     def answer(self, header: dict[str, Any], vectors: Any, *records: Any) -> bytes:
         """The registers of the answer, as many as the message asks for."""
         uni = self.uni
-        known = {
+        fields = {
             "skip_raw_distortion": MOST,
             "best_intra_distortion": MOST,
             "best_chroma_intra_distortion": MOST,
             "field_mb_flag": uni.src_access,
             "field_mb_polarity_flag": uni.src_access and uni.src_field_polarity,
         }
-        data = ResultHeader(**(known | header)).encode() + vectors.tobytes()
+        data = ResultHeader(**(fields | header)).encode() + vectors.tobytes()
         data += b"".join(r.tobytes() for r in records)
         room = 32 * self.record.response
         if len(data) > room:
@@ -247,15 +247,15 @@ def _borders(
     """Which edges of its window a vector of the result reaches: left, right, top, bottom."""
     if direction >= len(records):
         return 0
-    found, window = 0, windows[direction]
+    borders, window = 0, windows[direction]
     last = 4 * grid[0] - 1, 4 * grid[1] - 1
     for pieces, way in zip(best.parts, best.directions, strict=True):
         for piece in pieces if way == direction else ():
             x, y = (int(v) >> 2 for v in records[direction].mv[piece])
             x, y = x - window.x, y - window.y
             reached = (x <= 0, x >= last[0], y <= 0, y >= last[1])
-            found |= sum(1 << k for k in range(_EDGES) if reached[k])
-    return found
+            borders |= sum(1 << k for k in range(_EDGES) if reached[k])
+    return borders
 
 
 _STREAMED: Final = tuple(k for major in MAJORS[1:] for k in major)
@@ -327,10 +327,12 @@ def _skip_and_intra(message: _Message) -> bytes:
         header |= _skip(message, payload, vectors)
     kind = int(payload["intra_compute_type"]) & 3
     if kind <= _INTRA_LUMA:
-        found = intra.luma_estimate(message.source, payload, uni, message.costs)
-        header["intra_mb_mode"] = found.shape
-        header["best_intra_distortion"] = found.distortion
-        header["luma_intra_pred_modes"] = sum(mode << 4 * k for k, mode in enumerate(found.modes))
+        estimate = intra.luma_estimate(message.source, payload, uni, message.costs)
+        header["intra_mb_mode"] = estimate.shape
+        header["best_intra_distortion"] = estimate.distortion
+        header["luma_intra_pred_modes"] = sum(
+            mode << 4 * k for k, mode in enumerate(estimate.modes)
+        )
     if kind == _INTRA_LUMA_AND_CHROMA:
         if uni.src_x & 1 or uni.src_y & 1:
             raise uni.error("src_x", "or Src Y is odd, which chrominance forbids")
@@ -347,7 +349,7 @@ def _skip(message: _Message, payload: Any, vectors: Any) -> dict[str, Any]:
         for d in (0, 1):
             if uni.skip_center_mask >> (2 * k + d) & 1:
                 used.add((BLOCKS[index].quarter, d))
-    found = skip_check(
+    check = skip_check(
         message.source,
         payload["skip_center"].astype(np.int64),
         uni,
@@ -355,13 +357,13 @@ def _skip(message: _Message, payload: Any, vectors: Any) -> dict[str, Any]:
         message.ref_ids(),
         message.costs,
     )
-    vectors["mv"], vectors["inter_distortion"] = found.mv, found.distortion
+    vectors["mv"], vectors["inter_distortion"] = check.mv, check.distortion
     vectors["blk_ref_ids"] = uni.blk_ref_ids
-    vectors["luma_nzc"], vectors["luma_coefficient_sum"] = found.counts, found.sums
+    vectors["luma_nzc"], vectors["luma_coefficient_sum"] = check.counts, check.sums
     return {
         "inter_mb_mode": 3 if uni.skip_mode_type else 0,
-        "best_inter_distortion": found.total,
-        "skip_raw_distortion": found.raw,
+        "best_inter_distortion": check.total,
+        "skip_raw_distortion": check.raw,
     }
 
 

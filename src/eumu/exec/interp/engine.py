@@ -52,7 +52,7 @@ class Interpreter:
         batch = self._batch(grid, stop)
         with np.errstate(all="ignore"):
             machine = Machine(admitted, max(batch, snapshot.groups if snapshot else 0), stop)
-            known = snapshot.findings if snapshot else ()
+            earlier = snapshot.findings if snapshot else ()
             try:
                 first = self._resume(machine, snapshot) if snapshot else 0
                 last = min(grid.groups, grid.groups if stop.groups is None else stop.groups)
@@ -65,19 +65,19 @@ class Interpreter:
                 if last < grid.groups:
                     self._may_stop(stop, max(first, last), machine.before)
             except Fault as fault:
-                fault.findings = merged(known, (*machine.findings(), *machine.late()))
+                fault.findings = merged(earlier, (*machine.findings(), *machine.late()))
                 raise
             except Preempted as left:
                 if late := machine.late():  # a snapshot has no faults
-                    raise _ended(late, known, machine) from None
-                found = merged(known, machine.findings())
-                left.snapshot = replace(left.snapshot, findings=found)
+                    raise _ended(late, earlier, machine) from None
+                findings = merged(earlier, machine.findings())
+                left.snapshot = replace(left.snapshot, findings=findings)
                 raise
         if late := machine.late():
-            raise _ended(late, known, machine)
+            raise _ended(late, earlier, machine)
         threads = grid.groups * grid.threads_per_group
-        found = merged(known, machine.findings())
-        return RunStats(machine.before, threads, grid.groups, found)
+        findings = merged(earlier, machine.findings())
+        return RunStats(machine.before, threads, grid.groups, findings)
 
     def _may_stop(self, stop: Preemption, first: int, instructions: int) -> None:
         """Leave between two batches if that is wanted: nothing is to be saved."""
@@ -102,8 +102,8 @@ class Interpreter:
         return max(1, min(by_lanes, by_number, by_memory, by_limit, grid.groups, resident))
 
 
-def _ended(late: tuple[Finding, ...], known: tuple[Finding, ...], machine: Machine) -> Fault:
+def _ended(late: tuple[Finding, ...], earlier: tuple[Finding, ...], machine: Machine) -> Fault:
     """The fault of a launch that went on behind faults."""
     fault = Fault.of(late[0])
-    fault.findings = merged(known, (*machine.findings(), *late[1:]))
+    fault.findings = merged(earlier, (*machine.findings(), *late[1:]))
     return fault

@@ -47,19 +47,19 @@ from eumu.ir.operations.state import (
 
 def follow(labels: Labels, site: Site, block: Block, steps: Sequence[Step]) -> list[Step]:
     """The steps of a block's operations, with those of labels around them."""
-    own, found = _Steps(labels, site), list[Step]()
+    own, made = _Steps(labels, site), list[Step]()
     for op, step in zip(block.ops, steps, strict=True):
         own.note_flags(op)
-        found.append(RULES.get(op.name, _nothing)(own, op))
-        found.append(step)
+        made.append(RULES.get(op.name, _nothing)(own, op))
+        made.append(step)
         if isinstance(op, Access):
-            found.append(own.after(op))
+            made.append(own.after(op))
     assert block.end is not None
-    return [*found, own.end(block.end)] if block.end.args else found
+    return [*made, own.end(block.end)] if block.end.args else made
 
 
 class _Steps:
-    """The steps that follow the values of one block; `found` are their labels by number."""
+    """The steps that follow the values of one block; `made` are their labels by number."""
 
     def __init__(self, of: Labels, site: Site) -> None:
         self.of, self.site = of, site
@@ -69,9 +69,9 @@ class _Steps:
     def get(self, *values: Value) -> Bits | None:
         return union(*(self.found[x.id] for x in values))
 
-    def set(self, values: Iterable[Value], found: Bits | None) -> None:
+    def set(self, values: Iterable[Value], labels: Bits | None) -> None:
         for value in values:
-            self.found[value.id] = found
+            self.found[value.id] = labels
 
     def note_flags(self, op: Op) -> None:
         """Note masks that come from flags: a select by them is a predicate's."""
@@ -87,11 +87,11 @@ class _Steps:
 
     def steered(self, op: Op, mask: Value, run: Run) -> Bits | None:
         """The labels of a mask, by which an operation is predicated; that is written down."""
-        found = self.get(mask)
-        if found is not None:
+        labels = self.get(mask)
+        if labels is not None:
             on = self.executing(op, mask.width, run)
-            self.of.use(op.inst, Sink.PREDICATE, found, on, run)
-        return found
+            self.of.use(op.inst, Sink.PREDICATE, labels, on, run)
+        return labels
 
     def after(self, op: Access) -> Step:
         """Behind an access: the labels of what it has loaded."""
@@ -175,8 +175,8 @@ def _shuffle(s: _Steps, op: Shuffle) -> Step:
     lanes = list(op.lanes)
 
     def step(v: Slots, run: Run) -> None:
-        found = s.get(*op.args)
-        s.set(op.results, found if found is None or found.shape[1] == 1 else found[:, lanes])
+        labels = s.get(*op.args)
+        s.set(op.results, labels if labels is None or labels.shape[1] == 1 else labels[:, lanes])
 
     return step
 
@@ -199,11 +199,11 @@ def _bitcast(s: _Steps, op: Op) -> Step:
     (source,), target = op.args, op.result
 
     def step(v: Slots, run: Run) -> None:
-        found = s.get(source)
-        if found is not None and source.type.size != target.type.size:
-            each = np.repeat(wide(found, source.width), source.type.size, axis=1)
-            found = any_of(each.reshape(len(each), target.width, target.type.size))
-        s.set(op.results, found)
+        labels = s.get(source)
+        if labels is not None and source.type.size != target.type.size:
+            each = np.repeat(wide(labels, source.width), source.type.size, axis=1)
+            labels = any_of(each.reshape(len(each), target.width, target.type.size))
+        s.set(op.results, labels)
 
     return step
 
@@ -309,7 +309,7 @@ def _write_indirect(s: _Steps, op: WriteIndirect) -> Step:
         new = union(s.get(x, mask), made, steered)
         if new is None and not s.of.labelled:
             return
-        given, on = full(some(new), run, width), full(v[m], run, width)
+        labels, on = full(some(new), run, width), full(v[m], run, width)
         places = full(v[a], run, width).astype(np.int64) + distance
         index, inside = space.find(places, size)
         for k in np.unique(index[on & inside]):
@@ -317,7 +317,7 @@ def _write_indirect(s: _Steps, op: WriteIndirect) -> Step:
             first, name = places[row, column] - space.starts[k], space.roots[k].name
             for byte in range(size):
                 array = s.of.arrays[root_labels(name)]
-                array[run.threads[row], first + byte] = given[row, column]
+                array[run.threads[row], first + byte] = labels[row, column]
             s.of.labelled.add(name)
 
     return step
@@ -352,12 +352,12 @@ def _message(s: _Steps, op: Message) -> Step:
     lanewise = all(x.width == mask.width for x in (*data, *op.results))
 
     def step(v: Slots, run: Run) -> None:
-        found = [s.found[x.id] for x in data]
-        for x, labels in zip(data, found, strict=True):
+        sources = [s.found[x.id] for x in data]
+        for x, labels in zip(data, sources, strict=True):
             on = v[m] if x.width == mask.width else None
             s.of.use(op.inst, Sink.MESSAGE, labels, on, run)
         s.steered(op, mask, run)
-        parts = found if lanewise else [of_thread(x) for x in found]
+        parts = sources if lanewise else [of_thread(x) for x in sources]
         s.set(op.results, union(*parts))
 
     return step

@@ -83,11 +83,11 @@ class Labels:
 
     # ---- what steers
 
-    def use(self, inst: int, sink: Sink, found: Bits | None, mask: Mask | None, run: Run) -> None:
+    def use(self, inst: int, sink: Sink, labels: Bits | None, mask: Mask | None, run: Run) -> None:
         """Write down that an instruction uses values, in the lanes of the mask."""
-        if found is None:
+        if labels is None:
             return
-        hit = found if mask is None else np.where(mask, found, _NONE)
+        hit = labels if mask is None else np.where(mask, labels, _NONE)
         hit = np.broadcast_to(hit, (run.count, hit.shape[1]))
         if count := np.count_nonzero(hit):
             sources = int(np.bitwise_or.reduce(hit, axis=None))
@@ -100,8 +100,8 @@ class Labels:
         if name not in self.labelled:
             return None
         width, size = columns.shape
-        found = self.arrays[root_labels(name)][threads[:, None], columns.reshape(1, -1)]
-        return any_of(found.reshape(len(threads), width, size))
+        labels = self.arrays[root_labels(name)][threads[:, None], columns.reshape(1, -1)]
+        return any_of(labels.reshape(len(threads), width, size))
 
     def write(
         self,
@@ -118,12 +118,12 @@ class Labels:
         (width, size), array = columns.shape, self.arrays[root_labels(name)]
         where = run.threads[:, None], columns.reshape(1, -1)
         old = array[where].reshape(run.count, width, size)
-        given = full(some(new), run, width)[..., None]
-        found = np.where(full(mask, run, width)[..., None], given, old)
+        bits = full(some(new), run, width)[..., None]
+        merged = np.where(full(mask, run, width)[..., None], bits, old)
         if steered is not None:
-            found = found | full(steered, run, width)[..., None]
-        array[where] = found.reshape(run.count, -1)
-        if found.any():
+            merged = merged | full(steered, run, width)[..., None]
+        array[where] = merged.reshape(run.count, -1)
+        if merged.any():
             self.labelled.add(name)
 
     # ---- memory
@@ -160,40 +160,40 @@ class Labels:
 
     def _bytes(self, place: Placed, size: int) -> tuple[Lanes, Lanes]:
         """The page and the byte there of each byte of each element, [lanes, elements, size]."""
-        found = place.offset[..., None] + np.arange(size)
-        return found >> _PAGE_BITS, found & (_PAGE - 1)
+        places = place.offset[..., None] + np.arange(size)
+        return places >> _PAGE_BITS, places & (_PAGE - 1)
 
     def _load(self, space: Space, place: Placed, size: int) -> Bits:
         pages, inside = self._bytes(place, size)
-        found = np.zeros(pages.shape, np.uint64)
+        labels = np.zeros(pages.shape, np.uint64)
         for page in np.unique(pages).tolist():
-            if (known := self._pages.get((space, page))) is not None:
+            if (page_labels := self._pages.get((space, page))) is not None:
                 here = pages == page
-                found[here] = known[inside[here]]
-        merged = np.bitwise_or.reduce(found, axis=2)
+                labels[here] = page_labels[inside[here]]
+        merged = np.bitwise_or.reduce(labels, axis=2)
         return merged if place.valid is None else np.where(place.valid, merged, _NONE)
 
     def _store(self, space: Space, place: Placed, size: int, new: Bits, *, merged: bool) -> None:
         """Set the labels of bytes, or (`merged`) add to them."""
         pages, inside = self._bytes(place, size)
-        given = np.broadcast_to(new[..., None], pages.shape)
+        labels = np.broadcast_to(new[..., None], pages.shape)
         valid = np.ones(pages.shape, bool) if place.valid is None else place.valid[..., None]
         for page in np.unique(pages).tolist():
             here = (pages == page) & valid
             key = space, page
-            if key not in self._pages and not given[here].any():
+            if key not in self._pages and not labels[here].any():
                 continue
-            known = self._pages.setdefault(key, np.zeros(_PAGE, np.uint64))
+            page_labels = self._pages.setdefault(key, np.zeros(_PAGE, np.uint64))
             if merged:
-                np.bitwise_or.at(known, inside[here], given[here])
+                np.bitwise_or.at(page_labels, inside[here], labels[here])
             else:
-                known[inside[here]] = given[here]
+                page_labels[inside[here]] = labels[here]
 
 
 def union(*parts: Bits | None) -> Bits | None:
     """All labels of some values."""
-    known = [x for x in parts if x is not None]
-    return reduce(np.bitwise_or, known) if known else None
+    present = [x for x in parts if x is not None]
+    return reduce(np.bitwise_or, present) if present else None
 
 
 def some(x: Bits | None) -> Bits:
@@ -204,11 +204,11 @@ def any_of(x: Bits | None) -> Bits | None:
     """The labels of all along the last axis; None if there are none."""
     if x is None:
         return None
-    found = np.bitwise_or.reduce(x, axis=x.ndim - 1)
-    return found if found.any() else None
+    joined = np.bitwise_or.reduce(x, axis=x.ndim - 1)
+    return joined if joined.any() else None
 
 
 def of_thread(x: Bits | None) -> Bits | None:
     """The labels of all lanes of each thread, [threads, 1]."""
-    found = any_of(x)
-    return None if found is None else found[:, None]
+    joined = any_of(x)
+    return None if joined is None else joined[:, None]

@@ -56,8 +56,8 @@ class Machine:
 
     def late(self) -> tuple[Finding, ...]:
         """Faults behind which the launch went on, those of the first thread first."""
-        found = sorted((where, inst) for inst, (where, _) in self.memory.late.items())
-        return tuple(self.memory.late[inst][1] for _, inst in found)
+        places = sorted((where, inst) for inst, (where, _) in self.memory.late.items())
+        return tuple(self.memory.late[inst][1] for _, inst in places)
 
     def run(self, first_group: int, groups: int) -> int:
         """Run groups first_group … to their end; the number of instructions issued."""

@@ -235,17 +235,17 @@ class Memory:
         op = request.op
         if self.goes_on and op.space in _SHADOWS:
             return  # of an access that has been noted
-        found = self._fault(request, lanes, bad, why, space=space, surface=surface)
+        fault = self._fault(request, lanes, bad, why, space=space, surface=surface)
         reads = op.name in ("load", "load_block", "atomic")
-        if not (self.goes_on and reads and found.code in _LATE):
-            raise found
+        if not (self.goes_on and reads and fault.code in _LATE):
+            raise fault
         first = int(request.run.threads[request.row[lanes][bad][0]])
         where = self.site.first_group * self.site.state.threads_per_group + first
-        known = self.late.get(op.inst)
-        if known is None or where < known[0]:
-            known = where, replace(found.finding, count=known[1].count if known else 0)
+        earlier = self.late.get(op.inst)
+        if earlier is None or where < earlier[0]:
+            earlier = where, replace(fault.finding, count=earlier[1].count if earlier else 0)
         times = len(np.unique(request.row[lanes][bad]))
-        self.late[op.inst] = known[0], replace(known[1], count=known[1].count + times)
+        self.late[op.inst] = earlier[0], replace(earlier[1], count=earlier[1].count + times)
 
     def _arena(self, request: Request) -> Bytes:
         """Memory of the device, or what says which of its bits nobody has written."""

@@ -22,7 +22,7 @@ def message(site: Site, op: Message) -> Step:
         mask, *data = (full(v[k], run, w) for k, w in zip(arguments, widths, strict=True))
         threads = run.threads + site.first_group * site.state.threads_per_group
         try:
-            given = answer(record, threads, mask, data)
+            answers = answer(record, threads, mask, data)
         except Refusal as wrong:
             lanes = site.lane_numbers(op, wrong.lanes)
             thread = int(run.threads[wrong.row])
@@ -36,7 +36,7 @@ def message(site: Site, op: Message) -> Step:
                 wrong.code,
                 wrong.memory,
             ) from wrong
-        for r, x in zip(results, fitting(op, given), strict=True):
+        for r, x in zip(results, fitting(op, answers), strict=True):
             v[r] = x
 
     return step

@@ -36,10 +36,10 @@ class NamedBarriers:
             "notices": [list(notice) for notice in sorted(self._notices)],
         }
 
-    def load(self, found: dict[str, list[list[Any]]]) -> None:
+    def load(self, saved: dict[str, list[list[Any]]]) -> None:
         """Take up what `export` gave."""
-        self._open = {(g, b): BarrierState(*rest) for g, b, *rest in found["open"]}
-        self._notices = {(thread, barrier) for thread, barrier in found["notices"]}
+        self._open = {(g, b): BarrierState(*rest) for g, b, *rest in saved["open"]}
+        self._notices = {(thread, barrier) for thread, barrier in saved["notices"]}
 
     def signal(self, thread: int, barrier: int, signal: Signal) -> str:
         """A thread comes; what is wrong with that, or nothing."""

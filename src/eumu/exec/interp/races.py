@@ -123,15 +123,17 @@ class AccessLog:
         """Which accesses come before what atomic operations of their groups may have ordered."""
         assert self.barriers is not None
         passed, arrived = self.barriers.passed, self.barriers.arrived
-        per_group, found = site.state.threads_per_group, {}
+        per_group, latest = site.state.threads_per_group, {}
         for thread in np.unique(threads).tolist():
             since = self._since.get(thread // per_group)
-            found[thread] = thread not in self._after and (since is None or passed[thread] <= since)
+            latest[thread] = thread not in self._after and (
+                since is None or passed[thread] <= since
+            )
             if atomic:
                 self._after.add(thread)
-                known = self._since.setdefault(thread // per_group, int(arrived[thread]))
-                self._since[thread // per_group] = min(known, int(arrived[thread]))
-        return np.array([found[int(thread)] for thread in threads], bool)
+                arrived_at = self._since.setdefault(thread // per_group, int(arrived[thread]))
+                self._since[thread // per_group] = min(arrived_at, int(arrived[thread]))
+        return np.array([latest[int(thread)] for thread in threads], bool)
 
     def findings(self) -> tuple[Finding, ...]:
         return self.log.findings()

@@ -50,8 +50,8 @@ def read(site: Site, op: Read) -> Step:
         columns = region_bytes(region, value.type, value.width)
 
         def gather(v: Slots, run: Run) -> None:
-            found = array[run.rows][:, columns]
-            v[r] = np.ascontiguousarray(found).view(value.type.dtype)
+            values = array[run.rows][:, columns]
+            v[r] = np.ascontiguousarray(values).view(value.type.dtype)
 
         return gather
     if site.is_overwritten(op):

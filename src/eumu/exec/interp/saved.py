@@ -54,8 +54,8 @@ class Saved:
     def put(self, threads: Threads, roots: Iterable[Root]) -> None:
         """Copy roots of threads that are about to enter a frame."""
         state = self._state
-        known = [(root.name, root_labels(root.name)) for root in roots]
-        names = [name for pair in known for name in pair if name in self._arrays]
+        slots = [(root.name, root_labels(root.name)) for root in roots]
+        names = [name for pair in slots for name in pair if name in self._arrays]
         for depth in np.unique(state.depth[threads]):
             same = threads[state.depth[threads] == depth]
             copy = {name: self._arrays[name][same] for name in names}

@@ -49,8 +49,8 @@ class _Inside(Site):
         memory: ArrayPlace | None = None,
         related: tuple[Finding, ...] = (),
     ) -> Fault:
-        given = reason, inst, thread, lanes, address, (*notes, self.note), code, memory
-        return self.outer.fault(*given, related)
+        arguments = reason, inst, thread, lanes, address, (*notes, self.note), code, memory
+        return self.outer.fault(*arguments, related)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +111,9 @@ class Sends:
 
     def _message(self, ex_desc: int, desc: int, thread: int) -> _Message:
         """What a pair of descriptors asks for; a fault of the thread if that is nothing."""
-        known = self._known.get((ex_desc, desc))
-        if known is not None:
-            return known
+        kept = self._known.get((ex_desc, desc))
+        if kept is not None:
+            return kept
         note = self.form.describe(ex_desc, desc)
         try:
             function = self.form.function(ex_desc, desc)
@@ -132,8 +132,8 @@ class Sends:
         made = self.make(Block(block.label, ops, block.end), inside, Memory(inside))
         if len(self._known) == _KEPT:
             self._known.clear()
-        found = self._known[ex_desc, desc] = _Message(inside, made.steps, made.slots)
-        return found
+        message = self._known[ex_desc, desc] = _Message(inside, made.steps, made.slots)
+        return message
 
     def _lanes(self, thread: int) -> tuple[int, ...]:
         return self.site.lane_numbers(self.op, np.flatnonzero(self.state.roots[_MASK][thread]))
@@ -165,11 +165,11 @@ def send(op: Send, site: Site, make: Maker) -> Step:
     def step(v: Slots, run: Run) -> None:
         if not sends:
             sends.append(Sends(op, site, make))
-        given = (full(v[k], run, w) for k, w in zip(arguments, widths, strict=True))
-        ex_desc, desc, enabled, mask, *registers = given
-        found = sends[0].answer(run, ex_desc, desc, enabled, mask, registers)
+        operands = (full(v[k], run, w) for k, w in zip(arguments, widths, strict=True))
+        ex_desc, desc, enabled, mask, *registers = operands
+        answer = sends[0].answer(run, ex_desc, desc, enabled, mask, registers)
         for r in results:
-            v[r] = found
+            v[r] = answer
 
     return step
 

@@ -93,12 +93,12 @@ class Site:
         related: tuple[Finding, ...] = (),
     ) -> Fault:
         """A fault of a thread counted within the batch."""
-        found = blame.record(
+        finding = blame.record(
             *(self.grid, code, reason, inst, *self.member(thread), lanes, address, notes),
             memory=memory,
             related=related,
         )
-        return Fault.of(found)
+        return Fault.of(finding)
 
     def check_registers(self, op: Op, run: Run, bad: Mask, places: Lanes) -> None:
         """Raise for the first thread that has a register address outside every variable."""

@@ -88,26 +88,26 @@ def _within(values: NDArray[Any], low: int, high: int, what: str) -> None:
 
 def _copies(state: ThreadState, frames: int, texts: Any) -> list[_Kept]:
     """What calls have put aside: roots of this function, rows of their size."""
-    found = [_copy(text) for text in texts]
-    for depth, threads, roots in found:
+    copies = [_copy(text) for text in texts]
+    for depth, threads, roots in copies:
         if type(depth) is not int or not 0 <= depth <= frames:
             raise ValueError("the depth of what a call put aside")
         _within(threads, 0, state.threads, "a thread of what a call put aside")
         for name, rows in roots.items():
             if rows.shape != (len(threads), state.roots[name][:1].nbytes):
                 raise ValueError(f"the size of root {name}")
-    return found
+    return copies
 
 
-def _named(found: Any) -> Any:
+def _named(value: Any) -> Any:
     """The named barriers: numbers of groups, barriers and threads, and counts."""
-    rows = [row[:4] for row in found["open"]] + list(found["notices"])
-    come = [list(who) for row in found["open"] for who in row[4:]]
-    if any(len(row) != 6 for row in found["open"]) or any(len(r) != 2 for r in found["notices"]):
+    rows = [row[:4] for row in value["open"]] + list(value["notices"])
+    come = [list(who) for row in value["open"] for who in row[4:]]
+    if any(len(row) != 6 for row in value["open"]) or any(len(r) != 2 for r in value["notices"]):
         raise ValueError("a named barrier")
     if any(type(n) is not int or not 0 <= n < 1 << 31 for row in (*rows, *come) for n in row):
         raise ValueError("a number of a named barrier")
-    return found
+    return value
 
 
 def _arrays(flow: Flow) -> dict[str, NDArray[Any]]:

@@ -131,10 +131,10 @@ class Expressions:
         return f"({self.place(place, depth - 1)}).s{lane:x}"
 
     def _call(self, type: Type, depth: int) -> str:
-        found = [f for f in self.scope.functions if f.result == type]
-        if not found:
+        functions = [f for f in self.scope.functions if f.result == type]
+        if not functions:
             return self._arithmetic(type, depth)
-        chosen = self.random.choice(found)
+        chosen = self.random.choice(functions)
         return f"{chosen.name}({', '.join(self.of(p, depth - 1) for p in chosen.parameters)})"
 
     def _builtin(self, type: Type, depth: int) -> str:
@@ -143,8 +143,8 @@ class Expressions:
         if name == "clamp":
             low, high = sorted(self.random.randrange(1 << (type.bits - 1)) for _ in "ab")
             return f"clamp({self.of(type, depth)}, ({type})({low:#x}), ({type})({high:#x}))"
-        given = ", ".join(self.of(type, depth - 1) for _ in range(3 if name in _THREE else 2))
-        text = f"{name}({given})"
+        arguments = ", ".join(self.of(type, depth - 1) for _ in range(3 if name in _THREE else 2))
+        text = f"{name}({arguments})"
         return f"as_{type}({text})" if name == "abs_diff" else text
 
     def _negation(self, type: Type, depth: int) -> str:

@@ -127,9 +127,9 @@ class _Writer:
         inner = Scope(functions=list(self.scope.functions), features=self.features)
         inner.places = [Place(f"p{k}", type) for k, type in enumerate(parameters)]
         statements = Statements(self.random, inner)
-        given = ", ".join(f"{type} p{k}" for k, type in enumerate(parameters))
+        listed = ", ".join(f"{type} p{k}" for k, type in enumerate(parameters))
         noinline = "__attribute__((noinline)) " if "call" in self.features else ""
-        yield f"{noinline}{result} {name}({given}) {{"
+        yield f"{noinline}{result} {name}({listed}) {{"
         yield from (f"    {line}" for line in declared(statements, ("a", "b")))
         yield from (f"    {line}" for line in statements.block(self.random.randint(1, 3), 1))
         yield f"    return {statements.expressions.of(result)};"
@@ -140,8 +140,8 @@ class _Writer:
         """A function that changes a structure of its caller's."""
         inner = Scope(functions=list(self.scope.functions), features=self.features)
         inner.places = [Place("p", any_type(self.random)), *self._places("(*s)")]
-        given = f"struct {self.name}s *s, {inner.places[0].type} p"
-        yield f"void {self.name}c({given}) {{"
+        listed = f"struct {self.name}s *s, {inner.places[0].type} p"
+        yield f"void {self.name}c({listed}) {{"
         statements = Statements(self.random, inner)
         yield from (f"    {line}" for line in statements.block(self.random.randint(1, 3), 1))
         yield "}"

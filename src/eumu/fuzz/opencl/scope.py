@@ -39,10 +39,10 @@ class Scope:
 
     def find(self, random: Random, type: Type, *, writable: bool = False) -> Place | None:
         """A place of exactly that type."""
-        found = [p for p in self.places if p.type == type and not (writable and p.is_fixed)]
-        return random.choice(found) if found else None
+        places = [p for p in self.places if p.type == type and not (writable and p.is_fixed)]
+        return random.choice(places) if places else None
 
     def with_lanes(self, random: Random, vector: bool) -> Place | None:
         """Any vector, or any scalar."""
-        found = [p for p in self.places if p.type.is_vector == vector]
-        return random.choice(found) if found else None
+        places = [p for p in self.places if p.type.is_vector == vector]
+        return random.choice(places) if places else None

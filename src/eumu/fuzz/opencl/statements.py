@@ -75,8 +75,8 @@ class Statements:
             yield f"{text} = {value};"
 
     def _target(self) -> Place | None:
-        found = [p for p in self.scope.places if not p.is_fixed]
-        return self.random.choice(found) if found else None
+        places = [p for p in self.scope.places if not p.is_fixed]
+        return self.random.choice(places) if places else None
 
     # ---- control flow
 

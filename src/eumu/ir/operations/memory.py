@@ -233,8 +233,8 @@ class Memory(Emitter):
 
     def aligned(self, size: int) -> None:
         """Require addresses of the instruction's message to be multiples of `size` bytes."""
-        known = self.function.alignments.get(self.inst, 1)
-        self.function.alignments[self.inst] = max(known, size)
+        alignment = self.function.alignments.get(self.inst, 1)
+        self.function.alignments[self.inst] = max(alignment, size)
 
     @operation("atomic", Atomic, DATA, "a m y*.. -> x", effect=True)
     def atomic(

@@ -52,9 +52,9 @@ class Send(Op):
         answer = [self.form.answer] if self.form.answer else []
         sent = [*self.form.stretches, *answer]
         for values, sizes in ((self.args[4:], sent), (self.results, answer)):
-            found = [4 * value.width for value in values]
-            if found != sizes:
-                yield f"{found} bytes where its form has {sizes}"
+            widths = [4 * value.width for value in values]
+            if widths != sizes:
+                yield f"{widths} bytes where its form has {sizes}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +101,8 @@ class Messages(Emitter):
         old = () if answer is None else (answer,)
         args = (ex_desc, desc, enabled, mask, *stretches, *old)
         results = tuple(value for x in old for value in self.fresh(UD, x.width))
-        found = self.append(Send("send", args, results, self.inst, form=form))
-        return found[0] if found else None
+        sent = self.append(Send("send", args, results, self.inst, form=form))
+        return sent[0] if sent else None
 
     @operation("require", Require, ANY, "m1 ->", effect=True)
     def require(self, lane: Value, reason: str) -> None:

@@ -75,9 +75,9 @@ class Tracker:
             self._keep(op)
         elif op.name in _CLOBBER:
             self.copies.clear()
-        known = self._result(op)
-        if known is not None:
-            self.values[op.result.id] = known & _mask(op.result.type)
+        result = self._result(op)
+        if result is not None:
+            self.values[op.result.id] = result & _mask(op.result.type)
             if op.name == "read" or any(x.id in self.derived for x in op.args):
                 self.derived.add(op.result.id)
 
@@ -220,15 +220,15 @@ def _procedures(function: Function) -> dict[int, set[int]]:
     """The blocks of the kernel (from block 0) and of each subroutine, by first block."""
     ends = [block.end for block in function.blocks]
     entries = {0}.union(*(_callees(end) for end in ends))
-    found: dict[int, set[int]] = {}
+    procedures: dict[int, set[int]] = {}
     for entry in entries:
         seen, pending = {entry}, [entry]
         while pending:
             fresh = set(_own_targets(function, pending.pop())) - seen
             seen |= fresh
             pending += fresh
-        found[entry] = seen
-    return found
+        procedures[entry] = seen
+    return procedures
 
 
 def _callees(end: Terminator | None) -> tuple[int, ...]:
@@ -248,12 +248,12 @@ def _own_targets(function: Function, block: int) -> tuple[int, ...]:
 
 def _takes_all(function: Function, block: int) -> bool:
     """Whether the mask of the terminator is constant and has every lane."""
-    found = function.blocks[block]
-    if not isinstance(found.end, OfLanes) or found.end.offset != 0:
+    body = function.blocks[block]
+    if not isinstance(body.end, OfLanes) or body.end.offset != 0:
         return False
-    (mask,) = found.end.args
+    (mask,) = body.end.args
     every = set[int]()  # masks of constant ones; a mask may be one of them, spread
-    for op in found.ops:
+    for op in body.ops:
         is_spread = op.name == "splat" and op.args[0].id in every
         if is_spread or (isinstance(op, Const) and all(op.lanes)):
             every.add(op.result.id)

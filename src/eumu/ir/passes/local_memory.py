@@ -73,7 +73,7 @@ class LocalMemory:
 
     def _write(self, op: Write, place: tuple[str, int]) -> None:
         x, mask = (self._numbers.get(value.id) for value in op.args)
-        self._indices = {known: n for known, n in self._indices.items() if known[0] != place[0]}
+        self._indices = {key: n for key, n in self._indices.items() if key[0] != place[0]}
         if x is not None and mask:
             self._indices[place] = x
 
@@ -91,11 +91,11 @@ class LocalMemory:
             if index in _RESERVED:
                 return [(_RESERVED[index], mask)]
             return [(space, mask)] if self.device else []
-        found = [(space, self._going_to(op, number)) for number, space in _RESERVED.items()]
+        held = [(space, self._going_to(op, number)) for number, space in _RESERVED.items()]
         if self.device:
-            local = self.b.or_(*(lanes for _, lanes in found))
-            found.append((Space.SURFACE, self.b.and_(mask, self.b.not_(local))))
-        return found
+            local = self.b.or_(*(lanes for _, lanes in held))
+            held.append((Space.SURFACE, self.b.and_(mask, self.b.not_(local))))
+        return held
 
     def _going_to(self, op: Access, number: int) -> Value:
         """The lanes of an access whose surface index is a number."""
@@ -125,15 +125,15 @@ class LocalMemory:
                 self._store(op, space, lanes)
 
     def _load(self, op: Access, space: Space, lanes: Value) -> None:
-        found = self._held(op, space, lanes)
-        for value, bits in zip(op.results, found, strict=True):
+        held = self._held(op, space, lanes)
+        for value, bits in zip(op.results, held, strict=True):
             self._arrived(value, bits, lanes)
         if space in UNWRITTEN_SPACES:
-            self._origin(op, space, found, lanes)
+            self._origin(op, space, held, lanes)
 
-    def _origin(self, op: Access, space: Space, found: Sequence[Value], lanes: Value) -> None:
+    def _origin(self, op: Access, space: Space, values: Sequence[Value], lanes: Value) -> None:
         """Let findings say where what is undefined was read."""
-        bad = [self.b.cmp("ne", bits, self.w.ones(bits.type, bits.width)) for bits in found]
+        bad = [self.b.cmp("ne", bits, self.w.ones(bits.type, bits.width)) for bits in values]
         if isinstance(op, LoadBlock):
             bad = [self.b.any(bad[0])]
         mask = self.b.and_(lanes, reduce(self.b.or_, bad))
@@ -149,12 +149,12 @@ class LocalMemory:
         if isinstance(op, LoadBlock):
             width = op.result.width
             block = self.b.load_block(held, address, lanes, type, width, surface)
-            found: tuple[Value, ...] = (block,)
+            values: tuple[Value, ...] = (block,)
         else:
-            found = self.b.load(held, address, lanes, type, len(op.results), surface)
+            values = self.b.load(held, address, lanes, type, len(op.results), surface)
         if space in UNWRITTEN_SPACES:
-            return tuple(self.b.not_(bits) for bits in found)
-        return found
+            return tuple(self.b.not_(bits) for bits in values)
+        return values
 
     def _arrived(self, value: Value, bits: Value, lanes: Value) -> None:
         """Lanes of a value that come from elsewhere stay as they are."""
@@ -186,12 +186,12 @@ class LocalMemory:
         """
         if self.w.bits(x) is None:
             return None
-        found = None if x.id in self._computed else self.w.padded(x)
+        harmless = None if x.id in self._computed else self.w.padded(x)
         data = op.data
         if len(data) > 1 and all(value.id in self._copies for value in data):
             others = reduce(self.b.or_, [self.w.some(value) for value in data])
-            found = others if found is None else self.b.or_(found, others)
-        return found
+            harmless = others if harmless is None else self.b.or_(harmless, others)
+        return harmless
 
     def _settled(self, op: Access, x: Value) -> Value:
         """The written bits of stored data: what is undefined was reported, and is no more; padding

@@ -61,9 +61,10 @@ def _shadows(function: Function) -> dict[str, Root]:
     """A shadow for each root that something undefined can be in."""
     written, addressed = set(_written(function)), set(_addressed(function))
     filled = {
-        given.root.name
-        for given in function.inputs
-        if (given.offset, given.size) == (0, given.root.size) and given.root.name not in written
+        argument.root.name
+        for argument in function.inputs
+        if (argument.offset, argument.size) == (0, argument.root.size)
+        and argument.root.name not in written
     }
     return {
         root.name: Root(f"{root.name}.written", root.kind, root.size, _address(root))
@@ -122,9 +123,9 @@ class _Instrument:
     def _fill(self) -> None:
         """What the payload gives is written, and what is the machine's own."""
         self.b.inst = -1
-        for given in self.function.inputs:
-            if given.root.name in self.shadows:
-                self._filled(self.shadows[given.root.name], given.offset, given.size)
+        for argument in self.function.inputs:
+            if argument.root.name in self.shadows:
+                self._filled(self.shadows[argument.root.name], argument.offset, argument.size)
         for name, shadow in self.shadows.items():
             if name.startswith("%") and name not in _OWN:
                 self._filled(shadow, 0, shadow.size)

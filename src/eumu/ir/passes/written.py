@@ -74,8 +74,8 @@ class Written:
 
     def every_bit(self, x: Value) -> Value:
         """The written bits of x, as a value in any case."""
-        known = self.bits(x)
-        return self.ones(x.type, x.width) if known is None else known
+        defined = self.bits(x)
+        return self.ones(x.type, x.width) if defined is None else defined
 
     def lanes(self, x: Value) -> Value | None:
         """A mask of the lanes of x all of whose bits are written, None if all lanes are."""
@@ -112,8 +112,8 @@ class Written:
 
     def all_of(self, *parts: Value | None) -> Value | None:
         """The bits that are set in all parts; None stands for ones."""
-        known = [part for part in parts if part is not None]
-        return reduce(self.b.and_, known) if known else None
+        present = [part for part in parts if part is not None]
+        return reduce(self.b.and_, present) if present else None
 
     def spread(self, lanes: Value | None, type: Type) -> Value | None:
         """All bits of a type in the lanes of a mask, none in the others."""

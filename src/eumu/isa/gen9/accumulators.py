@@ -50,11 +50,11 @@ class Accumulators(Thread):
         lane, region = self._channel(place, type), operand.region
         if operand.swizzle is not None or region.vstride is None:
             raise Unsupported("an accumulator with a swizzle or an address")
-        found = Region(8 * lane, 8 * region.vstride, region.width, 8 * region.hstride)
+        inner = Region(8 * lane, 8 * region.vstride, region.width, 8 * region.hstride)
         if self.width == 1:
-            found = Region.scalar(8 * lane)
-        self.check_inside(self._int_acc, found.offsets(self.width), 8)
-        return self.read(self._int_acc, found, Q, self.width)
+            inner = Region.scalar(8 * lane)
+        self.check_inside(self._int_acc, inner.offsets(self.width), 8)
+        return self.read(self._int_acc, inner, Q, self.width)
 
     def _channel(self, place: Register, type: Type) -> int:
         """The channel at a place of acc0 or acc1: a register has 8 dwords or 16 words."""

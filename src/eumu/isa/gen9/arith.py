@@ -45,32 +45,32 @@ def _dot(b: Gen9Builder, x: Value, y: Value, count: int, *, homogeneous: bool) -
     x, y = b.floats(x, y)
     quads = [4 * (k // 4) for k in range(b.width)]
     lanes = [[min(q + j, b.width - 1) for q in quads] for j in range(4)]
-    found = b.shuffle(y, lanes[3]) if homogeneous else None
+    total = b.shuffle(y, lanes[3]) if homogeneous else None
     for j in range(count):
         left, right = b.shuffle(x, lanes[j]), b.shuffle(y, lanes[j])
-        found = b.mul(left, right) if found is None else b.fma(left, right, found)
-    assert found is not None
-    return found
+        total = b.mul(left, right) if total is None else b.fma(left, right, total)
+    assert total is not None
+    return total
 
 
 @opcode(0x10, two("cmp"), page="Compare")
 def cmp(b: Gen9Builder, cond: Cond, dst: PlainDst, src0: Src0, src1: Src1, options: Opts) -> None:
     """The flag and dst[i] (all ones or 0) say how src0[i] compares with src1[i]."""
     x, y = b.promote(src0, src1, exact=True)
-    found = compare(b, cond, x, y, native=False)
+    result = compare(b, cond, x, y, native=False)
     if cond is not None:
-        b.write_condition(cond, found)
-    b.put(dst, all_ones(b, found, dst.type), b.mask)
+        b.write_condition(cond, result)
+    b.put(dst, all_ones(b, result, dst.type), b.mask)
 
 
 @opcode(0x11, two("cmpn"), page="Compare NaN")
 def cmpn(b: Gen9Builder, cond: Cond, dst: PlainDst, src0: Src0, src1: Src1, options: Opts) -> None:
     """As cmp; with `ge` or `lt` a NaN in src1 makes the comparison true."""
     x, y = b.promote(src0, src1, exact=True)
-    found = compare(b, cond, x, y, native=True)
+    result = compare(b, cond, x, y, native=True)
     if cond is not None:
-        b.write_condition(cond, found)
-    b.put(dst, all_ones(b, found, dst.type), b.mask)
+        b.write_condition(cond, result)
+    b.put(dst, all_ones(b, result, dst.type), b.mask)
 
 
 @opcode(0x40, two("add"), page="Addition")

@@ -32,10 +32,10 @@ def operands(
 
 def total(b: Gen9Builder, dst: Place, x: Value, y: Value, sources: tuple[Value, ...]) -> Value:
     """x + y, clamped at 64 bits where the destination saturates and sources have as many."""
-    found = b.add(x, y)
-    if dst.saturate and found.type.is_int and max(v.type.size for v in sources) == 8:
-        return saturating(b, x, y, found)
-    return found
+    partial = b.add(x, y)
+    if dst.saturate and partial.type.is_int and max(v.type.size for v in sources) == 8:
+        return saturating(b, x, y, partial)
+    return partial
 
 
 def compare(b: Gen9Builder, cond: Condition | None, x: Value, y: Value, *, native: bool) -> Value:
@@ -47,10 +47,10 @@ def compare(b: Gen9Builder, cond: Condition | None, x: Value, y: Value, *, nativ
         if not x.type.is_float:
             return b.const(BOOL, 0, x.width)
         return b.or_(b.cmp("ne", x, x), b.cmp("ne", y, y))
-    found = b.cmp(name, x, y)
+    result = b.cmp(name, x, y)
     if native and name in ("ge", "lt") and y.type.is_float:
-        return b.or_(found, b.cmp("ne", y, y))
-    return found
+        return b.or_(result, b.cmp("ne", y, y))
+    return result
 
 
 def all_ones(b: Gen9Builder, where: Value, type: Type) -> Value:

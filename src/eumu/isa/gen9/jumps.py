@@ -84,16 +84,16 @@ class Jumps(Results):
         aligned = self.cmp("eq", self.and_(distance, self.const(UD, 7)), self.const(UD, 0))
         row = self.shr(distance, self.const(UD, 3))
         inside = self.and_(aligned, self.cmp("lt", row, self.const(UD, count)))
-        known = set(places)
-        table = [p if p in known else None for p in range(first, first + _HALF * count, _HALF)]
+        listed = set(places)
+        table = [p if p in listed else None for p in range(first, first + _HALF * count, _HALF)]
         return self.select(inside, row, self.const(UD, count)), [*table, None]
 
     def _function(self, address: Value) -> Value:
         """The number of the function at an address; how many there are if none is."""
         row = self.const(UD, len(self.functions))
-        for k, (known, _) in enumerate(self.functions):
+        for k, (places, _) in enumerate(self.functions):
             row = self.select(
-                self.cmp("eq", address, self.const(UD, known)), self.const(UD, k), row
+                self.cmp("eq", address, self.const(UD, places)), self.const(UD, k), row
             )
         return row
 

@@ -75,17 +75,19 @@ def _registers(
     if place is None or (isinstance(place, Register) and place.is_arf):
         return _Registers(Rows(None, 0, UD), 0)
     bits = messages.known_bits(b, word)
-    known = bits.value >> low & most if bits.covers(most << low) else None
+    registers = bits.value >> low & most if bits.covers(most << low) else None
     if isinstance(place, Register):
         room = GRF_COUNT - place.number
         if room <= 0:
             raise b.wrong("region", f"there is no r{place.number}; r127 is the last")
-        if known is not None and known > room:
-            raise b.wrong("region", f"{known} registers from r{place.number} on; r127 is the last")
+        if registers is not None and registers > room:
+            raise b.wrong(
+                "region", f"{registers} registers from r{place.number} on; r127 is the last"
+            )
         rows = Rows(b.file, place.number * GRF_BYTES, UD)
-        return _Registers(rows, min(most, room) if known is None else known)
-    count, lanes = most if known is None else known, None
-    if known is None and not isinstance(word, int):
+        return _Registers(rows, min(most, room) if registers is None else registers)
+    count, lanes = most if registers is None else registers, None
+    if registers is None and not isinstance(word, int):
         said = b.and_(b.shr(b.convert(word, UD), b.const(UD, low)), b.const(UD, most))
         dwords = b.splat(b.shl(said, b.const(UD, 3)), 8 * count)
         lanes = b.cmp("lt", b.iota(UD, 8 * count), dwords)
@@ -135,27 +137,29 @@ def _send(
     options: Options,
 ) -> None:
     ex, plain = _word(b, ex_desc), _word(b, desc)
-    operands, found = _Operands(dst, src0, src1), messages.resolve(b, ex, plain)
-    if found is None or (found.sure is not None and operands.is_indirect):
+    operands, descriptors = _Operands(dst, src0, src1), messages.resolve(b, ex, plain)
+    if descriptors is None or (descriptors.sure is not None and operands.is_indirect):
         _compose(b, ex, plain, operands, ends=options.eot)
-    elif found.sure is None:
-        _known(b, found, operands)
+    elif descriptors.sure is None:
+        _known(b, descriptors, operands)
     else:
         mask = b.mask
-        b.only_if(found.sure)
-        _known(b, found, operands)
-        _compose(b, ex, plain, operands, ends=options.eot, unless=found.sure, mask=mask)
+        b.only_if(descriptors.sure)
+        _known(b, descriptors, operands)
+        _compose(b, ex, plain, operands, ends=options.eot, unless=descriptors.sure, mask=mask)
     if options.eot:
         b.end()
 
 
-def _known(b: Gen9Builder, found: messages.Descriptors, operands: _Operands) -> None:
+def _known(b: Gen9Builder, descriptors: messages.Descriptors, operands: _Operands) -> None:
     """A message of which at most a surface is known at run time only."""
-    first, second, answer = operands.registers(b, found.ex_desc, found.desc)
+    first, second, answer = operands.registers(b, descriptors.ex_desc, descriptors.desc)
     more = second.rows if second.count else None
     bytes = first.count * GRF_BYTES, second.count * GRF_BYTES
     payload = messages.Payload(first.rows, bytes[0], more, bytes[1])
-    request = messages.Request(found.ex_desc, found.desc, payload, answer.rows, found.surface)
+    request = messages.Request(
+        descriptors.ex_desc, descriptors.desc, payload, answer.rows, descriptors.surface
+    )
     messages.send(b, request)
     answer.put_back(b)
 

@@ -68,6 +68,6 @@ def csel(
 ) -> None:
     """dst[i] = src0[i] where src2[i] compares with 0 as the condition says, else src1[i]."""
     zero = b.const(src2.type, 0, b.width)
-    found = compare(b, cond, src2, zero, native=False)
+    result = compare(b, cond, src2, zero, native=False)
     x, y = b.promote(src0, src1)
-    b.finish(dst, b.select(found, x, y), None, options)
+    b.finish(dst, b.select(result, x, y), None, options)

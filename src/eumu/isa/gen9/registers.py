@@ -88,8 +88,8 @@ def print_register(register: Register, type: Type | None) -> str:
 def parse_register(cursor: Cursor) -> tuple[Register, int]:
     """A register with byte 0, and the subregister as it was written (in elements)."""
     start = cursor.skip()
-    found = cursor.need(_NAME, "a register")
-    name, digits, element = found.groups()
+    match = cursor.need(_NAME, "a register")
+    name, digits, element = match.groups()
     sub = int(element or 0)
     if name == "r" and digits:
         if int(digits) > 255:
@@ -97,7 +97,7 @@ def parse_register(cursor: Cursor) -> tuple[Register, int]:
         return Register(False, int(digits)), sub
     row = _ROW_OF_NAME.get(name)
     if row is None:
-        cursor.fail(f"'{found.group()}' is no register", start=start)
+        cursor.fail(f"'{match.group()}' is no register", start=start)
     number = int(digits or 0)
     if name == "acc" and (found_row := ARF_OF_NUMBER.get(row.kind << 4 | number)):
         row, number = found_row  # acc2 to acc9, as the manual calls mme0 to mme7

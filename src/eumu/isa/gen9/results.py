@@ -54,10 +54,10 @@ class Results(Sources):
 
     def link(self, operand: Destination) -> Place:
         """Two dwords that a call writes, whatever its execution size is."""
-        given = self.execution
+        execution = self.execution
         self.execute(Execution(2, nomask=True))
         place = self.destination(operand)
-        self.execute(given)
+        self.execute(execution)
         return Place(UD, place.root, place.offset, UD.size, False, place.address)
 
     def _bytes(self, root: Root, byte: int, operand: Destination, stride: int) -> Place:

@@ -187,11 +187,11 @@ class Thread(InstBuilder):
         if region.vstride is None:
             raise self.wrong("region", "a region with an address for each row needs an address")
         if self.width == 1:
-            found = Region.scalar(byte)
+            inner = Region.scalar(byte)
         else:
-            found = Region(byte, region.vstride * size, region.width, region.hstride * size)
-        self.check_inside(root, found.offsets(self.width), size)
-        return self.read(root, found, type, self.width)
+            inner = Region(byte, region.vstride * size, region.width, region.hstride * size)
+        self.check_inside(root, inner.offsets(self.width), size)
+        return self.read(root, inner, type, self.width)
 
     def check_inside(self, root: Root, offsets: tuple[int, ...], size: int) -> None:
         """Raise unless the elements are bytes of the root."""

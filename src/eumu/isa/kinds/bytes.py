@@ -197,9 +197,9 @@ class Unpacker:
     def zero(self, constant: bytes) -> None:
         """Bytes that are always the same."""
         start = self.need(len(constant), "a reserved field")
-        found = self.data[start : self.pos]
-        if found != constant:
-            self.fail(f"a reserved field is {found.hex()}, not {constant.hex()}", start)
+        padding = self.data[start : self.pos]
+        if padding != constant:
+            self.fail(f"a reserved field is {padding.hex()}, not {constant.hex()}", start)
 
     def code(self, words: Sequence[Word], what: str) -> Word:
         """Which of `words` the next byte names."""
@@ -217,10 +217,10 @@ class Unpacker:
 
     def variable(self, kind: type[DeclaredClass], number: int, at: int) -> DeclaredClass:
         """The variable that has a number; `at` is the offset of the number."""
-        found = self.tables.variables[kind].get(number)
-        if not isinstance(found, kind):
+        variable = self.tables.variables[kind].get(number)
+        if not isinstance(variable, kind):
             self.fail(f"there is no {_CLASSES[kind]} variable of number {number}", at)
-        return found
+        return variable
 
     def label(self) -> str:
         start, number = self.pos, self.u16("a label")

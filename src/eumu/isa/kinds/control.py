@@ -48,9 +48,9 @@ class ExecKind(Kind):
     def parse(self, cursor: Cursor, names: Names) -> ExecSize:
         cursor.expect("(", "and an execution size, as in (M1, 16)")
         offset, nomask = 0, False
-        if found := cursor.match(_MASK):
-            offset = 4 * (int(found.group(1)[1]) - 1) if found.group(1) else 0
-            nomask = found.group(2) is not None or not found.group(1)
+        if match := cursor.match(_MASK):
+            offset = 4 * (int(match.group(1)[1]) - 1) if match.group(1) else 0
+            nomask = match.group(2) is not None or not match.group(1)
             cursor.expect(",", "between mask and execution size")
         start = cursor.skip()
         size = integer_literal(cursor)
@@ -81,11 +81,11 @@ class ExecKind(Kind):
     def pack_code(self, code: str, operand: ExecSize, out: Packer) -> None:
         pack_elements(operand, out)
 
-    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> ExecSize:
+    def unpack_code(self, code: str, source: Unpacker, parts: dict[str, Any]) -> ExecSize:
         return unpack_elements(source)
 
-    def join(self, known: dict[str, Any]) -> ExecSize:
-        return known["elements"]  # type: ignore[no-any-return]
+    def join(self, parts: dict[str, Any]) -> ExecSize:
+        return parts["elements"]  # type: ignore[no-any-return]
 
     def bind(self, operand: ExecSize, builder: InstBuilder) -> ExecSize:
         builder.begin(operand)
@@ -109,10 +109,10 @@ class PredicateKind(Kind):
         if not cursor.take("("):
             return None
         invert = cursor.take("!")
-        found = variable(cursor, names, PredicateVariable, what="a predicate variable")
+        predicate = variable(cursor, names, PredicateVariable, what="a predicate variable")
         combine = cursor.match(_COMBINE)
         cursor.expect(")")
-        return Predicate(found, invert, combine.group(1) if combine else "")
+        return Predicate(predicate, invert, combine.group(1) if combine else "")
 
     def print(self, operand: Predicate | None) -> str:
         if operand is None:
@@ -179,8 +179,8 @@ class LabelKind(Kind):
     example = "{name}"
 
     def parse(self, cursor: Cursor, names: Names) -> str:
-        if found := cursor.match(STRING):
-            return string(cursor, found)
+        if match := cursor.match(STRING):
+            return string(cursor, match)
         return cursor.need(_LABEL, "a label").group()
 
     def print(self, operand: str) -> str:
@@ -203,8 +203,8 @@ class StringKind(Kind):
     example = '"{name}"'
 
     def parse(self, cursor: Cursor, names: Names) -> str:
-        if found := cursor.match(STRING):
-            return string(cursor, found)
+        if match := cursor.match(STRING):
+            return string(cursor, match)
         return cursor.need(_LABEL, "a name or a string").group()
 
     def print(self, operand: str) -> str:
@@ -233,8 +233,8 @@ class ChoiceKind(Kind):
 
     def parse(self, cursor: Cursor, names: Names) -> str:
         start = cursor.pos
-        found = cursor.adjacent(self._pattern)
-        word = found.group().lower() if found else ""
+        match = cursor.adjacent(self._pattern)
+        word = match.group().lower() if match else ""
         if word not in self.words:
             cursor.fail(f"{self.what} '{word}' is not one of {', '.join(self.words)}", start=start)
         return word
@@ -275,10 +275,10 @@ class HexByteKind(Kind):
     _pattern = re.compile(r"x([0-9a-fA-F]{1,2})\b")
 
     def parse(self, cursor: Cursor, names: Names) -> int:
-        found = cursor.adjacent(self._pattern)
-        if found is None:
+        match = cursor.adjacent(self._pattern)
+        if match is None:
             cursor.fail("expected a byte such as xe8")
-        return int(found.group(1), 16)
+        return int(match.group(1), 16)
 
     def print(self, operand: int) -> str:
         return f"x{operand:02x}"
@@ -320,16 +320,16 @@ class LabelsKind(LabelKind):
         for label in operand:
             out.label(label)
 
-    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
+    def unpack_code(self, code: str, source: Unpacker, parts: dict[str, Any]) -> Any:
         if code == "labels":
-            return tuple(source.label() for _ in range(known["count"]))
+            return tuple(source.label() for _ in range(parts["count"]))
         at, count = source.pos, source.u8("the number of labels")
         if not 1 <= count <= 32:
             source.fail(f"a switch has 1 to 32 labels, not {count}", at)
         return count
 
-    def join(self, known: dict[str, Any]) -> Any:
-        return known["labels"]
+    def join(self, parts: dict[str, Any]) -> Any:
+        return parts["labels"]
 
     def bind(self, operand: Any, builder: Any) -> Any:
         return tuple(super(LabelsKind, self).bind(label, builder) for label in operand)

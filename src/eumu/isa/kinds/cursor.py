@@ -33,24 +33,24 @@ class Cursor:
         """Skip blanks; return the position of the next token."""
         pos, text = self.pos, self.text
         if pos < len(text) and text[pos] in " \t":
-            found = _SPACE.match(text, pos)
-            assert found is not None
-            self.pos = pos = found.end()
+            match = _SPACE.match(text, pos)
+            assert match is not None
+            self.pos = pos = match.end()
         return pos
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Take what `pattern` matches after blanks, if it does."""
-        found = pattern.match(self.text, self.skip())
-        if found:
-            self._take(found.end())
-        return found
+        result = pattern.match(self.text, self.skip())
+        if result:
+            self._take(result.end())
+        return result
 
     def adjacent(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Take what `pattern` matches right here, without blanks before it."""
-        found = pattern.match(self.text, self.pos)
-        if found:
-            self._take(found.end())
-        return found
+        match = pattern.match(self.text, self.pos)
+        if match:
+            self._take(match.end())
+        return match
 
     def _take(self, end: int) -> None:
         start, self.pos = self.pos, end
@@ -75,10 +75,10 @@ class Cursor:
 
     def need(self, pattern: re.Pattern[str], what: str) -> re.Match[str]:
         """Take what `pattern` matches or fail with "expected `what`"."""
-        found = self.match(pattern)
-        if found is None:
+        match = self.match(pattern)
+        if match is None:
             self.fail(f"expected {what}")
-        return found
+        return match
 
     def at_end(self) -> bool:
         """Whether nothing is left on the line."""

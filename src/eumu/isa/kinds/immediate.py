@@ -38,8 +38,8 @@ def starts_immediate(cursor: Cursor) -> bool:
 def parse_immediate(cursor: Cursor, names: Names) -> Immediate:
     """`0x3f800000:f`, `-1:w`, `1.5:df`, `~1:d`, `(1+2):d`."""
     start = cursor.skip()
-    if found := cursor.match(_FLOAT):
-        return _from_float(float("".join(found.group(1).split())), found.group(2).lower())
+    if match := cursor.match(_FLOAT):
+        return _from_float(float("".join(match.group(1).split())), match.group(2).lower())
     value = unary(cursor, names)
     suffix = cursor.match(_TYPE)
     if suffix is None:

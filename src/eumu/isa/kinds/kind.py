@@ -69,11 +69,11 @@ class Kind:
         """Whether the operand is the same without this code, for versions that do not have it."""
         return False
 
-    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
-        """One of `codes`; `known` has those before it."""
+    def unpack_code(self, code: str, source: Unpacker, parts: dict[str, Any]) -> Any:
+        """One of `codes`; `parts` has those before it."""
         raise InternalError(f"{type(self).__name__} has no code {code}")
 
-    def join(self, known: dict[str, Any]) -> Any:
+    def join(self, parts: dict[str, Any]) -> Any:
         """The operand that its `codes` make."""
         raise InternalError(f"{type(self).__name__} has no codes")
 

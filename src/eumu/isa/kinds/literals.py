@@ -45,8 +45,8 @@ _BINARY: dict[str, tuple[int, Callable[[int, int], int]]] = {
 def integer_literal(cursor: Cursor) -> int:
     """A decimal or hexadecimal literal; at most 64 bits.  A leading zero means nothing."""
     start = cursor.skip()
-    found = cursor.need(_INTEGER, "a number")
-    digits, base = (found[1], 16) if found[1] else (found[2], 10)
+    match = cursor.need(_INTEGER, "a number")
+    digits, base = (match[1], 16) if match[1] else (match[2], 10)
     if len(digits) > 20:
         _too_long(cursor, start)
     value = int(digits, base)
@@ -61,10 +61,10 @@ def _too_long(cursor: Cursor, start: int) -> NoReturn:
 
 def expression(cursor: Cursor, names: Names) -> int:
     """A constant: `32`, `4*(8+1)`, `%sizeof(V)/4`; operators and order as in C."""
-    found = _PLAIN.match(cursor.text, cursor.pos)
-    if found:
-        cursor.pos = found.end()
-        return int(found[1])
+    match = _PLAIN.match(cursor.text, cursor.pos)
+    if match:
+        cursor.pos = match.end()
+        return int(match[1])
     return _binary(cursor, names, 0, 0)
 
 
@@ -73,15 +73,15 @@ def unary(cursor: Cursor, names: Names, depth: int = 0) -> int:
     start = cursor.skip()
     if depth > _NESTING:
         cursor.fail(f"more than {_NESTING} levels of nesting", start=start, code="nesting")
-    found = cursor.match(_UNARY)
-    if found is None:
+    match = cursor.match(_UNARY)
+    if match is None:
         return _size_of(cursor, names) if cursor.match(_SIZEOF) else integer_literal(cursor)
-    if found[0] == "(":
+    if match[0] == "(":
         value = _binary(cursor, names, 0, depth + 1)
         cursor.expect(")")
         return value
     value = unary(cursor, names, depth + 1)
-    return {"-": -value, "~": ~value, "!": int(not value)}[found[0]]
+    return {"-": -value, "~": ~value, "!": int(not value)}[match[0]]
 
 
 _SIGN = re.compile(r"[+-]")
@@ -98,16 +98,16 @@ def offset(cursor: Cursor, names: Names) -> int:
 def _binary(cursor: Cursor, names: Names, least: int, depth: int) -> int:
     """Operators that bind at least as tightly as `least`."""
     value = unary(cursor, names, depth)
-    while (found := _OPERATOR.match(cursor.text, cursor.skip())) is not None:
-        tightness, apply = _BINARY[found[0]]
+    while (match := _OPERATOR.match(cursor.text, cursor.skip())) is not None:
+        tightness, apply = _BINARY[match[0]]
         if tightness < least:
             break
-        cursor.pos = found.end()
+        cursor.pos = match.end()
         start = cursor.skip()
         right = _binary(cursor, names, tightness + 1, depth)
-        if found[0] in "/%" and right == 0:
+        if match[0] in "/%" and right == 0:
             cursor.fail("division by zero", start=start)
-        if found[0] in ("<<", ">>") and not 0 <= right < 64:
+        if match[0] in ("<<", ">>") and not 0 <= right < 64:
             cursor.fail(f"shift by {right}; 0 to 63 is allowed", start=start)
         value = (apply(value, right) + _BIAS & _64) - _BIAS
     return value
@@ -139,14 +139,14 @@ _OCTETS = 0xDC00  # a byte that stands for itself, as `surrogateescape` has it
 _UNESCAPES = {v: k for k, v in _ESCAPES.items() if k not in "'?"}
 
 
-def string(cursor: Cursor, found: re.Match[str]) -> str:
+def string(cursor: Cursor, match: re.Match[str]) -> str:
     """The text that a match of :data:`STRING` stands for.
 
     Numbers behind a backslash are bytes: of UTF-8, as the compiler writes names that are not ASCII,
     or a character each where they are not.
     """
-    if "\\" not in found[1]:
-        return found[1]
+    if "\\" not in match[1]:
+        return match[1]
 
     def octets(escape: re.Match[str]) -> str:
         code = escape[1]
@@ -158,11 +158,11 @@ def string(cursor: Cursor, found: re.Match[str]) -> str:
         elif code.isdecimal() and code[0] < "8":
             value = int(code, 8)
         if not 0 <= value <= 0xFF:
-            place = found.start(1) + escape.start()
+            place = match.start(1) + escape.start()
             cursor.fail(f"unknown escape '\\{code}' in a string", start=place)
         return chr(value) if value < 0x80 else chr(_OCTETS + value)
 
-    data = _ESCAPE.sub(octets, found[1]).encode("utf-8", "surrogateescape")
+    data = _ESCAPE.sub(octets, match[1]).encode("utf-8", "surrogateescape")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

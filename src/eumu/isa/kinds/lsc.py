@@ -128,8 +128,8 @@ class CachingKind(Kind):
     def parse(self, cursor: Cursor, names: Names) -> Caching:
         start = cursor.pos
         levels: list[str] = []
-        while len(levels) < 3 and (found := cursor.adjacent(_CACHE)):
-            levels.append(found.group(1))
+        while len(levels) < 3 and (match := cursor.adjacent(_CACHE)):
+            levels.append(match.group(1))
         if len(levels) < 3:
             levels += ["df"] * (2 - len(levels))
         asked = ".".join(levels)
@@ -162,10 +162,10 @@ class CachingKind(Kind):
 
     def unpack(self, source: Unpacker) -> Caching:
         at = source.pos
-        found = Caching(source.code(CACHE, "caching"), source.code(CACHE, "caching"))
-        if str(found) not in CACHE_PAIRS[self.access]:
-            source.fail(f"caching '{found}' is not known to a {self.access}", at)
-        return found
+        caching = Caching(source.code(CACHE, "caching"), source.code(CACHE, "caching"))
+        if str(caching) not in CACHE_PAIRS[self.access]:
+            source.fail(f"caching '{caching}' is not known to a {self.access}", at)
+        return caching
 
 
 # ---- data
@@ -216,8 +216,8 @@ class LscDataKind(Kind):
         )
 
     def _quad(self, cursor: Cursor, size: str) -> DataShape:
-        found = cursor.adjacent(_CHANNELS)
-        channels = tuple("xyzw".index(c) for c in found.group(1).lower()) if found else ()
+        match = cursor.adjacent(_CHANNELS)
+        channels = tuple("xyzw".index(c) for c in match.group(1).lower()) if match else ()
         if not channels or sorted(set(channels)) != list(channels):
             cursor.fail("expected channels in the order xyzw, as in :d32.xy")
         return DataShape(size, channels=channels)
@@ -232,16 +232,16 @@ class LscDataKind(Kind):
         else:
             pack_shape(code, operand.shape, out)
 
-    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
+    def unpack_code(self, code: str, source: Unpacker, parts: dict[str, Any]) -> Any:
         if code == "register":
             return unpack_raw(source)
-        return unpack_shape(code, source, known, channels=self.channels)
+        return unpack_shape(code, source, parts, channels=self.channels)
 
-    def join(self, known: dict[str, Any]) -> LscData:
-        elements = known["channels"]
+    def join(self, parts: dict[str, Any]) -> LscData:
+        elements = parts["channels"]
         count, channels = (1, elements) if self.channels else (elements, ())
-        shape = DataShape(known["size"], count, known["order"], channels)
-        return LscData(known["register"], shape)
+        shape = DataShape(parts["size"], count, parts["order"], channels)
+        return LscData(parts["register"], shape)
 
     def bind(self, operand: LscData, builder: InstBuilder) -> DataRows:
         return DataRows(self._register.bind(operand.register, builder), operand.shape)
@@ -249,8 +249,8 @@ class LscDataKind(Kind):
 
 def _vector(cursor: Cursor, size: str) -> DataShape:
     start = cursor.pos
-    found = cursor.adjacent(_COUNT)
-    elements = int(found.group(1)) if found else 1
+    match = cursor.adjacent(_COUNT)
+    elements = int(match.group(1)) if match else 1
     if elements not in VECTORS:
         allowed = ", ".join(f"x{n}" for n in VECTORS)
         cursor.fail(f"a vector of {elements} elements is not one of {allowed}", start=start)
@@ -324,8 +324,8 @@ class LscAddressKind(Kind):
         added = offset(cursor, names)
         pitch = SCALAR.parse(cursor, names) if self.strided and cursor.take(",") else None
         cursor.expect("]")
-        found = cursor.need(_ADDRESS_SIZE, "the size of an address, as in :a64")
-        size, extension = int(found[1]), found[2] or ""
+        match = cursor.need(_ADDRESS_SIZE, "the size of an address, as in :a64")
+        size, extension = int(match[1]), match[2] or ""
         return LscAddress(model, surface, base, size, added, scale, pitch, extension, index)
 
     def _scale(self, cursor: Cursor) -> int:
@@ -366,7 +366,7 @@ class LscAddressKind(Kind):
             case _:
                 pack_pitch(operand.pitch, out)
 
-    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
+    def unpack_code(self, code: str, source: Unpacker, parts: dict[str, Any]) -> Any:
         match code:
             case "model":
                 return choose(source, MODELS, "the model of an address")
@@ -380,9 +380,9 @@ class LscAddressKind(Kind):
             case "size":
                 return choose(source, _SIZES, "the size of an address")
             case "surface":
-                return unpack_surface(source, known["model"])
+                return unpack_surface(source, parts["model"])
             case "index":
-                return unpack_index(source, known["model"])
+                return unpack_index(source, parts["model"])
             case "base":
                 return unpack_raw(source)
         return unpack_scalar(source)
@@ -390,9 +390,9 @@ class LscAddressKind(Kind):
     def left_out(self, code: str, operand: LscAddress) -> bool:
         return code == "index" and not operand.index
 
-    def join(self, known: dict[str, Any]) -> LscAddress:
-        size, extension = known["size"]
-        return LscAddress(**{**known, "size": size, "extension": extension})
+    def join(self, parts: dict[str, Any]) -> LscAddress:
+        size, extension = parts["size"]
+        return LscAddress(**{**parts, "size": size, "extension": extension})
 
     def bind(self, operand: LscAddress, builder: InstBuilder) -> Addresses:
         return Addresses(

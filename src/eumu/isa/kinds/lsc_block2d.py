@@ -88,8 +88,8 @@ class BlockDataKind(Kind):
     def parse(self, cursor: Cursor, names: Names) -> BlockData:
         register = self._register.parse(cursor, names)
         start = cursor.skip()
-        found = cursor.need(_SHAPE, "the shape of a block, as in :d16.2x16x8nn")
-        bits, blocks, width, height = (int(g or 1) for g in found.groups()[:4])
+        match = cursor.need(_SHAPE, "the shape of a block, as in :d16.2x16x8nn")
+        bits, blocks, width, height = (int(g or 1) for g in match.groups()[:4])
         if blocks not in self.counts:
             allowed = ", ".join(map(str, self.counts))
             cursor.fail(f"{blocks} blocks is not one of {allowed}", start=start)
@@ -98,7 +98,7 @@ class BlockDataKind(Kind):
             cursor.fail(f"a row of a block has at most {most} bytes", start=start)
         if not 1 <= height <= MAX_HEIGHT:
             cursor.fail(f"a block has 1 to {MAX_HEIGHT} rows", start=start)
-        shape = BlockShape(bits, blocks, width, height, found[5] == "t", found[6] == "t")
+        shape = BlockShape(bits, blocks, width, height, match[5] == "t", match[6] == "t")
         return BlockData(register, shape)
 
     def print(self, operand: BlockData) -> str:
@@ -122,7 +122,7 @@ class BlockDataKind(Kind):
             case _:
                 pack_raw(operand.register, out)
 
-    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
+    def unpack_code(self, code: str, source: Unpacker, parts: dict[str, Any]) -> Any:
         match code:
             case "size":
                 return choose(source, BLOCK_BITS, "the size of an element")
@@ -131,22 +131,22 @@ class BlockDataKind(Kind):
             case "blocks":
                 return self.counts[source.one_of(self.counts, "the number of blocks")]
             case "width":
-                most = MAX_PREFETCHED_BYTES * 8 // known["size"]
+                most = MAX_PREFETCHED_BYTES * 8 // parts["size"]
                 return _checked(source, most, "elements a row")
             case "height":
                 return _checked(source, MAX_HEIGHT, "rows")
             case "vnni":
                 return source.code(FLAGS, "VNNI")
         at, register = source.pos, unpack_raw(source)
-        if register.variable is not None and known["width"] * known["size"] > MAX_ROW_BYTES * 8:
+        if register.variable is not None and parts["width"] * parts["size"] > MAX_ROW_BYTES * 8:
             source.fail(f"a row of a block has at most {MAX_ROW_BYTES} bytes", at)
         return register
 
-    def join(self, known: dict[str, Any]) -> BlockData:
+    def join(self, parts: dict[str, Any]) -> BlockData:
         shape = BlockShape(
-            *(known[c] for c in ("size", "blocks", "width", "height", "order", "vnni"))
+            *(parts[c] for c in ("size", "blocks", "width", "height", "order", "vnni"))
         )
-        return BlockData(known["register"], shape)
+        return BlockData(parts["register"], shape)
 
     def bind(self, operand: BlockData, builder: InstBuilder) -> BlockRows:
         return BlockRows(self._register.bind(operand.register, builder), operand.shape)
@@ -319,8 +319,8 @@ class TypedBlockDataKind(Kind):
     def parse(self, cursor: Cursor, names: Names) -> TypedBlockData:
         register = self._register.parse(cursor, names)
         start = cursor.skip()
-        found = cursor.need(_TYPED_SHAPE, "the width and height of a block, as in :64x2")
-        width, height = int(found[1]), int(found[2])
+        match = cursor.need(_TYPED_SHAPE, "the width and height of a block, as in :64x2")
+        width, height = int(match[1]), int(match[2])
         rows = next((rows for limit, rows in _TYPED_ROWS if 1 <= width <= limit), 0)
         if not 1 <= height <= rows:
             cursor.fail(f"a typed block of {width} bytes x {height} rows is too large", start=start)

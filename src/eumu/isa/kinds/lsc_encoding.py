@@ -30,10 +30,10 @@ _BYTES = {"d8": 1, "d16": 2, "d32": 4, "d64": 8, "d8c32": 1, "d16c32": 2, "d16c3
 def choose(source: Unpacker, words: tuple[Any, ...], what: str) -> Any:
     """A code, where None has no meaning."""
     at = source.pos
-    found = source.code(words, what)
-    if found is None:
+    word = source.code(words, what)
+    if word is None:
         source.fail(f"{what} has code 0, which has no meaning", at)
-    return found
+    return word
 
 
 def pack_surface(operand: General | Immediate | None, out: Packer) -> None:
@@ -43,10 +43,10 @@ def pack_surface(operand: General | Immediate | None, out: Packer) -> None:
 
 def unpack_surface(source: Unpacker, model: str) -> General | Immediate | None:
     at = source.pos
-    found = unpack_scalar(source)
-    if model not in ("flat", "arg") or (model == "flat" and isinstance(found, General)):
-        return found
-    if found != _NO_SURFACE:
+    surface = unpack_scalar(source)
+    if model not in ("flat", "arg") or (model == "flat" and isinstance(surface, General)):
+        return surface
+    if surface != _NO_SURFACE:
         source.fail(f"an address of the model {model} has a surface", at)
     return None
 
@@ -61,10 +61,10 @@ def unpack_index(source: Unpacker, model: str) -> int:
 
 def unpack_scalar(source: Unpacker) -> General | Immediate:
     at = source.pos
-    found = unpack_source(source)
-    if not isinstance(found, General | Immediate):
+    scalar = unpack_source(source)
+    if not isinstance(scalar, General | Immediate):
         source.fail("expected a variable or an immediate", at)
-    return found
+    return scalar
 
 
 def pack_shape(code: str, shape: DataShape, out: Packer) -> None:
@@ -80,7 +80,7 @@ def pack_shape(code: str, shape: DataShape, out: Packer) -> None:
                 out.code(VECTORS, shape.elements, "the number of elements")
 
 
-def unpack_shape(code: str, source: Unpacker, known: dict[str, Any], *, channels: bool) -> Any:
+def unpack_shape(code: str, source: Unpacker, parts: dict[str, Any], *, channels: bool) -> Any:
     """A part of a shape; `elements` is the byte itself, `channels` what both bytes say."""
     at = source.pos
     match code:
@@ -90,7 +90,7 @@ def unpack_shape(code: str, source: Unpacker, known: dict[str, Any], *, channels
             return choose(source, ORDERS, "the order of the data")
         case "elements":
             return source.u8("the number of elements")
-    first, second = known["elements"], source.u8("the channels")
+    first, second = parts["elements"], source.u8("the channels")
     number, other = (second, first) if channels else (first, second)
     if other not in (0, number):
         source.fail(f"the number of elements has the codes {first} and {second}", at - 1)

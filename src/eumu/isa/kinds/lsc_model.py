@@ -77,8 +77,8 @@ def model_surface(b: InstBuilder, model: str, surface: General | Immediate, inde
 
 def parse_model(cursor: Cursor, names: Names) -> tuple[str, General | Immediate | None, int]:
     """`flat`, `arg`, `bti(0x4)`, `ss(V)`, `bss(V(0,1),0x2)`, `flat(V)`, `surf(V)`; else flat."""
-    found = cursor.match(_MODEL)
-    model = found.group(1) if found else "flat"
+    match = cursor.match(_MODEL)
+    model = match.group(1) if match else "flat"
     if model == "arg" or (model == "flat" and not cursor.ahead("(")):
         return model, None, 0
     cursor.expect("(", f"and the surface of {model}")

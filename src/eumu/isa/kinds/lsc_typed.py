@@ -69,18 +69,18 @@ class SurfaceModelKind(Kind):
     def left_out(self, code: str, operand: SurfaceModel) -> bool:
         return code == "index" and not operand.index
 
-    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
+    def unpack_code(self, code: str, source: Unpacker, parts: dict[str, Any]) -> Any:
         if code == "surface":
-            return unpack_surface(source, known["model"])
+            return unpack_surface(source, parts["model"])
         if code == "index":
-            return unpack_index(source, known["model"])
+            return unpack_index(source, parts["model"])
         at, model = source.pos, choose(source, MODELS, "the model of a surface")
         if model in ("flat", "arg"):
             source.fail(f"the model {model} names no surface", at)
         return model
 
-    def join(self, known: dict[str, Any]) -> SurfaceModel:
-        return SurfaceModel(known["model"], known["surface"], known.get("index", 0))
+    def join(self, parts: dict[str, Any]) -> SurfaceModel:
+        return SurfaceModel(parts["model"], parts["surface"], parts.get("index", 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +115,14 @@ class TypedAddressKind(Kind):
     def parse(self, cursor: Cursor, names: Names) -> TypedAddress:
         surface = self._surface.parse(cursor, names)
         cursor.expect("[", "and coordinates, as in bti(0x4)[V32, V33]:a32")
-        found = [self._register.parse(cursor, names)]
+        registers = [self._register.parse(cursor, names)]
         offsets = [offset(cursor, names)]
-        while len(found) < 4 and cursor.take(","):
-            found.append(self._register.parse(cursor, names))
-            offsets.append(offset(cursor, names) if len(found) < 4 else 0)
+        while len(registers) < 4 and cursor.take(","):
+            registers.append(self._register.parse(cursor, names))
+            offsets.append(offset(cursor, names) if len(registers) < 4 else 0)
         cursor.expect("]")
         size = cursor.need(_SIZE, "the size of a coordinate, as in :a32")
-        u, v, r, lod = (*found, *[Raw(None)] * (4 - len(found)))
+        u, v, r, lod = (*registers, *[Raw(None)] * (4 - len(registers)))
         du, dv, dr, *_ = *offsets, 0, 0, 0
         return TypedAddress(surface, u, v, r, lod, int(size[1]), (du, dv, dr), size[2] or "")
 
@@ -153,18 +153,18 @@ class TypedAddressKind(Kind):
             return not operand.offsets[_OFFSETS.index(code)]
         return self._surface.left_out(code, operand.surface)
 
-    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
+    def unpack_code(self, code: str, source: Unpacker, parts: dict[str, Any]) -> Any:
         if code in _COORDINATES:
             return unpack_raw(source)
         if code in _OFFSETS:
             return source.i32("what is added to a coordinate")
         if code == "size":
             return choose(source, _SIZES, "the size of a coordinate")
-        return self._surface.unpack_code(code, source, known)
+        return self._surface.unpack_code(code, source, parts)
 
-    def join(self, known: dict[str, Any]) -> TypedAddress:
-        u, v, r, lod = (known[c] for c in _COORDINATES)
-        du, dv, dr = (known.get(c, 0) for c in _OFFSETS)
-        size, extension = known["size"]
-        surface = self._surface.join(known)
+    def join(self, parts: dict[str, Any]) -> TypedAddress:
+        u, v, r, lod = (parts[c] for c in _COORDINATES)
+        du, dv, dr = (parts.get(c, 0) for c in _OFFSETS)
+        size, extension = parts["size"]
+        surface = self._surface.join(parts)
         return TypedAddress(surface, u, v, r, lod, size, (du, dv, dr), extension)

@@ -95,15 +95,15 @@ class MatrixShapeKind(Kind):
 
     def parse(self, cursor: Cursor, names: Names) -> MatrixShape:
         start = cursor.pos
-        found = cursor.adjacent(self._pattern)
-        if found is None:
+        match = cursor.adjacent(self._pattern)
+        if match is None:
             cursor.fail("expected precisions, depth and repeat count, as in hf.hf.8.8", start=start)
-        b, a = (_BY_NAME.get(found[k].lower()) for k in (1, 2))
+        b, a = (_BY_NAME.get(match[k].lower()) for k in (1, 2))
         if a is None or b is None:
-            known = ", ".join(_BY_NAME)
-            bad = (found[1] if b is None else found[2]).lower()
-            cursor.fail(f"precision '{bad}' is not one of {known}", start=start)
-        shape = MatrixShape(b, a, int(found[3]), int(found[4]))
+            shapes = ", ".join(_BY_NAME)
+            bad = (match[1] if b is None else match[2]).lower()
+            cursor.fail(f"precision '{bad}' is not one of {shapes}", start=start)
+        shape = MatrixShape(b, a, int(match[3]), int(match[4]))
         if shape.depth not in _DEPTHS or not 1 <= shape.repeats <= 8:
             cursor.fail(
                 f"depth {shape.depth} and repeat count {shape.repeats};"
@@ -137,7 +137,7 @@ class MatrixPlaceKind(Kind):
     example = "{name}(0,0)"
 
     def parse(self, cursor: Cursor, names: Names) -> General:
-        found = variable(cursor, names, Variable, what="a matrix such as V32(0,0)")
+        place = variable(cursor, names, Variable, what="a matrix such as V32(0,0)")
         cursor.expect("(", "and row and column, as in V32(0,0)")
         start = cursor.skip()
         row = expression(cursor, names)
@@ -146,7 +146,7 @@ class MatrixPlaceKind(Kind):
         if row < 0 or col < 0:
             cursor.fail(f"({row},{col}) is before the variable", start=start, code="region")
         cursor.expect(")")
-        return General(found, row, col, 1, 1, 0)
+        return General(place, row, col, 1, 1, 0)
 
     def print(self, operand: General) -> str:
         return f"{operand.variable.name}({operand.row},{operand.col})"
@@ -156,10 +156,10 @@ class MatrixPlaceKind(Kind):
 
     def unpack(self, source: Unpacker) -> General:
         at = source.pos
-        found = unpack_source(source)
-        if not isinstance(found, General) or found.modifier:
+        place = unpack_source(source)
+        if not isinstance(place, General) or place.modifier:
             source.fail("matrix A is not a variable", at)
-        return found
+        return place
 
     def bind(self, operand: General, builder: InstBuilder) -> Rows:
         root, base = builder.root(operand.variable)

@@ -43,8 +43,8 @@ class WordKind(Kind):
 
     def parse(self, cursor: Cursor, names: Names) -> str:
         start = cursor.skip()
-        found = cursor.match(self._pattern)
-        word = found.group() if found else ""
+        match = cursor.match(self._pattern)
+        word = match.group() if match else ""
         if word not in self.words:
             cursor.fail(f"{self.what} '{word}' is not one of {', '.join(self.words)}", start=start)
         return word
@@ -76,8 +76,8 @@ class WordSourceKind(SourceKind):
         return [(self.manual, self.example)]
 
     def parse(self, cursor: Cursor, names: Names) -> Any:
-        if found := cursor.match(self._word):
-            return Immediate(self.words.index(found.group(1)), UB)
+        if match := cursor.match(self._word):
+            return Immediate(self.words.index(match.group(1)), UB)
         return super().parse(cursor, names)
 
     def print(self, operand: Any) -> str:

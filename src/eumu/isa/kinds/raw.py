@@ -40,8 +40,8 @@ class RawKind(Kind):
 
     def parse(self, cursor: Cursor, names: Names) -> Raw:
         start = cursor.skip()
-        if found := cursor.match(_NULL):
-            if not self.bare and not found.group(1):
+        if match := cursor.match(_NULL):
+            if not self.bare and not match.group(1):
                 cursor.fail("expected '%null.0'", start=start)
             return Raw(None)
         declared = variable(cursor, names, Variable, what="a raw operand such as V32.0")
@@ -82,8 +82,10 @@ class SurfaceKind(Kind):
     example = "{name}"
 
     def parse(self, cursor: Cursor, names: Names) -> SurfaceVariable:
-        found: SurfaceVariable = variable(cursor, names, SurfaceVariable, what="a surface variable")
-        return found
+        surface: SurfaceVariable = variable(
+            cursor, names, SurfaceVariable, what="a surface variable"
+        )
+        return surface
 
     def print(self, operand: SurfaceVariable) -> str:
         return operand.name
@@ -110,11 +112,11 @@ class CountKind(Kind):
 
     def parse(self, cursor: Cursor, names: Names) -> int:
         start = cursor.pos
-        found = cursor.adjacent(self._digits)
-        if found is None or int(found.group()) not in self.values:
+        match = cursor.adjacent(self._digits)
+        if match is None or int(match.group()) not in self.values:
             allowed = ", ".join(map(str, self.values))
             cursor.fail(f"{self.what} is not one of {allowed}", start=start, code="count")
-        return int(found.group())
+        return int(match.group())
 
     def print(self, operand: int) -> str:
         return str(operand)
@@ -189,8 +191,8 @@ class ChannelsKind(Kind):
 
     def parse(self, cursor: Cursor, names: Names) -> tuple[int, ...]:
         start = cursor.pos
-        found = cursor.adjacent(self._letters)
-        channels = tuple("RGBA".index(c) for c in found.group().upper()) if found else ()
+        match = cursor.adjacent(self._letters)
+        channels = tuple("RGBA".index(c) for c in match.group().upper()) if match else ()
         if not channels or sorted(set(channels)) != list(channels):
             cursor.fail("expected channels in the order RGBA, as in R or RGB", start=start)
         return channels
@@ -283,12 +285,12 @@ class AtomicKind(Kind):
 
     def parse(self, cursor: Cursor, names: Names) -> AtomicOperation:
         start = cursor.pos
-        found = cursor.adjacent(self._name)
-        name = found.group().lower() if found else ""
+        match = cursor.adjacent(self._name)
+        name = match.group().lower() if match else ""
         name = _DOCUMENTED.get(name, name)
         if name not in ATOMIC_CODES:
-            known = ", ".join(ATOMIC_CODES)
-            cursor.fail(f"atomic operation '{name}' is not one of {known}", start=start)
+            operations = ", ".join(ATOMIC_CODES)
+            cursor.fail(f"atomic operation '{name}' is not one of {operations}", start=start)
         start = cursor.pos
         suffix = cursor.adjacent(self._bits)
         bits = int(suffix.group(1)) if suffix else 32
@@ -320,8 +322,8 @@ class FenceMaskKind(Kind):
     _bits: ClassVar = {"E": 0x01, "I": 0x02, "S": 0x04, "C": 0x08, "R": 0x10, "L1": 0x40}
 
     def parse(self, cursor: Cursor, names: Names) -> tuple[str, ...]:
-        found = cursor.adjacent(self._letters)
-        return tuple(g for g in found.groups() if g) if found else ()
+        match = cursor.adjacent(self._letters)
+        return tuple(g for g in match.groups() if g) if match else ()
 
     def print(self, operand: tuple[str, ...]) -> str:
         return "." + "".join(operand) if operand else ""
@@ -384,8 +386,8 @@ class PlaneKind(Kind):
 
     def parse(self, cursor: Cursor, names: Names) -> int:
         start = cursor.skip()
-        found = cursor.match(self._plane)
-        plane = int(found.group(1)) if found else 0
+        match = cursor.match(self._plane)
+        plane = int(match.group(1)) if match else 0
         if plane > 3:
             cursor.fail(f"plane {plane} is not in 0 to 3", start=start)
         return plane

@@ -50,14 +50,14 @@ def parse_words(cursor: Cursor, bits: dict[str, int]) -> frozenset[str]:
     start = cursor.pos
     if not cursor.adjacent(_OPTIONS_START):
         return frozenset()
-    found = set()
+    chosen = set()
     while word := cursor.adjacent(_WORD):
         if word.group(1) not in bits:
-            known = " ".join(f"<{name}>" for name in bits)
-            message = f"the option {word.group()} is not one of {known}"
+            allowed = " ".join(f"<{name}>" for name in bits)
+            message = f"the option {word.group()} is not one of {allowed}"
             cursor.fail(message, start=start, code="option")
-        found.add(word.group(1))
-    return frozenset(found)
+        chosen.add(word.group(1))
+    return frozenset(chosen)
 
 
 _OPTIONS_START = re.compile(r"\.(?=<)")
@@ -74,10 +74,10 @@ def pack_words(options: frozenset[str], bits: dict[str, int], out: Packer) -> No
 
 
 def unpack_words(source: Unpacker, bits: dict[str, int]) -> frozenset[str]:
-    at, found = source.pos, source.u16("the options of a render target message")
-    if found & ~sum(1 << bit for bit in bits.values()):
-        source.fail(f"the options of a render target message are {found:#06x}", at)
-    return frozenset(word for word, bit in bits.items() if found >> bit & 1)
+    at, value = source.pos, source.u16("the options of a render target message")
+    if value & ~sum(1 << bit for bit in bits.values()):
+        source.fail(f"the options of a render target message are {value:#06x}", at)
+    return frozenset(word for word, bit in bits.items() if value >> bit & 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +137,15 @@ class RenderDataKind(Kind):
         return RenderData(header, tuple(scalars), tuple(registers))
 
     def complete(self, cursor: Cursor, operand: RenderData) -> None:
-        for found, wanted, what in (
+        for actual, wanted, what in (
             (operand.scalars, scalars_of(operand.options), "vector operands"),
             (operand.registers, registers_of(operand.options), "registers behind the header"),
         ):
-            if len(found) != len(wanted):
+            if len(actual) != len(wanted):
                 shown = f": {' '.join(wanted)}" if wanted else ""
-                many = what.startswith("registers") and len(found) > len(wanted)
+                many = what.startswith("registers") and len(actual) > len(wanted)
                 cursor.fail(
-                    f"{len(found)} {what}; the options ask for {len(wanted)}{shown}",
+                    f"{len(actual)} {what}; the options ask for {len(wanted)}{shown}",
                     found=False,
                     code="registers" if many else "parse",
                 )
@@ -168,19 +168,19 @@ class RenderDataKind(Kind):
                 for register in operand.registers:
                     pack_raw(register, out)
 
-    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
+    def unpack_code(self, code: str, source: Unpacker, parts: dict[str, Any]) -> Any:
         match code:
             case "options":
                 return unpack_words(source, WRITE_BITS)
             case "header":
                 return unpack_raw(source)
             case "scalars":
-                wanted = scalars_of(known["options"])
+                wanted = scalars_of(parts["options"])
                 return tuple(self._scalar.unpack(source) for _ in wanted)
-        return tuple(unpack_raw(source) for _ in registers_of(known["options"]))
+        return tuple(unpack_raw(source) for _ in registers_of(parts["options"]))
 
-    def join(self, known: dict[str, Any]) -> RenderData:
-        return RenderData(**known)
+    def join(self, parts: dict[str, Any]) -> RenderData:
+        return RenderData(**parts)
 
     def bind(self, operand: RenderData, builder: InstBuilder) -> RenderRows:
         scalars = [self._scalar.bind(o, builder) for o in operand.scalars]
@@ -238,13 +238,13 @@ class ReadSampleKind(Kind):
         elif operand.index is not None:
             self._scalar.pack(operand.index, out)
 
-    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> Any:
+    def unpack_code(self, code: str, source: Unpacker, parts: dict[str, Any]) -> Any:
         if code == "options":
             return unpack_words(source, READ_BITS)
-        return self._scalar.unpack(source) if "SI" in known["options"] else None
+        return self._scalar.unpack(source) if "SI" in parts["options"] else None
 
-    def join(self, known: dict[str, Any]) -> ReadSample:
-        return ReadSample(**known)
+    def join(self, parts: dict[str, Any]) -> ReadSample:
+        return ReadSample(**parts)
 
     def bind(self, operand: ReadSample, builder: InstBuilder) -> frozenset[str]:
         if operand.index is not None:

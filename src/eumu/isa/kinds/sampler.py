@@ -58,14 +58,14 @@ def _pointer(cursor: Cursor, names: Names) -> Pointer | None:
     """The pointer that comes next; nothing where a state variable does."""
     start = cursor.skip()
     name = cursor.match(NAME)
-    found = names.find(name.group()) if name else None
+    variable = names.find(name.group()) if name else None
     cursor.pos = start
-    if not isinstance(found, Variable) or names.version <= BEFORE_POINTERS:
+    if not isinstance(variable, Variable) or names.version <= BEFORE_POINTERS:
         return None
     place = SCALAR.parse(cursor, names)
     assert isinstance(place, General)
     if place.type.size != _POINTER_BYTES:
-        cursor.fail(f"'{found.name}' is :{place.type}; a pointer has 64 bits", start=start)
+        cursor.fail(f"'{variable.name}' is :{place.type}; a pointer has 64 bits", start=start)
     if not cursor.match(_REGION):
         return Pointer(place)
     cursor.expect("[", "and an index behind the pointer")
@@ -173,7 +173,7 @@ class SamplerOptionsKind(Kind):
         elif _has_own_byte(out):
             out.u8(bits)
 
-    def unpack_code(self, code: str, source: Unpacker, known: dict[str, Any]) -> int:
+    def unpack_code(self, code: str, source: Unpacker, parts: dict[str, Any]) -> int:
         if code == "high" and not _has_own_byte(source):
             return 0
         at, byte = source.pos, source.u8("the options of a sampler message")
@@ -183,8 +183,8 @@ class SamplerOptionsKind(Kind):
             source.fail(f"the options of a sampler message are {byte:#04x}", at)
         return bits
 
-    def join(self, known: dict[str, Any]) -> frozenset[str]:
-        bits = known["low"] | known["high"]
+    def join(self, parts: dict[str, Any]) -> frozenset[str]:
+        bits = parts["low"] | parts["high"]
         return frozenset(word for n, word in enumerate(OPTIONS) if bits >> n & 1)
 
 
@@ -207,10 +207,10 @@ class ChannelKind(Kind):
 
     def parse(self, cursor: Cursor, names: Names) -> int:
         start = cursor.pos
-        found = cursor.adjacent(self._letters)
-        if found is None or len(found.group()) != 1:
+        match = cursor.adjacent(self._letters)
+        if match is None or len(match.group()) != 1:
             cursor.fail("expected one channel, as in .R", start=start)
-        return "RGBA".index(found.group().upper())
+        return "RGBA".index(match.group().upper())
 
     def print(self, operand: int) -> str:
         return "RGBA"[operand]
@@ -260,10 +260,10 @@ class UnormChannelsKind(Kind):
 
     def parse(self, cursor: Cursor, names: Names) -> UnormChannels:
         channels = self._channels.parse(cursor, names)
-        found = cursor.adjacent(self._format)
-        if found is None:
+        match = cursor.adjacent(self._format)
+        if match is None:
             cursor.fail(f"expected a format, one of {', '.join(UNORM_FORMATS)}, as in .16-full")
-        return UnormChannels(channels, found.group(1))
+        return UnormChannels(channels, match.group(1))
 
     def print(self, operand: UnormChannels) -> str:
         return f"{self._channels.print(operand.channels)}.{operand.format}"
@@ -439,17 +439,17 @@ class ParametersKind(Kind):
 
     def parse(self, cursor: Cursor, names: Names) -> tuple[Raw, ...]:
         start = cursor.skip()
-        found: list[Raw] = []
-        while not found or not cursor.at_end():
-            found.append(self._register.parse(cursor, names))
+        parameters: list[Raw] = []
+        while not parameters or not cursor.at_end():
+            parameters.append(self._register.parse(cursor, names))
         many = "parameters"
-        self._check(tuple(found), lambda message: cursor.fail(message, start=start, code=many))
-        return tuple(found)
+        self._check(tuple(parameters), lambda message: cursor.fail(message, start=start, code=many))
+        return tuple(parameters)
 
-    def _check(self, found: tuple[Raw, ...], fail: Any) -> None:
-        known = self.names_of(found)
-        if len(found) > len(known):
-            fail(f"{len(found)} parameters; there are {len(known)}: {' '.join(known)}")
+    def _check(self, parameters: tuple[Raw, ...], fail: Any) -> None:
+        names = self.names_of(parameters)
+        if len(parameters) > len(names):
+            fail(f"{len(parameters)} parameters; there are {len(names)}: {' '.join(names)}")
 
     def print(self, operand: tuple[Raw, ...]) -> str:
         return " ".join(self._register.print(raw) for raw in operand)
@@ -465,12 +465,12 @@ class ParametersKind(Kind):
         at, count = source.pos, source.u8("the number of parameters")
         if not count:
             source.fail("a sampler message has one parameter at least", at)
-        found = tuple(unpack_raw(source) for _ in range(count))
-        self._check(found, lambda message: source.fail(message, at))
-        return found
+        parameters = tuple(unpack_raw(source) for _ in range(count))
+        self._check(parameters, lambda message: source.fail(message, at))
+        return parameters
 
     def bind(self, operand: tuple[Raw, ...], builder: InstBuilder) -> Parameters:
-        given = [self._register.bind(raw, builder) for raw in operand]
+        bound = [self._register.bind(raw, builder) for raw in operand]
         names = self.names_of(operand)
-        nothing = [Rows(None, 0, given[0].type)] * (len(names) - len(given))
-        return Parameters(dict(zip(names, given + nothing, strict=True)))
+        nothing = [Rows(None, 0, bound[0].type)] * (len(names) - len(bound))
+        return Parameters(dict(zip(names, bound + nothing, strict=True)))

@@ -186,8 +186,8 @@ class Scope:
         """Bytes of a general variable, or of a `GRF` where the device is known."""
         if name == "GRF":
             return self.grf_bytes
-        found = self.find(name)
-        return found.size if isinstance(found, Variable) else None
+        variable = self.find(name)
+        return variable.size if isinstance(variable, Variable) else None
 
     def __iter__(self) -> Iterator[str]:
         scope: Scope | None = self

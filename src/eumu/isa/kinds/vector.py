@@ -89,18 +89,18 @@ def variable(cursor: Cursor, names: Names, *kinds: type, what: str = "a variable
     """A declared name of one of these classes."""
     start = cursor.skip()
     name = cursor.need(NAME, what).group()
-    found = names.find(name)
-    if found is None:
+    declared = names.find(name)
+    if declared is None:
         cursor.fail(
             f"'{name}' is not declared{names.suggest(name)}", start=start, code="undeclared"
         )
-    if kinds and not isinstance(found, kinds):
-        if found.category == "G" and what in BY_POINTER and names.version > BEFORE_POINTERS:
+    if kinds and not isinstance(declared, kinds):
+        if declared.category == "G" and what in BY_POINTER and names.version > BEFORE_POINTERS:
             cursor.fail(
                 f"'{name}' is no {what.partition(' ')[2]}: {POINTERS} not modelled", start=start
             )
-        cursor.fail(f"expected {what}, but '{name}' is a {_describe(found)}", start=start)
-    return found
+        cursor.fail(f"expected {what}, but '{name}' is a {_describe(declared)}", start=start)
+    return declared
 
 
 def _describe(declared: Any) -> str:
@@ -235,39 +235,39 @@ class SourceKind(Kind):
 
     def parse(self, cursor: Cursor, names: Names) -> Any:
         usual = _SOURCE.match(cursor.text, cursor.pos)
-        if usual is not None and isinstance(found := names.find(usual[2]), Variable):
+        if usual is not None and isinstance(declared := names.find(usual[2]), Variable):
             cursor.pos = usual.end()
             region = int(usual[5]), int(usual[6]), int(usual[7])
-            return General(found, int(usual[3]), int(usual[4]), *region, usual[1] or "")
+            return General(declared, int(usual[3]), int(usual[4]), *region, usual[1] or "")
         return self._parse_any(cursor, names)
 
     def _parse_any(self, cursor: Cursor, names: Names) -> Any:
         if cursor.match(_INDIRECT):
             return self._parse_indirect(cursor, names, "")
-        found = cursor.match(_MODIFIER)
+        match = cursor.match(_MODIFIER)
         if starts_immediate(cursor):
-            if found is not None:
-                cursor.fail("an immediate takes no modifier; write -5:d, ~5:d", start=found.start())
+            if match is not None:
+                cursor.fail("an immediate takes no modifier; write -5:d, ~5:d", start=match.start())
             return parse_immediate(cursor, names)
-        if found is None and cursor.take("&"):
+        if match is None and cursor.take("&"):
             return _address_of(cursor, names)
-        modifier = found.group(1) if found else ""
+        modifier = match.group(1) if match else ""
         if cursor.match(_INDIRECT):
             return self._parse_indirect(cursor, names, modifier)
         return self._parse_variable(cursor, names, modifier)
 
     def _parse_variable(self, cursor: Cursor, names: Names, modifier: str) -> Any:
         start = cursor.skip()
-        found = variable(cursor, names, what="a source operand")
-        if isinstance(found, Variable):
+        source = variable(cursor, names, what="a source operand")
+        if isinstance(source, Variable):
             row, col = _offsets(cursor, names)
             vstride, width, hstride = _region(cursor, names)
             if vstride is None:
                 cursor.fail("a source region is <v;w,h>, as in <1;1,0>", start=start, code="region")
-            return General(found, row, col, vstride, width, hstride, modifier)
+            return General(source, row, col, vstride, width, hstride, modifier)
         if modifier:
-            cursor.fail(f"a {_describe(found)} takes no modifier", start=start)
-        return _other_operand(cursor, names, found)
+            cursor.fail(f"a {_describe(source)} takes no modifier", start=start)
+        return _other_operand(cursor, names, source)
 
     def _parse_indirect(self, cursor: Cursor, names: Names, modifier: str) -> Indirect:
         access = _indirect(cursor, names)
@@ -320,12 +320,12 @@ class SourceKind(Kind):
         return _read_lanes(builder, operand.variable, operand.element, width, width)
 
 
-def _other_operand(cursor: Cursor, names: Names, found: Any) -> Any:
+def _other_operand(cursor: Cursor, names: Names, declared: Any) -> Any:
     """A predicate, address or state variable as an operand."""
-    if isinstance(found, PredicateVariable):
-        return PredicateOperand(found)
-    if not isinstance(found, AddressVariable):
-        return StateOperand(found, _element(cursor, names, "a state variable, as in T6(0)"))
+    if isinstance(declared, PredicateVariable):
+        return PredicateOperand(declared)
+    if not isinstance(declared, AddressVariable):
+        return StateOperand(declared, _element(cursor, names, "a state variable, as in T6(0)"))
     element = _element(cursor, names, "an address variable, as in A0(0)<1>")
     cursor.expect("<", "and the width of an address operand, as in A0(0)<1>")
     start = cursor.skip()
@@ -334,16 +334,16 @@ def _other_operand(cursor: Cursor, names: Names, found: Any) -> Any:
         allowed = ", ".join(map(str, _STRIDES["w"]))
         cursor.fail(f"width {width} is not one of {allowed}", start=start, code="address-width")
     cursor.expect(">")
-    return AddressOperand(found, element, width)
+    return AddressOperand(declared, element, width)
 
 
 def _address_of(cursor: Cursor, names: Names) -> AddressOf:
-    found = variable(cursor, names, Variable, SurfaceVariable, SamplerVariable)
+    declared = variable(cursor, names, Variable, SurfaceVariable, SamplerVariable)
     offset = 0
     if cursor.take("["):
         offset = _offset(cursor, names, "offset")
         cursor.expect("]")
-    return AddressOf(found, offset)
+    return AddressOf(declared, offset)
 
 
 def _print_access(operand: Indirect) -> str:
@@ -441,20 +441,20 @@ class DestinationKind(Kind):
 
     def parse(self, cursor: Cursor, names: Names) -> Any:
         usual = _DESTINATION.match(cursor.text, cursor.pos)
-        if usual is not None and isinstance(found := names.find(usual[1]), Variable):
+        if usual is not None and isinstance(declared := names.find(usual[1]), Variable):
             cursor.pos = usual.end()
-            return General(found, int(usual[2]), int(usual[3]), 0, 1, int(usual[4]))
+            return General(declared, int(usual[2]), int(usual[3]), 0, 1, int(usual[4]))
         if cursor.match(_INDIRECT):
             access = _indirect(cursor, names)
             hstride = self._hstride(cursor, names)
             type = _indirect_type(cursor)
             return Indirect(access.address, access.element, access.offset, 0, 1, hstride, type)
-        found = variable(cursor, names, what="a destination operand")
-        if not isinstance(found, Variable):
-            return _other_operand(cursor, names, found)
+        declared = variable(cursor, names, what="a destination operand")
+        if not isinstance(declared, Variable):
+            return _other_operand(cursor, names, declared)
         # Intel's front end lets a destination, but no source, leave out (0,0).
         row, col = _offsets(cursor, names) if cursor.ahead("(") else (0, 0)
-        return General(found, row, col, 0, 1, self._hstride(cursor, names))
+        return General(declared, row, col, 0, 1, self._hstride(cursor, names))
 
     def _hstride(self, cursor: Cursor, names: Names) -> int:
         cursor.expect("<", "and the stride of a destination, as in <1>")

@@ -99,17 +99,17 @@ def fit(name: str) -> tuple[list[float], float]:
         points = job.points()
         weights = [job.weight(x) for x in points]
         wanted = [job.function(x) for x in points]
-        known: list[float] = []
+        coefficients: list[float] = []
         for first in range(job.degree + 1):
             powers = range(first, job.degree + 1)
-            rest = [v - _value(known, x) for x, v in zip(points, wanted, strict=True)]
+            rest = [v - _value(coefficients, x) for x, v in zip(points, wanted, strict=True)]
             rows = mpmath.matrix(
                 [[w * x**p for p in powers] for x, w in zip(points, weights, strict=True)]
             )
             right = mpmath.matrix([w * v for w, v in zip(weights, rest, strict=True)])
-            known.append(job.rounded(mpmath.lu_solve(rows, right)[0]))
-        missing = [_value(known, x) - v for x, v in zip(points, wanted, strict=True)]
-        return known, float(max(abs(w * d) for w, d in zip(weights, missing, strict=True)))
+            coefficients.append(job.rounded(mpmath.lu_solve(rows, right)[0]))
+        missing = [_value(coefficients, x) - v for x, v in zip(points, wanted, strict=True)]
+        return coefficients, float(max(abs(w * d) for w, d in zip(weights, missing, strict=True)))
 
 
 def split(name: str) -> list[float]:

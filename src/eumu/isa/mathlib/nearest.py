@@ -88,10 +88,10 @@ def natively(*types: Type) -> Callable[[_Function], _Function]:
     def decorate(compute: _Function) -> _Function:
         @functools.wraps(compute)
         def function(b: Builder, *args: Value) -> Value:
-            (found, *others) = {x.type for x in args}
-            if found in types and not others:
+            (only, *others) = {x.type for x in args}
+            if only in types and not others:
                 return compute(b, *args)
-            if found is not HF or others:
+            if only is not HF or others:
                 raise InternalError(f"IR math function {compute.__name__}: {args}")
             wide = [b.convert(x, F, rounding=RNE) for x in args]
             return b.convert(compute(b, *wide), HF, rounding=RNE)

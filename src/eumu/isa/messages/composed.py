@@ -127,8 +127,8 @@ class _Message(InstBuilder):
     """Builds the one block of a message's function."""
 
     def __init__(self, device: str, lanes: int) -> None:
-        known = platform(device)
-        super().__init__(Function("message", lanes, known.grf_bytes), known)
+        target = platform(device)
+        super().__init__(Function("message", lanes, target.grf_bytes), target)
         self.function.texts.append("message")
         self.function.spans.append(None)
         self.lanes = lanes
@@ -206,7 +206,7 @@ def compose(
     old = b.row_read(dst, 0, UD, width) if width else None
     on = b.const(BOOL, 1) if unless is None else b.not_(unless)
     words = b.convert(ex_desc, UD), b.convert(desc, UD)
-    found = b.send(form, *words, on, b.mask if mask is None else mask, sent, old)
-    if found is not None:
+    answer = b.send(form, *words, on, b.mask if mask is None else mask, sent, old)
+    if answer is not None:
         every = b.const(BOOL, 1, width) if unless is None else b.splat(on, width)
-        b.row_write(dst, 0, found, every)
+        b.row_write(dst, 0, answer, every)

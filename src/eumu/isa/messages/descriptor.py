@@ -66,11 +66,11 @@ class Message:
 
     def bits(self, *, extended: bool = False) -> int:
         """The bits of the descriptor, or of the extended one, that are in a field."""
-        found = 0
+        mask = 0
         for row in (f.row for f in self.fields):
             if row.extended is extended:
-                found |= (1 << row.high + 1) - (1 << row.low)
-        return found
+                mask |= (1 << row.high + 1) - (1 << row.low)
+        return mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,8 +379,8 @@ def describe(ex_desc: int, desc: int) -> Message:
     rows += kind.fields if kind else ()
     if _EOT.value(ex_desc, desc):
         name += ", end of thread"
-    known = function.selector is None or (kind is not None and not kind.later)
-    return Message(sfid, function.name, name, tuple(_values(rows, ex_desc, desc)), known)
+    is_known = function.selector is None or (kind is not None and not kind.later)
+    return Message(sfid, function.name, name, tuple(_values(rows, ex_desc, desc)), is_known)
 
 
 def _values(rows: Iterable[FieldRow], ex_desc: int, desc: int) -> Iterator[MessageField]:

@@ -51,8 +51,8 @@ def _wait(b: InstBuilder, request: Request, state: Root) -> None:
     place = b.go_on("wait_for_event")
     b.fence("global")
     on = b.const(BOOL, 1)
-    given = b.read(state, _TIME, UD, 1), b.read(state, _MONITORS, UD, 1)
-    over, told = b.message(ThreadEvent("wait"), on, given, [(UD, 1), (UD, 1)])
+    times = b.read(state, _TIME, UD, 1), b.read(state, _MONITORS, UD, 1)
+    over, told = b.message(ThreadEvent("wait"), on, times, [(UD, 1), (UD, 1)])
     rest = REGISTER_BYTES // told.type.size - 1
     request.answer(b, 0, b.concat([told, b.const(UD, 0, rest)]), b.const(BOOL, 1, 1 + rest))
     b.transfer(Branch((b.cmp("eq", over, b.const(UD, 0)),), (place,)))

@@ -93,8 +93,8 @@ def _barrier_and_count(b: InstBuilder, word: Value) -> tuple[Value, Value]:
     numbers = b.const(UD, tuple(range(32)), 32)
     here = b.cmp("eq", numbers, b.splat(number, 32))
     every = b.const(BOOL, 1, 32)
-    known = b.read(state, Region.packed(4, 4), UD, 32)
-    told = b.select(b.and_(here, b.splat(is_told, 32)), b.splat(bits(9, 63), 32), known)
+    header = b.read(state, Region.packed(4, 4), UD, 32)
+    told = b.select(b.and_(here, b.splat(is_told, 32)), b.splat(bits(9, 63), 32), header)
     b.write_root(state, Region.packed(4, 4), told, every)
     b.write_root(state, Region.scalar(0), number, b.const(BOOL, 1))
     # Of the counts, the one of this barrier; 0 means that nobody said one.

@@ -71,14 +71,14 @@ class _Block:
             return _NOTHING
         op, mask = self.ops[place], (1 << value.type.bits) - 1
         if isinstance(op, Read):
-            found = self.written(op.root, op.offsets[lane], op.result.type.size, place)
+            bits = self.written(op.root, op.offsets[lane], op.result.type.size, place)
         elif op.name in _MOVES:
-            found = _MOVES[op.name](self, op, lane)
+            bits = _MOVES[op.name](self, op, lane)
         elif op.name in _RULES:
-            found = _RULES[op.name](*(self.of(x, lane) for x in op.args))
+            bits = _RULES[op.name](*(self.of(x, lane) for x in op.args))
         else:
             return _NOTHING
-        return Bits(found.known & mask, found.value & mask)
+        return Bits(bits.known & mask, bits.value & mask)
 
     def written(self, root: Root, byte: int, size: int, place: int) -> Bits:
         """What the last write before a place has put there, if it certainly wrote all of it."""
@@ -114,15 +114,15 @@ def _const(block: _Block, op: Const, lane: int) -> Bits:
 @_MOVES.on(Convert)
 def _convert(block: _Block, op: Convert, lane: int) -> Bits:
     (x,) = op.args
-    found, bits = block.of(x, lane), x.type.bits
+    source, bits = block.of(x, lane), x.type.bits
     if op.saturate or not x.type.is_int:
         return _NOTHING
     above = -1 << bits
     if not x.type.is_signed:
-        return Bits(found.known | above, found.value)
+        return Bits(source.known | above, source.value)
     sign = 1 << bits - 1
-    known = found.known | above if found.known & sign else found.known
-    return Bits(known, found.value | above if found.value & sign else found.value)
+    certain = source.known | above if source.known & sign else source.known
+    return Bits(certain, source.value | above if source.value & sign else source.value)
 
 
 @_MOVES.on(Bitcast)

@@ -135,6 +135,6 @@ def _masked_block(
             data = request.payload.read(b, request.header + place, UD, lanes)
             b.store(Space.SCRATCH, start, on, [data])
         else:
-            (found,) = b.load(Space.SCRATCH, start, on, UD, 1)
-            request.answer(b, place, found, on)
+            (bits,) = b.load(Space.SCRATCH, start, on, UD, 1)
+            request.answer(b, place, bits, on)
     return Lengths(1 + registers(count)) if write else Lengths(1, registers(count))

@@ -84,13 +84,13 @@ def _store(
 
 def _runs(channels: Sequence[int]) -> list[tuple[int, int]]:
     """Neighbouring channels together: (first, count)."""
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for channel in channels:
-        if found and sum(found[-1]) == channel:
-            found[-1] = found[-1][0], found[-1][1] + 1
+        if runs and sum(runs[-1]) == channel:
+            runs[-1] = runs[-1][0], runs[-1][1] + 1
         else:
-            found.append((channel, 1))
-    return found
+            runs.append((channel, 1))
+    return runs
 
 
 def _untyped(b: InstBuilder, request: Request) -> tuple[AddressSpace, Slots, list[int]]:

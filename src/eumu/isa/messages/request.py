@@ -154,8 +154,8 @@ class Slots:
             return self
         bits = request.header_dword(b, dword)
         place = b.const(UD, [1 << first + k for k in range(self.count)], self.count)
-        found = b.and_(b.splat(bits, self.count), place)
-        on = b.cmp("ne", found, b.const(UD, 0, self.count))
+        pixels = b.and_(b.splat(bits, self.count), place)
+        on = b.cmp("ne", pixels, b.const(UD, 0, self.count))
         return Slots(self.count, self.room, b.and_(self.mask, on))
 
     def pitch(self, b: InstBuilder, size: int) -> int:

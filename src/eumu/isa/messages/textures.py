@@ -89,8 +89,8 @@ def typed_read(b: InstBuilder, request: Request) -> Lengths:
     slots, names, lanes = _typed(b, request, 0)
     shape = [(UD, slots.count)] * len(channels)
     record = TypedRead(channels, names)
-    found = b.message(record, slots.mask, (surface_of(b, request), *lanes), shape)
-    for k, value in enumerate(found):
+    texels = b.message(record, slots.mask, (surface_of(b, request), *lanes), shape)
+    for k, value in enumerate(texels):
         request.answer(b, k * REGISTER_BYTES, value, slots.mask)
     return Lengths(request.sent, len(channels))
 
@@ -254,13 +254,13 @@ def _pairs(b: InstBuilder, request: Request, operation: str) -> Lengths:
     order = _PAIRS.get(operation)
     if order is None or not request.header or request.get("return format") or b.width < 8:
         raise request.unsupported("this form of it is not modelled")
-    given = 4 * _registers(request)
+    length = 4 * _registers(request)
     names = PARAMETERS[operation]
     values = []
     for name in names:
         type = UD if operation in LOADS or name in _INTEGERS else F
-        place = order.index(name) if name in order else given
-        if place < given:
+        place = order.index(name) if name in order else length
+        if place < length:
             start = request.header + place // 4 * REGISTER_BYTES + place % 4 * 4
             values.append(request.payload.read(b, start, type, 2, 4 * 4))
         else:
@@ -305,8 +305,8 @@ def _media(b: InstBuilder, request: Request) -> Lengths:
         more = [request.payload.read(b, request.header + REGISTER_BYTES, UD, 16)]
     states = surface_of(b, request), b.const(UD, request.get("sampler index"))
     args = (*states, header, payload, *more)
-    found = b.message(record, b.const(BOOL, 1), args, [(UD, 8)] * registers_of_answer)
-    for k, value in enumerate(found):
+    answer = b.message(record, b.const(BOOL, 1), args, [(UD, 8)] * registers_of_answer)
+    for k, value in enumerate(answer):
         request.answer(b, k * REGISTER_BYTES, value, b.const(BOOL, 1, 8))
     return Lengths(request.sent, registers_of_answer)
 
@@ -325,8 +325,8 @@ def _unorm(b: InstBuilder, request: Request) -> Lengths:
     states = surface_of(b, request), b.const(UD, request.get("sampler index"))
     every = b.const(BOOL, 1, 32)
     args = (*states, _header(b, request), *corner)
-    found = b.message(record, every, args, [(UW, 32)] * count)
-    for k, value in enumerate(found):
+    answer = b.message(record, every, args, [(UW, 32)] * count)
+    for k, value in enumerate(answer):
         request.answer(b, k * _UNORM_BYTES, value, every)
     return Lengths(2, registers(count * _UNORM_BYTES))
 

@@ -121,15 +121,15 @@ def _check_reserved(request: Request) -> None:
     rest = request.desc & ~message.bits()
     if rest:
         raise request.unsupported(f"{_bits(rest)} of its descriptor must be 0")
-    known = _FUNCTION_BITS
+    heeded = _FUNCTION_BITS
     is_bindless = message.get("binding table index") == BTI_BINDLESS
     if is_bindless or request.surface is not None:
-        known |= _STATE_BITS
-    rest = request.ex_desc & ~known
+        heeded |= _STATE_BITS
+    rest = request.ex_desc & ~heeded
     if rest:
         raise request.unsupported(f"{_bits(rest)} of its extended descriptor must be 0")
 
 
 def _bits(mask: int) -> str:
-    found = [str(k) for k in range(mask.bit_length()) if mask >> k & 1]
-    return f"bit {found[0]}" if len(found) == 1 else f"bits {', '.join(found)}"
+    bits = [str(k) for k in range(mask.bit_length()) if mask >> k & 1]
+    return f"bit {bits[0]}" if len(bits) == 1 else f"bits {', '.join(bits)}"

@@ -81,7 +81,7 @@ def read(b: InstBuilder, request: Request) -> Lengths:
         raise request.unsupported("this form of it is not modelled")
     start = start_of(b, handle, request.get("global offset"), offsets)
     urb = b.const(UD, URB_SURFACE)
-    found = b.load(Space.SURFACE, start, slots.mask, UD, count, urb)
-    for k, dword in enumerate(found):
+    rows = b.load(Space.SURFACE, start, slots.mask, UD, count, urb)
+    for k, dword in enumerate(rows):
         request.answer(b, k * REGISTER_BYTES, dword, slots.mask)
     return Lengths(request.sent, count)

@@ -125,21 +125,21 @@ def _morph(function: int) -> Callable[..., None]:
 
 
 def _minmax(
-    b: InstBuilder, surface: Surface, u: Scalar, v: Scalar, found: MinMax, dst: RawDst
+    b: InstBuilder, surface: Surface, u: Scalar, v: Scalar, extremes: MinMax, dst: RawDst
 ) -> None:
     raise Unsupported(UNDESCRIBED[0x2])
 
 
 def _minmax_filter(
     b: InstBuilder, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, format: Format,
-    pixels: Filtered, found: Scalar, dst: RawDst,
+    pixels: Filtered, extremes: Scalar, dst: RawDst,
 ) -> None:  # fmt: skip
     formats = {"AVS_16_FULL": (0, 4), "AVS_8_FULL": (2, 2)}
     if format not in formats:
         raise Unsupported(f"minimum and maximum as {format}")
     control, each = formats[format]
     sequence, count = {"VA_MMF_16x4": (0, 64), "VA_MMF_16x1": (2, 16), "VA_MMF_1x1": (3, 1)}[pixels]
-    mode = b.shl(b.and_(b.convert(found, UD), b.const(UD, 3)), b.const(UD, 23))
+    mode = b.shl(b.and_(b.convert(extremes, UD), b.const(UD, 3)), b.const(UD, 23))
     last = b.or_(b.const(UD, code(3, sequence)), mode)
     asked = Asked(GREEN_ONLY | control << 18, corner(b, u, v, last))
     media_message(b, surface, sampler, asked, dst, max(4, count * each))
@@ -168,10 +168,10 @@ _SAMPLED = "{surface} {sampler} {u} {v}"
 _MEASURES: tuple[Row, ...] = (
     (_convolve, 0x01, "convolve", f"{_SAMPLED} {{mode}} {{dst}}", "sampler surface u v mode dst",
      "Pixels from (u, v) on, convolved with the sampler's kernel."),
-    (_minmax, 0x02, "minmax", f"{_PLACE} {{found}} {{dst}}", "surface u v found dst",
+    (_minmax, 0x02, "minmax", f"{_PLACE} {{extremes}} {{dst}}", "surface u v extremes dst",
      "The least and the greatest pixel from (u, v) on."),
-    (_minmax_filter, 0x03, "minmaxfilter", f"{_SAMPLED} {{format}} {{pixels}} {{found}} {{dst}}",
-     "sampler surface u v format pixels found dst",
+    (_minmax_filter, 0x03, "minmaxfilter", f"{_SAMPLED} {{format}} {{pixels}} {{extremes}} {{dst}}",
+     "sampler surface u v format pixels extremes dst",
      "The least or the greatest pixel around each one from (u, v) on."),
     (_morph(0x4), 0x04, "erode", f"{_SAMPLED} {{block}} {{dst}}", "sampler surface u v block dst",
      "Bits from (u, v) on, eroded: set if all bits of the sampler's kernel are set."),
@@ -209,8 +209,8 @@ def _convolve_pixels(
         raise Unsupported("a block of single pixels: 1x16 and 1x1 are documented")
     sequence, size = {"1x16": (2, 32), "1x1": (3, 2)}[pixels]
     last = b.const(UD, code(0xA, sequence, 3))
-    given = offsets if pixels == "1x16" else None
-    asked = Asked(GREEN_ONLY, corner(b, u, v, last), given)
+    moved = offsets if pixels == "1x16" else None
+    asked = Asked(GREEN_ONLY, corner(b, u, v, last), moved)
     media_message(b, surface, sampler, asked, dst, size)
 
 
@@ -302,9 +302,9 @@ def _pixels_to(
 
 def _filter_to(
     b: InstBuilder, surface: Surface, sampler: Sampler, u: Scalar, v: Scalar, pixels: PixelFormat,
-    found: MinMaxWord, target: Surface, x: Scalar, y: Scalar,
+    extremes: MinMaxWord, target: Surface, x: Scalar, y: Scalar,
 ) -> None:  # fmt: skip
-    mode = _MINMAX.index(found)
+    mode = _MINMAX.index(extremes)
     if not mode:
         raise Unsupported("minimum and maximum to a surface, which takes one of them")
     last = b.const(UD, code(3, 0, mode))
@@ -344,8 +344,8 @@ _LINE_TO = f"{_SAMPLED} {{pixels}} {_TO}"
 _TO_SURFACES: tuple[Row, ...] = (
     (_convolve_to, 0x10, "HDC_CONVOLVE_2D", f"{_SAMPLED} {{mode}} {_TO}",
      "sampler surface u v mode target x y", "As convolve, to another surface."),
-    (_filter_to, 0x11, "HDC_MIN_MAX_FILTER", f"{_SAMPLED} {{pixels}} {{found}} {_TO}",
-     "sampler surface u v pixels found target x y", "As minmaxfilter, to another surface."),
+    (_filter_to, 0x11, "HDC_MIN_MAX_FILTER", f"{_SAMPLED} {{pixels}} {{extremes}} {_TO}",
+     "sampler surface u v pixels extremes target x y", "As minmaxfilter, to another surface."),
     (_morph_to(0x4), 0x12, "HDC_ERODE", f"{_SAMPLED} {_TO}", "sampler surface u v target x y",
      "As erode, to another surface."),
     (_morph_to(0x5), 0x13, "HDC_DILATE", f"{_SAMPLED} {_TO}", "sampler surface u v target x y",

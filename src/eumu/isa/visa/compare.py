@@ -19,12 +19,12 @@ from eumu.types import BOOL, integer
 def cmp(b: InstBuilder, rel: RelOp, dst: Dst, src0: Src, src1: Src) -> None:
     """dst[i] = src0[i] rel src1[i]: a predicate bit, or all ones / zero; NaN is only `ne`."""
     x, y = b.promote(src0, src1, exact=True)
-    found = b.cmp(rel, x, y)
+    result = b.cmp(rel, x, y)
     if dst.type is BOOL:
-        b.write(dst, found)
+        b.write(dst, result)
         return
     bits = integer(dst.type.bits, signed=False)
-    ones = b.select(found, b.const(bits, -1, b.width), b.const(bits, 0, b.width))
+    ones = b.select(result, b.const(bits, -1, b.width), b.const(bits, 0, b.width))
     b.put(dst, b.bitcast(ones, dst.type), b.mask)
 
 

@@ -132,19 +132,19 @@ def shfl_idx4(b: InstBuilder, dst: Raw, src0: Src, src1: Src) -> None:
     indices, bits = b.convert(src1, UD), 32 // parts
     result = b.const(UD, 0, b.width)
     for k in range(parts):
-        found = _looked_up(b, src0, b.shr(indices, b.const(UD, 4 * k, b.width)))
+        values = _looked_up(b, src0, b.shr(indices, b.const(UD, 4 * k, b.width)))
         mask = b.const(UD, ((1 << bits) - 1) << bits * k, b.width)
-        result = b.or_(result, b.and_(found, mask))
+        result = b.or_(result, b.and_(values, mask))
     b.row_write(dst, 0, result, b.mask)
 
 
 def _looked_up(b: InstBuilder, table: Value, index: Value) -> Value:
     """The table's element in each lane, by the index's low four bits."""
-    found = [b.shuffle(table, [k] * b.width) for k in range(16)]
+    values = [b.shuffle(table, [k] * b.width) for k in range(16)]
     for bit in range(4):
         one = b.const(UD, 1 << bit, b.width)
         odd = b.cmp("ne", b.and_(index, one), b.const(UD, 0, b.width))
-        found = [
-            b.select(odd, high, low) for low, high in zip(found[::2], found[1::2], strict=True)
+        values = [
+            b.select(odd, high, low) for low, high in zip(values[::2], values[1::2], strict=True)
         ]
-    return found[0]
+    return values[0]

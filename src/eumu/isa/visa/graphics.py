@@ -49,8 +49,8 @@ def _consecutive(kind: SourceKind, operand: Any, builder: InstBuilder, count: in
         return builder.splat(builder.slice(SourceKind.bind(kind, operand, builder), 0, 1), count)
     root, base = builder.root(operand.variable)
     offset = base + operand.row * builder.grf + operand.col * operand.type.size
-    found = builder.read(root, Region.packed(offset, operand.type.size), operand.type, count)
-    return modified(builder, found, operand)
+    values = builder.read(root, Region.packed(offset, operand.type.size), operand.type, count)
+    return modified(builder, values, operand)
 
 
 Quad = Annotated[Value, QuadKind()]

@@ -171,8 +171,8 @@ def typed_atomic(
     """Replace the texel at (u, v, r) of each lane as `dword_atomic` does."""
     at = {"u": u, "v": v, "r": r, "lod": lod}
     index = texels.surface_index(b, surface)
-    found = LEGACY_ATOMICS[operation.name]
-    texels.atomic(b, index, at, found, (src0, src1), dst, operation.bits)
+    legacy = LEGACY_ATOMICS[operation.name]
+    texels.atomic(b, index, at, legacy, (src0, src1), dst, operation.bits)
 
 
 @opcode(

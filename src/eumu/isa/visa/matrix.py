@@ -155,9 +155,9 @@ def _check(b: InstBuilder, shape: MatrixShape, type: Type, src0: Rows) -> Type:
     if shape.b.is_float != shape.a.is_float or not same:
         raise Unsupported(f"precisions {names} do not go together")
     allowed = (F, HF, BF) if shape.b.is_float else (D, UD)
-    found = [type] if src0.root is None else [type, src0.type]
-    if any(t not in allowed for t in found):
-        raise Unsupported(f"sums of type {' and '.join(map(str, found))} of precisions {names}")
+    types = [type] if src0.root is None else [type, src0.type]
+    if any(t not in allowed for t in types):
+        raise Unsupported(f"sums of type {' and '.join(map(str, types))} of precisions {names}")
     return F if shape.b.is_float else type
 
 

@@ -104,14 +104,14 @@ def runs(channels: Sequence[int]) -> list[tuple[int, int, int]]:
     >>> runs([0, 2, 3])
     [(0, 1, 0), (2, 2, 1)]
     """
-    found: list[tuple[int, int, int]] = []
+    stretches: list[tuple[int, int, int]] = []
     for place, channel in enumerate(channels):
-        if found and found[-1][0] + found[-1][1] == channel:
-            first, count, start = found[-1]
-            found[-1] = (first, count + 1, start)
+        if stretches and stretches[-1][0] + stretches[-1][1] == channel:
+            first, count, start = stretches[-1]
+            stretches[-1] = (first, count + 1, start)
         else:
-            found.append((channel, 1, place))
-    return found
+            stretches.append((channel, 1, place))
+    return stretches
 
 
 def _at(b: InstBuilder, address: Value, step: int) -> Value:

@@ -69,10 +69,10 @@ READS = Fidelity("approximate", "one sample a pixel; the pages say nothing of ro
 
 
 def _target(b: InstBuilder, surface: SurfaceVariable) -> Value:
-    found = surface_target(b, surface).surface
-    if found is None:
+    target = surface_target(b, surface).surface
+    if target is None:
         raise Unsupported(f"{surface.name} as a render target")
-    return found
+    return target
 
 
 def _reject(options: frozenset[str]) -> None:

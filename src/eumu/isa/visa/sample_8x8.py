@@ -80,10 +80,10 @@ def media_message(
     registers = -(-size // _REGISTER)
     record = Sample8x8(registers, offsets=bool(more))
     args = (surface_index(b, surface), state, header, payload, *more)
-    found = b.message(record, every, args, [(UD, 8)] * registers)
+    answer = b.message(record, every, args, [(UD, 8)] * registers)
     if isinstance(dst, OutputSurface) or dst.root is None:
         return
-    for k, value in enumerate(found):
+    for k, value in enumerate(answer):
         octets = min(_REGISTER, size - k * _REGISTER)
         part = b.slice(b.bitcast(value, UB), 0, octets) if octets < _REGISTER else value
         b.row_write(dst, k * _REGISTER, part, b.const(BOOL, 1, part.width))

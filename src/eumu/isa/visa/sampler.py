@@ -246,8 +246,8 @@ def resinfo(
     b: InstBuilder, channels: InfoChannels, surface: Image, lod: RawSrc, dst: RawDst
 ) -> None:
     """Width, height, depth of a level of detail, and the number of levels."""
-    given = Parameters({"lod": lod})
-    sampler_message(b, "resinfo", surface, None, dst, ["lod"], given, channels=channels)
+    parameters = Parameters({"lod": lod})
+    sampler_message(b, "resinfo", surface, None, dst, ["lod"], parameters, channels=channels)
 
 
 @info(
@@ -310,10 +310,10 @@ def sample_legacy(
     dst: RawDst,
 ) -> None:
     """Filtered texels at (u, v, r) of level of detail 0; the form before 3D_SAMPLE."""
-    given = Parameters({"u": u, "v": v, "r": r})
+    parameters = Parameters({"u": u, "v": v, "r": r})
     names = ["u", "v", "r"]
     channels = lanes.channels
-    sampler_message(b, "sample_lz", surface, sampler, dst, names, given, channels=channels)
+    sampler_message(b, "sample_lz", surface, sampler, dst, names, parameters, channels=channels)
 
 
 @opcode(
@@ -333,6 +333,6 @@ def load_legacy(
     dst: RawDst,
 ) -> None:
     """The texel at (u, v, r), all integers; the form before 3D_LOAD."""
-    given = Parameters({"u": u, "v": v, "r": r})
+    parameters = Parameters({"u": u, "v": v, "r": r})
     names = ["u", "v", "r"]
-    sampler_message(b, "ld_lz", surface, None, dst, names, given, channels=lanes.channels)
+    sampler_message(b, "ld_lz", surface, None, dst, names, parameters, channels=lanes.channels)

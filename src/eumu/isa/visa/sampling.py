@@ -41,8 +41,8 @@ def sampler_message(
         raise Unsupported("sampler messages that adjust the level of detail to coarse pixels")
     bits = 16 if dst.type.size == 2 else 32
     null_mask = "pixel_null_mask" in options
-    given = [n for n in names if n in parameters]
-    count = max((names.index(n) + 1 for n in given), default=0)
+    present = [n for n in names if n in parameters]
+    count = max((names.index(n) + 1 for n in present), default=0)
     values = [_parameter(b, operation, n, parameters) for n in names[:count]]
     record = SamplerMessage(
         operation,
@@ -58,22 +58,22 @@ def sampler_message(
         states.append(sampler_index(b, sampler))
     header = _header(b, channels, offsets, gather, null_mask=null_mask)
     shape = [(UW if bits == 16 else UD, b.width)] * len(channels) + [(UD, 1)] * null_mask
-    found = b.message(record, b.mask, (*states, header, *values), shape)
-    _respond(b, dst, found, bits, null_mask=null_mask)
+    answer = b.message(record, b.mask, (*states, header, *values), shape)
+    _respond(b, dst, answer, bits, null_mask=null_mask)
 
 
 def _respond(
-    b: InstBuilder, dst: Rows, found: Sequence[Value], bits: int, *, null_mask: bool
+    b: InstBuilder, dst: Rows, texels: Sequence[Value], bits: int, *, null_mask: bool
 ) -> None:
     """Each channel in the next registers, then a register with the null mask."""
     if dst.root is None:
         return
-    channels = found[:-1] if null_mask else found
+    channels = texels[:-1] if null_mask else texels
     pitch = b.registers(b.width * bits // 8)
     for k, value in enumerate(channels):
         b.row_write(dst, k * pitch, value, b.mask)
     if null_mask:
-        b.row_write(dst, len(channels) * pitch, found[-1], b.const(BOOL, 1))
+        b.row_write(dst, len(channels) * pitch, texels[-1], b.const(BOOL, 1))
 
 
 def _parameter(b: InstBuilder, operation: str, name: str, parameters: Parameters) -> Value:
@@ -161,6 +161,6 @@ def sample_block(
         "sample_unorm", 32, 4, has_header=True, results=len(channels), bits=16, preemptible=True
     )
     args = (surface_index(b, surface), sampler_index(b, sampler), header, *corner)
-    found = b.message(record, every, args, [(UW, 32)] * len(channels))
-    for k, value in enumerate(found):
+    answer = b.message(record, every, args, [(UW, 32)] * len(channels))
+    for k, value in enumerate(answer):
         b.row_write(dst, 64 * k, value, every)

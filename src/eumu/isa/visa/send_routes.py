@@ -46,23 +46,25 @@ def run(
 
 def _run_gen9(b: InstBuilder, ex_desc: Value | int, desc: Value, room: _Room) -> Value | bool:
     """Route a message; whether its extended descriptor ends the thread."""
-    found = messages.resolve(b, ex_desc, desc)
-    if found is None:
+    descriptors = messages.resolve(b, ex_desc, desc)
+    if descriptors is None:
         _compose(b, room.form(b, messages.Composed), ex_desc, desc, room)
         return _ends(b, ex_desc)
     mask = None
-    if found.sure is not None:
+    if descriptors.sure is not None:
         mask = b.mask
-        b.only_if(found.sure)
+        b.only_if(descriptors.sure)
     form = room.form(b, messages.Composed)
-    counts = form.check(found.ex_desc, found.desc)
+    counts = form.check(descriptors.ex_desc, descriptors.desc)
     payload = messages.Payload(*room.payload(b, counts))
-    request = messages.Request(found.ex_desc, found.desc, payload, room.dst, found.surface)
+    request = messages.Request(
+        descriptors.ex_desc, descriptors.desc, payload, room.dst, descriptors.surface
+    )
     messages.send(b, request)
-    if found.sure is not None:
+    if descriptors.sure is not None:
         form = replace(form, may_end=False)
-        _compose(b, form, ex_desc, desc, room, unless=found.sure, mask=mask)
-    return bool(found.ex_desc & _EOT)
+        _compose(b, form, ex_desc, desc, room, unless=descriptors.sure, mask=mask)
+    return bool(descriptors.ex_desc & _EOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +132,9 @@ def _run_lsc(b: InstBuilder, ex_desc: Value | int, desc: Value, room: _Room) -> 
         return ends
     first, _, second, _ = room.payload(b, (0, 0))
     word = b.const(UD, ex_desc) if isinstance(ex_desc, int) else ex_desc
-    known = ex_bits.value if ex_bits.covers(_DWORD) else None
+    extended = ex_bits.value if ex_bits.covers(_DWORD) else None
     sfid = ex_bits.value & 0xF
-    _lsc_message(b, LscMessage(sfid, word, known, bits.value, first, second, room.dst))
+    _lsc_message(b, LscMessage(sfid, word, extended, bits.value, first, second, room.dst))
     return ends
 
 
@@ -142,8 +144,8 @@ def _lsc_message(b: InstBuilder, message: LscMessage) -> None:
     elif message.sfid == _GATEWAY and message.desc & 7 == _BARRIER:
         b.transfer(Barrier(kind="signal"))
     elif message.sfid != _SPAWNER:
-        found = describe(message.sfid, message.desc)
-        raise Unsupported(f"the message '{found}' on {b.platform}")
+        described = describe(message.sfid, message.desc)
+        raise Unsupported(f"the message '{described}' on {b.platform}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,8 @@ class ExtendedDescriptorKind(Kind):
     _digits = re.compile(r"0[xX]([0-9a-fA-F]{1,8})\b")
 
     def parse(self, cursor: Cursor, names: Names) -> int:
-        found = cursor.need(self._digits, "an extended descriptor of 32 bits, such as 0x2")
-        return int(found.group(1), 16)
+        match = cursor.need(self._digits, "an extended descriptor of 32 bits, such as 0x2")
+        return int(match.group(1), 16)
 
     def print(self, operand: int) -> str:
         return f"{operand:#x}"

@@ -79,10 +79,10 @@ def _narrowed(b: InstBuilder, rows: Rows) -> Value:
 
 def _given(b: InstBuilder, at: Coordinates) -> tuple[tuple[str, ...], list[Value]]:
     """The coordinates that have a register, and their lanes."""
-    found = {n: at[n] for n in NAMES}
+    coordinates = {n: at[n] for n in NAMES}
     lanes = {
         n: b.row_read(c, 0, UD, b.width) if isinstance(c, Rows) else c
-        for n, c in found.items()
+        for n, c in coordinates.items()
         if not isinstance(c, Rows) or c.root is not None
     }
     return tuple(lanes), list(lanes.values())
@@ -96,8 +96,8 @@ def read(
         return
     names, lanes = _given(b, at)
     shape = [(UD, b.width)] * len(channels)
-    found = b.message(TypedRead(channels, names), b.mask, (surface, *lanes), shape)
-    for k, value in enumerate(found):
+    texels = b.message(TypedRead(channels, names), b.mask, (surface, *lanes), shape)
+    for k, value in enumerate(texels):
         b.row_write(dst, k * b.registers(4 * b.width), value, b.mask)
 
 
@@ -138,8 +138,8 @@ def status(b: InstBuilder, surface: Value, at: Coordinates, dst: Rows) -> None:
     """A bit for each lane whose texel has memory."""
     names, lanes = _given(b, at)
     record = TypedStatus(names)
-    (found,) = b.message(record, b.mask, (surface, *lanes), [(UD, 1)])
-    b.row_write(dst, 0, found, b.any(b.mask))
+    (bits,) = b.message(record, b.mask, (surface, *lanes), [(UD, 1)])
+    b.row_write(dst, 0, bits, b.any(b.mask))
 
 
 # ---- rectangles of bytes

@@ -43,17 +43,17 @@ def check(
     target = native_platform(platform)
     items = list(scan(data))
     starts = {item.offset for item in items if isinstance(item, Instruction)} | {len(data)}
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     past = history.History([item for item in items if isinstance(item, Instruction)])
     for item in items:
         if isinstance(item, Wrong):
-            found.append(item.diagnostic(name))
+            diagnostics.append(item.diagnostic(name))
             continue
         subject = Subject(item, target, profile == "observed", past.before(item))
-        found += [_diagnostic(rule, f, item, name) for rule, f in _findings(subject)]
-        found += _targets(item, starts, name)
+        diagnostics += [_diagnostic(rule, f, item, name) for rule, f in _findings(subject)]
+        diagnostics += _targets(item, starts, name)
         past.after(subject)
-    return found
+    return diagnostics
 
 
 def _findings(subject: Subject) -> Iterator[tuple[Rule, Finding]]:
@@ -89,8 +89,8 @@ def _place(instruction: Instruction, operand: str, line: str) -> tuple[int, int]
     at = 0
     for field, value in zip(instruction.opcode.fields, instruction.operands, strict=True):
         text = field_kind(field.kind).print(value)
-        found = line.find(text, at) if text else -1
-        if field.name == operand and found >= 0:
-            return found, found + len(text)
-        at = found + len(text) if found >= 0 else at
+        column = line.find(text, at) if text else -1
+        if field.name == operand and column >= 0:
+            return column, column + len(text)
+        at = column + len(text) if column >= 0 else at
     return 0, len(line)

@@ -123,8 +123,8 @@ class Subject:
 
     @cached_property
     def exec(self) -> Execution | None:
-        found = [o for o in self.instruction.operands if isinstance(o, Execution)]
-        return found[0] if found else None
+        executions = [o for o in self.instruction.operands if isinstance(o, Execution)]
+        return executions[0] if executions else None
 
     @property
     def size(self) -> int:
@@ -132,8 +132,8 @@ class Subject:
 
     @cached_property
     def options(self) -> Options:
-        found = [o for o in self.instruction.operands if isinstance(o, Options)]
-        return found[0] if found else Options()
+        options = [o for o in self.instruction.operands if isinstance(o, Options)]
+        return options[0] if options else Options()
 
     def has(self, trait: Trait) -> bool:
         return has_trait(self.instruction.opcode, trait)

@@ -49,9 +49,9 @@ def operand_reach(facts: Facts) -> Iterator[Finding]:
 def operand_reach_emitted(facts: Facts) -> Iterator[Finding]:
     for inst, verb, declared, end, size in _reaches(facts):
         if _is_padded(facts, inst, verb, declared, end):
-            found = _reach(inst, verb, declared, end, size)
+            reach = _reach(inst, verb, declared, end, size)
             undefined = f"bytes {size} to {end - 1} of what is stored are undefined"
-            yield replace(found, message=f"{found.message}; {undefined}")
+            yield replace(reach, message=f"{reach.message}; {undefined}")
 
 
 def _reaches(facts: Facts) -> Iterator[tuple[Inst, str, Declared, int, int]]:
@@ -148,10 +148,10 @@ def _overlapping(
 )
 def block_alignment(facts: Facts) -> Iterator[Finding]:
     for inst in facts.graph.instructions:
-        found = _block_start(inst) if _is_block(inst.opcode) else None
-        if found is not None and found[0] % found[1]:
+        start = _block_start(inst) if _is_block(inst.opcode) else None
+        if start is not None and start[0] % start[1]:
             yield Finding(
-                f"{inst.opcode} begins at byte {found[0]}; a multiple of {found[1]} is needed",
+                f"{inst.opcode} begins at byte {start[0]}; a multiple of {start[1]} is needed",
                 span=inst.span,
             )
 

@@ -43,8 +43,8 @@ def unresolved_call(facts: Facts) -> Iterator[Finding]:
 
 
 def _symbol(inst: Inst) -> str:
-    found = inst.operand("symbol") or inst.operand("function")
-    return found if isinstance(found, str) else ""
+    symbol = inst.operand("symbol") or inst.operand("function")
+    return symbol if isinstance(symbol, str) else ""
 
 
 def _hint(name: str) -> str:

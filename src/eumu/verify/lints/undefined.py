@@ -20,17 +20,17 @@ _NEAR: Final = 12
 
 def _exec(inst: Inst) -> ExecSize | None:
     index = exec_index(inst.opcode)
-    found = None if index is None else inst.operands[index]
-    return found if isinstance(found, ExecSize) else None
+    operand = None if index is None else inst.operands[index]
+    return operand if isinstance(operand, ExecSize) else None
 
 
 def _missing(facts: Facts, which: str) -> list[Read]:
     """Reads of bytes that are not there by `may` or `must`; found out once."""
-    found = facts.remembered.get(which)
-    if found is None:
-        found = list(_find_missing(facts, facts.may if which == "may" else facts.must))
-        facts.remembered[which] = found
-    return found
+    missing = facts.remembered.get(which)
+    if missing is None:
+        missing = list(_find_missing(facts, facts.may if which == "may" else facts.must))
+        facts.remembered[which] = missing
+    return missing
 
 
 def _find_missing(facts: Facts, states: list[State | None]) -> Iterator[Read]:
@@ -219,10 +219,10 @@ def predicate_narrow(facts: Facts) -> Iterator[Finding]:
     by=None,
 )
 def undefined_path(facts: Facts) -> Iterator[Finding]:
-    known = {(index, declared): mask for index, declared, mask in _missing(facts, "may")}
+    doubtful = {(index, declared): mask for index, declared, mask in _missing(facts, "may")}
     seen: set[Declared] = set()
     for index, declared, mask in _missing(facts, "must"):
-        rest = mask & ~known.get((index, declared), 0)
+        rest = mask & ~doubtful.get((index, declared), 0)
         if not rest or declared in seen:
             continue
         seen.add(declared)

@@ -22,14 +22,14 @@ def _kept(facts: Facts, declared: Declared) -> bool:
 
 def _outputs(facts: Facts) -> list[Declared]:
     """The variables that are declared as outputs, or that such an alias lies in; found out once."""
-    found = facts.remembered.get("outputs")
-    if found is None:
+    roots = facts.remembered.get("outputs")
+    if roots is None:
         output = {"Output", "Input_Output"}
         declared = facts.subject.kernel.declarations
         outputs = [d for d in declared if any(name in output for name, _ in d.attrs)]
-        found = [d.origin()[0] for d in outputs if isinstance(d, Variable)]
-        facts.remembered["outputs"] = found = outputs + found
-    return found
+        roots = [d.origin()[0] for d in outputs if isinstance(d, Variable)]
+        facts.remembered["outputs"] = roots = outputs + roots
+    return roots
 
 
 _MOVE: Final = "MOV"
@@ -45,7 +45,7 @@ _MOVE: Final = "MOV"
     unnecessary=True,
 )
 def dead_write(facts: Facts) -> Iterator[Finding]:
-    return (found for inst, found in _dead(facts) if inst.opcode.page != _MOVE)
+    return (finding for inst, finding in _dead(facts) if inst.opcode.page != _MOVE)
 
 
 @rule(
@@ -58,15 +58,15 @@ def dead_write(facts: Facts) -> Iterator[Finding]:
     unnecessary=True,
 )
 def dead_move(facts: Facts) -> Iterator[Finding]:
-    return (found for inst, found in _dead(facts) if inst.opcode.page == _MOVE)
+    return (finding for inst, finding in _dead(facts) if inst.opcode.page == _MOVE)
 
 
 def _dead(facts: Facts) -> list[tuple[Inst, Finding]]:
     """Pure instructions whose variables nothing reads any more; found out once."""
-    found = facts.remembered.get("dead")
-    if found is None:
-        found = facts.remembered["dead"] = list(_find_dead(facts))
-    return found
+    dead = facts.remembered.get("dead")
+    if dead is None:
+        dead = facts.remembered["dead"] = list(_find_dead(facts))
+    return dead
 
 
 def _find_dead(facts: Facts) -> Iterator[tuple[Inst, Finding]]:
@@ -101,8 +101,8 @@ def _is_dead(facts: Facts, effect: Effect, read: set[Declared], later: list[set[
 
 def _exec(inst: Inst) -> ExecSize | None:
     index = exec_index(inst.opcode)
-    found = None if index is None else inst.operands[index]
-    return found if isinstance(found, ExecSize) else None
+    operand = None if index is None else inst.operands[index]
+    return operand if isinstance(operand, ExecSize) else None
 
 
 @rule(

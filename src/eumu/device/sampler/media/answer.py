@@ -69,20 +69,20 @@ def answer(record: Sample8x8, arguments: Sequence[Lanes], reach: Reach) -> list[
     places = int(arguments[0][0, 0]), int(arguments[1][0, 0])
     kernel = _kernel(places, header, payload, reach)
     is_direct = not record.registers
-    found = execute(Request(header, payload, texture, kernel, offsets, is_direct))
+    answers = execute(Request(header, payload, texture, kernel, offsets, is_direct))
     if is_direct:
         is_picture = payload.function is Function.AVS
         is_planar = is_picture and header.output_format is OutputFormat.PLANAR_420_8
-        _write(header, arguments[2][:, 4], found, reach, is_planar=is_planar)
+        _write(header, arguments[2][:, 4], answers, reach, is_planar=is_planar)
         return []
     size = _REGISTER * record.registers
-    if found.shape[1] > size:
+    if answers.shape[1] > size:
         raise StateError(
-            f"the response has {found.shape[1]} bytes, the message expects {size}",
+            f"the response has {answers.shape[1]} bytes, the message expects {size}",
             "Response Length",
         )
-    whole = np.zeros((len(found), size), np.uint8)
-    whole[:, : found.shape[1]] = found
+    whole = np.zeros((len(answers), size), np.uint8)
+    whole[:, : answers.shape[1]] = answers
     words = whole.view(np.uint32)
     return [words[:, 8 * k : 8 * k + 8] for k in range(record.registers)]
 

@@ -55,13 +55,13 @@ class Block:
 
 def _numbers(head: ConvolveState, row: tuple[float, ...]) -> list[int]:
     """Coefficients as integers; of those of eight bits the lower eight are not there."""
-    found = [round(c * _ONE) for c in row]
-    return found if head.size_of_the_coefficient else [c & ~0xFF for c in found]
+    numbers = [round(c * _ONE) for c in row]
+    return numbers if head.size_of_the_coefficient else [c & ~0xFF for c in numbers]
 
 
 def _scaled(head: ConvolveState, total: Ints) -> Ints:
-    found: Ints = np.clip(total >> 12 >> head.scale_down_value, -(1 << 15), (1 << 15) - 1)
-    return found
+    scaled: Ints = np.clip(total >> 12 >> head.scale_down_value, -(1 << 15), (1 << 15) - 1)
+    return scaled
 
 
 def convolve(block: Block, kernel: Convolve, *, is_large: bool) -> Ints:
@@ -109,17 +109,17 @@ def _places(block: Block, kernel: MorphologyState) -> list[Ints]:
         if not size:
             raise kernel.error(name, "is 0; a kernel has a row and a column at least")
     masks = kernel.masks
-    found = [p for i, j, p in block.shifted(columns, rows) if masks[i] >> j & 1]
-    if not found:
+    places = [p for i, j, p in block.shifted(columns, rows) if masks[i] >> j & 1]
+    if not places:
         raise kernel.error("mask_for_row_0", "and all others are 0; a kernel needs a place")
-    return found
+    return places
 
 
 def morphology(block: Block, kernel: MorphologyState, *, dilate: bool) -> Mask:
     """Bits that are set where any place of the kernel is set, or where all are."""
     places = np.stack(_places(block, kernel)) != 0
-    found: Mask = places.any(0) if dilate else places.all(0)
-    return found
+    result: Mask = places.any(0) if dilate else places.all(0)
+    return result
 
 
 def extremes(block: Block, kernel: MorphologyState) -> tuple[Ints, Ints]:

@@ -78,8 +78,8 @@ class Payload:
 
     def floats(self, place: int) -> Floats:
         """A dword as floats, [threads, 1]."""
-        found: Any = np.ascontiguousarray(self.words[:, place : place + 1]).view(np.float32)
-        return np.asarray(found)
+        floats: Any = np.ascontiguousarray(self.words[:, place : place + 1]).view(np.float32)
+        return np.asarray(floats)
 
     def corner(self, width: int, height: int) -> tuple[Ints, Ints]:
         """The pixel at (u, v): its column and row, [threads].

@@ -56,8 +56,8 @@ def scale(texture: MediaTexture, state: Avs, payload: Payload) -> list[Floats]:
 def place(start: Singles, delta: Singles, second: Singles, k: Ints) -> Floats:
     """The coordinate of the k-th pixel, whose distances grow by `second` from one to the next."""
     wide = [x.astype(np.float64) for x in (start, delta, second)]
-    found = wide[0] + wide[1] * k + wide[2] * (k * (k - 1) // 2)
-    return np.nan_to_num(found, nan=0.0, posinf=_FAR, neginf=-_FAR)
+    position = wide[0] + wide[1] * k + wide[2] * (k * (k - 1) // 2)
+    return np.nan_to_num(position, nan=0.0, posinf=_FAR, neginf=-_FAR)
 
 
 def _check(state: Avs) -> None:
@@ -128,8 +128,8 @@ def _channel(texture: MediaTexture, state: Avs, channel: int, u: Floats, v: Floa
     y = down.pixels[:, :, :, None, None]
     texels = texture.channel(channel, x, y)
     value = np.einsum("nrtcs,nrt,ncs->nrc", texels, down.weights, across.weights)
-    found: Floats = np.clip(value, 0.0, 1.0)
-    return found
+    clipped: Floats = np.clip(value, 0.0, 1.0)
+    return clipped
 
 
 def _check_chroma(texture: MediaTexture) -> None:

@@ -131,8 +131,8 @@ def _convolve(request: Request) -> Octets:
     if shape is None:
         raise _bad_sequence(request)
     is_large = bool(request.payload.mode & 1)
-    found = kernels.convolve(_block(request, shape), _kernel(request), is_large=is_large)
-    return _numbers(request, found)
+    sums = kernels.convolve(_block(request, shape), _kernel(request), is_large=is_large)
+    return _numbers(request, sums)
 
 
 def _convolve_line(request: Request) -> Octets:
@@ -182,8 +182,8 @@ def _numbers(request: Request, pixels: Ints) -> Octets:
 
 
 def _octets(pixels: NDArray[Any]) -> Octets:
-    found: Octets = np.ascontiguousarray(pixels).view(np.uint8).reshape(len(pixels), -1)
-    return found
+    octets: Octets = np.ascontiguousarray(pixels).view(np.uint8).reshape(len(pixels), -1)
+    return octets
 
 
 # ---- morphology and extremes
@@ -203,8 +203,8 @@ def _morphology(request: Request) -> Octets:
     x, y = request.payload.corner(texture.surface.width, texture.surface.height)
     shape = (4, 64) if request.is_direct else _BITS[request.payload.sequence]
     dilate = request.payload.function is Function.DILATE
-    found = kernels.morphology(kernels.Block(texture, x, y, *shape), request.state, dilate=dilate)
-    packed: Octets = np.packbits(found, axis=2, bitorder="little")
+    result = kernels.morphology(kernels.Block(texture, x, y, *shape), request.state, dilate=dilate)
+    packed: Octets = np.packbits(result, axis=2, bitorder="little")
     if request.is_direct:
         return packed
     if shape == (4, 32):
@@ -310,8 +310,8 @@ def _picture(header: Header, cr: Octets, luma: Octets, cb: Octets) -> Octets:
     packed = np.empty((*cb.shape, 4), np.uint8)
     for k, part in zip(place, (luma[:, :, ::2], luma[:, :, 1::2], cb, cr), strict=True):
         packed[..., k] = part
-    found: Octets = packed.reshape(*luma.shape[:2], -1)
-    return found
+    picture: Octets = packed.reshape(*luma.shape[:2], -1)
+    return picture
 
 
 def _written(header: Header, *, shuffled: bool) -> list[int]:
@@ -319,15 +319,15 @@ def _written(header: Header, *, shuffled: bool) -> list[int]:
 
     Where one of red and blue is written, downsampled to octets, the other one has its place too.
     """
-    found = list(header.channels)
-    both = {RED, BLUE} & set(found)
+    channels = list(header.channels)
+    both = {RED, BLUE} & set(channels)
     if (
         shuffled
         and header.output_format_control is OutputControl.CHROMA_DOWNSAMPLED_8
         and len(both) == 1
     ):
-        return sorted({*found, RED, BLUE})
-    return found
+        return sorted({*channels, RED, BLUE})
+    return channels
 
 
 _ANSWERS: Final[dict[Function, Callable[[Request], Octets]]] = {

@@ -92,10 +92,10 @@ def _folded(op: Op, args: Sequence[Known], state: State) -> int | None:
     if fold is None or saturates or not result.type.is_int:
         return None
     values = []
-    for value, known in zip(op.args, args, strict=True):
-        if known.bits is None or not value.type.is_int or len(set(known.bits)) != 1:
+    for value, form in zip(op.args, args, strict=True):
+        if form.bits is None or not value.type.is_int or len(set(form.bits)) != 1:
             return None
-        bits = known.bits[0]
+        bits = form.bits[0]
         values.append(signed(bits, value.type.bits) if value.type.is_signed else bits)
     return fold(result.type, *values) & ((1 << result.type.bits) - 1)
 
@@ -118,12 +118,12 @@ FOLDS["convert"] = FOLDS["splat"]
 def _constant(op: Const) -> Known:
     result, lanes = op.result, op.lanes
     bits = lanes * result.width if len(lanes) == 1 else lanes
-    found = None
+    form = None
     if not result.type.is_float or len(set(bits)) == 1:
-        found = shape_of_constants(bits, result.type.bits or 1)
+        form = shape_of_constants(bits, result.type.bits or 1)
     if result.type is BOOL:
-        return Known(found[0] if found else None, bits, all(bits), possible=packed(bits))
-    return Known(found[0] if found else None, bits)
+        return Known(form[0] if form else None, bits, all(bits), possible=packed(bits))
+    return Known(form[0] if form else None, bits)
 
 
 def _write(op: Write, args: Sequence[Known], state: State) -> None:
@@ -149,25 +149,25 @@ def _shape(op: Op, args: Sequence[Known], state: State) -> Shape | None:
         slot = Slot.of(op)
         if len(set(slot.offsets)) == 1:
             return Shape(1, (0,) * result.width)
-        found = find(state, slot)
-        return slice_shape(state[found[0]], found[1], result.width) if found else None
+        affine = find(state, slot)
+        return slice_shape(state[affine[0]], affine[1], result.width) if affine else None
     if name == "splat":
         return Shape(1, (0,) * result.width)
     if name not in LANE_WISE and name not in ("shuffle", "concat", "bitcast"):
         return None
     shapes = [a.shape for a in args]
-    known = [s for s in shapes if s is not None]
-    if len(known) != len(shapes):
+    present = [s for s in shapes if s is not None]
+    if len(present) != len(shapes):
         return None
     if isinstance(op, Concat):
-        return _joined(known)
+        return _joined(present)
     if isinstance(op, Shuffle):
-        return _moved(op, known[0])
+        return _moved(op, present[0])
     if name == "bitcast":
         same = op.args[0].type.size == result.type.size
-        return known[0] if same else None
-    linear = _linear(op, args, known)
-    return linear if linear is not None else _per_group(op, known)
+        return present[0] if same else None
+    linear = _linear(op, args, present)
+    return linear if linear is not None else _per_group(op, present)
 
 
 LANE_WISE = frozenset(name for name, row in OPERATIONS.items() if row.is_lanewise)
@@ -262,10 +262,10 @@ _LEAST_KEPT = 12  # low bits that a mask must keep for an address to be expected
 
 def _kept(op: Op, args: Sequence[Known], shapes: Sequence[Shape]) -> Shape | None:
     """An `and` that clears only high bits, which addresses in shared local memory do not have."""
-    found = masked(args)
-    if found is None or shapes[found[0]].uniform:
+    kept = masked(args)
+    if kept is None or shapes[kept[0]].uniform:
         return None
-    shape, room = shapes[found[0]], found[1]
+    shape, room = shapes[kept[0]], kept[1]
     if room >= op.result.type.bits:
         return shape
     fits = shape.bound is not None and shape.bound < 1 << room

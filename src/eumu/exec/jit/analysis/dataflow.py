@@ -50,11 +50,11 @@ class Analysis:
 
 def analyse(function: Function, facts: Facts, visits: Visits | None = None) -> Analysis:
     """What is certain, and what is likely; `visits` are what another version's blocks had."""
-    found = Analysis(visits=dict(visits or {}))
-    found.entry = _entries(function, facts, found.visits, active=False)
+    analysis = Analysis(visits=dict(visits or {}))
+    analysis.entry = _entries(function, facts, analysis.visits, active=False)
     if any(op.name == "exec_mask" for block in function.blocks for op in block.ops):
-        found.likely = _entries(function, facts, found.visits, active=True)
-    return found
+        analysis.likely = _entries(function, facts, analysis.visits, active=True)
+    return analysis
 
 
 def _entries(function: Function, facts: Facts, visits: Visits, *, active: bool) -> dict[int, State]:
@@ -140,9 +140,9 @@ def _both(x: Shape, y: Shape) -> Shape | None:
 
 def run_block(function: Function, block: int, state: State, facts: Facts) -> Visit:
     """What is known of the values of a block that begins with these slots, which change."""
-    entry, known = state.copy(), dict[int, Known]()
+    entry, values = state.copy(), dict[int, Known]()
     for op in function.blocks[block].ops:
-        result = know(op, [known[a.id] for a in op.args], state, block, facts)
+        result = know(op, [values[a.id] for a in op.args], state, block, facts)
         if op.results:
-            known.update(of_results(op, result))
-    return Visit(entry, facts.flow.full(block), known, state)
+            values.update(of_results(op, result))
+    return Visit(entry, facts.flow.full(block), values, state)

@@ -42,12 +42,12 @@ class Flow:
             for i, targets in self.edges.items()
             if min(targets, default=i + 1) <= i
         ]
-        found: set[int] = set()
+        repeated: set[int] = set()
         first = -1
         for low, high in sorted(back):
-            found.update(range(max(low, first), high + 1))
+            repeated.update(range(max(low, first), high + 1))
             first = max(first, high + 1)
-        return found
+        return repeated
 
 
 def is_call(end: Terminator | None) -> bool:

@@ -37,16 +37,16 @@ class _Lanewise:
 
 def free_writes(function: Function, flow: Flow) -> frozenset[Place]:
     """The writes that need not keep the lanes that do not execute."""
-    found = _Lanewise(function)
-    found.bad |= _entangled(function)
+    lanewise = _Lanewise(function)
+    lanewise.bad |= _entangled(function)
     for index in flow.parked:
-        _Block(found, index)
-    writes = [(place, key) for place, key in found.writes if key not in found.bad]
+        _Block(lanewise, index)
+    writes = [(place, key) for place, key in lanewise.writes if key not in lanewise.bad]
     if any(is_call(function.blocks[i].end) for i in flow.parked):
         # Lanes wait in other frames, too: only what no block reads before it writes is free.
-        read = _NOTHING.union(*found.used.values())
+        read = _NOTHING.union(*lanewise.used.values())
         return frozenset(place for place, key in writes if key not in read)
-    is_live = _liveness(function, flow, found)
+    is_live = _liveness(function, flow, lanewise)
     return frozenset(
         place
         for place, key in writes
@@ -100,13 +100,13 @@ def _overlapping(keys: set[Key]) -> set[Key]:
 class _Block(Following[Key]):
     """Follows the values of one block; a source is a register."""
 
-    def __init__(self, found: _Lanewise, index: int) -> None:
-        super().__init__(found.function.width)
-        self.found, self.index = found, index
+    def __init__(self, lanewise: _Lanewise, index: int) -> None:
+        super().__init__(lanewise.function.width)
+        self.found, self.index = lanewise, index
         self.used: set[Key] = set()
         self.killed: set[Key] = set()
-        self.follow(found.function.blocks[index])
-        found.used[index], found.killed[index] = self.used, self.killed
+        self.follow(lanewise.function.blocks[index])
+        lanewise.used[index], lanewise.killed[index] = self.used, self.killed
 
     def pin(self, sources: frozenset[Key], lane: int) -> None:
         for key in sources:
@@ -132,14 +132,16 @@ class _Block(Following[Key]):
                 self.found.writes.append(((self.index, place), key))
 
 
-def _liveness(function: Function, flow: Flow, found: _Lanewise) -> Callable[[int, Key], bool]:
+def _liveness(function: Function, flow: Flow, lanewise: _Lanewise) -> Callable[[int, Key], bool]:
     """Whether a lane at the start of a block may read a register before it writes it."""
     numbers: dict[Key, int] = {}
 
     def bits(keys: set[Key]) -> int:
         return sum(1 << numbers.setdefault(key, len(numbers)) for key in keys)
 
-    used, killed = ({k: bits(keys) for k, keys in x.items()} for x in (found.used, found.killed))
+    used, killed = (
+        {k: bits(keys) for k, keys in x.items()} for x in (lanewise.used, lanewise.killed)
+    )
 
     def targets(block: int) -> tuple[int, ...]:
         end = function.blocks[block].end

@@ -52,12 +52,12 @@ class Access:
         """Bit byte*width + lane for each byte and the lane that it belongs to."""
         if self.crosses or self.first is None:
             return rows_of(self.bytes, width)
-        found, begin = 0, min(self.offsets)  # small numbers first: the file has thousands of bytes
+        mask, begin = 0, min(self.offsets)  # small numbers first: the file has thousands of bytes
         for k, offset in enumerate(self.offsets):
             lane = (self.first + k) % width
             for byte in range(offset - begin, offset - begin + self.size):
-                found |= 1 << byte * width + lane
-        return found << begin * width
+                mask |= 1 << byte * width + lane
+        return mask << begin * width
 
 
 def rows_of(bytes: int, width: int) -> int:
@@ -66,15 +66,15 @@ def rows_of(bytes: int, width: int) -> int:
     >>> hex(rows_of(0b1011, 4))
     '0xf0ff'
     """
-    found = at = 0
+    rows = at = 0
     while bytes:
         gap = (bytes & -bytes).bit_length() - 1
         bytes >>= gap
         run = (~bytes & bytes + 1).bit_length() - 1
-        found |= (1 << run * width) - 1 << (at + gap) * width
+        rows |= (1 << run * width) - 1 << (at + gap) * width
         bytes >>= run
         at += gap + run
-    return found
+    return rows
 
 
 def bits_of(word: int) -> Iterator[int]:
@@ -271,11 +271,11 @@ class _LiveRanges:
         return self.entries[key]
 
     def _touched(self, bytes: int) -> list[int]:
-        found = self.touched.get(bytes)
-        if found is None:
-            found = [k for k, atom in enumerate(self.atoms) if atom & bytes]
-            self.touched[bytes] = found
-        return found
+        atoms = self.touched.get(bytes)
+        if atoms is None:
+            atoms = [k for k, atom in enumerate(self.atoms) if atom & bytes]
+            self.touched[bytes] = atoms
+        return atoms
 
     def rewritten(self) -> Function:
         """The function on its new roots."""
@@ -345,13 +345,13 @@ class _LiveRanges:
         for atom in starting:
             number = self.find(self._entry(0, atom))
             by_range[number] = by_range.get(number, 0) | self.atoms[atom]
-        for given in self.function.inputs:
-            if given.root is not self.file:
+        for argument in self.function.inputs:
+            if argument.root is not self.file:
                 continue
-            inside = (1 << given.size) - 1 << given.offset
+            inside = (1 << argument.size) - 1 << argument.offset
             for number, bytes in by_range.items():
                 for start, size in _stretches(bytes & inside):
-                    place = given.payload_offset + start - given.offset
+                    place = argument.payload_offset + start - argument.offset
                     yield Input(roots[number], start - self.base[number], place, size)
 
     def _moved(self, op: Op, place: Place, roots: dict[int, Root]) -> Op:

@@ -30,18 +30,18 @@ def write_flag(op: WriteFlag, args: Sequence[Known], state: State) -> None:
 def constant_mask(op: Op, args: Sequence[Known], state: State) -> Known:
     """A mask made of a constant, or read from a flag that holds one."""
     width = op.result.width
-    found: int | None = None
+    mask: int | None = None
     if not isinstance(op, OnFlag):
-        found = args[0].bits[0] if args[0].bits is not None else None
+        mask = args[0].bits[0] if args[0].bits is not None else None
     else:
         wanted = _flag_slot(op)
         for slot, shape in state.of(wanted.root).items():
             start = wanted.offsets[0] - slot.offsets[0]
             if 0 <= start <= len(slot.offsets) - width and shape.constant is not None:
-                found = shape.constant >> start
-    if found is None:
+                mask = shape.constant >> start
+    if mask is None:
         return Known(SCALAR if width == 1 else None)
-    bits = tuple(found >> lane & 1 for lane in range(width))
+    bits = tuple(mask >> lane & 1 for lane in range(width))
     return Known(SCALAR if width == 1 else None, bits, all(bits), possible=packed(bits))
 
 

@@ -20,7 +20,7 @@ def pointees(function: Function) -> dict[int, Root]:
         for op in block.ops
         if isinstance(op, RootAddress)
     }
-    found: dict[int, Root] = {}
+    pointed: dict[int, Root] = {}
     before = -1
     while named and before != (before := sum(map(len, roots.values()))):
         for block in function.blocks:
@@ -35,11 +35,11 @@ def pointees(function: Function) -> dict[int, Root]:
                     elif isinstance(op, Write) and made:
                         roots.setdefault(op.root.name, set()).update(made)
                 elif isinstance(op, Indirect):
-                    known = values.get(op.args[0].id, set())
-                    if len(known) == 1:
-                        found[op.args[0].id] = named[min(known)]
+                    pointers = values.get(op.args[0].id, set())
+                    if len(pointers) == 1:
+                        pointed[op.args[0].id] = named[min(pointers)]
                     else:
-                        found.pop(op.args[0].id, None)
+                        pointed.pop(op.args[0].id, None)
                 for value in op.results if made and op.name != "read_indirect" else ():
                     values[value.id] = set(made)
-    return found
+    return pointed

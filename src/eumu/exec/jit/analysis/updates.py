@@ -97,10 +97,10 @@ class Update:
             op = self.block.ops[place]
             if isinstance(op, (Load, ReadIndirect)):
                 return Path(op, lane, tuple(reversed(steps)))
-            found = self._read(place, op, lane) if isinstance(op, Read) else _made(self, op, lane)
-            if found is None:
+            inner = self._read(place, op, lane) if isinstance(op, Read) else _made(self, op, lane)
+            if inner is None:
                 return None
-            step, value, lane = found
+            step, value, lane = inner
             if step is not None:
                 steps.append(step)
 
@@ -139,7 +139,7 @@ def _made(update: Update, op: Op, lane: int) -> tuple[Step, Value, int] | None:
 def find(function: Function, index: int, users: Mapping[str, Collection[int]]) -> list[Update]:
     """The updates of a block; `users` are the blocks that access each root."""
     block = function.blocks[index]
-    found: list[Update] = []
+    updates: list[Update] = []
     taken: set[int] = set()
     candidates = _candidates(block)
     if candidates:
@@ -152,9 +152,9 @@ def find(function: Function, index: int, users: Mapping[str, Collection[int]]) -
         chain = _Chain(links, alone, place, function.width)
         update = chain.update() if chain.grow() else None
         if update is not None and _may_wait(block, update, addressed):
-            found.append(update)
+            updates.append(update)
             taken.update(update.places)
-    return found
+    return updates
 
 
 ADDRESSED: Final = -1  # among the users of a root: registers have its address, or it is given
@@ -162,13 +162,13 @@ ADDRESSED: Final = -1  # among the users of a root: registers have its address, 
 
 def users(function: Function) -> dict[str, set[int]]:
     """The blocks that access each root."""
-    found: dict[str, set[int]] = {given.root.name: {ADDRESSED} for given in function.inputs}
+    users: dict[str, set[int]] = {argument.root.name: {ADDRESSED} for argument in function.inputs}
     for index, block in enumerate(function.blocks):
         for op in block.ops:
             if isinstance(op, OnRoot):
                 plain = not isinstance(op, RootAddress) and op.name != "partner"
-                found.setdefault(op.root.name, set()).add(index if plain else ADDRESSED)
-    return found
+                users.setdefault(op.root.name, set()).add(index if plain else ADDRESSED)
+    return users
 
 
 def _candidates(block: Block) -> list[int]:

@@ -182,34 +182,34 @@ class _Turn:
         steps = [self.step(a) for a in op.args]
         if None in steps:
             return None
-        known = [s for s in steps if s is not None]
+        present = [s for s in steps if s is not None]
         if op.name in ("splat", "shuffle", "concat"):
-            stays = self.is_full or op.name == "splat" or not any(known)
-            return known[0] if stays and len(set(known)) == 1 else None
+            stays = self.is_full or op.name == "splat" or not any(present)
+            return present[0] if stays and len(set(present)) == 1 else None
         if op.name not in LANE_WISE:
             return None
-        return self._made(place, op, known)
+        return self._made(place, op, present)
 
     def _made(self, place: int, op: Op, steps: Sequence[int]) -> int | None:
         type = op.result.type
         if not any(steps):
             return 0
-        found: int | None = None
+        step: int | None = None
         if op.name in ("add", "sub") and len(steps) == 2:
-            found = steps[0] + steps[1] if op.name == "add" else steps[0] - steps[1]
+            step = steps[0] + steps[1] if op.name == "add" else steps[0] - steps[1]
         elif op.name == "shl" and not steps[1]:
             count = self._constant(op.args[1])
-            found = None if count is None else steps[0] << (count % type.bits)
+            step = None if count is None else steps[0] << (count % type.bits)
         elif op.name == "mul":
             for n in (0, 1):
                 factor = self._constant(op.args[1 - n])
                 if factor is not None:
-                    found = steps[n] * factor
+                    step = steps[n] * factor
         elif isinstance(op, Convert) and not op.saturate and op.args[0].type.is_int:
-            found = steps[0]
+            step = steps[0]
             if type.bits > op.args[0].type.bits:
-                self.guards.append((self.ops[place][0], Guard(op.args[0], found)))
-        return None if found is None else signed(found, type.bits)
+                self.guards.append((self.ops[place][0], Guard(op.args[0], step)))
+        return None if step is None else signed(step, type.bits)
 
     def _constant(self, value: Value) -> int | None:
         """The number that all lanes of a value are."""

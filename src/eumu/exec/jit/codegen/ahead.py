@@ -77,10 +77,10 @@ def _turns(walk: Walk) -> int:
 
 def begin(k: Kernel, header: int) -> bool:
     """At the start of a loop: forget what was read ahead; whether there is something to forget."""
-    found = [x for x in k.ahead.values() if x.walk.header == header]
-    for x in found:
+    starting = [x for x in k.ahead.values() if x.walk.header == header]
+    for x in starting:
         k.e.do(f"store i32 {x.turns + _BEFORE}, ptr {x.turn}")
-    return bool(found)
+    return bool(starting)
 
 
 def again(k: Kernel, block: int, target: int) -> str:

@@ -80,15 +80,15 @@ def _in_line(k: Kernel, op: Atomic, access: Access, careful: Callable[[], str]) 
     e.label(fast)
     pointers = k.scratchpad("pointers", pointer)
     e.do(f"store {pointer} {at.pointers}, ptr {pointers}, align 8")
-    given = [k.scratchpad(f"given{n}", vector) for n in range(len(data))]
-    for place, value in zip(given, data, strict=True):
+    operands = [k.scratchpad(f"given{n}", vector) for n in range(len(data))]
+    for place, value in zip(operands, data, strict=True):
         e.do(f"store {vector} {value}, ptr {place}, align 8")
     old = None
     if _is_used(k, op.result):
         old = k.scratchpad("old", vector)
         e.do(f"store {vector} zeroinitializer, ptr {old}, align 8")
     bits = None if at.is_full else regs.bits_of_mask(e, at.mask, width, 64)
-    _lane_by_lane(k, op, pointers, given, old, bits)
+    _lane_by_lane(k, op, pointers, operands, old, bits)
     result = "zeroinitializer" if old is None else e.op(f"load {vector}, ptr {old}, align 8")
     quick = e.current_label()
     e.do(f"br label %{join}")
@@ -109,7 +109,7 @@ def _is_used(k: Kernel, value: Value) -> bool:
 
 
 def _lane_by_lane(
-    k: Kernel, op: Atomic, pointers: str, given: Sequence[str], old: str | None, bits: str | None
+    k: Kernel, op: Atomic, pointers: str, sources: Sequence[str], old: str | None, bits: str | None
 ) -> None:
     """The loop over all lanes, or over those whose bits are set."""
     e, type, width = k.e, op.type, op.result.width
@@ -132,7 +132,7 @@ def _lane_by_lane(
         return e.op(f"getelementptr {element}, ptr {array}, i64 {lane}")
 
     pointer = e.op(f"load ptr, ptr {place(pointers, 'ptr')}, align 8")
-    operands = [e.op(f"load {scalar}, ptr {place(array, word)}") for array in given]
+    operands = [e.op(f"load {scalar}, ptr {place(array, word)}") for array in sources]
     held = e.op(f"load {word}, ptr {pointer}, align 1")
     new, returned = _change(e, op.operation, type, held, operands)
     e.do(f"store {word} {new}, ptr {pointer}, align 1")
@@ -162,10 +162,10 @@ def _body(operation: str, type: Type, *, shared: bool, may_miss: bool) -> suppor
             f.elements(type.bits, "%data", f.number("%width") * n + lane)
             for n in range(1 + _DATA.get(operation, 1))
         ]
-        given = [f.op(f"load {bits}, ptr {row}, align 1") for row in rows[1:]]
-        operands = [f.bitcast(word, bits, scalar_type(type)) for word in given]
+        values = [f.op(f"load {bits}, ptr {row}, align 1") for row in rows[1:]]
+        operands = [f.bitcast(word, bits, scalar_type(type)) for word in values]
         if shared and native:
-            change = f"{_NATIVE[operation]} ptr {place}, {bits} {given[0]}"
+            change = f"{_NATIVE[operation]} ptr {place}, {bits} {values[0]}"
             result = f.op(f"atomicrmw {change} seq_cst, align {type.size}")
         elif shared:
             result = _exchange_loop(f, operation, type, place, operands)
@@ -182,7 +182,7 @@ def _body(operation: str, type: Type, *, shared: bool, may_miss: bool) -> suppor
 
 
 def _exchange_loop(
-    f: FunctionBuilder, operation: str, type: Type, place: str, given: Sequence[str]
+    f: FunctionBuilder, operation: str, type: Type, place: str, operands: Sequence[str]
 ) -> str:
     """Read, compute, and try to replace until nobody came between."""
     bits, before = f"i{type.bits}", f.current_label()
@@ -191,7 +191,7 @@ def _exchange_loop(
     f.go(again)
     f.label(again)
     f.do(f"%{old} = phi {bits} [ {start}, %{before} ], [ %{seen}, %{again} ]")
-    new, result = _change(f, operation, type, f"%{old}", given)
+    new, result = _change(f, operation, type, f"%{old}", operands)
     change = f"{bits} %{old}, {bits} {new} seq_cst seq_cst, align {type.size}"
     pair = f.op(f"cmpxchg ptr {place}, {change}")
     f.do(f"%{seen} = extractvalue {{ {bits}, i1 }} {pair}, 0")
@@ -202,14 +202,14 @@ def _exchange_loop(
 
 
 def _change(
-    body: Emitter, operation: str, type: Type, old: str, given: Sequence[str]
+    body: Emitter, operation: str, type: Type, old: str, operands: Sequence[str]
 ) -> tuple[str, str]:
-    """The new value and the one to return, as bits; `given` are the operands in the lane."""
+    """The new value and the one to return, as bits; `operands` are those of the lane."""
     bits, scalar = f"i{type.bits}", scalar_type(type)
     if operation == "load":
         return old, old
     if operation == "xchg":
-        return body.bitcast(given[0], scalar, bits), old
+        return body.bitcast(operands[0], scalar, bits), old
     if operation in ("inc", "dec", "predec"):
         step = 1 if operation == "inc" else -1
         new = body.op(f"add {bits} {old}, {step}")
@@ -217,13 +217,13 @@ def _change(
     held = body.bitcast(old, bits, scalar)
     if operation == "cmpxchg":
         equal = Compare("cmp", _scalars(type, 2), _scalars(type, 1), rel="eq")
-        same = emitter_of(equal)(body, equal, 1, held, given[1])
-        wanted = body.bitcast(given[0], scalar, bits)
+        same = emitter_of(equal)(body, equal, 1, held, operands[1])
+        wanted = body.bitcast(operands[0], scalar, bits)
         return body.op(f"select i1 {same}, {bits} {wanted}, {bits} {old}"), old
     op = Op(operation, _scalars(type, 2), _scalars(type, 1))
     if operation in ("add", "sub"):
         op = Rounded(operation, op.args, op.results, rounding=Rounding.RNE)
-    new = emitter_of(op)(body, op, 1, held, given[0])
+    new = emitter_of(op)(body, op, 1, held, operands[0])
     return body.bitcast(new, scalar, bits), old
 
 

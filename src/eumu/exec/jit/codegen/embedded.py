@@ -39,17 +39,17 @@ def conversion(
 ) -> str:
     """A conversion that `has_conversion`: sitofp, uitofp or fptrunc."""
     lanes = 8 if name == "fptrunc" else 16
-    given, made = vector_of(source, lanes), vector_of(result, lanes)
+    taken, made = vector_of(source, lanes), vector_of(result, lanes)
     mode = ("i32", str(_MODE[rounding]))
     parts = []
     for part in _cut(e, source, width, lanes, x):
         if name == "fptrunc":
             rest = ((made, "zeroinitializer"), ("i8", "-1"))
             function = "llvm.x86.avx512.mask.cvtpd2ps.512"
-            parts.append(e.call(made, function, (given, part), *rest, mode))
+            parts.append(e.call(made, function, (taken, part), *rest, mode))
         else:
-            function = f"llvm.x86.avx512.{name}.round.{mangle(made)}.{mangle(given)}"
-            parts.append(e.call(made, function, (given, part), mode))
+            function = f"llvm.x86.avx512.{name}.round.{mangle(made)}.{mangle(taken)}"
+            parts.append(e.call(made, function, (taken, part), mode))
     return _joined(e, result, width, lanes, parts)
 
 

@@ -19,21 +19,21 @@ def input_slots(function: Function, special: Special) -> dict[Slot, Shape]:
     slots = {}
     for dimension, shape in enumerate(special.local_ids):
         row = special.local_id_offset + dimension * special.local_id_pitch
-        for given in function.inputs:
+        for argument in function.inputs:
             # Registers may hold a part of a row each.
-            first = max(0, -(-(given.payload_offset - row) // 2))
-            last = min(function.width, (given.payload_offset + given.size - row) // 2)
+            first = max(0, -(-(argument.payload_offset - row) // 2))
+            last = min(function.width, (argument.payload_offset + argument.size - row) // 2)
             part = slice_shape(shape, first, last - first) if shape and first < last else None
             if part is not None:
-                start = given.offset + row - given.payload_offset
+                start = argument.offset + row - argument.payload_offset
                 offsets = tuple(start + 2 * n for n in range(first, last))
-                slots[Slot(given.root.name, offsets, 2)] = part
-    for given in function.inputs:
+                slots[Slot(argument.root.name, offsets, 2)] = part
+    for argument in function.inputs:
         for dword, value in enumerate(special.r0):
-            place = 4 * dword - given.payload_offset
-            fits = 0 <= place <= given.size - 4
+            place = 4 * dword - argument.payload_offset
+            fits = 0 <= place <= argument.size - 4
             if value is not None and dword not in OWN_DWORDS and fits:
-                slot = Slot(given.root.name, (given.offset + place,), 4)
+                slot = Slot(argument.root.name, (argument.offset + place,), 4)
                 slots[slot] = Shape(1, (0,), constant=value)
     return slots
 
@@ -48,13 +48,13 @@ def start(k: Kernel, special: Special, *, keeps_alive: bool, runs_once: bool) ->
     for root, place in k.registers.memory.values():
         pointer = e.op(f"getelementptr i8, ptr %rec, i64 {place}")
         e.do(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {root.size}, i1 false)")
-    for given in k.function.inputs:
-        if given.root.name in k.registers.memory:
-            target = regs.byte_pointer(e, k.registers, given.root, given.offset)
-            source = e.op(f"getelementptr i8, ptr %payload, i64 {given.payload_offset}")
-            regs.copy_bytes(e, target, source, given.size)
-        for part in k.registers.parts.get(given.root.name, []):
-            _fill(k, part, given, special.common if runs_once else range(0))
+    for argument in k.function.inputs:
+        if argument.root.name in k.registers.memory:
+            target = regs.byte_pointer(e, k.registers, argument.root, argument.offset)
+            source = e.op(f"getelementptr i8, ptr %payload, i64 {argument.payload_offset}")
+            regs.copy_bytes(e, target, source, argument.size)
+        for part in k.registers.parts.get(argument.root.name, []):
+            _fill(k, part, argument, special.common if runs_once else range(0))
     for slot, shape in k.facts.inputs.items():
         if shape.constant is None:
             _input_shadow(k, slot, shape)
@@ -67,13 +67,13 @@ def start(k: Kernel, special: Special, *, keeps_alive: bool, runs_once: bool) ->
     e.do("br label %b0")
 
 
-def _fill(k: Kernel, part: regs.Part, given: Input, common: range) -> None:
+def _fill(k: Kernel, part: regs.Part, argument: Input, common: range) -> None:
     """Copy what an input gives to a part; what all threads share is loaded before their loop."""
-    e, offset = k.e, given.offset
-    low, high = max(part.start, offset), min(part.end, offset + given.size)
+    e, offset = k.e, argument.offset
+    low, high = max(part.start, offset), min(part.end, offset + argument.size)
     if low >= high:
         return
-    place = given.payload_offset + low - offset
+    place = argument.payload_offset + low - offset
     units = (high - low) // part.unit
     kind = vector_of(part.scalar, units)
     if part.unit >= _DWORD and place in common and place + high - low - 1 in common:
@@ -97,7 +97,7 @@ def _fill(k: Kernel, part: regs.Part, given: Input, common: range) -> None:
 
 def _input_shadow(k: Kernel, slot: Slot, shape: Shape) -> None:
     e = k.e
-    given = next(
+    argument = next(
         i
         for i in k.function.inputs
         if i.root.name == slot.root and i.offset <= slot.offsets[0] < i.offset + i.size
@@ -105,7 +105,7 @@ def _input_shadow(k: Kernel, slot: Slot, shape: Shape) -> None:
     heads, sure = k.shadow(slot, shape, "i16")
     for g, variable in enumerate(heads):
         lane = slot.offsets[g * len(shape.offsets)]
-        place = given.payload_offset + lane - given.offset
+        place = argument.payload_offset + lane - argument.offset
         source = e.op(f"getelementptr i8, ptr %payload, i64 {place}")
         e.do(f"store i16 {e.op(f'load i16, ptr {source}, align 1')}, ptr {variable}")
     e.do(f"store i1 true, ptr {sure}")

@@ -32,8 +32,8 @@ class Places:
 
 def can_gather(k: Kernel, access: Access) -> bool:
     """Whether a load may be in line."""
-    known = access.space in LOCAL or access.space is Space.FLAT
-    return k.gathers and known and access.address.width >= _LEAST
+    has_extent = access.space in LOCAL or access.space is Space.FLAT
+    return k.gathers and has_extent and access.address.width >= _LEAST
 
 
 def can_scatter(k: Kernel, access: Access, type: Type) -> bool:
@@ -102,13 +102,13 @@ def gather(k: Kernel, at: Places, type: Type, count: int, width: int) -> list[st
         pointers = at.pointers
         if v:
             pointers = e.op(f"getelementptr i8, {kind} {pointers}, i64 {v * type.size}")
-        found = e.op(
+        values = e.op(
             f"call {vector} @{name}({kind} align 1 {pointers}, {flags} {at.mask},"
             f" {vector} zeroinitializer)"
         )
         if type.bits < bits:
-            found = e.op(f"trunc {vector} {found} to {vector_of(f'i{type.bits}', width)}")
-        results.append(e.bitcast(found, vector_of(f"i{type.bits}", width), lane_type(type, width)))
+            values = e.op(f"trunc {vector} {values} to {vector_of(f'i{type.bits}', width)}")
+        results.append(e.bitcast(values, vector_of(f"i{type.bits}", width), lane_type(type, width)))
     return results
 
 
@@ -118,13 +118,13 @@ def _pairs(k: Kernel, at: Places, type: Type, width: int) -> list[str]:
     kind, flags = vector_of("ptr", width), f"<{width} x i1>"
     name = f"llvm.masked.gather.{mangle(whole)}.v{width}p0"
     e.declarations[name] = f"declare {whole} @{name}({kind}, {flags}, {whole})"
-    found = e.op(
+    pairs = e.op(
         f"call {whole} @{name}({kind} align 1 {at.pointers}, {flags} {at.mask},"
         f" {whole} zeroinitializer)"
     )
-    found = e.bitcast(found, whole, dwords)
+    pairs = e.bitcast(pairs, whole, dwords)
     parts = (
-        e.shuffle(found, "i32", 2 * width, [2 * lane + v for lane in range(width)]) for v in (0, 1)
+        e.shuffle(pairs, "i32", 2 * width, [2 * lane + v for lane in range(width)]) for v in (0, 1)
     )
     return [e.bitcast(x, vector_of("i32", width), lane_type(type, width)) for x in parts]
 
@@ -136,8 +136,8 @@ def _bytes(k: Kernel, at: Places, type: Type, width: int, element: int) -> str:
         pointer = e.op(f"extractelement {vector_of('ptr', width)} {at.pointers}, i64 {lane}")
         if element:
             pointer = e.op(f"getelementptr i8, ptr {pointer}, i64 {element}")
-        found = e.op(f"load i8, ptr {pointer}, align 1")
-        result = e.op(f"insertelement {vector} {result}, i8 {found}, i64 {lane}")
+        byte = e.op(f"load i8, ptr {pointer}, align 1")
+        result = e.op(f"insertelement {vector} {result}, i8 {byte}, i64 {lane}")
     return result
 
 

@@ -170,12 +170,12 @@ class Kernel:
         return op.name in PASSING
 
     def lower(self, op: Op) -> None:
-        known = [self.known[a.id] for a in op.args]
+        forms = [self.known[a.id] for a in op.args]
         source, likely = self._slot_of(op, self.state), None
         if self.found is not None and op.results:
             result = self.found[op.results[0].id]
         else:
-            result = know(op, known, self.state, self.block, self.facts)
+            result = know(op, forms, self.state, self.block, self.facts)
         if op.name in ("read", "write", "write_indirect"):
             likely = self._likely(op, result)
         if likely is not None:
@@ -207,33 +207,33 @@ class Kernel:
             return None
         return find(state, Slot.of(op))
 
-    def _likely(self, op: Op, known: Known) -> tuple[Slot, int] | None:
+    def _likely(self, op: Op, form: Known) -> tuple[Slot, int] | None:
         """The slot whose affine form a register is likely to have, if nothing is certain."""
         if isinstance(op, Write):
             self.likely.kill(Slot.of(op))
         elif op.name == "write_indirect":
             self.likely.forget(self.facts.blocked)
-        elif known.shape is None and op.result.width == self.width and op.result.type.size >= 4:
-            found = self._slot_of(op, self.likely) if op.result.type.is_int else None
-            if found is not None and slice_shape(self.likely[found[0]], found[1], self.width):
-                return found
+        elif form.shape is None and op.result.width == self.width and op.result.type.size >= 4:
+            likely = self._slot_of(op, self.likely) if op.result.type.is_int else None
+            if likely is not None and slice_shape(self.likely[likely[0]], likely[1], self.width):
+                return likely
         return None
 
-    def _test(self, lanes: Lanes, known: Known, slot: Slot, start: int) -> None:
+    def _test(self, lanes: Lanes, form: Known, slot: Slot, start: int) -> None:
         """Compare the executing lanes with the affine form that they had when they were written."""
-        assert known.shape is not None
+        assert form.shape is not None
         e, width = self.e, lanes.width
         held = replace(self.likely[slot], certain=True)
-        affine = self._shadow_load(lanes.type, known.shape, held, slot, start)
+        affine = self._shadow_load(lanes.type, form.shape, held, slot, start)
         vector = lane_type(lanes.type, width)
         expected = vector_of_affine(e, lanes.type, affine)
         same = e.op(f"icmp eq {vector} {lanes.get()}, {expected}")
         bits = regs.bits_of_mask(e, same, width, width)
         off = e.op(f"xor i{width} {e.op(f'load i{width}, ptr %em')}, -1")
         sure = e.op(f"icmp eq i{width} {e.op(f'or i{width} {bits}, {off}')}, -1")
-        lanes.affine = AffineForm(known.shape, affine.scalars, sure)
+        lanes.affine = AffineForm(form.shape, affine.scalars, sure)
 
-    def _compute(self, op: Op, known: Known) -> Lanes:
+    def _compute(self, op: Op, form: Known) -> Lanes:
         """A lane-wise operation: scalars for its affine form, the vector when wanted."""
         args = [self.lanes(a) for a in op.args]
         emit, width, result = emitter_of(op), op.results[0].width, op.results[0]
@@ -243,10 +243,10 @@ class Kernel:
         lanes.cost = 1 + sum(a.cost for a in args)
         if width == 1:
             lanes.affine = AffineForm(Shape(1, (0,)), (lanes.get(),))
-        elif known.shape is not None:
-            given = [self.known[a.id] for a in op.args]
-            lanes.affine = scalars_of(e, op, known.shape, args, given)
-            if known.shape.exact:
+        elif form.shape is not None:
+            forms = [self.known[a.id] for a in op.args]
+            lanes.affine = scalars_of(e, op, form.shape, args, forms)
+            if form.shape.exact:
                 affine = lanes.affine
                 lanes.make = lambda cold: vector_of_affine(e, result.type, affine)
         else:
@@ -256,7 +256,7 @@ class Kernel:
 
     # ---- roots with affine forms
 
-    def _read(self, op: Read, known: Known, source: tuple[Slot, int] | None) -> Lanes:
+    def _read(self, op: Read, form: Known, source: tuple[Slot, int] | None) -> Lanes:
         value, root, region = op.result, op.root, op.region
         lanes = Lanes(value.type, value.width)
         if value.width > 1 and len(set(op.offsets)) == 1:
@@ -264,10 +264,10 @@ class Kernel:
             lanes.affine = AffineForm(Shape(1, (0,) * value.width), (scalar,))
             lanes.make = partial(_of_affine, self.e, value.type, lanes.affine)
             return lanes
-        if value.width > 1 and known.shape is not None and source is not None:
+        if value.width > 1 and form.shape is not None and source is not None:
             held = self.state[source[0]]
-            lanes.affine = self._shadow_load(value.type, known.shape, held, *source)
-            if known.shape.exact:
+            lanes.affine = self._shadow_load(value.type, form.shape, held, *source)
+            if form.shape.exact:
                 lanes.make = partial(_of_affine, self.e, value.type, lanes.affine)
                 return lanes
         lanes.vector = regs.load(self.e, self.registers, root, region, value.type, value.width)
@@ -415,10 +415,10 @@ def constant_lanes(k: Kernel, value: Value, lanes: tuple[int, ...]) -> None:
     texts = [names[b] for b in bits]
     vector = vector_literal(scalar_type(value.type), texts)
     result = Lanes(value.type, value.width, vector)
-    known = k.known[value.id]
-    if known.shape is not None:
-        found = shape_of_constants(bits, value.type.bits or 1)
-        assert found is not None
-        heads = tuple(literal(value.type, h) for h in found[1])
-        result.affine = AffineForm(known.shape, heads)
+    form = k.known[value.id]
+    if form.shape is not None:
+        shape = shape_of_constants(bits, value.type.bits or 1)
+        assert shape is not None
+        heads = tuple(literal(value.type, h) for h in shape[1])
+        result.affine = AffineForm(form.shape, heads)
     k.values[value.id] = result

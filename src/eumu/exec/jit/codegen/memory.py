@@ -184,8 +184,8 @@ def _until_again(k: Kernel, value: Value, depth: int) -> int:
     maker = next((op for op in reversed(ops) if value in op.results), None)
     if maker is None or maker.name not in LANE_WISE or not depth:
         return width
-    found = (_until_again(k, a, depth - 1) if a.width == width else width for a in maker.args)
-    return max(found, default=width)
+    waits = (_until_again(k, a, depth - 1) if a.width == width else width for a in maker.args)
+    return max(waits, default=width)
 
 
 def _comes_again(shape: Shape, own: int) -> bool:
@@ -215,11 +215,11 @@ def _quick(
 ) -> list[str]:
     """What a checked load gives: zero in lanes outside the mask."""
     e, type, width = k.e, op.type, op.results[0].width
-    found = fast_load(k, access, shape, base, addresses, type, op.count)
+    fast = fast_load(k, access, shape, base, addresses, type, op.count)
     if mask is None:
-        return found
+        return fast
     lanes, zero, vector = vector_of("i1", width), zero_of(type, width), lane_type(type, width)
-    return [e.op(f"select {lanes} {mask}, {vector} {q}, {vector} {zero}") for q in found]
+    return [e.op(f"select {lanes} {mask}, {vector} {q}, {vector} {zero}") for q in fast]
 
 
 def _slow_load(k: Kernel, access: Access, affine: AffineForm, type: Type, count: int) -> str:
@@ -244,11 +244,11 @@ def _load_uniform(k: Kernel, op: Load, access: Access, affine: AffineForm, shape
         base = require(k, access, affine, heads(k, access, affine))
         first = AffineForm(shape, tuple(heads_of(e, access.address, shape.groups)))
         for v, value in enumerate(op.results):
-            found = tuple(
+            elements = tuple(
                 _element(e, e.op(f"getelementptr i8, ptr {base}, i64 {a}"), scalar, v * type.size)
                 for a in heads(k, access, first)
             )
-            k.groups(value, shape, found)
+            k.groups(value, shape, elements)
         return
     ok, base = check(k, access, affine, heads(k, access, affine))
     first = AffineForm(shape, tuple(heads_of(e, access.address, shape.groups)))

@@ -163,12 +163,12 @@ def cut(
         roots[root.name] = root
         ranges.setdefault(root.name, []).append((low, high, unit))
         users.setdefault(root.name, []).append((low, index))
-    for name, found in ranges.items():
-        registers.parts[name] = list(_unite(roots[name], sorted(set(found))))
-    kept = kept.union(given.root.name for given in function.inputs)
-    for given in function.inputs:
-        for part in registers.parts.get(given.root.name, []):
-            for edge in (given.offset, given.offset + given.size):
+    for name, atoms in ranges.items():
+        registers.parts[name] = list(_unite(roots[name], sorted(set(atoms))))
+    kept = kept.union(argument.root.name for argument in function.inputs)
+    for argument in function.inputs:
+        for part in registers.parts.get(argument.root.name, []):
+            for edge in (argument.offset, argument.offset + argument.size):
                 if part.start < edge < part.end:
                     part.unit = gcd(part.unit, edge - part.start)
     _find_inside(registers, {n: u for n, u in users.items() if n not in kept}, flow)
@@ -196,19 +196,19 @@ def _find_inside(
         blocks: list[set[int]] = [set() for _ in parts]
         for low, block in places:
             blocks[bisect_right(parts, low, key=_start) - 1].add(block)
-        for part, found in zip(parts, blocks, strict=True):
-            part.inside = len(found) == 1
-            part.is_new = not found & repeated
+        for part, inside in zip(parts, blocks, strict=True):
+            part.inside = len(inside) == 1
+            part.is_new = not inside & repeated
 
 
 def _addressed(function: Function) -> list[Root]:
     """GRF roots whose register-space address is taken, and what partners look at."""
-    found: dict[str, Root] = {}
+    addressed: dict[str, Root] = {}
     for block in function.blocks:
         for op in block.ops:
             if isinstance(op, (RootAddress, Partner)):
-                found[op.root.name] = op.root
-    return sorted(found.values(), key=lambda r: r.address)
+                addressed[op.root.name] = op.root
+    return sorted(addressed.values(), key=lambda r: r.address)
 
 
 def _unite(root: Root, ranges: Sequence[tuple[int, int, int]]) -> Iterator[Part]:

@@ -17,8 +17,8 @@ from eumu.ir.operations.messages import Report
 
 def _note() -> str:
     """Keep the first report of the first thread in launch order, as the interpreter does."""
-    given = "ptr %ctx, ptr %site, i64 %lanes, i64 %address, i64 %surface"
-    f = FunctionBuilder(f"internal void @{REPORT}({given}) noinline cold")
+    parameters = "ptr %ctx, ptr %site, i64 %lanes, i64 %address, i64 %surface"
+    f = FunctionBuilder(f"internal void @{REPORT}({parameters}) noinline cold")
     words = {word: f.word("%site", word) for word in ReportWord}
     group, thread = (f.context(word).get() for word in (Context.GROUP, Context.THREAD))
     known_group, known_thread = (words[w].get() for w in (ReportWord.GROUP, ReportWord.THREAD))

@@ -79,9 +79,9 @@ def rows(
     whole = 1 << (count - 1).bit_length()
     block = min(lanes, LINE * 8 // bits)
     for first in range(0, lanes, block):
-        found = [_row(f, lane, count, bits, every) for lane in range(first, first + block)]
+        loaded = [_row(f, lane, count, bits, every) for lane in range(first, first + block)]
         chunk = min(LINE * 8 // bits, block * whole)
-        parts = _turned(f, _packed(f, found, whole, bits, chunk), bits, chunk, block)
+        parts = _turned(f, _packed(f, loaded, whole, bits, chunk), bits, chunk, block)
         for n, part in enumerate(parts):
             element, lane = divmod(n * chunk, block)
             place = (element * lanes + first + lane) * bits // 8

@@ -14,7 +14,7 @@ from eumu.ir.operations.lanes import Shuffle
 
 
 def scalars_of(
-    e: Emitter, op: Op, shape: Shape, args: list[Lanes], known: Sequence[Known]
+    e: Emitter, op: Op, shape: Shape, args: list[Lanes], forms: Sequence[Known]
 ) -> AffineForm:
     """Emit the scalars of an operation's affine form from those of its arguments."""
     result = op.results[0]
@@ -36,17 +36,17 @@ def scalars_of(
     if op.name == "convert" and shape.certain is False:
         sure = _extends(e, op, args[0], columns[0], heads, sure)
     if op.name == "and" and not shape.certain and not shape.uniform:
-        sure = _fits(e, op, shape, columns, known, sure)
+        sure = _fits(e, op, shape, columns, forms, sure)
     return AffineForm(shape, heads, sure)
 
 
 def heads_of(e: Emitter, lanes: Lanes, groups: int) -> list[str]:
     """The scalars of an affine form cut into that many groups."""
     assert lanes.affine is not None
-    found = split(lanes.affine.shape, groups)
-    assert found is not None
+    heads = split(lanes.affine.shape, groups)
+    assert heads is not None
     scalars = lanes.affine.scalars
-    return [moved(e, lanes.type, scalars[old], distance) for old, distance in found[1]]
+    return [moved(e, lanes.type, scalars[old], distance) for old, distance in heads[1]]
 
 
 def _all_sure(e: Emitter, args: list[Lanes]) -> str:
@@ -83,13 +83,13 @@ def _fits(
     op: Op,
     shape: Shape,
     columns: list[list[str]],
-    known: Sequence[Known],
+    forms: Sequence[Known],
     sure: str,
 ) -> str:
     """Whether no lane has a bit that a constant mask clears."""
-    found = masked(known)
-    assert found is not None
-    which, room = found
+    masked_form = masked(forms)
+    assert masked_form is not None
+    which, room = masked_form
     if room >= op.results[0].type.bits:
         return sure  # the mask clears nothing, and a shift by all bits has no result
     scalar = scalar_type(op.results[0].type)

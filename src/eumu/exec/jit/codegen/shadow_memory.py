@@ -213,10 +213,10 @@ class _Entry:
         return f"follow.{kind}.{'.'.join(map(str, words))}".replace("-", "m")
 
     def text(self, beside: Emitter) -> str:
-        given = [f"i64 %head{k}" for k in range(self.heads)] or ["ptr %addresses"]
-        given += [f"i64 %{x}" for x in ("mask", "epoch", "items", "surface", "total")]
+        parameters = [f"i64 %head{k}" for k in range(self.heads)] or ["ptr %addresses"]
+        parameters += [f"i64 %{x}" for x in ("mask", "epoch", "items", "surface", "total")]
         f = FunctionBuilder(
-            f"internal void @{self.name}(ptr %ctx, ptr %site, {', '.join(given)}) noinline",
+            f"internal void @{self.name}(ptr %ctx, ptr %site, {', '.join(parameters)}) noinline",
             beside,
         )
         f.declarations["llvm.cttz.i64"] = "declare i64 @llvm.cttz.i64(i64, i1)"
@@ -340,14 +340,14 @@ class _Accesses:
         places = [f.elements(8, self.pages, x >> FOLLOWED_SHIFT) for x in (at, past - 1)]
         marks = [f.op(f"load i8, ptr {place}") for place in places]
         if self.op.kind == READ:
-            found = f.flag(f"icmp ne i8 {f.op(f'or i8 {marks[0]}, {marks[1]}')}, 0")
-            with f.when(~found):
+            followed = f.flag(f"icmp ne i8 {f.op(f'or i8 {marks[0]}, {marks[1]}')}, 0")
+            with f.when(~followed):
                 # The site may skip what it finds in this array.
                 f.op(
                     f"call ptr @locate.{self.space.value}(ptr %ctx, ptr %site, i64 %surface,"
                     f" {a.typed}, i64 {self.op.start + self.op.size}, i64 %total, i1 false)"
                 )
-            return found
+            return followed
         for place, mark in zip(places, marks, strict=True):
             with f.when(f.flag(f"icmp eq i8 {mark}, 0")):
                 f.do(f"store i8 1, ptr {place}")
@@ -390,8 +390,8 @@ class _Accesses:
             f.support[row.name] = row.text(f)
         with f.when(self._is_followed(a, at, at + lanes * self.op.size)):
             tables = [f"ptr {table}" for table in self.tables]
-            given = ["ptr %ctx", *tables, (at >> self.shift).typed, mask.typed, me.typed]
-            f.do(f"call void @{row.name}({', '.join(given)})")
+            arguments = ["ptr %ctx", *tables, (at >> self.shift).typed, mask.typed, me.typed]
+            f.do(f"call void @{row.name}({', '.join(arguments)})")
 
     def _same(self, a: Vector, me: Vector, mask: Vector) -> None:
         """Lanes that all access the same bytes."""
@@ -434,24 +434,24 @@ def _call(k: Kernel, op: Follow, access: Access, total: int) -> None:
     bits = slow_mask(k, access.mask)
     is_local = access.space is Space.SLM
     epoch, items = (e.op(f"zext i32 {k.vector(op.args[n])} to i64") for n in (3 - is_local, 4))
-    given = [f"i64 {x}" for x in (bits, epoch, items, access.surface, total)]
+    arguments = [f"i64 {x}" for x in (bits, epoch, items, access.surface, total)]
     usable = affine is not None and (not affine.shape.active or access.mask.executing)
     if affine is None or not usable or not _fits(affine.shape, op):
-        _call_any(k, op, access, given)
+        _call_any(k, op, access, arguments)
         return
     low = min(affine.shape.offsets)
     places = [e.op(f"add i64 {head}, {low}") for head in heads(k, access, affine)]
     entry = _Entry(op, access.space, access.address.width, affine.shape)
     if affine.sure == "true":
-        _call_entry(k, entry, access, [*(f"i64 {place}" for place in places), *given])
+        _call_entry(k, entry, access, [*(f"i64 {place}" for place in places), *arguments])
         return
     known, other, on = (e.name(hint) for hint in ("known", "other", "on"))
     e.do(f"br i1 {affine.sure}, label %{known}, label %{other}")
     e.label(known)
-    _call_entry(k, entry, access, [*(f"i64 {place}" for place in places), *given])
+    _call_entry(k, entry, access, [*(f"i64 {place}" for place in places), *arguments])
     e.do(f"br label %{on}")
     e.label(other)
-    _call_any(k, op, access, given)
+    _call_any(k, op, access, arguments)
     e.do(f"br label %{on}")
     e.label(on)
 
@@ -462,7 +462,7 @@ def _fits(shape: Shape, op: Follow) -> bool:
     return shape.uniform or (op.start == 0 and steps == {op.size})
 
 
-def _call_any(k: Kernel, op: Follow, access: Access, given: list[str]) -> None:
+def _call_any(k: Kernel, op: Follow, access: Access, arguments: list[str]) -> None:
     e, lanes = k.e, access.address
     vector = vector_of("i64", lanes.width)
     addresses = cold_vector(lanes, access.mask)
@@ -471,10 +471,10 @@ def _call_any(k: Kernel, op: Follow, access: Access, given: list[str]) -> None:
     place = k.scratchpad("addresses", vector)
     e.do(f"store {vector} {addresses}, ptr {place}, align 8")
     entry = _Entry(op, access.space, lanes.width, None)
-    _call_entry(k, entry, access, [f"ptr {place}", *given])
+    _call_entry(k, entry, access, [f"ptr {place}", *arguments])
 
 
-def _call_entry(k: Kernel, entry: _Entry, access: Access, given: list[str]) -> None:
+def _call_entry(k: Kernel, entry: _Entry, access: Access, arguments: list[str]) -> None:
     """Call an entry, and define it and what it calls, once."""
     e = k.e
     if entry.name not in e.support:
@@ -484,4 +484,4 @@ def _call_entry(k: Kernel, entry: _Entry, access: Access, given: list[str]) -> N
             e.support.setdefault("surface.row", support.SURFACE_ROW)
         e.support[entry.name] = entry.text(e)
     site = k.site_pointer(access.site)
-    e.do(f"call void @{entry.name}(ptr %ctx, ptr {site}, {', '.join(given)})")
+    e.do(f"call void @{entry.name}(ptr %ctx, ptr {site}, {', '.join(arguments)})")

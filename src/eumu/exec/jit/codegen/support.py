@@ -104,8 +104,8 @@ def _locate_flat() -> str:
     start, span = (f.word("%site", w).get() for w in (Site.LANE_START, Site.LANE_SPAN))
     with f.when(a - start < span):
         f.give(f"ptr {pointer}")
-    found = f.op(f"call {_PAIR} @extent(ptr %ctx, i64 %a, i1 %store)")
-    start, end = (f.number(f.op(f"extractvalue {_PAIR} {found}, {k}")) for k in (0, 1))
+    extent = f.op(f"call {_PAIR} @extent(ptr %ctx, i64 %a, i1 %store)")
+    start, end = (f.number(f.op(f"extractvalue {_PAIR} {extent}, {k}")) for k in (0, 1))
     with f.when(f.equal(end, 0) | (end - a < n)):
         f.give("ptr null")
     size = end - start
@@ -177,8 +177,8 @@ def _surface_row() -> str:
 def _record() -> str:
     """Records a fault: the site, the lanes, the address of the first and its surface."""
     names = ("id", "lanes", "address", "surface")
-    given = ", ".join(f"i64 %{name}" for name in names)
-    f = FunctionBuilder(f"internal void @record(ptr %ctx, {given}) noinline cold")
+    parameters = ", ".join(f"i64 %{name}" for name in names)
+    f = FunctionBuilder(f"internal void @record(ptr %ctx, {parameters}) noinline cold")
     f.context(Context.FAULT).set(FaultKind.ACCESS)
     words = Context.FAULT_SITE, Context.FAULT_LANES, Context.FAULT_ADDRESS, Context.SURFACE_FAULT
     for word, name in zip(words, names, strict=True):
@@ -227,10 +227,12 @@ def lane_loop(
         fast(f)
         f.label("slow")
     bad, where = f.variable(), f.variable()
-    given = f"i64 {size}, i64 %total, i1 {'true' if store else 'false'}"
+    arguments = f"i64 {size}, i64 %total, i1 {'true' if store else 'false'}"
     with f.lanes_of(f.number("%mask")) as lane:
         a = f.word("%addresses", lane).get()
-        located = f"@locate.{space.value}(ptr %ctx, ptr %site, i64 %surface, {a.typed}, {given})"
+        located = (
+            f"@locate.{space.value}(ptr %ctx, ptr %site, i64 %surface, {a.typed}, {arguments})"
+        )
         place = f.op(f"call ptr {located}")
         outside, inside = f.either(f.flag(f"icmp eq ptr {place}, null"))
         with outside:
@@ -295,8 +297,8 @@ def block_body(size: int, *, store: bool) -> Lane:
 
     def whole(f: FunctionBuilder, lane: Vector, a: Vector, place: str) -> None:
         target, source = (place, "%data") if store else ("%data", place)
-        given = f"ptr {target}, ptr {source}, i64 {size}, i1 false"
-        f.do(f"call void @llvm.memcpy.p0.p0.i64({given})")
+        arguments = f"ptr {target}, ptr {source}, i64 {size}, i1 false"
+        f.do(f"call void @llvm.memcpy.p0.p0.i64({arguments})")
 
     return whole
 
@@ -326,8 +328,8 @@ def register_loop(name: str, size: int, store: bool) -> str:
     It returns the lanes that are outside, which are not touched, neither in the record nor in the
     data.
     """
-    given = "ptr %ctx, ptr %rec, ptr %places, i64 %mask, ptr %data"
-    f, bits = FunctionBuilder(f"internal i64 @{name}({given}) noinline"), 8 * size
+    parameters = "ptr %ctx, ptr %rec, ptr %places, i64 %mask, ptr %data"
+    f, bits = FunctionBuilder(f"internal i64 @{name}({parameters}) noinline"), 8 * size
     bad = f.variable()
     with f.lanes_of(f.number("%mask")) as lane:
         a = f.word("%places", lane).get()

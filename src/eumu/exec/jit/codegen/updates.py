@@ -53,15 +53,15 @@ def deferred(k: Kernel, block: int) -> dict[int, Callable[[], None] | None]:
     """The places of a block whose operations wait; at the last of a chain, what emits all of it."""
     if k.users is None:
         k.users = updates.users(k.function)
-    found: dict[int, Callable[[], None] | None] = {}
+    places: dict[int, Callable[[], None] | None] = {}
     for update in updates.find(k.function, block, k.users):
-        found |= dict.fromkeys(update.places)
+        places |= dict.fromkeys(update.places)
 
         def emit(update: Update = update) -> None:
             _update(k, update)
 
-        found[update.places[-1]] = emit
-    return found
+        places[update.places[-1]] = emit
+    return places
 
 
 def _update(k: Kernel, update: Update) -> None:
@@ -105,7 +105,7 @@ def _as_it_stands(k: Kernel, update: Update) -> None:
 
 def _elements(k: Kernel, update: Update) -> list[_Element] | None:
     """The lanes to update; None if they are not all of one kind."""
-    found: list[_Element] = []
+    elements: list[_Element] = []
     for place in update.sinks:
         sink = update.block.ops[place]
         if isinstance(sink, Store):
@@ -120,14 +120,14 @@ def _elements(k: Kernel, update: Update) -> list[_Element] | None:
             path = update.path(data, lane)
             if path is None:
                 return None
-            found.append(_Element(path, sink, lane))
-    kinds = {(type(x.sink), tuple(step.kind for step in x.path.steps)) for x in found}
-    types = {x.path.source.result.type for x in found} | {_stored(x.sink) for x in found}
-    alike = len(kinds) == 1 and len({type.size for type in types}) == 1 and len(found) >= _LEAST
-    moves = alike and isinstance(found[0].sink, Store) and found[0].sink.space is Space.FLAT
+            elements.append(_Element(path, sink, lane))
+    kinds = {(type(x.sink), tuple(step.kind for step in x.path.steps)) for x in elements}
+    types = {x.path.source.result.type for x in elements} | {_stored(x.sink) for x in elements}
+    alike = len(kinds) == 1 and len({type.size for type in types}) == 1 and len(elements) >= _LEAST
+    moves = alike and isinstance(elements[0].sink, Store) and elements[0].sink.space is Space.FLAT
     if moves:
-        return found if all(step.op is None for step in found[0].path.steps) else None
-    return found if alike and found[0].path.steps else None
+        return elements if all(step.op is None for step in elements[0].path.steps) else None
+    return elements if alike and elements[0].path.steps else None
 
 
 def _stored(sink: Store | WriteIndirect) -> Type:
@@ -331,7 +331,7 @@ def _one_by_one(k: Kernel, elements: list[_Element], places: _Places, end: str) 
     type = _stored(elements[0].sink)
     offsets = k.scratchpad("offsets", vector_of("i32", count))
     e.do(f"store {vector_of('i32', count)} {places.offsets}, ptr {offsets}, align 8")
-    given = [
+    arguments = [
         [_given(k, elements, n, m) for m in range(len(step.others))]
         for n, step in enumerate(elements[0].path.steps)
     ]
@@ -346,7 +346,9 @@ def _one_by_one(k: Kernel, elements: list[_Element], places: _Places, end: str) 
         offset = e.op(f"load i32, ptr {e.op(f'getelementptr i32, ptr {offsets}, i64 {one}')}")
         wide = e.op(f"zext i32 {offset} to i64")
         place = e.op(f"getelementptr i8, ptr {places.base}, i64 {wide}")
-        value = _value(k, elements[0], place, [[make(one) for make in others] for others in given])
+        value = _value(
+            k, elements[0], place, [[make(one) for make in others] for others in arguments]
+        )
         e.do(f"store {scalar_type(type)} {value}, ptr {place}, align 1")
     e.do(f"{following} = add i64 {lane}, {together}")
     more = e.op(f"icmp ult i64 {following}, {count}")

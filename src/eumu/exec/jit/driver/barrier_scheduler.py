@@ -42,19 +42,19 @@ def schedule(has_named: bool) -> str:
     with f.when(f.equal(ended.get(), threads)):
         f.give("i32 1")
     freed, stuck, missing, mixed = (f.variable() for _ in range(4))
-    found = _Counts(freed, stuck, missing, mixed, place=f.variable(-1))
+    counts = _Counts(freed, stuck, missing, mixed, place=f.variable(-1))
     with f.times(threads) as t:
         record = _record(f, t)
         with f.when(f.equal(f.word(record, Record.STATE).get(), ThreadState.BLOCKED)):
             if has_named:
                 named, plain = f.either(f.differ(f.word(record, Record.NAME).get(), 0))
                 with named:
-                    _at_named(f, record, t, found)
+                    _at_named(f, record, t, counts)
                 with plain:
-                    _at_barrier(f, record, least.get(), least_ended.get(), found)
+                    _at_barrier(f, record, least.get(), least_ended.get(), counts)
             else:
-                _at_barrier(f, record, least.get(), least_ended.get(), found)
-    _judge(f, found)
+                _at_barrier(f, record, least.get(), least_ended.get(), counts)
+    _judge(f, counts)
     with f.times(threads) as t:
         state = f.word(_record(f, t), Record.STATE)
         with f.when(f.equal(state.get(), ThreadState.FREE)):
@@ -68,24 +68,24 @@ def _record(f: FunctionBuilder, thread: Vector) -> str:
 
 
 def _at_barrier(
-    f: FunctionBuilder, record: str, least: Vector, least_ended: Vector, found: _Counts
+    f: FunctionBuilder, record: str, least: Vector, least_ended: Vector, counts: _Counts
 ) -> None:
     """A thread goes on if all have signalled; those of one turn leave one barrier."""
     passed = f.word(record, Record.PASSED).get()
     leaves, stays = f.either(least >= passed)
     with leaves:
         f.word(record, Record.STATE).set(ThreadState.FREE)
-        found.freed.add(1)
+        counts.freed.add(1)
         with f.when(f.differ(f.word(record, Record.SYNC).get(), 0)):
-            before, here = found.place.get(), f.word(record, Record.PLACE).get()
-            found.mixed.add(f.one_if(f.differ(before, _NOWHERE) & f.differ(before, here)))
-            found.place.set(here)
+            before, here = counts.place.get(), f.word(record, Record.PLACE).get()
+            counts.mixed.add(f.one_if(f.differ(before, _NOWHERE) & f.differ(before, here)))
+            counts.place.set(here)
     with stays:
-        found.stuck.add(1)
-        found.missing.add(f.one_if(least_ended < passed))
+        counts.stuck.add(1)
+        counts.missing.add(f.one_if(least_ended < passed))
 
 
-def _at_named(f: FunctionBuilder, record: str, thread: Vector, found: _Counts) -> None:
+def _at_named(f: FunctionBuilder, record: str, thread: Vector, counts: _Counts) -> None:
     """A thread goes on when it has a notice, which it takes, or the other of its pair is there."""
     name, noticed = f.word(record, Record.NAME).get(), f.variable()
     pair, number = f.either(f.equal(name, PAIRS))
@@ -99,19 +99,19 @@ def _at_named(f: FunctionBuilder, record: str, thread: Vector, found: _Counts) -
         here = before >> (name - 1) & 1
         notices.set(before - (here << (name - 1)))
         noticed.set(here)
-    found.freed.add(noticed.get())
-    found.stuck.add(1 - noticed.get())
+    counts.freed.add(noticed.get())
+    counts.stuck.add(1 - noticed.get())
     with f.when(f.differ(noticed.get(), 0)):
         f.word(record, Record.STATE).set(ThreadState.FREE)
 
 
-def _judge(f: FunctionBuilder, found: _Counts) -> None:
+def _judge(f: FunctionBuilder, counts: _Counts) -> None:
     """End with a fault if threads left different barriers, or some wait in vain."""
-    idle = f.equal(f.number("%running"), 0) & f.equal(found.freed.get(), 0)
+    idle = f.equal(f.number("%running"), 0) & f.equal(counts.freed.get(), 0)
     for wrong, kind in (
-        (f.differ(found.mixed.get(), 0), FaultKind.PLACES),
-        (f.differ(found.missing.get(), 0), FaultKind.ENDED),
-        (idle & f.differ(found.stuck.get(), 0), FaultKind.DEADLOCK),
+        (f.differ(counts.mixed.get(), 0), FaultKind.PLACES),
+        (f.differ(counts.missing.get(), 0), FaultKind.ENDED),
+        (idle & f.differ(counts.stuck.get(), 0), FaultKind.DEADLOCK),
     ):
         with f.when(wrong):
             f.context(Context.FAULT).set(kind)

@@ -88,8 +88,8 @@ def _enter(d: GroupDriver, f: FunctionBuilder, thread: Vector) -> None:
 
 def _turn(d: GroupDriver) -> str:
     """Run a thread until it ends or stops."""
-    given = f"ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads{d.given}"
-    f = FunctionBuilder(f"internal i32 @turn({given}) alwaysinline")
+    arguments = f"ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads{d.given}"
+    f = FunctionBuilder(f"internal i32 @turn({arguments}) alwaysinline")
     thread = f.number("%t")
     _enter(d, f, thread)
     if d.own_lanes:
@@ -97,15 +97,15 @@ def _turn(d: GroupDriver) -> str:
     else:
         is_last = f.equal(thread + 1, f.number("%threads"))
         lanes = f.where(is_last, f.context(Context.TAIL_MASK).get(), _NOWHERE)
-    given = f"ptr %ctx, ptr %r, ptr %payload, {lanes.typed}{d.given}"
-    f.do(f"ret i32 {f.op(f'call i32 @thread({given})')}")
+    arguments = f"ptr %ctx, ptr %r, ptr %payload, {lanes.typed}{d.given}"
+    f.do(f"ret i32 {f.op(f'call i32 @thread({arguments})')}")
     return f.text()
 
 
 def _outcome_of(d: GroupDriver, f: FunctionBuilder, record: str, payload: str, t: Vector) -> Vector:
     """Call `turn`; an `Outcome`."""
-    given = f"ptr %ctx, ptr {record}, ptr {payload}, {t.typed}, i64 %threads{d.given}"
-    return f.small(f.op(f"call i32 @turn({given})"))
+    arguments = f"ptr %ctx, ptr {record}, ptr {payload}, {t.typed}, i64 %threads{d.given}"
+    return f.small(f.op(f"call i32 @turn({arguments})"))
 
 
 def _ended(f: FunctionBuilder, record: str) -> None:
@@ -336,8 +336,8 @@ def _run_some(
     """Run one group, or a tile of some, and go on to the next; a fault ends the function."""
     g = group.get()
     if d.is_tiled:
-        given = f"ptr %ctx, {g.typed}, {last.typed}, {threads.typed}, ptr {stop}{d.given}"
-        after = f.number(f.op(f"call i64 @tile({given})"))
+        arguments = f"ptr %ctx, {g.typed}, {last.typed}, {threads.typed}, ptr {stop}{d.given}"
+        after = f.number(f.op(f"call i64 @tile({arguments})"))
         with f.when(f.equal(after, _NOWHERE)):
             _finish(d, f)
             f.give("i32 1")

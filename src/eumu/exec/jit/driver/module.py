@@ -180,7 +180,7 @@ def _flow(function: Function) -> Flow:
 
 def _full_masks(function: Function) -> set[tuple[int, int]]:
     """Constant masks of every lane, per block: the lanes of an unconditional return or call."""
-    found = set()
+    full = set()
     for index, block in enumerate(function.blocks):
         single: set[int] = set()  # constant true masks of one lane
         for op in block.ops:
@@ -188,10 +188,10 @@ def _full_masks(function: Function) -> set[tuple[int, int]]:
                 if op.result.width == 1:
                     single.add(op.result.id)
                 if op.result.width >= function.width:
-                    found.add((index, op.result.id))
+                    full.add((index, op.result.id))
             elif op.name == "splat" and op.args[0].id in single:
-                found.add((index, op.result.id))
-    return found
+                full.add((index, op.result.id))
+    return full
 
 
 def _reach(function: Function) -> frozenset[str]:
@@ -246,9 +246,9 @@ def _alone(special: Special) -> bool:
     return not (special.own_payloads or special.slm_bytes or special.scratch_bytes)
 
 
-def _define(name: str, given: str, attributes: str, entry: list[str], k: Kernel) -> list[str]:
+def _define(name: str, parameters: str, attributes: str, entry: list[str], k: Kernel) -> list[str]:
     """A version of the thread function."""
-    first = f"define internal i32 @{name}({given}){attributes} #0 {{"
+    first = f"define internal i32 @{name}({parameters}){attributes} #0 {{"
     return [first, "entry:", *entry, *k.e.lines, "}"]
 
 

@@ -27,8 +27,8 @@ def _signal() -> str:
     The barrier and what was said of it are left in the context, for the fault.
     """
     names = ("b", "role", "producers", "consumers")
-    given = ", ".join(f"i64 %{name}" for name in names)
-    f = FunctionBuilder(f"internal i64 @named.signal(ptr %ctx, {given}) noinline")
+    parameters = ", ".join(f"i64 %{name}" for name in names)
+    f = FunctionBuilder(f"internal i64 @named.signal(ptr %ctx, {parameters}) noinline")
     number, role, producers, consumers = (f.number(f"%{name}") for name in names)
     said = f.context(Context.SIGNAL)
     said.set(number)
@@ -120,5 +120,5 @@ def name(ends: Ways, end: Barrier) -> str:
     e = ends.e
     number = e.op(f"zext i32 {ends.k.vector(end.args[0])} to i64")
     e.declarations["llvm.umin.i64"] = "declare i64 @llvm.umin.i64(i64, i64)"
-    known = e.op(f"call i64 @llvm.umin.i64(i64 {number}, i64 {MOST})")
-    return e.op(f"add i64 {known}, 1")
+    capped = e.op(f"call i64 @llvm.umin.i64(i64 {number}, i64 {MOST})")
+    return e.op(f"add i64 {capped}, 1")

@@ -44,7 +44,7 @@ def prepare(f: FunctionBuilder, groups: Number, threads: Vector) -> str:
 
 
 def attempt(
-    f: FunctionBuilder, record: str, quick: str, payload: str, given: str, fault: str
+    f: FunctionBuilder, record: str, quick: str, payload: str, arguments: str, fault: str
 ) -> Vector:
     """Run a thread with all lanes, `quick` being the record of one that tries; what it ran.
 
@@ -53,7 +53,7 @@ def attempt(
     misses, ran = f.word("%misses", 0), f.variable()
     with f.block() as end:
         with f.when(misses.get() < _MOST, MOSTLY):
-            words = f"ptr %ctx, ptr {quick}, ptr {payload}, i64 -1{given}"
+            words = f"ptr %ctx, ptr {quick}, ptr {payload}, i64 -1{arguments}"
             outcome = f.small(f.op(f"call i32 @speculative({words})"))
             ran.set(f.word(quick, Record.COUNT).get())
             with f.when(f.equal(outcome, Outcome.FAULT)):
@@ -63,7 +63,7 @@ def attempt(
             misses.add(_MISS)
         f.word(record, Record.COUNT).set(0)
         f.word(record, Record.DEPTH).set(0)
-        words = f"ptr %ctx, ptr {record}, ptr {payload}, i64 -1{given}"
+        words = f"ptr %ctx, ptr {record}, ptr {payload}, i64 -1{arguments}"
         outcome = f.small(f.op(f"call i32 @thread({words})"))
         with f.when(f.equal(outcome, Outcome.FAULT)):
             f.leave(fault)
@@ -103,18 +103,18 @@ def together(function: Function) -> Flow:
 def untouched(function: Function, flow: Flow) -> frozenset[Place]:
     """The places before which the thread has changed nothing; the end of a block is one, too."""
     changed: set[int] = set()
-    found: set[Place] = set()
+    places: set[Place] = set()
     for index in sorted(flow.parked):  # edges lead to higher blocks
         clean, block = index not in changed, function.blocks[index]
         for place, op in enumerate(block.ops):
             if clean:
-                found.add((index, place))
+                places.add((index, place))
             clean = clean and op.name in _HARMLESS
         if clean:
-            found.add((index, len(block.ops)))
+            places.add((index, len(block.ops)))
         else:
             changed |= flow.edges[index]
-    return frozenset(found)
+    return frozenset(places)
 
 
 class SpeculativeEnds(Ends):

@@ -188,10 +188,10 @@ def _unmasked(line: str, n: int) -> str:
 
     It would do so with a select between a new value and what the same place holds.
     """
-    found = _BLEND.match(line)
-    if found is None:
+    match = _BLEND.match(line)
+    if match is None:
         return line
-    vector, value, place = found.groups()
+    vector, value, place = match.groups()
     return f"  %frozen{n} = freeze {vector} {value}\n  store {vector} %frozen{n}, ptr {place}"
 
 

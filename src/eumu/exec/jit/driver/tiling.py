@@ -36,13 +36,13 @@ class _Tile:
     end: Variable  # the first group that does not belong to it, or is not to run any more
 
 
-def tile(given: str) -> str:
+def tile(parameters: str) -> str:
     """``i64 @tile(ctx, first, last, threads, stop, …)``: run some groups from `first` on.
 
     It returns the next one, or -1 after a fault; then all groups before the faulting one have run
-    to their end.  `given` are further parameters.
+    to their end.  `parameters` are further ones.
     """
-    head = f"ptr %ctx, i64 %first, i64 %last, i64 %threads, ptr %stop{given}"
+    head = f"ptr %ctx, i64 %first, i64 %last, i64 %threads, ptr %stop{parameters}"
     f = FunctionBuilder(f"internal i64 @tile({head}) alwaysinline #0")
     first, threads = f.number("%first"), f.number("%threads")
     record = f.alloca(f"[{int(Record.FRAMES)} x i64]", None)
@@ -55,7 +55,7 @@ def tile(given: str) -> str:
     instructions, row = f.context(Context.INSTRUCTIONS), f.context(Context.ROW).get()
     total.set(instructions.get())
     end.set(first + count)
-    t = _Tile(f, given, first, x, record, quick, payloads, size, total, end)
+    t = _Tile(f, parameters, first, x, record, quick, payloads, size, total, end)
     with f.repeat(lambda: start.get() < threads):
         _row(t, start.get(), row)
         start.add(row)

@@ -33,9 +33,9 @@ class Again:
     )
 
     def __init__(
-        self, known: Known, ready: Ready, admitted: Admitted, trial: Trial, lock: Lock
+        self, kept: Known, ready: Ready, admitted: Admitted, trial: Trial, lock: Lock
     ) -> None:
-        self._known, self._ready, self._admitted, self._trial = known, ready, admitted, trial
+        self._known, self._ready, self._admitted, self._trial = kept, ready, admitted, trial
         self._lock = lock  # the engine's
         self._groups = admitted.grid.groups
         self._setup = trial.setup  # for good, as the trial has ended
@@ -48,14 +48,14 @@ class Again:
 
         Raises `Fault`, and `Preempted` where `stop` stops it.
         """
-        known, ready = self._known, self._ready
+        kept, ready = self._known, self._ready
         idle, stats = ready.idle, self._stats
         with self._lock:
             if ready.work != self._work and not self._has_same_work():
                 return None
-            if self._trial.is_over or len(idle) < self._setup.workers or not known.launches:
+            if self._trial.is_over or len(idle) < self._setup.workers or not kept.launches:
                 return None
-            launch, workers = known.launches.pop(), [idle.pop()]
+            launch, workers = kept.launches.pop(), [idle.pop()]
             while len(workers) < self._setup.workers:
                 workers.append(idle.pop())
         counted = launch.run_alone(workers, self._admitted.grid, self._setup.row, stop)
@@ -64,7 +64,7 @@ class Again:
         with self._lock:
             self._trial.launches += 1
             ready.idle += workers
-            known.launches.append(launch)
+            kept.launches.append(launch)
         return stats
 
     def _count(

@@ -20,7 +20,7 @@ def apart(work: Callable[[], T]) -> T:
     """What `work` returns or raises; KeyboardInterrupt at once, and then `work` goes on unseen."""
     if not is_main_thread() or _ENDING.is_set():
         return work()
-    found: list[T] = []
+    results: list[T] = []
     errors: list[BaseException] = []
     done = threading.Lock()
     done.acquire()
@@ -29,7 +29,7 @@ def apart(work: Callable[[], T]) -> T:
         _RUNNING[done] = None  # an interrupted caller cannot say whether this has begun
         try:
             if not _ENDING.is_set():
-                found.append(work())
+                results.append(work())
         except BaseException as error:
             errors.append(error)
         finally:
@@ -41,7 +41,7 @@ def apart(work: Callable[[], T]) -> T:
         pass
     if errors:
         raise errors[0]
-    return found[0]
+    return results[0]
 
 
 @atexit.register

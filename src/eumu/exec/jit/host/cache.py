@@ -72,8 +72,8 @@ _WRITTEN: list[tuple[Function, str]] = []  # the function whose text was asked f
 
 def _text_of(function: Function) -> str:
     """A function's text: who looks for its code mostly does so for more than one processor."""
-    for known, text in _WRITTEN:
-        if known is function:
+    for written, text in _WRITTEN:
+        if written is function:
             return text
     text = format_function(function)
     _WRITTEN[:] = [(function, text)]
@@ -84,12 +84,12 @@ def compiled(function: Function, special: Special, processor: Processor) -> Comp
     """The machine code of a function, from disk if it is there."""
     place = trusted_directory()
     path = place / (key_of(function, special, processor) + _SUFFIX) if place else None
-    found = read(path) if path else None
-    if found is None:
-        found = _make(function, special, processor)
+    made = read(path) if path else None
+    if made is None:
+        made = _make(function, special, processor)
         if path:
-            write(path, *found)
-    return Compiled.of(found[0], Loaded(found[1], processor))
+            write(path, *made)
+    return Compiled.of(made[0], Loaded(made[1], processor))
 
 
 def kept(function: Function, special: Special, processor: Processor) -> Compiled | None:
@@ -97,8 +97,8 @@ def kept(function: Function, special: Special, processor: Processor) -> Compiled
     place = trusted_directory()
     if place is None or not place.exists():
         return None
-    found = read(place / (key_of(function, special, processor) + _SUFFIX))
-    return None if found is None else Compiled.of(found[0], Loaded(found[1], processor))
+    made = read(place / (key_of(function, special, processor) + _SUFFIX))
+    return None if made is None else Compiled.of(made[0], Loaded(made[1], processor))
 
 
 def _make(
@@ -120,9 +120,9 @@ def _module(function: Function, special: Special, processor: Processor) -> Modul
     from eumu.exec.jit.driver.module import build
 
     key = id(function), special, processor.target
-    known = _MODULES.pop(key, None)
-    if known is not None:
-        return known[1]
+    kept = _MODULES.pop(key, None)
+    if kept is not None:
+        return kept[1]
     module = build(function, special, processor.target)
     if processor.is_hasty and len(module.text) < _LONG_TEXT:
         _MODULES[key] = function, module
@@ -220,9 +220,9 @@ def _make_room(place: Path, more: int) -> None:
     the tally without a lock; what somebody else has removed is counted until the next look.
     """
     blocks, tally = _blocks(more), place / _TALLY
-    known = tally.stat().st_size if tally.exists() else None
+    size = tally.stat().st_size if tally.exists() else None
     most = limit_bytes() // _BLOCK
-    if known is None or known + blocks > most:
+    if size is None or size + blocks > most:
         kept = _prune(place, most - blocks)
         with tally.open("ab") as file:
             file.truncate(kept)
@@ -237,8 +237,8 @@ def _blocks(size: int) -> int:
 def _prune(place: Path, most: int) -> int:
     """Remove rubbish, and kernels where they take over `most` blocks; how many blocks are left."""
     files = []
-    with os.scandir(place) as found:
-        for entry in found:
+    with os.scandir(place) as entries:
+        for entry in entries:
             if entry.name.endswith(_UNFINISHED):  # of a process that was killed
                 with contextlib.suppress(OSError):
                     if time.time() - entry.stat().st_mtime > _LEFT:

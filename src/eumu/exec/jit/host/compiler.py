@@ -82,10 +82,10 @@ class _Exceeded(Exception):
 
 def _attempt(text: str, processor: Processor, seconds: int, effort: Effort) -> bytes:
     """Code made in a process, or _Exceeded."""
-    given = json.dumps([asdict(processor), seconds, COMPILE_MB.get(), effort.value]) + "\n" + text
+    request = json.dumps([asdict(processor), seconds, COMPILE_MB.get(), effort.value]) + "\n" + text
     paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
     try:
-        status, code, said = _run(given.encode(), paths, seconds * _PATIENCE)
+        status, code, said = _run(request.encode(), paths, seconds * _PATIENCE)
     except subprocess.TimeoutExpired:
         raise _Exceeded("") from None
     if status == _REFUSED:
@@ -95,7 +95,7 @@ def _attempt(text: str, processor: Processor, seconds: int, effort: Effort) -> b
     return code
 
 
-def _run(given: bytes, paths: str, seconds: int) -> tuple[int, bytes, str]:
+def _run(request: bytes, paths: str, seconds: int) -> tuple[int, bytes, str]:
     """The exit status of the process, what it made, and what it said."""
     with subprocess.Popen(
         [sys.executable, "-P", "-c", _PROGRAM],
@@ -106,7 +106,7 @@ def _run(given: bytes, paths: str, seconds: int) -> tuple[int, bytes, str]:
         start_new_session=True,  # Ctrl-C at a terminal is for this process
     ) as process:
         try:
-            code, said = process.communicate(given, seconds)
+            code, said = process.communicate(request, seconds)
         except BaseException:
             process.kill()
             process.wait()

@@ -74,8 +74,8 @@ class Jit:
         Raises `Fault`; `Preempted` where `stop` stops it, which is between groups; `Unsupported`,
         mostly before anything has run.
         """
-        known = self._known(grid, host)
-        admitted = known.admitted.of_data(grid)
+        kept = self._known(grid, host)
+        admitted = kept.admitted.of_data(grid)
         if snapshot is not None:
             check_snapshot(grid, snapshot)
         groups = grid.groups
@@ -88,12 +88,12 @@ class Jit:
         last = groups if stop is None or stop.groups is None else min(stop.groups, groups)
         if first >= last:
             return stats_of(grid, first, before, begun.findings)
-        ready = known.ready
+        ready = kept.ready
         if ready is None:
-            ready = known.ready = self._prepared(grid)
-            known.symbols = _symbols(grid)
+            ready = kept.ready = self._prepared(grid)
+            kept.symbols = _symbols(grid)
         shadow = Shadow(admitted, ready.written, self._tables) if follows(grid) else None
-        launch, workers, done = self._launched(known, ready, admitted, (first, last), stop, shadow)
+        launch, workers, done = self._launched(kept, ready, admitted, (first, last), stop, shadow)
         findings = begun.findings
         if ready.compiled.reports:
             findings = merged(findings, findings_of(ready.compiled, admitted, workers))
@@ -107,25 +107,25 @@ class Jit:
             ready.work = instructions // max(1, done - first)
             ready.idle += workers
         if launch.is_reusable:
-            known.launches.append(launch)
+            kept.launches.append(launch)
         stats = stats_of(grid, done, before + instructions, findings)
         return stats if shadow is None else _compared(stats, shadow, ready, workers[0])
 
     def again(self, grid: Grid, host: Host) -> Again | None:
         """A way to run a grid once more that ran just now, for as long as memory is as it was."""
-        known = self._known(grid, host)
-        ready = known.ready
+        kept = self._known(grid, host)
+        ready = kept.ready
         if ready is None or self.paranoid or follows(grid) or not grid.groups:
             return None
         with self._lock:
             trial = ready.tuner.trial(grid.groups, ready.wanted(grid.groups))
         if ready.compiled.reports or ready.compiled.messages or trial.is_searching:
             return None
-        return Again(known, ready, known.admitted.of_data(grid), trial, self._lock)
+        return Again(kept, ready, kept.admitted.of_data(grid), trial, self._lock)
 
     def _launched(
         self,
-        known: Known,
+        kept: Known,
         ready: Ready,
         admitted: Admitted,
         groups: tuple[int, int],
@@ -143,7 +143,7 @@ class Jit:
         workers = self._workers(ready, admitted, setup.workers if shadow is None else 1)
         if shadow is not None:
             shadow.give(workers[0])
-        launch = known.launch(admitted, ready, setup.row)
+        launch = kept.launch(admitted, ready, setup.row)
         for worker in workers if self.paranoid else ():
             launch.assert_regions(worker)
         started = perf_counter()
@@ -156,8 +156,8 @@ class Jit:
 
     def has(self, grid: Grid) -> bool:
         """Whether the machine code for a grid is there, in memory."""
-        known = self._grids.get(id(grid.like or grid))
-        if known is not None and known.ready is not None:
+        kept = self._grids.get(id(grid.like or grid))
+        if kept is not None and kept.ready is not None:
             return True
         with self._lock:
             return (id(grid.function), self.special(grid)) in self._kernels
@@ -169,10 +169,10 @@ class Jit:
         with self._lock:
             if key in self._kernels:
                 return True
-        found = cache.kept(_folded(grid.function), special, self.processor)
-        if found is not None:
-            self._keep(key, grid.function, found)
-        return found is not None
+        made = cache.kept(_folded(grid.function), special, self.processor)
+        if made is not None:
+            self._keep(key, grid.function, made)
+        return made is not None
 
     def _keep(self, key: tuple[int, Special], function: Function, compiled: Compiled) -> None:
         with self._lock:
@@ -188,10 +188,10 @@ class Jit:
         special = self.special(grid)
         key = (id(grid.function), special)
         with self._lock:
-            found = self._kernels.get(key)
-            if found is not None:
+            kernel = self._kernels.get(key)
+            if kernel is not None:
                 self._kernels.move_to_end(key)
-                return found[1]
+                return kernel[1]
         compiled = cache.compiled(_folded(grid.function), special, self.processor)
         self._keep(key, grid.function, compiled)
         return compiled
@@ -209,9 +209,9 @@ class Jit:
     def _known(self, grid: Grid, host: Host) -> Known:
         """What there is to know of a grid; LaunchError if it is not admitted."""
         base = grid.like or grid
-        known = self._grids.get(id(base))
-        if known is not None and known.admitted.still_holds(base, host):
-            return known
+        kept = self._grids.get(id(base))
+        if kept is not None and kept.admitted.still_holds(base, host):
+            return kept
         made = Known(admit(base, host))
         with self._lock:
             self._grids[id(base)] = made
@@ -264,8 +264,8 @@ def _bound(kept: OrderedDict[Any, Any]) -> None:
 def _compared(stats: RunStats, shadow: Shadow, ready: Ready, worker: Worker) -> RunStats:
     """What shadow memory says of a launch: of one that stored to other arrays than known nothing,
     but that it is to run again."""
-    known, ready.written = ready.written, shadow.found(worker)
-    again, suspect = ready.written != known, bool(worker.get(Context.SUSPECT))
+    kept, ready.written = ready.written, shadow.found(worker)
+    again, suspect = ready.written != kept, bool(worker.get(Context.SUSPECT))
     if again or suspect:
         stats = replace(stats, stored=shadow.stored(worker))
     return replace(stats, is_suspect=suspect and not again, runs_again=again)
@@ -331,19 +331,19 @@ _SHAPES: dict[tuple[tuple[int, int, int], int], tuple[Shape | None, ...]] = {}
 def local_id_shapes(grid: Grid) -> tuple[Shape | None, ...]:
     """Per dimension the affine form of local ids that all threads share, if they do."""
     key = (grid.local_size, grid.function.width)
-    found = _SHAPES.get(key)
-    if found is None:
+    shapes = _SHAPES.get(key)
+    if shapes is None:
         if len(_SHAPES) > 1024:
             _SHAPES.clear()
-        found = _SHAPES[key] = _find_shapes(grid)
-    return found
+        shapes = _SHAPES[key] = _find_shapes(grid)
+    return shapes
 
 
 def _find_shapes(grid: Grid) -> tuple[Shape | None, ...]:
     shapes: list[Shape | None] = []
     for ids in local_ids(grid):
-        found = [shape_of_constants(tuple(map(int, row)), 16) for row in ids]
-        kinds = {(f[0].groups, f[0].offsets) if f else None for f in found}
+        by_dimension = [shape_of_constants(tuple(map(int, row)), 16) for row in ids]
+        kinds = {(f[0].groups, f[0].offsets) if f else None for f in by_dimension}
         only = kinds.pop()
         if kinds or only is None:
             shapes.append(None)

@@ -125,12 +125,12 @@ class Report:
         related: tuple[Finding, ...] = (),
     ) -> Fault:
         member = self.worker.get(Context.FAULT_THREAD) if thread is None else thread
-        found = blame.record(
+        finding = blame.record(
             *(self.grid, code, reason, inst, self.group, member, lanes, address, notes),
             memory=memory,
             related=related,
         )
-        return Fault.of(found)
+        return Fault.of(finding)
 
     # ---- accesses
 

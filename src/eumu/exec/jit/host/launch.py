@@ -57,12 +57,12 @@ _ADDRESSES: dict[int, tuple[ref[NDArray[Any]], int]] = {}
 
 def _known_address(array: NDArray[Any]) -> int:
     """The same for an array that comes again launch after launch."""
-    found = _ADDRESSES.get(id(array))
-    if found is None or found[0]() is not array:
+    address = _ADDRESSES.get(id(array))
+    if address is None or address[0]() is not array:
         if len(_ADDRESSES) > 64:
             _ADDRESSES.clear()
-        found = _ADDRESSES[id(array)] = ref(array), _address(array)
-    return found[1]
+        address = _ADDRESSES[id(array)] = ref(array), _address(array)
+    return address[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,8 +55,8 @@ def machine_text(function: Function, special: Special, processor: Processor, hea
     for line in assembly(text, processor).splitlines():
         if _DEBUG.match(line):
             break
-        if found := _LOCATION.match(line):
-            here = int(found["line"])
+        if match := _LOCATION.match(line):
+            here = int(match["line"])
             if here != before:
                 lines += [f"# {head}" for head in heads(here - _OTHER - 1)]
             before = here or before
@@ -73,8 +73,8 @@ def _functions(text: str) -> Iterator[tuple[str, list[str]]]:
     """The functions that a text defines, by name."""
     name, body = "", list[str]()
     for line in text.splitlines():
-        if found := _DEFINE.match(line):
-            name, body = found["name"], []
+        if match := _DEFINE.match(line):
+            name, body = match["name"], []
         if name:
             body.append(line)
         if line == "}" and name:
@@ -109,9 +109,9 @@ def _located(text: str) -> str:
 
     lines = []
     for line in text.splitlines():
-        if found := _DEFINE.match(line):
+        if match := _DEFINE.match(line):
             scope = node(
-                f'distinct !DISubprogram(name: "{found["name"]}", file: !{_FIRST + 2}, line: 1,'
+                f'distinct !DISubprogram(name: "{match["name"]}", file: !{_FIRST + 2}, line: 1,'
                 f" type: !{_FIRST + 3}, unit: !{_FIRST}, spFlags: DISPFlagDefinition)"
             )
             is_inside, line_number = True, _OTHER

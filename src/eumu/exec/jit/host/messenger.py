@@ -97,10 +97,10 @@ class Messenger:
         return id(self._callables[worker])
 
     def _send(self, op: Send, site: int, worker: int, group: int, thread: int, data: int) -> None:
-        given, results = _arrays(op, data)
-        found = self._composed.answer(op, (worker, site), group, thread, given)
+        arguments, results = _arrays(op, data)
+        answer = self._composed.answer(op, (worker, site), group, thread, arguments)
         for x in results:
-            x[...] = found
+            x[...] = answer
 
     def _exchange(self, op: Message, site: int, group: int, thread: int, data: int) -> None:
         if self._inline_cache is not None and self._by_inline_cache(op, site, data):
@@ -108,8 +108,8 @@ class Messenger:
         (mask, *arguments), results = _arrays(op, data)
         assert self._answer is not None
         number = np.array([thread + group * self._grid.threads_per_group])
-        given = self._answer(op.record, number, mask, arguments)
-        for result, x in zip(results, fitting(op, given), strict=True):
+        answers = self._answer(op.record, number, mask, arguments)
+        for result, x in zip(results, fitting(op, answers), strict=True):
             result[...] = x
 
     def _by_inline_cache(self, op: Message, site: int, data: int) -> bool:
@@ -117,23 +117,23 @@ class Messenger:
         it in the meantime, or what the host makes for this request.
         """
         first = int(self._table[site])
-        known = _run(first, data) if first else _UNKNOWN
+        result = _run(first, data) if first else _UNKNOWN
         kept = self._kept.setdefault(site, [])
-        if known != _UNKNOWN or len(kept) >= _MOST_INLINE_CACHES:
-            return known == _ANSWERED
+        if result != _UNKNOWN or len(kept) >= _MOST_INLINE_CACHES:
+            return result == _ANSWERED
         starts, _ = message_places(op)
         count = len(op.args)
         (_, *arguments), _ = _arrays(op, data)
         assert self._inline_cache is not None
-        found: InlineCache | None = self._inline_cache(
+        cache: InlineCache | None = self._inline_cache(
             op.record, arguments, Places(tuple(starts[:count]), tuple(starts[count:]))
         )
-        if found is None:
+        if cache is None:
             return False
-        kept.append(found)
-        ctypes.c_uint64.from_address(found.record + 8).value = first
-        self._table[site] = found.record  # last, as others may call it at once
-        return _run(found.record, data) == _ANSWERED
+        kept.append(cache)
+        ctypes.c_uint64.from_address(cache.record + 8).value = first
+        self._table[site] = cache.record  # last, as others may call it at once
+        return _run(cache.record, data) == _ANSWERED
 
 
 def _run(record: int, data: int) -> int:
@@ -147,8 +147,8 @@ def _arrays(op: Op, data: int) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
     starts, end = message_places(op)
     memory = np.ctypeslib.as_array((ctypes.c_uint8 * max(1, end)).from_address(data))
     values = zip((*op.args, *op.results), starts, strict=True)
-    found = [_array(memory, start, value) for value, start in values]
-    return [x.copy() for x in found[: len(op.args)]], found[len(op.args) :]
+    arrays = [_array(memory, start, value) for value, start in values]
+    return [x.copy() for x in arrays[: len(op.args)]], arrays[len(op.args) :]
 
 
 def _array(memory: NDArray[np.uint8], start: int, value: Value) -> NDArray[Any]:

@@ -107,8 +107,8 @@ def _machine(processor: Processor) -> Any:
 def large() -> int:
     """Bytes from which on stores into an array may pass by the caches."""
     names = getattr(os, "sysconf_names", {})
-    known = os.sysconf("SC_LEVEL3_CACHE_SIZE") if "SC_LEVEL3_CACHE_SIZE" in names else 0
-    return (known if known > 0 else _CACHE) // _PART
+    cache_bytes = os.sysconf("SC_LEVEL3_CACHE_SIZE") if "SC_LEVEL3_CACHE_SIZE" in names else 0
+    return (cache_bytes if cache_bytes > 0 else _CACHE) // _PART
 
 
 def attributes(processor: Processor) -> str:

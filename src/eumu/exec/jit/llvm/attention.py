@@ -47,8 +47,8 @@ def _in_python(f: FunctionBuilder) -> Iterator[None]:
 def _keep_error(f: FunctionBuilder) -> None:
     """Keep the exception that is set, and let all workers leave."""
     words = (f.elements(64, "%ctx", Context.ERROR + k) for k in range(3))
-    given = ", ".join(f"ptr {word}" for word in words)
-    f.do(f"call void {_of_python(f, Python.FETCH)}({given})")
+    parameters = ", ".join(f"ptr {word}" for word in words)
+    f.do(f"call void {_of_python(f, Python.FETCH)}({parameters})")
     leave = f.pointer(f.context(Context.LEAVE).get())
     f.do(f"store atomic i64 1, ptr {leave} monotonic, align 8{TRUSTED}")
 

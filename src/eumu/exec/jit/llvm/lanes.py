@@ -149,8 +149,8 @@ def shape_of_constants(values: tuple[int, ...], bits: int) -> tuple[Shape, tuple
         ):
             top = max(values)
             bound = top if bits and top < 1 << (bits - 1) else None
-            found = near(Shape(groups, offsets, bound=bound), bits)
-            return (found, heads) if found is not None else None
+            shape = near(Shape(groups, offsets, bound=bound), bits)
+            return (shape, heads) if shape is not None else None
         groups *= 2
     return None
 

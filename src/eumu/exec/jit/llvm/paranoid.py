@@ -71,36 +71,36 @@ _INSIDE: Final = re.compile(r"^  (%[\w.]+) = getelementptr [^,]+, ptr (%[\w.]+),
 def asserted(text: str) -> str:
     """The module with every access checked; what accesses memory has ``%ctx``."""
     lines: list[str] = []
-    known: set[str] | None = None  # pointers into a function's own variables, or its context
+    own: set[str] | None = None  # pointers into a function's own variables, or its context
     for number, line in enumerate(text.split("\n")):
         if line.startswith("define "):
-            known = {"%ctx"} if "ptr %ctx" in line or "ptr noalias %ctx" in line else set()
+            own = {"%ctx"} if "ptr %ctx" in line or "ptr noalias %ctx" in line else set()
         elif line == "}":
-            known = None
-        if known is None or line.endswith(TRUSTED):
+            own = None
+        if own is None or line.endswith(TRUSTED):
             lines.append(line)
             continue
-        _note(line, known)
-        checked = list(_checked(line, known, number))
-        if len(checked) > 1 and "%ctx" not in known:
+        _note(line, own)
+        checked = list(_checked(line, own, number))
+        if len(checked) > 1 and "%ctx" not in own:
             raise InternalError(f"an access of a function without context: {line.strip()}")
         lines += checked
     return "\n".join([*lines, _CHECK])
 
 
-def _note(line: str, known: set[str]) -> None:
+def _note(line: str, own: set[str]) -> None:
     """Learn what a line says of pointers that need no check: variables, words of the context."""
     made = _LOCAL.match(line)
     if made:
-        known.add(made[1])
+        own.add(made[1])
     inside = _INSIDE.match(line)
-    if inside and inside[2] in known and inside[3].isdecimal():
-        known.add(inside[1])
+    if inside and inside[2] in own and inside[3].isdecimal():
+        own.add(inside[1])
 
 
-def _checked(line: str, known: set[str], number: int) -> Iterator[str]:
+def _checked(line: str, own: set[str], number: int) -> Iterator[str]:
     for k, (pointer, size) in enumerate(_accesses(line)):
-        if pointer not in known:
+        if pointer not in own:
             name = f"%asserted.{number}.{k}"
             yield f"  {name} = call ptr @asserted(ptr %ctx, ptr {pointer}, i64 {size})"
             line = re.sub(
@@ -127,13 +127,13 @@ def _checked(line: str, known: set[str], number: int) -> Iterator[str]:
 def _accesses(line: str) -> list[tuple[str, str]]:
     """The pointers that a line loads from or stores to, and how many bytes."""
     for pattern in (_LOAD, _STORE, _MASKED):
-        if found := pattern.search(line):
-            return [(found[2], str(_bytes(found[1])))]
+        if match := pattern.search(line):
+            return [(match[2], str(_bytes(match[1])))]
     for pattern in (_CHANGE, _EXCHANGE):
-        if found := pattern.search(line):
-            return [(found[1], str(_bytes(found[2])))]
-    if found := _COPY.search(line):
-        return [(pointer, found[3]) for pointer in found.groups()[:2] if pointer]
+        if match := pattern.search(line):
+            return [(match[1], str(_bytes(match[2])))]
+    if match := _COPY.search(line):
+        return [(pointer, match[3]) for pointer in match.groups()[:2] if pointer]
     if re.search(r"= (?:load|atomicrmw|cmpxchg) |^  store |@llvm\.mem", line) or (
         "@llvm.masked." in line and not _SPREAD.search(line)
     ):

@@ -214,5 +214,5 @@ class Writer(Emitter):
 
     def _intrinsic(self, name: str, *args: Vector) -> Vector:
         first = args[0]
-        found = self.intrinsic(name, first.type, *(a.name for a in args))
-        return Vector(self, first.kind, found, first.width)
+        function = self.intrinsic(name, first.type, *(a.name for a in args))
+        return Vector(self, first.kind, function, first.width)

@@ -62,13 +62,13 @@ def code(table: tuple[T, ...], field: BitField, word: int) -> T:
 
 def parse_type(cursor: Cursor, allowed: tuple[Type, ...]) -> Type | None:
     """`:d` right here, if there is one."""
-    found = cursor.adjacent(_TYPE)
-    if found is None:
+    match = cursor.adjacent(_TYPE)
+    if match is None:
         return None
-    type = TYPES.get(found[1])
+    type = TYPES.get(match[1])
     if type not in allowed:
         names = ", ".join(f":{t}" for t in allowed)
-        cursor.fail(f"type :{found[1]} is not one of {names}", start=found.start())
+        cursor.fail(f"type :{match[1]} is not one of {names}", start=match.start())
     return type
 
 

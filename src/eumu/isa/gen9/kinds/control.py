@@ -81,32 +81,32 @@ class ExecKind(NativeKind):
     def parse_part(self, part: str, cursor: Cursor) -> tuple[bool, FlagMask | None]:
         if not cursor.ahead("("):
             return False, None
-        found = cursor.need(_PREDICATE, "a predicate such as (W), (f0.0) or (W&~f1.0.any8h)")
-        nomask, both, invert, register, sub, mode = found.groups()
+        match = cursor.need(_PREDICATE, "a predicate such as (W), (f0.0) or (W&~f1.0.any8h)")
+        nomask, both, invert, register, sub, mode = match.groups()
         if (both is not None) != (nomask is not None and register is not None):
-            cursor.fail(f"'{found.group()}' is no predicate", start=found.start())
+            cursor.fail(f"'{match.group()}' is no predicate", start=match.start())
         if register is None:
             return bool(nomask), None
         if (mode or "") not in _CODE_OF_MODE:
             names = ", ".join(m for m in _CODE_OF_MODE if m)
-            cursor.fail(f"predicate mode '{mode}' is not one of {names}", start=found.start(6))
+            cursor.fail(f"predicate mode '{mode}' is not one of {names}", start=match.start(6))
         return bool(nomask), FlagMask(int(register) * 2 + int(sub), mode or "", bool(invert))
 
     def parse(self, cursor: Cursor, names: Any) -> Execution:
         line: Line = names
         nomask, predicate = line.parts["exec.pred"]
-        found = cursor.match(_SIZE)
-        if found is None:
+        match = cursor.match(_SIZE)
+        if match is None:
             if not self.hidden:
                 cursor.fail("expected an execution size such as (8|M0)")
             return Execution(1, 0, nomask, predicate)
-        size, offset = int(found[1]), int(found[2] or 0)
+        size, offset = int(match[1]), int(match[2] or 0)
         if size not in SIZES:
             cursor.fail(
-                f"execution size {size} is not one of 1, 2, 4, 8, 16, 32", start=found.start()
+                f"execution size {size} is not one of 1, 2, 4, 8, 16, 32", start=match.start()
             )
         if offset % 4 or offset > 28:
-            cursor.fail(f"channel offset {offset} is not one of 0, 4, … 28", start=found.start())
+            cursor.fail(f"channel offset {offset} is not one of 0, 4, … 28", start=match.start())
         return Execution(size, offset, nomask, predicate)
 
     def bind(self, operand: Execution, builder: Gen9Builder) -> Execution:
@@ -169,18 +169,18 @@ class ConditionKind(NativeKind):
         return "" if operand is None else f"({operand.name}){flag_name(operand.flag)}"
 
     def parse(self, cursor: Cursor, names: Any) -> Condition | None:
-        found = cursor.match(self._pattern)
-        if found is None:
+        match = cursor.match(self._pattern)
+        if match is None:
             return None
-        name = self._synonyms.get(found[1], found[1])
+        name = self._synonyms.get(match[1], match[1])
         if name not in self.names:
             allowed = ", ".join(n for n in self.names if n)
-            cursor.fail(f"condition '{found[1]}' is not one of {allowed}", start=found.start())
-        flag = int(found[2]) * 2 + int(found[3])
+            cursor.fail(f"condition '{match[1]}' is not one of {allowed}", start=match.start())
+        flag = int(match[2]) * 2 + int(match[3])
         predicate = names.known["exec"].predicate
         if predicate is not None and predicate.flag != flag:
             message = "predicate and condition modifier share the word's only flag register"
-            cursor.fail(message, start=found.start())
+            cursor.fail(message, start=match.start())
         return Condition(name, flag)
 
 
@@ -196,10 +196,10 @@ class EarlyOutKind(ConditionKind):
         return bits.FLAG.put(operand.flag)
 
     def parse(self, cursor: Cursor, names: Any) -> Condition:
-        found = cursor.need(self._pattern, "(eo) and a flag register")
-        if found[1] != "eo":
-            cursor.fail(f"'{found[1]}' is not 'eo'", start=found.start())
-        return Condition("eo", int(found[2]) * 2 + int(found[3]))
+        match = cursor.need(self._pattern, "(eo) and a flag register")
+        if match[1] != "eo":
+            cursor.fail(f"'{match[1]}' is not 'eo'", start=match.start())
+        return Condition("eo", int(match[2]) * 2 + int(match[3]))
 
 
 class BranchControlKind(NativeKind):
@@ -270,23 +270,23 @@ class OptionsKind(NativeKind):
     def parse(self, cursor: Cursor, names: Any) -> Options:
         if not cursor.take("{"):
             return Options()
-        found: set[str] = set()
+        options: set[str] = set()
         while not cursor.take("}"):
             start = cursor.skip()
             word = cursor.need(re.compile(r"\w+"), "an option such as Switch").group()
             if word not in self._allowed():
                 allowed = ", ".join(sorted(self._allowed()))
                 cursor.fail(f"option '{word}' is not one of {allowed}", start=start)
-            found.add(word)
+            options.add(word)
             cursor.take(",")
         return Options(
-            no_dd_clr="NoDDClr" in found,
-            no_dd_chk="NoDDChk" in found,
-            thread=next((t for t in self._threads[1:] if t in found), ""),
-            bit_28=bool(self.bit_28) and self.bit_28 in found,
-            breakpoint="Breakpoint" in found,
-            align16="Align16" in found,
-            eot="EOT" in found,
+            no_dd_clr="NoDDClr" in options,
+            no_dd_chk="NoDDChk" in options,
+            thread=next((t for t in self._threads[1:] if t in options), ""),
+            bit_28=bool(self.bit_28) and self.bit_28 in options,
+            breakpoint="Breakpoint" in options,
+            align16="Align16" in options,
+            eot="EOT" in options,
         )
 
     def _allowed(self) -> set[str]:

@@ -27,8 +27,8 @@ def print_pointer(pointer: Pointer) -> str:
 
 def parse_pointer(cursor: Cursor) -> Pointer | None:
     """`r[a0.3,64]`, if it comes next."""
-    found = cursor.match(_POINTER)
-    return found and Pointer(int(found[1]), int(found[2] or 0))
+    match = cursor.match(_POINTER)
+    return match and Pointer(int(match[1]), int(match[2] or 0))
 
 
 def subregister(cursor: Cursor, place: Register, element: int, type: Type, start: int) -> Register:
@@ -46,8 +46,8 @@ def channel_names(channels: int) -> str:
 
 def parse_channels(cursor: Cursor) -> int | None:
     """`.xw`, if it comes right here."""
-    found = cursor.adjacent(_CHANNELS)
-    return None if found is None else sum(1 << k for k, c in enumerate("xyzw") if c in found[1])
+    match = cursor.adjacent(_CHANNELS)
+    return None if match is None else sum(1 << k for k, c in enumerate("xyzw") if c in match[1])
 
 
 def print_saturate(saturate: bool) -> str:

@@ -104,20 +104,20 @@ def parse_constant(cursor: Cursor, pattern: re.Match[str], type: Type) -> Consta
     return Constant(value & (1 << bits) - 1, type)
 
 
-def _parse_float(cursor: Cursor, found: re.Match[str], type: Type) -> int:
-    sign, nan, payload, inf, digits, decimal = found.groups()
+def _parse_float(cursor: Cursor, match: re.Match[str], type: Type) -> int:
+    sign, nan, payload, inf, digits, decimal = match.groups()
     form = _FORMATS[type]
     minus = (1 << form.bits - 1) if sign else 0
     if nan:
         quiet = form.quiet if nan == "qnan" else 0
         if int(payload, 16) >= form.quiet:
-            cursor.fail(f"the payload of '{found.group()}' is too wide", start=found.start())
+            cursor.fail(f"the payload of '{match.group()}' is too wide", start=match.start())
         return minus | form.infinity | quiet | int(payload, 16)
     if inf:
         return minus | form.infinity
     if digits:
         if int(digits, 16) >> form.bits:
-            cursor.fail(f"'{found.group()}' has more than {form.bits} bits", start=found.start())
+            cursor.fail(f"'{match.group()}' has more than {form.bits} bits", start=match.start())
         return int(digits, 16) ^ minus
     return form.bits_of(float(decimal)) | minus
 

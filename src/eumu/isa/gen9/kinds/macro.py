@@ -35,11 +35,11 @@ def _print(number: int, accumulator: int, type: Type) -> str:
 
 
 def _parse(cursor: Cursor, types: tuple[Type, ...]) -> tuple[int, int, Type]:
-    found = cursor.need(_REGISTER, "a register such as r12.mme0 or r12.nomme")
-    if int(found[1]) > 255:
-        cursor.fail(f"register r{found[1]} does not fit 8 bits", start=found.start())
-    accumulator = NO_ACCUMULATOR if found[4] else int(found[2] or int(found[3]) - 2)
-    return int(found[1]), accumulator, need_type(cursor, types)
+    match = cursor.need(_REGISTER, "a register such as r12.mme0 or r12.nomme")
+    if int(match[1]) > 255:
+        cursor.fail(f"register r{match[1]} does not fit 8 bits", start=match.start())
+    accumulator = NO_ACCUMULATOR if match[4] else int(match[2] or int(match[3]) - 2)
+    return int(match[1]), accumulator, need_type(cursor, types)
 
 
 def _general(file: BitField, indirect: BitField, word: int) -> None:

@@ -25,9 +25,9 @@ def _print(place: Register | Pointer) -> str:
 
 def _parse(cursor: Cursor, *, pointer: bool = True) -> Register | Pointer:
     start = cursor.skip()
-    found = parse_pointer(cursor) if pointer else None
-    if found is not None:
-        return found
+    indirect = parse_pointer(cursor) if pointer else None
+    if indirect is not None:
+        return indirect
     register, element = parse_register(cursor)
     if element:
         cursor.fail("a message begins at the start of a register", start=start)
@@ -134,10 +134,10 @@ class SecondPayloadKind(NativeKind):
 
 
 def _parse_descriptor(cursor: Cursor) -> int | AddressWord:
-    found = cursor.need(_DESCRIPTOR, "a descriptor such as 0x02106E00 or a0.0")
-    if found[2] is not None:
-        return AddressWord(int(found[2]))
-    return int(found[1], 16) if found[1] is not None else int(found[3])
+    match = cursor.need(_DESCRIPTOR, "a descriptor such as 0x02106E00 or a0.0")
+    if match[2] is not None:
+        return AddressWord(int(match[2]))
+    return int(match[1], 16) if match[1] is not None else int(match[3])
 
 
 class ExtendedDescriptorKind(NativeKind):

@@ -87,9 +87,9 @@ def print_modifier(negate: bool, absolute: bool, sign: str = "-") -> str:
 
 def parse_modifier(cursor: Cursor) -> tuple[bool, bool, bool]:
     """Whether negated, absolute, and whether negation was written `~`."""
-    found = cursor.match(_MODIFIER)
-    assert found is not None
-    return bool(found[1]), bool(found[2]), found[1] == "~"
+    match = cursor.match(_MODIFIER)
+    assert match is not None
+    return bool(match[1]), bool(match[2]), match[1] == "~"
 
 
 class SourceKind(NativeKind):
@@ -274,15 +274,15 @@ def print_swizzle(swizzle: int) -> str:
 
 def parse_swizzle(cursor: Cursor) -> int | None:
     """`.xyzw`, if it comes right here."""
-    found = cursor.adjacent(_SWIZZLE)
-    return None if found is None else sum("xyzw".index(c) << 2 * k for k, c in enumerate(found[1]))
+    match = cursor.adjacent(_SWIZZLE)
+    return None if match is None else sum("xyzw".index(c) << 2 * k for k, c in enumerate(match[1]))
 
 
 def _parse_region(cursor: Cursor) -> tuple[Region, int | None]:
-    found = cursor.adjacent(_REGION)
-    if found is None:
+    match = cursor.adjacent(_REGION)
+    if match is None:
         return Region(1, 1, 0), None  # what the assembler takes for a source without a region
-    v, w, h, w_of_row, h_of_row, v16 = (None if g is None else int(g) for g in found.groups())
+    v, w, h, w_of_row, h_of_row, v16 = (None if g is None else int(g) for g in match.groups())
     if v16 is not None:
         swizzle = parse_swizzle(cursor)
         if swizzle is None:
@@ -298,5 +298,5 @@ def _parse_region(cursor: Cursor) -> tuple[Region, int | None]:
         or region.width not in bits.WIDTHS
         or region.hstride not in bits.HSTRIDES
     ):
-        cursor.fail(f"'{found.group()}' is no region", start=found.start())
+        cursor.fail(f"'{match.group()}' is no region", start=match.start())
     return region, swizzle

@@ -57,8 +57,8 @@ def _branches(opcode: Opcode) -> bool:
 def label_kind(use: Use) -> Iterator[str]:
     wanted = "subroutine" if use.opcode.page == _CALL else "block"
     for name in targets(use.inst):
-        found = use.subject.labels.get(name)
-        if found is not None and found[0].kind != wanted:
+        label = use.subject.labels.get(name)
+        if label is not None and label[0].kind != wanted:
             if wanted == "subroutine":
                 yield f"'{name}' is a label; {use.opcode} takes a subroutine (.function)"
             else:
@@ -77,8 +77,8 @@ def label_part(use: Use) -> Iterator[str]:
     if use.opcode.page == _CALL:
         return
     for name in targets(use.inst):
-        found = use.subject.labels.get(name)
-        if found is not None and found[0].kind == "block" and found[1] != use.part:
+        label = use.subject.labels.get(name)
+        if label is not None and label[0].kind == "block" and label[1] != use.part:
             yield f"label '{name}' is in another subroutine"
 
 

@@ -248,8 +248,8 @@ def _call_indirect(flow: Flow, end: CallIndirect, arguments: list[int]) -> Move:
         entered = flow.spread(v[m], width, offset, run) & run.active
         wanted = np.broadcast_to(v[x].astype(np.uint32), (run.count, 1))
         index = np.minimum(np.searchsorted(addresses, wanted), len(blocks) - 1)
-        known = addresses[index] == wanted if len(addresses) else np.zeros((run.count, 1), bool)
-        lost = entered & ~known
+        matches = addresses[index] == wanted if len(addresses) else np.zeros((run.count, 1), bool)
+        lost = entered & ~matches
         if lost.any():
             row = int(np.flatnonzero(lost.any(axis=1))[0])
             lanes, address = np.flatnonzero(lost[row]).tolist(), int(wanted[row, 0])
