@@ -207,8 +207,8 @@ MUTANTS = (
         "updates of lanes that meet are made one by one",
         "",
         "codegen/updates.py",
-        "fine.append(_apart(k, places.offsets, len(elements), size))",
-        "pass",
+        'fine=k.e.op(f"and i1 {every}, {apart}")',
+        "fine=every",
         "tests/exec/test_updates.py",
     ),
     Mutant(

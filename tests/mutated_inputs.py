@@ -120,7 +120,7 @@ def _debug() -> tuple[bytes, list[tuple[int, int]]]:
 
 
 def _lines(random: Random) -> Callable[[], object]:
-    from eumu.drm.programs import Kernel, _lines_of_elf, _table
+    from eumu.drm.programs import DriverKernel, _lines_of_elf, _table
     from eumu.errors import Source
 
     whole, sections = _debug()
@@ -132,7 +132,7 @@ def _lines(random: Random) -> Callable[[], object]:
 
     def read() -> None:
         for lines in (partial(_lines_of_elf, bytes(data), "lines"), partial(_table, bytes(data))):
-            kernel = Kernel("lines", bytes(64), Source("k.cl", ""))
+            kernel = DriverKernel("lines", bytes(64), Source("k.cl", ""))
             kernel.lines = lines
             kernel.line_of(0)
 

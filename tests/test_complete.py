@@ -35,6 +35,7 @@ from eumu.types import BOOL, Kind
 from eumu.verify import RULES
 from eumu.verify.manual import rules_page
 from isa.test_facts import FACTS, declared
+from mutate_lowerings import MUTANTS
 from oracle.meanings import FLOATS, INTEGERS, PAIRS
 from oracle.test_pairwise import WITHOUT_ORACLE
 
@@ -146,3 +147,9 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coverage, "in_run_files", frozenset)
     (add,) = VISA.find("add")
     assert list(wanting(add)) == ["tests/runs/alu/add.visa: no run file has add"]
+
+
+def test_mutants_are_of_the_code_as_it_is() -> None:
+    engine = SOURCE / "eumu" / "exec" / "jit"
+    stale = [m for m in MUTANTS if (engine / m.file).read_text().count(m.old) != 1]
+    fail([f"tests/mutate_lowerings.py: '{m.what}': {m.file} has no such line" for m in stale])

@@ -16,8 +16,15 @@ from eumu.ir.passes.modes import fold_modes
 from eumu.ir.verify import check_lowered
 from eumu.isa.gen9.builder import Gen9Builder
 from eumu.isa.gen9.jumps import PLACES
-from eumu.isa.gen9.operands import Constant, Destination, Execution, Options, Register, Target
-from eumu.isa.gen9.operands import Source as Operand
+from eumu.isa.gen9.operands import (
+    BranchTarget,
+    Constant,
+    Destination,
+    Execution,
+    InstructionOptions,
+    Register,
+)
+from eumu.isa.gen9.operands import NativeSource as Operand
 from eumu.isa.gen9.thread import ACCUMULATOR_DISABLE
 from eumu.isa.messages import describe, is_stateless
 from eumu.isa.messages.request import GENERAL_STATE, GENERAL_STATE_BYTES
@@ -392,9 +399,9 @@ def _is_far(instruction: Instruction) -> bool:
     )
 
 
-def _targets(instruction: Instruction) -> Iterator[Target]:
+def _targets(instruction: Instruction) -> Iterator[BranchTarget]:
     """Where channels or the thread may go; a `break` leads behind the `while` that it names."""
-    yield from (o for o in instruction.operands if isinstance(o, Target))
+    yield from (o for o in instruction.operands if isinstance(o, BranchTarget))
 
 
 def _ends_block(instruction: Instruction) -> bool:
@@ -402,7 +409,7 @@ def _ends_block(instruction: Instruction) -> bool:
     if opcode.flow or opcode.mnemonic in ("wait", _PADDING):
         return True
     options = instruction.operand("options")
-    if isinstance(options, Options) and options.eot:
+    if isinstance(options, InstructionOptions) and options.eot:
         return True
     ex_desc = instruction.operand("ex_desc")
     return isinstance(ex_desc, int) and ex_desc & 15 == 3

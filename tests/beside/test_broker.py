@@ -21,13 +21,13 @@ import pytest
 from eumu.beside import session
 from eumu.beside.door import FAULTED, note
 from eumu.beside.peer import abort
-from eumu.cl.options import Options
-from eumu.cl.protocol import HELLO, VERSION, Request
+from eumu.cl.options import ClOptions
+from eumu.cl.protocol import HELLO, VERSION, RequestCode
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the doors are for Linux")
 BASE, SIZE = 0x200000000000, 64 << 20
 FILES = 200  # that a broker may have open here
-GREETING = HELLO.pack(HELLO.size, Request.HELLO, VERSION, 0, BASE, SIZE)
+GREETING = HELLO.pack(HELLO.size, RequestCode.HELLO, VERSION, 0, BASE, SIZE)
 
 
 def _few_files() -> None:
@@ -39,7 +39,7 @@ def broker(path: Path) -> Iterator[subprocess.Popen[bytes]]:
     with closing(socket.socket(socket.AF_UNIX)) as listener:
         listener.bind(str(path))
         listener.listen(512)
-        given = asdict(Options(device="skl")) | {"listener": listener.fileno()}
+        given = asdict(ClOptions(device="skl")) | {"listener": listener.fileno()}
         process = subprocess.Popen(
             [sys.executable, "-m", "eumu.beside.broker", "eumu.cl.door", dumps(given)],
             stdin=subprocess.PIPE,
@@ -103,7 +103,7 @@ def test_many_that_say_nothing(tmp_path: Path) -> None:
 
 def test_wrong_greetings_leave_no_file_open(tmp_path: Path) -> None:
     path = tmp_path / "socket"
-    other = HELLO.pack(HELLO.size, Request.HELLO, VERSION + 1, 0, BASE, SIZE)
+    other = HELLO.pack(HELLO.size, RequestCode.HELLO, VERSION + 1, 0, BASE, SIZE)
     with broker(path) as process, memory() as fd, memory(seals=4) as unsealed:
         assert is_greeted(path)
         before = files_of(process)
@@ -139,7 +139,7 @@ def test_more_faults_than_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         def wait(self) -> None: ...
 
     monkeypatch.setattr(subprocess, "Popen", Engines)
-    with session._broker("a door", str(tmp_path / "engine"), Options(), ()) as status:
+    with session._broker("a door", str(tmp_path / "engine"), ClOptions(), ()) as status:
         assert session._told(status).count(FAULTED) > 1000
 
 

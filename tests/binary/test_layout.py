@@ -8,7 +8,7 @@ from binary.generate import ENCODED, PRELUDE, Generator
 from eumu import text
 from eumu.binary.instructions import InstructionReader, pack_instruction
 from eumu.isa.kinds.bytes import EncodeError, Packer, Tables, Unpacker
-from eumu.isa.spec import Opcode, Slot
+from eumu.isa.spec import LayoutSlot, Opcode
 from eumu.isa.visa import VISA
 from eumu.program import Inst
 from text.corpus import lines, program
@@ -85,7 +85,7 @@ def test_instructions_of_one_number_differ_behind_their_sub_opcode_only() -> Non
         assert len({opcode.sub for opcode in family}) == len(family), family
 
 
-def _described(slot: Slot) -> tuple[object, ...]:
+def _described(slot: LayoutSlot) -> tuple[object, ...]:
     if slot.sub_bits:
         return ("sub", slot.sub_bits)
     kind = type(slot.field.kind) if slot.field else None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from eumu.cl.options import Options, recorded
+from eumu.cl.options import ClOptions, recorded
 from eumu.errors import FormatError
 from eumu.findings import ArrayPlace, Finding, Place, Severity, Source, Span
 
@@ -32,14 +32,14 @@ def file(tmp_path: Path) -> Iterator[int]:
 
 def test_records_come_back(file: int) -> None:
     for finding in FOUND:
-        Options(records=file).record(finding)
+        ClOptions(records=file).record(finding)
     assert list(recorded(file)) == FOUND
 
 
 def test_half_a_record_is_of_a_process_that_was_killed(file: int) -> None:
-    Options(records=file).record(FOUND[0])
+    ClOptions(records=file).record(FOUND[0])
     whole = os.fstat(file).st_size
-    Options(records=file).record(FOUND[1])
+    ClOptions(records=file).record(FOUND[1])
     for size in (whole + 3, whole + 8, whole + 20):
         os.ftruncate(file, size)
         assert list(recorded(file)) == FOUND[:1]

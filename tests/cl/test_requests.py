@@ -17,8 +17,8 @@ from eumu.cl.engine import _Service
 from eumu.cl.mapping import map_file
 from eumu.cl.meeting import meet
 from eumu.cl.memory import SharedMemory
-from eumu.cl.options import Options, recorded
-from eumu.cl.protocol import HELLO, VERSION, Request, Status, packed, requests
+from eumu.cl.options import ClOptions, recorded
+from eumu.cl.protocol import HELLO, VERSION, RequestCode, Status, packed, requests
 from eumu.exec.tiered import Tiered
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the driver is one for Linux")
@@ -33,12 +33,12 @@ def service() -> Iterator[_Service]:
     os.ftruncate(fd, SIZE)
     map_file(fd, BASE, SIZE)
     os.close(fd)
-    yield _Service(SharedMemory(BASE, SIZE), os.getpid(), Options(device="skl"))
+    yield _Service(SharedMemory(BASE, SIZE), os.getpid(), ClOptions(device="skl"))
 
 
-@pytest.mark.parametrize("request_", list(Request)[1:], ids=lambda r: r.name)
+@pytest.mark.parametrize("request_", list(RequestCode)[1:], ids=lambda r: r.name)
 def test_random_requests(
-    service: _Service, request_: Request, capsys: pytest.CaptureFixture[str]
+    service: _Service, request_: RequestCode, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for seed in range(200):
         rng = random.Random(seed)
@@ -60,11 +60,11 @@ def test_what_is_recorded_has_a_limit(
 
     monkeypatch.setattr(engine, "_KEPT", 3)
     with (tmp_path / "records").open("w+b") as file:
-        options = Options(device="skl", records=file.fileno(), tells=False)
+        options = ClOptions(device="skl", records=file.fileno(), tells=False)
         monkeypatch.setattr(service, "_options", options)
         monkeypatch.setattr(service, "_recorded", 0)
         for _ in range(9):
-            service.answer(Request.FREE, packed(1, 0))
+            service.answer(RequestCode.FREE, packed(1, 0))
         assert len(list(recorded(file.fileno()))) == 3
 
 
@@ -73,9 +73,9 @@ def test_first_launches_do_not_wait_for_the_best_code(checks: bool) -> None:
     """A checked run is of one engine, as its findings are."""
     pytest.importorskip("llvmlite", reason="llvmlite is not installed")
     memory = SharedMemory(BASE, SIZE)
-    service = _Service(memory, os.getpid(), Options(device="skl", check=checks))
+    service = _Service(memory, os.getpid(), ClOptions(device="skl", check=checks))
     elf = (KERNELS / "saxpy.bin").read_bytes()
-    assert service.answer(Request.BUILD, packed(0, 2, "", 1, packed("", elf)))[0] == 0
+    assert service.answer(RequestCode.BUILD, packed(0, 2, "", 1, packed("", elf)))[0] == 0
     engine = service.device._get("jit")
     assert isinstance(engine, Tiered) is not checks
 
@@ -86,11 +86,11 @@ def test_launches_with_random_arguments(
     """Addresses and sizes that aim beside memory are faults or errors of the launch."""
     elf = (KERNELS / "saxpy.bin").read_bytes()
     build = packed(0, 2, "", 1, packed("", elf))
-    status, answer = service.answer(Request.BUILD, build)
+    status, answer = service.answer(RequestCode.BUILD, build)
     log, binary = struct.unpack_from("<I", answer)[0], len(elf)
     assert status == 0
     number = struct.unpack_from("<3I", answer, 8 + log + binary)[2]
-    _, made = service.answer(Request.ALLOCATE, struct.pack("<QQQIQ", 4096, 128, 0, 0, 1))
+    _, made = service.answer(RequestCode.ALLOCATE, struct.pack("<QQQIQ", 4096, 128, 0, 0, 1))
     (address,) = struct.unpack("<Q", made)
     statuses = set()
     for seed in range(150):
@@ -100,7 +100,7 @@ def test_launches_with_random_arguments(
         sizes = rng.choice((16, 64, 256)), 1, 1, rng.choice((1, 16, 3, 1 << 40)), 1, 1
         head = struct.pack("<4I9Q", number, 0, 1, rng.randrange(2), *sizes, 0, 0, 0)
         body = struct.pack("<IQQIQQ", 1, *x, 1, *y) + packed(0, struct.pack("<f", 2.0))
-        statuses.add(service.answer(Request.LAUNCH, head + body)[0])
+        statuses.add(service.answer(RequestCode.LAUNCH, head + body)[0])
     assert statuses == {0, -5}
     assert "internal error" not in capsys.readouterr().err
 
@@ -118,12 +118,14 @@ def test_a_greeting_is_checked() -> None:
         os.close(fd)
     ours, theirs = socket.socketpair()
     fd = os.memfd_create("test")  # not sealed
-    socket.send_fds(theirs, [HELLO.pack(HELLO.size, Request.HELLO, VERSION, 0, BASE, SIZE)], [fd])
+    socket.send_fds(
+        theirs, [HELLO.pack(HELLO.size, RequestCode.HELLO, VERSION, 0, BASE, SIZE)], [fd]
+    )
     with pytest.raises(ProtocolError, match="not sealed"):
-        meet(ours, Options())
-    theirs.send(HELLO.pack(HELLO.size, Request.HELLO, VERSION, 0, BASE, SIZE))
+        meet(ours, ClOptions())
+    theirs.send(HELLO.pack(HELLO.size, RequestCode.HELLO, VERSION, 0, BASE, SIZE))
     with pytest.raises(ProtocolError, match="no greeting"):
-        meet(ours, Options())
+        meet(ours, ClOptions())
     for peer in (ours, theirs):
         peer.close()
     os.close(fd)
@@ -154,6 +156,6 @@ def test_names_that_no_file_has(
 ) -> None:
     """Of options and of headers: the log says so, and nothing is written elsewhere."""
     source, text = packed("", b"kernel void k() {}"), packed(header, b"#define N 1\n")
-    status, answer = service.answer(Request.BUILD, packed(1, 0, options, 2, source + text))
+    status, answer = service.answer(RequestCode.BUILD, packed(1, 0, options, 2, source + text))
     assert status in (Status.INVALID_BUILD_OPTIONS, Status.COMPILE_PROGRAM_FAILURE)
     assert said in answer and "internal error" not in capsys.readouterr().err

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from eumu.device.chip import (
+    BarrierKind,
     Conflicts,
     ContextImage,
     Gateway,
-    Kind,
     allocation,
     allocations,
     control_register,
@@ -23,7 +23,7 @@ from eumu.device.chip import (
     pool_map,
     pools,
 )
-from eumu.device.chip.gateway import BARRIERS, Request
+from eumu.device.chip.gateway import BARRIERS, BarrierMessage
 from eumu.device.chip.l3 import BANK_KB, L3Control, of_control_register
 from eumu.device.chip.parts import PARTS, Unit
 from eumu.device.chip.pools import MAP_3X6
@@ -113,14 +113,14 @@ def payload(word: int, predicate: int = 0, noise: int = 0) -> list[int]:
 @pytest.mark.parametrize("number", range(BARRIERS))
 def test_g1_g3_g5_number_and_ignored_bits(number: int, noise: int) -> None:
     word = (number >> 4) << 31 | (number & 15) << 24
-    assert Request.of(payload(word, noise=noise)) == Request(number, None, 0)
+    assert BarrierMessage.of(payload(word, noise=noise)) == BarrierMessage(number, None, 0)
 
 
 def test_g2_predicate_bits_of_lanes_that_are_not_there() -> None:
-    assert Request.of(payload(0, 0xFF), simd=8).predicate == 0xFF
-    assert Request.of(payload(0, 0xFFFFFFFF), simd=32).predicate == 0xFFFFFFFF
+    assert BarrierMessage.of(payload(0, 0xFF), simd=8).predicate == 0xFF
+    assert BarrierMessage.of(payload(0, 0xFFFFFFFF), simd=32).predicate == 0xFFFFFFFF
     with pytest.raises(LaunchError, match="SIMD8"):
-        Request.of(payload(0, 0x100), simd=8)
+        BarrierMessage.of(payload(0, 0x100), simd=8)
 
 
 def with_count(number: int, count: int) -> list[int]:
@@ -146,7 +146,7 @@ def test_g4_threads_must_agree_on_the_count() -> None:
 
 def test_g4_not_with_linked_barriers() -> None:
     gateway = Gateway()
-    number = gateway.allocate(2, Kind.LINKED)
+    number = gateway.allocate(2, BarrierKind.LINKED)
     with pytest.raises(LaunchError, match="linked"):
         gateway.message(0, with_count(number, 2))
 

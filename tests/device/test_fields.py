@@ -36,7 +36,7 @@ from eumu.device.commands.registers import (
     PREDICATE_RESULT_1,
     PREDICATE_SRC0,
 )
-from eumu.device.commands.unheeded import UNHEEDED, Kind
+from eumu.device.commands.unheeded import UNHEEDED, WhenSet
 from eumu.device.state.fields import State, title
 from eumu.errors import EumuError
 from eumu.exec.grid import Grid, RunStats
@@ -490,7 +490,7 @@ def test_every_field_acts_or_is_in_the_table(scene: Scene, kind: type[State]) ->
     table = UNHEEDED.get(kind, {})
     assert set(table) <= {row.name for row in kind.rows()}
     idle, wrong = {row.name for row in kind.rows()}, []
-    silent = {name for name, entry in table.items() if entry.kind is not Kind.HINT}
+    silent = {name for name, entry in table.items() if entry.kind is not WhenSet.HINT}
     cases = SCENARIOS.get(kind, [])
     assert cases or kind.TITLE in NOT_MODELLED or not kind.rows(), f"no batch has {kind.TITLE}"
     for number, scenario in enumerate(cases):
@@ -510,7 +510,7 @@ def test_every_field_acts_or_is_in_the_table(scene: Scene, kind: type[State]) ->
                     if seen != before:
                         idle.discard(row.name)
                         break
-                elif entry.kind is Kind.HINT and seen != before:
+                elif entry.kind is WhenSet.HINT and seen != before:
                     wrong.append(f"{row.name}={value} is a hint, and does something: {seen}")
                 elif names_it(seen, row.name):
                     silent.discard(row.name)

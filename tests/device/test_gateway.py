@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from eumu.device.chip import Gateway, Gateways, Kind, part, pools
+from eumu.device.chip import BarrierKind, Gateway, Gateways, part, pools
 from eumu.device.chip.gateway import Votes
 from eumu.device.chip.pools import MAP_3X6
 from eumu.errors import Fault, LaunchError
@@ -36,22 +36,22 @@ def message(number: int, count: int | None = None, predicate: int = 0) -> list[i
 
 def test_g6_a_linked_barrier_wakes_all_subslices_at_once() -> None:
     gateways = Gateways(range(3))
-    number = gateways.allocate({0: 2, 1: 1, 2: 1}, Kind.LINKED)
+    number = gateways.allocate({0: 2, 1: 1, 2: 1}, BarrierKind.LINKED)
     order = [(1, 7), (0, 3), (2, 0), (0, 1)]
     told = [gateways.message(at, message(number)) for at in order]
     assert told[:-1] == [(), (), ()]
     assert sorted(told[-1]) == sorted(order)
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_g6_random_rounds(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(BarrierKind))
+def test_g6_random_rounds(kind: BarrierKind) -> None:
     """Whatever the order, nobody is told before the last has come, and then all are, once."""
     rng = random.Random(kind.value)
     for _ in range(200):
-        slices = rng.sample(range(3), 1 if kind is Kind.LOCAL else rng.randrange(1, 4))
+        slices = rng.sample(range(3), 1 if kind is BarrierKind.LOCAL else rng.randrange(1, 4))
         counts = {s: rng.randrange(1, 6) for s in slices}
         gateways = Gateways(range(3))
-        others = [gateways.allocate({s: 1}, Kind.LOCAL) for s in range(3)]
+        others = [gateways.allocate({s: 1}, BarrierKind.LOCAL) for s in range(3)]
         number = gateways.allocate(counts, kind)
         assert number not in {others[s] for s in counts}
         for _ in range(3):
@@ -64,7 +64,7 @@ def test_g6_random_rounds(kind: Kind) -> None:
 
 
 def test_g4_linked_and_global_barriers_take_no_count() -> None:
-    for kind in (Kind.LINKED, Kind.GLOBAL):
+    for kind in (BarrierKind.LINKED, BarrierKind.GLOBAL):
         gateways = Gateways(range(2))
         number = gateways.allocate({0: 1, 1: 1}, kind)
         with pytest.raises(LaunchError, match=f"is {kind.value} across subslices"):
@@ -80,8 +80,8 @@ def test_groups_of_a_pool_have_linked_barriers() -> None:
     assert sum(counts.values()) == 54 and len(counts) > 1
     gateways = Gateways(range(3))
     with pytest.raises(LaunchError, match="a local barrier for threads in subslices"):
-        gateways.allocate(counts, Kind.LOCAL)
-    number = gateways.allocate(counts, Kind.LINKED)
+        gateways.allocate(counts, BarrierKind.LOCAL)
+    number = gateways.allocate(counts, BarrierKind.LINKED)
     threads = [(s, t) for s, count in counts.items() for t in range(count)]
     told = [gateways.message(at, message(number)) for at in threads]
     assert [len(t) for t in told] == [0] * 53 + [54]
@@ -89,30 +89,30 @@ def test_groups_of_a_pool_have_linked_barriers() -> None:
 
 def test_m8_kinds_that_exclude_each_other() -> None:
     gateways = Gateways(range(2))
-    linked = gateways.allocate({0: 1, 1: 1}, Kind.LINKED)
+    linked = gateways.allocate({0: 1, 1: 1}, BarrierKind.LINKED)
     with pytest.raises(LaunchError, match="global and linked"):
-        gateways.allocate({0: 1}, Kind.GLOBAL)
+        gateways.allocate({0: 1}, BarrierKind.GLOBAL)
     gateways.stall()  # the group has not ended: the stall has not either
     with pytest.raises(LaunchError, match="global and linked"):
-        gateways.allocate({0: 1}, Kind.GLOBAL)
+        gateways.allocate({0: 1}, BarrierKind.GLOBAL)
     gateways.release(linked, (0, 1))
     gateways.stall()
-    gateways.allocate({0: 1}, Kind.GLOBAL)
-    gateways.allocate({0: 1}, Kind.LOCAL)
+    gateways.allocate({0: 1}, BarrierKind.GLOBAL)
+    gateways.allocate({0: 1}, BarrierKind.LOCAL)
     strict = Gateways(range(2), legacy_dispatch=False)
-    strict.allocate({0: 1}, Kind.LOCAL)
+    strict.allocate({0: 1}, BarrierKind.LOCAL)
     with pytest.raises(LaunchError, match="Legacy policy"):
-        strict.allocate({0: 1}, Kind.GLOBAL)
+        strict.allocate({0: 1}, BarrierKind.GLOBAL)
 
 
 def test_numbers_run_out_and_groups_must_have_ended() -> None:
     gateways = Gateways(range(2))
     for _ in range(32):
-        gateways.allocate({0: 1, 1: 1}, Kind.LINKED)
+        gateways.allocate({0: 1, 1: 1}, BarrierKind.LINKED)
     with pytest.raises(LaunchError, match="all 32 barriers"):
-        gateways.allocate({1: 1}, Kind.LOCAL)
+        gateways.allocate({1: 1}, BarrierKind.LOCAL)
     with pytest.raises(LaunchError, match="no group has"):
-        gateways.allocate({5: 1}, Kind.LOCAL)
+        gateways.allocate({5: 1}, BarrierKind.LOCAL)
     gateways.message((0, 0), message(3))
     with pytest.raises(LaunchError, match="wait at it"):
         gateways.release(3, (0, 1))

@@ -13,7 +13,7 @@ import eumu
 from eumu.drm.debugger import Debugger, Left
 from eumu.errors import Place
 from eumu.runtime.batches import CommandQueue
-from eumu.runtime.native_code import Known
+from eumu.runtime.native_code import KnownCode
 from kernels.build import PROGRAMS
 
 
@@ -46,7 +46,7 @@ def _debugged(name: str, script: str, monkeypatch: pytest.MonkeyPatch) -> tuple[
         return device.memory.arena[at : at + count].tobytes() if 0 <= at < 1 << 40 else None
 
     device.observer = Debugger(read, io.StringIO(script.replace("X", hex(x.address))), said)
-    known = Known(name, line_of)
+    known = KnownCode(name, line_of)
     # What lies in memory is to run, as a driver's.
     monkeypatch.setattr("eumu.runtime.batches.known_kernel", lambda *_: None)
     queue = CommandQueue(device, known=lambda code: known)

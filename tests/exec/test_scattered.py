@@ -9,7 +9,7 @@ import pytest
 
 import eumu
 from eumu.exec.jit.codegen import updates
-from eumu.exec.jit.codegen.access import Access
+from eumu.exec.jit.codegen.access import CompiledAccess
 from eumu.exec.jit.llvm.lanes import Shape
 
 _SOURCE = """
@@ -82,7 +82,7 @@ def test_the_kernels_have_such_stores(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     learn = updates.learn
 
-    def noted(k: Any, access: Access, shape: Shape, addresses: list[str]) -> None:
+    def noted(k: Any, access: CompiledAccess, shape: Shape, addresses: list[str]) -> None:
         made.append(access.address.width)
         learn(k, access, shape, addresses)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import eumu
-from eumu.exec.jit.analysis.slots import Known
+from eumu.exec.jit.analysis.slots import KnownValue
 from eumu.exec.jit.codegen import memory
 from eumu.exec.jit.llvm.lanes import Shape
 from eumu.ir import Value
@@ -140,7 +140,7 @@ def test_what_is_certain_counts(given: Shape, expected: Shape, own: int) -> None
     base, mask, address = (Value(n, UD, 32) for n in range(3))
     masked = SimpleNamespace(name="and", results=(address,), args=(base, mask))
     k: Any = SimpleNamespace(
-        known={0: Known(given), 1: Known(Shape(1, (0,) * 32)), 2: Known()},
+        known={0: KnownValue(given), 1: KnownValue(Shape(1, (0,) * 32)), 2: KnownValue()},
         function=SimpleNamespace(blocks=[SimpleNamespace(ops=[masked])]),
         block=0,
         place=1,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from eumu.fuzz.finalized import FAMILY, Program, program, smaller
+from eumu.fuzz.finalized import FAMILY, FinalizedBundle, program, smaller
 from eumu.fuzz.statements import lines
 from eumu.fuzz.verdicts import judge, verdicts
 from finalizer import pairwise
@@ -33,7 +33,7 @@ def chunk(first: int) -> str:
     return "\n".join(f"{s} {why}" for s, why in found)
 
 
-def smallest(seed: int, tries: int) -> Program:
+def smallest(seed: int, tries: int) -> FinalizedBundle:
     """A small kernel that differs as that of a seed does."""
     made, going = program(seed), True
     while going and tries > 0:

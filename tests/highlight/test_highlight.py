@@ -109,9 +109,9 @@ def test_the_engine_of_editors_reads_the_grammar_alike() -> None:
 
 
 def _parts() -> Any:
-    from eumu.highlight.tokens import Part
+    from eumu.highlight.tokens import TokenClass
 
-    return Part
+    return TokenClass
 
 
 def _joined(pieces: Pieces) -> Pieces:

@@ -24,7 +24,7 @@ from eumu.device.state.codes import SurfaceFormat
 from eumu.device.state.fields import State
 from eumu.device.state.sampler import AddressMode, BorderColor, Filter, MipFilter, SamplerState
 from eumu.device.state.surface import AuxiliaryMode, SurfaceState, SurfaceType, TileMode
-from eumu.device.state.unheeded import UNHEEDED, Kind, Unheeded
+from eumu.device.state.unheeded import UNHEEDED, Unheeded, WhenSet
 from eumu.errors import EumuError
 from eumu.exec.grid import StatePointers
 from eumu.exec.host import Refusal
@@ -570,7 +570,7 @@ def test_a_field_that_is_forgotten_fails(scene: Scene, monkeypatch: pytest.Monke
     monkeypatch.setitem(UNHEEDED, SamplerState, kept)  # type: ignore[arg-type]
     with pytest.raises(AssertionError, match="anisotropic_algorithm"):
         check(scene, SamplerState, Place("sampler"), SAMPLERS_OF)
-    false = {**UNHEEDED.get(BorderColor, {}), "border_color_red": Unheeded(Kind.HINT, "false")}
+    false = {**UNHEEDED.get(BorderColor, {}), "border_color_red": Unheeded(WhenSet.HINT, "false")}
     monkeypatch.setitem(UNHEEDED, BorderColor, false)  # type: ignore[arg-type]
     with pytest.raises(AssertionError, match="border_color_red"):
         check(scene, BorderColor, Place("border"), BORDERS)

@@ -15,7 +15,7 @@ import pytest
 from eumu.errors import InternalError
 from eumu.ir import Block, Function, Region, Root, RootKind, Value
 from eumu.ir.operations.ends import Diverge
-from eumu.isa.kinds import ExecSize, InstBuilder, Place
+from eumu.isa.kinds import ExecSize, InstBuilder, WritePlace
 from eumu.isa.kinds.kind import Kind
 from eumu.isa.spec import Opcode, Registry
 from eumu.platforms import platform
@@ -90,10 +90,10 @@ class DstBits(NativeKind):
         name = "null" if operand.arf else f"r{operand.byte // 32}.{operand.byte % 32}"
         return f"{name}<{operand.region[2]}>:{operand.type}"
 
-    def bind(self, operand: Register, builder: Native) -> Place:
+    def bind(self, operand: Register, builder: Native) -> WritePlace:
         root = None if operand.arf else builder.file
         stride = operand.region[2] * operand.type.size
-        return Place(operand.type, root, operand.byte, stride)
+        return WritePlace(operand.type, root, operand.byte, stride)
 
 
 class SrcBits(NativeKind):
@@ -195,7 +195,7 @@ class Native(InstBuilder):
 
 
 Exec = Annotated[ExecSize, ExecBits()]
-Dst = Annotated[Place, DstBits()]
+Dst = Annotated[WritePlace, DstBits()]
 Src0 = Annotated[Value, SrcBits(64, 41)]
 Src1 = Annotated[Value, SrcBits(96, 89)]
 CondMod = Annotated[str, CondModBits()]

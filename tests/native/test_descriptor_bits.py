@@ -217,9 +217,9 @@ def _outcome(case: Case, ex_desc: int, desc: int) -> object:
     return host.arena.tobytes(), tuple(host.asked), tuple(fences)
 
 
-def _request(case: Case, ex_desc: int, desc: int) -> messages.Request:
+def _request(case: Case, ex_desc: int, desc: int) -> messages.MessageRequest:
     rows = Rows(None, 0, UD)
-    return messages.Request(ex_desc, desc, messages.Payload(rows, 0), rows)
+    return messages.MessageRequest(ex_desc, desc, messages.MessagePayload(rows, 0), rows)
 
 
 def _is_hint(case: Case, *, extended: bool, bit: int) -> bool:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Final
 
-from eumu.beside.door import FAULTED, Door, Options, Program, ProtocolError, note
+from eumu.beside.door import FAULTED, Door, HostProgram, ProgramOptions, ProtocolError, note
 
 _LOOK_S: Final = 0.5
 _GRACE_S: Final = 5.0
@@ -38,7 +38,7 @@ class _Programs:
         self._by_engine: dict[int, int] = {}  # descriptors of processes (pidfd)
         self._doomed: list[tuple[float, int]] = []
 
-    def add(self, engine: int, program: Program) -> None:
+    def add(self, engine: int, program: HostProgram) -> None:
         if program.pid:  # else it is a process that is not seen from here
             with contextlib.suppress(OSError):
                 self._by_engine[engine] = os.pidfd_open(program.pid)
@@ -62,11 +62,11 @@ class _Programs:
 class _Broker:
     """Greets programs, and forks an engine process for each when all is imported."""
 
-    def __init__(self, listener: socket.socket, door: Door, options: Options) -> None:
+    def __init__(self, listener: socket.socket, door: Door, options: ProgramOptions) -> None:
         self._listener, self._door, self._options = listener, door, options
         self._programs = _Programs()
         self._silent: list[socket.socket] = []  # have come and said nothing yet
-        self._met: list[Program] = []  # those that wait for an engine process
+        self._met: list[HostProgram] = []  # those that wait for an engine process
         self._steps = warm(door.needed, options)
         self._is_warm = False
 
@@ -114,7 +114,7 @@ class _Broker:
             _note_failure(error, self._options)
             peer.close()
 
-    def _fork(self, program: Program) -> None:
+    def _fork(self, program: HostProgram) -> None:
         try:
             engine = os.fork()
         except OSError as error:  # there are too many processes: the program sees its end
@@ -146,7 +146,7 @@ def main(name: str, text: str) -> int:
     return 0
 
 
-def _child(program: Program, door: Door, options: Options) -> None:
+def _child(program: HostProgram, door: Door, options: ProgramOptions) -> None:
     """The engine process; it ends here."""
     try:
         door.serve(program, options)
@@ -159,16 +159,16 @@ def _child(program: Program, door: Door, options: Options) -> None:
     os._exit(1)
 
 
-def _note_failure(error: Exception, options: Options) -> None:
+def _note_failure(error: Exception, options: ProgramOptions) -> None:
     print(f"eumu: {error}", file=sys.stderr, flush=True)
     _note_status(options)
 
 
-def _note_status(options: Options) -> None:
+def _note_status(options: ProgramOptions) -> None:
     note(options.status, FAULTED)
 
 
-def warm(needed: Iterable[str], options: Options) -> Iterator[str]:
+def warm(needed: Iterable[str], options: ProgramOptions) -> Iterator[str]:
     """Import what the first kernel needs, one step after the other."""
     gc.disable()  # what is imported stays
     for module in needed:

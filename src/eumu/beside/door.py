@@ -28,7 +28,7 @@ class ProtocolError(EumuError, ValueError):
     """The other process does not keep to the protocol."""
 
 
-class Options(Protocol):
+class ProgramOptions(Protocol):
     """How programs are run; `status` is where a byte goes for each fault and each finding."""
 
     @property
@@ -38,7 +38,7 @@ class Options(Protocol):
     def engine(self) -> str | None: ...
 
 
-class Program(Protocol):
+class HostProgram(Protocol):
     """A program that was greeted; `pid` is the number of its process."""
 
     @property
@@ -56,8 +56,8 @@ class Door(Protocol):
     needed: tuple[str, ...]
     hangs: bool
 
-    def options(self, **given: Any) -> Options: ...
+    def options(self, **given: Any) -> ProgramOptions: ...
 
-    def meet(self, peer: socket.socket, options: Any) -> Program: ...
+    def meet(self, peer: socket.socket, options: Any) -> HostProgram: ...
 
     def serve(self, program: Any, options: Any) -> None: ...

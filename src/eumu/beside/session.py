@@ -24,7 +24,7 @@ _LAST_WORDS_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SessionOutcome:
     """`status` of the program as a shell has it, how many submissions made a fault, and how many
     places a checked run found."""
 
@@ -40,7 +40,7 @@ def run_beside(
     path: str,
     options: Any,
     files: Sequence[int] = (),
-) -> Outcome:
+) -> SessionOutcome:
     """Run a program whose engine processes come through the door of that module's name.
 
     They answer at the socket `path`, and have the open `files`; `options` are a dataclass of the
@@ -52,7 +52,7 @@ def run_beside(
             code = program.wait()
     told = _told(status)
     faults, findings = told.count(FAULTED), told.count(FOUND)
-    return Outcome(code if code >= 0 else 128 - code, faults, findings)
+    return SessionOutcome(code if code >= 0 else 128 - code, faults, findings)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import Any
 
 from eumu.errors import InternalError
 from eumu.isa.kinds.bytes import EncodeError, Packer, Unpacker
-from eumu.isa.spec import Opcode, Registry, Slot
+from eumu.isa.spec import LayoutSlot, Opcode, Registry
 from eumu.program import Inst
 
 
@@ -72,7 +72,7 @@ class _Family:
 
 
 def _read_slot(
-    source: Unpacker, slot: Slot, operands: dict[str, Any], parts: dict[str, dict[str, Any]]
+    source: Unpacker, slot: LayoutSlot, operands: dict[str, Any], parts: dict[str, dict[str, Any]]
 ) -> None:
     if slot.above is not None and source.version <= slot.above:
         return
@@ -119,7 +119,7 @@ def pack_instruction(inst: Inst, out: Packer) -> None:
             raise EncodeError(f"the object file has no place for {field.name} of {opcode}")
 
 
-def _pack_field(inst: Inst, slot: Slot, out: Packer) -> None:
+def _pack_field(inst: Inst, slot: LayoutSlot, out: Packer) -> None:
     field = slot.field
     assert field is not None
     operand = inst.operands[field.index]
@@ -137,7 +137,7 @@ def _pack_field(inst: Inst, slot: Slot, out: Packer) -> None:
         field.kind.pack(operand, out)
 
 
-def _add_sub(opcode: Opcode, slot: Slot, out: Packer, start: int) -> None:
+def _add_sub(opcode: Opcode, slot: LayoutSlot, out: Packer, start: int) -> None:
     if opcode.sub is None or opcode.sub & ~slot.sub_bits:
         raise InternalError(f"{opcode}: the sub-opcode does not fit its bits")
     if slot.field is None:

@@ -10,8 +10,8 @@ import time
 from typing import Final
 
 from eumu.cl.mapping import map_file
-from eumu.cl.meeting import Program, meet
-from eumu.cl.options import Options
+from eumu.cl.meeting import ClProgram, meet
+from eumu.cl.options import ClOptions
 
 __all__ = ["hangs", "meet", "needed", "options", "serve"]
 
@@ -22,10 +22,10 @@ needed: Final = (
 )
 _LAST_WORDS_S: Final = 8.0  # to write a report in
 hangs: Final = False  # the driver's library hears of an end by its socket
-options: Final = Options
+options: Final = ClOptions
 
 
-def serve(program: Program, options: Options) -> None:
+def serve(program: ClProgram, options: ClOptions) -> None:
     """Answer a program until it is gone."""
     _end_with(program.peer, _LAST_WORDS_S if options.report is not None else 0.0)
     map_file(program.memory_fd, program.base, program.size)

@@ -19,17 +19,17 @@ from eumu.beside.peer import abort
 from eumu.cl import images, misuse
 from eumu.cl.builds import Failed, build
 from eumu.cl.facts import MOST_BYTES
-from eumu.cl.meeting import Program
+from eumu.cl.meeting import ClProgram
 from eumu.cl.memory import SharedMemory, title
-from eumu.cl.options import Options
+from eumu.cl.options import ClOptions
 from eumu.cl.programs import Loaded, described
 from eumu.cl.protocol import (
+    AllocationUse,
     Argument,
-    Block,
     Fields,
     Form,
     Mistake,
-    Request,
+    RequestCode,
     Status,
     Wanted,
     packed,
@@ -64,7 +64,7 @@ Answer = tuple[int, bytes]
 class _Service:
     """The device of a program, and what the program has of it."""
 
-    def __init__(self, memory: SharedMemory, program: int, options: Options) -> None:
+    def __init__(self, memory: SharedMemory, program: int, options: ClOptions) -> None:
         self._options, self._memory, self._program = options, memory, program
         self.device = Device(
             options.device, options.engine, check=options.check, memory_bytes=1 << 16
@@ -85,19 +85,19 @@ class _Service:
         self._told: set[str] = set()
         self._recorded = 0
         self._is_lasting = True  # whether arguments are those of the same bytes later
-        self._answers: dict[Request, Callable[[Fields], Answer]] = {
-            Request.ALLOCATE: self._allocate,
-            Request.FREE: self._free,
-            Request.BUILD: self._build,
-            Request.DROP: self._drop,
-            Request.LAUNCH: self._launch,
-            Request.IMAGE: self._image,
-            Request.TEXEL: self._texel,
-            Request.FREE_IMAGE: self._free_image,
-            Request.NOTE: self._note,
+        self._answers: dict[RequestCode, Callable[[Fields], Answer]] = {
+            RequestCode.ALLOCATE: self._allocate,
+            RequestCode.FREE: self._free,
+            RequestCode.BUILD: self._build,
+            RequestCode.DROP: self._drop,
+            RequestCode.LAUNCH: self._launch,
+            RequestCode.IMAGE: self._image,
+            RequestCode.TEXEL: self._texel,
+            RequestCode.FREE_IMAGE: self._free_image,
+            RequestCode.NOTE: self._note,
         }
 
-    def answer(self, request: Request, data: bytes) -> Answer:
+    def answer(self, request: RequestCode, data: bytes) -> Answer:
         """The answer to a request; only ProtocolError comes out."""
         handler = self._answers.get(request)
         if handler is None:
@@ -118,7 +118,7 @@ class _Service:
         is_odd = align & (align - 1) or align > _MOST_ALIGN or past >= max(align, 1)
         if is_odd or size > MOST_BYTES:
             raise ProtocolError(f"{size} bytes of memory {past} behind a multiple of {align}")
-        name = title(_of(Block, kind), number)
+        name = title(_of(AllocationUse, kind), number)
         made = self._memory.place(size, name, max(align, 1), past)
         return Status.SUCCESS, _ADDRESS.pack(made.start)
 
@@ -345,7 +345,7 @@ class _Service:
                 print(said, file=sys.stderr, flush=True)
 
 
-_Number = TypeVar("_Number", Wanted, Form, Argument, Block, Mistake)
+_Number = TypeVar("_Number", Wanted, Form, Argument, AllocationUse, Mistake)
 
 
 def _of(kind: type[_Number], number: int) -> _Number:
@@ -355,7 +355,7 @@ def _of(kind: type[_Number], number: int) -> _Number:
         raise ProtocolError(f"{number} is no {kind.__name__}") from None
 
 
-def serve(program: Program, options: Options) -> None:
+def serve(program: ClProgram, options: ClOptions) -> None:
     """Answer a program, whose memory is mapped here, until it is gone.
 
     ProtocolError if it does not keep to the protocol.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from eumu.beside.door import ProtocolError
 from eumu.beside.peer import need_seal, process_of
 from eumu.cl.facts import facts
-from eumu.cl.options import Options
+from eumu.cl.options import ClOptions
 from eumu.cl.protocol import hello, reply
 from eumu.exec.checks import checks
 from eumu.platforms import platform
@@ -17,7 +17,7 @@ from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, FAULT_ENDS, TRACEBACK
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ClProgram:
     """A program that was greeted: its socket, and the file of its device memory.
 
     The program has `size` bytes of it at the address `base`; `pid` is the number of its process.
@@ -35,9 +35,9 @@ class Program:
         os.close(self.memory_fd)
 
 
-def options_of_environment() -> Options:
+def options_of_environment() -> ClOptions:
     """What the variables of the program say; SettingError or UnknownDevice for what is none."""
-    return Options(
+    return ClOptions(
         device=platform(CL_DEVICE.get()).name,
         engine=CL_ENGINE.get(),
         check=tuple(sorted(checks(CL_CHECK.get() or False))),
@@ -46,7 +46,7 @@ def options_of_environment() -> Options:
     )
 
 
-def meet(peer: socket.socket, options: Options) -> Program:
+def meet(peer: socket.socket, options: ClOptions) -> ClProgram:
     """Answer a greeting that has come.  ProtocolError if it is none."""
     fd, base, size = hello(peer)
     try:
@@ -55,4 +55,4 @@ def meet(peer: socket.socket, options: Options) -> Program:
     except (ProtocolError, OSError):
         os.close(fd)
         raise
-    return Program(peer, fd, base, size, process_of(peer))
+    return ClProgram(peer, fd, base, size, process_of(peer))

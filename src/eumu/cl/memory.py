@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from eumu.cl.protocol import Block
+from eumu.cl.protocol import AllocationUse
 from eumu.device import Memory
 from eumu.device.allocator import PAGE, Allocation, Allocator
 from eumu.errors import OutOfMemory
@@ -15,17 +15,17 @@ from eumu.errors import OutOfMemory
 _TAIL: Final = 64 << 10  # readable bytes after the last allocation that can ever be
 _REMOVE: Final = 9  # MADV_REMOVE: a hole in the file
 _TITLES: Final = {
-    Block.BUFFER: "buffer",
-    Block.SVM: "SVM allocation",
-    Block.HOST: "host allocation",
-    Block.DEVICE: "device allocation",
-    Block.SHARED: "shared allocation",
+    AllocationUse.BUFFER: "buffer",
+    AllocationUse.SVM: "SVM allocation",
+    AllocationUse.HOST: "host allocation",
+    AllocationUse.DEVICE: "device allocation",
+    AllocationUse.SHARED: "shared allocation",
 }
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 _LIBC.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
-def title(kind: Block, number: int) -> str:
+def title(kind: AllocationUse, number: int) -> str:
     """What messages call an allocation: by its kind and the order of their making.
 
     >>> title(Block.BUFFER, 3)

@@ -19,7 +19,7 @@ _SIZE: Final = 8  # bytes in front of a record
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ClOptions:
     """How programs are run; `status` is where a byte goes for each fault and each finding.
 
     `check` are names of checks.  Findings are told on standard error if `tells`, and `records` is a

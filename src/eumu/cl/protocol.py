@@ -25,7 +25,7 @@ _MOST_BYTES: Final = 1 << 30
 _ROOM: Final = 1 << 16
 
 
-class Request(IntEnum):
+class RequestCode(IntEnum):
     HELLO = 1
     ALLOCATE = 2
     FREE = 3
@@ -38,7 +38,7 @@ class Request(IntEnum):
     NOTE = 10
 
 
-class Block(IntEnum):
+class AllocationUse(IntEnum):
     """What an allocation is for."""
 
     BUFFER = 0
@@ -179,13 +179,13 @@ def hello(peer: socket.socket) -> tuple[int, int, int]:
     """Receive the greeting: the descriptor of the memory, its address and its size."""
     data, fds = received(peer, HELLO.size, 1)
     _, kind, version, _, base, size = HELLO.unpack(data)
-    if kind != Request.HELLO or version != VERSION:
+    if kind != RequestCode.HELLO or version != VERSION:
         close_files(fds)
         raise ProtocolError(f"the driver's library speaks version {version}, this one {VERSION}")
     return fds[0], base, size
 
 
-def requests(peer: socket.socket) -> Iterator[tuple[Request, bytes]]:
+def requests(peer: socket.socket) -> Iterator[tuple[RequestCode, bytes]]:
     """What the library asks, until it is gone."""
     while data := _received(peer, b"", _HEAD.size):
         size, number = _HEAD.unpack_from(data)
@@ -197,7 +197,7 @@ def requests(peer: socket.socket) -> Iterator[tuple[Request, bytes]]:
         if len(whole) != size:
             raise ProtocolError("a request before the last one was answered")
         try:
-            request = Request(number)
+            request = RequestCode(number)
         except ValueError:
             raise ProtocolError(f"no request has number {number}") from None
         yield request, whole[_HEAD.size :]

@@ -8,16 +8,16 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from eumu.beside.session import Outcome, run_beside
+from eumu.beside.session import SessionOutcome, run_beside
 from eumu.cc.build import library
 from eumu.cc.compile import CL
 from eumu.cl.folder import fill
-from eumu.cl.options import Options
+from eumu.cl.options import ClOptions
 from eumu.errors import ToolMissing
 from eumu.settings import CL_SOCKET
 
 
-def run(command: Sequence[str], options: Options) -> Outcome:
+def run(command: Sequence[str], options: ClOptions) -> SessionOutcome:
     """Run a program on eumu's OpenCL driver; the loader sees no other.
 
     ToolMissing if the command or the C compiler is not there.

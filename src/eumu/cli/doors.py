@@ -14,10 +14,10 @@ from pathlib import Path
 from eumu.cc.build import library
 from eumu.cc.compile import CAPTURE
 from eumu.cl.captured import Side, first_difference, read
-from eumu.cl.options import Options as OwnOptions
+from eumu.cl.options import ClOptions as OwnOptions
 from eumu.cl.session import run as run_own
 from eumu.cli.status import FAILED, FINE, UsageError
-from eumu.drm.options import Options as VirtualOptions
+from eumu.drm.options import DrmOptions as VirtualOptions
 from eumu.drm.session import missing_packages
 from eumu.drm.session import run as run_virtual
 from eumu.errors import EumuError, ToolMissing, Unsupported

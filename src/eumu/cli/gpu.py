@@ -8,7 +8,7 @@ import os
 import sys
 
 from eumu.cli.status import FAILED, FAULT, FINE, UsageError
-from eumu.drm.options import Options
+from eumu.drm.options import DrmOptions
 from eumu.drm.session import missing_packages, run
 from eumu.exec.checks import checks
 from eumu.settings import FAULT_ENDS, TRACEBACK
@@ -37,8 +37,8 @@ def command(options: argparse.Namespace) -> int:
     return outcome.status
 
 
-def _options(options: argparse.Namespace) -> Options:
-    return Options(
+def _options(options: argparse.Namespace) -> DrmOptions:
+    return DrmOptions(
         gpu=options.device,
         engine=options.engine,
         check=wanted(options.check),

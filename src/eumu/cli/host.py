@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from eumu.cl.options import Options, recorded
+from eumu.cl.options import ClOptions, recorded
 from eumu.cl.session import run
 from eumu.cli.gpu import free_page
 from eumu.cli.options import CHECK, add_format
@@ -21,7 +21,7 @@ from eumu.errors import Unsupported
 from eumu.exec.checks import CHECKS, checks
 from eumu.platforms import platform
 from eumu.reports.formats import FORMATS
-from eumu.reports.formats import Outcome as Told
+from eumu.reports.formats import RunOutcome as Told
 from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, FAULT_ENDS, TRACEBACK
 from eumu.writing import write_whole
 
@@ -111,8 +111,8 @@ def _write(text: str, options: argparse.Namespace) -> None:
         raise UsageError(f"--report {options.report}: {error.strerror}") from None
 
 
-def _options(options: argparse.Namespace) -> Options:
-    return Options(
+def _options(options: argparse.Namespace) -> ClOptions:
+    return ClOptions(
         device=platform(options.device or CL_DEVICE.get()).name,
         engine=options.engine or CL_ENGINE.get(),
         check=tuple(sorted(checks(options.check or CL_CHECK.get() or False))),

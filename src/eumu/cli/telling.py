@@ -18,7 +18,7 @@ from eumu.cli.status import FAILED, FAULT, FINE, UsageError
 from eumu.cli.terminal import Paint
 from eumu.cli.values import from_zero
 from eumu.errors import BuildError, Fault, Finding, Severity, shortened
-from eumu.reports.formats import FAILS, FORMATS, Outcome
+from eumu.reports.formats import FAILS, FORMATS, RunOutcome
 from eumu.reports.suppressions import Suppression, kept, parse
 
 
@@ -73,7 +73,7 @@ class Teller:
             self._count(omitted, suppressed)
             return status
         record = self.program, kernel, shown, status, omitted, suppressed, facts
-        outcome = Outcome(*record, self.files, self.fails)
+        outcome = RunOutcome(*record, self.files, self.fails)
         if text := FORMATS[self.format](outcome):
             print(text)
         return status

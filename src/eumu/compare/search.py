@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from eumu.compare.nans import both_nan
 from eumu.compare.record import Store, instructions
-from eumu.compare.sides import Launch, Outcome, Side
+from eumu.compare.sides import FormOutcome, Launch, Side
 from eumu.errors import Fault
 
 AROUND = 8  # instructions that a trace has on each side of the store
@@ -80,7 +80,7 @@ def compare(left: Side, right: Side, launch: Launch, *, rtol: float = 0.0) -> Di
     return _divergence(runs, launch, rtol) or _printed(runs)
 
 
-def _printed(runs: tuple[Outcome, Outcome]) -> Printed | None:
+def _printed(runs: tuple[FormOutcome, FormOutcome]) -> Printed | None:
     counts = Counter(runs[0].printed), Counter(runs[1].printed)
     if counts[0] == counts[1]:
         return None
@@ -89,7 +89,9 @@ def _printed(runs: tuple[Outcome, Outcome]) -> Printed | None:
     return Printed(both, (sorted(left.elements()), sorted(right.elements())))
 
 
-def _divergence(runs: tuple[Outcome, Outcome], launch: Launch, rtol: float) -> Divergence | None:
+def _divergence(
+    runs: tuple[FormOutcome, FormOutcome], launch: Launch, rtol: float
+) -> Divergence | None:
     """The first store that has another value in the one run than in the other."""
     left, right = runs[0].side, runs[1].side
     wrong = differing(runs[0], runs[1], rtol)
@@ -114,7 +116,7 @@ def _divergence(runs: tuple[Outcome, Outcome], launch: Launch, rtol: float) -> D
     return Divergence(array, index, values[0], values[1], (left, right), both, len(elements))
 
 
-def differing(left: Outcome, right: Outcome, rtol: float) -> set[tuple[str, int]]:
+def differing(left: FormOutcome, right: FormOutcome, rtol: float) -> set[tuple[str, int]]:
     """Bytes of arrays that are not the same in the end."""
     places: set[tuple[str, int]] = set()
     for name, x in left.memory.items():
@@ -155,7 +157,7 @@ def _unequal(
     return np.asarray(different)
 
 
-def _histories(run: Outcome, wanted: set[tuple[str, int]]) -> History:
+def _histories(run: FormOutcome, wanted: set[tuple[str, int]]) -> History:
     """Every value that was stored to the wanted bytes."""
     histories: History = defaultdict(list)
     spans = [

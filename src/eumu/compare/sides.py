@@ -57,7 +57,7 @@ class Side:
 
     def run(
         self, launch: Launch, thread: int | None = None, recorder_of: type[Recorder] = Recorder
-    ) -> Outcome:
+    ) -> FormOutcome:
         """Run it, on the interpreter watched; with a `thread`, also the way that it goes."""
         printed: list[str] = []
         target = self.program.platform or TEXT_PLATFORM
@@ -83,11 +83,11 @@ class Side:
             if isinstance(image, Image):
                 memory[name] = np.ascontiguousarray(image.numpy())
         lines = sorted("".join(printed).splitlines())
-        return Outcome(self, recorder, memory, places, lines, fault)
+        return FormOutcome(self, recorder, memory, places, lines, fault)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FormOutcome:
     """What a run left, what it stored in which order, and where.
 
     `memory` has all arrays, images and variables of the program; those that are bytes in order have

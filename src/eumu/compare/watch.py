@@ -35,7 +35,7 @@ Where = tuple[str, int]  # what is accessed, and whose: a root of a thread, a gr
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Elements:
     """Elements of a root: which bytes (of a flag: bits), and how many an element has."""
 
     root: str
@@ -45,14 +45,14 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class BlockAccesses:
     """What an instruction of a block reads and writes, as far as its operations say.
 
     Where it reads registers at addresses, those are all that have one.
     """
 
-    reads: tuple[Part, ...]
-    writes: tuple[Part, ...]
+    reads: tuple[Elements, ...]
+    writes: tuple[Elements, ...]
     writes_any: bool  # registers at addresses
 
 
@@ -68,17 +68,17 @@ class Event:
     inst: int
     visit: int
     number: int
-    access: Access
+    access: BlockAccesses
     is_full: bool  # all lanes of the thread executed
     stores: range = range(0)  # of the run
     values: list[tuple[int, bytes]] = field(default_factory=list)
-    changed: list[Part] = field(default_factory=list)  # registers at addresses
+    changed: list[Elements] = field(default_factory=list)  # registers at addresses
     loaded: list[tuple[Where, int, int]] = field(default_factory=list)  # first byte, how many
     stored: list[tuple[Where, int, int]] = field(default_factory=list)
     way: bytes = b""  # where lanes wait after the end of a block
 
     @property
-    def writes(self) -> Iterator[Part]:
+    def writes(self) -> Iterator[Elements]:
         yield from self.access.writes
         yield from self.changed
 
@@ -158,7 +158,7 @@ class Watch(Recorder):
         super().ended(threads, used)
 
     @cached_property
-    def accesses(self) -> dict[tuple[int, int], Access]:
+    def accesses(self) -> dict[tuple[int, int], BlockAccesses]:
         """By block and instruction."""
         assert self.function is not None
         return _accesses(self.function)
@@ -203,7 +203,7 @@ class Watch(Recorder):
         for name, now in self._registers(event.thread) if before else ():
             changed = np.flatnonzero(now != before[name])
             if len(changed):
-                event.changed.append(Part(name, changed, 1, whole=False))
+                event.changed.append(Elements(name, changed, 1, whole=False))
         for part in event.writes:
             data = self._state.roots[part.root][row][part.columns]
             event.values.append((part.size, data.tobytes()))
@@ -224,12 +224,12 @@ class Watch(Recorder):
         return bytes(self._state.scratch[where[1] - self._first][at : at + size])
 
 
-def _accesses(function: Function) -> dict[tuple[int, int], Access]:
-    accesses: dict[tuple[int, int], Access] = {}
+def _accesses(function: Function) -> dict[tuple[int, int], BlockAccesses]:
+    accesses: dict[tuple[int, int], BlockAccesses] = {}
     addressed = {
         op.root for block in function.blocks for op in block.ops if isinstance(op, RootAddress)
     }
-    everywhere = tuple(Part(root.name, np.arange(root.size), 1) for root in addressed)
+    everywhere = tuple(Elements(root.name, np.arange(root.size), 1) for root in addressed)
     for number, block in enumerate(function.blocks):
         of_inst: defaultdict[int, list[Op | Terminator]] = defaultdict(list)
         plain = {op.results[0].id for op in block.ops if op.name in ("exec_mask", "const")}
@@ -240,7 +240,7 @@ def _accesses(function: Function) -> dict[tuple[int, int], Access]:
         for inst, ops in of_inst.items():
             reads = [_part(op) for op in ops if isinstance(op, (Read, Partner, ReadFlag))]
             reads += everywhere if any(isinstance(op, ReadIndirect) for op in ops) else ()
-            accesses[number, inst] = Access(
+            accesses[number, inst] = BlockAccesses(
                 tuple(reads),
                 tuple(_part(op, plain) for op in ops if isinstance(op, (Write, WriteFlag))),
                 any(isinstance(op, WriteIndirect) for op in ops),
@@ -248,11 +248,11 @@ def _accesses(function: Function) -> dict[tuple[int, int], Access]:
     return accesses
 
 
-def _part(op: Any, plain: set[int] | None = None) -> Part:
+def _part(op: Any, plain: set[int] | None = None) -> Elements:
     """The bytes or bits that an operation reads, or writes: `plain` masks have all lanes."""
     whole = plain is None or op.args[1].id in plain
     if isinstance(op, (ReadFlag, WriteFlag)):
-        return Part(op.root.name, np.array(op.bits), 1, whole)
+        return Elements(op.root.name, np.array(op.bits), 1, whole)
     size = op.value.type.size
     columns = (np.array(op.offsets)[:, None] + np.arange(size)).reshape(-1)
-    return Part(op.root.name, columns, size, whole)
+    return Elements(op.root.name, columns, size, whole)

@@ -22,7 +22,7 @@ _BARRIERS = 16
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Slot:
+class ThreadSlot:
     """A hardware thread."""
 
     unit: Unit
@@ -52,7 +52,7 @@ class Placement:
 
     group: int
     pool: int
-    slots: tuple[Slot, ...]
+    slots: tuple[ThreadSlot, ...]
     start: int
     end: int
     ends: tuple[int, ...]
@@ -84,11 +84,11 @@ class _Room:
 
     def __init__(self, pool: Pool, needs: Needs, slm: int) -> None:
         self.pool, self.needs = pool, needs
-        slots = [Slot(u, t) for t in range(pool.threads_per_eu) for u in pool.units]
+        slots = [ThreadSlot(u, t) for t in range(pool.threads_per_eu) for u in pool.units]
         self.free = slots[::-1]  # round robin over the units
         self.slm, self.barriers = slm, _BARRIERS
 
-    def take(self) -> tuple[Slot, ...] | None:
+    def take(self) -> tuple[ThreadSlot, ...] | None:
         needs = self.needs
         if len(self.free) < needs.threads or self.slm < needs.slm_bytes:
             return None
@@ -98,7 +98,7 @@ class _Room:
         self.barriers -= needs.has_barrier
         return tuple(self.free.pop() for _ in range(needs.threads))
 
-    def give(self, slots: Sequence[Slot]) -> None:
+    def give(self, slots: Sequence[ThreadSlot]) -> None:
         self.slm += self.needs.slm_bytes
         self.barriers += self.needs.has_barrier
         self.free += reversed(slots)
@@ -162,7 +162,7 @@ def place(
     return Schedule(part, thread_pools, held, tuple(placements), pool_map is not None)
 
 
-def _first(rooms: Sequence[_Room]) -> tuple[int, tuple[Slot, ...]] | None:
+def _first(rooms: Sequence[_Room]) -> tuple[int, tuple[ThreadSlot, ...]] | None:
     """The pool with the most room, and slots in it."""
     for index in sorted(range(len(rooms)), key=lambda k: -len(rooms[k].free)):
         slots = rooms[index].take()

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from eumu.addresses import BTI_BINDLESS, SURFACE_STATE_BASE
 from eumu.device.compiled import inline_caches as compiled
-from eumu.device.compiled.known import Known
+from eumu.device.compiled.known import KnownMessage
 from eumu.device.events import Events
 from eumu.device.lanes import ARRAYS
 from eumu.device.memory import Memory
 from eumu.device.sampler import unit
 from eumu.device.sampler.header import Header
 from eumu.device.sampler.media import answer as media
-from eumu.device.sampler.request import Request
+from eumu.device.sampler.request import SamplerRequest
 from eumu.device.state.cache import StateCache
 from eumu.device.state.fields import State, StateError
 from eumu.device.state.media import Table
@@ -83,7 +83,7 @@ class StateCaches:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SharedRows:
     """The rows of a request that name the same states, and their arguments."""
 
     rows: NDArray[np.intp]
@@ -172,7 +172,7 @@ class SharedFunctions:
         needed = "w" if isinstance(record, _WRITES) else "r"
         return "" if needed in access else _DECLARED[access]
 
-    def _may(self, record: Any, part: Part) -> None:
+    def _may(self, record: Any, part: SharedRows) -> None:
         """`Refusal` of a message that does to an image what the host has not allowed."""
         if part.mask.any() and (denied := self._denied(record, part.scalar(0))):
             base = self._texture(part.scalar(0)).surface.base
@@ -192,7 +192,7 @@ class SharedFunctions:
             compiled.disable(cache)
         self._inline_caches.clear()
 
-    def _known(self, record: Any, arguments: Sequence[Lanes], places: Places) -> Known:
+    def _known(self, record: Any, arguments: Sequence[Lanes], places: Places) -> KnownMessage:
         surface = int(arguments[0][0, 0])
         texture = self._texture(surface)
         address = self._memory.arena.ctypes.data + texture.surface.base - self._memory.base
@@ -212,9 +212,9 @@ class SharedFunctions:
         lanes = beside[0].shape[1] if beside else 1
         lanes = record.simd if isinstance(record, SamplerMessage) else lanes
         states = texture, address, header or Header(), sampler, border
-        return Known(record, lanes, places, tuple(key), tuple(key_at), *states)
+        return KnownMessage(record, lanes, places, tuple(key), tuple(key_at), *states)
 
-    def _sampler_message(self, record: SamplerMessage, part: Part) -> list[Lanes]:
+    def _sampler_message(self, record: SamplerMessage, part: SharedRows) -> list[Lanes]:
         arguments = list(part.arguments)
         surface_index = int(arguments.pop(0)[0, 0])
         sampler_index = int(arguments.pop(0)[0, 0]) if record.uses_sampler else 0
@@ -229,7 +229,7 @@ class SharedFunctions:
         names = record.names
         if self._preemptible:
             record = replace(record, preemptible=True)
-        request = Request(
+        request = SamplerRequest(
             record,
             header or Header(),
             texture,
@@ -244,12 +244,12 @@ class SharedFunctions:
             return [_narrow(x, texture.surface, record) for x in answer]
         return answer
 
-    def _typed_read(self, record: TypedRead, part: Part) -> list[Lanes]:
+    def _typed_read(self, record: TypedRead, part: SharedRows) -> list[Lanes]:
         texture = self._texture(part.scalar(0))
         values = typed.read(texture, _coordinates(part, record.coordinates))
         return [_spread(values[:, c], part.mask) for c in record.channels]
 
-    def _typed_write(self, record: TypedWrite, part: Part) -> list[Lanes]:
+    def _typed_write(self, record: TypedWrite, part: SharedRows) -> list[Lanes]:
         texture = self._texture(part.scalar(0))
         data = np.zeros((int(part.mask.sum()), 4), np.uint32)
         lanes = part.arguments[1 + len(record.coordinates) :]
@@ -258,39 +258,39 @@ class SharedFunctions:
         typed.write(texture, _coordinates(part, record.coordinates), data, record.channels)
         return []
 
-    def _typed_atomic(self, record: TypedAtomic, part: Part) -> list[Lanes]:
+    def _typed_atomic(self, record: TypedAtomic, part: SharedRows) -> list[Lanes]:
         texture = self._texture(part.scalar(0))
         data = [x[part.mask] for x in part.arguments[1 + len(record.coordinates) :]]
         old = typed.atomic(texture, _coordinates(part, record.coordinates), record, data)
         return [_spread(old, part.mask)]
 
-    def _typed_status(self, record: TypedStatus, part: Part) -> list[Lanes]:
+    def _typed_status(self, record: TypedStatus, part: SharedRows) -> list[Lanes]:
         texture = self._texture(part.scalar(0))
         bits = 1 << np.arange(part.mask.shape[1], dtype=np.uint64)
         resident = part.mask if not texture.surface.is_null else np.zeros_like(part.mask)
         return [(resident * bits).sum(1).astype(np.uint32)[:, None]]
 
-    def _counter_address(self, record: CounterAddress, part: Part) -> list[Lanes]:
+    def _counter_address(self, record: CounterAddress, part: SharedRows) -> list[Lanes]:
         address = self._texture(part.scalar(0)).surface.counter if part.mask.any() else 0
         return [np.full((len(part.rows), 1), address, np.uint64)]
 
-    def _state_info(self, record: StateInfo, part: Part) -> list[Lanes]:
+    def _state_info(self, record: StateInfo, part: SharedRows) -> list[Lanes]:
         raise Unsupported("what lsc_read_state_info returns: no public description has its layout")
 
-    def _block_read(self, record: BlockRead, part: Part) -> list[Lanes]:
+    def _block_read(self, record: BlockRead, part: SharedRows) -> list[Lanes]:
         texture = self._texture(part.scalar(0))
         x, y = (part.arguments[k][:, 0].view(np.int32).astype(np.int64) for k in (1, 2))
         data = typed.read_block(texture, record, x, y)
         return [np.where(part.mask[:, :1], data, np.uint8(0))]
 
-    def _block_write(self, record: BlockWrite, part: Part) -> list[Lanes]:
+    def _block_write(self, record: BlockWrite, part: SharedRows) -> list[Lanes]:
         texture = self._texture(part.scalar(0))
         some = np.flatnonzero(part.mask[:, 0])
         x, y = (part.arguments[k][some, 0].view(np.int32).astype(np.int64) for k in (1, 2))
         typed.write_block(texture, record, x, y, np.ascontiguousarray(part.arguments[3][some]))
         return []
 
-    def _sample_8x8(self, record: Sample8x8, part: Part) -> list[Lanes]:
+    def _sample_8x8(self, record: Sample8x8, part: SharedRows) -> list[Lanes]:
         reach = media.Reach(
             self._memory,
             self._caches.media,
@@ -302,7 +302,7 @@ class SharedFunctions:
         )
         return media.answer(record, part.arguments, reach)
 
-    def _motion(self, record: MotionEstimation, part: Part) -> list[Lanes]:
+    def _motion(self, record: MotionEstimation, part: SharedRows) -> list[Lanes]:
         index, payloads = part.scalar(0), part.arguments[1].astype("<u4")
         out = np.zeros((len(part.rows), 8 * record.response), np.uint32)
         for row in np.flatnonzero(part.mask[:, 0]):
@@ -401,7 +401,7 @@ class SharedFunctions:
         return data
 
 
-_ANSWERS: Final[dict[type, Callable[[SharedFunctions, Any, Part], list[Lanes]]]] = {
+_ANSWERS: Final[dict[type, Callable[[SharedFunctions, Any, SharedRows], list[Lanes]]]] = {
     SamplerMessage: SharedFunctions._sampler_message,
     TypedRead: SharedFunctions._typed_read,
     TypedWrite: SharedFunctions._typed_write,
@@ -444,22 +444,22 @@ def _states_of(record: Any) -> int:
     return 1
 
 
-def _parts(record: Any, mask: Mask, arguments: Sequence[Lanes]) -> Iterator[Part]:
+def _parts(record: Any, mask: Mask, arguments: Sequence[Lanes]) -> Iterator[SharedRows]:
     """A request cut into parts with one surface, one sampler and one header each."""
     told = list(arguments[: _states_of(record)])
     if isinstance(record, Sample8x8):  # header and payload differ in places and groups of messages
         told = [*arguments[:2], arguments[2][:, [2, 3, 5]], arguments[3][:, 7:] >> 23]
     keys = np.concatenate([x.astype(np.uint32) for x in told], axis=1)
     if (keys == keys[0]).all():
-        yield Part(np.arange(len(mask)), mask, list(arguments))
+        yield SharedRows(np.arange(len(mask)), mask, list(arguments))
         return
     order, which = np.unique(keys, axis=0, return_inverse=True)
     for k in range(len(order)):
         rows = np.flatnonzero(which.reshape(-1) == k)
-        yield Part(rows, mask[rows], [x[rows] for x in arguments])
+        yield SharedRows(rows, mask[rows], [x[rows] for x in arguments])
 
 
-def _coordinates(part: Part, names: tuple[str, ...]) -> dict[str, NDArray[np.int64]]:
+def _coordinates(part: SharedRows, names: tuple[str, ...]) -> dict[str, NDArray[np.int64]]:
     """Unsigned coordinates of the active lanes by name; what is not given is 0."""
     count = int(part.mask.sum())
     coordinates = {n: np.zeros(count, np.int64) for n in ("u", "v", "r", "lod")}

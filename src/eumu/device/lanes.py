@@ -40,7 +40,7 @@ class Lane(Protocol):
 V = TypeVar("V", bound=Lane)
 
 
-class Lanes(Protocol[V]):
+class LaneFunctions(Protocol[V]):
     """What operators do not say."""
 
     def constant(self, value: float) -> V:

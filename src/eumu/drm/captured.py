@@ -18,7 +18,7 @@ from eumu.drm.aub import Capture, Ready
 from eumu.drm.debugger import Left, of_user
 from eumu.drm.findings import New
 from eumu.drm.memory import DriverMemory, Ranges
-from eumu.drm.outcome import Outcome
+from eumu.drm.outcome import ReplayOutcome
 from eumu.drm.parts import gpu
 from eumu.drm.protocol import ADDRESS_END, Piece, Submitted
 from eumu.drm.record import changed_lines, pages_of
@@ -41,7 +41,7 @@ def replay_capture(
     report: str | None,
     *,
     debug: bool = False,
-) -> Outcome:
+) -> ReplayOutcome:
     """Run a capture in this process; FormatError for what is none, Unsupported for other parts."""
     fd = os.memfd_create("eumu-capture")
     os.ftruncate(fd, ADDRESS_END)
@@ -69,7 +69,7 @@ class _Replay:
         debug: bool,
     ) -> None:
         part = gpu(capture.part)
-        self.capture, self.outcome, self.new = capture, Outcome(is_capture=True), New()
+        self.capture, self.outcome, self.new = capture, ReplayOutcome(is_capture=True), New()
         self._fd, self._check = fd, check
         self.device = Device(
             part.platform, engine, check=check or False, memory_bytes=1 << 16, part=part.part

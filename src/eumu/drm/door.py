@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from eumu.drm.greeting import Program, meet
-from eumu.drm.options import Options
+from eumu.drm.greeting import DrmProgram, meet
+from eumu.drm.options import DrmOptions
 
 __all__ = ["hangs", "meet", "needed", "options", "serve"]
 
@@ -16,10 +16,10 @@ needed: Final = (
     *("eumu.native.extent", "eumu.exec.tiered", "elftools.elf.elffile"),
 )
 hangs: Final = True  # the driver waits for memory to change
-options: Final = Options
+options: Final = DrmOptions
 
 
-def serve(program: Program, options: Options) -> None:
+def serve(program: DrmProgram, options: DrmOptions) -> None:
     """Run what a program submits until it is gone."""
     from eumu.drm import engine
 

@@ -21,9 +21,9 @@ from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError
 from eumu.drm.contexts import MOST_THREADS, HardwareContext
 from eumu.drm.findings import New, write_findings
-from eumu.drm.greeting import Program
+from eumu.drm.greeting import DrmProgram
 from eumu.drm.memory import DriverMemory
-from eumu.drm.options import Options
+from eumu.drm.options import DrmOptions
 from eumu.drm.parts import gpu
 from eumu.drm.programs import Programs
 from eumu.drm.progress import Progress
@@ -44,7 +44,7 @@ _KEPT: Final = 10_000  # that are written to a file
 class _Log:
     """Tells people what became of submissions, on standard error and in the log."""
 
-    def __init__(self, options: Options, program: int) -> None:
+    def __init__(self, options: DrmOptions, program: int) -> None:
         self._options, self._program = options, program
         self._new = New()
         self.found: list[Finding] = []
@@ -108,7 +108,7 @@ class _Log:
                 file.write(f"{self._program}: " + "\n".join(lines) + "\n")
 
 
-def serve(program: Program, options: Options) -> None:
+def serve(program: DrmProgram, options: DrmOptions) -> None:
     """Run what one program submits until it is gone.
 
     ProtocolError if it does not keep to the protocol.
@@ -158,7 +158,7 @@ def serve(program: Program, options: Options) -> None:
         _leave(program.pid, options, profiles, log)
 
 
-def _leave(number: int, options: Options, profiles: KernelProfiles | None, log: _Log) -> None:
+def _leave(number: int, options: DrmOptions, profiles: KernelProfiles | None, log: _Log) -> None:
     """The files that the user has asked for."""
     try:
         if profiles is not None and options.report is not None:

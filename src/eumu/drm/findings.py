@@ -46,8 +46,8 @@ def write_findings(
 
     OSError as of files.
     """
-    from eumu.reports.formats import FORMATS, Outcome
+    from eumu.reports.formats import FORMATS, RunOutcome
 
     status = 3 if faulted else int(bool(findings))
-    outcome = Outcome(f"process {number}", "", tuple(findings), status, facts={"device": gpu})
+    outcome = RunOutcome(f"process {number}", "", tuple(findings), status, facts={"device": gpu})
     return write_new(path, number, (FORMATS[form](outcome) + "\n").encode())

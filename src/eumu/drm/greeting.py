@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from eumu.beside.door import ProtocolError
 from eumu.beside.peer import close_files, need_seal, process_of
-from eumu.drm.options import Options
+from eumu.drm.options import DrmOptions
 from eumu.drm.parts import gpu
 from eumu.drm.protocol import CONTROL_BYTES, greeting, welcome
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class DrmProgram:
     """A program that was greeted: its socket, and the files that it shares.
 
     `pid` is the number of its process.
@@ -32,7 +32,7 @@ class Program:
         os.close(self.control_fd)
 
 
-def meet(peer: socket.socket, options: Options) -> Program:
+def meet(peer: socket.socket, options: DrmOptions) -> DrmProgram:
     """Answer a greeting that has come.  ProtocolError if it is none."""
     part = gpu(options.gpu)
     memory_fd, control_fd = greeting(peer)
@@ -42,7 +42,7 @@ def meet(peer: socket.socket, options: Options) -> Program:
     except (ProtocolError, OSError):
         close_files((memory_fd, control_fd))
         raise
-    return Program(peer, memory_fd, control_fd, process_of(peer))
+    return DrmProgram(peer, memory_fd, control_fd, process_of(peer))
 
 
 def _check_files(memory_fd: int, control_fd: int) -> None:

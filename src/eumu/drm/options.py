@@ -9,7 +9,7 @@ _MEMORY_BYTES: Final = 4 << 30  # what the driver is told that there is
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class DrmOptions:
     """How programs are run.
 
     `check` are names of checks, joined by commas (`eumu.exec.checks`).  `status` is where a byte

@@ -8,7 +8,7 @@ from eumu.errors import Finding
 
 
 @dataclass(slots=True)
-class Outcome:
+class ReplayOutcome:
     """What came of a record.
 
     `lines` counts cache lines that changed, `differ` are addresses of those that became other than

@@ -20,7 +20,7 @@ from typing import Final
 from eumu.drm.protocol import Built
 from eumu.errors import Place, Source
 from eumu.exec.grid import Dim3
-from eumu.runtime.native_code import Known
+from eumu.runtime.native_code import KnownCode
 from eumu.zebin import damage, read_lines
 from eumu.zebin.lines import lines_of_code
 
@@ -44,7 +44,7 @@ _SUBGROUPS: Final = b"sub_group"  # in the names of all functions for them
 Lines = list[tuple[int, int, Place]]  # of the code from a byte on, to another
 
 
-class Kernel:
+class DriverKernel:
     """A kernel that the driver's compiler made: its name, its code, its source.
 
     `lines` reads DWARF's table, which is empty without -g; `offset_at` are the places of the first
@@ -62,10 +62,10 @@ class Kernel:
         self.lines: Callable[[], Lines] = list
 
     @property
-    def known(self) -> Known:
+    def known(self) -> KnownCode:
         """What it says of its code in memory."""
         together = not self.source.text or _SUBGROUPS in self.source.text.encode()
-        return Known(self.name, self.line_of, self.offset_at, lockstep=together)
+        return KnownCode(self.name, self.line_of, self.offset_at, lockstep=together)
 
     @cached_property
     def _lines(self) -> Lines:
@@ -91,7 +91,7 @@ class Kernel:
 class Programs:
     """What was built so far, the latest first."""
 
-    _built: list[tuple[Built, list[Kernel] | None]] = field(default_factory=list)
+    _built: list[tuple[Built, list[DriverKernel] | None]] = field(default_factory=list)
 
     def add(self, built: Built) -> None:
         """Note a program; it is read when a name is asked for."""
@@ -103,7 +103,7 @@ class Programs:
                 del self._built[k:]
                 break
 
-    def known(self, code: bytes) -> Known | None:
+    def known(self, code: bytes) -> KnownCode | None:
         """What is known of the kernel that code is of; of several that are equal, all names."""
         kernels = [k for k in self._kernels() if k.code[: len(code)] == code]
         if not kernels:  # addresses in the code are the driver's
@@ -113,7 +113,7 @@ class Programs:
         title = " or ".join(dict.fromkeys(kernel.name for kernel in kernels))
         return replace(kernels[0].known, name=title)
 
-    def _kernels(self) -> Iterator[Kernel]:
+    def _kernels(self) -> Iterator[DriverKernel]:
         for k, (built, kernels) in enumerate(self._built):
             if kernels is None:
                 kernels = kernels_of(built)
@@ -121,21 +121,23 @@ class Programs:
             yield from kernels
 
 
-def kernels_of(built: Built) -> list[Kernel]:
+def kernels_of(built: Built) -> list[DriverKernel]:
     """The kernels of a program, those that can be read of a damaged file."""
     source = Source("source.cl", built.source.decode("utf-8", "replace"))
-    kernels: list[Kernel] = []
+    kernels: list[DriverKernel] = []
     debug: dict[str, bytes] = {}
     with _trusting_nothing():
         for name, data in _sections(built.binary):
             if name.startswith(_TEXT):
-                kernel = Kernel(name.removeprefix(_TEXT), data, source)
+                kernel = DriverKernel(name.removeprefix(_TEXT), data, source)
                 kernel.lines = partial(_lines_of_elf, built.binary, kernel.name)
                 kernels.append(kernel)
             elif name.endswith("Debug") and data[:4] == _MAGIC:
                 debug = dict(_debug(data))
             elif name.endswith("Binary") and data[:4] == _MAGIC:
-                kernels += (Kernel(title, code, source, at) for title, code, at in _codes(data))
+                kernels += (
+                    DriverKernel(title, code, source, at) for title, code, at in _codes(data)
+                )
     for kernel in kernels:
         if kernel.name in debug:
             kernel.lines = partial(_table, debug[kernel.name])

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from eumu.device.chip import Clock
-from eumu.drm.options import Options
+from eumu.drm.options import DrmOptions
 from eumu.drm.protocol import Built, Submission, Submitted
 
 RECORD: Final = "eumu-gpu-record-2"
@@ -108,7 +108,7 @@ class Recorder:
     """
 
     def __init__(
-        self, directory: str, program: int, options: Options, fd: int, clock: NotedClock
+        self, directory: str, program: int, options: DrmOptions, fd: int, clock: NotedClock
     ) -> None:
         self.path = Path(directory) / f"{program}.eumu"
         self._file: _Output = self.path.open("wb", buffering=0)

@@ -27,7 +27,7 @@ from eumu.drm.captured import replay_capture
 from eumu.drm.debugger import Left, of_user
 from eumu.drm.findings import New
 from eumu.drm.memory import DriverMemory
-from eumu.drm.outcome import Outcome
+from eumu.drm.outcome import ReplayOutcome
 from eumu.drm.parts import gpu
 from eumu.drm.programs import Programs
 from eumu.drm.protocol import ADDRESS_END, Built, Piece, Submitted
@@ -122,7 +122,7 @@ class _Replay:
             part, engine = gpu(str(first["gpu"])), engine or first["engine"]
             of_record = "cheap" if first["check"] is True else str(first["check"] or "")
             wanted, strict = check or of_record, bool(first["strict_bounds"])
-        self.name, self.outcome, self.clock = name, Outcome(), _ReplayedClock()
+        self.name, self.outcome, self.clock = name, ReplayOutcome(), _ReplayedClock()
         self.device = Device(
             part.platform,
             engine,
@@ -141,7 +141,7 @@ class _Replay:
         self.device.observer = of_user(self.memory.bytes_at) if debug else self.profiles
         self.after: dict[int, bytes] = {}  # pages behind the last command that started threads
 
-    def run(self, records: Iterator[Entry]) -> Outcome:
+    def run(self, records: Iterator[Entry]) -> ReplayOutcome:
         step: dict[str, Any] | None = None
         for entry, data in records:
             match entry.get("entry"):
@@ -272,7 +272,7 @@ def run(
 
 def replay(
     path: Path, engine: str | None, *, check: str, report: str | None = None, debug: bool = False
-) -> Outcome:
+) -> ReplayOutcome:
     """Run a record in this process, whose mappings must leave room for its objects."""
     with path.open("rb") as file:
         if is_capture(file.read(4)):

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from eumu.beside.session import Outcome, run_beside
+from eumu.beside.session import SessionOutcome, run_beside
 from eumu.cc.build import library
 from eumu.cc.compile import DRM
-from eumu.drm.options import Options
+from eumu.drm.options import DrmOptions
 from eumu.drm.parts import gpu
 from eumu.errors import ToolMissing
 from eumu.settings import DRM_SOCKET
@@ -68,7 +68,7 @@ def _alone(icd: Path, place: Path) -> Path:
     return folder
 
 
-def run(command: Sequence[str], options: Options) -> Outcome:
+def run(command: Sequence[str], options: DrmOptions) -> SessionOutcome:
     """Run a program on a virtual GPU.
 
     ToolMissing if the command or the C compiler is not there; UnknownDevice for other parts.

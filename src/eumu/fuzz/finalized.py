@@ -60,7 +60,7 @@ class Suited(Generator):
 
 
 @dataclass(frozen=True)
-class Program:
+class FinalizedBundle:
     """Random kernels with their harness: each is run by a group of its own."""
 
     bundle: Bundle
@@ -76,29 +76,29 @@ class Program:
         return [section.seed for section in self.bundle.sections]
 
 
-def program(seed: int, device: str = "skl") -> Program:
+def program(seed: int, device: str = "skl") -> FinalizedBundle:
     """The kernel of a seed."""
     simd = SIMD[seed % len(SIMD)]
     section = Suited(seed, device, simd, f"k{seed}").section()
     return complete(Bundle(device, simd, seed - seed % FAMILY, (section,)))
 
 
-def together(programs: Sequence[Program]) -> Program:
+def together(programs: Sequence[FinalizedBundle]) -> FinalizedBundle:
     """Programs of one family and SIMD size as one."""
     sections = tuple(s for made in programs for s in made.bundle.sections)
     return complete(replace(programs[0].bundle, sections=sections, groups=0, outputs=[]))
 
 
-def complete(bundle: Bundle) -> Program:
+def complete(bundle: Bundle) -> FinalizedBundle:
     """A bundle with its harness, which loads and stores the variables that occur."""
     text = "\n".join(_defined(bundle.text().splitlines(), bundle.simd)) + "\n"
     used = Counter(_WORD.findall(text))
     used["UDW"] += used["DW"] - 1  # the alias of the other
     names = [name for name, _, _ in bundle.outputs if used[name] > 1]
-    return Program(bundle, wrap(text, [*names, "MEM"], THREADS, bundle.groups))
+    return FinalizedBundle(bundle, wrap(text, [*names, "MEM"], THREADS, bundle.groups))
 
 
-def smaller(made: Program) -> Iterator[Program]:
+def smaller(made: FinalizedBundle) -> Iterator[FinalizedBundle]:
     """The same kernel with less in it."""
     (section,) = made.bundle.sections
     for less in section.smaller():
@@ -153,7 +153,7 @@ def _odd_lanes(lanes: str, type: str, number: str, *place: str) -> Iterator[str]
 # ---- the run
 
 
-def outcome(made: Program, function: Function, engine: Engine) -> dict[str, bytes]:
+def outcome(made: FinalizedBundle, function: Function, engine: Engine) -> dict[str, bytes]:
     """What all variables and the memory of all threads hold at the end."""
     harness, threads = made.harness, THREADS * made.bundle.groups
     memory = Buffer("memory", threads * MEMORY)
@@ -187,7 +187,7 @@ def outcome(made: Program, function: Function, engine: Engine) -> dict[str, byte
 
 
 def compared(
-    made: Program, pair: Pair, engines: Mapping[str, Engine], *, thorough: bool
+    made: FinalizedBundle, pair: Pair, engines: Mapping[str, Engine], *, thorough: bool
 ) -> list[str]:
     """How native code differs on each engine from vISA on the first, in words.
 

@@ -211,7 +211,7 @@ class Bundle:
         data[""] = random.randbytes(AREA) + np.array(floats, "<u4").tobytes()
         return data
 
-    def grid(self) -> tuple[Grid, Memory, dict[str, int]]:
+    def grid(self) -> tuple[Grid, HarnessMemory, dict[str, int]]:
         """A launch, its memory, and where each variable is stored in a thread's results."""
         kernels = parse(self.text(), "random", platform(self.device).grf_bytes).kernels
         main = next(k for k in kernels if not k.is_function)
@@ -219,7 +219,7 @@ class Bundle:
         named, threads = variables(main), self.groups * THREADS
         initial = self.initial()
         memory_bytes = initial.pop("")
-        memory = Memory(threads, memory_bytes, sum(t.size * n for _, t, n in self.outputs))
+        memory = HarnessMemory(threads, memory_bytes, sum(t.size * n for _, t, n in self.outputs))
         grf = function.grf_bytes
         payload = b""
         for name, data in {**initial, "MEM": BASE.to_bytes(8, "little")}.items():
@@ -240,7 +240,7 @@ class Bundle:
         return grid, memory, places
 
 
-class Memory(FlatHost):
+class HarnessMemory(FlatHost):
     """The memory of every thread, then the results of every thread."""
 
     def __init__(self, threads: int, data: bytes, pitch: int) -> None:
@@ -259,7 +259,7 @@ class Memory(FlatHost):
 
 
 def _store_results(
-    function: Function, outputs: list[tuple[str, Type, int]], memory: Memory
+    function: Function, outputs: list[tuple[str, Type, int]], memory: HarnessMemory
 ) -> dict[str, int]:
     """Stores in front of the `ret` of the block `finish`; where each variable lies."""
     block = next(b for b in function.blocks if b.label == "finish")
@@ -306,7 +306,7 @@ def _indented(line: str) -> str:
     return line if line.endswith(":") else f"    {line}"
 
 
-def run(grid: Grid, memory: Memory, engine: Engine) -> tuple[NDArray[np.uint8], int]:
+def run(grid: Grid, memory: HarnessMemory, engine: Engine) -> tuple[NDArray[np.uint8], int]:
     memory.reset()
     stats = engine.run(grid, memory)
     return memory.take(), stats.instructions
@@ -325,7 +325,7 @@ def differences(bundle: Bundle, processor: Processor | None = None) -> list[Diff
 
 def _compare(
     bundle: Bundle,
-    memory: Memory,
+    memory: HarnessMemory,
     places: dict[str, int],
     want: NDArray[np.uint8],
     got: NDArray[np.uint8],

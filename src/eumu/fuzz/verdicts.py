@@ -17,7 +17,7 @@ from typing import Final
 from eumu.compare.differential import Pair, pairs
 from eumu.compare.finalizer import UNREADABLE, Refusal
 from eumu.errors import BuildError, Fault, Unsupported
-from eumu.fuzz.finalized import Program, compared, program, together
+from eumu.fuzz.finalized import FinalizedBundle, compared, program, together
 from eumu.fuzz.witness import engines
 
 # Kernels in a text, at most, by SIMD size: with more the finalizer has too much to spill.
@@ -68,7 +68,7 @@ def verdicts(
 class _Accepted:
     """A kernel that the finalizer accepts by itself."""
 
-    program: Program
+    program: FinalizedBundle
     pair: Pair
 
     @property
@@ -112,13 +112,13 @@ def _of(kernels: Sequence[_Accepted], thorough: bool) -> Iterator[tuple[int, str
     yield from _of(kernels[half:], thorough)
 
 
-def judge(made: Program, *, thorough: bool = False) -> str:
+def judge(made: FinalizedBundle, *, thorough: bool = False) -> str:
     """The same of one text."""
     (pair,) = pairs([made.harness], made.bundle.device)
     return _verdict(made, pair, thorough)
 
 
-def _verdict(made: Program, pair: Pair, thorough: bool) -> str:
+def _verdict(made: FinalizedBundle, pair: Pair, thorough: bool) -> str:
     if isinstance(pair.native, Refusal):
         return reason(pair.native)
     try:

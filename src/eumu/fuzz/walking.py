@@ -14,7 +14,7 @@ from typing import Final
 
 from eumu.compare.memory import BASE
 from eumu.exec.grid import Grid, Payload
-from eumu.fuzz.machine import HEADER, MEMORY, THREADS, Bundle, Memory
+from eumu.fuzz.machine import HEADER, MEMORY, THREADS, Bundle, HarnessMemory
 from eumu.fuzz.operands import PREDICATE_COUNT
 from eumu.fuzz.statements import Block, Node, Section, lines
 from eumu.ir import Input
@@ -365,7 +365,7 @@ class Walks(Bundle):
     def initial(self) -> dict[str, bytes]:
         return {"": Random(self.seed).randbytes(DATA)}
 
-    def grid(self) -> tuple[Grid, Memory, dict[str, int]]:
+    def grid(self) -> tuple[Grid, HarnessMemory, dict[str, int]]:
         (main,) = parse(self.text(), "random", platform(self.device).grf_bytes).kernels
         function = lower(main, platform(self.device), [])
         threads, grf = self.groups * THREADS, function.grf_bytes
@@ -381,7 +381,7 @@ class Walks(Bundle):
         return grid, memory, places
 
 
-class _Walked(Memory):
+class _Walked(HarnessMemory):
     """What each thread walks through has the same bytes at first."""
 
     def reset(self) -> None:

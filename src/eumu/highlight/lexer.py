@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 from pygments.lexer import RegexLexer
 from pygments.token import Whitespace, string_to_tokentype
 
-from eumu.highlight.tokens import BLOCK_BEGIN, BLOCK_END, Part, rules
+from eumu.highlight.tokens import BLOCK_BEGIN, BLOCK_END, TokenClass, rules
 
-_BLOCK = string_to_tokentype(Part.BLOCK.pygments)
+_BLOCK = string_to_tokentype(TokenClass.BLOCK.pygments)
 
 
 class VisaLexer(RegexLexer):  # type: ignore[misc]

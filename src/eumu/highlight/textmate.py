@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from eumu.highlight.tokens import BLOCK_BEGIN, BLOCK_END, Part, rules
+from eumu.highlight.tokens import BLOCK_BEGIN, BLOCK_END, TokenClass, rules
 
 
 def grammar() -> dict[str, Any]:
     """The grammar as it is written to a `.tmLanguage.json` file."""
-    block = {"name": f"{Part.BLOCK.textmate}.visa", "begin": BLOCK_BEGIN, "end": BLOCK_END}
+    block = {"name": f"{TokenClass.BLOCK.textmate}.visa", "begin": BLOCK_BEGIN, "end": BLOCK_END}
     return {
         "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
         "name": "vISA",

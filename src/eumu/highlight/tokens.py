@@ -14,7 +14,7 @@ from typing import Final
 from eumu.text import words
 
 
-class Part(Enum):
+class TokenClass(Enum):
     """A part of speech, with its names in Pygments and in TextMate grammars."""
 
     COMMENT = "Comment.Single", "comment.line.double-slash"
@@ -46,7 +46,7 @@ class Part(Enum):
 class Rule:
     """A pattern and what it matches."""
 
-    part: Part
+    part: TokenClass
     pattern: str
 
 
@@ -72,23 +72,23 @@ def rules() -> list[Rule]:
     models = ("flat", "bti", "ss", "bss", "arg")
     attributes = (*words.KERNEL_ATTRIBUTES, *words.VARIABLE_ATTRIBUTES)
     return [
-        Rule(Part.COMMENT, r"//[^\n]*"),
-        Rule(Part.STRING, r'"(?:[^"\\\n]|\\.)*"'),
-        Rule(Part.LABEL, r"^[A-Za-z_$@?][\w$@?\-]*(?=:)"),
-        Rule(Part.DIRECTIVE, rf"{_HEAD}\.(?:{_any(words.DIRECTIVES)}|implicit_\w+)\b"),
-        Rule(Part.DIRECTIVE, rf"{_HEAD}{_any(words.STATEMENTS)}\b"),
-        Rule(Part.KEY, rf"\b{_any((*words.DECLARATION_KEYS, 'offset', 'size'))}(?=[ \t]*=)"),
-        Rule(Part.KEY, rf"\b{_any(attributes)}{_WORDS}"),
-        Rule(Part.TYPE, rf"(?<=type=){_any(words.VARIABLE_TYPES)}{_WORDS}"),
-        Rule(Part.TYPE, rf":(?:{_any(words.TYPE_NAMES)}{_WORDS}|[A-Za-z]\w*)"),
-        Rule(Part.MODIFIER, rf"\.{_any(words.all_sub_words())}{_WORDS}"),
-        Rule(Part.MASK, rf"(?<=\(){_any(words.MASKS)}(?=[ \t]*[,)])"),
-        Rule(Part.MODIFIER, rf"\b{_any(models)}(?=[ \t]*[\[(])"),
-        Rule(Part.PREDEFINED, rf"{_any((*words.PREDEFINED_NAMES, '%sizeof'))}{_WORDS}"),
-        Rule(Part.INSTRUCTION, rf"\b{_any(words.mnemonics())}{_WORDS}"),
-        Rule(Part.NUMBER, r"\b0[xX][0-9a-fA-F]+"),
-        Rule(Part.NUMBER, r"\b\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)?"),
-        Rule(Part.NAME, _IDENTIFIER),
-        Rule(Part.OPERATOR, r"<<|>>|[-+*/%&|^~!=]"),
-        Rule(Part.PUNCTUATION, r"[\[\](){}<>,;:.\\]"),
+        Rule(TokenClass.COMMENT, r"//[^\n]*"),
+        Rule(TokenClass.STRING, r'"(?:[^"\\\n]|\\.)*"'),
+        Rule(TokenClass.LABEL, r"^[A-Za-z_$@?][\w$@?\-]*(?=:)"),
+        Rule(TokenClass.DIRECTIVE, rf"{_HEAD}\.(?:{_any(words.DIRECTIVES)}|implicit_\w+)\b"),
+        Rule(TokenClass.DIRECTIVE, rf"{_HEAD}{_any(words.STATEMENTS)}\b"),
+        Rule(TokenClass.KEY, rf"\b{_any((*words.DECLARATION_KEYS, 'offset', 'size'))}(?=[ \t]*=)"),
+        Rule(TokenClass.KEY, rf"\b{_any(attributes)}{_WORDS}"),
+        Rule(TokenClass.TYPE, rf"(?<=type=){_any(words.VARIABLE_TYPES)}{_WORDS}"),
+        Rule(TokenClass.TYPE, rf":(?:{_any(words.TYPE_NAMES)}{_WORDS}|[A-Za-z]\w*)"),
+        Rule(TokenClass.MODIFIER, rf"\.{_any(words.all_sub_words())}{_WORDS}"),
+        Rule(TokenClass.MASK, rf"(?<=\(){_any(words.MASKS)}(?=[ \t]*[,)])"),
+        Rule(TokenClass.MODIFIER, rf"\b{_any(models)}(?=[ \t]*[\[(])"),
+        Rule(TokenClass.PREDEFINED, rf"{_any((*words.PREDEFINED_NAMES, '%sizeof'))}{_WORDS}"),
+        Rule(TokenClass.INSTRUCTION, rf"\b{_any(words.mnemonics())}{_WORDS}"),
+        Rule(TokenClass.NUMBER, r"\b0[xX][0-9a-fA-F]+"),
+        Rule(TokenClass.NUMBER, r"\b\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)?"),
+        Rule(TokenClass.NAME, _IDENTIFIER),
+        Rule(TokenClass.OPERATOR, r"<<|>>|[-+*/%&|^~!=]"),
+        Rule(TokenClass.PUNCTUATION, r"[\[\](){}<>,;:.\\]"),
     ]

@@ -7,13 +7,13 @@ from dataclasses import replace
 from eumu.errors import InternalError
 from eumu.ir.function import Terminator
 from eumu.ir.operations.arithmetic import Arithmetic
-from eumu.ir.operations.lanes import Lanes
-from eumu.ir.operations.memory import Memory
-from eumu.ir.operations.messages import Messages
-from eumu.ir.operations.state import State
+from eumu.ir.operations.lanes import LaneEmitter
+from eumu.ir.operations.memory import MemoryEmitter
+from eumu.ir.operations.messages import MessageEmitter
+from eumu.ir.operations.state import StateEmitter
 
 
-class Builder(Lanes, Arithmetic, State, Memory, Messages):
+class Builder(LaneEmitter, Arithmetic, StateEmitter, MemoryEmitter, MessageEmitter):
     """Operations and terminators of a function; `block` is where they go."""
 
     def terminate(self, end: Terminator) -> None:

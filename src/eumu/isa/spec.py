@@ -61,7 +61,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class LayoutSlot:
     """A stretch of the binary form: constant bytes, a (part of a) field, or the sub-opcode.
 
     The sub-opcode has the bits of `sub_bits` in its byte, which a field may share.  A slot with
@@ -98,7 +98,7 @@ class Opcode:
     fidelity: Fidelity
     platforms: frozenset[str] | None
     flow: bool
-    slots: tuple[Slot, ...] | None
+    slots: tuple[LayoutSlot, ...] | None
     limits: Limits = NO_LIMITS
     front_end: FrontEnd = AS_DOCUMENTED
     implied: int = 0  # operands in front that the body does not take
@@ -346,15 +346,15 @@ _CONSTANT = re.compile(r"((?:[0-9a-f]{2})+)(?:>(\d+)\.(\d+))?")
 
 def _slots(
     layout: str, fields: dict[str, Field], where: str, *, has_sub: bool
-) -> tuple[Slot, ...] | None:
+) -> tuple[LayoutSlot, ...] | None:
     if layout == "none":
         return None
-    slots: list[Slot] = []
+    slots: list[LayoutSlot] = []
     missing = dict(fields)
     for word in layout.split():
         if (constant := _CONSTANT.fullmatch(word)) and word not in fields:
             above = (int(constant[2]), int(constant[3])) if constant[2] else None
-            slots.append(Slot(bytes.fromhex(constant[1]), above=above))
+            slots.append(LayoutSlot(bytes.fromhex(constant[1]), above=above))
         elif word.startswith("-"):
             missing.pop(word[1:], None)
         elif word != "sub" or has_sub:
@@ -369,7 +369,7 @@ def _slots(
     return tuple(slots)
 
 
-def _slot(word: str, fields: dict[str, Field], where: str) -> Slot:
+def _slot(word: str, fields: dict[str, Field], where: str) -> LayoutSlot:
     match = _SLOT.fullmatch(word)
     if match is None:
         raise InternalError(f"{where}: layout has '{word}'")
@@ -379,4 +379,4 @@ def _slot(word: str, fields: dict[str, Field], where: str) -> Slot:
         raise InternalError(f"{where}: layout names '{word}', the signature does not")
     sub_bits = int(bits or "ff", 16) if word.startswith("sub") and name != "sub" else 0
     above = (int(major), int(minor)) if major else None
-    return Slot(b"", sub_bits, field, code or "", above)
+    return LayoutSlot(b"", sub_bits, field, code or "", above)

@@ -10,7 +10,7 @@ from typing import Final
 
 from eumu.isa.kinds.variables import Declared
 from eumu.isa.visa import VISA
-from eumu.lsp.document import Document, Place
+from eumu.lsp.document import Document, LineContext
 from eumu.manual import page
 from eumu.text import print_declaration, words
 
@@ -62,15 +62,15 @@ def complete(document: Document, line: int, column: int) -> list[Offer]:
     return list(_operands(document, place, before))
 
 
-Offers = Callable[[Document, Place, re.Match[str]], Iterable[Offer]]
+Offers = Callable[[Document, LineContext, re.Match[str]], Iterable[Offer]]
 
 
-def _directives(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+def _directives(document: Document, place: LineContext, match: re.Match[str]) -> Iterator[Offer]:
     for word, line in words.DIRECTIVES.items():
         yield Offer(f".{word}", Sort.DIRECTIVE, match.start(1) - 1, line)
 
 
-def _mnemonics(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+def _mnemonics(document: Document, place: LineContext, match: re.Match[str]) -> Iterator[Offer]:
     start = match.start(1) if match[1] else match.end()
     for name in words.mnemonics():
         opcodes = VISA.find(name)
@@ -81,7 +81,7 @@ def _mnemonics(document: Document, place: Place, match: re.Match[str]) -> Iterat
             yield Offer(word, Sort.DIRECTIVE, start)
 
 
-def _sub_words(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+def _sub_words(document: Document, place: LineContext, match: re.Match[str]) -> Iterator[Offer]:
     written = match[2].split(".")[1:-1]
     start = match.end() - len(match[2].rpartition(".")[2])
     for word in words.sub_words(match[1]):
@@ -89,27 +89,27 @@ def _sub_words(document: Document, place: Place, match: re.Match[str]) -> Iterat
             yield Offer(word, Sort.WORD, start, f"of {match[1]}")
 
 
-def _predicates(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+def _predicates(document: Document, place: LineContext, match: re.Match[str]) -> Iterator[Offer]:
     return _variables(place, match.start(1), "P")
 
 
-def _combined(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+def _combined(document: Document, place: LineContext, match: re.Match[str]) -> Iterator[Offer]:
     return _plain(("any", "all"), Sort.WORD, match.start(1))
 
 
-def _attributes(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+def _attributes(document: Document, place: LineContext, match: re.Match[str]) -> Iterator[Offer]:
     return _plain(words.KERNEL_ATTRIBUTES, Sort.KEY, match.start(1))
 
 
-def _inputs(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+def _inputs(document: Document, place: LineContext, match: re.Match[str]) -> Iterator[Offer]:
     return _variables(place, match.start(1), "GST")
 
 
-def _types(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+def _types(document: Document, place: LineContext, match: re.Match[str]) -> Iterator[Offer]:
     return _plain(words.TYPE_NAMES, Sort.TYPE, match.start(1))
 
 
-def _declaration(document: Document, place: Place, match: re.Match[str]) -> Iterator[Offer]:
+def _declaration(document: Document, place: LineContext, match: re.Match[str]) -> Iterator[Offer]:
     rest = match[1]
     value = re.search(r"(\w+)\s*=\s*(\w*)$", rest)
     if re.search(r"alias\s*=\s*<\s*(\w*)$", rest):
@@ -129,7 +129,7 @@ def _declaration(document: Document, place: Place, match: re.Match[str]) -> Iter
         yield from _plain(words.ALIGNMENT_WORDS, Sort.KEY, _start(match))
 
 
-def _operands(document: Document, place: Place, before: str) -> Iterator[Offer]:
+def _operands(document: Document, place: LineContext, before: str) -> Iterator[Offer]:
     word = _WORD.search(before)
     start = word.start() if word else len(before)
     head = _HEAD.match(before)
@@ -164,7 +164,7 @@ def _plain(texts: Iterable[str], sort: Sort, start: int) -> Iterator[Offer]:
     return (Offer(text, sort, start) for text in texts)
 
 
-def _variables(place: Place, start: int, categories: str) -> Iterator[Offer]:
+def _variables(place: LineContext, start: int, categories: str) -> Iterator[Offer]:
     for name in dict.fromkeys(place.scope):
         declared = place.scope.find(name)
         if declared is not None and declared.category in categories:

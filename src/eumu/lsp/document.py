@@ -44,7 +44,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LineContext:
     """What holds at a line: the names that are visible and the number of the kernel."""
 
     scope: Scope
@@ -96,12 +96,12 @@ class Document:
 
     # ---- what is visible
 
-    def place(self, line: int) -> Place:
+    def place(self, line: int) -> LineContext:
         """What holds behind a line."""
         *_, last = self._places(line, line)
         return last[1]
 
-    def _places(self, first: int, last: int) -> Iterator[tuple[int, Place]]:
+    def _places(self, first: int, last: int) -> Iterator[tuple[int, LineContext]]:
         """Lines and what holds behind each of them."""
         scope, kernel, at = Scope(None, self.device.grf_bytes), 0, 0
         statements = self.statements
@@ -115,7 +115,7 @@ class Document:
                     scope.declare(read)
                 elif isinstance(read, ScopeMark):
                     scope = Scope(scope) if read.opens else scope.outer or scope
-            yield line, Place(scope, kernel)
+            yield line, LineContext(scope, kernel)
 
     def labels(self, kernel: int) -> dict[str, LabelMark]:
         """The labels of a kernel by name; subroutines are labels too."""
@@ -239,7 +239,7 @@ class Document:
                 if self._means(named, place, code, match):
                     yield Span(source, line + 1, match.start() + 1, line + 1, match.end() + 1)
 
-    def _means(self, named: Named, place: Place, code: str, match: re.Match[str]) -> bool:
+    def _means(self, named: Named, place: LineContext, code: str, match: re.Match[str]) -> bool:
         if isinstance(named, LabelMark):
             return _is_label(code, match)
         if any(s.start() < match.start() < s.end() for s in _STRING.finditer(code)):

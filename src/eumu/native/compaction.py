@@ -46,7 +46,7 @@ _TERNARY_SOURCE: Final = _table("7272720f000 7272720f002 7272720f008 7272720f020
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CompactField:
     """A field of the short form, and the bits of the word that it stands for.
 
     With a table the field is an index; without one it is the bits themselves.
@@ -73,8 +73,8 @@ class Part:
 
 def _part(
     name: str, short: tuple[int, int], *full: tuple[int, int], table: tuple[int, ...] = ()
-) -> Part:
-    return Part(BitField(name, short), BitField(name, *full), table)
+) -> CompactField:
+    return CompactField(BitField(name, short), BitField(name, *full), table)
 
 
 _SHARED: Final = (
@@ -147,7 +147,7 @@ def shorten(word: int, *, ternary: bool, loose: bool = False) -> int | None:
     does to find a form at all.
     """
     word &= ~COMPACT.mask
-    parts: tuple[Part, ...] = _TERNARY if ternary else _TWO_REGISTERS
+    parts: tuple[CompactField, ...] = _TERNARY if ternary else _TWO_REGISTERS
     half, ignored = COMPACT.put(1), 0
     if not ternary and _has_immediate(word):
         value = _FULL_IMMEDIATE.get(word)

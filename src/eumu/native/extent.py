@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from eumu.isa.gen9.operands import Execution, Options, Target
+from eumu.isa.gen9.operands import BranchTarget, Execution, InstructionOptions
 from eumu.native.program import Instruction
 from eumu.native.words import Wrong, scan
 
@@ -27,7 +27,7 @@ def code_of(data: bytes) -> tuple[Instruction, ...]:
             break
         instructions.append(item)
         for operand in item.operands:
-            if isinstance(operand, Target):
+            if isinstance(operand, BranchTarget):
                 furthest = max(furthest, operand.offset)
         if furthest < _end(item) and _ends(item):
             break
@@ -46,9 +46,9 @@ def _end(instruction: Instruction) -> int:
 def _ends(instruction: Instruction) -> bool:
     """Whether nothing goes from here to the next instruction."""
     operands = instruction.operands
-    if any(isinstance(o, Options) and o.eot for o in operands):
+    if any(isinstance(o, InstructionOptions) and o.eot for o in operands):
         return True
     if any(isinstance(o, Execution) and o.predicate is not None for o in operands):
         return False
     name = instruction.opcode.mnemonic
-    return name == "ret" or (name == "jmpi" and any(isinstance(o, Target) for o in operands))
+    return name == "ret" or (name == "jmpi" and any(isinstance(o, BranchTarget) for o in operands))

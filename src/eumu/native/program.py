@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eumu.errors import Span
-from eumu.isa.gen9.kinds import Site
+from eumu.isa.gen9.kinds import InstructionSite
 from eumu.isa.spec import Opcode
 from eumu.platforms import Platform
 
@@ -36,8 +36,8 @@ class Instruction:
         return HALF if self.compacted else FULL
 
     @property
-    def site(self) -> Site:
-        return Site(self.offset, self.offset + self.size)
+    def site(self) -> InstructionSite:
+        return InstructionSite(self.offset, self.offset + self.size)
 
     def operand(self, name: str) -> Any:
         """The operand of the field called `name`, None if the opcode has none."""

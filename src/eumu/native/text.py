@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from eumu.isa.gen9.kinds import OptionsKind, braces
-from eumu.isa.gen9.operands import Options, Target
+from eumu.isa.gen9.operands import BranchTarget, InstructionOptions
 from eumu.isa.messages.descriptor import describe
 from eumu.native.program import Instruction, Program
 from eumu.native.words import field_kind
@@ -34,10 +34,10 @@ def print_program(program: Program, note: Note | None = None) -> str:
 def _leaders(program: Program) -> Iterator[int]:
     yield 0
     for instruction in program.instructions:
-        ends_thread = any(isinstance(o, Options) and o.eot for o in instruction.operands)
+        ends_thread = any(isinstance(o, InstructionOptions) and o.eot for o in instruction.operands)
         if instruction.opcode.flow or ends_thread:
             yield instruction.offset + instruction.size
-        yield from (o.offset for o in instruction.operands if isinstance(o, Target))
+        yield from (o.offset for o in instruction.operands if isinstance(o, BranchTarget))
 
 
 def print_instruction(instruction: Instruction, note: str = "") -> str:

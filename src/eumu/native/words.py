@@ -9,7 +9,7 @@ from functools import cache
 from eumu.errors import BuildError, Diagnostic, Source, Span
 from eumu.isa.gen9 import GEN9
 from eumu.isa.gen9.bits import COMPACT, CONDITION, OPCODE, Undecodable, Unencodable
-from eumu.isa.gen9.kinds import NativeKind, Site, TernaryExecKind
+from eumu.isa.gen9.kinds import InstructionSite, NativeKind, TernaryExecKind
 from eumu.isa.spec import Opcode
 from eumu.native.compaction import expand, shorten
 from eumu.native.program import FULL, HALF, Instruction, Program
@@ -94,7 +94,7 @@ def decode_word(word: int, offset: int = 0) -> Instruction:
     if compacted:
         word = uncompact(half)
     opcode = find_opcode(word)
-    site = Site(offset, offset + (HALF if compacted else FULL))
+    site = InstructionSite(offset, offset + (HALF if compacted else FULL))
     operands = tuple(field_kind(f.kind).decode(word, site) for f in opcode.fields)
     instruction = Instruction(opcode, operands, offset, compacted)
     half_residue = half ^ (compact(word) or 0) if compacted else 0

@@ -31,7 +31,7 @@ FAILS: Final = frozenset({Severity.ERROR, Severity.WARNING})
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """What became of one run: `findings` to be shown, and how many are not.
 
     `omitted` are beyond the most that were asked for, `suppressed` those that a file names;
@@ -106,7 +106,7 @@ def _instruction(f: Finding) -> dict[str, Any] | None:
 # ---- one object
 
 
-def _json(outcome: Outcome) -> str:
+def _json(outcome: RunOutcome) -> str:
     fields = {
         "schema": SCHEMA,
         "version": eumu.__version__,
@@ -178,14 +178,14 @@ def _location(f: Finding) -> dict[str, Any]:
     return {"physicalLocation": place}
 
 
-def _sarif(outcome: Outcome) -> str:
+def _sarif(outcome: RunOutcome) -> str:
     return json.dumps(sarif(outcome.findings), indent=2)
 
 
 # ---- a workflow's log
 
 
-def _github(outcome: Outcome) -> str:
+def _github(outcome: RunOutcome) -> str:
     return "\n".join(_annotation(f) for f in outcome.findings)
 
 
@@ -207,7 +207,7 @@ def _property(text: str) -> str:
 # ---- test reports
 
 
-def _junit(outcome: Outcome) -> str:
+def _junit(outcome: RunOutcome) -> str:
     """A test for the run, or for each file that was checked."""
     from xml.etree import ElementTree
 
@@ -243,7 +243,7 @@ def _case(
         ElementTree.SubElement(case, "system-out").text = _NO_XML.sub("", "\n".join(notes))
 
 
-FORMATS: Final[Mapping[str, Callable[[Outcome], str]]] = {
+FORMATS: Final[Mapping[str, Callable[[RunOutcome], str]]] = {
     "json": _json,
     "sarif": _sarif,
     "github": _github,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eumu.device.dispatch import Placement, Schedule, Slot
+from eumu.device.dispatch import Placement, Schedule, ThreadSlot
 from eumu.device.profile import Profile
 
 Event = dict[str, Any]
@@ -17,7 +17,7 @@ Event = dict[str, Any]
 def trace(profile: Profile, schedule: Schedule) -> dict[str, Any]:
     """The object to be written as JSON."""
     events: list[Event] = [*_names(schedule)]
-    where: dict[int, tuple[Placement, Slot]] = {}
+    where: dict[int, tuple[Placement, ThreadSlot]] = {}
     per_group = len(schedule.placements[0].slots) if schedule.placements else 1
     for placement in schedule.placements:
         for index, slot in enumerate(placement.slots):
@@ -39,7 +39,7 @@ def trace(profile: Profile, schedule: Schedule) -> dict[str, Any]:
     return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": _about(profile, schedule)}
 
 
-def _lane(schedule: Schedule, slot: Slot) -> Event:
+def _lane(schedule: Schedule, slot: ThreadSlot) -> Event:
     """Process and thread of a hardware thread."""
     per_eu = schedule.part.threads_per_eu
     return {"pid": slot.unit.subslice, "tid": slot.unit.eu * per_eu + slot.thread}

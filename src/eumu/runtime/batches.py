@@ -39,7 +39,7 @@ from eumu.runtime.device import Device
 from eumu.runtime.engines import DEFAULT_FUEL
 from eumu.runtime.facts import Facts
 from eumu.runtime.job_surfaces import buffer_surfaces, state_pointers, used_surfaces
-from eumu.runtime.native_code import Known, NativeCode
+from eumu.runtime.native_code import KnownCode, NativeCode
 from eumu.runtime.preemption import Suspended, residents_of
 from eumu.runtime.submission import grid_of_walker, known_kernel
 from eumu.runtime.thread_rows import header_bytes, media_row, payload_of_rows
@@ -110,7 +110,7 @@ class CommandQueue:
         *,
         per_thread_first: bool = True,
         most_threads: int = 1 << 28,
-        known: Callable[[bytes], Known | None] | None = None,
+        known: Callable[[bytes], KnownCode | None] | None = None,
     ) -> None:
         if device.platform.generation != "gen9":
             raise LaunchError(f"{device.platform} does not have the commands of Gen9")

@@ -29,7 +29,7 @@ _UNIT: Final = 64
 HEAP_BYTES: Final = 1 << 20
 
 
-class Slot:
+class HeapSlot:
     """`size` bytes of a heap, until nobody holds the slot any more; `Heap.take` sets `offset`."""
 
     offset: int
@@ -65,9 +65,9 @@ class Heap:
     def base(self) -> int:
         return self.array.address
 
-    def take(self, size: int) -> Slot:
+    def take(self, size: int) -> HeapSlot:
         """A piece of at least `size` bytes."""
-        slot = Slot(self, -(-size // _UNIT) * _UNIT)
+        slot = HeapSlot(self, -(-size // _UNIT) * _UNIT)
         claim = Claim(slot, self._late.append)
         with self._lock:
             self._settle()

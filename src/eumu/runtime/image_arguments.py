@@ -13,7 +13,7 @@ from eumu.errors import Unsupported
 from eumu.platforms import Platform
 from eumu.runtime.array import Array
 from eumu.runtime.board import Board
-from eumu.runtime.heaps import Slot, buffer_state
+from eumu.runtime.heaps import HeapSlot, buffer_state
 from eumu.runtime.image import Image as Variables
 from eumu.runtime.images import Image
 from eumu.runtime.media import MediaSampler
@@ -113,7 +113,7 @@ def image_tables(
     if not needs_tables(info) and not images:
         return None
     heaps = device.heaps
-    surfaces: dict[int, Slot] = {}
+    surfaces: dict[int, HeapSlot] = {}
     for first, _, image in entries(info, values):
         for entry, value in enumerate(_each([image]), first):
             if isinstance(value, Image):
@@ -151,7 +151,7 @@ def image_tables(
     return Tables(heaps, surfaces, samplers, images, media, bindless, handles)
 
 
-def _buffer(device: Board, array: Array) -> Slot:
+def _buffer(device: Board, array: Array) -> HeapSlot:
     """The state of an array as a surface."""
     slot = device.heaps.surfaces.take(SurfaceState.size())
     slot.write(buffer_state(array.address, array.nbytes).encode())

@@ -7,7 +7,7 @@ from typing import Final
 
 from eumu import native, zebin
 from eumu.addresses import function_address
-from eumu.isa.gen9.operands import Target
+from eumu.isa.gen9.operands import BranchTarget
 from eumu.native import Program
 from eumu.platforms import Platform
 from eumu.zebin import Relocation
@@ -42,6 +42,6 @@ def link(program: zebin.Zebin, kernel: zebin.Kernel, target: Platform) -> Linked
 
 def _calls_addresses(code: Program) -> bool:
     return any(
-        i.opcode.mnemonic in _CALLERS and not isinstance(i.operand("target"), Target)
+        i.opcode.mnemonic in _CALLERS and not isinstance(i.operand("target"), BranchTarget)
         for i in code.instructions
     )

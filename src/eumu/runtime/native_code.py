@@ -28,7 +28,7 @@ _MOST_FUNCTIONS: Final = 64  # that are kept lowered; the one used longest ago l
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownCode:
     """What a driver's program says of native code in memory.
 
     `line_of` is the line of the source that the code at an offset comes from.  `offset_at` are the
@@ -55,10 +55,13 @@ class NativeCode:
     """The kernels that a queue has met; `known` says what programs tell of their code."""
 
     def __init__(
-        self, device: Device, bus: MemoryBus, known: Callable[[bytes], Known | None] | None = None
+        self,
+        device: Device,
+        bus: MemoryBus,
+        known: Callable[[bytes], KnownCode | None] | None = None,
     ) -> None:
         self.device, self._bus, self._ask = device, bus, known
-        self._told: dict[bytes, Known | None] = {}  # of the kernels whose functions are kept
+        self._told: dict[bytes, KnownCode | None] = {}  # of the kernels whose functions are kept
         self._functions: dict[tuple[bytes, int, int, int], Function] = {}
         self._known: dict[int, bytes] = {}  # code by its address
         self._decoded: tuple[bytes, tuple[Instruction, ...]] = b"", ()  # what was met last

@@ -10,7 +10,7 @@ from typing import Final
 from eumu.device.state.sampler import BindingTableState, BorderColor, SamplerState
 from eumu.errors import ArgumentError
 from eumu.runtime.array import Array
-from eumu.runtime.heaps import Slot, StateHeaps
+from eumu.runtime.heaps import HeapSlot, StateHeaps
 from eumu.runtime.media import MediaSampler
 from eumu.zebin.ze_info import KernelInfo
 
@@ -21,7 +21,7 @@ _SAMPLERS: Final = 16  # of a table
 class BindlessBuffer:
     """A buffer and its state in the bindless heap."""
 
-    state: Slot
+    state: HeapSlot
     array: Array
 
 
@@ -39,7 +39,7 @@ class Tables:
     def __init__(
         self,
         heaps: StateHeaps,
-        surfaces: dict[int, Slot],
+        surfaces: dict[int, HeapSlot],
         samplers: dict[int, tuple[SamplerState, BorderColor]],
         keep: Sequence[object] = (),
         media: Mapping[int, MediaSampler] = MappingProxyType({}),
@@ -61,7 +61,7 @@ class Tables:
         self.sampler_numbers = {k: _placed_media(media[k], taken) for k in smallest_first}
         end = max((start + size for start, size in taken), default=0)
         self._samplers = heaps.dynamic.take(max(end, SamplerState.size() * _SAMPLERS))
-        self._borders: list[Slot] = []
+        self._borders: list[HeapSlot] = []
         states = bytearray(self._samplers.size)
         for index, sampler in media.items():
             place = sampler.unit * self.sampler_numbers[index]

@@ -24,7 +24,7 @@ _SCRATCH: Final = 5  # the dword of r0 that says where scratch space is
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes:
+class GroupLanes:
     """The lanes of a group: its local size, and masks of its threads unless the last one alone has
     lanes off."""
 
@@ -58,16 +58,18 @@ def local_size(
     return (lx, ly, lz) if is_plain else None
 
 
-def lanes_of(job: WalkerJob) -> Lanes:
+def lanes_of(job: WalkerJob) -> GroupLanes:
     """What is on in each thread of a group, and the local size if the engines make its ids."""
     masks = tuple(job.lanes(t) for t in range(job.threads))
     size = local_size(job.per_thread, job.simd, masks)
     if size is not None:
-        return Lanes(size, None)
-    return Lanes((job.simd * job.threads, 1, 1), masks)
+        return GroupLanes(size, None)
+    return GroupLanes((job.simd * job.threads, 1, 1), masks)
 
 
-def payload_of(job: WalkerJob, lanes: Lanes, header: bytes, *, per_thread_first: bool) -> Payload:
+def payload_of(
+    job: WalkerJob, lanes: GroupLanes, header: bytes, *, per_thread_first: bool
+) -> Payload:
     """Header, then the constants in the order that the driver has."""
     piece = len(job.per_thread[0])
     ids, cross = GRF, GRF + piece

@@ -1,7 +1,7 @@
 """Reads a text that is being edited again and again: what did not change is not read twice.
 
 How a statement reads depends on its characters and on what its words name at that place, nothing
-else.  A `Memory` keeps the statements of the last reading; one is used again where a statement has
+else.  A `LastReading` keeps the statements of one; such a statement is used again where one has
 the same characters and all its words still name the same things.  Declarations stay the same
 objects, so that what names them can stay; only their place in the text is renewed.
 """
@@ -77,7 +77,7 @@ def _move(declared: Declared, span: Span) -> None:
     object.__setattr__(declared, "span", span)
 
 
-class Memory:
+class LastReading:
     """The statements of the last reading of one text.  Its declarations and spans belong to it.
 
     All spans are in one source, whose text changes: those of lines that stay where they are stay.
@@ -92,7 +92,7 @@ class Memory:
 
 
 def parse_again(
-    source: str, name: str, grf_bytes: int | None, memory: Memory
+    source: str, name: str, grf_bytes: int | None, memory: LastReading
 ) -> tuple[Module, tuple[Diagnostic, ...], list[Statement]]:
     """What `parse_statements` gives.
 
@@ -108,7 +108,7 @@ def parse_again(
 
 
 class _Parser(Parser):
-    def __init__(self, source: Source, grf_bytes: int | None, memory: Memory) -> None:
+    def __init__(self, source: Source, grf_bytes: int | None, memory: LastReading) -> None:
         self._statements: list[Statement] = []
         super().__init__(source, grf_bytes, self._statements)
         self._memory = memory

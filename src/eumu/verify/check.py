@@ -18,7 +18,7 @@ from eumu.verify.dataflow import gather
 from eumu.verify.effects import Effect, Effects
 from eumu.verify.front_end import line_ends, tolerated
 from eumu.verify.graph import build
-from eumu.verify.memory import Findings, Known, Memory
+from eumu.verify.memory import FactCache, Findings, KnownFacts
 from eumu.verify.place import DeclaredNames, operand_span
 from eumu.verify.rules import Finding, On, Rule, selected
 from eumu.verify.subject import Subject, Use
@@ -32,7 +32,7 @@ def check(
     parity: bool = False,
     lints: bool = True,
     undefined: frozenset[str] = frozenset(),
-    memory: Memory | None = None,
+    memory: FactCache | None = None,
 ) -> list[Diagnostic]:
     """Everything that is wrong or doubtful in a program on a device, in order of place.
 
@@ -76,7 +76,7 @@ class Editing:
         self.name, self.device = name, device
         self.module = Module((0, 0), ())
         self.statements: list[Statement] = []
-        self._read, self._checked = text_again.Memory(), Memory()
+        self._read, self._checked = text_again.LastReading(), FactCache()
 
     def check(self, source: str) -> list[Diagnostic]:
         """The findings in the text as it is now."""
@@ -98,7 +98,7 @@ def _order(diagnostic: Diagnostic) -> tuple[int, int]:
 class _Run:
     """One kernel."""
 
-    def __init__(self, subject: Subject, lints: bool, memory: Memory | None) -> None:
+    def __init__(self, subject: Subject, lints: bool, memory: FactCache | None) -> None:
         self.subject, self._memory = subject, memory
         self.lints = lints and not subject.parity
         self.found: list[Diagnostic] = []
@@ -153,7 +153,7 @@ class _Run:
         for rule, finding in findings:
             self._add(rule, finding, inst.span, inst)
 
-    def _known(self, inst: Inst) -> Known | None:
+    def _known(self, inst: Inst) -> KnownFacts | None:
         if self._memory is None:
             return None
         is_function = self.subject.kernel.is_function

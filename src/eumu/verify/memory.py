@@ -14,7 +14,7 @@ Findings = list[tuple[Rule, str | Finding]]
 
 
 @dataclass(slots=True)
-class Known:
+class KnownFacts:
     """What is known of an instruction, or of a declaration; None where nobody has asked yet.
 
     `findings` are those of the rules that look at nothing else of the program.
@@ -25,7 +25,7 @@ class Known:
     effect: Effect | None = None
 
 
-class Memory:
+class FactCache:
     """Facts by identity, for one device: of instructions by their operands, of declarations.
 
     Rules on an instruction look at the instruction, the device, the SIMD size, and whether it is in
@@ -33,19 +33,19 @@ class Memory:
     """
 
     def __init__(self) -> None:
-        self._last: dict[tuple[Any, ...], Known] = {}
-        self._now: dict[tuple[Any, ...], Known] = {}
+        self._last: dict[tuple[Any, ...], KnownFacts] = {}
+        self._now: dict[tuple[Any, ...], KnownFacts] = {}
 
-    def of_instruction(self, inst: Inst, simd: int, *, is_function: bool) -> Known:
+    def of_instruction(self, inst: Inst, simd: int, *, is_function: bool) -> KnownFacts:
         """What is known of an instruction of a kernel."""
         return self._of((id(inst.operands), inst.opcode, simd, is_function), inst.operands)
 
-    def of_declaration(self, declared: Declared) -> Known:
+    def of_declaration(self, declared: Declared) -> KnownFacts:
         """What is known of a declaration."""
         return self._of((id(declared),), declared)
 
-    def _of(self, key: tuple[Any, ...], kept: Any) -> Known:
-        facts = self._now.get(key) or self._last.get(key) or Known(kept)
+    def _of(self, key: tuple[Any, ...], kept: Any) -> KnownFacts:
+        facts = self._now.get(key) or self._last.get(key) or KnownFacts(kept)
         self._now[key] = facts
         return facts
 

@@ -2,7 +2,7 @@
 
 from eumu.device.chip.clock import Clock, HostClock, InstructionClock
 from eumu.device.chip.context_image import ContextImage
-from eumu.device.chip.gateway import Barrier, Gateway, Gateways, Kind
+from eumu.device.chip.gateway import Barrier, BarrierKind, Gateway, Gateways
 from eumu.device.chip.l3 import Allocation, allocation, allocations, control_register
 from eumu.device.chip.l3_cache import L3
 from eumu.device.chip.parts import Part, part
@@ -13,6 +13,7 @@ __all__ = [
     "L3",
     "Allocation",
     "Barrier",
+    "BarrierKind",
     "Clock",
     "Conflicts",
     "ContextImage",
@@ -20,7 +21,6 @@ __all__ = [
     "Gateways",
     "HostClock",
     "InstructionClock",
-    "Kind",
     "Occupancy",
     "Part",
     "Pool",

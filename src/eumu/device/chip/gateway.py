@@ -26,7 +26,7 @@ from eumu.exec.named import BOTH
 BARRIERS: Final = 32
 
 
-class Kind(Enum):
+class BarrierKind(Enum):
     """Where the threads of a barrier are."""
 
     LOCAL = "local"
@@ -34,15 +34,15 @@ class Kind(Enum):
     GLOBAL = "global"
 
 
-def clash(kinds: Iterable[Kind], *, legacy_dispatch: bool = True) -> str:
+def clash(kinds: Iterable[BarrierKind], *, legacy_dispatch: bool = True) -> str:
     """What is wrong with these kinds of barriers at once, or nothing.
 
     `legacy_dispatch` is the Thread Dispatch Selection Policy of MEDIA_VFE_STATE.
     """
     used = set(kinds)
-    if {Kind.GLOBAL, Kind.LINKED} <= used:
+    if {BarrierKind.GLOBAL, BarrierKind.LINKED} <= used:
         return "global and linked barriers without a PIPE_CONTROL with CS stall between them"
-    if {Kind.GLOBAL, Kind.LOCAL} <= used and not legacy_dispatch:
+    if {BarrierKind.GLOBAL, BarrierKind.LOCAL} <= used and not legacy_dispatch:
         return (
             "global and local barriers at once need the Legacy policy of thread dispatch selection"
         )
@@ -50,7 +50,7 @@ def clash(kinds: Iterable[Kind], *, legacy_dispatch: bool = True) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class BarrierMessage:
     """A barrier message, decoded."""
 
     barrier: int
@@ -58,7 +58,7 @@ class Request:
     predicate: int  # a bit per lane
 
     @classmethod
-    def of(cls, payload: Sequence[int], simd: int = 16) -> Request:
+    def of(cls, payload: Sequence[int], simd: int = 16) -> BarrierMessage:
         """From dwords M0.0 to M0.5 or more; `simd` is 8, 16 or 32."""
         word, predicate = payload[2], payload[3]
         if simd < 32 and predicate >> simd:
@@ -88,7 +88,7 @@ class Barrier:
     """One barrier of one subslice; `votes` are those of this round, `outcome` of the last."""
 
     count: int = 0  # 0: not in use
-    kind: Kind = Kind.LOCAL
+    kind: BarrierKind = BarrierKind.LOCAL
     state: BarrierState = field(default_factory=lambda: BarrierState(0, 0))
     votes: Votes = field(default_factory=Votes)
     outcome: Votes | None = None
@@ -99,9 +99,9 @@ class Barrier:
         """The threads of this round, in order of arrival."""
         return self.state.come_consumers
 
-    def arrive(self, thread: int, request: Request) -> tuple[int, ...]:
+    def arrive(self, thread: int, request: BarrierMessage) -> tuple[int, ...]:
         """A thread's message; all threads of the round if it is the last, else none."""
-        if request.count is not None and self.kind is not Kind.LOCAL:
+        if request.count is not None and self.kind is not BarrierKind.LOCAL:
             raise LaunchError(
                 f"barrier {request.barrier} is {self.kind.value} across subslices:"
                 " Barrier Count Enable may not be used"
@@ -133,7 +133,9 @@ class Gateway:
     def __init__(self) -> None:
         self.barriers = [Barrier() for _ in range(BARRIERS)]
 
-    def allocate(self, threads: int, kind: Kind = Kind.LOCAL, number: int | None = None) -> int:
+    def allocate(
+        self, threads: int, kind: BarrierKind = BarrierKind.LOCAL, number: int | None = None
+    ) -> int:
         """A free barrier for `threads` threads, or that one; LaunchError if there is none."""
         for place in range(BARRIERS) if number is None else (number,):
             if not self.barriers[place].count:
@@ -152,7 +154,7 @@ class Gateway:
 
     def message(self, thread: int, payload: Sequence[int], simd: int = 16) -> tuple[int, ...]:
         """A barrier message of a thread; the threads of this subslice that have come, if all."""
-        request = Request.of(payload, simd)
+        request = BarrierMessage.of(payload, simd)
         return self.barriers[request.barrier].arrive(thread, request)
 
 
@@ -177,9 +179,9 @@ class Gateways:
         self.of = {number: Gateway() for number in subslices}
         self._legacy = legacy_dispatch
         self._links: dict[int, _Link] = {}  # by the number that all their subslices use
-        self._kinds: set[Kind] = set()  # since the last stall
+        self._kinds: set[BarrierKind] = set()  # since the last stall
 
-    def allocate(self, threads: Mapping[int, int], kind: Kind) -> int:
+    def allocate(self, threads: Mapping[int, int], kind: BarrierKind) -> int:
         """A barrier number that is free in each subslice, for so many threads in each.
 
         LaunchError if there is none, a local group is not in one subslice, or the kind may not be
@@ -190,7 +192,7 @@ class Gateways:
             raise LaunchError(
                 f"no group has {dict(threads)} threads in subslices {sorted(self.of)}"
             )
-        if kind is Kind.LOCAL and len(threads) > 1:
+        if kind is BarrierKind.LOCAL and len(threads) > 1:
             raise LaunchError(f"a local barrier for threads in subslices {sorted(threads)}")
         wrong = clash(self._kinds | {kind}, legacy_dispatch=self._legacy)
         if wrong:
@@ -198,14 +200,14 @@ class Gateways:
         number = self._free(threads, kind)
         for subslice, count in threads.items():
             self.of[subslice].allocate(count, kind, number)
-        if kind is not Kind.LOCAL:
+        if kind is not BarrierKind.LOCAL:
             self._links[number] = _Link(BarrierState(len(threads), len(threads)))
         self._kinds.add(kind)
         return number
 
-    def _free(self, subslices: Iterable[int], kind: Kind) -> int:
+    def _free(self, subslices: Iterable[int], kind: BarrierKind) -> int:
         for number in range(BARRIERS):
-            is_linked = number in self._links and kind is not Kind.LOCAL
+            is_linked = number in self._links and kind is not BarrierKind.LOCAL
             if not is_linked and not any(self.of[s].barriers[number].count for s in subslices):
                 return number
         raise LaunchError(f"all {BARRIERS} barriers are in use")
@@ -213,10 +215,10 @@ class Gateways:
     def message(self, at: Thread, payload: Sequence[int], simd: int = 16) -> tuple[Thread, ...]:
         """A barrier message of a thread; the threads of all subslices whose n0.0 it notifies."""
         subslice, thread = at
-        number = Request.of(payload, simd).barrier
+        number = BarrierMessage.of(payload, simd).barrier
         kind = self.of[subslice].barriers[number].kind
         told = self.of[subslice].message(thread, payload, simd)
-        if kind is Kind.LOCAL or not told:
+        if kind is BarrierKind.LOCAL or not told:
             return tuple((subslice, t) for t in told)
         link = self._links[number]
         link.threads[subslice] = told
@@ -228,7 +230,7 @@ class Gateways:
     def release(self, number: int, subslices: Iterable[int]) -> None:
         """The group has ended; LaunchError if threads of it still wait."""
         where = list(subslices)
-        is_linked = self.of[where[0]].barriers[number].kind is not Kind.LOCAL
+        is_linked = self.of[where[0]].barriers[number].kind is not BarrierKind.LOCAL
         if is_linked and self._links[number].state.is_waited_at:
             raise LaunchError(f"the group of barrier {number} ends while subslices wait at it")
         for subslice in where:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from eumu.device.chip.gateway import Kind, clash
+from eumu.device.chip.gateway import BarrierKind, clash
 from eumu.device.commands import gpgpu, media, mi, render
 from eumu.device.commands.batch import Placed
 from eumu.device.commands.packet import Command
@@ -83,7 +83,7 @@ class Watch:
     busy: bool = False
     media_barriers: bool = False
     old_state: bool = False
-    barriers: set[Kind] = field(default_factory=set)  # since the last stall
+    barriers: set[BarrierKind] = field(default_factory=set)  # since the last stall
 
     def before(self, placed: Placed, *, arbitration: bool) -> None:
         """A command that is about to run."""
@@ -112,9 +112,9 @@ class Watch:
         """Threads of that descriptor start."""
         is_media = isinstance(placed.packet.command, _MEDIA)
         if descriptor.global_barrier_enable:
-            self.barriers.add(Kind.GLOBAL)
+            self.barriers.add(BarrierKind.GLOBAL)
         if descriptor.barrier_enable:
-            self.barriers.add(Kind.LINKED if pooled else Kind.LOCAL)
+            self.barriers.add(BarrierKind.LINKED if pooled else BarrierKind.LOCAL)
         if clash(self.barriers):  # the public layout has no dispatch policy: it is Legacy
             self._report("global-with-linked", placed)
         if is_media and (descriptor.barrier_enable or descriptor.global_barrier_enable):

@@ -13,7 +13,7 @@ from typing import Final
 
 from eumu.device.commands import gpgpu, media, mi, render
 from eumu.device.state.fields import State, title
-from eumu.device.state.unheeded import Kind, Unheeded, rows
+from eumu.device.state.unheeded import Unheeded, WhenSet, rows
 
 _ORDER: Final = "commands and their threads end one after the other"
 _COHERENT: Final = "memory is coherent here"
@@ -30,19 +30,19 @@ _PIXELS: Final = "no pixels are drawn"
 
 
 def _global(*names: str) -> dict[str, Unheeded]:
-    return rows(Kind.REFUSED, _GGTT, *names)
+    return rows(WhenSet.REFUSED, _GGTT, *names)
 
 
 def _mocs(*names: str) -> dict[str, Unheeded]:
-    return rows(Kind.HINT, _CACHING, *names)
+    return rows(WhenSet.HINT, _CACHING, *names)
 
 
 _PIPE_CONTROL: Final = {
-    **rows(Kind.REFUSED, _GGTT, "destination_address_type", only=render.AddressType.GGTT),
-    **rows(Kind.REFUSED, _STATUS_PAGE, "store_data_index"),
-    **rows(Kind.REFUSED, "there are no snapshot counts", "global_snapshot_count_reset"),
+    **rows(WhenSet.REFUSED, _GGTT, "destination_address_type", only=render.AddressType.GGTT),
+    **rows(WhenSet.REFUSED, _STATUS_PAGE, "store_data_index"),
+    **rows(WhenSet.REFUSED, "there are no snapshot counts", "global_snapshot_count_reset"),
     **rows(
-        Kind.HINT,
+        WhenSet.HINT,
         _COHERENT,
         "flush_llc",
         "tlb_invalidate",
@@ -51,9 +51,9 @@ _PIPE_CONTROL: Final = {
         "vf_cache_invalidation_enable",
         "constant_cache_invalidation_enable",
     ),
-    **rows(Kind.HINT, _ORDER, "pipe_control_flush_enable"),
+    **rows(WhenSet.HINT, _ORDER, "pipe_control_flush_enable"),
     **rows(
-        Kind.HINT,
+        WhenSet.HINT,
         _PIXELS,
         "depth_stall_enable",
         "render_target_cache_flush_enable",
@@ -61,7 +61,7 @@ _PIPE_CONTROL: Final = {
         "depth_cache_flush_enable",
     ),
     **rows(
-        Kind.HINT,
+        WhenSet.HINT,
         "it keeps pointers out of the context image of the 3D pipeline",
         "indirect_state_pointers_disable",
     ),
@@ -79,33 +79,37 @@ _STATE_BASE_ADDRESS: Final = {
 }
 _MEDIA_VFE_STATE: Final = {
     **rows(
-        Kind.HINT,
+        WhenSet.HINT,
         "no thread is told of a stack: Intel's driver writes the size of scratch space here, too",
         "stack_size",
     ),
-    **rows(Kind.HINT, _ROOM, "number_of_urb_entries"),
-    **rows(Kind.HINT, "the gateway's message for its time stamp is refused", "reset_gateway_timer"),
+    **rows(WhenSet.HINT, _ROOM, "number_of_urb_entries"),
+    **rows(
+        WhenSet.HINT, "the gateway's message for its time stamp is refused", "reset_gateway_timer"
+    ),
 }
-_SELECTED: Final = rows(Kind.REFUSED, _SPAWNING, "children_present", "thread_synchronization")
+_SELECTED: Final = rows(WhenSet.REFUSED, _SPAWNING, "children_present", "thread_synchronization")
 _DESCRIPTOR: Final = {
     **rows(
-        Kind.HINT,
+        WhenSet.HINT,
         "cr0 decides: Mesa's drivers leave this field 0 and choose the mode there",
         "denorm_mode",
     ),
-    **rows(Kind.HINT, _ORDER, "thread_priority"),
-    **rows(Kind.HINT, "it says what to fetch early", "sampler_count", "binding_table_entry_count"),
-    **rows(Kind.REFUSED, "the other floating-point mode is not modelled", "floating_point_mode"),
+    **rows(WhenSet.HINT, _ORDER, "thread_priority"),
     **rows(
-        Kind.REFUSED,
+        WhenSet.HINT, "it says what to fetch early", "sampler_count", "binding_table_entry_count"
+    ),
+    **rows(WhenSet.REFUSED, "the other floating-point mode is not modelled", "floating_point_mode"),
+    **rows(
+        WhenSet.REFUSED,
         _EXCEPTION,
         "illegal_opcode_exception_enable",
         "mask_stack_exception_enable",
         "software_exception_enable",
     ),
-    **rows(Kind.REFUSED, "kernels choose their rounding in cr0", "rounding_mode"),
+    **rows(WhenSet.REFUSED, "kernels choose their rounding in cr0", "rounding_mode"),
     **rows(
-        Kind.REFUSED,
+        WhenSet.REFUSED,
         "a thread whose channels branch together is not modelled",
         "single_program_flow",
     ),
@@ -113,71 +117,77 @@ _DESCRIPTOR: Final = {
 _EVENTS: Final = tuple(row.name for row in mi.MiWaitForEvent.rows())
 
 UNHEEDED: Final[Mapping[type[State], Mapping[str, Unheeded]]] = {
-    mi.MiWaitForEvent: rows(Kind.NOTED, "there is no display: it does not wait", *_EVENTS),
+    mi.MiWaitForEvent: rows(WhenSet.NOTED, "there is no display: it does not wait", *_EVENTS),
     mi.MiSemaphoreWait: {
         **_global("memory_type"),
-        **rows(Kind.HINT, "whoever resumes the batch looks at the memory", "wait_mode"),
+        **rows(WhenSet.HINT, "whoever resumes the batch looks at the memory", "wait_mode"),
     },
     mi.MiSemaphoreSignal: rows(
-        Kind.NOTED,
+        WhenSet.NOTED,
         "there is no other engine to signal",
         *(row.name for row in mi.MiSemaphoreSignal.rows()),
     ),
     mi.MiBatchBufferStart: {
-        **rows(Kind.REFUSED, _GGTT, "address_space_indicator", only=mi.AddressSpaceIndicator.GGTT),
-        **rows(Kind.REFUSED, "no register has an offset of batches", "add_offset_enable"),
-        **rows(Kind.REFUSED, "there is no resource streamer", "resource_streamer_enable"),
+        **rows(
+            WhenSet.REFUSED, _GGTT, "address_space_indicator", only=mi.AddressSpaceIndicator.GGTT
+        ),
+        **rows(WhenSet.REFUSED, "no register has an offset of batches", "add_offset_enable"),
+        **rows(WhenSet.REFUSED, "there is no resource streamer", "resource_streamer_enable"),
     },
     mi.MiConditionalBatchBufferEnd: _global("use_global_gtt"),
     mi.MiStoreDataImm: {
         **_global("use_global_gtt"),
-        **rows(Kind.REFUSED, "there is one core", "core_mode_enable"),
+        **rows(WhenSet.REFUSED, "there is one core", "core_mode_enable"),
     },
     mi.MiLoadRegisterMem: {
         **_global("use_global_gtt"),
-        **rows(Kind.HINT, _ORDER, "async_mode_enable"),
+        **rows(WhenSet.HINT, _ORDER, "async_mode_enable"),
     },
     mi.MiStoreRegisterMem: _global("use_global_gtt"),
     mi.MiCopyMemMem: _global("use_global_gtt_source", "use_global_gtt_destination"),
     mi.MiAtomic: {
         **_global("memory_type"),
-        **rows(Kind.HINT, _ORDER, "post_sync_operation", "cs_stall"),
+        **rows(WhenSet.HINT, _ORDER, "post_sync_operation", "cs_stall"),
     },
     mi.MiFlushDw: {
-        **rows(Kind.REFUSED, _STATUS_PAGE, "store_data_index"),
-        **rows(Kind.REFUSED, _GGTT, "destination_address_type", only=render.AddressType.GGTT),
+        **rows(WhenSet.REFUSED, _STATUS_PAGE, "store_data_index"),
+        **rows(WhenSet.REFUSED, _GGTT, "destination_address_type", only=render.AddressType.GGTT),
         **rows(
-            Kind.HINT, _COHERENT, "tlb_invalidate", "flush_llc", "video_pipeline_cache_invalidate"
+            WhenSet.HINT,
+            _COHERENT,
+            "tlb_invalidate",
+            "flush_llc",
+            "video_pipeline_cache_invalidate",
         ),
     },
     render.StateBaseAddress: _STATE_BASE_ADDRESS,
     render.PipelineSelect: rows(
-        Kind.HINT, _POWER, "force_media_awake", "media_sampler_dop_clock_gate_enable"
+        WhenSet.HINT, _POWER, "force_media_awake", "media_sampler_dop_clock_gate_enable"
     ),
-    render.StateSip: rows(Kind.HINT, _EXCEPTION, "system_instruction_pointer"),
+    render.StateSip: rows(WhenSet.HINT, _EXCEPTION, "system_instruction_pointer"),
     render.PipeControl: _PIPE_CONTROL,
     gpgpu.MediaVfeState: _MEDIA_VFE_STATE,
     gpgpu.MediaStateFlush: rows(
-        Kind.HINT, _ORDER, "flush_to_go", "watermark_required", "interface_descriptor_offset"
+        WhenSet.HINT, _ORDER, "flush_to_go", "watermark_required", "interface_descriptor_offset"
     ),
-    media.MediaObject: {**_SELECTED, **rows(Kind.HINT, _ORDER, "scoreboard_mask")},
+    media.MediaObject: {**_SELECTED, **rows(WhenSet.HINT, _ORDER, "scoreboard_mask")},
     media.MediaObjectPrt: rows(
-        Kind.REFUSED, _SPAWNING, "children_present", "prt_fence_needed", "prt_fence_type"
+        WhenSet.REFUSED, _SPAWNING, "children_present", "prt_fence_needed", "prt_fence_type"
     ),
     media.MediaObjectWalker: {
-        **rows(Kind.REFUSED, _SPAWNING, "thread_synchronization"),
+        **rows(WhenSet.REFUSED, _SPAWNING, "thread_synchronization"),
         **rows(
-            Kind.REFUSED,
+            WhenSet.REFUSED,
             "no public description says which bits of the CURBE mask which threads",
             "masked_dispatch",
         ),
-        **rows(Kind.HINT, "it takes no indirect data", "indirect_data_start_address"),
+        **rows(WhenSet.HINT, "it takes no indirect data", "indirect_data_start_address"),
     },
     gpgpu.InterfaceDescriptorData: _DESCRIPTOR,
 }
 
 
-def _set(state: State, kind: Kind) -> Iterator[tuple[str, Unheeded]]:
+def _set(state: State, kind: WhenSet) -> Iterator[tuple[str, Unheeded]]:
     for name, row in UNHEEDED.get(type(state), {}).items():
         if row.kind is kind and row.concerns(getattr(state, name)):
             yield name, row
@@ -185,7 +195,7 @@ def _set(state: State, kind: Kind) -> Iterator[tuple[str, Unheeded]]:
 
 def refused(state: State) -> Exception | None:
     """The error for the first field that asks for what is not modelled."""
-    for name, row in _set(state, Kind.REFUSED):
+    for name, row in _set(state, WhenSet.REFUSED):
         value = getattr(state, name)
         shown = getattr(value, "name", int(value))
         return state.error(name, f"is {shown}, which is not modelled: {row.reason}")
@@ -194,7 +204,7 @@ def refused(state: State) -> Exception | None:
 
 def noted(state: State) -> str:
     """What the fields ask for that does not happen here, "" for nothing."""
-    fields = list(_set(state, Kind.NOTED))
+    fields = list(_set(state, WhenSet.NOTED))
     if not fields:
         return ""
     names = ", ".join(f"{title(name)} {int(getattr(state, name))}" for name, _ in fields)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from eumu.device.compiled.frame import begin, chunks, finish
-from eumu.device.compiled.loads import Access, spot
+from eumu.device.compiled.loads import LoadCoordinates, spot
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.surfaces.typed import OPERATIONS
 from eumu.exec.jit.llvm.vectors import Vector
@@ -18,7 +18,7 @@ _PLAIN: Final = {"add", "sub", "and", "or", "xor", "xchg"}
 class Atomic:
     """An operation on texels of `bits` 16 or 32, `kind` unsigned, signed or float."""
 
-    access: Access
+    access: LoadCoordinates
     operation: str
     kind: str
     bits: int

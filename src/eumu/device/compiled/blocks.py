@@ -10,7 +10,7 @@ from eumu.device.surfaces.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class MessageBlock:
     """A block of `width` bytes and `height` rows, `pitch` apart in the message."""
 
     width: int
@@ -26,7 +26,7 @@ class Block:
         return self.layout.format.bytes
 
 
-def moving(block: Block, _: int) -> str:
+def moving(block: MessageBlock, _: int) -> str:
     """LLVM text of a block's message: x, y, and the rows or the result."""
     module = Module(1)
     b = begin(module)
@@ -52,7 +52,7 @@ def moving(block: Block, _: int) -> str:
     return finish(b)
 
 
-def _rows(b: Body, block: Block, rows: str, x: str, y: str) -> None:
+def _rows(b: Body, block: MessageBlock, rows: str, x: str, y: str) -> None:
     """A loop over rows; each is copied whole if it can be."""
     extent = [b.op(f"sext i32 {b.field('extent', n)} to i64") for n in range(2)]
     after = b.op(f"add i64 {x}, {block.width}")
@@ -93,13 +93,13 @@ def _rows(b: Body, block: Block, rows: str, x: str, y: str) -> None:
     b.do("br i1 %r.more, label %row, label %end")
 
 
-def _copy(b: Body, block: Block, there: str, here: str) -> None:
+def _copy(b: Body, block: MessageBlock, there: str, here: str) -> None:
     target, source = (here, there) if block.writes else (there, here)
     size = ("i64", str(block.width))
     b.call("void", "llvm.memcpy.p0.p0.i64", ("ptr", target), ("ptr", source), size, ("i1", "false"))
 
 
-def _dwords(b: Body, block: Block, there: str, base: str, x: str, row: str) -> None:
+def _dwords(b: Body, block: MessageBlock, there: str, base: str, x: str, row: str) -> None:
     """A row of a tiled surface, four bytes at a time."""
     start = b.current_label()
     b.do("br label %dword")
@@ -116,7 +116,9 @@ def _dwords(b: Body, block: Block, there: str, base: str, x: str, row: str) -> N
     b.label("dwords.end")
 
 
-def _octets(b: Body, block: Block, there: str, base: str, x: str, row: str, across: str) -> None:
+def _octets(
+    b: Body, block: MessageBlock, there: str, base: str, x: str, row: str, across: str
+) -> None:
     """A row byte by byte; beyond an edge the last texel repeats, or nothing is done."""
     start = b.current_label()
     b.do("br label %octet")
@@ -156,7 +158,7 @@ def _octets(b: Body, block: Block, there: str, base: str, x: str, row: str, acro
     b.label("octets.end")
 
 
-def _offset(b: Body, block: Block, left: str, row: str) -> str:
+def _offset(b: Body, block: MessageBlock, left: str, row: str) -> str:
     """Bytes from the base to a byte of a row."""
     start = (b.wide(v) + b.alone("level", 3 + n) for n, v in enumerate((left, row)))
     return block.layout.at(b.alone, *start).name

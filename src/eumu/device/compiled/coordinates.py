@@ -24,7 +24,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MipLevel:
     """A mip level in every lane: sizes in texels, where its texels begin."""
 
     sizes: tuple[Vector, Vector, Vector]
@@ -32,13 +32,13 @@ class Place:
     row: Vector
 
 
-def place_of_level(b: Body, level: Vector | None) -> Place:
+def place_of_level(b: Body, level: Vector | None) -> MipLevel:
     """Level 0 of the record, or that in a vector."""
     if level is None:
         width, height, depth, left, row = (b.every("level", n) for n in range(len(LEVEL)))
-        return Place((width, height, depth), left, row)
+        return MipLevel((width, height, depth), left, row)
     assert RECORD.fields is not None
     table = b.at("%rec", int(RECORD.fields["level"][1]))
     rows = b.pointers(table, level * LEVEL_BYTES)
     width, height, depth, left, row = (b.integer(b.gather(rows, 4 * n)) for n in range(len(LEVEL)))
-    return Place((width, height, depth), left, row)
+    return MipLevel((width, height, depth), left, row)

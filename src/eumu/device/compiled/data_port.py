@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from eumu.device.compiled.atomics import Atomic, changing
-from eumu.device.compiled.blocks import Block, moving
+from eumu.device.compiled.blocks import MessageBlock, moving
 from eumu.device.compiled.frame import begin, finish
-from eumu.device.compiled.known import Known, chosen, made, record_of, texels_of
-from eumu.device.compiled.loads import Access, loading, storing
+from eumu.device.compiled.known import KnownMessage, chosen, made, record_of, texels_of
+from eumu.device.compiled.loads import LoadCoordinates, loading, storing
 from eumu.device.compiled.texels import can_keep, can_read, can_write
 from eumu.device.compiled.writer import Module
 from eumu.device.state.surface import ONE, ZERO, SurfaceType
@@ -18,11 +18,11 @@ from eumu.exec.host import InlineCache
 from eumu.messages import BlockWrite
 
 
-def _access(asked: Known, **more: Any) -> Access:
+def _access(asked: KnownMessage, **more: Any) -> LoadCoordinates:
     surface, names = asked.surface, asked.message.coordinates
     numbers = {name: 1 + n for n, name in enumerate(names)}
     x, y, slice, lod = (numbers.get(n, -1) for n in (*surface.coordinates, "lod"))
-    return Access(
+    return LoadCoordinates(
         texels_of(surface, slices=slice >= 0),
         (x, y, slice, lod),
         surface.kind is SurfaceType.S3D,
@@ -31,7 +31,7 @@ def _access(asked: Known, **more: Any) -> Access:
     )
 
 
-def typed_read(asked: Known) -> InlineCache | None:
+def typed_read(asked: KnownMessage) -> InlineCache | None:
     surface, message = asked.surface, asked.message
     if surface.format.encoding is not Encoding.PLAIN or not can_read(surface.format):
         return None
@@ -43,7 +43,7 @@ def typed_read(asked: Known) -> InlineCache | None:
     return made(asked, record_of(asked), loading, access)
 
 
-def typed_write(asked: Known) -> InlineCache | None:
+def typed_write(asked: KnownMessage) -> InlineCache | None:
     surface, message = asked.surface, asked.message
     channels, format = frozenset(message.channels), surface.format
     if not can_write(format) or (format.outputs - channels and not can_keep(format, channels)):
@@ -58,7 +58,7 @@ def typed_write(asked: Known) -> InlineCache | None:
     return made(asked, record_of(asked), storing, access)
 
 
-def typed_atomic(asked: Known) -> InlineCache | None:
+def typed_atomic(asked: KnownMessage) -> InlineCache | None:
     surface, message = asked.surface, asked.message
     if not suits(surface.format, message):
         return None
@@ -70,7 +70,7 @@ def typed_atomic(asked: Known) -> InlineCache | None:
     return made(asked, record_of(asked), changing, atomic)
 
 
-def counter_address(asked: Known) -> InlineCache:
+def counter_address(asked: KnownMessage) -> InlineCache:
     record = record_of(asked)
     record["counter"] = asked.surface.counter
     return made(asked, record, _finding, width=1)
@@ -86,7 +86,7 @@ def _finding(width: int) -> str:
 # ---- blocks
 
 
-def block_message(asked: Known) -> InlineCache | None:
+def block_message(asked: KnownMessage) -> InlineCache | None:
     surface, message = asked.surface, asked.message
     is_planar = surface.format.encoding is Encoding.PLANAR
     refused = (
@@ -102,7 +102,7 @@ def block_message(asked: Known) -> InlineCache | None:
     *extent, first = plane(surface, message.plane)
     record["level"][0, 0, 4] += first
     record["extent"] = extent
-    block = Block(
+    block = MessageBlock(
         message.width,
         message.height,
         message.pitch,

@@ -20,7 +20,7 @@ KEYS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes:
+class FrameLanes:
     """The lanes from `first` (an i32) on, a vector of them; `active` is their mask."""
 
     b: Body
@@ -82,7 +82,7 @@ def finish(b: Body) -> str:
 
 
 @contextmanager
-def chunks(b: Body, results: Sequence[tuple[Kind, int]]) -> Iterator[Lanes]:
+def chunks(b: Body, results: Sequence[tuple[Kind, int]]) -> Iterator[FrameLanes]:
     """A loop over vectors of lanes; results (kind, bits) are 0 where no lane is active."""
     count = b.field("lanes")
     flags = b.at("%data", b.field("mask"))
@@ -93,7 +93,7 @@ def chunks(b: Body, results: Sequence[tuple[Kind, int]]) -> Iterator[Lanes]:
     here = b.op(f"getelementptr i8, ptr {flags}, i32 %first")
     octets, zero = b.load(b.lanes("i8"), here), vector_literal("i8", ["0"] * b.width)
     active = b.vector("b", b.op(f"icmp ne {b.lanes('i8')} {octets}, {zero}"))
-    lanes = Lanes(b, "%first", active)
+    lanes = FrameLanes(b, "%first", active)
     b.do(f"br i1 {b.any(active)}, label %some, label %none")
     b.label("none")
     for n, (kind, bits) in enumerate(results):

@@ -16,7 +16,7 @@ from eumu.device.compiled.data_port import (
     typed_read,
     typed_write,
 )
-from eumu.device.compiled.known import Known
+from eumu.device.compiled.known import KnownMessage
 from eumu.device.compiled.record import MAX_SIZE
 from eumu.device.compiled.sampler_messages import sampler_message
 from eumu.device.state.surface import AuxiliaryMode, TileMode
@@ -48,7 +48,7 @@ def disable(made: InlineCache) -> None:
     record["key"] = 0xFFFF_FFFF  # no surface has this number
 
 
-def inline_cache(asked: Known) -> InlineCache | None:
+def inline_cache(asked: KnownMessage) -> InlineCache | None:
     """Compiled code for messages like one, with a record of its own, or None.
 
     StateError or Unsupported if the states are wrong.
@@ -66,7 +66,7 @@ def inline_cache(asked: Known) -> InlineCache | None:
     return InlineCache(int(record.ctypes.data), (code, record, kept))
 
 
-def _inline_cache(asked: Known) -> InlineCache | None:
+def _inline_cache(asked: KnownMessage) -> InlineCache | None:
     surface = asked.surface
     is_odd = asked.lanes & (asked.lanes - 1)
     if is_odd or surface.is_null or surface.size > MAX_SIZE or surface.samples > 1:
@@ -81,7 +81,7 @@ def _inline_cache(asked: Known) -> InlineCache | None:
     return _MAKERS[type(asked.message)](asked)
 
 
-_MAKERS: Final[dict[type, Callable[[Known], InlineCache | None]]] = {
+_MAKERS: Final[dict[type, Callable[[KnownMessage], InlineCache | None]]] = {
     SamplerMessage: sampler_message,
     TypedRead: typed_read,
     TypedWrite: typed_write,

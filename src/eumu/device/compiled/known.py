@@ -23,7 +23,7 @@ VECTOR: Final = 8  # lanes of a step
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownMessage:
     """A message that is asked, and what it names; `address` is that of the surface on the host.
 
     `key` are surface, sampler and dwords 2 and 3 of the header, `key_at` the arguments and bytes in
@@ -60,7 +60,7 @@ def _compiled(make: Callable[..., str], width: int, *spec: Any) -> Any:
     return Loaded([compile_object(make(*spec, width), host())], host(), has_again=False)
 
 
-def record_of(asked: Known, first_level: int = 0) -> Any:
+def record_of(asked: KnownMessage, first_level: int = 0) -> Any:
     """A record with all but what samplers add; its arguments are all of the message's."""
     record = np.zeros(1, RECORD)
     places = asked.places.arguments
@@ -74,7 +74,7 @@ def record_of(asked: Known, first_level: int = 0) -> Any:
 
 
 def made(
-    asked: Known, record: Any, make: Callable[..., str], *spec: Any, width: int = 0
+    asked: KnownMessage, record: Any, make: Callable[..., str], *spec: Any, width: int = 0
 ) -> InlineCache:
     """An inline cache of a record and the code that `make` writes for `spec` and a width."""
     code = _compiled(make, width or _width(asked.lanes), *spec)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eumu.device.compiled.coordinates import Place, place_of_level
-from eumu.device.compiled.frame import Lanes, begin, chunks, finish
+from eumu.device.compiled.coordinates import MipLevel, place_of_level
+from eumu.device.compiled.frame import FrameLanes, begin, chunks, finish
 from eumu.device.compiled.texels import (
     Piece,
     Texels,
@@ -21,7 +21,7 @@ from eumu.exec.jit.llvm.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class LoadCoordinates:
     """A message with integer coordinates, by argument: x, y, slice, level; -1 is 0.
 
     Parameters of a message that its kind of surface ignores are -1 too.
@@ -48,7 +48,7 @@ class Access:
 class Spot:
     """A texel in every lane: 0 where `inside` says that it is not one of the surface."""
 
-    place: Place
+    place: MipLevel
     at: tuple[Vector, ...]  # x, y, slice
     inside: Vector
 
@@ -61,7 +61,7 @@ class Spot:
         return kind.of_texel(b.every, self.place.left, self.place.row, self.at)
 
 
-def spot(access: Access, lanes: Lanes) -> Spot:
+def spot(access: LoadCoordinates, lanes: FrameLanes) -> Spot:
     """The texels that lanes mean."""
     b = lanes.b
     arguments = []
@@ -84,7 +84,7 @@ def spot(access: Access, lanes: Lanes) -> Spot:
     return Spot(place, tuple(safe), inside)
 
 
-def loading(access: Access, width: int) -> str:
+def loading(access: LoadCoordinates, width: int) -> str:
     """LLVM text of a read."""
     module = Module(width)
     texel_function(module, access.texels, access.channels)
@@ -101,7 +101,7 @@ def loading(access: Access, width: int) -> str:
     return finish(b)
 
 
-def storing(access: Access, width: int) -> str:
+def storing(access: LoadCoordinates, width: int) -> str:
     """LLVM text of a write; of lanes that write one texel the last one stays."""
     b = begin(Module(width))
     kind, format = access.texels, access.texels.format

@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from eumu.device.compiled.coordinates import Choice
-from eumu.device.compiled.known import VECTOR, Known, chosen, made, record_of, texels_of
-from eumu.device.compiled.loads import Access, loading, sizing
+from eumu.device.compiled.known import VECTOR, KnownMessage, chosen, made, record_of, texels_of
+from eumu.device.compiled.loads import LoadCoordinates, loading, sizing
 from eumu.device.compiled.record import LIMITS
 from eumu.device.compiled.samples import Sampling, sampling
 from eumu.device.compiled.texels import can_read
@@ -18,7 +18,7 @@ from eumu.device.lanes import ARRAYS
 from eumu.device.sampler.addressing import modes_on
 from eumu.device.sampler.detail import levels_of, limits, mip_mode, scale, steps_of
 from eumu.device.sampler.loads import level_sizes
-from eumu.device.sampler.request import Request
+from eumu.device.sampler.request import SamplerRequest
 from eumu.device.sampler.unit import check_request
 from eumu.device.state.sampler import Filter, MipFilter
 from eumu.device.state.surface import ZERO, SurfaceType
@@ -34,7 +34,7 @@ _SAMPLES: Final = frozenset(
 )
 
 
-def sampler_message(asked: Known) -> InlineCache | None:
+def sampler_message(asked: KnownMessage) -> InlineCache | None:
     message, header = asked.message, asked.header
     plain = (
         message.results <= len(header.channels)
@@ -47,7 +47,7 @@ def sampler_message(asked: Known) -> InlineCache | None:
     if not plain:
         return None
     check_request(
-        Request(
+        SamplerRequest(
             message, header, asked.texture, asked.sampler, asked.border, np.ones((1, 1), bool), {}
         )
     )
@@ -58,7 +58,7 @@ def sampler_message(asked: Known) -> InlineCache | None:
     return _sample(asked) if message.operation in _SAMPLES else None
 
 
-def _is_modelled(asked: Known) -> bool:
+def _is_modelled(asked: KnownMessage) -> bool:
     """Whether there is code for a sampler and its surface."""
     sampler, surface, operation = asked.sampler, asked.surface, asked.message.operation
     gathers = operation.startswith("gather4")
@@ -81,13 +81,13 @@ def _is_modelled(asked: Known) -> bool:
     return not any(refused)
 
 
-def _has_odd_numbers(asked: Known) -> bool:
+def _has_odd_numbers(asked: KnownMessage) -> bool:
     """Whether NaN or a negative zero may be among texels, whose least one is not defined."""
     floats = any(c.numbers is Numbers.FLOAT for c in asked.surface.format.channels)
     return floats or asked.sampler.has_border
 
 
-def _sample(asked: Known) -> InlineCache | None:
+def _sample(asked: KnownMessage) -> InlineCache | None:
     if not _is_modelled(asked):
         return None
     mips, first, filters = _mips(asked)
@@ -108,7 +108,7 @@ def _sample(asked: Known) -> InlineCache | None:
     return made(asked, record, sampling, spec)
 
 
-def _plain(asked: Known) -> Sampling:
+def _plain(asked: KnownMessage) -> Sampling:
     """What code depends on, but for filters and levels."""
     message, surface, operation = asked.message, asked.surface, asked.message.operation
     channels = asked.header.channels[: message.results]
@@ -136,7 +136,7 @@ def _plain(asked: Known) -> Sampling:
     )
 
 
-def _mips(asked: Known) -> tuple[MipFilter | None, int, tuple[str, str]]:
+def _mips(asked: KnownMessage) -> tuple[MipFilter | None, int, tuple[str, str]]:
     """How lanes choose levels, the only level if they do not, filters for large and small.
 
     No mip filter at all if all lanes have one level and one filter.
@@ -160,7 +160,7 @@ def _mips(asked: Known) -> tuple[MipFilter | None, int, tuple[str, str]]:
     return mips, int(firsts.pop()), names
 
 
-def _set_sampler(record: Any, asked: Known) -> None:
+def _set_sampler(record: Any, asked: KnownMessage) -> None:
     """What a record has of the sampler, the header and the border."""
     sampler, surface = asked.sampler, asked.surface
     for name, value in zip(LIMITS, astuple(limits(sampler, surface)), strict=True):
@@ -170,7 +170,7 @@ def _set_sampler(record: Any, asked: Known) -> None:
     record["scale"] = scale(sampler, surface)
 
 
-def _arguments(asked: Known, names: Sequence[str]) -> tuple[int, ...]:
+def _arguments(asked: KnownMessage, names: Sequence[str]) -> tuple[int, ...]:
     """The arguments that parameters are, -1 for those that are not given."""
     message = asked.message
     first = 1 + message.uses_sampler + message.has_header
@@ -178,7 +178,7 @@ def _arguments(asked: Known, names: Sequence[str]) -> tuple[int, ...]:
     return tuple(numbers.get(name, -1) for name in names)
 
 
-def _load(asked: Known) -> InlineCache | None:
+def _load(asked: KnownMessage) -> InlineCache | None:
     surface, header, message = asked.surface, asked.header, asked.message
     if not can_read(surface.format):
         return None
@@ -188,7 +188,7 @@ def _load(asked: Known) -> InlineCache | None:
     if u < 0 or (moved and min(u, v, r) < 0):
         return None
     results = chosen(surface, header.channels[: message.results])
-    access = Access(
+    access = LoadCoordinates(
         texels_of(surface, slices=slice >= 0),
         (x, y, slice, lod),
         surface.kind is SurfaceType.S3D,
@@ -203,7 +203,7 @@ def _load(asked: Known) -> InlineCache | None:
     return made(asked, record, loading, access)
 
 
-def _sizes(asked: Known) -> InlineCache | None:
+def _sizes(asked: KnownMessage) -> InlineCache | None:
     """resinfo: the record's levels are what it answers."""
     surface = asked.surface
     record = record_of(asked)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from eumu.device.compiled import cubes
-from eumu.device.compiled.coordinates import Choice, Place, place_of_level
-from eumu.device.compiled.frame import Lanes, begin, chunks, finish
+from eumu.device.compiled.coordinates import Choice, MipLevel, place_of_level
+from eumu.device.compiled.frame import FrameLanes, begin, chunks, finish
 from eumu.device.compiled.record import LIMITS
 from eumu.device.compiled.texels import Texels, texel_function
 from eumu.device.compiled.writer import Body, Module
@@ -98,7 +98,7 @@ def sampling(spec: Sampling, width: int) -> str:
 class _Sample:
     """The lanes of one vector."""
 
-    def __init__(self, b: Body, spec: Sampling, lanes: Lanes) -> None:
+    def __init__(self, b: Body, spec: Sampling, lanes: FrameLanes) -> None:
         self.b, self.spec, self.lanes = b, spec, lanes
         self.coordinates = [self.parameter(n) for n in spec.coordinates]
         self.slice = b.constant(0)
@@ -193,7 +193,7 @@ class _Sample:
 
     # ---- one level
 
-    def _level(self, place: Place, magnified: Vector | None) -> list[Vector]:
+    def _level(self, place: MipLevel, magnified: Vector | None) -> list[Vector]:
         taps = self._taps(place, magnified)
         return reduced(self._corners(place, taps), taps, self._joined)
 
@@ -205,7 +205,7 @@ class _Sample:
         return [mix(b, p, q, weight, exact=spec.exact) for p, q in pairs]
 
     def _taps(
-        self, place: Place, magnified: Vector | None, always_linear: bool = False
+        self, place: MipLevel, magnified: Vector | None, always_linear: bool = False
     ) -> list[Taps[Vector]]:
         spec = self.spec
         linear = always_linear or spec.linear.of(magnified)
@@ -230,14 +230,16 @@ class _Sample:
             return six_bits(self.b, self._argument(("offu", "offv")[dimension], "i"))
         return None
 
-    def _corners(self, place: Place, taps: Sequence[Taps[Vector]]) -> list[list[Vector]]:
+    def _corners(self, place: MipLevel, taps: Sequence[Taps[Vector]]) -> list[list[Vector]]:
         """The texels of a footprint, x fastest."""
         return [
             self._compared(self._texel(place, corner.place, corner.inside))
             for corner in corners(taps)
         ]
 
-    def _texel(self, place: Place, at: tuple[Vector, ...], inside: Vector | None) -> list[Vector]:
+    def _texel(
+        self, place: MipLevel, at: tuple[Vector, ...], inside: Vector | None
+    ) -> list[Vector]:
         b, spec = self.b, self.spec
         x, y, slice = (*at, *[b.constant(0)] * 2)[:3]
         if spec.is_cube or len(self.coordinates) < 3:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Generic
 
-from eumu.device.lanes import Lanes, V
+from eumu.device.lanes import LaneFunctions, V
 from eumu.device.state.sampler import AddressMode, CubeControl, SamplerState
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.surface import Surface
@@ -45,7 +45,7 @@ def modes_on(sampler: SamplerState, surface: Surface) -> tuple[AddressMode, ...]
 
 
 def taps(
-    lanes: Lanes[V],
+    lanes: LaneFunctions[V],
     coordinate: V,
     size: V,
     mode: AddressMode,
@@ -77,7 +77,7 @@ def taps(
     return Taps(tuple(k for k, _ in indices), tuple(inside for _, inside in indices), weight)
 
 
-def _fixed(lanes: Lanes[V], place: V, rounded: V | bool) -> V:
+def _fixed(lanes: LaneFunctions[V], place: V, rounded: V | bool) -> V:
     """In steps of 1/256, truncated or rounded; the sum with one half would itself be rounded."""
     steps = place * float(_ONE)
     whole = lanes.floor(steps)
@@ -91,7 +91,7 @@ def _fixed(lanes: Lanes[V], place: V, rounded: V | bool) -> V:
 
 
 def _in_texels(
-    lanes: Lanes[V], coordinate: V, sizes: V, mode: AddressMode, normalized: bool
+    lanes: LaneFunctions[V], coordinate: V, sizes: V, mode: AddressMode, normalized: bool
 ) -> tuple[V, V | None]:
     """A coordinate in texels, and where it counts texels downwards (None: nowhere)."""
     c = lanes.where(lanes.equal(coordinate, coordinate), coordinate, 0.0)
@@ -114,7 +114,9 @@ def _in_texels(
     return c, is_down
 
 
-def _index(lanes: Lanes[V], k: V, size: V, mode: AddressMode, *, moved: bool) -> tuple[V, V | None]:
+def _index(
+    lanes: LaneFunctions[V], k: V, size: V, mode: AddressMode, *, moved: bool
+) -> tuple[V, V | None]:
     """The texel that an index means, and whether it is one, not the border.
 
     Of coordinates that wrap or are mirrored, it is one texel outside at most, unless it was moved.
@@ -136,12 +138,12 @@ def _index(lanes: Lanes[V], k: V, size: V, mode: AddressMode, *, moved: bool) ->
     return lanes.least(lanes.most(k, 0), last), inside
 
 
-def six_bits(lanes: Lanes[V], offset: V) -> V:
+def six_bits(lanes: LaneFunctions[V], offset: V) -> V:
     """The signed number that `gather4_po` takes of a parameter."""
     return (offset + 32 & 63) - 32
 
 
-def layer(lanes: Lanes[V], coordinate: V, layers: V) -> V:
+def layer(lanes: LaneFunctions[V], coordinate: V, layers: V) -> V:
     """The array element that a coordinate means: rounded to nearest even, clamped."""
     c = lanes.where(lanes.equal(coordinate, coordinate), coordinate, 0.0)
     rounded = lanes.rint(lanes.least(lanes.most(c, -1.0), lanes.single(layers)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from eumu.device.lanes import Lanes, V
+from eumu.device.lanes import LaneFunctions, V
 
 # For each face: axis and sign of s, of t, and of the major axis.
 _FACES: Final = (
@@ -27,7 +27,7 @@ _PARTS: Final = tuple(
 )
 
 
-def face_of(lanes: Lanes[V], direction: Sequence[V]) -> V:
+def face_of(lanes: LaneFunctions[V], direction: Sequence[V]) -> V:
     """The face that each direction meets; of equal components z wins, then y."""
     x, y, z = direction
     size_x, size_y, size_z = (lanes.magnitude(c) for c in direction)
@@ -37,14 +37,16 @@ def face_of(lanes: Lanes[V], direction: Sequence[V]) -> V:
     return axis + lanes.integer(major < 0.0)
 
 
-def on_face(lanes: Lanes[V], direction: Sequence[V], face: V) -> tuple[V, V]:
+def on_face(lanes: LaneFunctions[V], direction: Sequence[V], face: V) -> tuple[V, V]:
     """s and t in 0 … 1 where each direction meets the plane of a face."""
     s, t, m = (_by_face(lanes, direction, face, axes) for axes in zip(*_FACES, strict=True))
     m = lanes.where(lanes.equal(m, 0.0), 1.0, m)
     return (s / m + 1.0) * 0.5, (t / m + 1.0) * 0.5
 
 
-def _by_face(lanes: Lanes[V], parts: Sequence[V], face: V, choices: Sequence[tuple[int, int]]) -> V:
+def _by_face(
+    lanes: LaneFunctions[V], parts: Sequence[V], face: V, choices: Sequence[tuple[int, int]]
+) -> V:
     """One of the parts for each face, or its negative: its number and sign."""
     part, sign = before = choices[0]
     value = parts[part] if sign > 0 else -parts[part]
@@ -57,7 +59,7 @@ def _by_face(lanes: Lanes[V], parts: Sequence[V], face: V, choices: Sequence[tup
 
 
 def beside(
-    lanes: Lanes[V], x: V, y: V, size: V
+    lanes: LaneFunctions[V], x: V, y: V, size: V
 ) -> tuple[V, tuple[tuple[V, V], tuple[V, V], tuple[V, V]]]:
     """Which texels are at a corner of the cube, and the three that meet there; others are first."""
     inner_x, inner_y = (lanes.least(lanes.most(k, 0), size - 1) for k in (x, y))
@@ -72,7 +74,7 @@ def corner_mean(texels: Sequence[V]) -> V:
     return (first + second + third) / 3.0
 
 
-def across(lanes: Lanes[V], face: V, x: V, y: V, size: V) -> tuple[V, V, V]:
+def across(lanes: LaneFunctions[V], face: V, x: V, y: V, size: V) -> tuple[V, V, V]:
     """Face and texel for a texel that may lie one row or column beyond the edge of its face."""
     edge = lanes.double(size)
     places = [(lanes.double(k) * 2.0 + 1.0) / edge - 1.0 for k in (x, y)]

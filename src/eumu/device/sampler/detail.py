@@ -16,7 +16,7 @@ from typing import Any, Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.device.lanes import ARRAYS, Array, Lanes, V
+from eumu.device.lanes import ARRAYS, Array, LaneFunctions, V
 from eumu.device.sampler.addressing import FRACTION
 from eumu.device.state.sampler import (
     Filter,
@@ -101,7 +101,7 @@ def _anisotropy(long_x: Array, long_y: Array, most: int) -> Ints:
 # ---- equations
 
 
-def gradient_lod(lanes: Lanes[V], long_x: V, long_y: V, count: V | None = None) -> V:
+def gradient_lod(lanes: LaneFunctions[V], long_x: V, long_y: V, count: V | None = None) -> V:
     """The logarithm of the longer length, both doubles; `count` samples share it.  0 with NaN."""
     long = lanes.most(long_x, long_y)
     if count is not None:
@@ -110,7 +110,7 @@ def gradient_lod(lanes: Lanes[V], long_x: V, long_y: V, count: V | None = None) 
     return lanes.single(lanes.where(is_number, _log2(lanes, long), 0.0))
 
 
-def _log2(lanes: Lanes[V], x: V) -> V:
+def _log2(lanes: LaneFunctions[V], x: V) -> V:
     """Of doubles from 0 on: the exponent, and a series in (m - 1) / (m + 1)."""
     exponent, m = lanes.split(x)
     s = (m - 1.0) / (m + 1.0)
@@ -122,12 +122,12 @@ def _log2(lanes: Lanes[V], x: V) -> V:
     return lanes.where(lanes.equal(x, 0.0), -math.inf, log)
 
 
-def quad_gradients(lanes: Lanes[V], c: V) -> tuple[V, V]:
+def quad_gradients(lanes: LaneFunctions[V], c: V) -> tuple[V, V]:
     """Differences to the right and down: four lanes are a square of pixels, row by row."""
     return lanes.quad_step(c, 1), lanes.quad_step(c, 2)
 
 
-def length(lanes: Lanes[V], gradient: Sequence[V], sizes: Sequence[V]) -> V:
+def length(lanes: LaneFunctions[V], gradient: Sequence[V], sizes: Sequence[V]) -> V:
     """Of gradients in texels, as a double."""
     parts = [lanes.double(c) * size for c, size in zip(gradient, sizes, strict=False)]
     total = parts[0] * parts[0]
@@ -136,7 +136,7 @@ def length(lanes: Lanes[V], gradient: Sequence[V], sizes: Sequence[V]) -> V:
     return lanes.sqrt(total)
 
 
-def steps_of(lanes: Lanes[V], lod: V, limits: Limits[V]) -> tuple[V, V]:
+def steps_of(lanes: LaneFunctions[V], lod: V, limits: Limits[V]) -> tuple[V, V]:
     """A level of detail within all limits, in steps of 1/256, and whether that magnifies."""
     biased = lanes.double(lod) + limits.bias
     biased = lanes.where(lanes.equal(biased, biased), biased, 0.0)
@@ -147,7 +147,7 @@ def steps_of(lanes: Lanes[V], lod: V, limits: Limits[V]) -> tuple[V, V]:
 
 
 def levels_of(
-    lanes: Lanes[V],
+    lanes: LaneFunctions[V],
     steps: V,
     is_magnified: V,
     how: tuple[MipFilter, MagnificationClamp],

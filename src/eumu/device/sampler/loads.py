@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.device.sampler.request import Request
+from eumu.device.sampler.request import SamplerRequest
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.mcs import is_clear, slices_of
 from eumu.device.surfaces.places import places
@@ -17,7 +17,7 @@ from eumu.device.surfaces.texels import missing
 Lanes = NDArray[Any]
 
 
-def texels(request: Request) -> Lanes:
+def texels(request: SamplerRequest) -> Lanes:
     """Texels at integer coordinates; what lies outside is 0."""
     surface, header = request.texture.surface, request.header
     at = {name: request.integers(name) for name in ("u", "v", "r", "lod")}
@@ -52,7 +52,7 @@ def _clear_colour(surface: Surface, dtype: np.dtype[Any]) -> Lanes:
     return colour
 
 
-def _given_control(request: Request) -> NDArray[np.uint64]:
+def _given_control(request: SamplerRequest) -> NDArray[np.uint64]:
     """The control element that each lane brings with it, of as many bits as its samples need."""
     if request.message.operation == "ld2dms":
         if request.texture.surface.samples > 8:
@@ -64,7 +64,7 @@ def _given_control(request: Request) -> NDArray[np.uint64]:
     return low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
 
 
-def control(request: Request) -> NDArray[np.uint32]:
+def control(request: SamplerRequest) -> NDArray[np.uint32]:
     """ld_mcs: red and green are the control element; 0 without one, and outside the surface."""
     surface, header = request.texture.surface, request.header
     x, y, r = (request.integers(n) for n in ("u", "v", "r"))
@@ -80,7 +80,7 @@ def control(request: Request) -> NDArray[np.uint32]:
     return out
 
 
-def resource(request: Request) -> NDArray[np.uint32]:
+def resource(request: SamplerRequest) -> NDArray[np.uint32]:
     """Sizes of a level and the number of levels; 0 for a level that there is not."""
     surface = request.texture.surface
     lod = request.integers("lod")
@@ -109,7 +109,7 @@ def level_sizes(surface: Surface, lod: int) -> tuple[int, int, int]:
     return v.width, v.height, depth if surface.is_array else 0
 
 
-def samples(request: Request) -> NDArray[np.uint32]:
+def samples(request: SamplerRequest) -> NDArray[np.uint32]:
     state = request.texture.surface.state
     out = np.zeros((int(request.mask.sum()), 4), np.uint32)
     out[:, 0] = 0 if request.texture.surface.is_null else request.texture.surface.samples

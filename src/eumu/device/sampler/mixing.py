@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from eumu.device.lanes import Lanes, V
+from eumu.device.lanes import LaneFunctions, V
 from eumu.device.sampler.addressing import Taps
 from eumu.device.state.sampler import PrefilterOp, Reduction
 
@@ -52,7 +52,7 @@ def reduced(values: Sequence[T], taps: Sequence[Taps[V]], join: Callable[[T, T, 
     return values[0]
 
 
-def mix(lanes: Lanes[V], a: V, b: V, weight: V, *, exact: bool = True) -> V:
+def mix(lanes: LaneFunctions[V], a: V, b: V, weight: V, *, exact: bool = True) -> V:
     """a + (b - a) * weight; a where it is b or the weight is 0, which is seen in inexact numbers
     only if they are infinite, NaN or a negative zero.
     """
@@ -62,7 +62,7 @@ def mix(lanes: Lanes[V], a: V, b: V, weight: V, *, exact: bool = True) -> V:
     return lanes.where(lanes.equal(weight, 0.0) | lanes.equal(a, b), a, mixed)
 
 
-def without_denormals(lanes: Lanes[V], texel: V) -> V:
+def without_denormals(lanes: LaneFunctions[V], texel: V) -> V:
     """A float of 32 bits as a sample has it: denormal numbers are zeros of their sign.
 
     Intel's compiler makes the same of what `ld` reads, so that both reads of an image agree.
@@ -73,7 +73,7 @@ def without_denormals(lanes: Lanes[V], texel: V) -> V:
 
 
 def extreme(
-    lanes: Lanes[V], reduction: Reduction, a: V, b: V, weight: V, *, exact: bool = True
+    lanes: LaneFunctions[V], reduction: Reduction, a: V, b: V, weight: V, *, exact: bool = True
 ) -> V:
     """The lesser or the greater number, a where the weight of b is 0; of NaN the other."""
     is_better = b < a if reduction is Reduction.MINIMUM else b > a
@@ -82,7 +82,9 @@ def extreme(
     return lanes.where(is_better & lanes.differ(weight, 0.0), b, a)
 
 
-def compared(lanes: Lanes[V], op: PrefilterOp, red: V, reference: V, *, is_normalized: bool) -> V:
+def compared(
+    lanes: LaneFunctions[V], op: PrefilterOp, red: V, reference: V, *, is_normalized: bool
+) -> V:
     """sample_c: 0 where `red op reference` holds, else 1; normalized numbers are 0 to 1."""
     if is_normalized:  # NaN stays
         reference = lanes.where(reference < 0.0, 0.0, reference)

@@ -21,7 +21,7 @@ Lanes = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SamplerRequest:
     """A message with what it names: `sampler` and `border` only if the message uses a sampler.
 
     `parameters` by name are float32 or uint32 [threads, lanes]; missing ones are 0.  `key` are the

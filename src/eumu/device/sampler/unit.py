@@ -28,7 +28,7 @@ from eumu.device.sampler.filtering import Points
 from eumu.device.sampler.header import OutputControl, SimdExtension, check
 from eumu.device.sampler.keys import key_of
 from eumu.device.sampler.mixing import gathered
-from eumu.device.sampler.request import Request
+from eumu.device.sampler.request import SamplerRequest
 from eumu.device.state.fields import StateError, title
 from eumu.device.state.sampler import AddressMode, Filter, MipFilter, SamplerState
 from eumu.device.state.surface import SurfaceType
@@ -45,7 +45,7 @@ Lanes = NDArray[Any]
 _GRADIENTS: Final = (("dudx", "dudy"), ("dvdx", "dvdy"), ("drdx", "drdy"))
 
 
-def execute(request: Request) -> list[Lanes]:
+def execute(request: SamplerRequest) -> list[Lanes]:
     """The response: uint32 [threads, lanes] for each written channel, then the null mask."""
     message, header = request.message, request.header
     check_request(request)
@@ -66,7 +66,7 @@ def execute(request: Request) -> list[Lanes]:
     return out
 
 
-def check_request(request: Request) -> None:
+def check_request(request: SamplerRequest) -> None:
     """StateError or Unsupported if the message is not one for its surface and sampler."""
     normalized = not request.sampler.non_normalized_coordinate_enable
     kind = request.texture.surface.kind
@@ -80,7 +80,7 @@ def check_request(request: Request) -> None:
         _check_sampler(request)
 
 
-def _values(request: Request) -> NDArray[np.uint32]:
+def _values(request: SamplerRequest) -> NDArray[np.uint32]:
     """What the active lanes get, four channels [N, 4] as bits."""
     operation = request.message.operation
     if operation in ("ld", "ld_lz", "ld2dms", "ld2dms_w", "ld2dss"):
@@ -98,7 +98,7 @@ def _values(request: Request) -> NDArray[np.uint32]:
     return bits_of(_sample(request))
 
 
-def _null_mask(request: Request) -> NDArray[np.uint32]:
+def _null_mask(request: SamplerRequest) -> NDArray[np.uint32]:
     """Bit n is 0 if lane n used a texel that has no memory."""
     lanes = 1 << np.arange(request.mask.shape[1], dtype=np.uint64)
     every = np.uint64((1 << request.mask.shape[1]) - 1)
@@ -110,7 +110,7 @@ def _null_mask(request: Request) -> NDArray[np.uint32]:
 # ---- what a sampler may be
 
 
-def _check_sampler(request: Request) -> None:
+def _check_sampler(request: SamplerRequest) -> None:
     sampler, surface = request.sampler, request.texture.surface
     key_of(sampler, surface.format, request.key)
     if name := sampler.unmodelled:
@@ -160,7 +160,7 @@ def _check_unnormalized(sampler: SamplerState, surface: Surface) -> None:
 # ---- filtered samples
 
 
-def _sample(request: Request) -> Lanes:
+def _sample(request: SamplerRequest) -> Lanes:
     operation, sampler = request.message.operation, request.sampler
     surface = request.texture.surface
     if surface.is_null:
@@ -177,7 +177,7 @@ def _sample(request: Request) -> Lanes:
     return request.texture.selected(request.filtering().sample(points, detail))
 
 
-def _points(request: Request) -> tuple[Points, Footprint]:
+def _points(request: SamplerRequest) -> tuple[Points, Footprint]:
     """Where to sample, and how large the footprint is there."""
     request_surface = request.texture.surface
     names = ("u", "v", "r")[: request_surface.dimensions]
@@ -201,7 +201,7 @@ def _points(request: Request) -> tuple[Points, Footprint]:
     return points, detail
 
 
-def _slice(request: Request) -> Ints:
+def _slice(request: SamplerRequest) -> Ints:
     """The array element of the active lanes."""
     surface, mask = request.texture.surface, request.mask
     if not surface.element:
@@ -210,7 +210,7 @@ def _slice(request: Request) -> Ints:
     return layer(ARRAYS, request.parameter(surface.element)[mask], ARRAYS.constant(elements))
 
 
-def _detail(request: Request, wide: list[Lanes]) -> Footprint:
+def _detail(request: SamplerRequest, wide: list[Lanes]) -> Footprint:
     """The level of detail before bias and clamps of the sampler, [N]."""
     operation, mask = request.message.operation, request.mask
     count = int(mask.sum())
@@ -228,7 +228,7 @@ def _detail(request: Request, wide: list[Lanes]) -> Footprint:
     return covered
 
 
-def _gradients(request: Request, wide: list[Lanes]) -> list[tuple[Floats, Floats]]:
+def _gradients(request: SamplerRequest, wide: list[Lanes]) -> list[tuple[Floats, Floats]]:
     """Gradients [N] of each coordinate; of a cube, those of the two coordinates on its face."""
     mask = request.mask
     if request.message.operation.startswith("sample_d"):
@@ -254,7 +254,7 @@ def _gradients(request: Request, wide: list[Lanes]) -> list[tuple[Floats, Floats
     return [(moved[0][k] - c, moved[1][k] - c) for k, c in enumerate(centre)]
 
 
-def _gather(request: Request) -> Lanes:
+def _gather(request: SamplerRequest) -> Lanes:
     """One channel of the four texels that a linear filter of level 0 would take."""
     surface, mask = request.texture.surface, request.mask
     points, _ = _points_of_gather(request)
@@ -271,11 +271,11 @@ def _gather(request: Request) -> Lanes:
     return np.stack([c[:, channel] for c in gathered(corners)], 1)
 
 
-def _points_of_gather(request: Request) -> tuple[Points, Footprint]:
+def _points_of_gather(request: SamplerRequest) -> tuple[Points, Footprint]:
     plain = SamplerMessage("sample_c_lz", request.message.simd, 0, True, 4)
     if not request.message.operation.endswith("_c"):
         plain = SamplerMessage("sample_lz", request.message.simd, 0, True, 4)
-    same = Request(
+    same = SamplerRequest(
         plain,
         request.header,
         request.texture,
@@ -294,7 +294,7 @@ def _points_of_gather(request: Request) -> tuple[Points, Footprint]:
 # ---- blocks of 8 x 4 pixels
 
 
-def _unorm(request: Request) -> NDArray[np.uint16]:
+def _unorm(request: SamplerRequest) -> NDArray[np.uint16]:
     """sample_unorm: 32 pixels, eight in a row, as unsigned numbers of sixteen bits."""
     surface = request.texture.surface
     if any(c.numbers.value != "UNORM" for c in surface.format.channels):

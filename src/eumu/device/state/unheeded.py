@@ -19,7 +19,7 @@ from eumu.device.state.scaler import AvsControl, AvsState
 from eumu.device.state.surface import SurfaceState
 
 
-class Kind(Enum):
+class WhenSet(Enum):
     """What happens when a field is set."""
 
     REFUSED = "refused"
@@ -31,7 +31,7 @@ class Kind(Enum):
 class Unheeded:
     """Why a field does nothing; with `only`, it is refused for that value alone."""
 
-    kind: Kind
+    kind: WhenSet
     reason: str
     only: object = None
 
@@ -40,7 +40,7 @@ class Unheeded:
         return bool(value == self.only) if self.only is not None else bool(value)
 
 
-def rows(kind: Kind, reason: str, *names: str, only: object = None) -> dict[str, Unheeded]:
+def rows(kind: WhenSet, reason: str, *names: str, only: object = None) -> dict[str, Unheeded]:
     """The same for several fields."""
     return dict.fromkeys(names, Unheeded(kind, reason, only))
 
@@ -53,7 +53,7 @@ _ADAPTIVE: Final = "it belongs to the adaptive filter, which is refused unless i
 
 _SURFACE: Final = {
     **rows(
-        Kind.HINT,
+        WhenSet.HINT,
         _CACHING,
         "mocs",
         "coherency_type",
@@ -61,43 +61,43 @@ _SURFACE: Final = {
         "sampler_l2_bypass_mode_disable",
     ),
     **rows(
-        Kind.HINT,
+        WhenSet.HINT,
         _COMPRESSION,
         "memory_compression_mode",
         "auxiliary_table_index_for_media_compressed_surface",
     ),
-    **rows(Kind.HINT, _PLANES, "x_offset_for_v_plane", "y_offset_for_v_plane"),
-    **rows(Kind.HINT, "tiled resources, which it belongs to, are refused", "mip_tail_start_lod"),
+    **rows(WhenSet.HINT, _PLANES, "x_offset_for_v_plane", "y_offset_for_v_plane"),
+    **rows(WhenSet.HINT, "tiled resources, which it belongs to, are refused", "mip_tail_start_lod"),
     **rows(
-        Kind.HINT,
+        WhenSet.HINT,
         "threads write to the first slice of a render target",
         "render_target_view_extent",
     ),
     **rows(
-        Kind.HINT,
+        WhenSet.HINT,
         "how hardware takes the samples of an anisotropic filter is not public",
         "ewa_disable_for_cube",
     ),
 }
 _SAMPLER: Final = {
     **rows(
-        Kind.HINT,
+        WhenSet.HINT,
         "how hardware takes the samples of an anisotropic filter is not public",
         "anisotropic_algorithm",
     ),
     **rows(
-        Kind.HINT,
+        WhenSet.HINT,
         "how hardware comes near the mix of two levels is not public, and Intel's OpenCL driver"
         " asks for the lowest quality always: levels are mixed in full",
         "trilinear_filter_quality",
     ),
 }
 _MEDIA_SURFACE: Final = {
-    **rows(Kind.HINT, _CACHING, "mocs"),
-    **rows(Kind.HINT, _COMPRESSION, "memory_compression_mode"),
-    **rows(Kind.HINT, _PLANES, "x_offset_for_v", "y_offset_for_v"),
+    **rows(WhenSet.HINT, _CACHING, "mocs"),
+    **rows(WhenSet.HINT, _COMPRESSION, "memory_compression_mode"),
+    **rows(WhenSet.HINT, _PLANES, "x_offset_for_v", "y_offset_for_v"),
     **rows(
-        Kind.HINT,
+        WhenSet.HINT,
         "Vertical Line Stride, which it belongs to, is refused",
         "vertical_line_stride_offset",
     ),
@@ -109,9 +109,11 @@ UNHEEDED: Final[Mapping[type[State], Mapping[str, Unheeded]]] = {
     SurfaceState: _SURFACE,
     SamplerState: _SAMPLER,
     MediaSurfaceState: _MEDIA_SURFACE,
-    AvsState: rows(Kind.HINT, _DETAIL, *(r.name for r in AvsState.rows() if r.name not in _SCALER)),
+    AvsState: rows(
+        WhenSet.HINT, _DETAIL, *(r.name for r in AvsState.rows() if r.name not in _SCALER)
+    ),
     AvsControl: rows(
-        Kind.HINT,
+        WhenSet.HINT,
         _ADAPTIVE,
         "transition_area_with_8_pixels",
         "transition_area_with_4_pixels",

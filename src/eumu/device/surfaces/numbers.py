@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from eumu.device.lanes import Lanes, V
+from eumu.device.lanes import LaneFunctions, V
 from eumu.device.surfaces.formats import Channel, Numbers, TexelFormat
 from eumu.errors import Unsupported
 
@@ -27,7 +27,7 @@ Table = Callable[[int, V], V]
 
 
 def texel(
-    lanes: Lanes[V],
+    lanes: LaneFunctions[V],
     format: TexelFormat,
     word: Callable[[int], V],
     linear: Table[V],
@@ -56,19 +56,19 @@ def _code(word: Callable[[int], V], channel: Channel) -> V:
     return code if end == 32 else code & (1 << channel.size) - 1
 
 
-def pair(lanes: Lanes[V], format: TexelFormat, word: V, x: V) -> list[V]:
+def pair(lanes: LaneFunctions[V], format: TexelFormat, word: V, x: V) -> list[V]:
     """Red, green and blue of a texel of two that share their chrominance."""
     y0, y1, cb, cr = (word >> 8 * n & 255 for n in BYTES_OF_PAIR[format.name])
     return chrominance(lanes, lanes.where(lanes.differ(x & 1, 0), y1, y0), cb, cr)
 
 
-def chrominance(lanes: Lanes[V], luma: V, cb: V, cr: V) -> list[V]:
+def chrominance(lanes: LaneFunctions[V], luma: V, cb: V, cr: V) -> list[V]:
     """Cr is red, luma green, Cb blue."""
     return [unorm(lanes, octet, 8) for octet in (cr, luma, cb)]
 
 
 def words_of(
-    lanes: Lanes[V], format: TexelFormat, values: Mapping[int, V], coded: Table[V]
+    lanes: LaneFunctions[V], format: TexelFormat, values: Mapping[int, V], coded: Table[V]
 ) -> dict[int, V]:
     """The 32-bit words of texels of these channels; what has no channel is not there."""
     words: dict[int, V] = {}
@@ -81,7 +81,9 @@ def words_of(
     return words
 
 
-def code_of(lanes: Lanes[V], channel: Channel, values: Mapping[int, V], coded: Table[V]) -> V:
+def code_of(
+    lanes: LaneFunctions[V], channel: Channel, values: Mapping[int, V], coded: Table[V]
+) -> V:
     """The bits of one of a format's channels."""
     value = values[channel.to[0]]
     return coded(channel.size, value) if channel.srgb else encoded(lanes, channel, value)
@@ -90,7 +92,7 @@ def code_of(lanes: Lanes[V], channel: Channel, values: Mapping[int, V], coded: T
 # ---- one channel
 
 
-def decoded(lanes: Lanes[V], channel: Channel, raw: V, exponent: V | None) -> V:
+def decoded(lanes: LaneFunctions[V], channel: Channel, raw: V, exponent: V | None) -> V:
     """The number of a channel's bits; `exponent` is the five bits that SHAREDEXP channels share."""
     size = channel.size
     match channel.numbers:
@@ -115,7 +117,7 @@ def decoded(lanes: Lanes[V], channel: Channel, raw: V, exponent: V | None) -> V:
     raise Unsupported(f"a channel of type {channel.numbers.value}")
 
 
-def encoded(lanes: Lanes[V], channel: Channel, value: V) -> V:
+def encoded(lanes: LaneFunctions[V], channel: Channel, value: V) -> V:
     """The bits of a channel; NaN is 0 in normalized numbers."""
     size, top = channel.size, (1 << channel.size) - 1
     match channel.numbers:
@@ -135,24 +137,24 @@ def encoded(lanes: Lanes[V], channel: Channel, value: V) -> V:
 # ---- integers
 
 
-def unorm(lanes: Lanes[V], raw: V, size: int) -> V:
+def unorm(lanes: LaneFunctions[V], raw: V, size: int) -> V:
     """0 to 1."""
     return _ratio(lanes, raw, (1 << size) - 1)
 
 
-def _ratio(lanes: Lanes[V], code: V, top: int) -> V:
+def _ratio(lanes: LaneFunctions[V], code: V, top: int) -> V:
     """A float, rounded once."""
     if top < 1 << 24:
         return lanes.single(code) / float(top)
     return lanes.single(lanes.double(code) / float(top))
 
 
-def _signed(lanes: Lanes[V], raw: V, size: int) -> V:
+def _signed(lanes: LaneFunctions[V], raw: V, size: int) -> V:
     gap = 32 - size
     return lanes.integer(raw << gap) >> gap if gap else lanes.integer(raw)
 
 
-def _scaled(lanes: Lanes[V], value: V, size: int, *, is_signed: bool) -> V:
+def _scaled(lanes: LaneFunctions[V], value: V, size: int, *, is_signed: bool) -> V:
     top = (1 << size - is_signed) - 1
     value = lanes.where(lanes.equal(value, value), value, 0.0)
     value = lanes.least(lanes.most(value, -1.0 if is_signed else 0.0), 1.0)
@@ -171,7 +173,7 @@ def _fraction(size: int) -> int:
     return 10 if size == 16 else size - 5
 
 
-def _float(lanes: Lanes[V], raw: V, size: int) -> V:
+def _float(lanes: LaneFunctions[V], raw: V, size: int) -> V:
     if size == 32:
         return lanes.from_bits(raw)
     fraction = _fraction(size)
@@ -184,7 +186,7 @@ def _float(lanes: Lanes[V], raw: V, size: int) -> V:
     return lanes.from_bits(bits)
 
 
-def float_bits(lanes: Lanes[V], value: V, size: int) -> V:
+def float_bits(lanes: LaneFunctions[V], value: V, size: int) -> V:
     """Negative floats of 11 and 10 bits are 0; a NaN of 16 bits keeps the top of its payload."""
     bits = lanes.bits(value)
     if size == 32:
@@ -201,7 +203,7 @@ def float_bits(lanes: Lanes[V], value: V, size: int) -> V:
     return lanes.where(is_nan, infinity | 1 << _fraction(size) - 1, code)
 
 
-def _rounded(lanes: Lanes[V], magnitude: V, size: int) -> V:
+def _rounded(lanes: LaneFunctions[V], magnitude: V, size: int) -> V:
     """Of the bits of a float without sign: to nearest even, infinity at most."""
     fraction = _fraction(size)
     gap = 23 - fraction

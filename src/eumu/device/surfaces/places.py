@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.device.lanes import ARRAYS, Lanes, V
+from eumu.device.lanes import ARRAYS, LaneFunctions, V
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.surface import Surface
 
 Ints = NDArray[np.int64]
 
 
-def exist(lanes: Lanes[V], coordinates: Sequence[V], sizes: Sequence[V]) -> V:
+def exist(lanes: LaneFunctions[V], coordinates: Sequence[V], sizes: Sequence[V]) -> V:
     """Whether all integers are from 0 on and less than their sizes."""
     first, *others = (
         lanes.unsigned(k) < lanes.unsigned(size) for k, size in zip(coordinates, sizes, strict=True)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.device.lanes import ARRAYS
-from eumu.device.lanes import Lanes as Operators
+from eumu.device.lanes import LaneFunctions as Operators
 from eumu.device.state.fields import StateError
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.formats import Encoding, Numbers, TexelFormat

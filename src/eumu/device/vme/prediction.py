@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from eumu.device.vme.filters import MARGIN, between, weighted
 from eumu.device.vme.pictures import Picture
-from eumu.device.vme.shapes import Block
+from eumu.device.vme.shapes import MacroblockPart
 
 Ints = NDArray[np.int64]
 Vector = tuple[int, int]
@@ -25,11 +25,11 @@ class Predictor:
     weight: int
     bilinear: bool
 
-    def block(self, block: Block, direction: int, mv: Vector) -> Ints:
+    def block(self, block: MacroblockPart, direction: int, mv: Vector) -> Ints:
         """The pixels of a block, moved by a vector in quarters."""
         return self.around(block, direction, mv, 0).at(mv)
 
-    def around(self, block: Block, direction: int, mv: Vector, reach: int) -> Patch:
+    def around(self, block: MacroblockPart, direction: int, mv: Vector, reach: int) -> Patch:
         """What is needed for all vectors within `reach` whole pixels of one."""
         picture = self.pictures[block.quarter][direction]
         assert picture is not None

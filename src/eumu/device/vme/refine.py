@@ -17,7 +17,7 @@ from eumu.device.vme.costs import Costs
 from eumu.device.vme.distortion import MOST, Measure
 from eumu.device.vme.payload import UniversalInput
 from eumu.device.vme.prediction import Predictor
-from eumu.device.vme.shapes import BLOCKS, MAJORS, MINORS, SLOTS, Block
+from eumu.device.vme.shapes import BLOCKS, MAJORS, MINORS, SLOTS, MacroblockPart
 
 Ints = NDArray[np.int64]
 Vector = tuple[int, int]
@@ -121,7 +121,7 @@ class _Refinement:
             if is_better:
                 part.direction = BIDIRECTIONAL
 
-    def _best(self, block: Block, direction: int, start: Vector) -> tuple[Vector, int]:
+    def _best(self, block: MacroblockPart, direction: int, start: Vector) -> tuple[Vector, int]:
         """The best vector near one, and its distortion."""
         patch = self._predictor.around(block, direction, start, 1)
         source = self._source[block.pixels]
@@ -153,7 +153,7 @@ class _Refinement:
             pairs.append(differs + penalties)
         return pairs
 
-    def _penalty(self, block: Block, direction: int, mv: Vector) -> int:
+    def _penalty(self, block: MacroblockPart, direction: int, mv: Vector) -> int:
         costs = self._costs
         flat = costs.direction(bool(direction)) + costs.reference(
             int(self._ids[block.quarter, direction])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class MacroblockPart:
     """A rectangle of a macroblock in units of four pixels; `quarter` is the 8x8 it begins in."""
 
     x: int
@@ -37,10 +37,10 @@ Z_COLUMN: Final = tuple((k & 1) + (k >> 2 & 1) * 2 for k in range(16))
 Z_ROW: Final = tuple((k >> 1 & 1) + (k >> 3 & 1) * 2 for k in range(16))
 
 
-def _cut(x: int, y: int, size: int, width: int, height: int) -> list[Block]:
+def _cut(x: int, y: int, size: int, width: int, height: int) -> list[MacroblockPart]:
     """The blocks of one shape in a square, from left to right, then down."""
     return [
-        Block(x + i, y + j, width, height)
+        MacroblockPart(x + i, y + j, width, height)
         for j in range(0, size, height)
         for i in range(0, size, width)
     ]

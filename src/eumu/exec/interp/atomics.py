@@ -18,11 +18,11 @@ from eumu.exec.interp.accesses import surface_of
 from eumu.exec.interp.lanes import maximum, minimum
 from eumu.exec.interp.memory import (
     ACCESSES,
-    Access,
+    AddressSpaces,
     Bytes,
-    Memory,
+    MemoryAccess,
+    MemoryRequest,
     Offsets,
-    Request,
     gather,
     scatter,
 )
@@ -72,14 +72,14 @@ _STEP = {"inc": 1, "dec": -1, "predec": -1}
 
 
 @ACCESSES.on(Atomic)
-def atomic(memory: Memory, op: Atomic) -> Step:
+def atomic(memory: AddressSpaces, op: Atomic) -> Step:
     site, type, operation = memory.site, op.type, op.operation
     kind = ATOMIC_READ if operation == "load" else ATOMIC_WRITE
     a, m, *operands = site.slots((*op.args[:2], *op.data))
     surface, r = surface_of(op, site), site.slot(op.result)
 
     def step(v: Slots, run: Run) -> None:
-        request = Request(op, run, v[a], v[m], type.size)
+        request = MemoryRequest(op, run, v[a], v[m], type.size)
         out = np.zeros(len(request.address), type.dtype)
         if request:
             data = [request.values(v[x]) for x in operands]
@@ -103,7 +103,7 @@ class _Sorted:
     dtype: np.dtype[Any]
 
 
-def _perform(operation: str, access: Access, data: list[Lanes], out: Lanes) -> None:
+def _perform(operation: str, access: MemoryAccess, data: list[Lanes], out: Lanes) -> None:
     """Do the operation for one access and put what it returns into `out`."""
     offset, lanes = access.offset[:, 0], np.arange(len(out))[access.lanes]
     if access.valid is not None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from eumu.errors import Fault, Finding, ranges
 from eumu.exec import barrier_sides, words
 from eumu.exec.interp.named import NamedBarriers
-from eumu.exec.interp.site import Site
+from eumu.exec.interp.site import BlockSite
 from eumu.exec.interp.values import ALL, Lanes, Run
 from eumu.exec.named import MOST, Signal
 from eumu.exec.state import BLOCKED, DONE
@@ -28,7 +28,7 @@ class Barriers:
     the named barrier that it waits at, NONE for the one without a name.
     """
 
-    def __init__(self, site: Site, next_block: NDArray[np.int32]) -> None:
+    def __init__(self, site: BlockSite, next_block: NDArray[np.int32]) -> None:
         threads = site.state.threads
         self.site, self.next_block = site, next_block
         self.arrived = np.zeros(threads, np.int32)

@@ -9,8 +9,8 @@ import numpy as np
 from eumu.errors import Unsupported
 from eumu.exec.interp import accesses, atomics, lanes, messages, registers, reports, sends
 from eumu.exec.interp.label_steps import follow
-from eumu.exec.interp.memory import ACCESSES, Memory
-from eumu.exec.interp.site import STEPS, Site
+from eumu.exec.interp.memory import ACCESSES, AddressSpaces
+from eumu.exec.interp.site import STEPS, BlockSite
 from eumu.exec.interp.special import SPECIAL
 from eumu.exec.interp.values import Compiled, Run, Slots, Step
 from eumu.ir import Block, Op
@@ -23,7 +23,7 @@ from eumu.ir.operations.state import Special, Symbol
 MAKERS: Final = (accesses, atomics, messages, registers, reports, sends)
 
 
-def compile_block(block: Block, site: Site, memory: Memory) -> Compiled:
+def compile_block(block: Block, site: BlockSite, memory: AddressSpaces) -> Compiled:
     """The steps of a block, in order."""
     assert block.end is not None
     count = site.enter(block)
@@ -34,7 +34,7 @@ def compile_block(block: Block, site: Site, memory: Memory) -> Compiled:
     return Compiled(steps, count, len(instructions - {-1}) or 1, site.slots(block.end.args))
 
 
-def make_step(op: Op, site: Site, space: Memory) -> Step:
+def make_step(op: Op, site: BlockSite, space: AddressSpaces) -> Step:
     """The step of one operation."""
     if lanes.is_lanewise(op.name):
         return _lanewise(lanes.compute(op), site.slots(op.args), site.slot(op.results[0]))
@@ -66,7 +66,7 @@ def _lanewise(compute: lanes.Compute, arguments: list[int], r: int) -> Step:
 
 
 @STEPS.on(Const)
-def _constant(site: Site, op: Const) -> Step:
+def _constant(site: BlockSite, op: Const) -> Step:
     r, value = site.slot(op.results[0]), lanes.constant(op)
 
     def step(v: Slots, run: Run) -> None:
@@ -76,7 +76,7 @@ def _constant(site: Site, op: Const) -> Step:
 
 
 @STEPS.on(Symbol)
-def _symbol(site: Site, op: Symbol) -> Step:
+def _symbol(site: BlockSite, op: Symbol) -> Step:
     name = op.symbol
     if name not in site.grid.symbols:
         raise Unsupported(f"the address of symbol {name!r}", span=site.span(op.inst))
@@ -89,7 +89,7 @@ def _symbol(site: Site, op: Symbol) -> Step:
 
 
 @STEPS.on(Special)
-def _special(site: Site, op: Special) -> Step:
+def _special(site: BlockSite, op: Special) -> Step:
     name, value = op.fact, op.results[0]
     if name not in SPECIAL:
         raise Unsupported(f"the run-time fact {name!r}", span=site.span(op.inst))
@@ -102,12 +102,12 @@ def _special(site: Site, op: Special) -> Step:
 
 
 @STEPS.on(Send)
-def _send(site: Site, op: Send) -> Step:
+def _send(site: BlockSite, op: Send) -> Step:
     return sends.send(op, site, compile_block)
 
 
 @STEPS.on(Fence)
-def _fence(site: Site, op: Fence) -> Step:
+def _fence(site: BlockSite, op: Fence) -> Step:
     def step(v: Slots, run: Run) -> None:
         """Every access is already in order."""
 
@@ -115,7 +115,7 @@ def _fence(site: Site, op: Fence) -> Step:
 
 
 @STEPS.on(Follow)
-def _follow(site: Site, op: Follow) -> Step:
+def _follow(site: BlockSite, op: Follow) -> Step:
     def step(v: Slots, run: Run) -> None:
         """Every access is noted where it is done."""
 

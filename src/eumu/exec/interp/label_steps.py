@@ -25,7 +25,7 @@ from eumu.exec.interp.labels import (
     union,
 )
 from eumu.exec.interp.registers import element_offsets, region_bytes, register_space
-from eumu.exec.interp.site import Site
+from eumu.exec.interp.site import BlockSite
 from eumu.exec.interp.values import ALL, Mask, Run, Slots, Step, full, wide
 from eumu.ir import Block, Op, Terminator, Value
 from eumu.ir.operations.arithmetic import Dot, InDword
@@ -45,7 +45,7 @@ from eumu.ir.operations.state import (
 )
 
 
-def follow(labels: Labels, site: Site, block: Block, steps: Sequence[Step]) -> list[Step]:
+def follow(labels: Labels, site: BlockSite, block: Block, steps: Sequence[Step]) -> list[Step]:
     """The steps of a block's operations, with those of labels around them."""
     own, made = _Steps(labels, site), list[Step]()
     for op, step in zip(block.ops, steps, strict=True):
@@ -61,7 +61,7 @@ def follow(labels: Labels, site: Site, block: Block, steps: Sequence[Step]) -> l
 class _Steps:
     """The steps that follow the values of one block; `made` are their labels by number."""
 
-    def __init__(self, of: Labels, site: Site) -> None:
+    def __init__(self, of: Labels, site: BlockSite) -> None:
         self.of, self.site = of, site
         self.found: dict[int, Bits | None] = {}
         self.flags: set[int] = set()  # masks made of flags

@@ -11,9 +11,9 @@ from eumu.exec.interp.compile import compile_block
 from eumu.exec.interp.fairness import Threads
 from eumu.exec.interp.flow import Flow
 from eumu.exec.interp.labels import Labels
-from eumu.exec.interp.memory import Memory
+from eumu.exec.interp.memory import AddressSpaces
 from eumu.exec.interp.races import AccessLog
-from eumu.exec.interp.site import Site
+from eumu.exec.interp.site import BlockSite
 from eumu.exec.interp.snapshots import capture, restore
 from eumu.exec.interp.values import ALL, Mask, Rows, Run
 from eumu.exec.observe import Observer
@@ -30,11 +30,11 @@ class Machine:
         grid = self.grid
         self.before = 0  # instructions that groups before these have run
         self.state = ThreadState.allocate(grid, groups)
-        self.site = Site(admitted, self.state)
+        self.site = BlockSite(admitted, self.state)
         observer = admitted.host.observer
         if grid.function.fidelity and observer is not None and observer.followed is not None:
             self.site.labels = Labels(grid.function, self.state, observer.followed)
-        self.memory = memory = Memory(self.site)
+        self.memory = memory = AddressSpaces(self.site)
         self.flow = Flow(self.site)
         if grid.races:
             self.site.log = AccessLog(Log(grid, admitted.host))

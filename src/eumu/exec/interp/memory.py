@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eumu import addresses
 from eumu.errors import Fault, Finding
 from eumu.exec import blame, words
-from eumu.exec.interp.site import Site
+from eumu.exec.interp.site import BlockSite
 from eumu.exec.interp.values import ALL, Lanes, Mask, Run, Step, full
 from eumu.ir import Space
 from eumu.ir.operations import memory as operations
@@ -29,7 +29,7 @@ _LATE: Final = frozenset({"out-of-bounds", "null-pointer", "use-after-free"})
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class MemoryAccess:
     """Where the elements of some active lanes lie: byte offsets int64[lanes, elements] in `memory`.
 
     Elements that are not `valid` are out of bounds of a lenient surface (None: all are valid).
@@ -61,7 +61,7 @@ class Access:
             scatter(self.memory, self.offset[self.valid], data[self.valid])
 
 
-class Request:
+class MemoryRequest:
     """The active lanes of a memory operation about to run, thread-major.
 
     Each accesses `count` elements of `size` bytes from its `address`; `row` and `lane` say where
@@ -127,7 +127,7 @@ class Request:
         return out
 
 
-class Memory:
+class AddressSpaces:
     """Every address space of a machine.
 
     A function that follows what nothing has written in memory of the device goes on behind a read
@@ -135,7 +135,7 @@ class Memory:
     ends with the faults in `late`, by instruction.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: BlockSite) -> None:
         self.site, self.host, self.grid = site, site.host, site.grid
         self.goes_on = any(
             isinstance(op, operations.Access) and op.space in _UNWRITTEN
@@ -157,7 +157,9 @@ class Memory:
             **{space: self.spaces[space] for space in (Space.SLM, Space.SCRATCH)},
         }
 
-    def note(self, request: Request, access: Access, kind: int, data: Lanes | None = None) -> None:
+    def note(
+        self, request: MemoryRequest, access: MemoryAccess, kind: int, data: Lanes | None = None
+    ) -> None:
         """Let the log of races know, if there is one, and those who follow labels."""
         if self.site.labels is not None:
             for space, content in self.contents.items():
@@ -168,7 +170,7 @@ class Memory:
             if is_local or access.memory is self.host.arena:
                 self.site.log.note(self.site, request, access, kind, data, local=is_local)
 
-    def resolve(self, request: Request, surface: Lanes | None) -> Iterator[Access]:
+    def resolve(self, request: MemoryRequest, surface: Lanes | None) -> Iterator[MemoryAccess]:
         """Where the elements lie, checked; raises `Fault` for what is not allowed."""
         space = request.op.space
         if space not in (Space.SURFACE, Space.SURFACE_UNWRITTEN):
@@ -182,7 +184,7 @@ class Memory:
         for value in np.unique(index):
             yield self._surface(int(value), request, np.flatnonzero(index == value))
 
-    def _tell(self, request: Request, space: Space, lanes: Any, base: int = 0) -> None:
+    def _tell(self, request: MemoryRequest, space: Space, lanes: Any, base: int = 0) -> None:
         """Tell the observer who accesses what; surfaces as the addresses that they lie at."""
         observer = self.host.observer
         if observer is not None:
@@ -192,7 +194,7 @@ class Memory:
             observer.at(request.op.inst)
             observer.access(kind, space.value, threads, address, request.size * request.count)
 
-    def _access(self, space: Space, request: Request, lanes: Any) -> Access:
+    def _access(self, space: Space, request: MemoryRequest, lanes: Any) -> MemoryAccess:
         self._tell(request, space, lanes)
         if space in (Space.FLAT, Space.FLAT_UNWRITTEN):
             return self._flat(request, lanes)
@@ -205,26 +207,26 @@ class Memory:
             limit, name = self.grid.scratch_bytes, "scratch space"
         return self._private(request, lanes, space, owner, limit, name)
 
-    def _flat(self, request: Request, lanes: Any) -> Access:
+    def _flat(self, request: MemoryRequest, lanes: Any) -> MemoryAccess:
         address = request.address[lanes].astype(np.uint64)
         illegal = ~self._legal(address, request.size * request.count, request.access)
         offset = (address - np.uint64(self.host.base)).astype(np.int64)
         places = _elements(offset, request)
         if not illegal.any():
-            return Access(self._arena(request), places, None, lanes)
+            return MemoryAccess(self._arena(request), places, None, lanes)
         self._refuse(request, lanes, illegal, "is outside every allocation")
         return self._part(request, self._arena(request), places, illegal, lanes)
 
     def _part(
-        self, request: Request, memory: Bytes, offset: Offsets, illegal: Mask, lanes: Any
-    ) -> Access:
+        self, request: MemoryRequest, memory: Bytes, offset: Offsets, illegal: Mask, lanes: Any
+    ) -> MemoryAccess:
         """What is left of an access of which some lanes are not allowed."""
         valid = np.broadcast_to(~illegal[:, None], offset.shape)
-        return Access(memory, offset, valid, lanes, request.op.space in _UNWRITTEN)
+        return MemoryAccess(memory, offset, valid, lanes, request.op.space in _UNWRITTEN)
 
     def _refuse(
         self,
-        request: Request,
+        request: MemoryRequest,
         lanes: Any,
         bad: Mask,
         why: str,
@@ -247,7 +249,7 @@ class Memory:
         times = len(np.unique(request.row[lanes][bad]))
         self.late[op.inst] = earlier[0], replace(earlier[1], count=earlier[1].count + times)
 
-    def _arena(self, request: Request) -> Bytes:
+    def _arena(self, request: MemoryRequest) -> Bytes:
         """Memory of the device, or what says which of its bits nobody has written."""
         if request.op.space in _UNWRITTEN:
             return cast("Bytes", getattr(self.host, "unwritten"))  # noqa: B009  # few hosts have it
@@ -267,18 +269,18 @@ class Memory:
         return np.asarray((index >= 0) & (address < end) & (end - address >= np.uint64(size)))
 
     def _private(
-        self, request: Request, lanes: Any, space: Space, owner: Lanes, limit: int, name: str
-    ) -> Access:
+        self, request: MemoryRequest, lanes: Any, space: Space, owner: Lanes, limit: int, name: str
+    ) -> MemoryAccess:
         """Space of a group or thread; each running thread's begins at `owner` in `memory`."""
         address = request.address[lanes].astype(np.int64)
         outside = (address < 0) | (address > limit - request.size * request.count)
         places = _elements(address + request.per_thread(owner)[lanes], request)
         if not outside.any():
-            return Access(self.spaces[space], places, None, lanes)
+            return MemoryAccess(self.spaces[space], places, None, lanes)
         self._refuse(request, lanes, outside, f"is outside the {limit} bytes of {name}", space)
         return self._part(request, self.spaces[space], places, outside, lanes)
 
-    def _surface(self, value: int, request: Request, lanes: Any) -> Access:
+    def _surface(self, value: int, request: MemoryRequest, lanes: Any) -> MemoryAccess:
         bound = self.surfaces.get(value)
         if bound is None:
             return self._reserved(value, request, lanes)
@@ -291,14 +293,14 @@ class Memory:
             every = np.ones(len(offset), bool)
             raise self._fault(request, lanes, every, why, space=Space.SURFACE, surface=value)
         if valid.all():
-            return Access(self._arena(request), place, None, lanes)
+            return MemoryAccess(self._arena(request), place, None, lanes)
         if bound.strict:
             outside, why = np.any(~valid, axis=1), f"is outside {bound.words}"
             self._refuse(request, lanes, outside, why, Space.SURFACE, value)
             return self._part(request, self._arena(request), place, outside, lanes)
-        return Access(self._arena(request), place, valid, lanes)
+        return MemoryAccess(self._arena(request), place, valid, lanes)
 
-    def _reserved(self, value: int, request: Request, lanes: Any) -> Access:
+    def _reserved(self, value: int, request: MemoryRequest, lanes: Any) -> MemoryAccess:
         if value == addresses.BTI_SLM:
             return self._access(Space.SLM, request, lanes)
         if value in (addresses.BTI_STATELESS, addresses.BTI_STATELESS_NON_COHERENT):
@@ -312,7 +314,7 @@ class Memory:
 
     def _fault(
         self,
-        request: Request,
+        request: MemoryRequest,
         lanes: Any,
         bad: Mask,
         why: str,
@@ -344,7 +346,7 @@ class Memory:
 
 
 # The step of an access; the files that make them add themselves.
-ACCESSES: Table[Memory, [], Step] = Table()
+ACCESSES: Table[AddressSpaces, [], Step] = Table()
 
 
 _NAMES = {
@@ -356,7 +358,7 @@ _NAMES = {
 }
 
 
-def _elements(offset: Offsets, request: Request) -> Offsets:
+def _elements(offset: Offsets, request: MemoryRequest) -> Offsets:
     """Offsets of every element, [lanes, elements]."""
     if request.count == 1:
         return offset[:, None]

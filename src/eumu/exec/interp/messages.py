@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from eumu.errors import Unsupported
 from eumu.exec.host import Answer, Refusal, fitting
-from eumu.exec.interp.site import STEPS, Site
+from eumu.exec.interp.site import STEPS, BlockSite
 from eumu.exec.interp.values import Run, Slots, Step, full
 from eumu.ir.operations.messages import Message
 
 
 @STEPS.on(Message)
-def message(site: Site, op: Message) -> Step:
+def message(site: BlockSite, op: Message) -> Step:
     record = op.record
     answer: Answer | None = getattr(site.host, "message", None)
     if answer is None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from eumu.exec.interp.site import STEPS, Site
+from eumu.exec.interp.site import STEPS, BlockSite
 from eumu.exec.interp.values import ALL, Lanes, Run, Slots, Step, full, store_rows, wide
 from eumu.ir import Region, Root, RootKind
 from eumu.ir.operations.state import (
@@ -42,7 +42,7 @@ def region_bytes(region: Region, type: Type, width: int) -> list[int]:
 
 
 @STEPS.on(Read)
-def read(site: Site, op: Read) -> Step:
+def read(site: BlockSite, op: Read) -> Step:
     root, region, value = op.root, op.region, op.value
     array, r = site.state.roots[root.name], site.slot(value)
     view = region_view(array, region, value.type, value.width)
@@ -68,7 +68,7 @@ def read(site: Site, op: Read) -> Step:
 
 
 @STEPS.on(Partner)
-def partner(site: Site, op: Partner) -> Step:
+def partner(site: BlockSite, op: Partner) -> Step:
     """As read, of the other thread of each pair."""
     root, region, value = op.root, op.region, op.value
     array, r = site.state.roots[root.name], site.slot(value)
@@ -84,7 +84,7 @@ def partner(site: Site, op: Partner) -> Step:
 
 
 @STEPS.on(Write)
-def write(site: Site, op: Write) -> Step:
+def write(site: BlockSite, op: Write) -> Step:
     root, region, value = op.root, op.region, op.value
     x, m = site.slots(op.args)
     array, width = site.state.roots[root.name], value.width
@@ -115,7 +115,7 @@ def _apart(region: Region, type: Type) -> bool:
 
 
 @STEPS.on(ReadFlag)
-def read_flag(site: Site, op: ReadFlag) -> Step:
+def read_flag(site: BlockSite, op: ReadFlag) -> Step:
     root, offset, value = op.root, op.offset, op.results[0]
     r, view = site.slot(value), site.state.roots[root.name][:, offset : offset + value.width]
     keep = site.is_overwritten(op)
@@ -127,7 +127,7 @@ def read_flag(site: Site, op: ReadFlag) -> Step:
 
 
 @STEPS.on(WriteFlag)
-def write_flag(site: Site, op: WriteFlag) -> Step:
+def write_flag(site: BlockSite, op: WriteFlag) -> Step:
     root, offset = op.root, op.offset
     x, m = site.slots(op.args)
     view = site.state.roots[root.name][:, offset : offset + op.args[0].width]
@@ -139,7 +139,7 @@ def write_flag(site: Site, op: WriteFlag) -> Step:
 
 
 @STEPS.on(ExecMask)
-def exec_mask(site: Site, op: ExecMask) -> Step:
+def exec_mask(site: BlockSite, op: ExecMask) -> Step:
     offset, width = op.offset, op.results[0].width
     r, lanes = site.slot(op.results[0]), site.state.width
     existing = np.arange(offset, offset + width) < lanes
@@ -175,7 +175,7 @@ class _Space:
         return index, inside
 
 
-def register_space(site: Site) -> _Space:
+def register_space(site: BlockSite) -> _Space:
     """Where the roots are that a register address may reach."""
     return _Space([r for r in site.function.roots.values() if r.kind is RootKind.GRF])
 
@@ -190,7 +190,7 @@ def element_offsets(op: ReadIndirect, width: int) -> tuple[list[int], list[int]]
 
 
 @STEPS.on(ReadIndirect)
-def read_indirect(site: Site, op: ReadIndirect) -> Step:
+def read_indirect(site: BlockSite, op: ReadIndirect) -> Step:
     value, space = op.results[0], register_space(site)
     size, width, lanes = value.type.size, value.width, op.args[0].width
     a, r = site.slot(op.args[0]), site.slot(value)
@@ -216,7 +216,7 @@ def read_indirect(site: Site, op: ReadIndirect) -> Step:
 
 
 @STEPS.on(WriteIndirect)
-def write_indirect(site: Site, op: WriteIndirect) -> Step:
+def write_indirect(site: BlockSite, op: WriteIndirect) -> Step:
     value, space = op.args[1], register_space(site)
     size, width = value.type.size, value.width
     a, x, m = site.slots(op.args)
@@ -240,7 +240,7 @@ def write_indirect(site: Site, op: WriteIndirect) -> Step:
 
 
 @STEPS.on(RootAddress)
-def root_address(site: Site, op: RootAddress) -> Step:
+def root_address(site: BlockSite, op: RootAddress) -> Step:
     root, r = op.root, site.slot(op.results[0])
     value = np.array([[root.address + op.offset]], np.uint32)
 

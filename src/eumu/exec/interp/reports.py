@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from eumu.exec.findings import Seen
-from eumu.exec.interp.site import STEPS, Site
+from eumu.exec.interp.site import STEPS, BlockSite
 from eumu.exec.interp.values import Lanes, Run, Slots, Step, full
 from eumu.ir.operations.messages import Report
 
 
 @STEPS.on(Report)
-def report(site: Site, op: Report) -> Step:
+def report(site: BlockSite, op: Report) -> Step:
     m, width = site.slot(op.args[0]), op.args[0].width
     at = site.slots(op.args[1:])  # addresses and surface, if the finding has them
 

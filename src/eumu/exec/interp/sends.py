@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.errors import ArrayPlace, Fault, Finding, Unsupported
-from eumu.exec.interp.memory import Memory
-from eumu.exec.interp.site import STEPS, Site
+from eumu.exec.interp.memory import AddressSpaces
+from eumu.exec.interp.site import STEPS, BlockSite
 from eumu.exec.interp.values import ALL, Compiled, Lanes, Mask, Run, Slots, Step, full
 from eumu.exec.state import ThreadState, row_bytes
 from eumu.ir import Block, Op, Root, RootKind, Space
@@ -23,13 +23,13 @@ _KEPT = 256  # messages of one operation
 
 
 # Turns a block into steps; it knows this operation.
-Maker = Callable[[Block, Site, Memory], Compiled]
+Maker = Callable[[Block, BlockSite, AddressSpaces], Compiled]
 
 
-class _Inside(Site):
+class _Inside(BlockSite):
     """A message, which faults where the operation stands."""
 
-    def __init__(self, outer: Site, op: Op, state: ThreadState, note: str) -> None:
+    def __init__(self, outer: BlockSite, op: Op, state: ThreadState, note: str) -> None:
         super().__init__(outer.admitted, state)
         self.outer, self.note = outer, note
         self.offset = outer.first_lane(op)
@@ -71,7 +71,7 @@ class _Message:
 class Sends:
     """The messages of one operation, in a state of its own beside the threads'."""
 
-    def __init__(self, op: Send, site: Site, make: Maker, *, is_alone: bool = True) -> None:
+    def __init__(self, op: Send, site: BlockSite, make: Maker, *, is_alone: bool = True) -> None:
         """`is_alone` unless processors run other groups meanwhile, beside which nothing here is
         atomic."""
         self.op, self.site, self.make, self.is_alone = op, site, make, is_alone
@@ -129,7 +129,7 @@ class Sends:
             raise Unsupported(what, span=self.site.span(self.op.inst))
         ops = [replace(op, inst=self.op.inst) for op in block.ops]
         inside = _Inside(self.site, self.op, self.state, note)
-        made = self.make(Block(block.label, ops, block.end), inside, Memory(inside))
+        made = self.make(Block(block.label, ops, block.end), inside, AddressSpaces(inside))
         if len(self._known) == _KEPT:
             self._known.clear()
         message = self._known[ex_desc, desc] = _Message(inside, made.steps, made.slots)
@@ -157,7 +157,7 @@ def _together(
         yield (int(ex_desc[row]), int(desc[row])), threads[pairs == pairs[row]]
 
 
-def send(op: Send, site: Site, make: Maker) -> Step:
+def send(op: Send, site: BlockSite, make: Maker) -> Step:
     arguments, results = site.slots(op.args), site.slots(op.results)
     widths = [value.width for value in op.args]
     sends: list[Sends] = []  # made when it is first met
@@ -175,7 +175,7 @@ def send(op: Send, site: Site, make: Maker) -> Step:
 
 
 @STEPS.on(Require)
-def require(site: Site, op: Require) -> Step:
+def require(site: BlockSite, op: Require) -> Step:
     (m,), reason = site.slots(op.args), op.reason
 
     def step(v: Slots, run: Run) -> None:

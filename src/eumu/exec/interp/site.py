@@ -24,7 +24,7 @@ from eumu.ir.operations.state import ExecMask, Read, ReadFlag, Write, WriteFlag
 _ALIASES = frozenset({"splat", "bitcast", "shuffle", "and", "or", "select", "flush", "exec_mask"})
 
 
-class Site:
+class BlockSite:
     """One block of one function on one machine: where its values live and its state lies."""
 
     def __init__(self, admitted: Admitted, state: ThreadState) -> None:
@@ -130,7 +130,7 @@ class Site:
 
 
 # The step of an operation; the files that make them add themselves.
-STEPS: Table[Site, [], Step] = Table()
+STEPS: Table[BlockSite, [], Step] = Table()
 
 
 def allocate_slots(block: Block) -> dict[int, int]:

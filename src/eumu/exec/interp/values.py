@@ -88,7 +88,7 @@ def store_rows(view: Lanes, run: Run, x: Lanes, mask: Mask) -> None:
 
 
 class Placed(Protocol):
-    """Where the elements of an access lie, [lanes, elements]; see `memory.Access`."""
+    """Where the elements of an access lie, [lanes, elements]; see `memory.MemoryAccess`."""
 
     @property
     def offset(self) -> NDArray[np.int64]: ...

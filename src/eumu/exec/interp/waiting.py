@@ -9,7 +9,7 @@ import numpy as np
 from eumu.exec.interp.barriers import Barriers
 from eumu.exec.interp.fairness import LaneOrder
 from eumu.exec.interp.saved import Saved
-from eumu.exec.interp.site import Site
+from eumu.exec.interp.site import BlockSite
 from eumu.exec.interp.values import ALL, Lanes, Mask, Run, Slots, full, lowest
 from eumu.exec.state import BLOCKED, DONE
 from eumu.ir import Root, Terminator
@@ -41,7 +41,7 @@ class Flow:
     `loop` is the instruction of the last backward branch of each thread.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: BlockSite) -> None:
         self.site, self.state = site, site.state
         threads = site.state.threads
         self.next_block = np.full(threads, DONE, np.int32)

@@ -20,7 +20,7 @@ REPORT: Final = "report"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class HostTarget:
     """What lowering must know of the host's instruction set."""
 
     half_conversions: bool = True
@@ -33,7 +33,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class FaultSite:
     """A place that can fault: its instruction, and its operation as an index in a block."""
 
     inst: int
@@ -70,7 +70,7 @@ class Module:
 
     text: str
     support: tuple[str, ...]  # texts of objects that are linked beside it, see `codegen.shared`
-    sites: tuple[Site, ...]
+    sites: tuple[FaultSite, ...]
     record_size: int
     resumable: bool
     waiting: tuple[int, ...]  # blocks where lanes may wait; their masks, when a barrier

@@ -6,7 +6,7 @@ from random import Random
 from typing import Final
 
 from eumu.fuzz.opencl.exact import Exact
-from eumu.fuzz.opencl.scope import Place, Scope
+from eumu.fuzz.opencl.scope import Lvalue, Scope
 from eumu.fuzz.opencl.types import LANES, UINT, Type, scalar
 
 _DEPTH: Final = 3
@@ -39,7 +39,7 @@ class Expressions:
         sign = self.random.choice(("<", "<=", ">", ">=", "==", "!="))
         return f"({self.of(type, depth)} {sign} {self.of(type, depth)})"
 
-    def place(self, place: Place, depth: int) -> str:
+    def place(self, place: Lvalue, depth: int) -> str:
         """A place in words: its index is masked."""
         if not place.count:
             return place.text

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.fuzz.opencl.expressions import Expressions
-from eumu.fuzz.opencl.scope import Function, Place, Scope
+from eumu.fuzz.opencl.scope import Function, Lvalue, Scope
 from eumu.fuzz.opencl.shared import SHARED_WORDS, TEXELS, Meetings
 from eumu.fuzz.opencl.statements import DEAD_WORDS, Statements, declared, variant
 from eumu.fuzz.opencl.types import Type, any_type, scalar
@@ -117,15 +117,15 @@ class _Writer:
         yield "};"
         yield f"struct {self.name}o {{ {scalar(self.random)} first; struct {self.name}s in; }};"
 
-    def _places(self, name: str) -> list[Place]:
-        return [Place(f"{name}.{f}{'[{}]' if n else ''}", t, n) for f, t, n in self._fields]
+    def _places(self, name: str) -> list[Lvalue]:
+        return [Lvalue(f"{name}.{f}{'[{}]' if n else ''}", t, n) for f, t, n in self._fields]
 
     def _function(self, name: str) -> Iterator[str]:
         """A function of numbers and of a structure, which may call those before it."""
         parameters = tuple(any_type(self.random) for _ in range(self.random.randint(1, 3)))
         result = any_type(self.random)
         inner = Scope(functions=list(self.scope.functions), features=self.features)
-        inner.places = [Place(f"p{k}", type) for k, type in enumerate(parameters)]
+        inner.places = [Lvalue(f"p{k}", type) for k, type in enumerate(parameters)]
         statements = Statements(self.random, inner)
         listed = ", ".join(f"{type} p{k}" for k, type in enumerate(parameters))
         noinline = "__attribute__((noinline)) " if "call" in self.features else ""
@@ -139,7 +139,7 @@ class _Writer:
     def _changer(self) -> Iterator[str]:
         """A function that changes a structure of its caller's."""
         inner = Scope(functions=list(self.scope.functions), features=self.features)
-        inner.places = [Place("p", any_type(self.random)), *self._places("(*s)")]
+        inner.places = [Lvalue("p", any_type(self.random)), *self._places("(*s)")]
         listed = f"struct {self.name}s *s, {inner.places[0].type} p"
         yield f"void {self.name}c({listed}) {{"
         statements = Statements(self.random, inner)
@@ -170,7 +170,7 @@ class _Writer:
 
     def _variables(self, statements: Statements) -> Iterator[str]:
         yield "const uint gid = get_global_id(0), lid = get_local_id(0);"
-        self.scope.places += [Place(name, by, is_fixed=True) for name, by in _FIXED]
+        self.scope.places += [Lvalue(name, by, is_fixed=True) for name, by in _FIXED]
         names = [f"v{k}" for k in range(self.random.randint(2, 4))]
         yield from declared(statements, names, from_input="in")
         yield from self._array(statements.expressions)
@@ -185,7 +185,7 @@ class _Writer:
         type, count = any_type(self.random), self.random.choice((4, 8))
         yield f"{type} pa[{count}];"
         yield f"for (uint i = 0u; i < {count}u; ++i) pa[i] = {expressions.of(type, 2)};"
-        self.scope.places.append(Place("pa[{}]", type, count))
+        self.scope.places.append(Lvalue("pa[{}]", type, count))
 
     def _filled(self, name: str, expressions: Expressions) -> Iterator[str]:
         for field, type, count in self._fields:

@@ -9,7 +9,7 @@ from eumu.fuzz.opencl.types import Type
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Lvalue:
     """Something with a value: a variable, a field, elements of an array.
 
     `text` has `{}` where an index stands, if there are `count` elements, a power of two.
@@ -33,16 +33,16 @@ class Function:
 
 @dataclass(slots=True)
 class Scope:
-    places: list[Place] = field(default_factory=list)
+    places: list[Lvalue] = field(default_factory=list)
     functions: list[Function] = field(default_factory=list)
     features: frozenset[str] = frozenset()  # "half", "double"
 
-    def find(self, random: Random, type: Type, *, writable: bool = False) -> Place | None:
+    def find(self, random: Random, type: Type, *, writable: bool = False) -> Lvalue | None:
         """A place of exactly that type."""
         places = [p for p in self.places if p.type == type and not (writable and p.is_fixed)]
         return random.choice(places) if places else None
 
-    def with_lanes(self, random: Random, vector: bool) -> Place | None:
+    def with_lanes(self, random: Random, vector: bool) -> Lvalue | None:
         """Any vector, or any scalar."""
         places = [p for p in self.places if p.type.is_vector == vector]
         return random.choice(places) if places else None

@@ -8,7 +8,7 @@ from random import Random
 from typing import Final
 
 from eumu.fuzz.opencl.expressions import Expressions
-from eumu.fuzz.opencl.scope import Place, Scope
+from eumu.fuzz.opencl.scope import Lvalue, Scope
 from eumu.fuzz.opencl.types import UINT, any_type
 
 _FLOW: Final = 2  # blocks in each other
@@ -74,7 +74,7 @@ class Statements:
         else:
             yield f"{text} = {value};"
 
-    def _target(self) -> Place | None:
+    def _target(self) -> Lvalue | None:
         places = [p for p in self.scope.places if not p.is_fixed]
         return self.random.choice(places) if places else None
 
@@ -118,17 +118,17 @@ class Statements:
         if self.random.random() < 0.4:
             turns = f"{self.random.randint(1, _TURNS)}u"
         yield f"for (uint {name} = 0u, e{name} = {turns}; {name} < e{name}; ++{name}) {{"
-        yield from self._with(Place(name, UINT, is_fixed=True), depth, loops)
+        yield from self._with(Lvalue(name, UINT, is_fixed=True), depth, loops)
         yield "}"
 
     def _while(self, depth: int, loops: int) -> Iterator[str]:
         name = self._counter()
         yield f"uint {name} = {self.expressions.of(UINT, 2)} & {_TURNS}u;"
         yield f"while ({name}-- > 0u) {{"
-        yield from self._with(Place(name, UINT, is_fixed=True), depth, loops)
+        yield from self._with(Lvalue(name, UINT, is_fixed=True), depth, loops)
         yield "}"
 
-    def _with(self, place: Place, depth: int, loops: int) -> Iterator[str]:
+    def _with(self, place: Lvalue, depth: int, loops: int) -> Iterator[str]:
         """The inside of a loop, which sees its counter."""
         self.scope.places.append(place)
         lines = list(self._inside(depth, loops + 1))
@@ -164,4 +164,4 @@ def declared(
             at = f"gid * {statements.random.randrange(64)}u + {statements.random.randrange(64)}u"
             value = f"({type}){from_input}[({at}) & 63u]"
         yield f"{type} {name} = {value};"
-        statements.scope.places.append(Place(name, type))
+        statements.scope.places.append(Lvalue(name, type))

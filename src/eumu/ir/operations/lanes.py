@@ -62,7 +62,7 @@ class Bitcast(Op):
             yield f"{source.typed} has another number of bytes"
 
 
-class Lanes(Emitter):
+class LaneEmitter(Emitter):
     @operation("const", Const, ANY, "-> x")
     def const(self, type: Type, value: int | float | Sequence[int], width: int = 1) -> Value:
         """A constant: an int (modulo the type) or float for all lanes, or a bit pattern a lane."""

@@ -169,7 +169,7 @@ def _also(surface: Value | None) -> tuple[Value, ...]:
     return () if surface is None else (surface,)
 
 
-class Memory(Emitter):
+class MemoryEmitter(Emitter):
     @operation("load", Load, DATA, "a m s1? -> x..", effect=True)
     def load(
         self,

@@ -72,7 +72,7 @@ class Report(Op):
     space: Space | None = None
 
 
-class Messages(Emitter):
+class MessageEmitter(Emitter):
     @operation("message", Message, ANY, "m* y*.. -> y*..", effect=True)
     def message(
         self, record: object, mask: Value, data: Sequence[Value], shape: Sequence[tuple[Type, int]]

@@ -145,7 +145,7 @@ class Special(Op):
     fact: str
 
 
-class State(Emitter):
+class StateEmitter(Emitter):
     @operation("read", Read, DATA, "-> x")
     def read(self, root: Root, region: Region, type: Type, width: int) -> Value:
         """Read elements of a root (not of a flag)."""

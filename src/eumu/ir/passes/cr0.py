@@ -25,21 +25,21 @@ Copies = dict[tuple[str, int], int]  # root and byte -> a dword that was made of
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class Cr0State:
     """%cr0 at a place, and the registers that keep what it was: Intel's finalizer saves it so."""
 
     cr0: Known = 0
     copies: frozenset[tuple[tuple[str, int], int]] = frozenset()
     before: Known = None  # %cr0 before it was written last
 
-    def meet(self, other: State) -> State:
+    def meet(self, other: Cr0State) -> Cr0State:
         """What is known if either is there."""
         cr0 = self.cr0 if self.cr0 == other.cr0 else None
         before = self.before if self.before == other.before else None
-        return State(cr0, self.copies & other.copies, before)
+        return Cr0State(cr0, self.copies & other.copies, before)
 
 
-START = State()
+START = Cr0State()
 
 
 @dataclass(slots=True)
@@ -54,12 +54,12 @@ class Tracker:
     before: Known = None  # %cr0 before it was written last
 
     @classmethod
-    def entering(cls, state: State, every_lane: bool) -> Tracker:
+    def entering(cls, state: Cr0State, every_lane: bool) -> Tracker:
         return cls(state.cr0, {}, every_lane, dict(state.copies), before=state.before)
 
     @property
-    def state(self) -> State:
-        return State(self.cr0, frozenset(self.copies.items()), self.before)
+    def state(self) -> Cr0State:
+        return Cr0State(self.cr0, frozenset(self.copies.items()), self.before)
 
     @property
     def kept(self) -> Known:
@@ -157,7 +157,7 @@ def _mask(type: Type) -> int:
     return (1 << max(type.bits, 1)) - 1
 
 
-def entry_states(function: Function) -> dict[int, State]:
+def entry_states(function: Function) -> dict[int, Cr0State]:
     """%cr0 at the start of each block that can be reached; 0 when the thread starts.
 
     Raises `Unsupported` for a subroutine that changes it.
@@ -166,11 +166,11 @@ def entry_states(function: Function) -> dict[int, State]:
         return {}
     together = stays_together(function)
     if _prologue_only(function):
-        after = State(_exit(function, 0, START, together).cr0)
+        after = Cr0State(_exit(function, 0, START, together).cr0)
         return {0: START, **dict.fromkeys(range(1, len(function.blocks)), after)}
     edges = _edges(function)
     states = {0: START}
-    exits: dict[int, State] = {}
+    exits: dict[int, Cr0State] = {}
     pending = [0]
     while pending:
         block = pending.pop()
@@ -193,12 +193,12 @@ def _prologue_only(function: Function) -> bool:
     return not any(0 in _own_targets(function, index) for index in range(count))
 
 
-def _exit(function: Function, block: int, state: State, together: bool) -> State:
+def _exit(function: Function, block: int, state: Cr0State, together: bool) -> Cr0State:
     """What is known at the end of a block; what is called may write to any register."""
     tracker = Tracker.entering(state, together)
     for op in function.blocks[block].ops:
         tracker.step(op)
-    return State(tracker.cr0) if _callees(function.blocks[block].end) else tracker.state
+    return Cr0State(tracker.cr0) if _callees(function.blocks[block].end) else tracker.state
 
 
 def stays_together(function: Function) -> bool:
@@ -285,7 +285,7 @@ def _parks(function: Function, blocks: set[int]) -> Iterator[int]:
 
 
 def _check_subroutines(
-    function: Function, states: dict[int, State], exits: dict[int, State]
+    function: Function, states: dict[int, Cr0State], exits: dict[int, Cr0State]
 ) -> None:
     """A subroutine must leave %cr0 as it found it."""
     for entry, blocks in _procedures(function).items():

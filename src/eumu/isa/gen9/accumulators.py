@@ -15,8 +15,8 @@ from eumu.ir import Region, Root, RootKind, Value
 from eumu.isa.gen9.operands import (
     MacroDestination,
     MacroSource,
+    NativeSource,
     Register,
-    Source,
 )
 from eumu.isa.gen9.registers import GRF_BYTES
 from eumu.isa.gen9.thread import ACC_CHANNELS, ACCUMULATOR_DISABLE, NO_ACCUMULATOR, Thread
@@ -38,7 +38,7 @@ class Accumulators(Thread):
     def _mme(self) -> Root:
         return self._root("mme", RootKind.ARF, 8 * GRF_BYTES)
 
-    def _read_accumulator(self, operand: Source, place: Register) -> Value:
+    def _read_accumulator(self, operand: NativeSource, place: Register) -> Value:
         number, type = place.number & 15, operand.type
         if number >= 2:
             if not type.is_int:

@@ -6,21 +6,25 @@ from collections.abc import Callable
 
 from eumu.ir import Value
 from eumu.isa.gen9.builder import Gen9Builder
-from eumu.isa.gen9.operands import Condition, Options
+from eumu.isa.gen9.operands import Condition, InstructionOptions
 from eumu.isa.gen9.results import Accumulator
-from eumu.isa.kinds import Place
+from eumu.isa.kinds import WritePlace
 from eumu.isa.mathlib.integers import on_bits, saturating
 from eumu.types import BOOL, UD, UQ, D, Q, Type, integer
 
 
-def exact(dst: Place, cond: Condition | None, options: Options) -> bool:
+def exact(dst: WritePlace, cond: Condition | None, options: InstructionOptions) -> bool:
     """Whether more than the low 32 bits of an integer result can be seen."""
     wide = dst.saturate or dst.type.size == 8 or isinstance(dst, Accumulator) or options.bit_28
     return wide or (cond is not None and cond.name == "ov")
 
 
 def operands(
-    b: Gen9Builder, dst: Place, cond: Condition | None, options: Options, *sources: Value
+    b: Gen9Builder,
+    dst: WritePlace,
+    cond: Condition | None,
+    options: InstructionOptions,
+    *sources: Value,
 ) -> tuple[Value, ...]:
     """Sources in a type in which the result is right as far as it can be seen."""
     values = b.promote(*sources)
@@ -30,7 +34,7 @@ def operands(
     return values
 
 
-def total(b: Gen9Builder, dst: Place, x: Value, y: Value, sources: tuple[Value, ...]) -> Value:
+def total(b: Gen9Builder, dst: WritePlace, x: Value, y: Value, sources: tuple[Value, ...]) -> Value:
     """x + y, clamped at 64 bits where the destination saturates and sources have as many."""
     partial = b.add(x, y)
     if dst.saturate and partial.type.is_int and max(v.type.size for v in sources) == 8:
@@ -62,9 +66,9 @@ def all_ones(b: Gen9Builder, where: Value, type: Type) -> Value:
 
 def logic(
     b: Gen9Builder,
-    dst: Place,
+    dst: WritePlace,
     cond: Condition | None,
-    options: Options,
+    options: InstructionOptions,
     apply: Callable[..., Value],
     *sources: Value,
 ) -> None:
@@ -73,7 +77,7 @@ def logic(
 
 
 def shift_operands(
-    b: Gen9Builder, dst: Place, x: Value, count: Value, *, signed: bool
+    b: Gen9Builder, dst: WritePlace, x: Value, count: Value, *, signed: bool
 ) -> tuple[Value, Value]:
     """The count has 6 bits where an operand has 64, else 5."""
     bits = 64 if 8 in (dst.type.size, x.type.size) else 32

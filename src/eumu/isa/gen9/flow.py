@@ -23,7 +23,14 @@ from eumu.isa.gen9.kinds.flow import (
     TargetOrSourceKind,
 )
 from eumu.isa.gen9.kinds.source import SCALAR, ImplicitSourceKind
-from eumu.isa.gen9.operands import Execution, Options, Region, Register, Source, Target
+from eumu.isa.gen9.operands import (
+    BranchTarget,
+    Execution,
+    InstructionOptions,
+    NativeSource,
+    Region,
+    Register,
+)
 from eumu.isa.gen9.registers import IP
 from eumu.isa.gen9.registry import opcode
 from eumu.isa.messages import gateway
@@ -40,10 +47,10 @@ _NULL_PAIR = SRC0.vstride.put(2) | SRC0.width.put(1) | SRC0.hstride.put(1)
 
 Hidden = Annotated[Execution, ExecKind(hidden=True)]
 Branch = Annotated[bool, BranchControlKind()]
-Opts = Annotated[Options, OptionsKind(align16=True)]
-Jip = Annotated[Target, TargetKind(bits.JIP, fixed=_NULL_DST | _SRC0_IMMEDIATE)]
-OnlyJip = Annotated[Target, TargetKind(bits.JIP, fixed=_NULL_DST | _SRC1_IMMEDIATE)]
-Uip = Annotated[Target, TargetKind(bits.UIP)]
+Opts = Annotated[InstructionOptions, OptionsKind(align16=True)]
+Jip = Annotated[BranchTarget, TargetKind(bits.JIP, fixed=_NULL_DST | _SRC0_IMMEDIATE)]
+OnlyJip = Annotated[BranchTarget, TargetKind(bits.JIP, fixed=_NULL_DST | _SRC1_IMMEDIATE)]
+Uip = Annotated[BranchTarget, TargetKind(bits.UIP)]
 DivergeTarget = Annotated[
     Any,
     TargetOrSourceKind(
@@ -86,10 +93,10 @@ class _ReturnKind(ImplicitSourceKind):
         return operand
 
 
-ReturnAddress = Annotated[Source, _ReturnKind(SRC0, _PAIR, D)]
-Notification = Annotated[Source, NotificationKind()]
+ReturnAddress = Annotated[NativeSource, _ReturnKind(SRC0, _PAIR, D)]
+Notification = Annotated[NativeSource, NotificationKind()]
 _BARRIER = Register(True, 0x90)  # n0.0
-WaitOpts = Annotated[Options, OptionsKind("AccWrEn", align16=True)]
+WaitOpts = Annotated[InstructionOptions, OptionsKind("AccWrEn", align16=True)]
 
 
 @opcode(0x20, "{exec.pred}jmpi {exec} {target} {options}", flow=True, page="Jump Indexed")

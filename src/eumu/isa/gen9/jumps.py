@@ -17,7 +17,7 @@ from typing import Final
 
 from eumu.ir import Region, Root, RootKind, Value
 from eumu.ir.operations.ends import Call, Diverge, Jump, Ret, Switch, Trap
-from eumu.isa.gen9.operands import Execution, Source, Target
+from eumu.isa.gen9.operands import BranchTarget, Execution, NativeSource
 from eumu.isa.gen9.results import Results
 from eumu.types import BOOL, UD
 
@@ -64,7 +64,7 @@ class Jumps(Results):
 
     # ---- addresses
 
-    def _word(self, source: Source, element: int = 0) -> Value:
+    def _word(self, source: NativeSource, element: int = 0) -> Value:
         """A dword of a source, one lane; execution size and predicate play no part."""
         operand = self.execution
         self.execute(Execution(element + 1, nomask=True))
@@ -72,7 +72,7 @@ class Jumps(Results):
         self.execute(operand)
         return self.slice(words, element, 1)
 
-    def _address(self, source: Source, base: int, element: int = 0) -> Value:
+    def _address(self, source: NativeSource, base: int, element: int = 0) -> Value:
         """Where a distance from byte `base` on leads."""
         return self.add(self._word(source, element), self.const(UD, base))
 
@@ -137,7 +137,7 @@ class Jumps(Results):
         saves = (self._return_address,)
         self.transfer(Call((lanes,), (self.annex("call", first),), offset=offset, saves=saves))
 
-    def call_near(self, target: Target) -> None:
+    def call_near(self, target: BranchTarget) -> None:
         """End the block: channels call a place that the instruction names."""
         place, offset = self.block_at(target.offset), self.exec.offset
         if not self.goes_far:
@@ -145,7 +145,7 @@ class Jumps(Results):
             return
         self._enter(self.lanes(), offset, lambda: self.terminate(Jump((), (place,))))
 
-    def note_callee(self, source: Source, base: int) -> None:
+    def note_callee(self, source: NativeSource, base: int) -> None:
         """Keep the address that lies so far from byte `base`, for `call_far`."""
         address = self._address(source, base)
         self.write_root(self._callee, Region.scalar(0), address, self.const(BOOL, 1))
@@ -172,7 +172,7 @@ class Jumps(Results):
 
     # ---- jumps and branches
 
-    def jump_far(self, source: Source) -> None:
+    def jump_far(self, source: NativeSource) -> None:
         """End the block: every channel goes so far, if the predicate's first bit says so."""
         address = self._address(source, self.next_offset)
         row, table = self._row(address, self.places())
@@ -194,7 +194,7 @@ class Jumps(Results):
             self.open_behind("call")
             self._enter(self._every(), 0, lambda: self._find_function(source))
 
-    def _find_function(self, source: Source) -> None:
+    def _find_function(self, source: NativeSource) -> None:
         wanted = self._function(self._address(source, self.next_offset))
         entries = [self.block_at(entry) for _, entry in self.functions]
         nowhere = self.annex("nowhere", self._trap)
@@ -203,11 +203,11 @@ class Jumps(Results):
     def _every(self) -> Value:
         return self.const(BOOL, 1, self.function.width)
 
-    def branch_far(self, source: Source, element: int) -> None:
+    def branch_far(self, source: NativeSource, element: int) -> None:
         """End the block: channels whose predicate holds go so far."""
         self._branch(self._address(source, self.offset, element), [])
 
-    def return_far(self, source: Source) -> None:
+    def return_far(self, source: NativeSource) -> None:
         """End the block: channels go back to the address in a register."""
         address = self._word(source)
         self._branch(address, [(self._is_return(address), self.behind(_RETURN))])

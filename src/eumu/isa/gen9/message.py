@@ -17,7 +17,13 @@ from eumu.isa.gen9.kinds.message import (
     PayloadSourceKind,
     SecondPayloadKind,
 )
-from eumu.isa.gen9.operands import AddressWord, Options, Payload, Pointer, Register
+from eumu.isa.gen9.operands import (
+    AddressWord,
+    InstructionOptions,
+    PayloadOperand,
+    Pointer,
+    Register,
+)
 from eumu.isa.gen9.registers import GRF_BYTES
 from eumu.isa.gen9.registry import opcode
 from eumu.isa.gen9.thread import GRF_COUNT
@@ -33,7 +39,7 @@ SplitSrc0 = Annotated[Any, PayloadSourceKind(split=True)]
 SplitSrc1 = Annotated[Any, SecondPayloadKind()]
 SplitExDesc = Annotated[Any, ExtendedDescriptorKind(split=True)]
 SplitDesc = Annotated[Any, DescriptorKind(split=True)]
-Opts = Annotated[Options, OptionsKind("NoSrcDepSet", message=True)]
+Opts = Annotated[InstructionOptions, OptionsKind("NoSrcDepSet", message=True)]
 
 
 _A0, _EOT = "a0", 1 << 5
@@ -68,7 +74,11 @@ class _Registers:
 
 
 def _registers(
-    b: Gen9Builder, what: str, operand: Payload | None, word: Value | int, length: tuple[int, int]
+    b: Gen9Builder,
+    what: str,
+    operand: PayloadOperand | None,
+    word: Value | int,
+    length: tuple[int, int],
 ) -> _Registers:
     """The registers from an operand's on, as many as a descriptor says or may say."""
     place, (low, most) = None if operand is None else operand.place, length
@@ -105,9 +115,9 @@ def _word(b: Gen9Builder, operand: int | AddressWord) -> Value | int:
 
 @dataclass(frozen=True, slots=True)
 class _Operands:
-    dst: Payload
-    src0: Payload
-    src1: Payload | None
+    dst: PayloadOperand
+    src0: PayloadOperand
+    src1: PayloadOperand | None
 
     @property
     def is_indirect(self) -> bool:
@@ -129,12 +139,12 @@ class _Operands:
 
 def _send(
     b: Gen9Builder,
-    dst: Payload,
-    src0: Payload,
-    src1: Payload | None,
+    dst: PayloadOperand,
+    src0: PayloadOperand,
+    src1: PayloadOperand | None,
     ex_desc: int | AddressWord,
     desc: int | AddressWord,
-    options: Options,
+    options: InstructionOptions,
 ) -> None:
     ex, plain = _word(b, ex_desc), _word(b, desc)
     operands, descriptors = _Operands(dst, src0, src1), messages.resolve(b, ex, plain)
@@ -156,8 +166,8 @@ def _known(b: Gen9Builder, descriptors: messages.Descriptors, operands: _Operand
     first, second, answer = operands.registers(b, descriptors.ex_desc, descriptors.desc)
     more = second.rows if second.count else None
     bytes = first.count * GRF_BYTES, second.count * GRF_BYTES
-    payload = messages.Payload(first.rows, bytes[0], more, bytes[1])
-    request = messages.Request(
+    payload = messages.MessagePayload(first.rows, bytes[0], more, bytes[1])
+    request = messages.MessageRequest(
         descriptors.ex_desc, descriptors.desc, payload, answer.rows, descriptors.surface
     )
     messages.send(b, request)

@@ -76,7 +76,7 @@ class Destination:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class NativeSource:
     """What an instruction reads; `swizzle` (2 bits a channel) is that of Align16 mode.
 
     In Align16 mode the region has a vertical stride only.
@@ -149,7 +149,7 @@ class MacroSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Payload:
+class PayloadOperand:
     """Registers of a message, or a pointer to them; a type without meaning goes with them."""
 
     place: Register | Pointer
@@ -164,14 +164,14 @@ class AddressWord:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class BranchTarget:
     """Where a branch goes, as a byte offset from the start of the code."""
 
     offset: int
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class InstructionOptions:
     """What stands in braces."""
 
     no_dd_clr: bool = False

@@ -10,7 +10,7 @@ from eumu.isa.gen9.operands import (
     Condition,
     Destination,
     Execution,
-    Options,
+    InstructionOptions,
     Pointer,
     Register,
     TernaryDestination,
@@ -18,12 +18,12 @@ from eumu.isa.gen9.operands import (
 from eumu.isa.gen9.registers import ARF_OF_NUMBER, GRF_BYTES
 from eumu.isa.gen9.sources import Sources
 from eumu.isa.gen9.thread import STORAGE, Kinds
-from eumu.isa.kinds import Place
+from eumu.isa.kinds import WritePlace
 from eumu.types import BOOL, UD, integer
 
 
 @dataclass(frozen=True, slots=True)
-class Accumulator(Place):
+class Accumulator(WritePlace):
     """An explicit accumulator; `offset` is that of its float storage, `lane` that of the other."""
 
     lane: int = 0
@@ -31,14 +31,14 @@ class Accumulator(Place):
 
 
 @dataclass(frozen=True, slots=True)
-class FlagPlace(Place):
+class FlagPlace(WritePlace):
     """A flag register written as data; `offset` counts bits."""
 
 
 class Results(Sources):
     """A thread that writes operands."""
 
-    def destination(self, operand: Destination) -> Place:
+    def destination(self, operand: Destination) -> WritePlace:
         """Where a destination lies."""
         self.enable(operand.channels)
         place, type = operand.place, operand.type
@@ -46,31 +46,31 @@ class Results(Sources):
         self.dst_stride = stride
         if isinstance(place, Pointer):
             address = self.address(place)
-            return Place(type, None, place.offset, stride, operand.saturate, address)
+            return WritePlace(type, None, place.offset, stride, operand.saturate, address)
         if place.is_arf:
             return self._architecture(operand, place, stride)
         byte = place.number * GRF_BYTES + place.byte
         return self._bytes(self.file, byte, operand, stride)
 
-    def link(self, operand: Destination) -> Place:
+    def link(self, operand: Destination) -> WritePlace:
         """Two dwords that a call writes, whatever its execution size is."""
         execution = self.execution
         self.execute(Execution(2, nomask=True))
         place = self.destination(operand)
         self.execute(execution)
-        return Place(UD, place.root, place.offset, UD.size, False, place.address)
+        return WritePlace(UD, place.root, place.offset, UD.size, False, place.address)
 
-    def _bytes(self, root: Root, byte: int, operand: Destination, stride: int) -> Place:
+    def _bytes(self, root: Root, byte: int, operand: Destination, stride: int) -> WritePlace:
         offsets = Region.strided(byte, stride).offsets(self.width)
         self.check_inside(root, offsets, operand.type.size)
         if stride == 0 and self.width > 1:
             raise self.wrong("region", "the channels of a destination lie in one place")
-        return Place(operand.type, root, byte, stride, operand.saturate)
+        return WritePlace(operand.type, root, byte, stride, operand.saturate)
 
-    def _architecture(self, operand: Destination, place: Register, stride: int) -> Place:
+    def _architecture(self, operand: Destination, place: Register, stride: int) -> WritePlace:
         kind, type = place.number >> 4, operand.type
         if kind in (Kinds.NULL, Kinds.TM0):  # what is written to tm0 is a pause: a hint
-            return Place(type, None, 0, stride, operand.saturate)
+            return WritePlace(type, None, 0, stride, operand.saturate)
         if kind == Kinds.ACC:
             return self._accumulator_place(operand, place, stride)
         if kind == Kinds.FLAG:
@@ -83,7 +83,7 @@ class Results(Sources):
             return self._bytes(root, byte, operand, stride)
         raise Unsupported(f"writing {ARF_OF_NUMBER[place.number][0].name}")
 
-    def _accumulator_place(self, operand: Destination, place: Register, stride: int) -> Place:
+    def _accumulator_place(self, operand: Destination, place: Register, stride: int) -> WritePlace:
         number, type = place.number & 15, operand.type
         if number >= 2:
             return self._bytes(self._mme, (number - 2) * GRF_BYTES + place.byte, operand, stride)
@@ -95,10 +95,10 @@ class Results(Sources):
 
     def finish(
         self,
-        dst: Place,
+        dst: WritePlace,
         value: Value,
         cond: Condition | None = None,
-        options: Options | None = None,
+        options: InstructionOptions | None = None,
         *,
         product: bool = False,
     ) -> None:
@@ -139,7 +139,7 @@ class Results(Sources):
             return self.const(BOOL, 0, result.width)
         return self.cmp("ne", self.convert(self.convert(exact, result.type), exact.type), exact)
 
-    def put(self, dst: Place, value: Value, mask: Value) -> None:
+    def put(self, dst: WritePlace, value: Value, mask: Value) -> None:
         if not isinstance(dst, FlagPlace):
             super().put(dst, value, mask)
             return
@@ -151,10 +151,10 @@ class Results(Sources):
         bits = self.bits_mask(self.convert(word, UD), count)
         self.write_flag(dst.root, dst.offset, bits, self.splat(mask, count))
 
-    def ternary_destination(self, operand: TernaryDestination) -> Place:
+    def ternary_destination(self, operand: TernaryDestination) -> WritePlace:
         """The destination of an instruction with three sources."""
         self.enable(operand.channels)
         byte, size = operand.number * GRF_BYTES + operand.byte, operand.type.size
         self._align16_channel = byte % 16 // size if operand.scalar else 0
         self.check_inside(self.file, Region.packed(byte, size).offsets(self.width), size)
-        return Place(operand.type, self.file, byte, size, operand.saturate)
+        return WritePlace(operand.type, self.file, byte, size, operand.saturate)

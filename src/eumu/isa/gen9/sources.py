@@ -7,9 +7,9 @@ from eumu.ir import Region, Root, RootKind, Value
 from eumu.isa.gen9.accumulators import Accumulators
 from eumu.isa.gen9.operands import (
     Constant,
+    NativeSource,
     Pointer,
     Register,
-    Source,
     TernarySource,
 )
 from eumu.isa.gen9.registers import ARF_OF_NUMBER, GRF_BYTES
@@ -23,7 +23,7 @@ class Sources(Accumulators):
     """A thread that reads operands."""
 
     def read_source(
-        self, operand: Source | Constant, *, logic: bool = False, neighbours: bool = False
+        self, operand: NativeSource | Constant, *, logic: bool = False, neighbours: bool = False
     ) -> Value:
         """The lanes of a source, modifiers applied; accumulators in their whole width."""
         if isinstance(operand, Constant):
@@ -79,7 +79,7 @@ class Sources(Accumulators):
     def wide_root(self, name: str, size: int) -> Root:
         return self._root(name, RootKind.ARF, size)
 
-    def _read_pointer(self, operand: Source, mask: Value | None) -> Value:
+    def _read_pointer(self, operand: NativeSource, mask: Value | None) -> Value:
         assert isinstance(operand.place, Pointer)
         region, size, width = operand.region, operand.type.size, self.width
         if operand.swizzle is not None:
@@ -98,7 +98,7 @@ class Sources(Accumulators):
             hstride=region.hstride * size,
         )
 
-    def _read_architecture(self, operand: Source, place: Register) -> Value:
+    def _read_architecture(self, operand: NativeSource, place: Register) -> Value:
         kind, type, width = place.number >> 4, operand.type, self.width
         if kind == Kinds.NULL:
             return self.const(type, 0, width)
@@ -151,7 +151,7 @@ class Sources(Accumulators):
             value = self._read_lanes(self.file, byte, type, lanes)
         return self.modified(value, negate=operand.negate, absolute=operand.absolute)
 
-    def elements(self, operand: Source | Constant, count: int) -> Value:
+    def elements(self, operand: NativeSource | Constant, count: int) -> Value:
         """Consecutive elements from a source's origin on, whatever its region."""
         if isinstance(operand, Constant) or isinstance(operand.place, Pointer):
             return self.splat(self.slice(self.read_source(operand), 0, 1), count)

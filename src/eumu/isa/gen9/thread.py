@@ -14,7 +14,7 @@ from eumu.ir import Function, Region, Root, RootKind, Value
 from eumu.isa.gen9.operands import (
     Execution,
     FlagMask,
-    Source,
+    NativeSource,
 )
 from eumu.isa.gen9.registers import GRF_BYTES
 from eumu.isa.kinds import InstBuilder
@@ -178,7 +178,7 @@ class Thread(InstBuilder):
             x = self.abs(x)
         return self.neg(x) if negate else x
 
-    def _read_region(self, root: Root, byte: int, operand: Source) -> Value:
+    def _read_region(self, root: Root, byte: int, operand: NativeSource) -> Value:
         """A region of a root that is bytes."""
         type, size = operand.type, operand.type.size
         if operand.swizzle is not None:
@@ -203,7 +203,7 @@ class Thread(InstBuilder):
                 f" {root.size} bytes",
             )
 
-    def _read_swizzled(self, root: Root, byte: int, operand: Source) -> Value:
+    def _read_swizzled(self, root: Root, byte: int, operand: NativeSource) -> Value:
         """Align16: four channels at a time, permuted."""
         assert operand.swizzle is not None
         per_group = 2 if operand.type.size == 8 else 4

@@ -7,7 +7,7 @@ Signatures are annotated with the names below.  A type checker sees the first ar
 from typing import Annotated
 
 from eumu.ir import Value
-from eumu.isa.kinds.builder import InstBuilder, Place, Rows
+from eumu.isa.kinds.builder import InstBuilder, Rows, WritePlace
 from eumu.isa.kinds.control import (
     BranchConditionKind,
     ChoiceKind,
@@ -28,7 +28,7 @@ Exec = Annotated[ExecSize, ExecKind()]
 Pred = Annotated[Value | None, PredicateKind()]
 Cond = Annotated[Value | None, ConditionKind()]
 BranchCond = Annotated[Value | None, BranchConditionKind()]
-Dst = Annotated[Place, DestinationKind()]
+Dst = Annotated[WritePlace, DestinationKind()]
 Src = Annotated[Value, SourceKind()]
 NeighbourSrc = Annotated[Value, SourceKind(neighbours=True)]
 Scalar = Annotated[Value, SourceKind(scalar=True)]
@@ -51,7 +51,6 @@ __all__ = [
     "Name",
     "NeighbourSrc",
     "NumberKind",
-    "Place",
     "Pred",
     "RawDst",
     "RawSrc",
@@ -61,4 +60,5 @@ __all__ = [
     "Src",
     "Surface",
     "Table",
+    "WritePlace",
 ]

@@ -19,7 +19,7 @@ from eumu.types import BF, BOOL, F, Q, Type, integer
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WritePlace:
     """Where a body writes: elements of a root, or (with `address`) through a register address."""
 
     type: Type
@@ -146,7 +146,7 @@ class InstBuilder(Builder):
 
     # ---- results
 
-    def write(self, dst: Place, value: Value, mask: Value | None = None) -> None:
+    def write(self, dst: WritePlace, value: Value, mask: Value | None = None) -> None:
         """Convert to the destination's type, saturate if it says so, write the enabled lanes."""
         mask = self.mask if mask is None else mask
         if dst.type is BOOL:
@@ -156,7 +156,7 @@ class InstBuilder(Builder):
         value = self.fit(value, dst.type, saturate=dst.saturate)
         self.put(dst, value, mask)
 
-    def put(self, dst: Place, value: Value, mask: Value) -> None:
+    def put(self, dst: WritePlace, value: Value, mask: Value) -> None:
         """Write lanes that already have the destination's type."""
         if dst.address is not None:
             self.write_indirect(dst.address, value, mask, offset=dst.offset, hstride=dst.stride)

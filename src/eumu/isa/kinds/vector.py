@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eumu.ir import Region, Value
-from eumu.isa.kinds.builder import InstBuilder, Place
+from eumu.isa.kinds.builder import InstBuilder, WritePlace
 from eumu.isa.kinds.bytes import Packer, Unpacker
 from eumu.isa.kinds.cursor import Cursor
 from eumu.isa.kinds.encoding import (
@@ -422,7 +422,7 @@ def modified(builder: InstBuilder, value: Value, operand: General | Indirect) ->
 
 
 class DestinationKind(Kind):
-    """A vector destination; the body gets a :class:`Place`."""
+    """A vector destination; the body gets a :class:`WritePlace`."""
 
     manual = "elements of a variable"
     words = ("sat",)
@@ -480,21 +480,21 @@ class DestinationKind(Kind):
     def unpack(self, source: Unpacker) -> Any:
         return unpack_destination(source)
 
-    def bind(self, operand: Any, builder: InstBuilder) -> Place:
+    def bind(self, operand: Any, builder: InstBuilder) -> WritePlace:
         saturate = operand.saturate
         match operand:
             case General():
                 root, base = builder.root(operand.variable)
                 size = operand.type.size
                 offset = base + operand.row * builder.grf + operand.col * size
-                return Place(operand.type, root, offset, operand.hstride * size, saturate)
+                return WritePlace(operand.type, root, offset, operand.hstride * size, saturate)
             case Indirect():
                 stride = operand.hstride * operand.type.size
                 root, _ = builder.root(operand.address)
                 address = builder.read(root, Region.scalar(operand.element * 4), UD, 1)
-                return Place(operand.type, None, operand.offset, stride, saturate, address)
+                return WritePlace(operand.type, None, operand.offset, stride, saturate, address)
             case PredicateOperand():
                 root, _ = builder.root(operand.variable)
-                return Place(BOOL, root, builder.exec.offset, 0)
+                return WritePlace(BOOL, root, builder.exec.offset, 0)
         root, _ = builder.root(operand.variable)
-        return Place(UD, root, operand.element * 4, 4)
+        return WritePlace(UD, root, operand.element * 4, 4)

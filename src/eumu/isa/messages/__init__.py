@@ -8,7 +8,7 @@ from eumu.isa.messages.composed import Composed, compose
 from eumu.isa.messages.descriptor import Message, describe
 from eumu.isa.messages.known import known_bits, known_dword
 from eumu.isa.messages.port_addresses import is_stateless
-from eumu.isa.messages.request import Payload, Request
+from eumu.isa.messages.request import MessagePayload, MessageRequest
 from eumu.isa.messages.resolve import Descriptors, bindless_surface, resolve
 from eumu.isa.messages.route import send
 
@@ -16,8 +16,8 @@ __all__ = [
     "Composed",
     "Descriptors",
     "Message",
-    "Payload",
-    "Request",
+    "MessagePayload",
+    "MessageRequest",
     "bindless_surface",
     "compose",
     "describe",

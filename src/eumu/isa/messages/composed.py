@@ -15,7 +15,7 @@ from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.messages.descriptor import describe
 from eumu.isa.messages.known import known_bits
 from eumu.isa.messages.port_addresses import is_stateless
-from eumu.isa.messages.request import Payload, Request
+from eumu.isa.messages.request import MessagePayload, MessageRequest
 from eumu.isa.messages.resolve import constant_state
 from eumu.isa.messages.route import send
 from eumu.platforms import platform
@@ -72,9 +72,9 @@ class Composed:
     def lower(self, b: InstBuilder, ex_desc: int, desc: int, rows: dict[str, Rows]) -> None:
         """What the message does to the registers."""
         taken = self.check(ex_desc, desc)
-        payload = Payload(rows["src0"], taken[0] * b.grf, rows["src1"], taken[1] * b.grf)
+        payload = MessagePayload(rows["src0"], taken[0] * b.grf, rows["src1"], taken[1] * b.grf)
         surface = constant_state(b, ex_desc, desc)
-        request = Request(ex_desc, desc, payload, rows["dst"], surface)
+        request = MessageRequest(ex_desc, desc, payload, rows["dst"], surface)
         if ex_desc & _EOT and not self.may_end:
             raise request.unsupported("what is added to its extended descriptor ends the thread")
         if is_stateless(request.message) and not self.may_be_stateless:

@@ -12,7 +12,7 @@ from typing import Final
 from eumu.ir import Region, Root, RootKind
 from eumu.ir.operations.ends import Branch
 from eumu.isa.kinds import InstBuilder
-from eumu.isa.messages.request import REGISTER_BYTES, Lengths, Request
+from eumu.isa.messages.request import REGISTER_BYTES, Lengths, MessageRequest
 from eumu.messages import ThreadEvent
 from eumu.platforms import platform
 from eumu.types import BOOL, UD
@@ -29,7 +29,7 @@ def has_events(b: InstBuilder, function: int) -> bool:
     return function in _KINDS and b.platform.order >= platform(_FIRST).order
 
 
-def send(b: InstBuilder, request: Request, function: int) -> Lengths:
+def send(b: InstBuilder, request: MessageRequest, function: int) -> Lengths:
     """Monitor, forget or signal an event, or wait for it."""
     kind = _KINDS[function]
     state = b.function.roots.setdefault(_STATE, Root(_STATE, RootKind.ARF, 8))
@@ -45,7 +45,7 @@ def send(b: InstBuilder, request: Request, function: int) -> Lengths:
     return Lengths(1)
 
 
-def _wait(b: InstBuilder, request: Request, state: Root) -> None:
+def _wait(b: InstBuilder, request: MessageRequest, state: Root) -> None:
     """Ask until the wait is over; others run meanwhile."""
     b.write_root(state, _TIME, request.payload.read(b, 0, UD, 1), b.const(BOOL, 1))
     place = b.go_on("wait_for_event")

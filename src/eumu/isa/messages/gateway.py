@@ -18,7 +18,7 @@ from eumu.ir.operations.ends import Barrier
 from eumu.isa.kinds import InstBuilder
 from eumu.isa.messages import events
 from eumu.isa.messages.known import known_dword
-from eumu.isa.messages.request import Lengths, Request
+from eumu.isa.messages.request import Lengths, MessageRequest
 from eumu.types import BOOL, UD
 
 FUNCTION: Final = 7
@@ -30,7 +30,7 @@ GATEWAY: Final = "gateway"
 _STATE_BYTES: Final = 4 * 33
 
 
-def message(b: InstBuilder, request: Request) -> Lengths:
+def message(b: InstBuilder, request: MessageRequest) -> Lengths:
     """A barrier, or an event where there are some, which the compiler says has a header."""
     function = request.desc & FUNCTION
     if events.has_events(b, function):
@@ -44,7 +44,7 @@ def message(b: InstBuilder, request: Request) -> Lengths:
     return Lengths(1)
 
 
-def _barrier(b: InstBuilder, request: Request) -> None:
+def _barrier(b: InstBuilder, request: MessageRequest) -> None:
     """The thread says that it has come, and goes on."""
     if _is_own(b, request):
         _once(b, request, named=False)
@@ -65,14 +65,14 @@ def wait(b: InstBuilder) -> None:
     b.transfer(Barrier((number,), kind="wait"))
 
 
-def _once(b: InstBuilder, request: Request, *, named: bool) -> None:
+def _once(b: InstBuilder, request: MessageRequest, *, named: bool) -> None:
     """Raise if a kernel uses its own barrier and others: `wait` must know which."""
     ends = [block.end for block in b.function.blocks if block.end is not None]
     if any(end.name == "barrier" and bool(end.args) is not named for end in ends):
         raise request.unsupported("the group's own barrier and others in one kernel")
 
 
-def _is_own(b: InstBuilder, request: Request) -> bool:
+def _is_own(b: InstBuilder, request: MessageRequest) -> bool:
     """Whether M0.2 is certainly no more than the number in r0.2."""
     bits = known_dword(b, request.payload.first, 8)
     zeros = bits.known & ~bits.value

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from eumu.isa.kinds import InstBuilder
-from eumu.isa.messages.request import REGISTER_BYTES, Lengths, Request
+from eumu.isa.messages.request import REGISTER_BYTES, Lengths, MessageRequest
 from eumu.messages import MotionEstimation
 from eumu.types import BOOL, UD
 
@@ -17,7 +17,7 @@ MESSAGES: Final = {(8, 2): "ime", (13, 1): "sic", (13, 3): "fbr"}
 _DWORDS: Final = REGISTER_BYTES // 4
 
 
-def estimate(b: InstBuilder, request: Request) -> Lengths:
+def estimate(b: InstBuilder, request: MessageRequest) -> Lengths:
     """One macroblock for the whole thread; the mask of lanes does not matter."""
     get = request.get
     kind = MESSAGES[request.message.sfid, get("message type")]

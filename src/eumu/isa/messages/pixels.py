@@ -16,7 +16,7 @@ from eumu.errors import Unsupported
 from eumu.ir import Value
 from eumu.isa.kinds import InstBuilder, Rows
 from eumu.isa.messages.known import known_dword
-from eumu.isa.messages.request import REGISTER_BYTES, Lengths, Request, Slots
+from eumu.isa.messages.request import REGISTER_BYTES, Lengths, MessageRequest, Slots
 from eumu.isa.messages.textures import surface_of
 from eumu.messages import TypedRead, TypedWrite
 from eumu.types import HF, UD, UW, F, Type
@@ -94,7 +94,9 @@ def read(
 # ---- native messages
 
 
-def _form(b: InstBuilder, request: Request, eight: int) -> tuple[Slots, Type, tuple[Value, Value]]:
+def _form(
+    b: InstBuilder, request: MessageRequest, eight: int
+) -> tuple[Slots, Type, tuple[Value, Value]]:
     """Slots, type of a colour, and where the pixels are; the header is two registers.
 
     The slot group says which sixteen lanes of the thread the message is for, which the
@@ -120,11 +122,11 @@ def _form(b: InstBuilder, request: Request, eight: int) -> tuple[Slots, Type, tu
     return slots, HF if request.get("data size") else F, places(b, header, first, slots.count)
 
 
-def _header_bytes(request: Request) -> int:
+def _header_bytes(request: MessageRequest) -> int:
     return 2 * request.header
 
 
-def _beside(b: InstBuilder, request: Request) -> int:
+def _beside(b: InstBuilder, request: MessageRequest) -> int:
     """What a header certainly says that there is beside the colours."""
     if not request.header:
         return 0
@@ -132,7 +134,7 @@ def _beside(b: InstBuilder, request: Request) -> int:
     return bits.known & bits.value & (_ALPHA | _SAMPLES | _DEPTH | _STENCIL)
 
 
-def target_write(b: InstBuilder, request: Request) -> Lengths:
+def target_write(b: InstBuilder, request: MessageRequest) -> Lengths:
     """The colours of the slots' pixels; in front of them may be the samples that each covers."""
     slots, type, place = _form(b, request, _SIMD8)
     beside = _beside(b, request)
@@ -158,7 +160,7 @@ def target_write(b: InstBuilder, request: Request) -> Lengths:
 
 
 def _replicated(
-    b: InstBuilder, request: Request, slots: Slots, type: Type, place: tuple[Value, Value]
+    b: InstBuilder, request: MessageRequest, slots: Slots, type: Type, place: tuple[Value, Value]
 ) -> Lengths:
     """One register has the colour of all pixels."""
     colour = request.payload.read(b, _header_bytes(request), type, 4)
@@ -168,7 +170,7 @@ def _replicated(
     return Lengths(_header_bytes(request) // REGISTER_BYTES + 1)
 
 
-def target_read(b: InstBuilder, request: Request) -> Lengths:
+def target_read(b: InstBuilder, request: MessageRequest) -> Lengths:
     """Red, green, blue and alpha of the slots' pixels, each in registers of its own."""
     slots, type, place = _form(b, request, _READ_SIMD8)
     pitch = slots.pitch(b, type.size)

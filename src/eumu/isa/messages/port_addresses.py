@@ -21,7 +21,7 @@ from eumu.isa.kinds import InstBuilder
 from eumu.isa.messages.descriptor import Message
 from eumu.isa.messages.request import (
     Lengths,
-    Request,
+    MessageRequest,
     Slots,
 )
 from eumu.types import UD, UQ, Type
@@ -65,7 +65,7 @@ _INDEXED: Final = {
 }
 
 
-def target_of(b: InstBuilder, request: Request) -> AddressSpace:
+def target_of(b: InstBuilder, request: MessageRequest) -> AddressSpace:
     """What the binding-table index names."""
     if request.surface is not None:
         return AddressSpace(Space.SURFACE, request.surface)
@@ -88,7 +88,7 @@ def is_stateless(message: Message) -> bool:
 
 
 def stateless(
-    b: InstBuilder, request: Request, route: Callable[[InstBuilder, Request], Lengths]
+    b: InstBuilder, request: MessageRequest, route: Callable[[InstBuilder, MessageRequest], Lengths]
 ) -> Lengths:
     """A message with 32-bit stateless addresses, from General State Base Address on.
 
@@ -124,7 +124,7 @@ GLOBAL_OFFSET: Final = 2  # the dword of the header that moves all slots of a sc
 
 def addresses(
     b: InstBuilder,
-    request: Request,
+    request: MessageRequest,
     target: AddressSpace,
     slots: Slots,
     unit: int = 1,

@@ -16,7 +16,7 @@ from eumu.isa.messages.port_addresses import (
 )
 from eumu.isa.messages.request import (
     Lengths,
-    Request,
+    MessageRequest,
     Slots,
     registers,
 )
@@ -49,7 +49,12 @@ _FLOAT_ATOMICS: Final[dict[int, _Row]] = {
 
 
 def _atomic(
-    b: InstBuilder, request: Request, target: AddressSpace, room: int, row: _Row | None, wide: bool
+    b: InstBuilder,
+    request: MessageRequest,
+    target: AddressSpace,
+    room: int,
+    row: _Row | None,
+    wide: bool,
 ) -> Lengths:
     if row is None:
         raise request.unsupported("this atomic operation is not modelled")
@@ -66,32 +71,32 @@ def _atomic(
     return Lengths(lengths.sent, registers(pitch))
 
 
-def untyped_atomic(b: InstBuilder, request: Request) -> Lengths:
+def untyped_atomic(b: InstBuilder, request: MessageRequest) -> Lengths:
     """An operation on a dword of a surface for every slot."""
     room = 8 if request.get("SIMD mode") else 16
     row = _ATOMICS.get(request.get("operation"))
     return _atomic(b, request, target_of(b, request), room, row, False)
 
 
-def untyped_float_atomic(b: InstBuilder, request: Request) -> Lengths:
+def untyped_float_atomic(b: InstBuilder, request: MessageRequest) -> Lengths:
     """The same on a float."""
     room = 8 if request.get("SIMD mode") else 16
     row = _FLOAT_ATOMICS.get(request.get("operation"))
     return _atomic(b, request, target_of(b, request), room, row, False)
 
 
-def flat_atomic(b: InstBuilder, request: Request) -> Lengths:
+def flat_atomic(b: InstBuilder, request: MessageRequest) -> Lengths:
     """An operation on a dword or qword at a 64-bit address for each of eight slots."""
     row = _ATOMICS.get(request.get("operation"))
     return _atomic(b, request, FLAT, 8, row, bool(request.get("data size")))
 
 
-def flat_float_atomic(b: InstBuilder, request: Request) -> Lengths:
+def flat_float_atomic(b: InstBuilder, request: MessageRequest) -> Lengths:
     """The same on a float."""
     return _atomic(b, request, FLAT, 8, _FLOAT_ATOMICS.get(request.get("operation")), False)
 
 
-def memory_fence(b: InstBuilder, request: Request) -> Lengths:
+def memory_fence(b: InstBuilder, request: MessageRequest) -> Lengths:
     """Memory is in order here; the answer that says so has no meaning."""
     index = request.get("binding table index")
     if index not in (0, BTI_SLM):

@@ -16,7 +16,7 @@ from eumu.isa.messages.port_addresses import (
 )
 from eumu.isa.messages.request import (
     Lengths,
-    Request,
+    MessageRequest,
     every,
     registers,
 )
@@ -25,7 +25,7 @@ from eumu.types import UD, UQ
 _OWORD, _HWORD = 16, 32
 
 
-def _owords(request: Request) -> tuple[int, int]:
+def _owords(request: MessageRequest) -> tuple[int, int]:
     """Owords of a block, and at which byte of the registers they begin."""
     size = request.get("block size")
     count = (1, 1, 2, 4, 8)[size] if size < 5 else 0
@@ -35,7 +35,12 @@ def _owords(request: Request) -> tuple[int, int]:
 
 
 def _block_read(
-    b: InstBuilder, request: Request, target: AddressSpace, address: Value, count: int, place: int
+    b: InstBuilder,
+    request: MessageRequest,
+    target: AddressSpace,
+    address: Value,
+    count: int,
+    place: int,
 ) -> Lengths:
     lengths = Lengths(1, registers(place + count))
     if request.dst.root is not None:
@@ -46,61 +51,68 @@ def _block_read(
 
 
 def _block_write(
-    b: InstBuilder, request: Request, target: AddressSpace, address: Value, count: int, place: int
+    b: InstBuilder,
+    request: MessageRequest,
+    target: AddressSpace,
+    address: Value,
+    count: int,
+    place: int,
 ) -> Lengths:
     data = request.payload.read(b, request.header + place, UD, count // 4)
     b.store_block(target.space, address, every(b), data, target.surface)
     return Lengths(1 + registers(place + count))
 
 
-def _global_offset(b: InstBuilder, request: Request, target: AddressSpace, unit: int) -> Value:
+def _global_offset(
+    b: InstBuilder, request: MessageRequest, target: AddressSpace, unit: int
+) -> Value:
     offset = request.header_dword(b, GLOBAL_OFFSET)
     if unit > 1:
         offset = b.mul(offset, b.const(UD, unit))
     return target.addresses(b, offset)
 
 
-def oword_block_read(b: InstBuilder, request: Request) -> Lengths:
+def oword_block_read(b: InstBuilder, request: MessageRequest) -> Lengths:
     """Owords from an offset that counts owords; the execution mask plays no part in blocks."""
     target, (count, place) = target_of(b, request), _owords(request)
     address = _global_offset(b, request, target, _OWORD)
     return _block_read(b, request, target, address, count * _OWORD, place)
 
 
-def unaligned_oword_block_read(b: InstBuilder, request: Request) -> Lengths:
+def unaligned_oword_block_read(b: InstBuilder, request: MessageRequest) -> Lengths:
     """Owords from a byte offset."""
     target, (count, place) = target_of(b, request), _owords(request)
     address = _global_offset(b, request, target, 1)
     return _block_read(b, request, target, address, count * _OWORD, place)
 
 
-def oword_block_write(b: InstBuilder, request: Request) -> Lengths:
+def oword_block_write(b: InstBuilder, request: MessageRequest) -> Lengths:
     """Owords to an offset that counts owords."""
     target, (count, place) = target_of(b, request), _owords(request)
     address = _global_offset(b, request, target, _OWORD)
     return _block_write(b, request, target, address, count * _OWORD, place)
 
 
-def _flat_block(b: InstBuilder, request: Request) -> tuple[Value, int, int]:
+def _flat_block(b: InstBuilder, request: MessageRequest) -> tuple[Value, int, int]:
     if request.get("block") > 1:
         raise request.unsupported("only blocks of consecutive owords are modelled")
     count, place = _owords(request)
     return request.payload.read(b, 0, UQ, 1), count * _OWORD, place
 
 
-def flat_block_read(b: InstBuilder, request: Request) -> Lengths:
+def flat_block_read(b: InstBuilder, request: MessageRequest) -> Lengths:
     """Owords from the 64-bit address in the header."""
     address, count, place = _flat_block(b, request)
     return _block_read(b, request, FLAT, address, count, place)
 
 
-def flat_block_write(b: InstBuilder, request: Request) -> Lengths:
+def flat_block_write(b: InstBuilder, request: MessageRequest) -> Lengths:
     """Owords to the 64-bit address in the header."""
     address, count, place = _flat_block(b, request)
     return _block_write(b, request, FLAT, address, count, place)
 
 
-def scratch_block(b: InstBuilder, request: Request, *, write: bool) -> Lengths:
+def scratch_block(b: InstBuilder, request: MessageRequest, *, write: bool) -> Lengths:
     """Registers to or from the thread's scratch space, as many as the descriptor says.
 
     In dword mode channel k has dword k of each register, of each two registers where there are
@@ -118,7 +130,7 @@ def scratch_block(b: InstBuilder, request: Request, *, write: bool) -> Lengths:
 
 
 def _masked_block(
-    b: InstBuilder, request: Request, address: Value, count: int, *, write: bool
+    b: InstBuilder, request: MessageRequest, address: Value, count: int, *, write: bool
 ) -> Lengths:
     """A scratch block of which each channel has a dword in every register, or in every two."""
     width = min(b.width, 16)

@@ -20,7 +20,7 @@ from eumu.isa.messages.port_addresses import (
 )
 from eumu.isa.messages.request import (
     Lengths,
-    Request,
+    MessageRequest,
     Slots,
     registers,
 )
@@ -30,7 +30,7 @@ _SIZES: Final = {0: 1, 1: 2, 2: 4}
 _TYPES: Final = {1: UB, 2: UW, 4: UD, 8: UQ}
 
 
-def _mode(request: Request) -> int:
+def _mode(request: MessageRequest) -> int:
     """Slots of a message whose SIMD mode has two bits."""
     room = {1: 16, 2: 8}.get(request.get("SIMD mode"))
     if room is None:
@@ -40,7 +40,7 @@ def _mode(request: Request) -> int:
 
 def _load(
     b: InstBuilder,
-    request: Request,
+    request: MessageRequest,
     target: AddressSpace,
     address: Value,
     slots: Slots,
@@ -62,7 +62,7 @@ def _load(
 
 def _store(
     b: InstBuilder,
-    request: Request,
+    request: MessageRequest,
     target: AddressSpace,
     address: Value,
     slots: Slots,
@@ -93,7 +93,7 @@ def _runs(channels: Sequence[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def _untyped(b: InstBuilder, request: Request) -> tuple[AddressSpace, Slots, list[int]]:
+def _untyped(b: InstBuilder, request: MessageRequest) -> tuple[AddressSpace, Slots, list[int]]:
     flat = request.desc >> 14 & 0x10
     target = FLAT if flat else target_of(b, request)
     off = request.get("channels off")
@@ -101,7 +101,7 @@ def _untyped(b: InstBuilder, request: Request) -> tuple[AddressSpace, Slots, lis
     return target, slots, [c for c in range(4) if not off >> c & 1]
 
 
-def untyped_read(b: InstBuilder, request: Request) -> Lengths:
+def untyped_read(b: InstBuilder, request: MessageRequest) -> Lengths:
     """Up to four dwords of every slot."""
     target, slots, channels = _untyped(b, request)
     address, sent = addresses(b, request, target, slots)
@@ -110,14 +110,14 @@ def untyped_read(b: InstBuilder, request: Request) -> Lengths:
     )
 
 
-def untyped_write(b: InstBuilder, request: Request) -> Lengths:
+def untyped_write(b: InstBuilder, request: MessageRequest) -> Lengths:
     """Up to four dwords of every slot."""
     target, slots, channels = _untyped(b, request)
     address, data = addresses(b, request, target, slots)
     return _store(b, request, target, address, slots, UD, channels, data)
 
 
-def _byte_scattered(b: InstBuilder, request: Request) -> tuple[AddressSpace, Slots, Type]:
+def _byte_scattered(b: InstBuilder, request: MessageRequest) -> tuple[AddressSpace, Slots, Type]:
     size = _SIZES.get(request.get("data size"))
     if size is None:
         raise request.unsupported("its data size is reserved")
@@ -125,7 +125,7 @@ def _byte_scattered(b: InstBuilder, request: Request) -> tuple[AddressSpace, Slo
     return target_of(b, request), slots, _TYPES[size]
 
 
-def byte_scattered_read(b: InstBuilder, request: Request) -> Lengths:
+def byte_scattered_read(b: InstBuilder, request: MessageRequest) -> Lengths:
     """One byte, word or dword for every slot, at any byte address."""
     target, slots, type = _byte_scattered(b, request)
     address, sent = addresses(b, request, target, slots, scattered=True)
@@ -134,35 +134,35 @@ def byte_scattered_read(b: InstBuilder, request: Request) -> Lengths:
     )
 
 
-def byte_scattered_write(b: InstBuilder, request: Request) -> Lengths:
+def byte_scattered_write(b: InstBuilder, request: MessageRequest) -> Lengths:
     """The inverse."""
     target, slots, type = _byte_scattered(b, request)
     address, data = addresses(b, request, target, slots, scattered=True)
     return _store(b, request, target, address, slots, type, (0,), data)
 
 
-def _dword_scattered(b: InstBuilder, request: Request) -> tuple[AddressSpace, Slots]:
+def _dword_scattered(b: InstBuilder, request: MessageRequest) -> tuple[AddressSpace, Slots]:
     room = {2: 8, 3: 16}.get(request.get("dwords"))
     if room is None:
         raise request.unsupported("its number of dwords is reserved")
     return target_of(b, request), Slots.of(b, request, room)
 
 
-def dword_scattered_read(b: InstBuilder, request: Request) -> Lengths:
+def dword_scattered_read(b: InstBuilder, request: MessageRequest) -> Lengths:
     """A dword for every slot; addresses count dwords."""
     target, slots = _dword_scattered(b, request)
     address, sent = addresses(b, request, target, slots, unit=4, scattered=True)
     return Lengths(registers(sent), registers(_load(b, request, target, address, slots, UD, (0,))))
 
 
-def dword_scattered_write(b: InstBuilder, request: Request) -> Lengths:
+def dword_scattered_write(b: InstBuilder, request: MessageRequest) -> Lengths:
     """The inverse."""
     target, slots = _dword_scattered(b, request)
     address, data = addresses(b, request, target, slots, unit=4, scattered=True)
     return _store(b, request, target, address, slots, UD, (0,), data)
 
 
-def _flat_scattered(b: InstBuilder, request: Request) -> tuple[Slots, Type, int]:
+def _flat_scattered(b: InstBuilder, request: MessageRequest) -> tuple[Slots, Type, int]:
     """Slots, type of an element, elements of a slot; bytes of a slot are one element."""
     slots = Slots.of(b, request, 16 if request.get("SIMD mode") else 8)
     size = {0: 1, 1: 4, 2: 8}.get(request.get("data size"))
@@ -172,7 +172,7 @@ def _flat_scattered(b: InstBuilder, request: Request) -> tuple[Slots, Type, int]
     return (slots, _TYPES[count], 1) if size == 1 else (slots, _TYPES[size], count)
 
 
-def flat_scattered_read(b: InstBuilder, request: Request) -> Lengths:
+def flat_scattered_read(b: InstBuilder, request: MessageRequest) -> Lengths:
     """Elements at 64-bit addresses."""
     slots, type, count = _flat_scattered(b, request)
     address, sent = addresses(b, request, FLAT, slots)
@@ -181,7 +181,7 @@ def flat_scattered_read(b: InstBuilder, request: Request) -> Lengths:
     )
 
 
-def flat_scattered_write(b: InstBuilder, request: Request) -> Lengths:
+def flat_scattered_write(b: InstBuilder, request: MessageRequest) -> Lengths:
     """The inverse."""
     slots, type, count = _flat_scattered(b, request)
     address, data = addresses(b, request, FLAT, slots)

@@ -21,7 +21,7 @@ GENERAL_STATE_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Payload:
+class MessagePayload:
     """The registers of a message as one stretch: `first`, of so many bytes, then `second`."""
 
     first: Rows
@@ -60,7 +60,7 @@ def registers(size: int) -> int:
 
 
 @dataclass(frozen=True)
-class Request:
+class MessageRequest:
     """A message.  `surface` is the binding-table index where it is not in the descriptor.
 
     Stateless addresses of 32 bits count from `general`, one lane of 64 bits; without it they are in
@@ -69,7 +69,7 @@ class Request:
 
     ex_desc: int
     desc: int
-    payload: Payload
+    payload: MessagePayload
     dst: Rows
     surface: Value | None = None
     general: Value | None = None
@@ -134,7 +134,7 @@ class Slots:
     mask: Value
 
     @classmethod
-    def of(cls, b: InstBuilder, request: Request, room: int) -> Slots:
+    def of(cls, b: InstBuilder, request: MessageRequest, room: int) -> Slots:
         """The instruction's lanes; Unsupported where the message has no slots for all of them."""
         if b.width > room:
             raise request.unsupported(
@@ -144,7 +144,7 @@ class Slots:
         return cls(b.width, room, b.slice(b.mask, 0, b.width))
 
     def of_pixels(
-        self, b: InstBuilder, request: Request, first: int = 0, dword: int = _PIXEL_MASK
+        self, b: InstBuilder, request: MessageRequest, first: int = 0, dword: int = _PIXEL_MASK
     ) -> Slots:
         """Those that the header's pixel mask leaves on; slot 0 has its bit `first`.
 

@@ -17,16 +17,16 @@ from eumu.isa.messages import (
     textures,
     urb,
 )
-from eumu.isa.messages.request import Lengths, Request
+from eumu.isa.messages.request import Lengths, MessageRequest
 from eumu.isa.messages.unheeded import check
 
-Route = Callable[[InstBuilder, Request], Lengths]
+Route = Callable[[InstBuilder, MessageRequest], Lengths]
 
 _SAMPLER, _GATEWAY, _SAMPLER_PORT, _RENDER, _URB, _SPAWNER = 2, 3, 4, 5, 6, 7
 _CONSTANT_PORT, _PORT_0, _PORT_1 = 9, 10, 12
 
 
-def _scratch(b: InstBuilder, request: Request) -> Lengths:
+def _scratch(b: InstBuilder, request: MessageRequest) -> Lengths:
     return port_blocks.scratch_block(b, request, write=bool(request.desc >> 17 & 1))
 
 
@@ -72,7 +72,7 @@ ROUTES: Final[dict[tuple[int, int], Route]] = {
 }
 
 
-def _spawner(b: InstBuilder, request: Request) -> Lengths:
+def _spawner(b: InstBuilder, request: MessageRequest) -> Lengths:
     """The end of a thread; what is sent with it says nothing."""
     if not ends_thread(request.ex_desc):
         raise request.unsupported("a thread cannot start others")
@@ -92,7 +92,7 @@ _REASONS: Final = {
 }
 
 
-def send(b: InstBuilder, request: Request) -> None:
+def send(b: InstBuilder, request: MessageRequest) -> None:
     """What a message does, end of thread aside; `Unsupported` says which message it is."""
     if not request.message.is_known:
         raise request.unsupported("Gen9 has no such message")
@@ -106,7 +106,7 @@ def send(b: InstBuilder, request: Request) -> None:
     request.check_lengths(lengths)
 
 
-def _route(request: Request) -> Route:
+def _route(request: MessageRequest) -> Route:
     message = request.message
     if message.sfid in _WHOLE:
         return _WHOLE[message.sfid]

@@ -13,7 +13,7 @@ from eumu.addresses import BTI_BINDLESS
 from eumu.ir import Value
 from eumu.isa.kinds import InstBuilder
 from eumu.isa.messages.known import known_dword
-from eumu.isa.messages.request import REGISTER_BYTES, Lengths, Request, Slots, registers
+from eumu.isa.messages.request import REGISTER_BYTES, Lengths, MessageRequest, Slots, registers
 from eumu.messages import (
     LOADS,
     PARAMETERS,
@@ -41,7 +41,7 @@ _SAMPLE_8X8, _SAMPLE_UNORM, _CACHE_FLUSH = 0xB, 0xC, 0x1F  # their types
 _MASK_ENABLE: Final = 1 << 23  # of the pixel null mask, in M0.2
 
 
-def surface_of(b: InstBuilder, request: Request) -> Value:
+def surface_of(b: InstBuilder, request: MessageRequest) -> Value:
     """The index of the image that a message is for."""
     if request.surface is not None:
         return request.surface
@@ -51,12 +51,14 @@ def surface_of(b: InstBuilder, request: Request) -> Value:
     return b.const(UD, index)
 
 
-def _registers(request: Request) -> int:
+def _registers(request: MessageRequest) -> int:
     """Registers behind the header."""
     return request.sent - request.header // REGISTER_BYTES
 
 
-def _lanes(b: InstBuilder, request: Request, first: int, count: int, lanes: int) -> list[Value]:
+def _lanes(
+    b: InstBuilder, request: MessageRequest, first: int, count: int, lanes: int
+) -> list[Value]:
     """`count` registers of the payload, the first lanes of each, from the `first` one on."""
     start = request.header + first * REGISTER_BYTES
     step = range(start, start + count * REGISTER_BYTES, REGISTER_BYTES)
@@ -64,7 +66,7 @@ def _lanes(b: InstBuilder, request: Request, first: int, count: int, lanes: int)
 
 
 def _typed(
-    b: InstBuilder, request: Request, data: int, groups: tuple[int, ...] = _GROUPS
+    b: InstBuilder, request: MessageRequest, data: int, groups: tuple[int, ...] = _GROUPS
 ) -> tuple[Slots, tuple[str, ...], list[Value]]:
     """Slots, the coordinates that there are, and their lanes followed by those of the data."""
     if request.get("slot group") not in groups:
@@ -78,12 +80,12 @@ def _typed(
     return slots, _COORDINATES[:coordinates], lanes
 
 
-def _channels(request: Request) -> tuple[int, ...]:
+def _channels(request: MessageRequest) -> tuple[int, ...]:
     off = request.get("channels off")
     return tuple(c for c in range(4) if not off >> c & 1)
 
 
-def typed_read(b: InstBuilder, request: Request) -> Lengths:
+def typed_read(b: InstBuilder, request: MessageRequest) -> Lengths:
     """Channels of texels."""
     channels = _channels(request)
     slots, names, lanes = _typed(b, request, 0)
@@ -95,7 +97,7 @@ def typed_read(b: InstBuilder, request: Request) -> Lengths:
     return Lengths(request.sent, len(channels))
 
 
-def typed_write(b: InstBuilder, request: Request) -> Lengths:
+def typed_write(b: InstBuilder, request: MessageRequest) -> Lengths:
     """The inverse."""
     channels = _channels(request)
     slots, names, lanes = _typed(b, request, len(channels))
@@ -114,7 +116,7 @@ _ATOMICS: Final[dict[int, tuple[str, str, tuple[int, ...]]]] = {
 }
 
 
-def typed_atomic(b: InstBuilder, request: Request) -> Lengths:
+def typed_atomic(b: InstBuilder, request: MessageRequest) -> Lengths:
     """Replace texels of one channel."""
     row = _ATOMICS.get(request.get("operation"))
     if row is None:
@@ -134,7 +136,9 @@ def typed_atomic(b: InstBuilder, request: Request) -> Lengths:
 # ---- rectangles of bytes
 
 
-def _block(b: InstBuilder, request: Request) -> tuple[tuple[Value, ...], tuple[int, int, int]]:
+def _block(
+    b: InstBuilder, request: MessageRequest
+) -> tuple[tuple[Value, ...], tuple[int, int, int]]:
     """Surface and corner; width, height and the distance of rows in registers.
 
     The header has the corner in M0.0 and M0.1, the size less one in M0.2.  The size must be a
@@ -150,7 +154,7 @@ def _block(b: InstBuilder, request: Request) -> tuple[tuple[Value, ...], tuple[i
     return (surface_of(b, request), *corner), (width, height, max(4, 1 << (width - 1).bit_length()))
 
 
-def media_block_read(b: InstBuilder, request: Request) -> Lengths:
+def media_block_read(b: InstBuilder, request: MessageRequest) -> Lengths:
     """A rectangle of bytes, edges repeated."""
     args, (width, height, pitch) = _block(b, request)
     record, every = BlockRead(width, height, pitch), b.const(BOOL, 1)
@@ -159,7 +163,7 @@ def media_block_read(b: InstBuilder, request: Request) -> Lengths:
     return Lengths(1, registers(height * pitch))
 
 
-def media_block_write(b: InstBuilder, request: Request) -> Lengths:
+def media_block_write(b: InstBuilder, request: MessageRequest) -> Lengths:
     """The inverse; what lies outside the surface is dropped."""
     args, (width, height, pitch) = _block(b, request)
     data = request.payload.read(b, request.header, UB, height * pitch)
@@ -171,7 +175,7 @@ def media_block_write(b: InstBuilder, request: Request) -> Lengths:
 # ---- the sampler
 
 
-def sampler(b: InstBuilder, request: Request) -> Lengths:
+def sampler(b: InstBuilder, request: MessageRequest) -> Lengths:
     """A sampled or plain read of an image, or facts about it."""
     if request.get("SIMD mode") == _SIMD_64 and request.get("message type") in _WITHOUT_LANES:
         return _WITHOUT_LANES[request.get("message type")](b, request)
@@ -208,7 +212,9 @@ def sampler(b: InstBuilder, request: Request) -> Lengths:
     return Lengths(request.header // REGISTER_BYTES + count * each, request.get("response length"))
 
 
-def _response(b: InstBuilder, request: Request, type: Type, slots: Slots) -> list[tuple[Type, int]]:
+def _response(
+    b: InstBuilder, request: MessageRequest, type: Type, slots: Slots
+) -> list[tuple[Type, int]]:
     """What the registers of the response hold: channels, and at last perhaps a pixel null mask.
 
     The mask is one register, so a response of an odd number of registers ends with it where a
@@ -246,7 +252,7 @@ _PAIRS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def _pairs(b: InstBuilder, request: Request, operation: str) -> Lengths:
+def _pairs(b: InstBuilder, request: MessageRequest, operation: str) -> Lengths:
     """SIMD4x2: two lanes, four channels of each side by side.
 
     A lane takes part if any of its four slots does; what the header masks is not written.
@@ -285,13 +291,13 @@ def _pairs(b: InstBuilder, request: Request, operation: str) -> Lengths:
     return Lengths(min(most, request.sent), 1)
 
 
-def _without_format(request: Request) -> None:
+def _without_format(request: MessageRequest) -> None:
     """Raise for a return format: the header of such messages says how channels come back."""
     if request.get("return format"):
         raise request.unsupported("its header says the format of what it answers")
 
 
-def _media(b: InstBuilder, request: Request) -> Lengths:
+def _media(b: InstBuilder, request: MessageRequest) -> Lengths:
     """sample_8x8: header, payload and, in two more registers, offsets; no answer goes to memory."""
     _without_format(request)
     if not request.header or _registers(request) not in (1, 3):
@@ -311,7 +317,7 @@ def _media(b: InstBuilder, request: Request) -> Lengths:
     return Lengths(request.sent, registers_of_answer)
 
 
-def _unorm(b: InstBuilder, request: Request) -> Lengths:
+def _unorm(b: InstBuilder, request: MessageRequest) -> Lengths:
     """sample_unorm: header and a register; 32 pixels of two bytes for each channel."""
     _without_format(request)
     if not request.header or _registers(request) != 1:
@@ -331,26 +337,26 @@ def _unorm(b: InstBuilder, request: Request) -> Lengths:
     return Lengths(2, registers(count * _UNORM_BYTES))
 
 
-def _flush(b: InstBuilder, request: Request) -> Lengths:
+def _flush(b: InstBuilder, request: MessageRequest) -> Lengths:
     """Cached states are forgotten; a register comes back when that is done, and says nothing."""
     b.message(FlushStateCaches(), b.const(BOOL, 1), (), ())
     return Lengths(1, min(1, request.get("response length")))
 
 
 # Messages of SIMD mode 3, by type.
-_WITHOUT_LANES: Final[dict[int, Callable[[InstBuilder, Request], Lengths]]] = {
+_WITHOUT_LANES: Final[dict[int, Callable[[InstBuilder, MessageRequest], Lengths]]] = {
     **{_SAMPLE_8X8: _media, _SAMPLE_UNORM: _unorm, _CACHE_FLUSH: _flush},
 }
 
 
-def _header(b: InstBuilder, request: Request) -> Value:
+def _header(b: InstBuilder, request: MessageRequest) -> Value:
     """The header without M0.5, which is for video messages; a copy of r0 has other things there."""
     low, high = (request.payload.read(b, start, UD, n) for start, n in ((0, 5), (24, 2)))
     return b.concat([low, b.const(UD, 0), high])
 
 
 def _parameter(
-    b: InstBuilder, request: Request, operation: str, name: str, first: int, slots: Slots
+    b: InstBuilder, request: MessageRequest, operation: str, name: str, first: int, slots: Slots
 ) -> Value:
     type = UD if operation in LOADS or name in _INTEGERS else F
     return request.payload.read(b, request.header + first * REGISTER_BYTES, type, slots.count)

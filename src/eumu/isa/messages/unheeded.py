@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from eumu.addresses import BTI_BINDLESS, BTI_STATELESS, BTI_STATELESS_NON_COHERENT
-from eumu.isa.messages.request import Request
+from eumu.isa.messages.request import MessageRequest
 
 _COHERENT: Final = "caches hold no other data than memory here"
 _LOADS: Final = (
@@ -79,7 +79,7 @@ _FUNCTION_BITS: Final = 0x7FF  # of an extended descriptor: those that say where
 _STATE_BITS: Final = 0xFFFF_F000  # the place of a bindless surface's state
 
 
-def hint(request: Request, name: str) -> str:
+def hint(request: MessageRequest, name: str) -> str:
     """Why no result of a message depends on a field, "" if one does."""
     if name in _WITHOUT_HEADER and not request.header and request.message.get("header") is not None:
         return _WITHOUT_HEADER[name] if _name(request) in _TYPED else ""
@@ -89,11 +89,11 @@ def hint(request: Request, name: str) -> str:
     return ""
 
 
-def _name(request: Request) -> str:
+def _name(request: MessageRequest) -> str:
     return request.message.name.removesuffix(", end of thread")
 
 
-def check(request: Request) -> None:
+def check(request: MessageRequest) -> None:
     """Raise `Unsupported` for what a descriptor says and nothing here does."""
     message = request.message
     _check_reserved(request)
@@ -115,7 +115,7 @@ def check(request: Request) -> None:
         raise request.unsupported(f"binding table index {index}: its addresses are stateless, 255")
 
 
-def _check_reserved(request: Request) -> None:
+def _check_reserved(request: MessageRequest) -> None:
     """Raise if bits are set that belong to no field."""
     message = request.message
     rest = request.desc & ~message.bits()

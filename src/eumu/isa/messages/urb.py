@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from eumu.addresses import URB_SURFACE
 from eumu.ir import Space, Value
 from eumu.isa.kinds import InstBuilder
-from eumu.isa.messages.request import REGISTER_BYTES, Lengths, Request, Slots
+from eumu.isa.messages.request import REGISTER_BYTES, Lengths, MessageRequest, Slots
 from eumu.types import UD
 
 _ROW_SHIFT = 4
@@ -42,14 +42,14 @@ def store(
         b.store(Space.SURFACE, place, on, [dword], urb)
 
 
-def _payload(b: InstBuilder, request: Request) -> tuple[Slots, list[Value]]:
+def _payload(b: InstBuilder, request: MessageRequest) -> tuple[Slots, list[Value]]:
     """The slots, and their lanes of every register."""
     slots = Slots.of(b, request, _SLOTS)
     places = range(0, request.sent * REGISTER_BYTES, REGISTER_BYTES)
     return slots, [request.payload.read(b, place, UD, slots.count) for place in places]
 
 
-def _take(request: Request, registers: list[Value], field: str) -> Value | None:
+def _take(request: MessageRequest, registers: list[Value], field: str) -> Value | None:
     """The next register, if the descriptor says that it is there."""
     if not request.get(field):
         return None
@@ -58,7 +58,7 @@ def _take(request: Request, registers: list[Value], field: str) -> Value | None:
     return registers.pop(0)
 
 
-def write(b: InstBuilder, request: Request) -> Lengths:
+def write(b: InstBuilder, request: MessageRequest) -> Lengths:
     """A dword of every register of data for each slot."""
     slots, (handle, *rest) = _payload(b, request)
     offsets = _take(request, rest, "offset of each slot")
@@ -72,7 +72,7 @@ def write(b: InstBuilder, request: Request) -> Lengths:
     return Lengths(request.sent)
 
 
-def read(b: InstBuilder, request: Request) -> Lengths:
+def read(b: InstBuilder, request: MessageRequest) -> Lengths:
     """The inverse: as many dwords for each slot as the answer has registers."""
     slots, (handle, *rest) = _payload(b, request)
     offsets = _take(request, rest, "offset of each slot")

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from eumu.ir import Value
-from eumu.isa.kinds import Dst, InstBuilder, Place, Src
+from eumu.isa.kinds import Dst, InstBuilder, Src, WritePlace
 from eumu.isa.kinds.operands import Immediate
 from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.limits import FrontEnd
@@ -33,7 +33,7 @@ extremum = partial(
 )
 
 
-def _narrow(b: InstBuilder, dst: Place, *sources: Value) -> tuple[Value, ...]:
+def _narrow(b: InstBuilder, dst: WritePlace, *sources: Value) -> tuple[Value, ...]:
     """Sources in a type whose wrap-around is that of the destination.
 
     A saturating result needs 64 bits to be exact; so does a destination wider than the sources.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from eumu.errors import Unsupported
 from eumu.ir import Rounding, Value
-from eumu.isa.kinds import Dst, InstBuilder, Place, Src
+from eumu.isa.kinds import Dst, InstBuilder, Src, WritePlace
 from eumu.isa.limits import FrontEnd, Limits, row, since
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa.matrix import from_hf8
@@ -71,7 +71,7 @@ def fcvt(b: InstBuilder, dst: Dst, src0: Src) -> None:
     b.put(dst, result, b.mask)
 
 
-def _unsaturated(dst: Place, word: str) -> None:
+def _unsaturated(dst: WritePlace, word: str) -> None:
     if dst.saturate:
         raise Unsupported(f"{word}.sat: no page says to which number it saturates")
 

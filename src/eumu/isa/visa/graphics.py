@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from eumu.ir import Region, Value
-from eumu.isa.kinds import Dst, Exec, InstBuilder, NeighbourSrc, Place, Pred, Src
+from eumu.isa.kinds import Dst, Exec, InstBuilder, NeighbourSrc, Pred, Src, WritePlace
 from eumu.isa.kinds.operands import General
 from eumu.isa.kinds.vector import SourceKind, modified, read_general
 from eumu.isa.spec import Fidelity
@@ -93,7 +93,9 @@ def line(b: InstBuilder, dst: Dst, src0: LineQuad, src1: Src) -> None:
     b.write(dst, b.fma(p, src1, q))
 
 
-def _dot(b: InstBuilder, dst: Place, x: Value, y: Value, count: int, *, homogeneous: bool) -> None:
+def _dot(
+    b: InstBuilder, dst: WritePlace, x: Value, y: Value, count: int, *, homogeneous: bool
+) -> None:
     """Products of the first `count` lanes of each four, summed into all four."""
     quads = [4 * (k // 4) for k in range(b.width)]
     lanes = [[min(q + j, b.width - 1) for q in quads] for j in range(4)]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from eumu.ir import Value
-from eumu.isa.kinds import Dst, InstBuilder, Place, Src, Table
+from eumu.isa.kinds import Dst, InstBuilder, Src, Table, WritePlace
 from eumu.isa.limits import EVERY_PLATFORM, FrontEnd
 from eumu.isa.mathlib.integers import on_bits, saturating_shift
 from eumu.isa.visa import typemaps as maps
@@ -27,7 +27,7 @@ rotating = partial(
 )
 
 
-def _logic(b: InstBuilder, dst: Place, apply: Callable[..., Value], *sources: Value) -> None:
+def _logic(b: InstBuilder, dst: WritePlace, apply: Callable[..., Value], *sources: Value) -> None:
     b.write(dst, apply(*sources) if dst.type is BOOL else on_bits(b, apply, dst.type, *sources))
 
 
@@ -95,7 +95,7 @@ def _two_input(b: InstBuilder, table: int, x: Value, y: Value) -> Value:
 
 
 def _shift(
-    b: InstBuilder, dst: Place, src0: Value, src1: Value, *, signed: bool | None
+    b: InstBuilder, dst: WritePlace, src0: Value, src1: Value, *, signed: bool | None
 ) -> tuple[Value, Value]:
     """The count is taken modulo 64 when source or destination has 64 bits, else modulo 32."""
     bits = 64 if 8 in (dst.type.size, src0.type.size) else 32
@@ -136,7 +136,7 @@ def asr(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
     b.write(dst, b.shr(*_shift(b, dst, src0, src1, signed=None)))
 
 
-def _rotate(b: InstBuilder, dst: Place, src0: Value, src1: Value, *, right: bool) -> None:
+def _rotate(b: InstBuilder, dst: WritePlace, src0: Value, src1: Value, *, right: bool) -> None:
     type = integer(src0.type.bits, signed=False)
     x, count = b.convert(src0, type), b.convert(src1, type)
     b.write(dst, b.rotl(x, b.neg(count) if right else count))

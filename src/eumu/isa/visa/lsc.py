@@ -39,7 +39,7 @@ from eumu.isa.visa.memory import (
     SLM,
     Atomic,
     Element,
-    Target,
+    MemoryTarget,
     load_block,
     load_channels,
     store_block,
@@ -98,7 +98,7 @@ untyped = partial(
 )
 
 
-def target_of(b: InstBuilder, sfid: str, address: Addresses) -> Target:
+def target_of(b: InstBuilder, sfid: str, address: Addresses) -> MemoryTarget:
     """The space that a shared function and an address model name together."""
     if sfid == "slm":
         if address.model != "flat" or address.size == 64 or address.extension:
@@ -113,11 +113,11 @@ def target_of(b: InstBuilder, sfid: str, address: Addresses) -> Target:
     if address.surface is None or address.model == "flat":
         return FLAT
     if address.model == "bti":
-        return Target(Space.SURFACE, address.surface)
-    return Target(Space.SURFACE, b.add(address.surface, b.const(UD, SURFACE_STATE_BASE)))
+        return MemoryTarget(Space.SURFACE, address.surface)
+    return MemoryTarget(Space.SURFACE, b.add(address.surface, b.const(UD, SURFACE_STATE_BASE)))
 
 
-def _scaled(b: InstBuilder, target: Target, address: Addresses, lanes: Value) -> Value:
+def _scaled(b: InstBuilder, target: MemoryTarget, address: Addresses, lanes: Value) -> Value:
     """scale * lanes + offset in the width of the address (16-bit ones in 32).
 
     A base is added in 64 bits, or in shared local memory, whose addresses have 32, in these: the
@@ -149,7 +149,7 @@ def _read(b: InstBuilder, address: Addresses, width: int) -> Value:
     return b.row_read(address.base, 0, type, width)
 
 
-def access_places(b: InstBuilder, sfid: str, address: Addresses) -> tuple[Target, Value]:
+def access_places(b: InstBuilder, sfid: str, address: Addresses) -> tuple[MemoryTarget, Value]:
     """Where each lane's access goes."""
     target = target_of(b, sfid, address)
     return target, target.offsets(b, _scaled(b, target, address, _read(b, address, b.width)))
@@ -157,7 +157,7 @@ def access_places(b: InstBuilder, sfid: str, address: Addresses) -> tuple[Target
 
 def _strided(
     b: InstBuilder, sfid: str, address: Addresses, shape: DataShape
-) -> tuple[Target, Value]:
+) -> tuple[MemoryTarget, Value]:
     """Lane n at base + n * pitch."""
     target = target_of(b, sfid, address)
     base = b.splat(_scaled(b, target, address, _read(b, address, 1)), b.width)
@@ -169,7 +169,7 @@ def _strided(
     return target, target.offsets(b, b.add(base, steps))
 
 
-def load_data(b: InstBuilder, target: Target, lanes: Value, data: DataRows) -> None:
+def load_data(b: InstBuilder, target: MemoryTarget, lanes: Value, data: DataRows) -> None:
     """Elements at the addresses, as the data's shape says."""
     shape, element = data.shape, ELEMENTS[data.shape.size]
     if shape.channels:
@@ -183,7 +183,7 @@ def load_data(b: InstBuilder, target: Target, lanes: Value, data: DataRows) -> N
         raise Unsupported("transposed data of more than one lane")
 
 
-def store_data(b: InstBuilder, target: Target, lanes: Value, data: DataRows) -> None:
+def store_data(b: InstBuilder, target: MemoryTarget, lanes: Value, data: DataRows) -> None:
     """The inverse."""
     shape, element = data.shape, ELEMENTS[data.shape.size]
     if data.rows.root is None:
@@ -306,7 +306,7 @@ _ATOMIC_BITS = {"d16c32": 16, "d32": 32, "d64": 64}
 def swap_data(
     b: InstBuilder,
     atomic: Atomic,
-    target: Target,
+    target: MemoryTarget,
     lanes: Value,
     data: DataRows,
     sources: tuple[Rows, Rows],

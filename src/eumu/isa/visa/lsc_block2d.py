@@ -38,7 +38,7 @@ Address = Annotated[MatrixValues, MatrixKind()]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BlockPosition:
     """Column and row of an element in its block; padding goes on where the row ended."""
 
     x: int
@@ -50,7 +50,7 @@ def _power_of_two(n: int) -> int:
     return 1 << (n - 1).bit_length()
 
 
-def register_rows(shape: BlockShape) -> list[list[Place]]:
+def register_rows(shape: BlockShape) -> list[list[BlockPosition]]:
     """Which element of a block each register element holds, a row of registers at a time.
 
     With VNNI, the elements of a dword come from neighbouring rows (transposed: columns); rows that
@@ -58,18 +58,20 @@ def register_rows(shape: BlockShape) -> list[list[Place]]:
     """
     step = 32 // shape.bits if shape.vnni else 1
     across, down = (shape.height, shape.width) if shape.transposed else (shape.width, shape.height)
-    rows: list[list[Place]] = []
+    rows: list[list[BlockPosition]] = []
     for first in range(0, down, step):
-        row: list[Place] = []
+        row: list[BlockPosition] = []
         for a in range(_power_of_two(across)):
             for d in range(first, first + step):
                 x, y = (d, a) if shape.transposed else (a, d)
-                row.append(Place(x, y, padding=a >= across or d >= down))
+                row.append(BlockPosition(x, y, padding=a >= across or d >= down))
         rows.append(row)
     return rows
 
 
-def _pieces(rows: list[list[Place]], size: int) -> Iterator[tuple[int, list[Place]]]:
+def _pieces(
+    rows: list[list[BlockPosition]], size: int
+) -> Iterator[tuple[int, list[BlockPosition]]]:
     """Register rows in pieces of as many lanes as an instruction has, and their byte offsets."""
     offset = 0
     for row in rows:
@@ -80,7 +82,7 @@ def _pieces(rows: list[list[Place]], size: int) -> Iterator[tuple[int, list[Plac
 
 
 def _element_places(
-    b: InstBuilder, matrix: MatrixValues, shape: BlockShape, block: int, row: list[Place]
+    b: InstBuilder, matrix: MatrixValues, shape: BlockShape, block: int, row: list[BlockPosition]
 ) -> tuple[Value, Value]:
     """Address and mask of each element of a piece of a register row."""
     width, size = len(row), shape.type.size

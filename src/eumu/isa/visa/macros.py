@@ -6,7 +6,7 @@ The hardware gives a first approximation and says where it is final; here it is 
 from __future__ import annotations
 
 from eumu.ir import Value
-from eumu.isa.kinds import Dst, InstBuilder, Place, Src
+from eumu.isa.kinds import Dst, InstBuilder, Src, WritePlace
 from eumu.isa.limits import Limits, row
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa import typemaps as maps
@@ -47,7 +47,7 @@ def rsqtm(b: InstBuilder, dst: Dst, early: Dst, src0: Src) -> None:
     _finish(b, dst, early, b.div(one, b.sqrt(src0)))
 
 
-def _finish(b: InstBuilder, dst: Place, early: Place, result: Value) -> None:
+def _finish(b: InstBuilder, dst: WritePlace, early: WritePlace, result: Value) -> None:
     size = b.abs(result)
     some = b.cmp("gt", size, b.const(size.type, 0.0, b.width))
     few = b.cmp("lt", size, b.const(size.type, float("inf"), b.width))

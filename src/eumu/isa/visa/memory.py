@@ -21,7 +21,7 @@ LSC_PLATFORMS = tuple(p.name for p in PLATFORMS.values() if p.has_lsc)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class MemoryTarget:
     """An address space, and in SURFACE the index of the surface (one ud lane)."""
 
     space: Space
@@ -40,22 +40,22 @@ class Target:
         return lanes
 
 
-FLAT = Target(Space.FLAT)
-SLM = Target(Space.SLM)
+FLAT = MemoryTarget(Space.FLAT)
+SLM = MemoryTarget(Space.SLM)
 
 
-def surface_target(b: InstBuilder, surface: SurfaceVariable) -> Target:
+def surface_target(b: InstBuilder, surface: SurfaceVariable) -> MemoryTarget:
     """Where accesses through a surface variable go: `%slm`, `%scratch`, or what `movs` put in."""
     if surface.predefined is None or surface.name == "%bss":
         root, _ = b.root(surface)
         index = b.read(root, Region.scalar(0), UD, 1)
         if surface.name == "%bss" and not b.platform.has_lsc:
             index = bindless_state(b, index)
-        return Target(Space.SURFACE, index)
+        return MemoryTarget(Space.SURFACE, index)
     if surface.name == "%slm":
         return SLM
     if surface.name in ("%scratch", "TSS"):
-        return Target(Space.SCRATCH)
+        return MemoryTarget(Space.SCRATCH)
     raise Unsupported(f"the predefined surface {surface.name}, of which nobody says what it is")
 
 
@@ -120,7 +120,7 @@ def _at(b: InstBuilder, address: Value, step: int) -> Value:
 
 def load_channels(
     b: InstBuilder,
-    target: Target,
+    target: MemoryTarget,
     address: Value,
     dst: Rows,
     element: Element,
@@ -143,7 +143,7 @@ def load_channels(
 
 def store_channels(
     b: InstBuilder,
-    target: Target,
+    target: MemoryTarget,
     address: Value,
     src: Rows,
     element: Element,
@@ -162,7 +162,13 @@ def store_channels(
 
 
 def load_block(
-    b: InstBuilder, target: Target, address: Value, dst: Rows, type: Type, count: int, mask: Value
+    b: InstBuilder,
+    target: MemoryTarget,
+    address: Value,
+    dst: Rows,
+    type: Type,
+    count: int,
+    mask: Value,
 ) -> None:
     """`count` consecutive elements from one address to consecutive register bytes."""
     if dst.root is None:
@@ -172,7 +178,13 @@ def load_block(
 
 
 def store_block(
-    b: InstBuilder, target: Target, address: Value, src: Rows, type: Type, count: int, mask: Value
+    b: InstBuilder,
+    target: MemoryTarget,
+    address: Value,
+    src: Rows,
+    type: Type,
+    count: int,
+    mask: Value,
 ) -> None:
     """The inverse of `load_block`."""
     data = _owords(b, src, type, count)
@@ -221,7 +233,7 @@ class Atomic:
     def run(
         self,
         b: InstBuilder,
-        target: Target,
+        target: MemoryTarget,
         address: Value,
         bits: int,
         dst: Rows,

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from eumu.ir import Value
-from eumu.isa.kinds import Dst, InstBuilder, NeighbourSrc, Place, Src
+from eumu.isa.kinds import Dst, InstBuilder, NeighbourSrc, Src, WritePlace
 from eumu.isa.kinds.control import PredicateKind
 from eumu.isa.kinds.operands import Predicate
 from eumu.isa.limits import SIZES, FrontEnd, Limits, before, since, sizes
@@ -37,10 +37,10 @@ class OverflowKind(PredicateKind):
         if operand is None:
             return None
         root, _ = builder.root(operand.variable)
-        return Place(BOOL, root, builder.exec.offset, 0)
+        return WritePlace(BOOL, root, builder.exec.offset, 0)
 
 
-Overflow = Annotated[Place | None, OverflowKind()]
+Overflow = Annotated[WritePlace | None, OverflowKind()]
 
 
 @opcode(

@@ -56,8 +56,8 @@ def _run_gen9(b: InstBuilder, ex_desc: Value | int, desc: Value, room: _Room) ->
         b.only_if(descriptors.sure)
     form = room.form(b, messages.Composed)
     counts = form.check(descriptors.ex_desc, descriptors.desc)
-    payload = messages.Payload(*room.payload(b, counts))
-    request = messages.Request(
+    payload = messages.MessagePayload(*room.payload(b, counts))
+    request = messages.MessageRequest(
         descriptors.ex_desc, descriptors.desc, payload, room.dst, descriptors.surface
     )
     messages.send(b, request)

@@ -26,7 +26,7 @@ from eumu.isa.visa.memory import (
     DWORD,
     QWORD,
     Atomic,
-    Target,
+    MemoryTarget,
     in_dwords,
     load_block,
     load_channels,
@@ -82,7 +82,7 @@ quadwise = partial(
 
 def _scattered(
     b: InstBuilder, surface: Surface, offset: Value, offsets: Rows, scale: int = 1
-) -> tuple[Target, Value]:
+) -> tuple[MemoryTarget, Value]:
     """The target, and each lane's byte offset: (offset + offsets[i]) * scale."""
     target = surface_target(b, surface)
     lanes = b.row_read(offsets, 0, UD, b.width)
@@ -226,7 +226,7 @@ def qw_scatter(
 
 def _block(
     b: InstBuilder, surface: Surface, offset: Value, unit: int
-) -> tuple[Target, Value, Value]:
+) -> tuple[MemoryTarget, Value, Value]:
     """Target, byte offset and mask of a block access, which no execution mask reaches."""
     target = surface_target(b, surface)
     start = b.mul(b.convert(offset, UD), b.const(UD, unit)) if unit > 1 else offset

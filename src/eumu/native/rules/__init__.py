@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from eumu.errors import Diagnostic, Severity, Source, Span
-from eumu.isa.gen9.operands import Target
+from eumu.isa.gen9.operands import BranchTarget
 from eumu.native.program import Instruction
 from eumu.native.rules import (
     accumulators,
@@ -66,7 +66,7 @@ def _targets(instruction: Instruction, starts: set[int], name: str) -> Iterator[
     title = "a branch goes to an instruction"
     rule = Rule("G.target", title, lambda subject: iter(()), Severity.ERROR, page_of("G.target"))
     for field, operand in zip(instruction.opcode.fields, instruction.operands, strict=True):
-        if isinstance(operand, Target) and operand.offset not in starts:
+        if isinstance(operand, BranchTarget) and operand.offset not in starts:
             message = f"byte {operand.offset}; must be the start of an instruction"
             yield _diagnostic(rule, Finding(field.name, message), instruction, name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eumu.isa.gen9.operands import Payload, Pointer, Register
+from eumu.isa.gen9.operands import PayloadOperand, Pointer, Register
 from eumu.isa.gen9.registers import NULL
 from eumu.isa.gen9.traits import Trait
 from eumu.isa.messages.descriptor import describe
@@ -99,12 +99,12 @@ def product_order(s: Subject) -> Iterator[Finding]:
         yield Finding("src0", f":{first.type} times :{second.type}; :{second.type} must be src0")
 
 
-def _payload(s: Subject, name: str) -> Payload | None:
+def _payload(s: Subject, name: str) -> PayloadOperand | None:
     operand = s.instruction.operand(name)
-    return operand if isinstance(operand, Payload) else None
+    return operand if isinstance(operand, PayloadOperand) else None
 
 
-def _general(payload: Payload | None) -> int | None:
+def _general(payload: PayloadOperand | None) -> int | None:
     """The number of a payload's first general register."""
     if payload is None or not isinstance(payload.place, Register) or payload.place.is_arf:
         return None

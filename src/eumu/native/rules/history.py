@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eumu.errors import Severity
-from eumu.isa.gen9.operands import Target
+from eumu.isa.gen9.operands import BranchTarget
 from eumu.isa.gen9.traits import Trait
 from eumu.native.program import Instruction
 from eumu.native.rules.rule import Finding, rule
@@ -17,7 +17,7 @@ class History:
     """Follows the accumulators; forgets them where other code may come from or go."""
 
     def __init__(self, code: list[Instruction]) -> None:
-        self._targets = {o.offset for i in code for o in i.operands if isinstance(o, Target)}
+        self._targets = {o.offset for i in code for o in i.operands if isinstance(o, BranchTarget)}
         self._held: dict[int, Held] = {}
 
     def before(self, instruction: Instruction) -> dict[int, Held]:

@@ -10,12 +10,12 @@ from eumu.isa.gen9.operands import (
     Constant,
     Destination,
     Execution,
+    InstructionOptions,
     MacroDestination,
     MacroSource,
-    Options,
+    NativeSource,
     Pointer,
     Register,
-    Source,
     TernaryDestination,
     TernarySource,
 )
@@ -131,9 +131,9 @@ class Subject:
         return self.exec.size if self.exec else 1
 
     @cached_property
-    def options(self) -> Options:
-        options = [o for o in self.instruction.operands if isinstance(o, Options)]
-        return options[0] if options else Options()
+    def options(self) -> InstructionOptions:
+        options = [o for o in self.instruction.operands if isinstance(o, InstructionOptions)]
+        return options[0] if options else InstructionOptions()
 
     def has(self, trait: Trait) -> bool:
         return has_trait(self.instruction.opcode, trait)
@@ -179,7 +179,7 @@ class Subject:
         ):
             if isinstance(operand, Constant):
                 yield View(named.name, operand.type, 0, 1, 0, constant=operand)
-            elif isinstance(operand, Source):
+            elif isinstance(operand, NativeSource):
                 yield _source(named.name, operand)
             elif isinstance(operand, TernarySource):
                 place = Register(False, operand.number, operand.byte)
@@ -285,7 +285,7 @@ def _view(
     return View(name, type, vstride, width, hstride, place)
 
 
-def _source(name: str, operand: Source) -> View:
+def _source(name: str, operand: NativeSource) -> View:
     region, place = operand.region, operand.place
     row = (region.vstride, region.width, region.hstride)
     if operand.swizzle is not None:  # Align16: rows of four

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from eumu.addresses import SURFACE_STATE_BASE
 from eumu.device.sampler.header import Header, OutputFormat
-from eumu.device.sampler.media.payload import Function, Payload
-from eumu.device.sampler.media.unit import Kernel, Request, execute, needs
+from eumu.device.sampler.media.payload import MediaPayload, Sample8x8Function
+from eumu.device.sampler.media.unit import Kernel, MediaRequest, execute, needs
 from eumu.device.state.cache import StateCache
 from eumu.device.state.fields import State, StateError
 from eumu.device.state.media import MediaSurfaceState, Table
@@ -60,7 +60,7 @@ class Reach:
 def answer(record: Sample8x8, arguments: Sequence[Lanes], reach: Reach) -> list[Lanes]:
     """The registers of threads that name the same function and states."""
     header = Header.decode(arguments[2][0].tobytes())
-    payload = Payload.of(arguments[3])
+    payload = MediaPayload.of(arguments[3])
     offsets = None
     if record.offsets:
         pairs = np.ascontiguousarray(arguments[4]).view(np.int16).astype(np.int64)
@@ -69,9 +69,9 @@ def answer(record: Sample8x8, arguments: Sequence[Lanes], reach: Reach) -> list[
     places = int(arguments[0][0, 0]), int(arguments[1][0, 0])
     kernel = _kernel(places, header, payload, reach)
     is_direct = not record.registers
-    answers = execute(Request(header, payload, texture, kernel, offsets, is_direct))
+    answers = execute(MediaRequest(header, payload, texture, kernel, offsets, is_direct))
     if is_direct:
-        is_picture = payload.function is Function.AVS
+        is_picture = payload.function is Sample8x8Function.AVS
         is_planar = is_picture and header.output_format is OutputFormat.PLANAR_420_8
         _write(header, arguments[2][:, 4], answers, reach, is_planar=is_planar)
         return []
@@ -114,12 +114,12 @@ def _texture(index: int, reach: Reach) -> MediaTexture:
 
 
 def _kernel(
-    places: tuple[int, int], header: Header, payload: Payload, reach: Reach
+    places: tuple[int, int], header: Header, payload: MediaPayload, reach: Reach
 ) -> Kernel | None:
     """The kernel or the tables that a function uses: the second of the places is the index of the
     sampler in units of the function, the first is the surface."""
     surface, index = places
-    is_large = payload.function is Function.CONVOLVE and bool(payload.mode & 1)
+    is_large = payload.function is Sample8x8Function.CONVOLVE and bool(payload.mode & 1)
     wanted = needs(payload.function, is_large=is_large)
     if wanted is None:
         return None

@@ -26,7 +26,7 @@ _LINE = 16  # coefficients of a one-dimensional kernel that have a place
 _ONE = 1 << 12
 
 
-class Block:
+class PixelBlock:
     """Pixels around corners: `x` and `y` are int64 [threads] or [threads, rows, columns]."""
 
     def __init__(self, texture: MediaTexture, x: Ints, y: Ints, rows: int, columns: int) -> None:
@@ -64,7 +64,7 @@ def _scaled(head: ConvolveState, total: Ints) -> Ints:
     return scaled
 
 
-def convolve(block: Block, kernel: Convolve, *, is_large: bool) -> Ints:
+def convolve(block: PixelBlock, kernel: Convolve, *, is_large: bool) -> Ints:
     """Pixels convolved in two dimensions, signed numbers of sixteen bits."""
     head = kernel.head
     rows, columns = head.size_in_pixels
@@ -80,7 +80,7 @@ def convolve(block: Block, kernel: Convolve, *, is_large: bool) -> Ints:
     return _scaled(head, total)
 
 
-def convolve_line(block: Block, kernel: Convolve, *, is_vertical: bool) -> Ints:
+def convolve_line(block: PixelBlock, kernel: Convolve, *, is_vertical: bool) -> Ints:
     """Pixels convolved along a line; the coefficients are the first row of the table."""
     head = kernel.head
     name = "height" if is_vertical else "width"
@@ -102,7 +102,7 @@ def convolve_line(block: Block, kernel: Convolve, *, is_vertical: bool) -> Ints:
 # ---- places that a kernel names
 
 
-def _places(block: Block, kernel: MorphologyState) -> list[Ints]:
+def _places(block: PixelBlock, kernel: MorphologyState) -> list[Ints]:
     """The pixels under each place of a kernel whose bit is set."""
     rows, columns = kernel.height_of_the_kernel, kernel.width_of_the_kernel
     for name, size in (("height_of_the_kernel", rows), ("width_of_the_kernel", columns)):
@@ -115,14 +115,14 @@ def _places(block: Block, kernel: MorphologyState) -> list[Ints]:
     return places
 
 
-def morphology(block: Block, kernel: MorphologyState, *, dilate: bool) -> Mask:
+def morphology(block: PixelBlock, kernel: MorphologyState, *, dilate: bool) -> Mask:
     """Bits that are set where any place of the kernel is set, or where all are."""
     places = np.stack(_places(block, kernel)) != 0
     result: Mask = places.any(0) if dilate else places.all(0)
     return result
 
 
-def extremes(block: Block, kernel: MorphologyState) -> tuple[Ints, Ints]:
+def extremes(block: PixelBlock, kernel: MorphologyState) -> tuple[Ints, Ints]:
     """The least and the greatest pixel under the kernel."""
     places = np.stack(_places(block, kernel))
     return places.min(0), places.max(0)

@@ -21,7 +21,7 @@ _FAR = np.float32(1 << 30)
 _FRACTION = 8
 
 
-class Function(IntEnum):
+class Sample8x8Function(IntEnum):
     """What sample_8x8 does; Intel's printers do not agree on the names of 8 and 9."""
 
     AVS = 0x0
@@ -59,22 +59,22 @@ class MinMax(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Payload:
+class MediaPayload:
     """M1 of threads that ask for the same: `words` [threads, 8]."""
 
     words: NDArray[np.uint32]
-    function: Function
+    function: Sample8x8Function
     sequence: Sequence
     mode: int
 
     @classmethod
-    def of(cls, words: NDArray[np.uint32]) -> Payload:
+    def of(cls, words: NDArray[np.uint32]) -> MediaPayload:
         """StateError for a function that there is not."""
         code = int(words[0, 7])
         number = code >> 28
-        if number not in set(Function):
+        if number not in set(Sample8x8Function):
             raise StateError(f"sample_8x8 has no function {number}", "Functionality")
-        return cls(words, Function(number), Sequence(code >> 25 & 3), code >> 23 & 3)
+        return cls(words, Sample8x8Function(number), Sequence(code >> 25 & 3), code >> 23 & 3)
 
     def floats(self, place: int) -> Floats:
         """A dword as floats, [threads, 1]."""

@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from eumu.device.sampler.media.payload import Payload, Sequence
+from eumu.device.sampler.media.payload import MediaPayload, Sequence
 from eumu.device.state.scaler import Avs, FilterTaps
 from eumu.device.surfaces.media import CHROMA, GREEN, MediaTexture
 from eumu.errors import Unsupported
@@ -40,7 +40,7 @@ SIZES: Final = {
 }
 
 
-def scale(texture: MediaTexture, state: Avs, payload: Payload) -> list[Floats]:
+def scale(texture: MediaTexture, state: Avs, payload: MediaPayload) -> list[Floats]:
     """The channels of a block, red first: [threads, rows, columns] each, from 0 to 1."""
     _check(state)
     _check_chroma(texture)

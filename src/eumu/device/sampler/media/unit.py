@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from eumu.device.sampler.header import Header, OutputControl, OutputFormat
 from eumu.device.sampler.media import kernels
-from eumu.device.sampler.media.payload import Function, MinMax, Payload, Sequence
+from eumu.device.sampler.media.payload import MediaPayload, MinMax, Sample8x8Function, Sequence
 from eumu.device.sampler.media.scaler import scale
 from eumu.device.state.fields import StateError
 from eumu.device.state.media import Convolve, MediaFormat, MorphologyState
@@ -34,26 +34,26 @@ _OFFSETS: Final = 16  # pairs of 1-pixel convolution
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class MediaRequest:
     """Threads that ask for the same function with the same states; `offsets` [threads, 16, 2]."""
 
     header: Header
-    payload: Payload
+    payload: MediaPayload
     texture: MediaTexture
     state: Kernel | None
     offsets: Ints | None
     is_direct: bool  # the response goes to another surface
 
-    def some(self, first: int) -> Request:
+    def some(self, first: int) -> MediaRequest:
         """A few of the threads, from `first` on."""
         rows = slice(first, first + _AT_ONCE)
         payload = self.payload
-        part = Payload(payload.words[rows], payload.function, payload.sequence, payload.mode)
+        part = MediaPayload(payload.words[rows], payload.function, payload.sequence, payload.mode)
         offsets = None if self.offsets is None else self.offsets[rows]
-        return Request(self.header, part, self.texture, self.state, offsets, self.is_direct)
+        return MediaRequest(self.header, part, self.texture, self.state, offsets, self.is_direct)
 
 
-def execute(request: Request) -> Octets:
+def execute(request: MediaRequest) -> Octets:
     """The response [threads, bytes], or with `is_direct` the rows [threads, rows, bytes]."""
     answer = _ANSWERS.get(request.payload.function)
     if answer is None:
@@ -63,35 +63,37 @@ def execute(request: Request) -> Octets:
     return np.concatenate([answer(request.some(k)) for k in starts])
 
 
-def needs(function: Function, *, is_large: bool) -> tuple[type[Kernel], int, int] | None:
+def needs(function: Sample8x8Function, *, is_large: bool) -> tuple[type[Kernel], int, int] | None:
     """The kind of state of a function, the bytes that its index counts in, and those it reads."""
     match function:
-        case Function.AVS:
+        case Sample8x8Function.AVS:
             return Avs, 2048, Avs.size()
-        case Function.CONVOLVE if is_large:
+        case Sample8x8Function.CONVOLVE if is_large:
             return Convolve, 2048, Convolve.size()
-        case Function.CONVOLVE | Function.CONVOLVE_1PIXEL:
+        case Sample8x8Function.CONVOLVE | Sample8x8Function.CONVOLVE_1PIXEL:
             return Convolve, 512, 1024
-        case Function.CONVOLVE_1D_HORIZONTAL | Function.CONVOLVE_1D_VERTICAL:
+        case Sample8x8Function.CONVOLVE_1D_HORIZONTAL | Sample8x8Function.CONVOLVE_1D_VERTICAL:
             return Convolve, 128, 128
-        case Function.ERODE | Function.DILATE | Function.MINMAX_FILTER:
+        case Sample8x8Function.ERODE | Sample8x8Function.DILATE | Sample8x8Function.MINMAX_FILTER:
             return MorphologyState, 32, MorphologyState.size()
     return None
 
 
-def _name(request: Request) -> str:
+def _name(request: MediaRequest) -> str:
     return request.payload.function.name
 
 
-def _check_masks(request: Request) -> None:
+def _check_masks(request: MediaRequest) -> None:
     """Video analytics have one channel, green."""
-    if request.payload.function is not Function.AVS and request.header.channels != (GREEN,):
+    if request.payload.function is not Sample8x8Function.AVS and request.header.channels != (
+        GREEN,
+    ):
         raise request.header.error(
             "green_write_channel_mask", "must be 0 and the others 1 for video analytics"
         )
 
 
-def _bad_sequence(request: Request) -> Unsupported:
+def _bad_sequence(request: MediaRequest) -> Unsupported:
     return Unsupported(
         f"sample_8x8 {_name(request)} with Message Sequence {request.payload.sequence.name}"
     )
@@ -102,7 +104,7 @@ def _bad_sequence(request: Request) -> Unsupported:
 _SIXTEEN: Final = {Sequence.BLOCK_16X4: (4, 16), Sequence.BLOCK_16X8_OR_16X1: (1, 16)}
 
 
-def _pixels_of(request: Request, *formats: MediaFormat) -> MediaTexture:
+def _pixels_of(request: MediaRequest, *formats: MediaFormat) -> MediaTexture:
     surface = request.texture.surface
     if surface.code not in formats:
         names = " or ".join(f.name for f in formats)
@@ -115,18 +117,18 @@ def _pixels_of(request: Request, *formats: MediaFormat) -> MediaTexture:
 _NUMBERS: Final = (MediaFormat.Y8_UNORM_VA, MediaFormat.Y16_SNORM, MediaFormat.Y16_UNORM_VA)
 
 
-def _block(request: Request, shape: tuple[int, int]) -> kernels.Block:
+def _block(request: MediaRequest, shape: tuple[int, int]) -> kernels.PixelBlock:
     texture = _pixels_of(request, *_NUMBERS)
     x, y = request.payload.corner(texture.surface.width, texture.surface.height)
-    return kernels.Block(texture, x, y, *shape)
+    return kernels.PixelBlock(texture, x, y, *shape)
 
 
-def _kernel(request: Request) -> Convolve:
+def _kernel(request: MediaRequest) -> Convolve:
     assert isinstance(request.state, Convolve)
     return request.state
 
 
-def _convolve(request: Request) -> Octets:
+def _convolve(request: MediaRequest) -> Octets:
     shape = _SIXTEEN.get(request.payload.sequence)
     if shape is None:
         raise _bad_sequence(request)
@@ -135,11 +137,11 @@ def _convolve(request: Request) -> Octets:
     return _numbers(request, sums)
 
 
-def _convolve_line(request: Request) -> Octets:
+def _convolve_line(request: MediaRequest) -> Octets:
     shape = _SIXTEEN.get(request.payload.sequence)
     if shape is None:
         raise _bad_sequence(request)
-    is_vertical = request.payload.function is Function.CONVOLVE_1D_VERTICAL
+    is_vertical = request.payload.function is Sample8x8Function.CONVOLVE_1D_VERTICAL
     if request.is_direct and not is_vertical:
         shape = 16, 4  # to another surface, a horizontal one goes four pixels wide
     block = _block(request, shape)
@@ -148,7 +150,7 @@ def _convolve_line(request: Request) -> Octets:
     )
 
 
-def _convolve_pixels(request: Request) -> Octets:
+def _convolve_pixels(request: MediaRequest) -> Octets:
     """Sixteen pixels at offsets from (u, v), or the one that is there."""
     texture = _pixels_of(request, *_NUMBERS)
     x, y = request.payload.corner(texture.surface.width, texture.surface.height)
@@ -157,15 +159,17 @@ def _convolve_pixels(request: Request) -> Octets:
         if request.offsets is None:
             raise StateError("the message has no registers with offsets", "Message Length")
         columns, rows = request.offsets[:, None, :, 0], request.offsets[:, None, :, 1]
-        block = kernels.Block(texture, x[:, None, None] + columns, y[:, None, None] + rows, 1, 16)
+        block = kernels.PixelBlock(
+            texture, x[:, None, None] + columns, y[:, None, None] + rows, 1, 16
+        )
     elif sequence is Sequence.BLOCK_4X4_OR_1X1:
-        block = kernels.Block(texture, x, y, 1, 1)
+        block = kernels.PixelBlock(texture, x, y, 1, 1)
     else:
         raise _bad_sequence(request)
     return _numbers(request, kernels.convolve(block, _kernel(request), is_large=False))
 
 
-def _numbers(request: Request, pixels: Ints) -> Octets:
+def _numbers(request: MediaRequest, pixels: Ints) -> Octets:
     """Numbers of sixteen bits, pixel after pixel; in another surface as its format has them."""
     if not request.is_direct:
         return _octets(pixels.astype("<i2"))
@@ -196,14 +200,16 @@ _BITS: Final = {
 }
 
 
-def _morphology(request: Request) -> Octets:
+def _morphology(request: MediaRequest) -> Octets:
     """A bit for each pixel, the first the lowest; rows of 32 pixels leave a dword free."""
     texture = _pixels_of(request, MediaFormat.Y1_UNORM)
     assert isinstance(request.state, MorphologyState)
     x, y = request.payload.corner(texture.surface.width, texture.surface.height)
     shape = (4, 64) if request.is_direct else _BITS[request.payload.sequence]
-    dilate = request.payload.function is Function.DILATE
-    result = kernels.morphology(kernels.Block(texture, x, y, *shape), request.state, dilate=dilate)
+    dilate = request.payload.function is Sample8x8Function.DILATE
+    result = kernels.morphology(
+        kernels.PixelBlock(texture, x, y, *shape), request.state, dilate=dilate
+    )
     packed: Octets = np.packbits(result, axis=2, bitorder="little")
     if request.is_direct:
         return packed
@@ -215,7 +221,7 @@ def _morphology(request: Request) -> Octets:
 _FILTERED: Final = {**_SIXTEEN, Sequence.BLOCK_4X4_OR_1X1: (1, 1)}
 
 
-def _extremes(request: Request) -> Octets:
+def _extremes(request: MediaRequest) -> Octets:
     shape = _FILTERED.get(request.payload.sequence)
     if shape is None:
         raise _bad_sequence(request)
@@ -259,7 +265,7 @@ def _interleaved(least: Ints, greatest: Ints, *, is_octet: bool) -> Octets:
 # ---- the scaler
 
 
-def _scaled(request: Request) -> Octets:
+def _scaled(request: MediaRequest) -> Octets:
     """The written channels behind each other; a tall block is two."""
     assert isinstance(request.state, Avs)
     channels = scale(request.texture, request.state, request.payload)
@@ -330,13 +336,13 @@ def _written(header: Header, *, shuffled: bool) -> list[int]:
     return channels
 
 
-_ANSWERS: Final[dict[Function, Callable[[Request], Octets]]] = {
-    Function.AVS: _scaled,
-    Function.CONVOLVE: _convolve,
-    Function.CONVOLVE_1D_VERTICAL: _convolve_line,
-    Function.CONVOLVE_1D_HORIZONTAL: _convolve_line,
-    Function.CONVOLVE_1PIXEL: _convolve_pixels,
-    Function.MINMAX_FILTER: _extremes,
-    Function.ERODE: _morphology,
-    Function.DILATE: _morphology,
+_ANSWERS: Final[dict[Sample8x8Function, Callable[[MediaRequest], Octets]]] = {
+    Sample8x8Function.AVS: _scaled,
+    Sample8x8Function.CONVOLVE: _convolve,
+    Sample8x8Function.CONVOLVE_1D_VERTICAL: _convolve_line,
+    Sample8x8Function.CONVOLVE_1D_HORIZONTAL: _convolve_line,
+    Sample8x8Function.CONVOLVE_1PIXEL: _convolve_pixels,
+    Sample8x8Function.MINMAX_FILTER: _extremes,
+    Sample8x8Function.ERODE: _morphology,
+    Sample8x8Function.DILATE: _morphology,
 }

@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from eumu.exec.jit.analysis.masks import constant_mask, mask, packed, write_flag
-from eumu.exec.jit.analysis.slots import SCALAR, Facts, Known, Slot, State, find, slice_shape
+from eumu.exec.jit.analysis.slots import (
+    SCALAR,
+    BlockState,
+    Facts,
+    KnownValue,
+    Slot,
+    find,
+    slice_shape,
+)
 from eumu.exec.jit.llvm.emit import signed
 from eumu.exec.jit.llvm.lanes import MAX_GROUPS, Shape, merged, near, shape_of_constants, split
 from eumu.ir import Op
@@ -22,7 +30,9 @@ from eumu.ir.operations.state import ExecMask, Read, Write, WriteFlag, WriteIndi
 from eumu.types import BOOL, Type
 
 
-def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) -> Known:
+def know(
+    op: Op, args: Sequence[KnownValue], state: BlockState, block: int, facts: Facts
+) -> KnownValue:
     """What is known of the (first) result of an operation; updates the slots that it writes."""
     if not op.results:
         if isinstance(op, Write):
@@ -31,7 +41,7 @@ def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) 
             write_flag(op, args, state)
         elif isinstance(op, WriteIndirect):
             state.forget(facts.blocked)
-        return Known()
+        return KnownValue()
     result = op.results[0]
     if isinstance(op, Const):
         return _constant(op)
@@ -41,7 +51,7 @@ def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) 
         # Of lanes from another one on nothing is followed: affine forms count from lane 0.
         first = op.offset == 0
         shape = SCALAR if result.width == 1 else None
-        return Known(shape, full=full, executing=first, whole=first)
+        return KnownValue(shape, full=full, executing=first, whole=first)
     if op.name in ("bits_mask", "read_flag"):
         return constant_mask(op, args, state)
     if result.type is BOOL and op.name in ("and", "or", "shuffle", "concat", "splat"):
@@ -49,15 +59,15 @@ def know(op: Op, args: Sequence[Known], state: State, block: int, facts: Facts) 
     bits = _folded(op, args, state)
     if bits is not None:
         bound = bits if result.type.bits and not bits >> (result.type.bits - 1) else None
-        return Known(Shape(1, (0,) * result.width, bound=bound), (bits,) * result.width)
+        return KnownValue(Shape(1, (0,) * result.width, bound=bound), (bits,) * result.width)
     if result.width == 1:
-        return Known(SCALAR)
+        return KnownValue(SCALAR)
     if op.name == "load":
-        return Known(loaded(args))
-    return Known(near(_shape(op, args, state), result.type.bits))
+        return KnownValue(loaded(args))
+    return KnownValue(near(_shape(op, args, state), result.type.bits))
 
 
-def loaded(args: Sequence[Known]) -> Shape | None:
+def loaded(args: Sequence[KnownValue]) -> Shape | None:
     """Every lane of a group loads from one address."""
     shape = args[0].shape
     if shape is None or not (shape.exact and args[1].full):
@@ -69,16 +79,16 @@ def loaded(args: Sequence[Known]) -> Shape | None:
     return None
 
 
-def of_results(op: Op, first: Known) -> Iterator[tuple[int, Known]]:
+def of_results(op: Op, first: KnownValue) -> Iterator[tuple[int, KnownValue]]:
     """What is known of every result, by its number, if `first` is what is known of the first."""
     for value in op.results:
         if value is op.results[0] or (op.name == "load" and first.shape is not None):
             yield value.id, first
         else:
-            yield value.id, Known(SCALAR if value.width == 1 else None)
+            yield value.id, KnownValue(SCALAR if value.width == 1 else None)
 
 
-def _folded(op: Op, args: Sequence[Known], state: State) -> int | None:
+def _folded(op: Op, args: Sequence[KnownValue], state: BlockState) -> int | None:
     """The bits of every lane of an integer result, if they are known and the same."""
     result = op.results[0]
     if isinstance(op, Read):
@@ -115,18 +125,18 @@ FOLDS: dict[str, Callable[..., int]] = {
 FOLDS["convert"] = FOLDS["splat"]
 
 
-def _constant(op: Const) -> Known:
+def _constant(op: Const) -> KnownValue:
     result, lanes = op.result, op.lanes
     bits = lanes * result.width if len(lanes) == 1 else lanes
     form = None
     if not result.type.is_float or len(set(bits)) == 1:
         form = shape_of_constants(bits, result.type.bits or 1)
     if result.type is BOOL:
-        return Known(form[0] if form else None, bits, all(bits), possible=packed(bits))
-    return Known(form[0] if form else None, bits)
+        return KnownValue(form[0] if form else None, bits, all(bits), possible=packed(bits))
+    return KnownValue(form[0] if form else None, bits)
 
 
-def _write(op: Write, args: Sequence[Known], state: State) -> None:
+def _write(op: Write, args: Sequence[KnownValue], state: BlockState) -> None:
     slot, mask = Slot.of(op), args[1]
     state.kill(slot)
     shape = args[0].shape
@@ -142,7 +152,7 @@ def _write(op: Write, args: Sequence[Known], state: State) -> None:
         state[slot] = replace(shape, active=True)
 
 
-def _shape(op: Op, args: Sequence[Known], state: State) -> Shape | None:
+def _shape(op: Op, args: Sequence[KnownValue], state: BlockState) -> Shape | None:
     """The affine form of a vector result, if it has one."""
     name, result = op.name, op.results[0]
     if isinstance(op, Read):
@@ -206,7 +216,7 @@ def common(shapes: Sequence[Shape], groups: int) -> list[Shape] | None:
     return [p[0] for p in parts if p] if all(parts) else None
 
 
-def _linear(op: Op, args: Sequence[Known], shapes: Sequence[Shape]) -> Shape | None:
+def _linear(op: Op, args: Sequence[KnownValue], shapes: Sequence[Shape]) -> Shape | None:
     """Integer operations that keep constant distances between lanes."""
     type = op.result.type
     if not type.is_int or not op.args[0].type.is_int:
@@ -248,7 +258,7 @@ def low_ones(mask: int) -> int:
     return (~mask & (mask + 1)).bit_length() - 1
 
 
-def masked(args: Sequence[Known]) -> tuple[int, int] | None:
+def masked(args: Sequence[KnownValue]) -> tuple[int, int] | None:
     """Which argument of an `and` a constant mask leaves alone if it is small, and how small."""
     for k in (0, 1):
         bits = args[1 - k].bits
@@ -260,7 +270,7 @@ def masked(args: Sequence[Known]) -> tuple[int, int] | None:
 _LEAST_KEPT = 12  # low bits that a mask must keep for an address to be expected to fit
 
 
-def _kept(op: Op, args: Sequence[Known], shapes: Sequence[Shape]) -> Shape | None:
+def _kept(op: Op, args: Sequence[KnownValue], shapes: Sequence[Shape]) -> Shape | None:
     """An `and` that clears only high bits, which addresses in shared local memory do not have."""
     kept = masked(args)
     if kept is None or shapes[kept[0]].uniform:
@@ -274,7 +284,7 @@ def _kept(op: Op, args: Sequence[Known], shapes: Sequence[Shape]) -> Shape | Non
     return replace(shape, certain=shape.certain and fits)
 
 
-def _factor(op: Op, args: Sequence[Known]) -> tuple[int, int] | None:
+def _factor(op: Op, args: Sequence[KnownValue]) -> tuple[int, int] | None:
     """Which argument is scaled by which constant, for a product or a left shift."""
 
     def constant(k: int) -> int | None:

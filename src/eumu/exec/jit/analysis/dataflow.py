@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from typing import Final
 
 from eumu.exec.jit.analysis.affine_forms import know, of_results
-from eumu.exec.jit.analysis.slots import Facts, Known, State
+from eumu.exec.jit.analysis.slots import BlockState, Facts, KnownValue
 from eumu.exec.jit.llvm.lanes import Shape
 from eumu.ir import Function
 from eumu.ir.operations.state import Read, Write
@@ -22,12 +22,12 @@ _MOST_LIKELY: Final = 100_000
 class Visit:
     """What is known of a block's values if it begins with these slots, and the slots behind it."""
 
-    entry: State
+    entry: BlockState
     full: bool  # it runs with all lanes of the thread
-    known: dict[int, Known]
-    leaving: State
+    known: dict[int, KnownValue]
+    leaving: BlockState
 
-    def holds(self, block: int, state: State, facts: Facts) -> bool:
+    def holds(self, block: int, state: BlockState, facts: Facts) -> bool:
         """Whether a block that begins with such slots has this to be known."""
         return self.full == facts.flow.full(block) and self.entry == state
 
@@ -43,8 +43,8 @@ class Analysis:
     written, as in most loops; code must test that.  `visits` are of blocks, the last of each.
     """
 
-    entry: dict[int, State] = field(default_factory=dict)
-    likely: dict[int, State] = field(default_factory=dict)
+    entry: dict[int, BlockState] = field(default_factory=dict)
+    likely: dict[int, BlockState] = field(default_factory=dict)
     visits: Visits = field(default_factory=dict)
 
 
@@ -57,12 +57,14 @@ def analyse(function: Function, facts: Facts, visits: Visits | None = None) -> A
     return analysis
 
 
-def _entries(function: Function, facts: Facts, visits: Visits, *, active: bool) -> dict[int, State]:
+def _entries(
+    function: Function, facts: Facts, visits: Visits, *, active: bool
+) -> dict[int, BlockState]:
     """Iterate over reachable blocks; a slot keeps its affine form where all predecessors agree.
 
     A block that begins as in `visits` is not looked at again; certain ones are noted there.
     """
-    entry: dict[int, State] = {0: State(facts.inputs)}
+    entry: dict[int, BlockState] = {0: BlockState(facts.inputs)}
     work, own, effort = [0], _own(function, facts), 0
     waiting = {0}
     while work:
@@ -73,7 +75,7 @@ def _entries(function: Function, facts: Facts, visits: Visits, *, active: bool) 
         if visit is None or not visit.holds(i, entry[i], facts):
             effort += len(function.blocks[i].ops)
             if effort > (_MOST_LIKELY if active else _MOST_EFFORT):
-                return {0: State(facts.inputs)}
+                return {0: BlockState(facts.inputs)}
             visit = run_block(function, i, entry[i].copy(), facts)
             if not active:
                 visits[i] = visit
@@ -110,8 +112,8 @@ def _own(function: Function, facts: Facts) -> dict[int, set[str]]:
     return own
 
 
-def _meet(a: State, b: State) -> State:
-    met = State()
+def _meet(a: BlockState, b: BlockState) -> BlockState:
+    met = BlockState()
     for root in a.roots():
         x, y = a.of(root), b.of(root)
         if x is y:
@@ -138,9 +140,9 @@ def _both(x: Shape, y: Shape) -> Shape | None:
     return replace(x, active=active, certain=certain, bound=bound)
 
 
-def run_block(function: Function, block: int, state: State, facts: Facts) -> Visit:
+def run_block(function: Function, block: int, state: BlockState, facts: Facts) -> Visit:
     """What is known of the values of a block that begins with these slots, which change."""
-    entry, values = state.copy(), dict[int, Known]()
+    entry, values = state.copy(), dict[int, KnownValue]()
     for op in function.blocks[block].ops:
         result = know(op, [values[a.id] for a in op.args], state, block, facts)
         if op.results:

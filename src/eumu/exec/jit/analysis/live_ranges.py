@@ -25,7 +25,7 @@ Place = tuple[int, int]  # a block and an operation in it
 
 
 @dataclass(slots=True)
-class Access:
+class RegisterAccess:
     """A read or write of the file; `first` is the lane of its first element, None: lanes cross.
 
     `whole` writes are under the execution mask alone, `full` ones under none.
@@ -111,7 +111,7 @@ def _is_addressed(function: Function, file: Root) -> bool:
     )
 
 
-def _all(blocks: dict[int, list[Access]]) -> Iterator[Access]:
+def _all(blocks: dict[int, list[RegisterAccess]]) -> Iterator[RegisterAccess]:
     return (access for accesses in blocks.values() for access in accesses)
 
 
@@ -124,7 +124,7 @@ class _Accesses(Following[int]):
     def __init__(self, function: Function, index: int, file: Root) -> None:
         super().__init__(function.width)
         self.index, self.file = index, file
-        self.found: list[Access] = []
+        self.found: list[RegisterAccess] = []
         self.follow(function.blocks[index])
         for access in self.found:
             access.crosses |= access.first is None
@@ -150,14 +150,14 @@ class _Accesses(Following[int]):
         for number in sources:
             self.found[number].crosses = True
 
-    def _access(self, place: int, op: Read | Write) -> Access:
+    def _access(self, place: int, op: Read | Write) -> RegisterAccess:
         offsets, size, width = op.offsets, op.value.type.size, op.value.width
         ones = (1 << size) - 1
         touched = 0
         for offset in offsets:
             touched |= ones << offset
         at = self.index, place
-        access = Access(at, offsets, size, isinstance(op, Write), bytes=touched)
+        access = RegisterAccess(at, offsets, size, isinstance(op, Write), bytes=touched)
         access.crosses = width == 1 or len(set(offsets)) < width
         return access
 
@@ -171,7 +171,7 @@ class _Lanes:
 
     function: Function
     flow: Flow
-    blocks: dict[int, list[Access]]
+    blocks: dict[int, list[RegisterAccess]]
     live: dict[int, int] = field(default_factory=dict)  # pairs that a lane may read from there on
     crossed: dict[int, int] = field(default_factory=dict)  # bytes that crossing reads may read
 
@@ -218,7 +218,7 @@ class _Lanes:
         return crossed
 
 
-def _lane_step(access: Access, live: int, width: int) -> int:
+def _lane_step(access: RegisterAccess, live: int, width: int) -> int:
     """What a lane may read before an access, if it may read `live` after it."""
     if not access.is_write:
         return live | access.pairs(width)
@@ -227,7 +227,7 @@ def _lane_step(access: Access, live: int, width: int) -> int:
     return live & ~access.pairs(width) if access.whole else live
 
 
-def _cross_step(access: Access, crossed: int) -> int:
+def _cross_step(access: RegisterAccess, crossed: int) -> int:
     if access.is_write:
         return crossed & ~access.bytes if access.full else crossed
     return crossed | access.bytes if access.crosses else crossed
@@ -240,7 +240,7 @@ class _LiveRanges:
     """Union-find over the writes, and over the bytes with which blocks begin."""
 
     def __init__(
-        self, function: Function, flow: Flow, file: Root, blocks: dict[int, list[Access]]
+        self, function: Function, flow: Flow, file: Root, blocks: dict[int, list[RegisterAccess]]
     ) -> None:
         self.function, self.flow, self.file, self.blocks = function, flow, file, blocks
         self.parent: list[int] = []
@@ -302,7 +302,7 @@ class _LiveRanges:
                 now &= ~access.bytes
         return now
 
-    def _block(self, index: int, accesses: list[Access], live: dict[int, int]) -> None:
+    def _block(self, index: int, accesses: list[RegisterAccess], live: dict[int, int]) -> None:
         current: dict[int, int] = {}
 
         def holder(atom: int) -> int:
@@ -375,7 +375,7 @@ def _stretches(bytes: int) -> Iterator[tuple[int, int]]:
         bytes &= ~((1 << count) - 1 << low)
 
 
-def _atoms(blocks: dict[int, list[Access]], size: int) -> list[int]:
+def _atoms(blocks: dict[int, list[RegisterAccess]], size: int) -> list[int]:
     """The bytes of the file in the largest pieces that no access takes apart, as bits."""
     edges = {0, size}
     for access in _all(blocks):

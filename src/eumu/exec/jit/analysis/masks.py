@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eumu.exec.jit.analysis.slots import SCALAR, Known, Slot, State
+from eumu.exec.jit.analysis.slots import SCALAR, BlockState, KnownValue, Slot
 from eumu.exec.jit.llvm.lanes import Shape, merged
 from eumu.ir import Op
 from eumu.ir.operations.state import OnFlag, WriteFlag
@@ -19,7 +19,7 @@ def _flag_slot(op: OnFlag) -> Slot:
     return Slot(op.root.name, op.bits, 1)
 
 
-def write_flag(op: WriteFlag, args: Sequence[Known], state: State) -> None:
+def write_flag(op: WriteFlag, args: Sequence[KnownValue], state: BlockState) -> None:
     slot = _flag_slot(op)
     state.kill(slot)
     bits = args[0].bits
@@ -27,7 +27,7 @@ def write_flag(op: WriteFlag, args: Sequence[Known], state: State) -> None:
         state[slot] = Shape(1, (0,) * len(bits), constant=packed(bits))
 
 
-def constant_mask(op: Op, args: Sequence[Known], state: State) -> Known:
+def constant_mask(op: Op, args: Sequence[KnownValue], state: BlockState) -> KnownValue:
     """A mask made of a constant, or read from a flag that holds one."""
     width = op.result.width
     mask: int | None = None
@@ -40,12 +40,12 @@ def constant_mask(op: Op, args: Sequence[Known], state: State) -> Known:
             if 0 <= start <= len(slot.offsets) - width and shape.constant is not None:
                 mask = shape.constant >> start
     if mask is None:
-        return Known(SCALAR if width == 1 else None)
+        return KnownValue(SCALAR if width == 1 else None)
     bits = tuple(mask >> lane & 1 for lane in range(width))
-    return Known(SCALAR if width == 1 else None, bits, all(bits), possible=packed(bits))
+    return KnownValue(SCALAR if width == 1 else None, bits, all(bits), possible=packed(bits))
 
 
-def mask(op: Op, args: Sequence[Known]) -> Known:
+def mask(op: Op, args: Sequence[KnownValue]) -> KnownValue:
     width = op.result.width
     full = all(a.full for a in args)
     executing = any(a.executing for a in args) if op.name == "and" else False
@@ -65,5 +65,5 @@ def mask(op: Op, args: Sequence[Known]) -> Known:
                 possible = a.possible if possible is None else possible & a.possible
         if possible is not None and all(a.full or a.bits is not None for a in args):
             bits = tuple(possible >> lane & 1 for lane in range(width))
-            return Known(shape, bits, full, executing, whole, possible)
-    return Known(shape, full=full, executing=executing, whole=whole, possible=possible)
+            return KnownValue(shape, bits, full, executing, whole, possible)
+    return KnownValue(shape, full=full, executing=executing, whole=whole, possible=possible)

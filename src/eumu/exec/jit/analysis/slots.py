@@ -32,7 +32,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownValue:
     """What is known of one value; see :class:`eumu.exec.jit.llvm.lanes.Lanes`.
 
     `whole` marks a mask that has every executing lane.
@@ -58,7 +58,7 @@ class Facts:
     restored: frozenset[str] = frozenset()  # roots that a return may put back
 
 
-class State:
+class BlockState:
     """Slots and the affine forms they hold; those of one root are found without the others.
 
     Copies share the slots of a root until one of them changes it.
@@ -72,9 +72,9 @@ class State:
         for slot, shape in (slots or {}).items():
             self[slot] = shape
 
-    def copy(self) -> State:
+    def copy(self) -> BlockState:
         """Another state, which changes by itself."""
-        other = State()
+        other = BlockState()
         other._roots = self._roots.copy()
         self._own.clear()
         return other
@@ -87,7 +87,7 @@ class State:
         """The slots of a root."""
         return self._roots.get(root, _NONE)
 
-    def share(self, root: str, other: State) -> None:
+    def share(self, root: str, other: BlockState) -> None:
         """Hold of a root what another state holds."""
         self._roots[root] = other._roots[root]
         self._own.discard(root)
@@ -103,7 +103,7 @@ class State:
         self._changing(slot.root)[slot] = shape
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, State) and self._roots == other._roots
+        return isinstance(other, BlockState) and self._roots == other._roots
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 
@@ -152,7 +152,7 @@ _NONE: Mapping[Slot, Shape] = {}
 SCALAR = Shape(1, (0,))
 
 
-def find(state: State, wanted: Slot) -> tuple[Slot, int] | None:
+def find(state: BlockState, wanted: Slot) -> tuple[Slot, int] | None:
     """The slot that holds the wanted elements, and at which lane they start."""
     slots = state.of(wanted.root)
     if wanted in slots:

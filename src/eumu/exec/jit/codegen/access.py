@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eumu.addresses import BTI_SLM, SCRATCH_STATE
-from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.llvm.lanes import Lanes
 from eumu.ir import Space
 from eumu.ir.operations import memory as operations
@@ -14,7 +14,7 @@ _RESERVED = {BTI_SLM: Space.SLM, SCRATCH_STATE: Space.SCRATCH}
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class CompiledAccess:
     """One memory operation: `size` bytes at each lane's address."""
 
     space: Space
@@ -26,7 +26,9 @@ class Access:
     store: bool
 
 
-def access_of(k: Kernel, op: operations.Access | operations.Follow, *, store: bool) -> Access:
+def access_of(
+    k: KernelLowering, op: operations.Access | operations.Follow, *, store: bool
+) -> CompiledAccess:
     """Read the common arguments of a memory operation, or of what follows one."""
     space, surface = op.space, "0"
     if space is Space.SURFACE:
@@ -40,7 +42,7 @@ def access_of(k: Kernel, op: operations.Access | operations.Follow, *, store: bo
     for lanes in (address, mask):
         if not cold_is_right(lanes, mask):
             lanes.get()  # here, as the cold path follows
-    return Access(space, address, mask, op.size, site, surface, store)
+    return CompiledAccess(space, address, mask, op.size, site, surface, store)
 
 
 def cold_is_right(lanes: Lanes, mask: Lanes) -> bool:

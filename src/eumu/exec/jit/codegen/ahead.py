@@ -17,11 +17,10 @@ from eumu.exec.jit.analysis import walks
 from eumu.exec.jit.analysis.affine_forms import loaded
 from eumu.exec.jit.analysis.walks import Walk
 from eumu.exec.jit.codegen import registers as regs
-from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.codegen.rows import or_zeros, rows
 from eumu.exec.jit.llvm.emit import int_type, lane_type, signed, vector_literal, vector_of
-from eumu.exec.jit.llvm.layout import LINE
-from eumu.exec.jit.llvm.layout import Site as SiteWord
+from eumu.exec.jit.llvm.layout import LINE, SiteWord
 from eumu.ir.operations.memory import Load
 
 _MOST_TURNS: Final = 16
@@ -50,7 +49,7 @@ class Ahead:
         return (self.turns - 1) * self.walk.step + self.walk.load.size
 
 
-def declare(k: Kernel) -> None:
+def declare(k: KernelLowering) -> None:
     """Find the loads that read ahead, and give them their variables."""
     for walk in walks.find(k.function, k.facts):
         turns = _turns(walk)
@@ -75,7 +74,7 @@ def _turns(walk: Walk) -> int:
     return min(turns, _MOST_TURNS) if turns >= _LEAST_TURNS else 0
 
 
-def begin(k: Kernel, header: int) -> bool:
+def begin(k: KernelLowering, header: int) -> bool:
     """At the start of a loop: forget what was read ahead; whether there is something to forget."""
     starting = [x for x in k.ahead.values() if x.walk.header == header]
     for x in starting:
@@ -83,13 +82,13 @@ def begin(k: Kernel, header: int) -> bool:
     return bool(starting)
 
 
-def again(k: Kernel, block: int, target: int) -> str:
+def again(k: KernelLowering, block: int, target: int) -> str:
     """The label of a block as the target of a jump."""
     loops = {(x.walk.latch, x.walk.header) for x in k.ahead.values()}
     return f"b{target}.again" if (block, target) in loops else f"b{target}"
 
 
-def deferred(k: Kernel, block: int) -> dict[int, Callable[[], None]]:
+def deferred(k: KernelLowering, block: int) -> dict[int, Callable[[], None]]:
     """What emits the loads of a block that read ahead, by their places."""
 
     def emitting(x: Ahead) -> Callable[[], None]:
@@ -98,7 +97,7 @@ def deferred(k: Kernel, block: int) -> dict[int, Callable[[], None]]:
     return {place: emitting(x) for (b, place), x in k.ahead.items() if b == block}
 
 
-def _load(k: Kernel, x: Ahead) -> None:
+def _load(k: KernelLowering, x: Ahead) -> None:
     e, load = k.e, x.walk.load
     if _is_easy(k, x):
         k.lower(load)
@@ -136,7 +135,7 @@ def _load(k: Kernel, x: Ahead) -> None:
         k.plain(value, e.op(f"phi {vector} {ways}"))
 
 
-def _masked(k: Kernel, load: Load, value: str) -> str:
+def _masked(k: KernelLowering, load: Load, value: str) -> str:
     """A value with zeros in lanes that do not execute any more."""
     mask = k.mask(load.args[1])
     if mask is None:
@@ -146,7 +145,7 @@ def _masked(k: Kernel, load: Load, value: str) -> str:
     return k.e.op(f"select {flags} {mask}, {vector} {value}, {vector} zeroinitializer")
 
 
-def _is_easy(k: Kernel, x: Ahead) -> bool:
+def _is_easy(k: KernelLowering, x: Ahead) -> bool:
     """Whether a turn's lanes are loaded as one vector, or are all one."""
     load = x.walk.load
     if loaded([k.known[a.id] for a in load.args]) is not None:
@@ -159,7 +158,7 @@ def _is_easy(k: Kernel, x: Ahead) -> bool:
     return reach <= 4 * len(offsets) * load.size
 
 
-def _may_fill(k: Kernel, x: Ahead, turn: str) -> str:
+def _may_fill(k: KernelLowering, x: Ahead, turn: str) -> str:
     """Whether all lanes may read what is ahead, and their addresses do not wrap there."""
     e, width, load = k.e, x.width, x.walk.load
     vector = vector_of("i64", width)
@@ -180,7 +179,7 @@ def _may_fill(k: Kernel, x: Ahead, turn: str) -> str:
     return e.op(f"and i1 {every}, {e.op(f'icmp eq i32 {turn}, {x.turns}')}")
 
 
-def _all(k: Kernel, fine: str, mask: str | None, width: int) -> str:
+def _all(k: KernelLowering, fine: str, mask: str | None, width: int) -> str:
     """Whether something is so in all lanes of a mask."""
     flags = vector_of("i1", width)
     if mask is not None:
@@ -189,7 +188,7 @@ def _all(k: Kernel, fine: str, mask: str | None, width: int) -> str:
     return k.e.op(f"icmp eq i{width} {regs.bits_of_mask(k.e, fine, width, width)}, -1")
 
 
-def _stays(k: Kernel, guard: walks.Guard, turns: int) -> str:
+def _stays(k: KernelLowering, guard: walks.Guard, turns: int) -> str:
     """The lanes of a value that do not leave its type in so many turns."""
     type, width = guard.value.type, guard.value.width
     way = (turns - 1) * guard.step
@@ -201,7 +200,7 @@ def _stays(k: Kernel, guard: walks.Guard, turns: int) -> str:
     return k.e.op(f"icmp {relation} {lane_type(type, width)} {k.vector(guard.value)}, {bound}")
 
 
-def _part(k: Kernel, x: Ahead, turn: str) -> list[str]:
+def _part(k: KernelLowering, x: Ahead, turn: str) -> list[str]:
     """What a turn loads, out of the buffer."""
     e, load = k.e, x.walk.load
     vector = lane_type(load.type, x.width)
@@ -214,7 +213,7 @@ def _part(k: Kernel, x: Ahead, turn: str) -> list[str]:
     ]
 
 
-def _fill(k: Kernel, x: Ahead) -> None:
+def _fill(k: KernelLowering, x: Ahead) -> None:
     """Read what is ahead; zeros in lanes that do not execute."""
     e, load, mask = k.e, x.walk.load, k.mask(x.walk.load.args[1])
     kind, words = vector_of("ptr", x.width), vector_of("i64", x.width)

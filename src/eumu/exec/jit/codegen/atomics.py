@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from eumu.errors import Unsupported
 from eumu.exec.jit.codegen import irregular, support
 from eumu.exec.jit.codegen import registers as regs
-from eumu.exec.jit.codegen.access import Access, access_of
+from eumu.exec.jit.codegen.access import CompiledAccess, access_of
 from eumu.exec.jit.codegen.elementwise import emitter_of
-from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.memory import need_slow, slow_call
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.llvm.functions import FunctionBuilder
@@ -31,7 +31,7 @@ _SHARED = (Space.FLAT, Space.SURFACE)
 
 
 @LOWERINGS.on(Atomic)
-def _atomic(k: Kernel, op: Atomic) -> None:
+def _atomic(k: KernelLowering, op: Atomic) -> None:
     type, operation, value = op.type, op.operation, op.result
     if operation not in _KNOWN:
         raise Unsupported(f"atomic operation {operation!r}")
@@ -46,7 +46,7 @@ def _atomic(k: Kernel, op: Atomic) -> None:
     k.plain(value, _slow(k, op, access, function, count))
 
 
-def _slow(k: Kernel, op: Atomic, access: Access, function: str, count: int) -> str:
+def _slow(k: KernelLowering, op: Atomic, access: CompiledAccess, function: str, count: int) -> str:
     """Lane by lane in a function; what the operation returns."""
     e, type, width = k.e, op.type, op.result.width
     block = vector_of(int_type(type, 1), width * (count + 1))
@@ -65,7 +65,9 @@ def _is_short(operation: str, type: Type) -> bool:
     return operation not in ("load", "cmpxchg") and (not type.is_float or operation == "xchg")
 
 
-def _in_line(k: Kernel, op: Atomic, access: Access, careful: Callable[[], str]) -> None:
+def _in_line(
+    k: KernelLowering, op: Atomic, access: CompiledAccess, careful: Callable[[], str]
+) -> None:
     """All lanes checked, then one after the other a load, an operation and a store.
 
     That is a loop, not a row of instructions: a processor learns that the load of the next lane may
@@ -100,7 +102,7 @@ def _in_line(k: Kernel, op: Atomic, access: Access, careful: Callable[[], str]) 
     k.plain(op.result, e.op(f"phi {vector} [ {result}, %{quick} ], [ {other}, %{after} ]"))
 
 
-def _is_used(k: Kernel, value: Value) -> bool:
+def _is_used(k: KernelLowering, value: Value) -> bool:
     """Whether an operation of the block reads a value."""
     block = k.function.blocks[k.block]
     read = [argument for op in block.ops[k.place + 1 :] for argument in op.args]
@@ -109,7 +111,12 @@ def _is_used(k: Kernel, value: Value) -> bool:
 
 
 def _lane_by_lane(
-    k: Kernel, op: Atomic, pointers: str, sources: Sequence[str], old: str | None, bits: str | None
+    k: KernelLowering,
+    op: Atomic,
+    pointers: str,
+    sources: Sequence[str],
+    old: str | None,
+    bits: str | None,
 ) -> None:
     """The loop over all lanes, or over those whose bits are set."""
     e, type, width = k.e, op.type, op.result.width

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from eumu.exec.jit.codegen import support
-from eumu.exec.jit.codegen.access import Access, access_of
+from eumu.exec.jit.codegen.access import CompiledAccess, access_of
 from eumu.exec.jit.codegen.checks import affine_form_of, check, conjunction, heads
-from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.memory import need_slow, slow_call, zero_of
 from eumu.exec.jit.llvm.emit import MEMCPY, int_type, lane_type, vector_of
 from eumu.ir import Value
@@ -13,7 +13,7 @@ from eumu.ir.operations.memory import LoadBlock, StoreBlock
 
 
 @LOWERINGS.on(LoadBlock)
-def _load_block(k: Kernel, op: LoadBlock) -> None:
+def _load_block(k: KernelLowering, op: LoadBlock) -> None:
     value = op.result
     access = access_of(k, op, store=False)
     affine, e = affine_form_of(k, access), k.e
@@ -44,7 +44,7 @@ def _load_block(k: Kernel, op: LoadBlock) -> None:
 
 
 @LOWERINGS.on(StoreBlock)
-def _store_block(k: Kernel, op: StoreBlock) -> None:
+def _store_block(k: KernelLowering, op: StoreBlock) -> None:
     (data,) = op.data
     access = access_of(k, op, store=True)
     affine, e, vector = affine_form_of(k, access), k.e, k.vector(data)
@@ -67,7 +67,7 @@ def _store_block(k: Kernel, op: StoreBlock) -> None:
     e.label(join)
 
 
-def _slow(k: Kernel, access: Access, verb: str, value: Value) -> str:
+def _slow(k: KernelLowering, access: CompiledAccess, verb: str, value: Value) -> str:
     k.e.declarations["llvm.memcpy"] = MEMCPY
     body = support.block_body(access.size, store=access.store)
     name, element = f"slow.{verb}.block{value.type.bits}x{value.width}", value.type

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen import support
-from eumu.exec.jit.codegen.access import Access
-from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.codegen.access import CompiledAccess
+from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.llvm.emit import Emitter, lane_type, scalar_type, vector_literal
 from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape
-from eumu.exec.jit.llvm.layout import LOCAL
-from eumu.exec.jit.llvm.layout import Site as SiteWord
+from eumu.exec.jit.llvm.layout import LOCAL, SiteWord
 from eumu.ir import Space
 
 
-def affine_form_of(k: Kernel, access: Access) -> AffineForm:
+def affine_form_of(k: KernelLowering, access: CompiledAccess) -> AffineForm:
     """The addresses' affine form, tested at run time if nothing is known."""
     lanes = access.address
     affine = lanes.affine
@@ -39,12 +38,12 @@ def affine_form_of(k: Kernel, access: Access) -> AffineForm:
     return AffineForm(Shape(1, offsets, certain=False), (head,), sure)
 
 
-def mask_word(k: Kernel, mask: Lanes) -> str:
+def mask_word(k: KernelLowering, mask: Lanes) -> str:
     """A mask as an integer with one bit a lane."""
     return regs.bits_of_mask(k.e, mask.get(), mask.width, mask.width)
 
 
-def heads(k: Kernel, access: Access, affine: AffineForm) -> list[str]:
+def heads(k: KernelLowering, access: CompiledAccess, affine: AffineForm) -> list[str]:
     """Each group's scalar address as i64."""
     if access.address.type.size == 8:
         return list(affine.scalars)
@@ -52,13 +51,15 @@ def heads(k: Kernel, access: Access, affine: AffineForm) -> list[str]:
     return [k.e.op(f"zext {kind} {s} to i64") for s in affine.scalars]
 
 
-def reach(access: Access, shape: Shape) -> tuple[int, int]:
+def reach(access: CompiledAccess, shape: Shape) -> tuple[int, int]:
     """Least offset in a group and bytes from there to its last byte."""
     low = min(shape.offsets)
     return low, max(shape.offsets) - low + access.size
 
 
-def check(k: Kernel, access: Access, affine: AffineForm, addresses: list[str]) -> tuple[str, str]:
+def check(
+    k: KernelLowering, access: CompiledAccess, affine: AffineForm, addresses: list[str]
+) -> tuple[str, str]:
     """Emit the in-line check; an i1 and the host address that offsets count from."""
     e, (low, total) = k.e, reach(access, affine.shape)
     sure = affine.sure
@@ -87,13 +88,15 @@ def check(k: Kernel, access: Access, affine: AffineForm, addresses: list[str]) -
     return sure, base
 
 
-def is_expected(k: Kernel, access: Access) -> bool:
+def is_expected(k: KernelLowering, access: CompiledAccess) -> bool:
     """Whether an access that does not follow its affine form may make the thread begin again."""
     is_affine = access.address.affine is not None and access.space is not Space.SURFACE
     return is_affine and k.may_restart
 
 
-def require(k: Kernel, access: Access, affine: AffineForm, addresses: list[str]) -> str:
+def require(
+    k: KernelLowering, access: CompiledAccess, affine: AffineForm, addresses: list[str]
+) -> str:
     """Begin again unless all lanes may access what they want; the address offsets count from."""
     e, on, miss = k.e, k.e.name("on"), k.e.name("miss")
     restart_unless(k, affine.sure)  # by itself, so that it is known from here on
@@ -111,7 +114,7 @@ def require(k: Kernel, access: Access, affine: AffineForm, addresses: list[str])
     return base
 
 
-def learn(k: Kernel, access: Access, shape: Shape, addresses: list[str]) -> None:
+def learn(k: KernelLowering, access: CompiledAccess, shape: Shape, addresses: list[str]) -> None:
     """Let a site of global memory know the extents that its check is to compare with."""
     need_locate(k, access.space)
     e, site, (low, total) = k.e, k.site_pointer(access.site), reach(access, shape)
@@ -123,7 +126,7 @@ def learn(k: Kernel, access: Access, shape: Shape, addresses: list[str]) -> None
         )
 
 
-def restart_unless(k: Kernel, condition: str) -> None:
+def restart_unless(k: KernelLowering, condition: str) -> None:
     """Begin again with the complete version, or go on."""
     if condition != "true":
         on = k.e.name("on")
@@ -131,7 +134,7 @@ def restart_unless(k: Kernel, condition: str) -> None:
         k.e.label(on)
 
 
-def need_locate(k: Kernel, space: Space) -> None:
+def need_locate(k: KernelLowering, space: Space) -> None:
     """Define what finds extents."""
     k.e.support.setdefault("extent", support.EXTENT)
     if space is Space.SURFACE:

@@ -8,7 +8,7 @@ gathered at once; without, a short loop over the executing lanes is faster.
 from __future__ import annotations
 
 from eumu.exec.jit.llvm.emit import Emitter, mangle, vector_literal, vector_of
-from eumu.exec.jit.llvm.layout import LOCAL, WORDS, Context, Site
+from eumu.exec.jit.llvm.layout import LOCAL, WORDS, Context, SiteWord
 from eumu.ir import Space
 
 
@@ -29,14 +29,14 @@ def _bounds(e: Emitter, space: Space, size: int) -> tuple[str, str, str, str]:
         if is_shadow:
             origin = e.op(f"add i64 {origin}, {limit_value}")
         return "0", span, origin, "true"
-    span = _word(e, "%site", Site.LANE_SPAN)
+    span = _word(e, "%site", SiteWord.LANE_SPAN)
     if space is Space.FLAT:
         arena, base = (_word(e, "%ctx", w) for w in (Context.ARENA, Context.BASE))
         origin = e.op(f"sub i64 {arena}, {base}")
-        return _word(e, "%site", Site.LANE_START), span, origin, "true"
+        return _word(e, "%site", SiteWord.LANE_START), span, origin, "true"
     wanted = e.op("add i64 %surface, 1")
-    same = e.op(f"icmp eq i64 {_word(e, '%site', Site.SURFACE)}, {wanted}")
-    return "0", span, _word(e, "%site", Site.SURFACE_ADDRESS), same
+    same = e.op(f"icmp eq i64 {_word(e, '%site', SiteWord.SURFACE)}, {wanted}")
+    return "0", span, _word(e, "%site", SiteWord.SURFACE_ADDRESS), same
 
 
 def lane_part(e: Emitter, *, space: Space, bits: int, count: int, width: int, store: bool) -> None:

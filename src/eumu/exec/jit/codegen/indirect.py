@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from eumu.exec.jit.analysis.pointees import pointees
-from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.registers import bits_of_mask, byte_pointer
 from eumu.exec.jit.codegen.support import register_locate, register_loop
 from eumu.exec.jit.llvm.emit import (
@@ -36,7 +36,7 @@ def _distances(op: ReadIndirect, width: int) -> tuple[list[int], list[int]]:
     return [0] * width, [d + n // row * op.vstride for n, d in enumerate(inside)]
 
 
-def _places(k: Kernel, address: Value, lanes: list[int], distances: list[int]) -> str:
+def _places(k: KernelLowering, address: Value, lanes: list[int], distances: list[int]) -> str:
     """The register-space address of every element, in memory as i64."""
     e, width = k.e, len(lanes)
     wide, vector = vector_of("i64", address.width), vector_of("i64", width)
@@ -49,7 +49,14 @@ def _places(k: Kernel, address: Value, lanes: list[int], distances: list[int]) -
 
 
 def _call(
-    k: Kernel, op: Op, places: str, mask: str, data: str, value: Value, store: bool, first: int = 0
+    k: KernelLowering,
+    op: Op,
+    places: str,
+    mask: str,
+    data: str,
+    value: Value,
+    store: bool,
+    first: int = 0,
 ) -> None:
     """Run the lane loop (its lane 0 is lane `first`); leave if one to write is in no root."""
     e = k.e
@@ -81,7 +88,7 @@ def _call(
     e.label(on)
 
 
-def expected(k: Kernel, address: Value, distances: list[int], size: int) -> Root | None:
+def expected(k: KernelLowering, address: Value, distances: list[int], size: int) -> Root | None:
     """The root to try in line, if 32 bits are enough to tell whether an element is in it."""
     if k.pointees is None:
         k.pointees = pointees(k.function)
@@ -92,7 +99,9 @@ def expected(k: Kernel, address: Value, distances: list[int], size: int) -> Root
     return root if min(starts) >= 0 and max(starts) + root.size < 1 << 32 else None
 
 
-def _inside(k: Kernel, root: Root, spread: str, distances: list[int], size: int) -> tuple[str, str]:
+def _inside(
+    k: KernelLowering, root: Root, spread: str, distances: list[int], size: int
+) -> tuple[str, str]:
     """Each element's offset in the root, as i32, and whether it lies inside."""
     e, width = k.e, len(distances)
     vector = vector_of("i32", width)
@@ -103,7 +112,7 @@ def _inside(k: Kernel, root: Root, spread: str, distances: list[int], size: int)
 
 
 def _all_inside(
-    k: Kernel, root: Root, op: Op, lanes: list[int], distances: list[int], mask: str | None
+    k: KernelLowering, root: Root, op: Op, lanes: list[int], distances: list[int], mask: str | None
 ) -> tuple[str, str]:
     """An i1, and the pointers of all elements: of those outside the mask to some place."""
     e, address, width = k.e, op.args[0], len(lanes)
@@ -122,7 +131,7 @@ def _all_inside(
 
 
 @LOWERINGS.on(ReadIndirect)
-def _read(k: Kernel, op: ReadIndirect) -> None:
+def _read(k: KernelLowering, op: ReadIndirect) -> None:
     value, e = op.result, k.e
     lanes, distances = _distances(op, value.width)
     mask = None if len(op.args) < 2 or k.lanes(op.args[1]).full else k.vector(op.args[1])
@@ -149,7 +158,7 @@ def _read(k: Kernel, op: ReadIndirect) -> None:
     k.plain(value, e.op(f"phi {vector} [ {quick}, %{fast} ], [ {careful}, %{after} ]"))
 
 
-def _gather(k: Kernel, bits: str, width: int, pointers: str) -> str:
+def _gather(k: KernelLowering, bits: str, width: int, pointers: str) -> str:
     """The elements at all pointers."""
     e, kind, flags = k.e, vector_of("ptr", width), vector_of("i1", width)
     name = f"llvm.masked.gather.{mangle(bits)}.v{width}p0"
@@ -158,7 +167,9 @@ def _gather(k: Kernel, bits: str, width: int, pointers: str) -> str:
     return e.op(f"call {bits} @{name}({kind} align 1 {pointers}, {flags} {ones}, {bits} poison)")
 
 
-def _slow_read(k: Kernel, op: Op, lanes: list[int], distances: list[int], mask: str | None) -> str:
+def _slow_read(
+    k: KernelLowering, op: Op, lanes: list[int], distances: list[int], mask: str | None
+) -> str:
     value, e = op.result, k.e
     places = _places(k, op.args[0], lanes, distances)
     chosen = str((1 << value.width) - 1)
@@ -172,7 +183,7 @@ def _slow_read(k: Kernel, op: Op, lanes: list[int], distances: list[int], mask: 
 
 
 @LOWERINGS.on(WriteIndirect)
-def _write(k: Kernel, op: WriteIndirect) -> None:
+def _write(k: KernelLowering, op: WriteIndirect) -> None:
     address, value, m = op.args
     width, mask = value.width, k.lanes(m)
     distances = [op.offset + n * op.hstride for n in range(width)]
@@ -216,7 +227,7 @@ class _Element:
     data: str
 
 
-def _lane(k: Kernel, value: Value, lane: int) -> str:
+def _lane(k: KernelLowering, value: Value, lane: int) -> str:
     lanes = k.lanes(value)
     affine = lanes.affine
     if affine is not None and affine.shape.uniform and affine.shape.exact:
@@ -224,7 +235,7 @@ def _lane(k: Kernel, value: Value, lane: int) -> str:
     return k.e.shuffle(lanes.get(), scalar_type(value.type), value.width, [lane])
 
 
-def _flush(k: Kernel) -> None:
+def _flush(k: KernelLowering) -> None:
     """Emit the writes that wait to be checked together."""
     waiting, k.delayed, k.emit_delayed = k.delayed, [], None
     if waiting:
@@ -233,7 +244,7 @@ def _flush(k: Kernel) -> None:
         k.place = place
 
 
-def _write_elements(k: Kernel, elements: list[_Element]) -> None:
+def _write_elements(k: KernelLowering, elements: list[_Element]) -> None:
     """Write elements in order, one check for all of them."""
     e, width, root = k.e, len(elements), elements[0].root
     type = elements[0].op.args[1].type
@@ -258,7 +269,7 @@ def _write_elements(k: Kernel, elements: list[_Element]) -> None:
     e.label(join)
 
 
-def _joined(k: Kernel, scalar: str, items: list[str]) -> str:
+def _joined(k: KernelLowering, scalar: str, items: list[str]) -> str:
     """A vector of scalars."""
     vector, joined = vector_of(scalar, len(items)), "poison"
     if len(items) == 1:
@@ -268,11 +279,11 @@ def _joined(k: Kernel, scalar: str, items: list[str]) -> str:
     return joined
 
 
-def _part(k: Kernel, joined: str, scalar: str, width: int, n: int) -> str:
+def _part(k: KernelLowering, joined: str, scalar: str, width: int, n: int) -> str:
     return joined if width == 1 else k.e.shuffle(joined, scalar, width, [n])
 
 
-def _slow_elements(k: Kernel, elements: list[_Element], spread: str, data: str) -> None:
+def _slow_elements(k: KernelLowering, elements: list[_Element], spread: str, data: str) -> None:
     """Each element by itself: each belongs to an instruction of its own."""
     e, width, type = k.e, len(elements), elements[0].op.args[1].type
     scalar = scalar_type(type)
@@ -285,7 +296,7 @@ def _slow_elements(k: Kernel, elements: list[_Element], spread: str, data: str) 
         _call(k, x.op, places, "1", held, x.op.args[1], store=True, first=x.lane)
 
 
-def _slow_write(k: Kernel, op: Op, distances: list[int]) -> None:
+def _slow_write(k: KernelLowering, op: Op, distances: list[int]) -> None:
     address, value, m = op.args
     e, width = k.e, value.width
     lanes = list(range(width)) if address.width == width else [0] * width

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eumu.exec.jit.analysis.slots import Slot, slice_shape
 from eumu.exec.jit.codegen import registers as regs
-from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm.emit import vector_of
 from eumu.exec.jit.llvm.lanes import Shape
@@ -38,7 +38,7 @@ def input_slots(function: Function, special: Special) -> dict[Slot, Shape]:
     return slots
 
 
-def start(k: Kernel, special: Special, *, keeps_alive: bool, runs_once: bool) -> None:
+def start(k: KernelLowering, special: Special, *, keeps_alive: bool, runs_once: bool) -> None:
     """The first instructions: payload into roots, all existing lanes execute.
 
     What threads share is loaded before their loop if a thread `runs_once` from begin to end.
@@ -67,7 +67,7 @@ def start(k: Kernel, special: Special, *, keeps_alive: bool, runs_once: bool) ->
     e.do("br label %b0")
 
 
-def _fill(k: Kernel, part: regs.Part, argument: Input, common: range) -> None:
+def _fill(k: KernelLowering, part: regs.RegisterSlice, argument: Input, common: range) -> None:
     """Copy what an input gives to a part; what all threads share is loaded before their loop."""
     e, offset = k.e, argument.offset
     low, high = max(part.start, offset), min(part.end, offset + argument.size)
@@ -95,7 +95,7 @@ def _fill(k: Kernel, part: regs.Part, argument: Input, common: range) -> None:
     e.do(f"store {part.llvm} {value}, ptr {part.variable}")
 
 
-def _input_shadow(k: Kernel, slot: Slot, shape: Shape) -> None:
+def _input_shadow(k: KernelLowering, slot: Slot, shape: Shape) -> None:
     e = k.e
     argument = next(
         i

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eumu.exec.jit.codegen import registers as regs
-from eumu.exec.jit.codegen.access import Access, cold_vector
-from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.codegen.access import CompiledAccess, cold_vector
+from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.llvm.emit import lane_type, mangle, vector_literal, vector_of
-from eumu.exec.jit.llvm.layout import LOCAL
-from eumu.exec.jit.llvm.layout import Site as SiteWord
+from eumu.exec.jit.llvm.layout import LOCAL, SiteWord
 from eumu.ir import Space
 from eumu.types import Type
 
@@ -30,13 +29,13 @@ class Places:
     is_full: bool  # the mask has all lanes
 
 
-def can_gather(k: Kernel, access: Access) -> bool:
+def can_gather(k: KernelLowering, access: CompiledAccess) -> bool:
     """Whether a load may be in line."""
     has_extent = access.space in LOCAL or access.space is Space.FLAT
     return k.gathers and has_extent and access.address.width >= _LEAST
 
 
-def can_scatter(k: Kernel, access: Access, type: Type) -> bool:
+def can_scatter(k: KernelLowering, access: CompiledAccess, type: Type) -> bool:
     """Whether a store of an element or a pair a lane may be in line; lanes come in their order."""
     fits = type.size >= 4 or (type.size == 1 and access.mask.full)
     return can_gather(k, access) and fits and access.size in (type.size, _pair(type))
@@ -47,7 +46,7 @@ def _pair(type: Type) -> int:
     return 8 if type.size == 4 else 0
 
 
-def places(k: Kernel, access: Access) -> Places:
+def places(k: KernelLowering, access: CompiledAccess) -> Places:
     """Check all lanes; to be called in the path that is taken without an affine form."""
     e, width = k.e, access.address.width
     addresses = cold_vector(access.address, access.mask)
@@ -84,7 +83,7 @@ def places(k: Kernel, access: Access) -> Places:
     return Places(inside, pointers, mask, access.mask.full)
 
 
-def gather(k: Kernel, at: Places, type: Type, count: int, width: int) -> list[str]:
+def gather(k: KernelLowering, at: Places, type: Type, count: int, width: int) -> list[str]:
     """`count` vectors of elements; 0 in lanes that are off.
 
     Of words the whole dword is read: behind all memory there are bytes to read.
@@ -112,7 +111,7 @@ def gather(k: Kernel, at: Places, type: Type, count: int, width: int) -> list[st
     return results
 
 
-def _pairs(k: Kernel, at: Places, type: Type, width: int) -> list[str]:
+def _pairs(k: KernelLowering, at: Places, type: Type, width: int) -> list[str]:
     """Two dwords in each lane: an instruction gathers as many words of 64 bits as dwords."""
     e, whole, dwords = k.e, vector_of("i64", width), vector_of("i32", 2 * width)
     kind, flags = vector_of("ptr", width), f"<{width} x i1>"
@@ -129,7 +128,7 @@ def _pairs(k: Kernel, at: Places, type: Type, width: int) -> list[str]:
     return [e.bitcast(x, vector_of("i32", width), lane_type(type, width)) for x in parts]
 
 
-def _bytes(k: Kernel, at: Places, type: Type, width: int, element: int) -> str:
+def _bytes(k: KernelLowering, at: Places, type: Type, width: int, element: int) -> str:
     """Load a byte in each lane: a dword would wait until bytes stored in it are in the cache."""
     e, vector, result = k.e, lane_type(type, width), "poison"
     for lane in range(width):
@@ -141,7 +140,7 @@ def _bytes(k: Kernel, at: Places, type: Type, width: int, element: int) -> str:
     return result
 
 
-def scatter(k: Kernel, at: Places, type: Type, width: int, values: list[str]) -> None:
+def scatter(k: KernelLowering, at: Places, type: Type, width: int, values: list[str]) -> None:
     """Store an element in each lane, or a pair: then all of a lane comes before the next lane."""
     e, kind = k.e, vector_of("ptr", width)
     if type.size == 1:

@@ -1,7 +1,7 @@
 """Lowers one function to one LLVM function that runs a hardware thread.
 
 ``i32 @thread(ptr ctx, ptr rec, i64 lanes)`` starts at the record's resume point and returns an
-:class:`~eumu.exec.jit.llvm.layout.Outcome`.  Blocks are lowered in program order; inside a block
+:class:`~eumu.exec.jit.llvm.layout.ThreadOutcome`.  Blocks are lowered in program order; inside one
 every value is an LLVM value, between blocks only roots and masks live on.
 """
 
@@ -15,14 +15,14 @@ from typing import Any
 from eumu.exec.jit.analysis.affine_forms import LANE_WISE, know, of_results
 from eumu.exec.jit.analysis.dataflow import Analysis
 from eumu.exec.jit.analysis.flow import Flow
-from eumu.exec.jit.analysis.slots import Facts, Known, Slot, State, find, slice_shape
+from eumu.exec.jit.analysis.slots import BlockState, Facts, KnownValue, Slot, find, slice_shape
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.elementwise import emitter_of
 from eumu.exec.jit.codegen.scalars import scalars_of
-from eumu.exec.jit.interface import Site
+from eumu.exec.jit.interface import FaultSite
 from eumu.exec.jit.llvm.emit import Emitter, lane_type, literal, scalar_type, vector_literal
 from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape, shape_of_constants, vector_of_affine
-from eumu.exec.jit.llvm.layout import SITE_WORDS, Context, FaultKind, Outcome, Record
+from eumu.exec.jit.llvm.layout import SITE_WORDS, Context, FaultKind, Record, ThreadOutcome
 from eumu.ir import Function, Op, Root, Value
 from eumu.ir.operations.row import Table
 from eumu.ir.operations.state import Read, Write
@@ -34,7 +34,7 @@ Deferred = Mapping[int, Callable[[], None] | None]
 
 
 @dataclass(slots=True)
-class Kernel:
+class KernelLowering:
     """Lowering state."""
 
     function: Function
@@ -50,12 +50,16 @@ class Kernel:
     free: frozenset[Place] = frozenset()  # writes that need not keep other lanes
     untouched: frozenset[Place] = frozenset()  # where a speculative version may still begin again
     streams: bool = False  # stores of whole lines may pass by the caches
-    sites: list[Site] = field(default_factory=list)
+    sites: list[FaultSite] = field(default_factory=list)
     values: dict[int, Lanes] = field(default_factory=dict)
-    known: dict[int, Known] = field(default_factory=dict)
-    found: dict[int, Known] | None = None  # of the block's values, if nothing more is known here
-    state: State = field(default_factory=State)
-    likely: State = field(default_factory=State)  # not in `state`, and not written in this block
+    known: dict[int, KnownValue] = field(default_factory=dict)
+    found: dict[int, KnownValue] | None = (
+        None  # of the block's values, if nothing more is known here
+    )
+    state: BlockState = field(default_factory=BlockState)
+    likely: BlockState = field(
+        default_factory=BlockState
+    )  # not in `state`, and not written in this block
     shadows: dict[tuple[Slot, Shape], tuple[list[str], str]] = field(default_factory=dict)
     held: dict[tuple[Slot, Shape], tuple[list[str], str]] = field(default_factory=dict)
     written: dict[Slot, tuple[Lanes, Type]] = field(default_factory=dict)  # in this block
@@ -85,7 +89,7 @@ class Kernel:
         return (self.block, self.place) in self.untouched
 
     def site(self, inst: int, what: str) -> int:
-        self.sites.append(Site(inst, self.block, self.place, what))
+        self.sites.append(FaultSite(inst, self.block, self.place, what))
         return len(self.sites) - 1
 
     # ---- context and record
@@ -143,13 +147,13 @@ class Kernel:
     def lower_block(self, index: int, deferred: Deferred) -> None:
         """Emit the operations of a block (its label is already placed)."""
         self.block = self.registers.block = index
-        self.state = self.analysis.entry.get(index, State()).copy()
+        self.state = self.analysis.entry.get(index, BlockState()).copy()
         visit = self.analysis.visits.get(index)
         self.found = None
         if visit is not None and visit.holds(index, self.state, self.facts):
             self.found = visit.known
             self.known.update(visit.known)
-        self.likely = self.analysis.likely.get(index, State()).copy()
+        self.likely = self.analysis.likely.get(index, BlockState()).copy()
         self.written, self.held = {}, {}
         for place, op in enumerate(self.function.blocks[index].ops):
             self.place = place
@@ -181,7 +185,7 @@ class Kernel:
         if likely is not None:
             shape = slice_shape(self.likely[likely[0]], likely[1], op.result.width)
             assert shape is not None
-            result = Known(replace(shape, active=True, certain=False, bound=None))
+            result = KnownValue(replace(shape, active=True, certain=False, bound=None))
             self.found = None  # more is known here, and so of what is made of it
         if self.found is None:
             self.known.update(of_results(op, result))
@@ -202,12 +206,12 @@ class Kernel:
             lanes.full, lanes.executing, lanes.bits = result.full, result.executing, result.bits
             lanes.possible = result.possible
 
-    def _slot_of(self, op: Op, state: State) -> tuple[Slot, int] | None:
+    def _slot_of(self, op: Op, state: BlockState) -> tuple[Slot, int] | None:
         if not isinstance(op, Read) or op.result.width == 1:
             return None
         return find(state, Slot.of(op))
 
-    def _likely(self, op: Op, form: Known) -> tuple[Slot, int] | None:
+    def _likely(self, op: Op, form: KnownValue) -> tuple[Slot, int] | None:
         """The slot whose affine form a register is likely to have, if nothing is certain."""
         if isinstance(op, Write):
             self.likely.kill(Slot.of(op))
@@ -219,7 +223,7 @@ class Kernel:
                 return likely
         return None
 
-    def _test(self, lanes: Lanes, form: Known, slot: Slot, start: int) -> None:
+    def _test(self, lanes: Lanes, form: KnownValue, slot: Slot, start: int) -> None:
         """Compare the executing lanes with the affine form that they had when they were written."""
         assert form.shape is not None
         e, width = self.e, lanes.width
@@ -233,7 +237,7 @@ class Kernel:
         sure = e.op(f"icmp eq i{width} {e.op(f'or i{width} {bits}, {off}')}, -1")
         lanes.affine = AffineForm(form.shape, affine.scalars, sure)
 
-    def _compute(self, op: Op, form: Known) -> Lanes:
+    def _compute(self, op: Op, form: KnownValue) -> Lanes:
         """A lane-wise operation: scalars for its affine form, the vector when wanted."""
         args = [self.lanes(a) for a in op.args]
         emit, width, result = emitter_of(op), op.results[0].width, op.results[0]
@@ -256,7 +260,7 @@ class Kernel:
 
     # ---- roots with affine forms
 
-    def _read(self, op: Read, form: Known, source: tuple[Slot, int] | None) -> Lanes:
+    def _read(self, op: Read, form: KnownValue, source: tuple[Slot, int] | None) -> Lanes:
         value, root, region = op.result, op.root, op.region
         lanes = Lanes(value.type, value.width)
         if value.width > 1 and len(set(op.offsets)) == 1:
@@ -366,17 +370,17 @@ class Kernel:
                 values.append(e.op(f"phi i64 {', '.join(ways)}"))
             for word, value in zip(_FAULT_WORDS, values, strict=True):
                 e.do(f"store i64 {value}, ptr {self.context(word)}")
-            self.leave(Outcome.FAULT)
+            self.leave(ThreadOutcome.FAULT)
         for group in range(-(-self.losses // _TOGETHER)):
             e.label(f"faulty{group}")
-            self.leave(Outcome.FAULT)
+            self.leave(ThreadOutcome.FAULT)
 
     def count(self) -> str:
         """Instructions run so far: what may run until the thread looks up is counted down."""
         limit = self.e.op("load i64, ptr %limit")
         return self.e.op(f"sub i64 {limit}, {self.e.op('load i64, ptr %left')}")
 
-    def leave(self, outcome: Outcome) -> None:
+    def leave(self, outcome: ThreadOutcome) -> None:
         """Return from the thread function; the instruction count goes to the record."""
         e = self.e
         place = e.op(f"getelementptr i64, ptr %rec, i64 {int(Record.COUNT)}")
@@ -405,10 +409,10 @@ PASSING = LANE_WISE | {
 # fmt: on
 
 # The operations that are not lane-wise; the modules that lower them add themselves.
-LOWERINGS: Table[Kernel, [], None] = Table()
+LOWERINGS: Table[KernelLowering, [], None] = Table()
 
 
-def constant_lanes(k: Kernel, value: Value, lanes: tuple[int, ...]) -> None:
+def constant_lanes(k: KernelLowering, value: Value, lanes: tuple[int, ...]) -> None:
     """Define a value whose lanes, or the one that is all of them, have these bits."""
     bits = lanes * value.width if len(lanes) == 1 else lanes
     names = {b: literal(value.type, b) for b in set(bits)}

@@ -13,10 +13,10 @@ from eumu.errors import InternalError
 from eumu.exec.jit.analysis.affine_forms import LANE_WISE
 from eumu.exec.jit.codegen import irregular, rows, support
 from eumu.exec.jit.codegen import registers as regs
-from eumu.exec.jit.codegen.access import Access, access_of, cold_vector
+from eumu.exec.jit.codegen.access import CompiledAccess, access_of, cold_vector
 from eumu.exec.jit.codegen.checks import affine_form_of, check, heads, is_expected, reach, require
 from eumu.exec.jit.codegen.gather import fast_part, lane_part
-from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.scalars import heads_of
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape
@@ -30,7 +30,12 @@ _COVER = 4  # load at most this many times the bytes wanted, to pick strided lan
 
 
 def slow_call(
-    k: Kernel, access: Access, function: str, data: str, total: int, mask: str | None = None
+    k: KernelLowering,
+    access: CompiledAccess,
+    function: str,
+    data: str,
+    total: int,
+    mask: str | None = None,
 ) -> None:
     """Call a slow function with all lanes' addresses; leave the thread if it faults."""
     e, lanes = k.e, access.address
@@ -58,15 +63,15 @@ def slow_call(
     k.lose(fault)
 
 
-def slow_mask(k: Kernel, mask: Lanes) -> str:
+def slow_mask(k: KernelLowering, mask: Lanes) -> str:
     if mask.full:
         return str((1 << mask.width) - 1)
     return regs.bits_of_mask(k.e, cold_vector(mask, mask), mask.width, 64)
 
 
 def need_slow(
-    k: Kernel,
-    access: Access,
+    k: KernelLowering,
+    access: CompiledAccess,
     name: str,
     body: support.Lane,
     bits: int = 0,
@@ -115,7 +120,7 @@ def need_slow(
 
 
 @LOWERINGS.on(Load)
-def _load(k: Kernel, op: Load) -> None:
+def _load(k: KernelLowering, op: Load) -> None:
     type, count, results = op.type, op.count, op.results
     width = results[0].width
     access = access_of(k, op, store=False)
@@ -164,14 +169,14 @@ def _load(k: Kernel, op: Load) -> None:
         k.plain(value, e.shuffle(some_lanes, scalar, own, [n % own for n in range(width)]))
 
 
-def _different(k: Kernel, address: Value, expected: Shape) -> int:
+def _different(k: KernelLowering, address: Value, expected: Shape) -> int:
     """How many lanes there are until addresses come again, for certain: rows of a group of work
     items that a thread has several of.  What they load is one vector then, in registers too."""
     width, own = expected.width, _until_again(k, address, _DEPTH)
     return own if expected.groups == 1 and _comes_again(expected, own) else width
 
 
-def _until_again(k: Kernel, value: Value, depth: int) -> int:
+def _until_again(k: KernelLowering, value: Value, depth: int) -> int:
     """After how many lanes they are the same; at least 2.
 
     What is made of such values lane by lane is such a value, whatever its affine form.
@@ -197,7 +202,9 @@ def _first(shape: Shape, own: int) -> Shape:
     return shape if own == shape.width else replace(shape, offsets=shape.offsets[:own])
 
 
-def _some_load(k: Kernel, at: irregular.Places, type: Type, count: int, width: int) -> list[str]:
+def _some_load(
+    k: KernelLowering, at: irregular.Places, type: Type, count: int, width: int
+) -> list[str]:
     """What lanes load that are not affine."""
     if rows.are_worth_it(type, count):
         return rows.load(k, at.pointers, None if at.is_full else at.mask, type, count, width)
@@ -205,8 +212,8 @@ def _some_load(k: Kernel, at: irregular.Places, type: Type, count: int, width: i
 
 
 def _quick(
-    k: Kernel,
-    access: Access,
+    k: KernelLowering,
+    access: CompiledAccess,
     shape: Shape,
     base: str,
     addresses: list[str],
@@ -222,7 +229,9 @@ def _quick(
     return [e.op(f"select {lanes} {mask}, {vector} {q}, {vector} {zero}") for q in fast]
 
 
-def _slow_load(k: Kernel, access: Access, affine: AffineForm, type: Type, count: int) -> str:
+def _slow_load(
+    k: KernelLowering, access: CompiledAccess, affine: AffineForm, type: Type, count: int
+) -> str:
     """Load lane by lane; where the elements are then: those of all lanes, element by element."""
     elements = access.address.width * count
     body = support.elements(type.bits, count, store=False)
@@ -236,7 +245,9 @@ def _slow_load(k: Kernel, access: Access, affine: AffineForm, type: Type, count:
     return data
 
 
-def _load_uniform(k: Kernel, op: Load, access: Access, affine: AffineForm, shape: Shape) -> None:
+def _load_uniform(
+    k: KernelLowering, op: Load, access: CompiledAccess, affine: AffineForm, shape: Shape
+) -> None:
     """All lanes load, those of a group from one address: one scalar a group stays a scalar."""
     e, type, count = k.e, op.type, op.count
     scalar, lanes, width = scalar_type(type), len(shape.offsets), op.results[0].width
@@ -284,8 +295,8 @@ def zero_of(type: Type, width: int) -> str:
 
 
 def fast_load(
-    k: Kernel,
-    access: Access,
+    k: KernelLowering,
+    access: CompiledAccess,
     shape: Shape,
     base: str,
     addresses: list[str],
@@ -319,7 +330,7 @@ def join_groups(e: Emitter, scalar: str, size: int, groups: list[str]) -> str:
 
 
 def _load_group(
-    k: Kernel, shape: Shape, base: str, address: str, type: Type, count: int, size: int
+    k: KernelLowering, shape: Shape, base: str, address: str, type: Type, count: int, size: int
 ) -> list[str]:
     """`count` vectors of the lanes of one group, whose bytes are all inside the extent."""
     e, lanes, scalar = k.e, len(shape.offsets), scalar_type(type)

@@ -8,7 +8,7 @@ them, every array from a multiple of 8 bytes on.  It returns 0, or 1 when the th
 
 from __future__ import annotations
 
-from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.interface import MESSAGE, SEND, UNLIKELY
 from eumu.exec.jit.llvm.attention import ASK
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, vector_of
@@ -19,7 +19,7 @@ from eumu.ir.operations.messages import Require
 
 
 @LOWERINGS.on(Op, MESSAGE, SEND)
-def _message(k: Kernel, op: Op) -> None:
+def _message(k: KernelLowering, op: Op) -> None:
     unlikely = op.name == SEND and not k.lanes(op.args[2]).full
     e, site = k.e, k.site(op.inst, UNLIKELY if unlikely else op.name)
     starts, end = message_places(op)
@@ -56,7 +56,7 @@ def _put(e: Emitter, value: Value, x: str, place: str) -> None:
     e.do(f"store {kind} {x}, ptr {place}, align 1")
 
 
-def _skip(k: Kernel, op: Op, vectors: list[str], where: list[str], on: str) -> None:
+def _skip(k: KernelLowering, op: Op, vectors: list[str], where: list[str], on: str) -> None:
     """Leave a `send` out if it is not enabled: its answer is what was there."""
     e, ask = k.e, k.e.name("send")
     if op.results:
@@ -65,7 +65,9 @@ def _skip(k: Kernel, op: Op, vectors: list[str], where: list[str], on: str) -> N
     e.label(ask)
 
 
-def _take_inline_cache(k: Kernel, table: str, site: int, data: str, on: str, ask: str) -> None:
+def _take_inline_cache(
+    k: KernelLowering, table: str, site: int, data: str, on: str, ask: str
+) -> None:
     """Go on to `on` if the site has an inline cache and it answers, else to `ask`."""
     e = k.e
     entry = e.op(f"getelementptr ptr, ptr {table}, i64 {site}")
@@ -79,7 +81,7 @@ def _take_inline_cache(k: Kernel, table: str, site: int, data: str, on: str, ask
 
 
 @LOWERINGS.on(Require)
-def _require(k: Kernel, op: Require) -> None:
+def _require(k: KernelLowering, op: Require) -> None:
     e, bad, on = k.e, k.e.name("bad"), k.e.name("on")
     e.do(f"br i1 {k.vector(op.args[0])}, label %{on}, label %{bad}, !prof !1")
     e.label(bad)

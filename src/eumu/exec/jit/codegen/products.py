@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.narrow import widen
 from eumu.exec.jit.llvm.emit import Emitter, int_type, mangle, scalar_type, vector_of
 from eumu.ir.operations.arithmetic import Dot
@@ -32,7 +32,7 @@ class _Matrix:
         place = self.e.op(f"getelementptr {self.scalar}, ptr {self.memory}, i64 {lane}")
         return self.e.splat(self.e.op(f"load {self.scalar}, ptr {place}"), self.scalar, width)
 
-    def stored(self, k: Kernel) -> _Matrix:
+    def stored(self, k: KernelLowering) -> _Matrix:
         """With its lanes in memory, where LLVM leaves them as the address was a number once."""
         vector = vector_of(self.scalar, self.count)
         pad = k.scratchpad("matrix", vector)
@@ -80,7 +80,7 @@ class _Shape:
 
 
 @LOWERINGS.on(Dot)
-def _dot(k: Kernel, op: Dot) -> None:
+def _dot(k: KernelLowering, op: Dot) -> None:
     e, shape = k.e, _Shape.of(op)
     x, b, a = (_Matrix(e, k.vector(v), scalar_type(v.type), v.width) for v in op.args)
     sums = [x.pick(range(r * shape.columns, (r + 1) * shape.columns)) for r in range(shape.rows)]
@@ -115,7 +115,7 @@ def _singles(m: _Matrix, type: Type) -> _Matrix:
     return _Matrix(m.e, widen(m.e, type, m.count, m.text), "float", m.count)
 
 
-def _floats(k: Kernel, shape: _Shape, sums: list[str], b: _Matrix, a: _Matrix) -> list[str]:
+def _floats(k: KernelLowering, shape: _Shape, sums: list[str], b: _Matrix, a: _Matrix) -> list[str]:
     vector, n = vector_of("float", shape.columns), shape.columns
     if not shape.own:
         a = a.stored(k)
@@ -133,7 +133,12 @@ def _floats(k: Kernel, shape: _Shape, sums: list[str], b: _Matrix, a: _Matrix) -
 
 
 def _integers(
-    k: Kernel, shape: _Shape, sums: list[str], b: _Matrix, a: _Matrix, kinds: tuple[Type, Type]
+    k: KernelLowering,
+    shape: _Shape,
+    sums: list[str],
+    b: _Matrix,
+    a: _Matrix,
+    kinds: tuple[Type, Type],
 ) -> list[str]:
     """Products of all elements of a group, added in pairs: LLVM knows that as one instruction."""
     e, width = b.e, shape.columns * shape.group
@@ -175,7 +180,12 @@ def _pair_sums(e: Emitter, text: str, width: int) -> str:
 
 
 def _octets(
-    k: Kernel, shape: _Shape, sums: list[str], b: _Matrix, a: _Matrix, kinds: tuple[Type, Type]
+    k: KernelLowering,
+    shape: _Shape,
+    sums: list[str],
+    b: _Matrix,
+    a: _Matrix,
+    kinds: tuple[Type, Type],
 ) -> list[str]:
     """Sums of four products of an unsigned and a signed octet, the processor's own instruction.
 

@@ -25,7 +25,7 @@ from eumu.types import Type
 
 
 @dataclass(slots=True)
-class Part:
+class RegisterSlice:
     """Bytes start … end-1 of a root as a vector of `unit`-byte integers.
 
     `inside` says that one block alone accesses it, and cannot see what it was before or `is_new`:
@@ -70,7 +70,7 @@ class Event:
 class Registers:
     """All roots of a function."""
 
-    parts: dict[str, list[Part]] = field(default_factory=dict)
+    parts: dict[str, list[RegisterSlice]] = field(default_factory=dict)
     flags: dict[str, str] = field(default_factory=dict)  # name -> variable of i<size>
     memory: dict[str, tuple[Root, int]] = field(default_factory=dict)  # name -> record offset
     memory_end: int = 0  # of the memory roots in the record
@@ -93,11 +93,11 @@ class Registers:
                 if not part.inside:
                     self._declare(e, part)
 
-    def _declare(self, e: Emitter, part: Part) -> None:
+    def _declare(self, e: Emitter, part: RegisterSlice) -> None:
         part.variable, part.inside = e.alloca(part.llvm, part.zero), False
         self.variables[part.variable] = part.llvm
 
-    def get(self, e: Emitter, part: Part) -> str:
+    def get(self, e: Emitter, part: RegisterSlice) -> str:
         """Emit what a part holds."""
         if part.inside and not part.value:
             if part.is_new:
@@ -109,7 +109,7 @@ class Registers:
         self.use(part.variable)
         return e.op(f"load {part.llvm}, ptr {part.variable}")
 
-    def put(self, e: Emitter, part: Part, value: str) -> None:
+    def put(self, e: Emitter, part: RegisterSlice, value: str) -> None:
         """Emit the replacement of all that a part holds."""
         if part.inside:
             part.value = value
@@ -121,7 +121,7 @@ class Registers:
         """Whether one block alone accesses the part that contains a byte."""
         return root.name not in self.memory and self.part(root, low).inside
 
-    def part(self, root: Root, low: int) -> Part:
+    def part(self, root: Root, low: int) -> RegisterSlice:
         """The part that contains a byte of a root."""
         parts = self.parts[root.name]
         place = bisect_right(parts, low, key=_start) - 1
@@ -182,7 +182,7 @@ def _range(offsets: tuple[int, ...], size: int) -> tuple[int, int, int]:
     return low, max(offsets) + size, gcd(size, *(offset - low for offset in offsets))
 
 
-def _start(part: Part) -> int:
+def _start(part: RegisterSlice) -> int:
     return part.start
 
 
@@ -211,7 +211,7 @@ def _addressed(function: Function) -> list[Root]:
     return sorted(addressed.values(), key=lambda r: r.address)
 
 
-def _unite(root: Root, ranges: Sequence[tuple[int, int, int]]) -> Iterator[Part]:
+def _unite(root: Root, ranges: Sequence[tuple[int, int, int]]) -> Iterator[RegisterSlice]:
     group: list[tuple[int, int, int]] = []
     for item in [*ranges, None]:
         if group and (item is None or item[0] >= max(high for _, high, _ in group)):
@@ -219,13 +219,13 @@ def _unite(root: Root, ranges: Sequence[tuple[int, int, int]]) -> Iterator[Part]
             unit = high - low if high - low <= 8 else 8
             for a, b, u in group:
                 unit = gcd(gcd(unit, u), gcd(a - low, b - low))
-            yield Part(root, low, high, unit)
+            yield RegisterSlice(root, low, high, unit)
             group = []
         if item is not None:
             group.append(item)
 
 
-def _indices(part: Part, offsets: Sequence[int], size: int) -> list[int]:
+def _indices(part: RegisterSlice, offsets: Sequence[int], size: int) -> list[int]:
     """The units of the part that hold the elements."""
     ratio = size // part.unit
     return [(o - part.start) // part.unit + r for o in offsets for r in range(ratio)]
@@ -272,7 +272,7 @@ def store(
     registers.put(e, part, units)
 
 
-def _insert(e: Emitter, part: Part, whole: str, units: str, indices: list[int]) -> str:
+def _insert(e: Emitter, part: RegisterSlice, whole: str, units: str, indices: list[int]) -> str:
     """The part's vector with some units replaced."""
     count = part.count
     if len(indices) == 1:

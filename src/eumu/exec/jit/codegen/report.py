@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from eumu.exec.jit.codegen.access import cold_is_right, cold_vector
-from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.registers import bits_of_mask
 from eumu.exec.jit.interface import REPORT
 from eumu.exec.jit.llvm.emit import lane_type, scalar_type
@@ -39,7 +39,7 @@ _NOTE: Final = _note()
 
 
 @LOWERINGS.on(Report)
-def _report(k: Kernel, op: Report) -> None:
+def _report(k: KernelLowering, op: Report) -> None:
     e, (m, *at) = k.e, op.args
     e.support.setdefault(REPORT, _NOTE)
     bits = bits_of_mask(e, k.vector(m), m.width, 64)
@@ -56,7 +56,7 @@ def _report(k: Kernel, op: Report) -> None:
     e.label(on)
 
 
-def _first(k: Kernel, value: Value, m: Value, bits: str) -> str:
+def _first(k: KernelLowering, value: Value, m: Value, bits: str) -> str:
     """The lane of a value that is the first one of the bits, as i64."""
     e, scalar = k.e, scalar_type(value.type)
     one = cold_vector(k.lanes(value), k.lanes(m))

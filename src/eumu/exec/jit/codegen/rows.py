@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.llvm.emit import int_type, lane_type, vector_of
 from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.layout import LINE, VOID_BYTES, Context
@@ -21,7 +21,7 @@ def are_worth_it(type: Type, count: int) -> bool:
     return count >= _LEAST and count * type.size <= LINE
 
 
-def or_zeros(k: Kernel, pointers: str, mask: str | None, width: int) -> str:
+def or_zeros(k: KernelLowering, pointers: str, mask: str | None, width: int) -> str:
     """Pointers to zeros in lanes outside a mask; there are VOID_BYTES."""
     if mask is None:
         return pointers
@@ -30,7 +30,7 @@ def or_zeros(k: Kernel, pointers: str, mask: str | None, width: int) -> str:
 
 
 def load(
-    k: Kernel, pointers: str, mask: str | None, type: Type, count: int, width: int
+    k: KernelLowering, pointers: str, mask: str | None, type: Type, count: int, width: int
 ) -> list[str]:
     """`count` vectors of elements; 0 in lanes that are off."""
     assert count * type.size <= VOID_BYTES
@@ -47,7 +47,9 @@ def are_apart(type: Type, count: int, offsets: Sequence[int]) -> bool:
     return are_worth_it(type, count) and reach > 2 * len(offsets) * count * type.size
 
 
-def load_known(k: Kernel, origin: str, offsets: Sequence[int], type: Type, count: int) -> list[str]:
+def load_known(
+    k: KernelLowering, origin: str, offsets: Sequence[int], type: Type, count: int
+) -> list[str]:
     """The same for lanes at such distances from one place; all are loaded."""
     e, width = k.e, len(offsets)
     places = k.scratchpad("known pointers", f"[{width} x ptr]")
@@ -57,7 +59,7 @@ def load_known(k: Kernel, origin: str, offsets: Sequence[int], type: Type, count
     return _loaded(k, places, type, count, width)
 
 
-def _loaded(k: Kernel, places: str, type: Type, count: int, width: int) -> list[str]:
+def _loaded(k: KernelLowering, places: str, type: Type, count: int, width: int) -> list[str]:
     """What lies at pointers, element by element."""
     e, whole = k.e, 1 << (count - 1).bit_length()
     data = k.scratchpad("rows", vector_of(int_type(type, 1), whole * width))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eumu.exec.jit.analysis.affine_forms import masked
-from eumu.exec.jit.analysis.slots import Known
+from eumu.exec.jit.analysis.slots import KnownValue
 from eumu.exec.jit.codegen.elementwise import emitter_of
 from eumu.exec.jit.llvm.emit import Emitter, scalar_type, signed
 from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape, moved, split
@@ -14,7 +14,7 @@ from eumu.ir.operations.lanes import Shuffle
 
 
 def scalars_of(
-    e: Emitter, op: Op, shape: Shape, args: list[Lanes], forms: Sequence[Known]
+    e: Emitter, op: Op, shape: Shape, args: list[Lanes], forms: Sequence[KnownValue]
 ) -> AffineForm:
     """Emit the scalars of an operation's affine form from those of its arguments."""
     result = op.results[0]
@@ -83,7 +83,7 @@ def _fits(
     op: Op,
     shape: Shape,
     columns: list[list[str]],
-    forms: Sequence[Known],
+    forms: Sequence[KnownValue],
     sure: str,
 ) -> str:
     """Whether no lane has a bit that a constant mask clears."""

@@ -18,9 +18,9 @@ from itertools import pairwise
 from typing import Final
 
 from eumu.exec.jit.codegen import irregular, support
-from eumu.exec.jit.codegen.access import Access, access_of, cold_vector
+from eumu.exec.jit.codegen.access import CompiledAccess, access_of, cold_vector
 from eumu.exec.jit.codegen.checks import check, heads, need_locate, reach
-from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.memory import slow_mask
 from eumu.exec.jit.llvm.emit import Emitter, lane_type, vector_literal, vector_of
 from eumu.exec.jit.llvm.functions import FunctionBuilder
@@ -403,7 +403,7 @@ class _Accesses:
 
 
 @LOWERINGS.on(Follow)
-def _follow(k: Kernel, op: Follow) -> None:
+def _follow(k: KernelLowering, op: Follow) -> None:
     access = access_of(k, op, store=op.kind != READ)
     if access.space is Space.SCRATCH:
         return
@@ -428,7 +428,7 @@ def _follow(k: Kernel, op: Follow) -> None:
     e.label(on)
 
 
-def _call(k: Kernel, op: Follow, access: Access, total: int) -> None:
+def _call(k: KernelLowering, op: Follow, access: CompiledAccess, total: int) -> None:
     """Call what compares an access: for the affine form of its lanes, if they have one, or any."""
     e, affine = k.e, access.address.affine
     bits = slow_mask(k, access.mask)
@@ -462,7 +462,7 @@ def _fits(shape: Shape, op: Follow) -> bool:
     return shape.uniform or (op.start == 0 and steps == {op.size})
 
 
-def _call_any(k: Kernel, op: Follow, access: Access, arguments: list[str]) -> None:
+def _call_any(k: KernelLowering, op: Follow, access: CompiledAccess, arguments: list[str]) -> None:
     e, lanes = k.e, access.address
     vector = vector_of("i64", lanes.width)
     addresses = cold_vector(lanes, access.mask)
@@ -474,7 +474,9 @@ def _call_any(k: Kernel, op: Follow, access: Access, arguments: list[str]) -> No
     _call_entry(k, entry, access, [f"ptr {place}", *arguments])
 
 
-def _call_entry(k: Kernel, entry: _Entry, access: Access, arguments: list[str]) -> None:
+def _call_entry(
+    k: KernelLowering, entry: _Entry, access: CompiledAccess, arguments: list[str]
+) -> None:
     """Call an entry, and define it and what it calls, once."""
     e = k.e
     if entry.name not in e.support:

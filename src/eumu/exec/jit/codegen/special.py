@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from eumu.errors import Unsupported
-from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.llvm.emit import int_type
 from eumu.exec.jit.llvm.layout import Context
 from eumu.ir.operations.state import Special
 
 
 @LOWERINGS.on(Special)
-def _special(k: Kernel, op: Special) -> None:
+def _special(k: KernelLowering, op: Special) -> None:
     name, value, e = op.fact, op.result, k.e
     if name == "timestamp":  # instructions run so far, those of this block included
         number = e.op(f"add i64 {k.count()}, {k.cost}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eumu.exec.jit.codegen import registers as regs
-from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel, constant_lanes
+from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering, constant_lanes
 from eumu.exec.jit.llvm.emit import vector_literal
 from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape
 from eumu.exec.jit.llvm.layout import Context
@@ -16,12 +16,12 @@ from eumu.types import BOOL
 
 
 @LOWERINGS.on(Const)
-def _const(k: Kernel, op: Const) -> None:
+def _const(k: KernelLowering, op: Const) -> None:
     constant_lanes(k, op.result, op.lanes)
 
 
 @LOWERINGS.on(ExecMask)
-def _exec_mask(k: Kernel, op: ExecMask) -> None:
+def _exec_mask(k: KernelLowering, op: ExecMask) -> None:
     value, offset = op.result, op.offset
     e, word = k.e, f"i{k.width}"
     if k.known[value.id].full and offset + value.width <= k.width:
@@ -39,24 +39,24 @@ def _exec_mask(k: Kernel, op: ExecMask) -> None:
 
 
 @LOWERINGS.on(ReadFlag)
-def _read_flag(k: Kernel, op: ReadFlag) -> None:
+def _read_flag(k: KernelLowering, op: ReadFlag) -> None:
     root, value = op.root, op.result
     k.plain(value, regs.load_flag(k.e, k.registers, root, op.offset, value.width))
 
 
 @LOWERINGS.on(WriteFlag)
-def _write_flag(k: Kernel, op: WriteFlag) -> None:
+def _write_flag(k: KernelLowering, op: WriteFlag) -> None:
     (x, m), root = op.args, op.root
     regs.store_flag(k.e, k.registers, root, op.offset, x.width, k.vector(x), k.write_mask(m))
 
 
 @LOWERINGS.on(RootAddress)
-def _root_address(k: Kernel, op: RootAddress) -> None:
+def _root_address(k: KernelLowering, op: RootAddress) -> None:
     k.plain(op.result, str(op.root.address + op.offset))
 
 
 @LOWERINGS.on(Partner)
-def _partner(k: Kernel, op: Partner) -> None:
+def _partner(k: KernelLowering, op: Partner) -> None:
     """Bytes in the record of the other thread of the pair."""
     e, value, root = k.e, op.result, op.root
     other = e.op(f"xor i64 {k.context_load(Context.THREAD)}, 1")
@@ -67,7 +67,7 @@ def _partner(k: Kernel, op: Partner) -> None:
 
 
 @LOWERINGS.on(Symbol)
-def _symbol(k: Kernel, op: Symbol) -> None:
+def _symbol(k: KernelLowering, op: Symbol) -> None:
     index = k.function.symbols.index(op.symbol)
     table = k.e.op(f"inttoptr i64 {k.context_load(Context.SYMBOLS)} to ptr")
     place = k.e.op(f"getelementptr i64, ptr {table}, i64 {index}")
@@ -75,7 +75,7 @@ def _symbol(k: Kernel, op: Symbol) -> None:
 
 
 @LOWERINGS.on(Op, "any", "all")
-def _any_all(k: Kernel, op: Op) -> None:
+def _any_all(k: KernelLowering, op: Op) -> None:
     (m,) = op.args
     word = f"i{m.width}"
     bits = regs.bits_of_mask(k.e, k.vector(m), m.width, m.width)
@@ -85,16 +85,16 @@ def _any_all(k: Kernel, op: Op) -> None:
 
 
 @LOWERINGS.on(InDword, "mask_bits")
-def _mask_bits(k: Kernel, op: InDword) -> None:
+def _mask_bits(k: KernelLowering, op: InDword) -> None:
     (m,) = op.args
     k.plain(op.result, regs.bits_of_mask(k.e, k.vector(m), m.width, 32))
 
 
 @LOWERINGS.on(InDword, "bits_mask")
-def _bits_mask(k: Kernel, op: InDword) -> None:
+def _bits_mask(k: KernelLowering, op: InDword) -> None:
     k.plain(op.result, regs.mask_of_bits(k.e, k.vector(op.args[0]), 32, op.result.width))
 
 
 @LOWERINGS.on(Fence)
-def _fence(k: Kernel, op: Fence) -> None:
+def _fence(k: KernelLowering, op: Fence) -> None:
     k.e.do("fence acq_rel")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eumu.exec.jit.codegen import irregular, streaming, support
-from eumu.exec.jit.codegen.access import Access, access_of
+from eumu.exec.jit.codegen.access import CompiledAccess, access_of
 from eumu.exec.jit.codegen.checks import (
     affine_form_of,
     check,
@@ -15,7 +15,7 @@ from eumu.exec.jit.codegen.checks import (
     require,
     restart_unless,
 )
-from eumu.exec.jit.codegen.kernel import LOWERINGS, Kernel
+from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.memory import need_slow, slow_call
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.llvm.layout import LINE
@@ -27,7 +27,7 @@ _MOST_RUNS = 32  # in a group; more are not worth their code
 
 
 @LOWERINGS.on(Store)
-def _store(k: Kernel, op: Store) -> None:
+def _store(k: KernelLowering, op: Store) -> None:
     count, data = op.count, op.data
     type, width = data[0].type, data[0].width
     access = access_of(k, op, store=True)
@@ -80,7 +80,12 @@ def _store(k: Kernel, op: Store) -> None:
 
 
 def _slow_store(
-    k: Kernel, access: Access, type: Type, width: int, vectors: list[str], total: int
+    k: KernelLowering,
+    access: CompiledAccess,
+    type: Type,
+    width: int,
+    vectors: list[str],
+    total: int,
 ) -> None:
     e, count = k.e, len(vectors)
     body = support.elements(type.bits, count, store=True)
@@ -105,8 +110,8 @@ def _runs(offsets: tuple[int, ...], size: int) -> list[list[int]]:
 
 
 def _store_run(
-    k: Kernel,
-    access: Access,
+    k: KernelLowering,
+    access: CompiledAccess,
     lanes: list[int],
     base: str,
     address: str,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from eumu.exec.jit.codegen.kernel import Kernel
-from eumu.exec.jit.llvm.layout import LINE, Site
+from eumu.exec.jit.codegen.kernel import KernelLowering
+from eumu.exec.jit.llvm.layout import LINE, SiteWord
 from eumu.ir import Function
 
 FENCE: Final = "fence seq_cst"  # what was stored so is there for others after it
@@ -23,11 +23,11 @@ def may_stream(function: Function) -> bool:
     return not any(op.name in _ORDERED for block in function.blocks for op in block.ops)
 
 
-def store(k: Kernel, site: int, place: str, vector: str, data: str) -> None:
+def store(k: KernelLowering, site: int, place: str, vector: str, data: str) -> None:
     """Store lines: past the caches if the site's array is such, and the place a line's."""
     e = k.e
     address = e.op(f"ptrtoint ptr {place} to i64")
-    word = e.op(f"getelementptr i64, ptr {k.site_pointer(site)}, i64 {int(Site.CACHED)}")
+    word = e.op(f"getelementptr i64, ptr {k.site_pointer(site)}, i64 {int(SiteWord.CACHED)}")
     kept = e.op(f"and i64 {address}, {e.op(f'load i64, ptr {word}')}")
     passes = e.op(f"icmp eq i64 {kept}, 0")
     past, usual, on = e.name("past"), e.name("usual"), e.name("on")

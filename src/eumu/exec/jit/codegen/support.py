@@ -20,7 +20,7 @@ from eumu.exec.jit.llvm.layout import (
     WORDS,
     Context,
     FaultKind,
-    Site,
+    SiteWord,
     SurfaceBits,
 )
 from eumu.exec.jit.llvm.vectors import Vector
@@ -89,11 +89,11 @@ def _fits(f: FunctionBuilder, size: Vector, a: Vector, n: Vector) -> Vector:
     return f.number(room) >= n
 
 
-def _learn(f: FunctionBuilder, size: Vector, n: Vector, words: dict[Site, Vector]) -> None:
+def _learn(f: FunctionBuilder, size: Vector, n: Vector, words: dict[SiteWord, Vector]) -> None:
     """Tell the site of an extent: how far one lane may be from its start, how far all."""
     total, past = f.number("%total"), size + 1
-    words[Site.LANE_SPAN] = past - n
-    words[Site.WHOLE_SPAN] = f.where(size >= total, past - total, 0)
+    words[SiteWord.LANE_SPAN] = past - n
+    words[SiteWord.WHOLE_SPAN] = f.where(size >= total, past - total, 0)
     for word, value in words.items():
         f.word("%site", word).set(value)
 
@@ -101,7 +101,7 @@ def _learn(f: FunctionBuilder, size: Vector, n: Vector, words: dict[Site, Vector
 def _locate_flat() -> str:
     f, a, n = _locating(Space.FLAT, "noinline")
     pointer = f.pointer(f.context(Context.ARENA).get() + (a - f.context(Context.BASE).get()))
-    start, span = (f.word("%site", w).get() for w in (Site.LANE_START, Site.LANE_SPAN))
+    start, span = (f.word("%site", w).get() for w in (SiteWord.LANE_START, SiteWord.LANE_SPAN))
     with f.when(a - start < span):
         f.give(f"ptr {pointer}")
     extent = f.op(f"call {_PAIR} @extent(ptr %ctx, i64 %a, i1 %store)")
@@ -109,12 +109,12 @@ def _locate_flat() -> str:
     with f.when(f.equal(end, 0) | (end - a < n)):
         f.give("ptr null")
     size = end - start
-    _learn(f, size, n, {Site.LANE_START: start, Site.WHOLE_START: start})
+    _learn(f, size, n, {SiteWord.LANE_START: start, SiteWord.WHOLE_START: start})
     read = f.context(Context.READ)
     bit = f.number("1") << (start * _GOLDEN >> 58)
     unread = f.equal(read.get() & bit, 0)
     past_caches = (size >= f.context(Context.LARGE).get()) & unread
-    f.word("%site", Site.CACHED).set(f.where(past_caches, f.number(str(LINE - 1)), _ALL))
+    f.word("%site", SiteWord.CACHED).set(f.where(past_caches, f.number(str(LINE - 1)), _ALL))
     with f.when(~Vector(f, "b", "%store", 1)):
         read.set(read.get() | bit)
     f.do(f"ret ptr {pointer}")
@@ -135,9 +135,9 @@ def _locate_surface() -> str:
     f, a, n = _locating(Space.SURFACE, "noinline")
     surface = f.number("%surface")
     wanted = surface + 1
-    is_same = f.equal(f.word("%site", Site.SURFACE).get(), wanted)
-    with f.when(is_same & (a < f.word("%site", Site.LANE_SPAN).get())):
-        f.give(f"ptr {f.pointer(f.word('%site', Site.SURFACE_ADDRESS).get() + a)}")
+    is_same = f.equal(f.word("%site", SiteWord.SURFACE).get(), wanted)
+    with f.when(is_same & (a < f.word("%site", SiteWord.LANE_SPAN).get())):
+        f.give(f"ptr {f.pointer(f.word('%site', SiteWord.SURFACE_ADDRESS).get() + a)}")
     row = f.op("call ptr @surface.row(ptr %ctx, i64 %surface)")
     with f.when(f.flag(f"icmp eq ptr {row}, null")):
         for number, space in ((BTI_SLM, Space.SLM), (SCRATCH_STATE, Space.SCRATCH)):
@@ -152,7 +152,7 @@ def _locate_surface() -> str:
         f.give("ptr null")
     with f.when(_fits(f, size, a, n)):
         address = f.context(Context.ARENA).get() + place
-        _learn(f, size, n, {Site.SURFACE: wanted, Site.SURFACE_ADDRESS: address})
+        _learn(f, size, n, {SiteWord.SURFACE: wanted, SiteWord.SURFACE_ADDRESS: address})
         f.give(f"ptr {f.pointer(address + a)}")
     with f.when(f.equal(bits & int(SurfaceBits.STRICT), 0)):
         zeros, sink = (f.context(w).place for w in (Context.ZEROS, Context.SINK))

@@ -19,7 +19,7 @@ from eumu.exec.jit.codegen import indirect, irregular
 from eumu.exec.jit.codegen.access import access_of
 from eumu.exec.jit.codegen.checks import check, heads, learn
 from eumu.exec.jit.codegen.elementwise import emitter_of
-from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.codegen.registers import bits_of_mask, byte_pointer
 from eumu.exec.jit.llvm.emit import int_type, lane_type, scalar_type, vector_literal, vector_of
 from eumu.ir import Root, Space, Value
@@ -49,7 +49,7 @@ class _Places:
     fine: str
 
 
-def deferred(k: Kernel, block: int) -> dict[int, Callable[[], None] | None]:
+def deferred(k: KernelLowering, block: int) -> dict[int, Callable[[], None] | None]:
     """The places of a block whose operations wait; at the last of a chain, what emits all of it."""
     if k.users is None:
         k.users = updates.users(k.function)
@@ -64,7 +64,7 @@ def deferred(k: Kernel, block: int) -> dict[int, Callable[[], None] | None]:
     return places
 
 
-def _update(k: Kernel, update: Update) -> None:
+def _update(k: KernelLowering, update: Update) -> None:
     e = k.e
     for value in update.given:  # here: what is made in a branch is not there behind it
         k.vector(value)
@@ -89,7 +89,7 @@ def _update(k: Kernel, update: Update) -> None:
     e.label(join)
 
 
-def _as_it_stands(k: Kernel, update: Update) -> None:
+def _as_it_stands(k: KernelLowering, update: Update) -> None:
     """The operations as the program has them."""
     last = k.place
     for place in update.places:
@@ -103,7 +103,7 @@ def _as_it_stands(k: Kernel, update: Update) -> None:
 # ---- what may be updated
 
 
-def _elements(k: Kernel, update: Update) -> list[_Element] | None:
+def _elements(k: KernelLowering, update: Update) -> list[_Element] | None:
     """The lanes to update; None if they are not all of one kind."""
     elements: list[_Element] = []
     for place in update.sinks:
@@ -134,7 +134,7 @@ def _stored(sink: Store | WriteIndirect) -> Type:
     return sink.args[2 if isinstance(sink, Store) else 1].type
 
 
-def _only_lane(k: Kernel, update: Update, sink: WriteIndirect) -> int | None:
+def _only_lane(k: KernelLowering, update: Update, sink: WriteIndirect) -> int | None:
     """The lane that is written where all lanes execute."""
     mask = k.lanes(sink.args[2])
     if sink.args[0].width > 1 or not mask.possible or mask.possible.bit_count() != 1:
@@ -151,7 +151,7 @@ def _only_lane(k: Kernel, update: Update, sink: WriteIndirect) -> int | None:
 # ---- where
 
 
-def _places(k: Kernel, elements: list[_Element]) -> _Places | None:
+def _places(k: KernelLowering, elements: list[_Element]) -> _Places | None:
     sink = elements[0].sink
     if isinstance(sink, WriteIndirect):
         places = _in_registers(k, elements)
@@ -164,7 +164,7 @@ def _places(k: Kernel, elements: list[_Element]) -> _Places | None:
     return replace(places, fine=k.e.op(f"and i1 {every}, {apart}"))
 
 
-def _all_execute(k: Kernel, fine: str) -> str:
+def _all_execute(k: KernelLowering, fine: str) -> str:
     """An i1 that is set if another one is, and all lanes of the thread execute."""
     if k.facts.full_threads and k.flow.full(k.block):
         return fine
@@ -173,7 +173,7 @@ def _all_execute(k: Kernel, fine: str) -> str:
     return e.op(f"and i1 {fine}, {every}")
 
 
-def _apart(k: Kernel, offsets: str, count: int, size: int) -> str:
+def _apart(k: KernelLowering, offsets: str, count: int, size: int) -> str:
     """Whether no two lanes meet: each is at its own place among the bytes of all, beside others
     at most a multiple of these away."""
     e, vector = k.e, vector_of("i32", count)
@@ -185,11 +185,11 @@ def _apart(k: Kernel, offsets: str, count: int, size: int) -> str:
     return _all(k, e.op(f"icmp eq {vector} {beside}, zeroinitializer"), count)
 
 
-def _all(k: Kernel, flags: str, count: int) -> str:
+def _all(k: KernelLowering, flags: str, count: int) -> str:
     return k.e.op(f"icmp eq i{count} {bits_of_mask(k.e, flags, count, count)}, -1")
 
 
-def _in_local_memory(k: Kernel, elements: list[_Element]) -> _Places | None:
+def _in_local_memory(k: KernelLowering, elements: list[_Element]) -> _Places | None:
     """Updates of shared local memory or scratch space."""
     e, path, sink = k.e, elements[0].path, elements[0].sink
     source, count = path.source, len(elements)
@@ -209,7 +209,7 @@ def _in_local_memory(k: Kernel, elements: list[_Element]) -> _Places | None:
     return _Places(base, k.vector(sink.args[0]), fine)
 
 
-def _in_registers(k: Kernel, elements: list[_Element]) -> _Places | None:
+def _in_registers(k: KernelLowering, elements: list[_Element]) -> _Places | None:
     """Updates of a register with an index."""
     e, size, count = k.e, _stored(elements[0].sink).size, len(elements)
     root: Root | None = None
@@ -238,7 +238,7 @@ def _in_registers(k: Kernel, elements: list[_Element]) -> _Places | None:
     return _Places(byte_pointer(e, k.registers, root, 0), offsets, _all(k, both, count))
 
 
-def _offsets(k: Kernel, lanes: Sequence[tuple[Value, int, int]]) -> str:
+def _offsets(k: KernelLowering, lanes: Sequence[tuple[Value, int, int]]) -> str:
     """Lanes of addresses, each with a number added, as one vector."""
     vector = vector_of("i32", len(lanes))
     joined = _gathered(k, [(value, lane) for value, lane, _ in lanes])
@@ -246,7 +246,7 @@ def _offsets(k: Kernel, lanes: Sequence[tuple[Value, int, int]]) -> str:
     return k.e.op(f"add {vector} {joined}, {more}")
 
 
-def _gathered(k: Kernel, lanes: Sequence[tuple[Value, int]]) -> str:
+def _gathered(k: KernelLowering, lanes: Sequence[tuple[Value, int]]) -> str:
     """A vector of lanes of values of one type."""
     value, count = lanes[0][0], len(lanes)
     if lanes == [(value, lane) for lane in range(value.width)]:
@@ -262,7 +262,7 @@ def _gathered(k: Kernel, lanes: Sequence[tuple[Value, int]]) -> str:
 # ---- from registers to global memory
 
 
-def _scatter(k: Kernel, update: Update, elements: list[_Element], sink: Store) -> None:
+def _scatter(k: KernelLowering, update: Update, elements: list[_Element], sink: Store) -> None:
     """Lanes read from a register with an index and store anywhere: each is read and stored.
 
     A gather, and taking its lanes out of a vector, would cost as much again.
@@ -307,7 +307,7 @@ def _scatter(k: Kernel, update: Update, elements: list[_Element], sink: Store) -
     e.label(join)
 
 
-def _read_places(k: Kernel, elements: list[_Element], size: int) -> tuple[Root | None, str]:
+def _read_places(k: KernelLowering, elements: list[_Element], size: int) -> tuple[Root | None, str]:
     """The register that all elements are expected in, and where: offsets of it."""
     root: Root | None = None
     read = []
@@ -325,7 +325,7 @@ def _read_places(k: Kernel, elements: list[_Element], size: int) -> tuple[Root |
 # ---- the loop
 
 
-def _one_by_one(k: Kernel, elements: list[_Element], places: _Places, end: str) -> None:
+def _one_by_one(k: KernelLowering, elements: list[_Element], places: _Places, end: str) -> None:
     """A loop that loads, changes and stores each element; on to a label."""
     e, count = k.e, len(elements)
     type = _stored(elements[0].sink)
@@ -355,7 +355,7 @@ def _one_by_one(k: Kernel, elements: list[_Element], places: _Places, end: str) 
     e.do(f"br i1 {more}, label %{loop}, label %{end}, !llvm.loop !3")
 
 
-def _value(k: Kernel, element: _Element, place: str, given: list[list[str]]) -> str:
+def _value(k: KernelLowering, element: _Element, place: str, given: list[list[str]]) -> str:
     """What is made of the element at a place; `given` is what each step is given beside it."""
     was = element.path.source.result.type
     value = k.e.op(f"load {scalar_type(was)}, ptr {place}, align 1")
@@ -365,7 +365,9 @@ def _value(k: Kernel, element: _Element, place: str, given: list[list[str]]) -> 
     return value
 
 
-def _given(k: Kernel, elements: list[_Element], step: int, other: int) -> Callable[[str], str]:
+def _given(
+    k: KernelLowering, elements: list[_Element], step: int, other: int
+) -> Callable[[str], str]:
     """What an operation is given beside the old value, for an element that is known in the loop."""
     e, lanes = k.e, [x.path.steps[step].others[other] for x in elements]
     value = lanes[0][0]
@@ -388,12 +390,12 @@ def _given(k: Kernel, elements: list[_Element], step: int, other: int) -> Callab
     return lambda lane: _element(k, pad, scalar, lane)
 
 
-def _element(k: Kernel, pad: str, scalar: str, lane: str) -> str:
+def _element(k: KernelLowering, pad: str, scalar: str, lane: str) -> str:
     place = k.e.op(f"getelementptr {scalar}, ptr {pad}, i64 {lane}")
     return k.e.op(f"load {scalar}, ptr {place}")
 
 
-def _step(k: Kernel, step: Step, was: Type, value: str, others: list[str]) -> str:
+def _step(k: KernelLowering, step: Step, was: Type, value: str, others: list[str]) -> str:
     """What a step makes of the value of an element, which was of a type."""
     e = k.e
     if step.op is None:

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 
 from eumu.exec.jit.codegen import ahead
 from eumu.exec.jit.codegen import registers as regs
-from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.driver import named
 from eumu.exec.jit.driver.calls import Calls, calls_of, frames_size
 from eumu.exec.jit.driver.suspend import Resume
-from eumu.exec.jit.llvm.layout import NO_LIMIT, FaultKind, Outcome, Record
+from eumu.exec.jit.llvm.layout import NO_LIMIT, FaultKind, Record, ThreadOutcome
 from eumu.ir import Terminator, Value
 from eumu.ir.operations.ends import AnyCall, Barrier, Diverge, Ret, Trap
 
@@ -25,7 +25,7 @@ _MANY_CALLS = 50  # a return leads behind each: what waits there would be merged
 class Ends:
     """Emits the end of every block of a kernel."""
 
-    def __init__(self, k: Kernel, resume: Resume) -> None:
+    def __init__(self, k: KernelLowering, resume: Resume) -> None:
         self.k, self.e, self.resume = k, k.e, resume
         self.word = f"i{k.width}"
         self.calls = Calls(self)
@@ -155,7 +155,7 @@ class Ends:
         e.label(rest)
         if target <= block and target in self.resume.headers:
             others = parked - {target} if target in k.flow.rotating else frozenset()
-            self.resume.save(target, Outcome.YIELD, others)
+            self.resume.save(target, ThreadOutcome.YIELD, others)
         else:
             e.do(f"store i64 {more}, ptr %limit")
             e.do(f"store i64 {e.op(f'sub i64 {more}, {count}')}, ptr %left")
@@ -319,7 +319,7 @@ class Ends:
         self._record(Record.SYNC, int(kind == "sync"))
         if self.has_named:
             self._record(Record.NAME, named.name(self, end))
-        self.resume.save(target, Outcome.BARRIER)
+        self.resume.save(target, ThreadOutcome.BARRIER)
 
     def _record(self, word: int, value: int | str) -> None:
         place = self.e.op(f"getelementptr i64, ptr %rec, i64 {int(word)}")

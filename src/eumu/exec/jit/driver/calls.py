@@ -12,7 +12,7 @@ from typing import Final
 from eumu.exec.jit.analysis.flow import Flow
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.driver.ways import Ways
-from eumu.exec.jit.llvm.layout import FaultKind, Outcome, Record
+from eumu.exec.jit.llvm.layout import FaultKind, Record, ThreadOutcome
 from eumu.ir import Function, Root, RootKind
 from eumu.ir.operations.ends import AnyCall, CallIndirect
 
@@ -177,14 +177,14 @@ class Calls:
         k, e = self.k, self.e
         e.label("finished")
         if not self.returns:
-            k.leave(Outcome.END)
+            k.leave(ThreadOutcome.END)
             return
         place = e.op(f"getelementptr i64, ptr %rec, i64 {int(Record.DEPTH)}")
         depth = e.op(f"load i64, ptr {place}")
         outermost = e.op(f"icmp eq i64 {depth}, 0")
         e.do(f"br i1 {outermost}, label %thread.end, label %frame.end")
         e.label("thread.end")
-        k.leave(Outcome.END)
+        k.leave(ThreadOutcome.END)
         e.label("frame.end")
         less = e.op(f"sub i64 {depth}, 1")
         e.do(f"store i64 {less}, ptr {place}")

@@ -25,8 +25,8 @@ from eumu.exec.jit.llvm.layout import (
     NO_GROUP,
     Context,
     FaultKind,
-    Outcome,
     Record,
+    ThreadOutcome,
     ThreadState,
 )
 from eumu.exec.jit.llvm.vectors import Vector
@@ -103,7 +103,7 @@ def _turn(d: GroupDriver) -> str:
 
 
 def _outcome_of(d: GroupDriver, f: FunctionBuilder, record: str, payload: str, t: Vector) -> Vector:
-    """Call `turn`; an `Outcome`."""
+    """Call `turn`; a `ThreadOutcome`."""
     arguments = f"ptr %ctx, ptr {record}, ptr {payload}, {t.typed}, i64 %threads{d.given}"
     return f.small(f.op(f"call i32 @turn({arguments})"))
 
@@ -194,7 +194,7 @@ def _once(d: GroupDriver) -> str:
                 f.word(record, Record.COUNT).set(0)
                 f.word(record, Record.DEPTH).set(0)
                 outcome = _outcome_of(d, f, record, payload, t)
-                with f.when(f.equal(outcome, Outcome.FAULT)):
+                with f.when(f.equal(outcome, ThreadOutcome.FAULT)):
                     f.leave(fault)
                 total.add(f.word(record, Record.COUNT).get())
         count.set(total.get())
@@ -223,13 +223,13 @@ def _turns(d: GroupDriver) -> str:
             state = f.word(record, Record.STATE)
             with f.when(f.equal(state.get(), ThreadState.READY)):
                 outcome = _outcome_of(d, f, record, place_of(f, "payload", t), t)
-                with f.when(f.equal(outcome, Outcome.FAULT)):
+                with f.when(f.equal(outcome, ThreadOutcome.FAULT)):
                     f.give("i32 1")
-                with f.when(f.equal(outcome, Outcome.END)):
+                with f.when(f.equal(outcome, ThreadOutcome.END)):
                     _ended(f, record)
-                with f.when(f.equal(outcome, Outcome.BARRIER)):
+                with f.when(f.equal(outcome, ThreadOutcome.BARRIER)):
                     state.set(ThreadState.BLOCKED)
-                running.add(f.one_if(f.equal(outcome, Outcome.YIELD)))
+                running.add(f.one_if(f.equal(outcome, ThreadOutcome.YIELD)))
         verdict = f.op(f"call i32 @schedule(ptr %ctx, i64 %threads, {running.get().typed})")
         with f.when(f.flag(f"icmp eq i32 {verdict}, 2")):
             f.give("i32 1")
@@ -257,9 +257,9 @@ def _rounds(d: GroupDriver) -> str:
             record = f.elements(8, records, t * size)
             payload = f.elements(8, payloads, t * payload_size)
             outcome = _outcome_of(d, f, record, payload, t)
-            with f.when(f.equal(outcome, Outcome.FAULT)):
+            with f.when(f.equal(outcome, ThreadOutcome.FAULT)):
                 f.give("i32 1")
-            ends, meets = f.either(f.equal(outcome, Outcome.END))
+            ends, meets = f.either(f.equal(outcome, ThreadOutcome.END))
             with ends:
                 _ended(f, record)
                 ended.add(1)

@@ -31,7 +31,7 @@ from eumu.exec.jit.codegen import (
 )
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.inputs import input_slots, start
-from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.codegen.shared import INTRINSICS, METADATA, divide
 from eumu.exec.jit.driver import speculative
 from eumu.exec.jit.driver.blocks import Ends
@@ -40,11 +40,11 @@ from eumu.exec.jit.driver.groups import GroupDriver
 from eumu.exec.jit.driver.named import has_named
 from eumu.exec.jit.driver.suspend import Resume, rotating_headers, waiting_headers
 from eumu.exec.jit.driver.threads import parameters
-from eumu.exec.jit.interface import Module, Special, Target
+from eumu.exec.jit.interface import HostTarget, Module, Special
 from eumu.exec.jit.llvm import paranoid
 from eumu.exec.jit.llvm.attention import look
 from eumu.exec.jit.llvm.emit import Emitter
-from eumu.exec.jit.llvm.layout import SLICE, Context, Outcome, Record
+from eumu.exec.jit.llvm.layout import SLICE, Context, Record, ThreadOutcome
 from eumu.ir import Function, Value
 from eumu.ir.operations.ends import Barrier
 from eumu.ir.operations.lanes import Const
@@ -60,7 +60,9 @@ _LOWERED_IN = (
 )
 
 
-def build(function: Function, special: Special, target: Target, *, marks: bool = False) -> Module:
+def build(
+    function: Function, special: Special, target: HostTarget, *, marks: bool = False
+) -> Module:
     """Lower a function; raises `Unsupported` for what the fast engine cannot do.
 
     With `marks` the text says which instruction its lines come from, see `Emitter.mark`.
@@ -97,7 +99,7 @@ def _length(function: Function) -> int:
     return sum(len(block.ops) for block in function.blocks)
 
 
-def _emitter(target: Target, marks: bool) -> Emitter:
+def _emitter(target: HostTarget, marks: bool) -> Emitter:
     return Emitter(
         half_conversions=target.half_conversions,
         embedded_rounding=target.embedded_rounding,
@@ -110,12 +112,12 @@ def _kernel(
     function: Function,
     facts: Facts,
     special: Special,
-    target: Target,
+    target: HostTarget,
     e: Emitter,
     visits: Visits | None = None,
-) -> Kernel:
+) -> KernelLowering:
     words = Record.FRAMES + len(facts.flow.waiting)
-    return Kernel(
+    return KernelLowering(
         function,
         facts,
         analyse_affine(function, facts, visits),
@@ -134,7 +136,7 @@ def _kernel(
     )
 
 
-def _lower(k: Kernel, ends: Ends, special: Special) -> None:
+def _lower(k: KernelLowering, ends: Ends, special: Special) -> None:
     k.registers.declare(k.e)
     regs.declare_flags(k.e, k.function, k.registers)
     ends.declare()
@@ -146,7 +148,7 @@ def _lower(k: Kernel, ends: Ends, special: Special) -> None:
     start(k, special, keeps_alive=ends.keeps_alive, runs_once=not ends.resume.saves)
 
 
-def _speculative(k: Kernel, special: Special, target: Target) -> Kernel | None:
+def _speculative(k: KernelLowering, special: Special, target: HostTarget) -> KernelLowering | None:
     """The speculative version of a kernel, if it has one; it shares sites and support functions."""
     function = k.function
     if not (special.full_threads and speculative.can_be(function, k.flow)) or k.registers.memory:
@@ -201,7 +203,7 @@ def _reach(function: Function) -> frozenset[str]:
     )
 
 
-def _blocks(k: Kernel, ends: Ends) -> None:
+def _blocks(k: KernelLowering, ends: Ends) -> None:
     for index in sorted(k.flow.parked):
         block = k.function.blocks[index]
         if block.end is None:
@@ -214,11 +216,11 @@ def _blocks(k: Kernel, ends: Ends) -> None:
         ends.end(index, block.end, cost)
 
 
-def _only_sync(k: Kernel, resume: Resume) -> bool:
+def _only_sync(k: KernelLowering, resume: Resume) -> bool:
     """Whether threads stop at sync barriers only."""
     ends = [k.function.blocks[i].end for i in k.flow.parked]
     kinds = {end.kind for end in ends if isinstance(end, Barrier)}
-    return kinds <= {"sync"} and all(s.outcome is Outcome.BARRIER for s in resume.saves)
+    return kinds <= {"sync"} and all(s.outcome is ThreadOutcome.BARRIER for s in resume.saves)
 
 
 # What is the same in all threads: where device address 0 would be, the payload of thread 0.
@@ -246,7 +248,9 @@ def _alone(special: Special) -> bool:
     return not (special.own_payloads or special.slm_bytes or special.scratch_bytes)
 
 
-def _define(name: str, parameters: str, attributes: str, entry: list[str], k: Kernel) -> list[str]:
+def _define(
+    name: str, parameters: str, attributes: str, entry: list[str], k: KernelLowering
+) -> list[str]:
     """A version of the thread function."""
     first = f"define internal i32 @{name}({parameters}){attributes} #0 {{"
     return [first, "entry:", *entry, *k.e.lines, "}"]
@@ -266,7 +270,7 @@ def _entry(e: Emitter) -> list[str]:
 
 
 def _with_support(
-    e: Emitter, kernel: str, special: Special, target: Target
+    e: Emitter, kernel: str, special: Special, target: HostTarget
 ) -> tuple[str, tuple[str, ...]]:
     """The whole text, and those of the objects that it calls; all is one if all is asserted."""
     declarations = e.declarations.values()
@@ -302,12 +306,12 @@ def _resuming(resume: Resume) -> list[str]:
 
 
 def _assemble(
-    k: Kernel,
+    k: KernelLowering,
     resume: Resume,
     ends: Ends,
     special: Special,
-    quick: Kernel | None,
-    target: Target,
+    quick: KernelLowering | None,
+    target: HostTarget,
 ) -> Module:
     e = k.e
     resumable = bool(resume.saves)

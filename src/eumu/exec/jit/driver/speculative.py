@@ -12,7 +12,7 @@ from eumu.exec.jit.analysis.flow import Flow, is_call
 from eumu.exec.jit.codegen.kernel import PASSING, Place
 from eumu.exec.jit.driver.blocks import Ends
 from eumu.exec.jit.llvm.functions import MOSTLY, FunctionBuilder, Number
-from eumu.exec.jit.llvm.layout import Outcome, Record
+from eumu.exec.jit.llvm.layout import Record, ThreadOutcome
 from eumu.exec.jit.llvm.vectors import Vector
 from eumu.ir import Function, Value
 from eumu.ir.operations.ends import Diverge, Ret
@@ -56,16 +56,16 @@ def attempt(
             words = f"ptr %ctx, ptr {quick}, ptr {payload}, i64 -1{arguments}"
             outcome = f.small(f.op(f"call i32 @speculative({words})"))
             ran.set(f.word(quick, Record.COUNT).get())
-            with f.when(f.equal(outcome, Outcome.FAULT)):
+            with f.when(f.equal(outcome, ThreadOutcome.FAULT)):
                 f.leave(fault)
-            with f.when(f.differ(outcome, Outcome.AGAIN)):
+            with f.when(f.differ(outcome, ThreadOutcome.AGAIN)):
                 f.leave(end)
             misses.add(_MISS)
         f.word(record, Record.COUNT).set(0)
         f.word(record, Record.DEPTH).set(0)
         words = f"ptr %ctx, ptr {record}, ptr {payload}, i64 -1{arguments}"
         outcome = f.small(f.op(f"call i32 @thread({words})"))
-        with f.when(f.equal(outcome, Outcome.FAULT)):
+        with f.when(f.equal(outcome, ThreadOutcome.FAULT)):
             f.leave(fault)
         ran.set(f.word(record, Record.COUNT).get())
     return ran.get()
@@ -149,4 +149,4 @@ class SpeculativeEnds(Ends):
     def finish(self) -> None:
         super().finish()
         self.e.label("again")
-        self.e.do(f"ret i32 {int(Outcome.AGAIN)}")
+        self.e.do(f"ret i32 {int(ThreadOutcome.AGAIN)}")

@@ -17,10 +17,10 @@ from typing import Final
 
 from eumu.exec.jit.analysis.flow import Flow
 from eumu.exec.jit.analysis.liveness import live_in
-from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.codegen.registers import Event
 from eumu.exec.jit.llvm.functions import FunctionBuilder
-from eumu.exec.jit.llvm.layout import Outcome, Record
+from eumu.exec.jit.llvm.layout import Record, ThreadOutcome
 from eumu.ir import Block, Function, Terminator
 from eumu.ir.operations.ends import Barrier
 
@@ -62,7 +62,7 @@ class Save:
     """One place where a thread is left, to go on at `target`."""
 
     target: int
-    outcome: Outcome
+    outcome: ThreadOutcome
     label: str
     others: frozenset[int] = frozenset()  # blocks whose lanes run if these wait in vain
 
@@ -71,7 +71,7 @@ class Save:
 class Resume:
     """The resume points of a kernel; `headers` are blocks where a thread may give way."""
 
-    k: Kernel
+    k: KernelLowering
     headers: frozenset[int]
     saves: list[Save] = field(default_factory=list)
     points: list[int] = field(default_factory=list)  # target block of resume point n + 1
@@ -79,7 +79,9 @@ class Resume:
     size: int = 0  # of the record, in bytes
     rotations: list[tuple[int, frozenset[int]]] = field(default_factory=list)  # points after those
 
-    def save(self, target: int, outcome: Outcome, others: frozenset[int] = frozenset()) -> None:
+    def save(
+        self, target: int, outcome: ThreadOutcome, others: frozenset[int] = frozenset()
+    ) -> None:
         """Leave the thread; it goes on at block `target`, or at others if nothing changes there."""
         label = self.k.e.name("save")
         self.saves.append(Save(target, outcome, label, others))

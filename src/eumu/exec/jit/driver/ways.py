@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from eumu.exec.jit.codegen.kernel import Kernel
+from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.llvm.emit import Emitter
 from eumu.ir import Value
 
@@ -13,7 +13,7 @@ from eumu.ir import Value
 class Ways(Protocol):
     """`word` is the type of a mask; lanes and masks are names of LLVM values."""
 
-    k: Kernel
+    k: KernelLowering
     e: Emitter
     word: str
 

@@ -11,7 +11,7 @@ from threading import Lock
 from eumu.exec.gate import Admitted
 from eumu.exec.grid import RunStats
 from eumu.exec.jit.host.autotuner import Trial
-from eumu.exec.jit.host.known import Known, Ready
+from eumu.exec.jit.host.known import KnownGrid, Ready
 from eumu.exec.jit.host.launch import Launch, Worker
 from eumu.exec.jit.host.outcome import raise_fault, stats_of
 from eumu.exec.jit.llvm.layout import Context
@@ -33,7 +33,7 @@ class Again:
     )
 
     def __init__(
-        self, kept: Known, ready: Ready, admitted: Admitted, trial: Trial, lock: Lock
+        self, kept: KnownGrid, ready: Ready, admitted: Admitted, trial: Trial, lock: Lock
     ) -> None:
         self._known, self._ready, self._admitted, self._trial = kept, ready, admitted, trial
         self._lock = lock  # the engine's

@@ -25,7 +25,7 @@ from pathlib import Path
 from eumu.exec.jit.host.compiler import compile_text
 from eumu.exec.jit.host.launch import Compiled
 from eumu.exec.jit.host.target import Loaded, Processor
-from eumu.exec.jit.interface import Module, Site, Special, Target
+from eumu.exec.jit.interface import FaultSite, HostTarget, Module, Special
 from eumu.ir import Function
 from eumu.ir.text import format_function
 from eumu.keeping import is_ours, trusted_directory
@@ -110,7 +110,7 @@ def _make(
     return module, (compile_text(module.text, processor), *support)
 
 
-_MODULES: OrderedDict[tuple[int, Special, Target], tuple[Function, Module]] = OrderedDict()
+_MODULES: OrderedDict[tuple[int, Special, HostTarget], tuple[Function, Module]] = OrderedDict()
 _MOST_MODULES = 8
 _LONG_TEXT = 4 << 20
 
@@ -154,7 +154,7 @@ def read(path: Path) -> tuple[Module, tuple[bytes, ...]] | None:
         return None
     header, _, code = body.partition(b"\n")
     facts = json.loads(header)
-    sites = tuple(Site(**site) for site in facts["sites"])
+    sites = tuple(FaultSite(**site) for site in facts["sites"])
     waiting = tuple(facts["waiting"])
     size, offset = facts["record_size"], facts["waiting_offset"]
     ends = list(accumulate(facts["objects"]))

@@ -56,7 +56,7 @@ class Composed:
     def _make(self, op: Send, worker: int) -> Sends:
         from eumu.exec.interp.compile import compile_block
         from eumu.exec.interp.sends import Sends
-        from eumu.exec.interp.site import Site
+        from eumu.exec.interp.site import BlockSite
 
         (slm, scratch), threads = self._memory[worker], self.grid.threads_per_group
         nothing = np.zeros((threads, 0), np.uint8)
@@ -66,6 +66,6 @@ class Composed:
         room = self.grid.scratch_bytes
         state.scratch = scratch[: room * threads].reshape(threads, room)
         state.slm_written = state.scratch_written = nothing
-        site = Site(self.admitted, state)
+        site = BlockSite(self.admitted, state)
         site.note_offsets(next(b for b in self.grid.function.blocks if any(o is op for o in b.ops)))
         return Sends(op, site, compile_block, is_alone=len(self._memory) == 1)

@@ -21,7 +21,7 @@ from eumu.exec.host import Host
 from eumu.exec.jit.host import cache
 from eumu.exec.jit.host.again import Again
 from eumu.exec.jit.host.autotuner import Autotuner, orders
-from eumu.exec.jit.host.known import Known, Ready
+from eumu.exec.jit.host.known import KnownGrid, Ready
 from eumu.exec.jit.host.launch import Compiled, Launch, Worker
 from eumu.exec.jit.host.outcome import ENGINE, findings_of, raise_fault, stats_of
 from eumu.exec.jit.host.shadow import Shadow, Tables, follows
@@ -58,7 +58,7 @@ class Jit:
         self.paranoid = PARANOID.get()
         self._ready: OrderedDict[tuple[object, ...], Ready] = OrderedDict()
         self._kernels: OrderedDict[tuple[int, Special], tuple[Function, Compiled]] = OrderedDict()
-        self._grids: OrderedDict[int, Known] = OrderedDict()
+        self._grids: OrderedDict[int, KnownGrid] = OrderedDict()
         self._tables = Tables(), Tables()
         self._lock = threading.Lock()
 
@@ -125,7 +125,7 @@ class Jit:
 
     def _launched(
         self,
-        kept: Known,
+        kept: KnownGrid,
         ready: Ready,
         admitted: Admitted,
         groups: tuple[int, int],
@@ -206,13 +206,13 @@ class Jit:
         make = machine_text if is_assembly else llvm_text
         return make(_folded(grid.function), self.special(grid), self.processor, heads)
 
-    def _known(self, grid: Grid, host: Host) -> Known:
+    def _known(self, grid: Grid, host: Host) -> KnownGrid:
         """What there is to know of a grid; LaunchError if it is not admitted."""
         base = grid.like or grid
         kept = self._grids.get(id(base))
         if kept is not None and kept.admitted.still_holds(base, host):
             return kept
-        made = Known(admit(base, host))
+        made = KnownGrid(admit(base, host))
         with self._lock:
             self._grids[id(base)] = made
             _bound(self._grids)

@@ -15,7 +15,7 @@ from eumu.exec.gate import Admitted
 from eumu.exec.host import Refusal
 from eumu.exec.jit.driver.calls import CALL_DEPTH
 from eumu.exec.jit.host.launch import Compiled, Worker
-from eumu.exec.jit.interface import Site
+from eumu.exec.jit.interface import FaultSite
 from eumu.exec.jit.llvm.layout import (
     NAMED_WORDS,
     SITE_WORDS,
@@ -134,7 +134,7 @@ class Report:
 
     # ---- accesses
 
-    def _access(self, site: Site, lanes: Sequence[int]) -> Fault:
+    def _access(self, site: FaultSite, lanes: Sequence[int]) -> Fault:
         op = self._operation(site)
         assert isinstance(op, Access)
         space, size = op.space, op.size
@@ -155,12 +155,12 @@ class Report:
         at = self._shifted(site, lanes)
         return self._at(reason, site.inst, at, address, notes, code=code, memory=memory)
 
-    def _operation(self, site: Site) -> Op:
+    def _operation(self, site: FaultSite) -> Op:
         """The memory operation of a site."""
         ops = self.function.blocks[site.block].ops
         return ops[site.op]
 
-    def _shifted(self, site: Site, lanes: Sequence[int]) -> tuple[int, ...]:
+    def _shifted(self, site: FaultSite, lanes: Sequence[int]) -> tuple[int, ...]:
         """Lanes of an operation as lanes of the thread."""
         for op in self.function.blocks[site.block].ops:
             if op.inst == site.inst and isinstance(op, ExecMask):
@@ -189,7 +189,7 @@ class Report:
 
     # ---- barriers
 
-    def _lanes_elsewhere(self, site: Site, here: Sequence[int]) -> Fault:
+    def _lanes_elsewhere(self, site: FaultSite, here: Sequence[int]) -> Fault:
         alive = _bits(self.worker.get(Context.FAULT_ADDRESS))
         absent = [lane for lane in alive if lane not in set(here)]
         reason = f"{_DIVERGENT}: lanes {ranges(absent)} of the thread are elsewhere"
@@ -324,7 +324,7 @@ def _bits(mask: int) -> list[int]:
 
 
 def seen(
-    function: Function, sites: Mapping[int, Site], context: NDArray[np.uint64]
+    function: Function, sites: Mapping[int, FaultSite], context: NDArray[np.uint64]
 ) -> Iterator[Seen]:
     """What the sites, by number, noted in one worker's context."""
     for number, site in sites.items():

@@ -35,7 +35,7 @@ class Ready:
         return min(self.most, groups) if groups * self.work > _SMALL else 1
 
 
-class Known:
+class KnownGrid:
     """What was found out of a grid, for those that are like it; of memory as it was then.
 
     `launches` are the tables of launches that have ended.

@@ -17,7 +17,7 @@ from eumu.errors import Fault, Unsupported
 from eumu.exec.gate import Admitted
 from eumu.exec.host import Answer, InlineCache, Places, Refusal, fitting
 from eumu.exec.jit.host.composed import Composed
-from eumu.exec.jit.interface import Site
+from eumu.exec.jit.interface import FaultSite
 from eumu.exec.jit.llvm.layout import Context, message_places, value_size
 from eumu.exec.state import instruction_span
 from eumu.ir import Op, Value
@@ -34,7 +34,7 @@ class Messenger:
     What the host raises is kept for each worker, as it must not pass through compiled code.
     """
 
-    def __init__(self, admitted: Admitted, sites: Mapping[int, Site]) -> None:
+    def __init__(self, admitted: Admitted, sites: Mapping[int, FaultSite]) -> None:
         """Raises `Unsupported` if the host answers no messages."""
         grid, host = admitted.grid, admitted.host
         self._grid = grid

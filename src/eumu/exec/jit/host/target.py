@@ -15,7 +15,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from eumu.errors import InternalError
-from eumu.exec.jit.interface import Target
+from eumu.exec.jit.interface import HostTarget
 from eumu.exec.jit.llvm.constants import refuse_wide
 
 _LOCK = threading.Lock()
@@ -65,9 +65,9 @@ class Processor:
         return 256 if self.has("avx") else 128
 
     @property
-    def target(self) -> Target:
+    def target(self) -> HostTarget:
         arm = self.triple.startswith(("aarch64", "arm64"))
-        return Target(
+        return HostTarget(
             is_arm=arm,
             half_conversions=arm or self.has("f16c") or self.has("avx512fp16"),
             masked_stores=self.has("avx"),

@@ -152,7 +152,7 @@ WORDS = {
 }
 
 
-class Site(IntEnum):
+class SiteWord(IntEnum):
     """Words of an access site's cache: an extent as (start, size less access plus one)."""
 
     WHOLE_START = 0
@@ -231,7 +231,7 @@ class ThreadState(IntEnum):
     DONE = 3
 
 
-class Outcome(IntEnum):
+class ThreadOutcome(IntEnum):
     """What a thread function returns."""
 
     END = 0

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from eumu.ir import Value
 from eumu.isa.gen9.bits import ACCESS_MODE, SRC0, SRC1
-from eumu.isa.gen9.kinds.base import Line, NativeKind, Site
+from eumu.isa.gen9.kinds.base import InstructionSite, Line, NativeKind
 from eumu.isa.gen9.kinds.control import (
     ConditionKind,
     EarlyOutKind,
@@ -24,12 +24,12 @@ from eumu.isa.gen9.kinds.macro import (
 )
 from eumu.isa.gen9.kinds.source import ElementsKind, LaneMaskKind, SourceKind
 from eumu.isa.gen9.kinds.ternary import TernaryDestinationKind, TernarySourceKind
-from eumu.isa.gen9.operands import Condition, Execution, MacroDestination, Options
-from eumu.isa.kinds import Place
+from eumu.isa.gen9.operands import Condition, Execution, InstructionOptions, MacroDestination
+from eumu.isa.kinds import WritePlace
 
 Exec = Annotated[Execution, ExecKind()]
 Cond = Annotated[Condition | None, ConditionKind()]
-Dst = Annotated[Place, DestinationKind()]
+Dst = Annotated[WritePlace, DestinationKind()]
 OnlySrc = Annotated[Value, SourceKind(SRC0, last=True, only=True)]
 Src0 = Annotated[Value, SourceKind(SRC0, last=False)]
 Src1 = Annotated[Value, SourceKind(SRC1, last=True)]
@@ -38,25 +38,25 @@ NeighbourSrc1 = Annotated[Value, SourceKind(SRC1, last=True, neighbours=True)]
 OnlyLogicSrc = Annotated[Value, SourceKind(SRC0, last=True, only=True, logic=True)]
 LogicSrc0 = Annotated[Value, SourceKind(SRC0, last=False, logic=True)]
 LogicSrc1 = Annotated[Value, SourceKind(SRC1, last=True, logic=True)]
-Opts = Annotated[Options, OptionsKind("AccWrEn", align16=True)]
+Opts = Annotated[InstructionOptions, OptionsKind("AccWrEn", align16=True)]
 # Where saturation, or modifiers of sources, do not exist.
-PlainDst = Annotated[Place, DestinationKind(saturates=False)]
+PlainDst = Annotated[WritePlace, DestinationKind(saturates=False)]
 PlainOnlySrc = Annotated[Value, SourceKind(SRC0, last=True, only=True, modifiers=False)]
 PlainSrc0 = Annotated[Value, SourceKind(SRC0, last=False, modifiers=False)]
 PlainSrc1 = Annotated[Value, SourceKind(SRC1, last=True, modifiers=False)]
 
 TernaryExec = Annotated[Execution, TernaryExecKind()]
-TernaryDst = Annotated[Place, TernaryDestinationKind()]
+TernaryDst = Annotated[WritePlace, TernaryDestinationKind()]
 TernarySrc0 = Annotated[Value, TernarySourceKind(0)]
 TernarySrc1 = Annotated[Value, TernarySourceKind(1)]
 TernarySrc2 = Annotated[Value, TernarySourceKind(2)]
 TernaryMacroExec = Annotated[Execution, TernaryExecKind(macro=True)]
 PlainTernaryExec = Annotated[Execution, TernaryExecKind(predicated=False)]
-PlainTernaryDst = Annotated[Place, TernaryDestinationKind(saturates=False)]
+PlainTernaryDst = Annotated[WritePlace, TernaryDestinationKind(saturates=False)]
 PlainTernarySrc0 = Annotated[Value, TernarySourceKind(0, modifiers=False)]
 PlainTernarySrc1 = Annotated[Value, TernarySourceKind(1, modifiers=False)]
 PlainTernarySrc2 = Annotated[Value, TernarySourceKind(2, modifiers=False)]
-TernaryOpts = Annotated[Options, OptionsKind("AccWrEn")]
+TernaryOpts = Annotated[InstructionOptions, OptionsKind("AccWrEn")]
 
 MacroExec = Annotated[Execution, ExecKind(fixed=ACCESS_MODE.put(1))]
 Quad = Annotated[Value, ElementsKind(SRC0, last=False, count=4)]
@@ -77,6 +77,7 @@ __all__ = [
     "Dst",
     "EarlyOut",
     "Exec",
+    "InstructionSite",
     "LaneMask",
     "Line",
     "LogicSrc0",
@@ -103,7 +104,6 @@ __all__ = [
     "PlainTernarySrc2",
     "Planes",
     "Quad",
-    "Site",
     "Src0",
     "Src1",
     "TernaryDst",

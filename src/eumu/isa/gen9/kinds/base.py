@@ -17,7 +17,7 @@ T = TypeVar("T")
 _TYPE: Final = re.compile(r":([a-z]+)\b")
 
 
-class Site(NamedTuple):
+class InstructionSite(NamedTuple):
     """Where an instruction stands: its byte offset and that of the next one."""
 
     offset: int
@@ -43,11 +43,11 @@ class NativeKind(Kind):
         """The operand in a text; `names` is a `Line`."""
         raise InternalError(f"{type(self).__name__} has no text")
 
-    def decode(self, word: int, site: Site) -> Any:
+    def decode(self, word: int, site: InstructionSite) -> Any:
         """The operand in a word; raises `Undecodable`."""
         raise InternalError(f"{type(self).__name__} has no bits")
 
-    def encode(self, operand: Any, site: Site) -> int:
+    def encode(self, operand: Any, site: InstructionSite) -> int:
         """A word that is zero but for the operand; raises `Unencodable`."""
         raise InternalError(f"{type(self).__name__} has no bits")
 

@@ -9,8 +9,8 @@ from eumu.errors import InternalError
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import Undecodable
 from eumu.isa.gen9.builder import Gen9Builder
-from eumu.isa.gen9.kinds.base import Line, NativeKind, Site, code
-from eumu.isa.gen9.operands import Condition, Execution, FlagMask, Options
+from eumu.isa.gen9.kinds.base import InstructionSite, Line, NativeKind, code
+from eumu.isa.gen9.operands import Condition, Execution, FlagMask, InstructionOptions
 from eumu.isa.kinds.cursor import Cursor
 from eumu.types import DF
 
@@ -39,7 +39,7 @@ class ExecKind(NativeKind):
     def __init__(self, *, hidden: bool = False, fixed: int = 0) -> None:
         self.hidden, self.fixed = hidden, fixed
 
-    def decode(self, word: int, site: Site) -> Execution:
+    def decode(self, word: int, site: InstructionSite) -> Execution:
         size = self.size(word)
         offset = bits.CHANNEL_OFFSET.get(word) * 4
         return Execution(size, offset, bool(bits.MASK_CONTROL.get(word)), self._flag_mask(word))
@@ -57,7 +57,7 @@ class ExecKind(NativeKind):
         invert = bool(bits.PREDICATE_INVERSE.get(word))
         return FlagMask(bits.FLAG.get(word), modes[number - 1], invert)
 
-    def encode(self, operand: Execution, site: Site) -> int:
+    def encode(self, operand: Execution, site: InstructionSite) -> int:
         word = self.fixed | bits.EXEC_SIZE.put(operand.size.bit_length() - 1)
         word |= bits.CHANNEL_OFFSET.put(operand.offset // 4)
         word |= bits.MASK_CONTROL.put(operand.nomask)
@@ -152,7 +152,7 @@ class ConditionKind(NativeKind):
     _synonyms: Final = {"z": "eq", "nz": "ne", "g": "gt", "l": "lt", "o": "ov", "u": "un"}
     _pattern: Final = re.compile(r"\((\w+)\)f([01])\.([01])")
 
-    def decode(self, word: int, site: Site) -> Condition | None:
+    def decode(self, word: int, site: InstructionSite) -> Condition | None:
         number = bits.CONDITION.get(word)
         if number == 0:
             return None
@@ -160,7 +160,7 @@ class ConditionKind(NativeKind):
             raise Undecodable(f"condition modifier has the reserved code {number}")
         return Condition(self.names[number], bits.FLAG.get(word))
 
-    def encode(self, operand: Condition | None, site: Site) -> int:
+    def encode(self, operand: Condition | None, site: InstructionSite) -> int:
         if operand is None:
             return 0
         return bits.CONDITION.put(self.names.index(operand.name)) | bits.FLAG.put(operand.flag)
@@ -187,10 +187,10 @@ class ConditionKind(NativeKind):
 class EarlyOutKind(ConditionKind):
     """`(eo)f0.0`: where the macro needs no more steps the flag is set; always there."""
 
-    def decode(self, word: int, site: Site) -> Condition:
+    def decode(self, word: int, site: InstructionSite) -> Condition:
         return Condition("eo", bits.FLAG.get(word))
 
-    def encode(self, operand: Condition | None, site: Site) -> int:
+    def encode(self, operand: Condition | None, site: InstructionSite) -> int:
         if operand is None:
             raise InternalError("a macro without its flag")
         return bits.FLAG.put(operand.flag)
@@ -205,10 +205,10 @@ class EarlyOutKind(ConditionKind):
 class BranchControlKind(NativeKind):
     """`.b` after a mnemonic: BranchCtrl."""
 
-    def decode(self, word: int, site: Site) -> bool:
+    def decode(self, word: int, site: InstructionSite) -> bool:
         return bool(bits.BIT_28.get(word))
 
-    def encode(self, operand: bool, site: Site) -> int:
+    def encode(self, operand: bool, site: InstructionSite) -> int:
         return bits.BIT_28.put(operand)
 
     def print(self, operand: bool) -> str:
@@ -232,8 +232,8 @@ class OptionsKind(NativeKind):
         """With `align16` the mode can be chosen, and is shown; a `message` may end the thread."""
         self.bit_28, self.message, self.align16 = bit_28, message, align16
 
-    def decode(self, word: int, site: Site) -> Options:
-        return Options(
+    def decode(self, word: int, site: InstructionSite) -> InstructionOptions:
+        return InstructionOptions(
             no_dd_clr=not self.message and bool(bits.NO_DD_CLR.get(word)),
             no_dd_chk=not self.message and bool(bits.NO_DD_CHK.get(word)),
             thread=code(self._threads, bits.THREAD_CONTROL, word),
@@ -243,13 +243,13 @@ class OptionsKind(NativeKind):
             eot=self.message and bool(bits.EOT.get(word)),
         )
 
-    def encode(self, operand: Options, site: Site) -> int:
+    def encode(self, operand: InstructionOptions, site: InstructionSite) -> int:
         word = bits.NO_DD_CLR.put(operand.no_dd_clr) | bits.NO_DD_CHK.put(operand.no_dd_chk)
         word |= bits.THREAD_CONTROL.put(self._threads.index(operand.thread))
         word |= bits.BIT_28.put(operand.bit_28) | bits.DEBUG.put(operand.breakpoint)
         return word | bits.ACCESS_MODE.put(operand.align16) | bits.EOT.put(operand.eot)
 
-    def braced(self, operand: Options) -> list[str]:
+    def braced(self, operand: InstructionOptions) -> list[str]:
         """What stands in the braces, in no order."""
         named = {
             "NoDDClr": operand.no_dd_clr,
@@ -264,12 +264,12 @@ class OptionsKind(NativeKind):
             *filter(None, [operand.thread]),
         ]
 
-    def print(self, operand: Options) -> str:
+    def print(self, operand: InstructionOptions) -> str:
         return braces(self.braced(operand))
 
-    def parse(self, cursor: Cursor, names: Any) -> Options:
+    def parse(self, cursor: Cursor, names: Any) -> InstructionOptions:
         if not cursor.take("{"):
-            return Options()
+            return InstructionOptions()
         options: set[str] = set()
         while not cursor.take("}"):
             start = cursor.skip()
@@ -279,7 +279,7 @@ class OptionsKind(NativeKind):
                 cursor.fail(f"option '{word}' is not one of {allowed}", start=start)
             options.add(word)
             cursor.take(",")
-        return Options(
+        return InstructionOptions(
             no_dd_clr="NoDDClr" in options,
             no_dd_chk="NoDDChk" in options,
             thread=next((t for t in self._threads[1:] if t in options), ""),

@@ -8,10 +8,10 @@ from typing import Any, Final
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import DST, Undecodable, Unencodable
 from eumu.isa.gen9.builder import Gen9Builder
-from eumu.isa.gen9.kinds.base import NativeKind, Site, code, need_type, parse_type
+from eumu.isa.gen9.kinds.base import InstructionSite, NativeKind, code, need_type, parse_type
 from eumu.isa.gen9.operands import Destination, Pointer, Register
 from eumu.isa.gen9.registers import check_register, parse_register, print_register
-from eumu.isa.kinds import Place
+from eumu.isa.kinds import WritePlace
 from eumu.isa.kinds.cursor import Cursor
 from eumu.types import D, Type
 
@@ -60,7 +60,7 @@ class DestinationKind(NativeKind):
     def __init__(self, *, saturates: bool = True) -> None:
         self.saturates = saturates
 
-    def decode(self, word: int, site: Site) -> Destination:
+    def decode(self, word: int, site: InstructionSite) -> Destination:
         type = code(bits.REGISTER_TYPES, DST.type, word)
         aligned16 = bool(bits.ACCESS_MODE.get(word))
         hstride = bits.HSTRIDES[DST.hstride.get(word)]
@@ -83,7 +83,7 @@ class DestinationKind(NativeKind):
         byte = DST.half.get(word) * 16 if aligned16 else DST.byte.get(word)
         return check_register(Register(file == bits.ARF, DST.number.get(word), byte), "dst")
 
-    def encode(self, operand: Destination, site: Site) -> int:
+    def encode(self, operand: Destination, site: InstructionSite) -> int:
         word = DST.type.put(bits.REGISTER_TYPES.index(operand.type))
         word |= DST.hstride.put(bits.HSTRIDES.index(operand.hstride))
         word |= bits.SATURATE.put(operand.saturate)
@@ -130,7 +130,7 @@ class DestinationKind(NativeKind):
             place = subregister(cursor, place, element, type, start)
         return Destination(place, hstride, type, saturate, channels)
 
-    def bind(self, operand: Destination, builder: Gen9Builder) -> Place:
+    def bind(self, operand: Destination, builder: Gen9Builder) -> WritePlace:
         return builder.destination(operand)
 
 
@@ -160,7 +160,7 @@ class LinkKind(DestinationKind):
             place = subregister(cursor, place, element, type, start)
         return Destination(place, hstride, type)
 
-    def bind(self, operand: Destination, builder: Gen9Builder) -> Place:
+    def bind(self, operand: Destination, builder: Gen9Builder) -> WritePlace:
         return builder.link(operand)
 
 

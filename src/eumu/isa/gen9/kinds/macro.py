@@ -9,7 +9,7 @@ from eumu.ir import Value
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import DST, TERNARY, BitField, SourceBits, Undecodable
 from eumu.isa.gen9.builder import Gen9Builder
-from eumu.isa.gen9.kinds.base import NativeKind, Site, code, need_type
+from eumu.isa.gen9.kinds.base import InstructionSite, NativeKind, code, need_type
 from eumu.isa.gen9.kinds.destination import print_saturate
 from eumu.isa.gen9.kinds.source import parse_modifier, print_modifier
 from eumu.isa.gen9.kinds.ternary import encode_source_type, source_type
@@ -53,7 +53,7 @@ class MacroDestinationKind(NativeKind):
     def __init__(self, *, ternary: bool) -> None:
         self.ternary = ternary
 
-    def decode(self, word: int, site: Site) -> MacroDestination:
+    def decode(self, word: int, site: InstructionSite) -> MacroDestination:
         saturate = bool(bits.SATURATE.get(word))
         if self.ternary:
             type = code(bits.TERNARY_TYPES, bits.TERNARY_DST_TYPE, word)
@@ -67,7 +67,7 @@ class MacroDestinationKind(NativeKind):
         accumulator = _accumulator(DST.channels, word)
         return MacroDestination(DST.number.get(word), accumulator, type, saturate)
 
-    def encode(self, operand: MacroDestination, site: Site) -> int:
+    def encode(self, operand: MacroDestination, site: InstructionSite) -> int:
         word = bits.SATURATE.put(operand.saturate)
         if self.ternary:
             word |= bits.TERNARY_DST_TYPE.put(bits.TERNARY_TYPES.index(operand.type))
@@ -95,7 +95,7 @@ class MacroSourceKind(NativeKind):
     def __init__(self, field: SourceBits) -> None:
         self.field = field
 
-    def decode(self, word: int, site: Site) -> MacroSource:
+    def decode(self, word: int, site: InstructionSite) -> MacroSource:
         field = self.field
         _general(field.file, field.indirect, word)
         return MacroSource(
@@ -106,7 +106,7 @@ class MacroSourceKind(NativeKind):
             bool(field.absolute.get(word)),
         )
 
-    def encode(self, operand: MacroSource, site: Site) -> int:
+    def encode(self, operand: MacroSource, site: InstructionSite) -> int:
         field = self.field
         word = field.file.put(bits.GRF) | field.type.put(bits.REGISTER_TYPES.index(operand.type))
         word |= field.number.put(operand.number) | field.accumulator.put(operand.accumulator)
@@ -131,7 +131,7 @@ class TernaryMacroSourceKind(NativeKind):
     def __init__(self, index: int) -> None:
         self.index, self.field = index, TERNARY[index]
 
-    def decode(self, word: int, site: Site) -> MacroSource:
+    def decode(self, word: int, site: InstructionSite) -> MacroSource:
         field = self.field
         return MacroSource(
             field.number.get(word),
@@ -141,7 +141,7 @@ class TernaryMacroSourceKind(NativeKind):
             bool(field.absolute.get(word)),
         )
 
-    def encode(self, operand: MacroSource, site: Site) -> int:
+    def encode(self, operand: MacroSource, site: InstructionSite) -> int:
         field = self.field
         word = field.number.put(operand.number) | field.accumulator.put(operand.accumulator)
         word |= field.negate.put(operand.negate) | field.absolute.put(operand.absolute)

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import DST, SRC0, SRC1, Undecodable, Unencodable
-from eumu.isa.gen9.kinds.base import NativeKind, Site, code, parse_type
+from eumu.isa.gen9.kinds.base import InstructionSite, NativeKind, code, parse_type
 from eumu.isa.gen9.kinds.destination import parse_pointer, print_pointer, sixteenths
-from eumu.isa.gen9.operands import AddressWord, Payload, Pointer, Register
+from eumu.isa.gen9.operands import AddressWord, PayloadOperand, Pointer, Register
 from eumu.isa.gen9.registers import ADDRESS_NUMBER, check_register, parse_register, print_register
 from eumu.isa.kinds.cursor import Cursor
 from eumu.types import UD
@@ -41,19 +41,19 @@ class PayloadDestinationKind(NativeKind):
         self.file, self.split = (bits.SPLIT_DST_FILE if split else DST.file), split
         self.fixed = 0 if split else DST.hstride.put(1)
 
-    def decode(self, word: int, site: Site) -> Payload:
+    def decode(self, word: int, site: InstructionSite) -> PayloadOperand:
         file = self.file.get(word)
         indirect = bool(DST.indirect.get(word))
         if file > bits.GRF or (indirect and (self.split or file == bits.ARF)):
             raise Undecodable("the answer of a message cannot go there")
         if indirect:
             pointer = Pointer(DST.element.get(word), DST.offset.get(word))
-            return Payload(pointer, code(bits.REGISTER_TYPES, DST.type, word))
+            return PayloadOperand(pointer, code(bits.REGISTER_TYPES, DST.type, word))
         register = Register(file == bits.ARF, DST.number.get(word))
         type = code(bits.REGISTER_TYPES, DST.type, word)
-        return Payload(check_register(register, "dst"), type)
+        return PayloadOperand(check_register(register, "dst"), type)
 
-    def encode(self, operand: Payload, site: Site) -> int:
+    def encode(self, operand: PayloadOperand, site: InstructionSite) -> int:
         assert operand.type is not None
         type = self.fixed | DST.type.put(bits.REGISTER_TYPES.index(operand.type))
         if isinstance(operand.place, Pointer):
@@ -63,13 +63,13 @@ class PayloadDestinationKind(NativeKind):
         word = type | self.file.put(bits.ARF if operand.place.is_arf else bits.GRF)
         return word | DST.number.put(operand.place.number)
 
-    def print(self, operand: Payload) -> str:
+    def print(self, operand: PayloadOperand) -> str:
         type = f":{operand.type}" if self.split or operand.type is not UD else ""
         return _print(operand.place) + type
 
-    def parse(self, cursor: Cursor, names: Any) -> Payload:
+    def parse(self, cursor: Cursor, names: Any) -> PayloadOperand:
         place = _parse(cursor, pointer=not self.split)
-        return Payload(place, parse_type(cursor, bits.REGISTER_TYPES) or UD)
+        return PayloadOperand(place, parse_type(cursor, bits.REGISTER_TYPES) or UD)
 
 
 class PayloadSourceKind(NativeKind):
@@ -79,15 +79,15 @@ class PayloadSourceKind(NativeKind):
         self.split = split
         self.offset = bits.SPLIT_SRC0_OFFSET if split else SRC0.offset16
 
-    def decode(self, word: int, site: Site) -> Payload:
+    def decode(self, word: int, site: InstructionSite) -> PayloadOperand:
         type = None if self.split else code(bits.REGISTER_TYPES, SRC0.type, word)
         if not self.split and SRC0.file.get(word) != bits.GRF:
             raise Undecodable("a message is sent from general registers")
         if SRC0.indirect.get(word):
-            return Payload(Pointer(SRC0.element.get(word), self.offset.get(word) * 16), type)
-        return Payload(Register(False, SRC0.number.get(word)), type)
+            return PayloadOperand(Pointer(SRC0.element.get(word), self.offset.get(word) * 16), type)
+        return PayloadOperand(Register(False, SRC0.number.get(word)), type)
 
-    def encode(self, operand: Payload, site: Site) -> int:
+    def encode(self, operand: PayloadOperand, site: InstructionSite) -> int:
         word = 0
         if operand.type is not None:
             word |= SRC0.file.put(bits.GRF)
@@ -98,39 +98,39 @@ class PayloadSourceKind(NativeKind):
             return word | self.offset.put(sixteenths(place.offset))
         return word | SRC0.number.put(place.number)
 
-    def print(self, operand: Payload) -> str:
+    def print(self, operand: PayloadOperand) -> str:
         type = f":{operand.type}" if operand.type not in (None, UD) else ""
         return _print(operand.place) + type
 
-    def parse(self, cursor: Cursor, names: Any) -> Payload:
+    def parse(self, cursor: Cursor, names: Any) -> PayloadOperand:
         start = cursor.skip()
         place = _parse(cursor)
         if isinstance(place, Register) and place.is_arf:
             cursor.fail("a message is sent from general registers", start=start)
         type = parse_type(cursor, bits.REGISTER_TYPES)
-        return Payload(place, None if self.split else type or UD)
+        return PayloadOperand(place, None if self.split else type or UD)
 
 
 class SecondPayloadKind(NativeKind):
     """`r15` or `null`: the registers that follow in a split message."""
 
-    def decode(self, word: int, site: Site) -> Payload:
+    def decode(self, word: int, site: InstructionSite) -> PayloadOperand:
         is_arf = bits.SPLIT_SRC1_FILE.get(word) == bits.ARF
         register = Register(is_arf, bits.SPLIT_SRC1_NUMBER.get(word))
-        return Payload(check_register(register, "src1"), None)
+        return PayloadOperand(check_register(register, "src1"), None)
 
-    def encode(self, operand: Payload, site: Site) -> int:
+    def encode(self, operand: PayloadOperand, site: InstructionSite) -> int:
         assert isinstance(operand.place, Register)
         word = bits.SPLIT_SRC1_FILE.put(bits.ARF if operand.place.is_arf else bits.GRF)
         return word | bits.SPLIT_SRC1_NUMBER.put(operand.place.number)
 
-    def print(self, operand: Payload) -> str:
+    def print(self, operand: PayloadOperand) -> str:
         return _print(operand.place)
 
-    def parse(self, cursor: Cursor, names: Any) -> Payload:
+    def parse(self, cursor: Cursor, names: Any) -> PayloadOperand:
         place = _parse(cursor, pointer=False)
         parse_type(cursor, bits.REGISTER_TYPES)
-        return Payload(place, None)
+        return PayloadOperand(place, None)
 
 
 def _parse_descriptor(cursor: Cursor) -> int | AddressWord:
@@ -146,7 +146,7 @@ class ExtendedDescriptorKind(NativeKind):
     def __init__(self, *, split: bool) -> None:
         self.split = split
 
-    def decode(self, word: int, site: Site) -> int | AddressWord:
+    def decode(self, word: int, site: InstructionSite) -> int | AddressWord:
         if self.split and bits.SPLIT_EXTENDED_INDIRECT.get(word):
             return AddressWord(bits.SPLIT_EXTENDED_ELEMENT.get(word))
         value = bits.CONDITION.get(word) | (_EOT if bits.EOT.get(word) else 0)
@@ -155,7 +155,7 @@ class ExtendedDescriptorKind(NativeKind):
             return value | length << 6 | rest << 16
         return value | bits.EXTENDED.get(word) << 16
 
-    def encode(self, operand: int | AddressWord, site: Site) -> int:
+    def encode(self, operand: int | AddressWord, site: InstructionSite) -> int:
         if isinstance(operand, AddressWord):
             if not self.split:
                 raise Unencodable("only a split message reads its extended descriptor from a0")
@@ -187,7 +187,7 @@ class DescriptorKind(NativeKind):
     def __init__(self, *, split: bool) -> None:
         self.split = split
 
-    def decode(self, word: int, site: Site) -> int | AddressWord:
+    def decode(self, word: int, site: InstructionSite) -> int | AddressWord:
         if self.split:
             indirect = bool(bits.SPLIT_INDIRECT.get(word))
         else:
@@ -197,7 +197,7 @@ class DescriptorKind(NativeKind):
             indirect = file == bits.ARF
         return AddressWord(0) if indirect else bits.DESCRIPTOR.get(word)
 
-    def encode(self, operand: int | AddressWord, site: Site) -> int:
+    def encode(self, operand: int | AddressWord, site: InstructionSite) -> int:
         if isinstance(operand, AddressWord):
             if operand.element:
                 raise Unencodable(f"a descriptor can be a0.0, not a0.{operand.element}")

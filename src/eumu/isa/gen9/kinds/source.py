@@ -10,7 +10,7 @@ from eumu.ir import Value
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import SourceBits, Undecodable
 from eumu.isa.gen9.builder import Gen9Builder
-from eumu.isa.gen9.kinds.base import NativeKind, Site, code, need_type, parse_type
+from eumu.isa.gen9.kinds.base import InstructionSite, NativeKind, code, need_type, parse_type
 from eumu.isa.gen9.kinds.destination import (
     parse_pointer,
     print_pointer,
@@ -18,7 +18,7 @@ from eumu.isa.gen9.kinds.destination import (
     subregister,
 )
 from eumu.isa.gen9.kinds.immediates import match_number, parse_constant, print_constant
-from eumu.isa.gen9.operands import Constant, Pointer, Region, Register, Source
+from eumu.isa.gen9.operands import Constant, NativeSource, Pointer, Region, Register
 from eumu.isa.gen9.registers import check_register, parse_register, print_register
 from eumu.isa.kinds.cursor import Cursor
 from eumu.types import BOOL, UD, Type
@@ -113,7 +113,7 @@ class SourceKind(NativeKind):
         self.field, self.last, self.only = field, last, only
         self.logic, self.modifiers, self.neighbours = logic, modifiers, neighbours
 
-    def decode(self, word: int, site: Site) -> Source | Constant:
+    def decode(self, word: int, site: InstructionSite) -> NativeSource | Constant:
         field = self.field
         if self.last and field.file.get(word) == bits.IMMEDIATE:
             return self._constant(word)
@@ -124,7 +124,7 @@ class SourceKind(NativeKind):
         negate = self.modifiers and bool(field.negate.get(word))
         absolute = self.modifiers and bool(field.absolute.get(word))
         swizzle = field.swizzle.get(word) if aligned16 else None
-        return Source(place, region, type, negate, absolute, swizzle)
+        return NativeSource(place, region, type, negate, absolute, swizzle)
 
     def _constant(self, word: int) -> Constant:
         type = code(bits.IMMEDIATE_TYPES, self.field.type, word)
@@ -135,7 +135,7 @@ class SourceKind(NativeKind):
         value = bits.IMMEDIATE_32.get(word)
         return Constant(value & 0xFFFF if type.size == 2 else value, type)
 
-    def encode(self, operand: Source | Constant, site: Site) -> int:
+    def encode(self, operand: NativeSource | Constant, site: InstructionSite) -> int:
         field = self.field
         if isinstance(operand, Constant):
             word = field.file.put(bits.IMMEDIATE)
@@ -153,14 +153,14 @@ class SourceKind(NativeKind):
             word |= field.swizzle.put(operand.swizzle)
         return word | field.negate.put(operand.negate) | field.absolute.put(operand.absolute)
 
-    def print(self, operand: Source | Constant) -> str:
+    def print(self, operand: NativeSource | Constant) -> str:
         if isinstance(operand, Constant):
             return print_constant(operand)
         sign = "~" if self.logic else "-"
         modifier = print_modifier(operand.negate, operand.absolute, sign)
         return f"{modifier}{print_place(operand)}{_region(operand)}:{operand.type}"
 
-    def parse(self, cursor: Cursor, names: Any) -> Source | Constant:
+    def parse(self, cursor: Cursor, names: Any) -> NativeSource | Constant:
         start = cursor.skip()
         number = match_number(cursor)
         if number is not None:
@@ -179,7 +179,7 @@ class SourceKind(NativeKind):
         type = need_type(cursor, bits.REGISTER_TYPES)
         if isinstance(place, Register):
             place = subregister(cursor, place, element, type, start)
-        return Source(place, region, type, negate, absolute, swizzle)
+        return NativeSource(place, region, type, negate, absolute, swizzle)
 
     def _parse_constant(self, cursor: Cursor, number: re.Match[str]) -> Constant:
         if not self.last:
@@ -190,7 +190,7 @@ class SourceKind(NativeKind):
             cursor.fail(message, start=number.start())
         return parse_constant(cursor, number, type)
 
-    def bind(self, operand: Source | Constant, builder: Gen9Builder) -> Value:
+    def bind(self, operand: NativeSource | Constant, builder: Gen9Builder) -> Value:
         return builder.read_source(operand, logic=self.logic, neighbours=self.neighbours)
 
 
@@ -204,14 +204,14 @@ class ElementsKind(SourceKind):
         super().__init__(field, last=last, modifiers=count > 0)
         self.count = count
 
-    def bind(self, operand: Source | Constant, builder: Gen9Builder) -> Value:
+    def bind(self, operand: NativeSource | Constant, builder: Gen9Builder) -> Value:
         return builder.elements(operand, self.count or 2 * builder.width)
 
 
 class LaneMaskKind(SourceKind):
     """A source whose bits say which channels are on; the body gets a mask."""
 
-    def bind(self, operand: Source | Constant, builder: Gen9Builder) -> Value:
+    def bind(self, operand: NativeSource | Constant, builder: Gen9Builder) -> Value:
         width = builder.width
         if isinstance(operand, Constant):
             return builder.const(BOOL, [operand.bits >> k & 1 for k in range(width)], width)
@@ -226,18 +226,18 @@ class ImplicitSourceKind(SourceKind):
         super().__init__(field, last=False)
         self.region, self.type = region, type
 
-    def decode(self, word: int, site: Site) -> Source:
+    def decode(self, word: int, site: InstructionSite) -> NativeSource:
         source = super().decode(word, site)
-        assert isinstance(source, Source)
+        assert isinstance(source, NativeSource)
         return replace(source, region=self.region)
 
-    def print(self, operand: Source | Constant) -> str:
-        assert isinstance(operand, Source)
+    def print(self, operand: NativeSource | Constant) -> str:
+        assert isinstance(operand, NativeSource)
         type = "" if operand.type is self.type else f":{operand.type}"
         modifier = print_modifier(operand.negate, operand.absolute)
         return f"{modifier}{print_place(operand)}{type}"
 
-    def parse(self, cursor: Cursor, names: Any) -> Source:
+    def parse(self, cursor: Cursor, names: Any) -> NativeSource:
         negate, absolute, _ = parse_modifier(cursor)
         start = cursor.skip()
         place: Register | Pointer | None = parse_pointer(cursor)
@@ -247,17 +247,17 @@ class ImplicitSourceKind(SourceKind):
         type = parse_type(cursor, bits.REGISTER_TYPES) or self.type
         if isinstance(place, Register):
             place = subregister(cursor, place, element, type, start)
-        return Source(place, self.region, type, negate, absolute)
+        return NativeSource(place, self.region, type, negate, absolute)
 
 
-def print_place(source: Source) -> str:
+def print_place(source: NativeSource) -> str:
     """The register or pointer of a source."""
     if isinstance(source.place, Pointer):
         return print_pointer(source.place)
     return print_register(source.place, source.type)
 
 
-def _region(source: Source) -> str:
+def _region(source: NativeSource) -> str:
     region = source.region
     if source.swizzle is not None:
         vstride = bits.PER_ROW if region.vstride is None else region.vstride

@@ -9,7 +9,7 @@ from eumu.ir import Value
 from eumu.isa.gen9 import bits
 from eumu.isa.gen9.bits import TERNARY, Unencodable
 from eumu.isa.gen9.builder import Gen9Builder
-from eumu.isa.gen9.kinds.base import NativeKind, Site, code, need_type
+from eumu.isa.gen9.kinds.base import InstructionSite, NativeKind, code, need_type
 from eumu.isa.gen9.kinds.control import scalar_channels
 from eumu.isa.gen9.kinds.destination import (
     channel_names,
@@ -25,7 +25,7 @@ from eumu.isa.gen9.kinds.source import (
 )
 from eumu.isa.gen9.operands import Register, TernaryDestination, TernarySource
 from eumu.isa.gen9.registers import parse_register
-from eumu.isa.kinds import Place
+from eumu.isa.kinds import WritePlace
 from eumu.isa.kinds.cursor import Cursor
 from eumu.types import DF, HF, F, Type
 
@@ -66,7 +66,7 @@ class TernaryDestinationKind(NativeKind):
     def __init__(self, *, saturates: bool = True) -> None:
         self.saturates = saturates
 
-    def decode(self, word: int, site: Site) -> TernaryDestination:
+    def decode(self, word: int, site: InstructionSite) -> TernaryDestination:
         type = code(bits.TERNARY_TYPES, bits.TERNARY_DST_TYPE, word)
         byte = bits.TERNARY_DST_DWORD.get(word) * 4
         channels: int | None = bits.TERNARY_CHANNELS.get(word)
@@ -81,7 +81,7 @@ class TernaryDestinationKind(NativeKind):
             number, byte, type, saturate, None if scalar else channels, bool(scalar)
         )
 
-    def encode(self, operand: TernaryDestination, site: Site) -> int:
+    def encode(self, operand: TernaryDestination, site: InstructionSite) -> int:
         word = bits.TERNARY_DST_TYPE.put(bits.TERNARY_TYPES.index(operand.type))
         word |= bits.TERNARY_DST_NUMBER.put(operand.number) | bits.SATURATE.put(operand.saturate)
         byte = operand.byte
@@ -113,7 +113,7 @@ class TernaryDestinationKind(NativeKind):
         scalar = channels is None and names.known["exec"].size == 1
         return TernaryDestination(register.number, byte, type, saturate, channels, scalar)
 
-    def bind(self, operand: TernaryDestination, builder: Gen9Builder) -> Place:
+    def bind(self, operand: TernaryDestination, builder: Gen9Builder) -> WritePlace:
         return builder.ternary_destination(operand)
 
 
@@ -129,7 +129,7 @@ class TernarySourceKind(NativeKind):
     def __init__(self, index: int, *, modifiers: bool = True) -> None:
         self.index, self.field, self.modifiers = index, TERNARY[index], modifiers
 
-    def decode(self, word: int, site: Site) -> TernarySource:
+    def decode(self, word: int, site: InstructionSite) -> TernarySource:
         field = self.field
         type = source_type(word, self.index)
         byte, swizzle = field.word.get(word) * 2, field.swizzle.get(word)
@@ -147,7 +147,7 @@ class TernarySourceKind(NativeKind):
             _STRAIGHT if replicate else swizzle,
         )
 
-    def encode(self, operand: TernarySource, site: Site) -> int:
+    def encode(self, operand: TernarySource, site: InstructionSite) -> int:
         field = self.field
         if operand.byte % 2:
             raise Unencodable(f"byte {operand.byte} of a register is not at a word")
