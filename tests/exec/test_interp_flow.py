@@ -7,7 +7,7 @@ import pytest
 
 from eumu.errors import Fault
 from eumu.exec.interp import Interpreter
-from eumu.exec.interp.flow import MOST_FRAMES
+from eumu.exec.interp.waiting import MOST_FRAMES
 from eumu.ir import Region, Space, Value
 from eumu.ir.operations.ends import Switch
 from eumu.types import BOOL, UD, UW

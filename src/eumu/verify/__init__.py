@@ -7,9 +7,9 @@ declaration.
 
 from eumu.verify import (
     block2d,
+    branches,
     declarations,
     execution,
-    flow,
     front_end,
     lsc,
     matrix,
@@ -34,12 +34,13 @@ FAMILIES = (
     messages,
     lsc,
     block2d,
+    branches,
     matrix,
     sampler,
     render,
     media,
     sends,
-    flow,
+    branches,
     front_end,
     *LINTS,
 )

@@ -19,8 +19,8 @@ from eumu.isa.kinds.operands import (
 from eumu.isa.kinds.variables import Declared
 from eumu.program import Inst, Kernel, LabelMark
 from eumu.types import Kind
+from eumu.verify.branches import targets
 from eumu.verify.effects import Effect, exec_index
-from eumu.verify.flow import targets
 
 
 @dataclass(slots=True)

@@ -9,13 +9,13 @@ from eumu.exec import words
 from eumu.exec.gate import Admitted
 from eumu.exec.interp.compile import compile_block
 from eumu.exec.interp.fairness import Threads
-from eumu.exec.interp.flow import Flow
 from eumu.exec.interp.labels import Labels
 from eumu.exec.interp.memory import AddressSpaces
 from eumu.exec.interp.races import AccessLog
 from eumu.exec.interp.site import BlockSite
 from eumu.exec.interp.snapshots import capture, restore
 from eumu.exec.interp.values import ALL, Mask, Rows, Run
+from eumu.exec.interp.waiting import Flow
 from eumu.exec.observe import Observer
 from eumu.exec.races import Log, unordered
 from eumu.exec.snapshot import Preempted, Preemption, Snapshot

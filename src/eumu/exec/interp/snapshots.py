@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.errors import LaunchError
-from eumu.exec.interp.flow import MOST_FRAMES, Flow
+from eumu.exec.interp.waiting import MOST_FRAMES, Flow
 from eumu.exec.named import PAIRS
 from eumu.exec.snapshot import Snapshot, pack, to_json, unpack
 from eumu.exec.state import BLOCKED, DONE, ThreadState

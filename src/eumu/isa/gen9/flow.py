@@ -16,13 +16,13 @@ from eumu.isa.gen9.bits import DST, SRC0, SRC1
 from eumu.isa.gen9.builder import Gen9Builder
 from eumu.isa.gen9.kinds.control import BranchControlKind, ExecKind, OptionsKind
 from eumu.isa.gen9.kinds.destination import LinkKind
-from eumu.isa.gen9.kinds.flow import (
+from eumu.isa.gen9.kinds.source import SCALAR, ImplicitSourceKind
+from eumu.isa.gen9.kinds.targets import (
     NotificationKind,
     SecondTargetKind,
     TargetKind,
     TargetOrSourceKind,
 )
-from eumu.isa.gen9.kinds.source import SCALAR, ImplicitSourceKind
 from eumu.isa.gen9.operands import (
     BranchTarget,
     Execution,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from eumu.errors import Severity
+from eumu.verify.branches import targets
 from eumu.verify.dataflow import Facts
-from eumu.verify.flow import targets
 from eumu.verify.rules import Finding, On, rule
 
 # Uniform branches; a goto of one lane gives way to lanes that wait before its target.
