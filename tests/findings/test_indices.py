@@ -60,3 +60,16 @@ def test_a_module_that_is_damaged_is_refused() -> None:
     for given in (words, words[:5]):
         with pytest.raises(ValueError, match=r"damaged|no function"):
             indices.with_checks(given.tobytes())
+
+
+def test_a_program_that_is_not_built_from_text_says_so() -> None:
+    program = Path(__file__).parents[1] / "kernels" / "bin" / "pvc" / "saxpy.bin"
+    for check, told in (("indices,races", "indices"), (("copies",), "copies"), ("all", "")):
+        warnings = [
+            w for w in eumu.load(program, check=check).warnings if w.code.startswith("build")
+        ]
+        assert [w.message for w in warnings] == (
+            [f"saxpy.bin is not checked for mistakes with {told}: eumu does not build it from text"]
+            if told
+            else []
+        )

@@ -18,7 +18,7 @@ from eumu.errors import (
     LaunchError,
     Severity,
 )
-from eumu.exec.checks import Checks, checks
+from eumu.exec.checks import COPIES, INDICES, Checks, checks
 from eumu.platforms import Platform, of_product_family, platform
 from eumu.program import Kernel as Code
 from eumu.program import Module
@@ -142,11 +142,26 @@ def load(
     if isinstance(libraries, (str, bytes, PathLike)):
         raise ArgumentError("libraries must be a list, even for one library")
     others = tuple(_library(library, number) for number, library in enumerate(libraries, 1))
-    library, wanted = (_platform(device), options), _checks(device, check)
-    if isinstance(program, bytes):
-        return _from_bytes(program, "program", *library, None, others, wanted)
-    path = Path(fspath(program))
-    return _from_bytes(path.read_bytes(), path.name, *library, path, others, wanted)
+    if not (check is None or isinstance(check, (bool, str))):
+        check = tuple(check)
+    path = None if isinstance(program, bytes) else Path(fspath(program))
+    data = program if isinstance(program, bytes) else Path(fspath(program)).read_bytes()
+    name, wanted = path.name if path else "program", _checks(device, check)
+    made = _from_bytes(data, name, _platform(device), options, path, others, wanted)
+    is_text = path is not None and path.suffix.lower() == ".cl" and not zebin.is_spirv(data)
+    made.warnings += () if is_text else tuple(_never_looked_for(name, check))
+    return made
+
+
+def _never_looked_for(
+    name: str, check: bool | str | tuple[str, ...] | None
+) -> Iterator[Diagnostic]:
+    """A warning if somebody names a check that only builds of text can have."""
+    names = check.split(",") if isinstance(check, str) else check or ()
+    asked = {} if isinstance(names, bool) else dict.fromkeys(n.strip() for n in names)
+    if what := " and ".join(n for n in asked if n in (COPIES, INDICES)):
+        reason = f"{name} is not checked for mistakes with {what}: eumu does not build it from text"
+        yield Diagnostic("build-unchecked", reason, None, Severity.WARNING)
 
 
 def _library(library: str | PathLike[str] | bytes, number: int) -> zebin.Zebin:
