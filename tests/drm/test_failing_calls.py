@@ -27,7 +27,7 @@ CALLS = {
     "connect": "ECONNREFUSED",
     "sendmsg": "EPIPE",
     "sendto": "EPIPE",
-    "recvfrom": "EINTR",
+    "recvfrom": "ECONNRESET",
     "openat": "EMFILE",
     "close": "EIO",
     "mprotect": "ENOMEM",

@@ -135,6 +135,7 @@ static int is_node(int fd) {
 
 static int is_gone(void) {
   char c;
+  if (is_gone_told) return 1; /* what has been said stays true */
   ssize_t n = engine < 0 ? 0 : recv(engine, &c, 1, MSG_PEEK | MSG_DONTWAIT);
   int gone = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
   if (gone && !is_gone_told) { is_gone_told = 1; say("eumu: the engine process has ended; the GPU hangs from now on\n"); }
@@ -178,6 +179,7 @@ static int greet(const char *path, int control_fd) {
   int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (s < 0) return -1;
   engine = fcntl(s, F_DUPFD_CLOEXEC, 700); /* away from the numbers that programs close */
+  is_gone_told = 0;
   close(s);
   if (engine < 0 || connect(engine, (void *)&name, sizeof name)) return -1;
   struct { char magic[8]; uint32_t version, unused; } hello = {{'e', 'u', 'm', 'u', '-', 'd', 'r', 'm'}, VERSION, 0};
