@@ -21,7 +21,14 @@ from eumu.exec.jit.codegen.checks import check, heads, learn
 from eumu.exec.jit.codegen.elementwise import emitter_of
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.codegen.registers import bits_of_mask, byte_pointer
-from eumu.exec.jit.llvm.emit import int_type, lane_type, scalar_type, vector_literal, vector_of
+from eumu.exec.jit.llvm.emit import (
+    int_type,
+    lane_type,
+    scalar_type,
+    signed,
+    vector_literal,
+    vector_of,
+)
 from eumu.ir import Root, Space, Value
 from eumu.ir.operations.memory import Load, Store
 from eumu.ir.operations.state import ExecMask, ReadIndirect, WriteIndirect
@@ -242,7 +249,7 @@ def _offsets(k: KernelLowering, lanes: Sequence[tuple[Value, int, int]]) -> str:
     """Lanes of addresses, each with a number added, as one vector."""
     vector = vector_of("i32", len(lanes))
     joined = _gathered(k, [(value, lane) for value, lane, _ in lanes])
-    more = vector_literal("i32", [str(number) for _, _, number in lanes])
+    more = vector_literal("i32", [str(signed(number, 32)) for _, _, number in lanes])
     return k.e.op(f"add {vector} {joined}, {more}")
 
 
