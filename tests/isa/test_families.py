@@ -90,5 +90,7 @@ def test_a_family_that_was_interrupted_is_declared_again(place: Path) -> None:
 def test_what_no_row_names_is_refused(place: Path) -> None:
     registry = _registry(place, "three")
     registry.tried = [False]  # type: ignore[attr-defined]
-    with pytest.raises(InternalError, match=r"declares three; add that name to the row of family_of_a_test"):
+    with pytest.raises(
+        InternalError, match=r"declares three; add that name to the row of family_of_a_test"
+    ):
         registry.find("two")

@@ -26,7 +26,7 @@ from eumu.exec.interp.labels import (
 )
 from eumu.exec.interp.registers import element_offsets, region_bytes, register_space
 from eumu.exec.interp.site import BlockSite
-from eumu.exec.interp.values import ALL, Mask, Run, Slots, Step, full, wide
+from eumu.exec.interp.values import ALL, Lanes, Mask, Run, Slots, Step, full, wide
 from eumu.ir import Block, Op, Terminator, Value
 from eumu.ir.operations.arithmetic import Dot, InDword
 from eumu.ir.operations.ends import OfLanes
@@ -305,19 +305,28 @@ def _write_indirect(s: _Steps, op: WriteIndirect) -> Step:
     def step(v: Slots, run: Run) -> None:
         steered = s.get(address)
         s.of.use(op.inst, Sink.ADDRESS, steered, None, run)
-        s.steered(op, mask, run)
+        chosen = s.steered(op, mask, run)
         new = union(s.get(x, mask), made, steered)
         if new is None and not s.of.labelled:
             return
-        labels, on = full(some(new), run, width), full(v[m], run, width)
+        on = full(v[m], run, width)
         places = full(v[a], run, width).astype(np.int64) + distance
         index, inside = space.find(places, size)
-        for k in np.unique(index[on & inside]):
-            row, column = np.nonzero(on & inside & (index == k))
+        put(on & inside, full(some(new), run, width), run, index, places, adds=False)
+        if chosen is not None:  # what the mask has left may have been written
+            put(~on & inside, full(chosen, run, width), run, index, places, adds=True)
+
+    def put(
+        where: Mask, labels: Bits, run: Run, index: Lanes, places: Lanes, *, adds: bool
+    ) -> None:
+        """Give the bytes of elements these labels, or add them."""
+        for k in np.unique(index[where]):
+            row, column = np.nonzero(where & (index == k))
             first, name = places[row, column] - space.starts[k], space.roots[k].name
+            array = s.of.arrays[root_labels(name)]
             for byte in range(size):
-                array = s.of.arrays[root_labels(name)]
-                array[run.threads[row], first + byte] = labels[row, column]
+                at = run.threads[row], first + byte
+                array[at] = labels[row, column] | (array[at] if adds else 0)
             s.of.labelled.add(name)
 
     return step
