@@ -15,6 +15,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from eumu.errors import InternalError
+from eumu.exec.jit.host import bit_merges
 from eumu.exec.jit.interface import HostTarget
 from eumu.exec.jit.llvm.constants import refuse_wide
 
@@ -148,7 +149,10 @@ def optimised(text: str, processor: Processor, effort: Effort = Effort.FULL) -> 
     module.triple = processor.triple
     module.data_layout = str(machine.target_data)
     _optimise(module, machine, effort)
-    return module
+    if not processor.has("avx512f"):
+        return module
+    changed = bit_merges.fenced(str(module))
+    return module if changed is None else llvm.parse_assembly(changed)
 
 
 def _optimise(module: Any, machine: Any, effort: Effort) -> None:
