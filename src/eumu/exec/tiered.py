@@ -120,7 +120,11 @@ class Tiered:
             left = stopped.snapshot
             if stop is not None and stop.stops(left.instructions, left.first):
                 raise
-            return self._jit.run(grid, host, left, stop)
+            try:
+                return self._jit.run(grid, host, left, stop)
+            except Unsupported as error:  # the system gives it no thread
+                error.is_late = True
+                raise
         finally:
             watch.cancel()
             own.attach(None)

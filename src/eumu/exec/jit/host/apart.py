@@ -1,4 +1,7 @@
-"""Long calls of libraries that know no Ctrl-C: another thread makes them, this one waits."""
+"""Long calls of libraries that know no Ctrl-C: another thread makes them, this one waits.
+
+It has a large stack, as LLVM goes as deep as expressions do.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from eumu.exec.jit.host.signals import is_main_thread
+from eumu.exec.jit.host import stacks
 
 T = TypeVar("T")
 
@@ -18,7 +21,7 @@ _ENDING: Final = threading.Event()  # no call begins any more
 
 def apart(work: Callable[[], T]) -> T:
     """What `work` returns or raises; KeyboardInterrupt at once, and then `work` goes on unseen."""
-    if not is_main_thread() or _ENDING.is_set():
+    if _ENDING.is_set():
         return work()
     results: list[T] = []
     errors: list[BaseException] = []
@@ -36,7 +39,7 @@ def apart(work: Callable[[], T]) -> T:
             del _RUNNING[done]
             done.release()
 
-    threading.Thread(target=run, name="eumu compiler", daemon=True).start()
+    stacks.start(run, "eumu compiler", stacks.COMPILER)
     with done:
         pass
     if errors:

@@ -130,7 +130,8 @@ def main() -> int:
     for option in _OPTIONS:
         llvm.set_option("eumu", option)
     try:
-        code = compile_object(text.decode(), Processor(**processor), Effort(effort))
+        made = Processor(**processor), Effort(effort)
+        code = apart(partial(compile_object, text.decode(), *made))
     except InternalError as error:
         print(error, file=sys.stderr)
         return _REFUSED

@@ -20,8 +20,9 @@ from eumu.exec.host import Refusal
 from eumu.exec.jit.host.messenger import Messenger
 from eumu.exec.jit.host.progress import STOPPED, told
 from eumu.exec.jit.host.signals import error_of, is_main_thread, python_address
+from eumu.exec.jit.host.stacks import fits_anywhere, refuse_large
 from eumu.exec.jit.host.target import Loaded, large
-from eumu.exec.jit.host.workers import pool
+from eumu.exec.jit.host.workers import pool, run_with_stack
 from eumu.exec.jit.interface import MESSAGE, REPORT, SEND, UNLIKELY, Module
 from eumu.exec.jit.llvm.layout import NO_GROUP, SITE_WORDS, SLICE, Context, FaultKind, SurfaceBits
 from eumu.exec.snapshot import Preemption
@@ -76,16 +77,20 @@ class Compiled:
     reports: tuple[int, ...]  # the sites of `report` operations
     messages: tuple[int, ...]  # those of `message` and `send` operations
     composes: bool  # whether there are `send` operations that are always enabled
+    is_deep: bool  # whether it runs on threads whose stacks are made for it
 
     @classmethod
     def of(cls, module: Module, loaded: Loaded) -> Compiled:
+        """Unsupported if it takes too much of a stack."""
+        refuse_large(loaded.stack)
         kinds: dict[str, list[int]] = {}
         for number, site in enumerate(module.sites):
             kinds.setdefault(site.what, []).append(number)
         asked = tuple(n for what in (MESSAGE, SEND, UNLIKELY) for n in kinds.get(what, ()))
         reports = tuple(kinds.get(REPORT, ()))
         calls = _RUN(loaded.run), _AGAIN(loaded.again)
-        return cls(module, loaded, *calls, reports, asked, SEND in kinds)
+        is_deep = not fits_anywhere(loaded.stack)
+        return cls(module, loaded, *calls, reports, asked, SEND in kinds, is_deep)
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:
@@ -360,7 +365,8 @@ class Launch:
 
     def _run(self, workers: list[Worker], groups: int, chunk: int) -> None:
         call = self.compiled.call
-        if len(workers) == 1 and self.progress is None:
+        is_deep = self.compiled.is_deep
+        if len(workers) == 1 and self.progress is None and not is_deep:
             self.prepare(workers[0], 0, chunk)
             self._alone = workers[0].last or None
             call(workers[0].address, groups)
@@ -372,4 +378,8 @@ class Launch:
             def work(number: int, launch: Launch = self) -> None:
                 call(workers[number].address, groups)
 
-            pool().run(work, len(workers), self.leave)
+            if is_deep:
+                stack = self.compiled.loaded.stack
+                run_with_stack(work, len(workers), self.leave, stack)
+            else:
+                pool().run(work, len(workers), self.leave)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,12 +17,16 @@ import llvmlite.binding as llvm
 
 from eumu.errors import InternalError
 from eumu.exec.jit.host import bit_merges
+from eumu.exec.jit.host.frames import taken
 from eumu.exec.jit.interface import HostTarget
 from eumu.exec.jit.llvm.constants import refuse_wide
 
 _LOCK = threading.Lock()
 _MOST_PHIS: Final = 90
 _CACHE: Final = 16 << 20  # bytes, where the system does not tell
+# A frame of more than a page touches each: none reaches over what guards the end of a stack.
+_DEFINE: Final = re.compile(r"^(define .*) \{$", re.MULTILINE)
+_PROBED: Final = r'\1 "probe-stack"="inline-asm" {'
 _PART: Final = 4  # a quarter of the cache is large, as in the C library's memcpy
 
 
@@ -142,7 +147,7 @@ def optimised(text: str, processor: Processor, effort: Effort = Effort.FULL) -> 
     machine = _machine(processor)
     refuse_wide(text)
     try:
-        module = llvm.parse_assembly(text + attributes(processor))
+        module = llvm.parse_assembly(_DEFINE.sub(_PROBED, text) + attributes(processor))
         module.verify()
     except RuntimeError as error:
         raise InternalError(f"the fast engine made invalid LLVM: {error}") from error
@@ -221,6 +226,8 @@ def assembly(text: str, processor: Processor) -> str:
 class Loaded:
     """Object files in executable memory; `run` and `again` are addresses of the driver's.
 
+    `stack` is how many bytes of a thread's stack the code takes.
+
     Code that is no kernel's has no `again`, which is 0 then.
     """
 
@@ -240,6 +247,7 @@ class Loaded:
                 # them more than 2 GiB apart, around a device's arena, and aborts the process.
                 Loaded._linkers[processor] = llvm.create_lljit_compiler(machine, use_jit_link=True)
             Loaded._count += 1
+            self.stack = taken(objects, processor.triple)
             builder = llvm.JITLibraryBuilder()
             for code in objects:
                 builder.add_object_img(code)

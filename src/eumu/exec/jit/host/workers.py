@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from queue import SimpleQueue
 from typing import Final
+
+from eumu.errors import Unsupported
+from eumu.exec.jit.host import stacks
 
 
 def cores() -> int:
@@ -22,18 +25,18 @@ _DROPPED: Final = "dropped"
 
 
 class _Jobs:
-    """The calls work(1) … work(`count`) of one run, and who does them.
+    """The calls work(`first`) … work(`last`) of one run, and who does them.
 
     A call that no thread has begun when the caller has done its own is dropped: what is left to do
     is for any of them, and the caller has found nothing more.
     """
 
-    def __init__(self, work: Callable[[int], object], count: int) -> None:
+    def __init__(self, work: Callable[[int], object], first: int, last: int) -> None:
         self.work = work
         self.errors: list[BaseException] = []
         self.joined = 0  # the last call that was waited for
         self._fate: dict[int, str] = {}
-        self._ends = {number: threading.Lock() for number in range(1, count + 1)}
+        self._ends = {number: threading.Lock() for number in range(first, last + 1)}
         for end in self._ends.values():
             end.acquire()
 
@@ -46,6 +49,11 @@ class _Jobs:
             self.errors.append(error)
         finally:
             self._ends[number].release()
+
+    def wait(self, number: int) -> None:
+        """Wait for a call, also if it has not begun."""
+        with self._ends[number]:
+            pass
 
     def join(self) -> None:
         """Wait for the calls that have begun; after an interruption it may be called again."""
@@ -62,7 +70,7 @@ class Pool:
         self.size = size
         self._queue: SimpleQueue[tuple[_Jobs, int]] = SimpleQueue()
         for n in range(size - 1):
-            threading.Thread(target=self._serve, name=f"eumu worker {n}", daemon=True).start()
+            stacks.start(self._serve, f"eumu worker {n}", stacks.USUAL)
 
     def _serve(self) -> None:
         while True:
@@ -79,7 +87,7 @@ class Pool:
         if workers == 1:
             work(0)
             return
-        jobs = _Jobs(work, workers - 1)
+        jobs = _Jobs(work, 1, workers - 1)
         try:
             self._share(jobs, workers, leave)
         finally:
@@ -107,3 +115,35 @@ def _pool(process: int, size: int) -> Pool:
 def pool() -> Pool:
     """The pool of this process (a forked child starts its own)."""
     return _pool(os.getpid(), cores())
+
+
+def run_with_stack(
+    work: Callable[[int], object], workers: int, leave: Callable[[], object], stack: int
+) -> None:
+    """What `Pool.run` does, on new threads alone, which have `stack` bytes beyond the usual.
+
+    Fewer if the system gives no more; Unsupported if it gives none.
+    """
+    jobs = _Jobs(work, 0, workers - 1)
+    try:
+        _start(jobs, workers, stack)
+        jobs.wait(0)
+        jobs.join()
+    except BaseException:
+        leave()
+        jobs.join()
+        raise
+    if jobs.errors:
+        raise jobs.errors[0]
+
+
+def _start(jobs: _Jobs, workers: int, stack: int) -> None:
+    for number in range(workers):
+        try:
+            stacks.start(
+                partial(jobs.begin, number), f"eumu deep worker {number}", stack + stacks.USUAL
+            )
+        except Unsupported:
+            if number == 0:
+                raise
+            return
