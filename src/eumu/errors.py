@@ -20,6 +20,8 @@ value, many can be collected in one run, and it is rendered with the source line
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 
 from eumu.findings import (
@@ -250,3 +252,11 @@ def ranges(numbers: Iterable[int]) -> str:
 
 class InternalError(EumuError, AssertionError):
     """A bug in eumu; please report it with the program."""
+
+
+def warn_caller(text: str) -> None:
+    """A RuntimeWarning at the line of the user's code that has called eumu."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("eumu."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, RuntimeWarning, level)

@@ -95,5 +95,7 @@ def _of(numbered: Numbered, engines: Sequence[Engine]) -> Iterator[tuple[int, st
     seen = {int(m[1]): d for d in found if (m := _NUMBER.match(d))}
     for number, case in numbered:
         says = wrong or (f"differs: {seen[number]}" if number in seen else SAME)
-        known = made_wrong(case) if wrong else may_differ(case)
+        known = made_wrong(case) if wrong else ""
+        if not wrong.startswith("refused"):  # code that is wrong may be no code at all
+            known = known or may_differ(case)
         yield number, f"explained: {known}" if says != SAME and known else says

@@ -119,7 +119,7 @@ def test_libraries_that_do_not_go_with_the_program(files: Files) -> None:
         eumu.load(files.main, libraries=[(build.BIN / "pvc" / "saxpy.bin").read_bytes()])
     with pytest.raises(eumu.FormatError, match="library 1: not an ELF file"):
         eumu.load(files.main, libraries=[b"kernel void k() {}"])
-    with pytest.raises(eumu.ArgumentError, match="libraries are a list"):
+    with pytest.raises(eumu.ArgumentError, match="libraries must be a list"):
         eumu.load(files.main, libraries=files.own)
     with pytest.raises(eumu.ArgumentError, match="is vISA"):
         eumu.load(b".version 4.1\n", libraries=[files.own])

@@ -176,7 +176,7 @@ def test_p1_p6_a_walker_stops_at_any_instruction(base: bool) -> None:
             slm = memory.arena[start : start + 512].view(np.float32)
             slot = memory.arena[start + 0x20000 : start + 0x20004].view(np.uint32)
             assert stops > 1 or (slm.any() and slot[0] > 0)
-        with pytest.raises(LaunchError, match=r"resume\(\) goes on"):
+        with pytest.raises(LaunchError, match=r"resume\(\) continues"):
             driver.queue.submit(batch)
         driver.queue.preempt(after=300 * (stops + 1))
         report = driver.queue.resume()

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary, ref
 from numpy.typing import ArrayLike
 
 from eumu.device import Memory, chip
-from eumu.errors import ArgumentError, Finding, LaunchError, ToolMissing, Unsupported
+from eumu.errors import ArgumentError, Finding, LaunchError, ToolMissing, Unsupported, warn_caller
 from eumu.exec.checks import LEAKS, UNINITIALIZED, Checks, checks
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Again, Engine, Host
@@ -462,9 +462,7 @@ class Device(Board):
                 # The JIT refused before it ran anything: memory is as it was.
                 refused[0] = True
                 first = str(reason).splitlines()[0]
-                warnings.warn(
-                    f"kernel {function.name} runs on the interpreter: {first}", RuntimeWarning, 5
-                )
+                warn_caller(f"kernel {function.name} runs on the interpreter: {first}")
         return self._interpret(grid, snapshot, stop), "interp"
 
     def _fast(self, stop: Preemption, grid: Grid, snapshot: Snapshot | None) -> RunStats:

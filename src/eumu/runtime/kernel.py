@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Hashable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -11,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from eumu.addresses import IMPLICIT_ARGUMENTS
-from eumu.errors import Fault, LaunchError, Unsupported
+from eumu.errors import Fault, LaunchError, Unsupported, warn_caller
 from eumu.exec.checks import CONST, RACES
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.races import has_named_barriers
@@ -314,7 +313,7 @@ class Kernel:
         self._check_platform(device)
         doubts = [t for t in (dropped_reads(self.info, device.platform), self.doubt) if t]
         for text in doubts:
-            warnings.warn(text, RuntimeWarning, 4)
+            warn_caller(text)
         check_devices(self.args, device, values)
         fuel = fuel or DEFAULT_FUEL[device.engine]
         image = self.program.image(device)
