@@ -262,7 +262,7 @@ class Launch:
             if self.tables is not None:
                 worker.tables[:] = self.tables
             words[_ROW], words[_LOOK], words[_POLLED] = self.row, 0, 0
-            words[_POLLS] = number == 0 and is_main_thread()
+            words[_POLLS] = self._polls(number)
             words[_INSTRUCTIONS], words[_GROUP], words[_FAULT] = 0, NO_GROUP, _NO_FAULT
             return
         worker.last = ()
@@ -278,7 +278,7 @@ class Launch:
             worker.set(ANSWER=self.messenger.address, CALLABLE=callable)
         _ATTENTION_WORDS.pack_into(
             *(worker.context.data, 8 * Context.LEAVE, self.words[-2] + 16, SLICE),
-            *(number == 0 and is_main_thread(), 0, python_address(), 0, 0, 0),
+            *(self._polls(number), 0, python_address(), 0, 0, 0),
         )
         _LAUNCH_WORDS.pack_into(
             *(worker.context.data, 0, *self.words, chunk, number, 0, NO_GROUP),
@@ -287,6 +287,10 @@ class Launch:
         _MORE_WORDS.pack_into(worker.context.data, 8 * Context.FIRST_X, *self.more_words)
         if self.is_reusable and not (self.compiled.reports or worker.shadow):
             worker.last = self, self._data, number, chunk
+
+    def _polls(self, number: int) -> bool:
+        """Whether a worker is to run Python's signal handlers; on a thread of its own, none can."""
+        return number == 0 and not self.compiled.is_deep and is_main_thread()
 
     def assert_regions(self, worker: Worker) -> None:
         """Tell compiled code which memory it may access, for `paranoid`."""

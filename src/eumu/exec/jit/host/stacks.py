@@ -19,7 +19,7 @@ USUAL: Final = 8 << 20  # of a thread of which nothing is known but that it may 
 COMPILER: Final = 64 << 20  # LLVM goes as deep as expressions do
 MOST: Final = 256 << 20  # that a kernel may take; each worker has as much
 _PAGE: Final = 64 << 10  # a multiple of every system's
-_STARTING = threading.Lock()
+_STARTING = threading.RLock()  # a signal handler may launch something
 
 
 def fits_anywhere(stack: int) -> bool:
