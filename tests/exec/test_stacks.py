@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
+import time
 
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
 import eumu
+from ctrl_c.long import Long
+from ctrl_c.run import answer_time
 from eumu.errors import Unsupported
-from eumu.exec.jit.host import frames, stacks
+from eumu.exec.jit.host import frames, launch, stacks
 from eumu.exec.jit.host.target import compile_object, host, optimised
 from eumu.exec.jit.host.workers import run_with_stack
 
-COUNT = 600  # values that live at once; they take 150 KiB
+COUNT = 600  # vectors that live at once; they take 150 KiB
 GROUPS = 40
 _HEAD = """.version 3.6
 .kernel "k"
@@ -85,6 +89,7 @@ def main() -> None:
 def test_what_takes_more_than_a_thread_has(workers: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It runs on threads that have enough: the process once ended with SIGSEGV."""
     monkeypatch.setenv("EUMU_WORKERS", workers)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     ran = subprocess.run(
         [sys.executable, __file__], capture_output=True, text=True, timeout=300, check=False
     )
@@ -142,6 +147,28 @@ def test_errors_and_interruptions_end_all_threads(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(KeyboardInterrupt):
         run_with_stack(lambda number: left.wait(60), 1, left.set, 1 << 20)
     assert left.is_set()
+
+
+@pytest.mark.parametrize("name", ["loop", "loop on all workers", "loop of atomics"])
+def test_ctrl_c_ends_what_runs_on_threads_of_its_own(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stacks, "_ANYWHERE", -1)
+    monkeypatch.setenv("EUMU_WORKERS", "2")
+    begun = []
+    monkeypatch.setattr(
+        launch, "run_with_stack", lambda *given: begun.append(1) or run_with_stack(*given)
+    )
+    long = Long("jit")
+    for _ in range(60):  # compiling is interrupted first, and goes on
+        assert answer_time(long.actions[name], 0.3) < 30
+        if begun:
+            break
+    assert begun
+    before = long.out.numpy()
+    time.sleep(0.05)
+    assert (long.out.numpy() == before).all()
+    long.check()
 
 
 @pytest.mark.parametrize(("least", "fits"), [(8 << 20, 64 << 10), (64 << 10, 16 << 10)])
