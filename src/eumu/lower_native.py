@@ -61,8 +61,8 @@ def lower(
     called through registers, and where in the code they begin.  In a `thread_space` r0.1 is the
     place of a thread.  From byte `general_state` of what a thread gets, `GENERAL_STATE_BYTES` say
     where 32-bit stateless addresses count from: General State Base Address (8 bytes), and how far
-    from it scratch space is (4); without it such addresses are in scratch space.  `line_of` says
-    which line of the source the code at an offset comes from.
+    from it scratch space is (4) and how large (4); without it such addresses are in scratch space.
+    `line_of` says which line of the source the code at an offset comes from.
 
     Raises `BuildError` for branches to where no instruction is and operands outside their register
     file, and `Unsupported` with the place of what is not modelled.

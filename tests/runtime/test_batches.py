@@ -157,6 +157,16 @@ STATELESS = {
         (W) mov (1|M0) r9.0<1>:ud r6.0<0;1,0>:ud
         (W) sends (1|M0) null:ud r8 r9 0x4A 0x020308FF
     """,
+    "scratch space without a header": """
+        (W) and (1|M0) r4.0<1>:ud r0.5<0;1,0>:ud -1024:w
+        (W) add (1|M0) r4.0<1>:ud r4.0<0;1,0>:ud 0x40:w
+        (W) mov (1|M0) r5.0<1>:ud 0x11:ud
+        (W) sends (1|M0) null:ud r4 r5 0x4A 0x020308FF
+        (W) send (16|M0) r6:w r0 0xA 0x021C0002
+        (W) mov (1|M0) r8.0<1>:ud r2.0<0;1,0>:ud
+        (W) mov (1|M0) r9.0<1>:ud r6.0<0;1,0>:ud
+        (W) sends (1|M0) null:ud r8 r9 0x4A 0x020308FF
+    """,
 }
 
 
@@ -210,8 +220,8 @@ def run_code(driver: Driver, text: str) -> tuple[Any, BatchReport]:
 @pytest.mark.parametrize("engine", ["interp", "jit"])
 @pytest.mark.parametrize("case", STATELESS)
 def test_stateless_addresses_of_32_bits(engine: str, case: str) -> None:
-    """They count from General State Base Address; with r0.5 of the thread, from its scratch space
-    there, which scratch block messages reach, too."""
+    """They count from General State Base Address; with r0.5 of the thread, which is in the header
+    or was added to them, from its scratch space there, which scratch block messages reach, too."""
     written, report = run_code(Driver("apl", engine), STATELESS[case])
     assert bytes(written) == struct.pack("<I", 0x11) and not report.undefined
 

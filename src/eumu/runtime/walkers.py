@@ -91,10 +91,12 @@ def payload_with_general_state(payload: Payload, job: WalkerJob | MediaJob) -> P
     """The same for code with 32-bit stateless addresses, see `lower_native.lower`.
 
     r0.5 says how far scratch space is from General State Base Address; as each thread has its own
-    in the engines, that is the same place for all.
+    in the engines, that is the same place for all, and addresses there are in its own.
     """
     scratch = job.scratch[0] - job.bases.general if job.scratch[0] else 0
-    words = struct.pack("<QI", job.bases.general, scratch).ljust(GENERAL_STATE_BYTES, b"\0")
+    size = job.scratch[1] if scratch else 0
+    words = struct.pack("<QII", job.bases.general, scratch, size)
+    words = words.ljust(GENERAL_STATE_BYTES, b"\0")
     if payload.rows is not None:
         rows = tuple(_with_scratch(row, scratch) + words for row in payload.rows)
         return replace(payload, cross_thread_offset=len(rows[0]), rows=rows)

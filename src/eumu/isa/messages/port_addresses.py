@@ -31,12 +31,14 @@ from eumu.types import UD, UQ, Type
 class AddressSpace:
     """An address space, and in SURFACE the index of the surface (one ud lane).
 
-    With `base`, one uq lane, addresses of 32 bits count from there.
+    With `base`, one uq lane, addresses of 32 bits count from there; `start`, one ud lane, is the
+    address at which the space begins.
     """
 
     space: Space
     surface: Value | None = None
     base: Value | None = None
+    start: Value | None = None
 
     @property
     def type(self) -> Type:
@@ -46,6 +48,8 @@ class AddressSpace:
     def addresses(self, b: InstBuilder, lanes: Value) -> Value:
         if self.base is not None:
             return b.add(b.convert(lanes, UQ), b.splat(self.base, lanes.width))
+        if self.start is not None:
+            return b.sub(lanes, b.splat(self.start, lanes.width))
         if self.space is not Space.SLM:
             return lanes
         return b.and_(lanes, b.const(UD, ~SLM_POINTER_BIT, lanes.width))
@@ -56,6 +60,7 @@ _STATELESS: Final = (BTI_STATELESS, BTI_STATELESS_NON_COHERENT)
 BUFFER: Final = 5  # the dword of a header with an offset from General State Base Address
 SCRATCH_BASE: Final = 0xFFFF_FC00  # its bits
 _BLOCKS: Final = frozenset({0x00, 0x01, 0x03})
+_COUNT_DWORDS: Final = frozenset({(4, 0x03), (9, 0x03), (10, 0x03), (10, 0x0B)})
 # Messages with a binding table index and 32-bit addresses, by shared function.
 _INDEXED: Final = {
     4: _BLOCKS,
@@ -75,7 +80,7 @@ def target_of(b: InstBuilder, request: MessageRequest) -> AddressSpace:
     if index in _STATELESS:
         if request.general is not None:
             return AddressSpace(Space.FLAT, base=request.general)
-        return AddressSpace(Space.SCRATCH)
+        return AddressSpace(Space.SCRATCH, start=request.scratch)
     return AddressSpace(Space.SURFACE, b.const(UD, index))
 
 
@@ -93,20 +98,35 @@ def stateless(
     """A message with 32-bit stateless addresses, from General State Base Address on.
 
     A header has one more offset, in whole kilobytes.  Where that is the thread's own, from r0.5,
-    the addresses are in its scratch space.
+    the addresses are in its scratch space.  Without a header code adds r0.5 itself: then they are
+    where one of them is.
     """
     assert b.general_state is not None
     base = b.read(b.general_state, Region.scalar(0), UQ, 1)
-    if not request.header:
-        return route(b, replace(request, general=base))
-    buffer = b.and_(request.header_dword(b, BUFFER), b.const(UD, SCRATCH_BASE))
     scratch = scratch_offset(b)
-    is_there = b.cmp("ne", scratch, b.const(UD, 0))
-    is_scratch = b.and_(b.cmp("eq", buffer, scratch), is_there)
+    if request.header:
+        buffer = b.and_(request.header_dword(b, BUFFER), b.const(UD, SCRATCH_BASE))
+        is_there = b.cmp("ne", scratch, b.const(UD, 0))
+        is_scratch = b.and_(b.cmp("eq", buffer, scratch), is_there)
+        own, general = request, b.add(base, b.convert(buffer, UQ))
+    else:
+        is_scratch = _reaches_scratch(b, request, scratch)
+        own, general = replace(request, scratch=scratch), base
     with b.only_where(is_scratch):
-        route(b, request)
+        route(b, own)
     with b.only_where(b.not_(is_scratch)):
-        return route(b, replace(request, general=b.add(base, b.convert(buffer, UQ))))
+        return route(b, replace(request, general=general))
+
+
+def _reaches_scratch(b: InstBuilder, request: MessageRequest, scratch: Value) -> Value:
+    """Whether an address that takes part is in the thread's scratch space."""
+    assert b.general_state is not None
+    lanes = request.payload.read(b, 0, UD, b.width)
+    if (request.message.sfid, request.message.get("message type")) in _COUNT_DWORDS:
+        lanes = b.mul(lanes, b.const(UD, 4, b.width))
+    size = b.read(b.general_state, Region.scalar(12), UD, 1)
+    inside = b.cmp("lt", b.sub(lanes, b.splat(scratch, b.width)), b.splat(size, b.width))
+    return b.any(b.and_(inside, b.mask))
 
 
 def scratch_offset(b: InstBuilder) -> Value:

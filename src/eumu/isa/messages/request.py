@@ -64,7 +64,8 @@ class MessageRequest:
     """A message.  `surface` is the binding-table index where it is not in the descriptor.
 
     Stateless addresses of 32 bits count from `general`, one lane of 64 bits; without it they are in
-    scratch space.  The instruction's execution size and mask are the builder's.
+    scratch space, which begins at `scratch` if not at 0.  The instruction's execution size and mask
+    are the builder's.
     """
 
     ex_desc: int
@@ -73,6 +74,7 @@ class MessageRequest:
     dst: Rows
     surface: Value | None = None
     general: Value | None = None
+    scratch: Value | None = None
 
     def answer(self, b: InstBuilder, offset: int, x: Value, mask: Value) -> None:
         """Write lanes of the answer, from byte `offset` of it on."""
