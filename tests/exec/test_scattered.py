@@ -30,6 +30,16 @@ kernel void some(global const int *in, global int *out, int rows, int first) {
         for (int k = 0; k < rows; k++)
             out[i * 4 + k + first] = v[in[i * 8 + (k & 7)] & 7];
 }
+kernel void fewer(global const int *in, global int *out, int rows, int first) {
+    int i = get_global_id(0), v[8], own = in[i * 8] & 3;
+    for (int k = 0; k < 8; k++)
+        v[k] = in[i * 8 + k] + k;
+    for (int k = 0; k < rows; k++) {
+        if (k > own)
+            break;
+        out[i * 4 + k + first] = v[in[i * 8 + (k & 7)] & 7];
+    }
+}
 """
 _ITEMS, _ROWS = 96, 4
 Kernels = dict[str, tuple[eumu.Device, eumu.Program]]
@@ -61,10 +71,10 @@ def _both(
     return said
 
 
-@pytest.mark.parametrize("name", ["found", "some"])
+@pytest.mark.parametrize("name", ["found", "some", "fewer"])
 @pytest.mark.parametrize("items", [_ITEMS, 40, 7])
 def test_lanes_get_what_they_have(kernels: Kernels, name: str, items: int) -> None:
-    """Full threads, and threads with few lanes."""
+    """Full threads, threads with few lanes, lanes that leave a loop with their addresses."""
     interp, jit = _both(kernels, name, items)
     assert interp == jit and len(jit) == 2 and np.frombuffer(jit[0], np.int32).any()  # type: ignore[call-overload]
 
