@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from eumu.exec.jit.driver.module import build
+from eumu.exec.jit.host.apart import apart
 from eumu.exec.jit.host.target import Processor, assembly
 from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm.emit import MARK
@@ -52,7 +54,7 @@ def machine_text(function: Function, special: Special, processor: Processor, hea
     text = _located(_marked(function, special, processor))
     lines: list[str] = []
     before = _OTHER
-    for line in assembly(text, processor).splitlines():
+    for line in apart(partial(assembly, text, processor)).splitlines():
         if _DEBUG.match(line):
             break
         if match := _LOCATION.match(line):

@@ -25,8 +25,8 @@ _LOCK = threading.Lock()
 _MOST_PHIS: Final = 90
 _CACHE: Final = 16 << 20  # bytes, where the system does not tell
 # A frame of more than a page touches each: none reaches over what guards the end of a stack.
-_DEFINE: Final = re.compile(r"^(define .*) \{$", re.MULTILINE)
-_PROBED: Final = r'\1 "probe-stack"="inline-asm" {'
+_DEFINE: Final = re.compile(r"^(define .*?)((?: !\w+ !\d+)* \{)$", re.MULTILINE)
+_PROBED: Final = r'\1 "probe-stack"="inline-asm"\2'
 _PART: Final = 4  # a quarter of the cache is large, as in the C library's memcpy
 
 
