@@ -239,3 +239,9 @@ def test_too_much_is_refused_with_the_reason() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def test_arithmetic_with_a_register_of_probes_is_no_frame() -> None:
+    subtract = b"\x49\x81\xeb" + (1 << 30).to_bytes(4, "little")  # sub r11, 1 << 30
+    assert frames.taken([subtract], "x86_64-unknown-linux-gnu") == 0
+    assert frames.taken([b"\x49\x89\xe3" + subtract], "x86_64-unknown-linux-gnu") == 1 << 30

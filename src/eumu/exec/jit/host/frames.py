@@ -16,11 +16,11 @@ import numpy as np
 # What is followed by the bytes that are taken, as a number of 32 bits.
 _SUBTRACTIONS: Final = (
     b"\x48\x81\xec",  # sub rsp, …
-    b"\x49\x81\xeb",  # sub r11, …: the end of a loop that touches each page
+    b"\x49\x89\xe3\x49\x81\xeb",  # mov r11, rsp; sub r11, …: a loop touches each page up to it
 )
 _ADDITIONS: Final = (
     b"\x48\x81\xc4",  # add rsp, …
-    b"\x49\x81\xc3",  # add r11, …
+    b"\x49\x89\xe3\x49\x81\xc3",  # mov r11, rsp; add r11, …
     b"\x48\x8d\xa4\x24",  # lea rsp, [rsp + …]
     b"\x4c\x8d\x9c\x24",  # lea r11, [rsp + …]
 )
