@@ -1,5 +1,7 @@
 """``x & C | y & ~C`` under a mask: LLVM gives masked instructions the truth table of others."""
 
+from __future__ import annotations
+
 import ctypes
 import itertools
 
@@ -90,3 +92,15 @@ define <4 x i32> @two(<4 x i32> %kept, <4 x i32> %y) {
 }
 """
     assert bit_merges.fenced(text) is None
+
+
+def test_values_are_those_of_their_function() -> None:
+    """Names come again in each function of a module; nothing is known of parameters."""
+    masked = "  %x = and <4 x i32> %a, splat (i32 5)\n  %y = and <4 x i32> %a, splat (i32 -6)\n"
+    merge = "  %o = or <4 x i32> %x, %y\n  ret <4 x i32> %o\n}\n"
+    first = f"\ndefine <4 x i32> @f(<4 x i32> %a) {{\n{masked}{merge}"
+    second = f"\ndefine <4 x i32> @g(<4 x i32> %x, <4 x i32> %y) {{\n{merge}"
+    for text in (first + second, second + first):
+        fenced = bit_merges.fenced(text)
+        assert fenced is not None and fenced.count("call <4 x float> @llvm.arithmetic.fence") == 1
+    assert bit_merges.fenced(second) is None

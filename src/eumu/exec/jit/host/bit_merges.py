@@ -27,7 +27,8 @@ _KEEPS_BITS: Final = re.compile(
     r"|(?:tail )?call <[^>]+> @llvm\.fabs\."
     r"|shufflevector <[^>]+> (?:%\S+, <[^>]+> )?(?:zeroinitializer|splat|<)"
 )
-_FUNCTION: Final = "\ndefine "
+_DEFINITION: Final = re.compile(r"^  (%\S+) = ", re.MULTILINE)
+_END: Final = "\n}"  # of a function
 _LEAST: Final = 64  # bits; LLVM widens what is shorter than a register
 
 
@@ -35,11 +36,14 @@ def fenced(text: str) -> str | None:
     """LLVM text of a module whose merges of bits nothing is moved out of; None if it has none."""
     parts: list[str] = []
     declared: dict[str, str] = {}
-    copied = 0
+    copied = end = 0
+    values: dict[str, int] = {}  # of the function that ends at `end`: where their right sides begin
     for match in _MERGE.finditer(text):
         floats = _floats(match["type"])
-        start = text.rfind(_FUNCTION, 0, match.start())
-        if not floats or not all(_keeps_bits(text, start, match[k]) for k in ("left", "right")):
+        if floats and match.start() >= end:
+            start, end = text.rfind(_END, 0, match.start()), text.index(_END, match.end())
+            values = {d[1]: d.end() for d in _DEFINITION.finditer(text, max(start, 0), end)}
+        if not floats or not all(_keeps_bits(text, values, match[k]) for k in ("left", "right")):
             continue
         name = f"@llvm.arithmetic.fence.{_mangled(floats)}"
         declared[name] = floats
@@ -76,13 +80,10 @@ def _mangled(floats: str) -> str:
     return f"v{count}{'f64' if scalar == 'double' else 'f32'}"
 
 
-def _keeps_bits(text: str, start: int, name: str) -> bool:
+def _keeps_bits(text: str, values: dict[str, int], name: str) -> bool:
     """Whether a value is another with bits cleared that LLVM knows."""
-    while True:
-        place = text.find(f"\n  {name} = ", start)
-        if place < 0:
-            return False  # a parameter
-        place = text.index("= ", place) + 2
+    while (place := values.get(name)) is not None:  # a parameter has none
         if not (cast := _BITCAST.match(text, place)):
             return _KEEPS_BITS.match(text, place) is not None
         name = cast[1]
+    return False
