@@ -220,6 +220,24 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
         "--kernel", metavar="NAME", help="the kernel; required if the program has several"
     )
     add_library(run)
+    _add_launch(run)
+    run.add_argument(
+        "--save",
+        metavar="NAME=FILE",
+        action="append",
+        default=[],
+        help="after the run, write an array to a .npy or an image to a .png file",
+    )
+    _add_engine(run)
+    add_checking(run)
+    run.add_argument(
+        "-q", "--quiet", action="store_true", help="print only the kernel's own output"
+    )
+    _add_pictures(run)
+
+
+def _add_launch(run: argparse.ArgumentParser) -> None:
+    """Sizes and arguments."""
     size = "X[,Y,Z]"
     run.add_argument(
         "--global",
@@ -238,13 +256,10 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
     run.add_argument(
         "--arg", dest="args", metavar="NAME=VALUE", action="append", default=[], help="see below"
     )
-    run.add_argument(
-        "--save",
-        metavar="NAME=FILE",
-        action="append",
-        default=[],
-        help="after the run, write an array to a .npy or an image to a .png file",
-    )
+
+
+def _add_engine(run: argparse.ArgumentParser) -> None:
+    """What runs the kernel, and within which limits."""
     run.add_argument("--engine", choices=("jit", "interp"), help="by default jit if available")
     run.add_argument(
         "--dump",
@@ -252,7 +267,6 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
         help="run nothing; show the kernel by source line as eumu's IR, LLVM's input, or machine"
         " code of this processor",
     )
-    add_checking(run)
     run.add_argument("--fuel", metavar="N", help="limit of the instructions of one thread")
     run.add_argument("--memory", metavar="MIB", help="device memory in MiB (4096)")
     run.add_argument(
@@ -270,9 +284,9 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
         default="record",
         help="commands: launch through a Gen9 command buffer",
     )
-    run.add_argument(
-        "-q", "--quiet", action="store_true", help="print only the kernel's own output"
-    )
+
+
+def _add_pictures(run: argparse.ArgumentParser) -> None:
     pictures = run.add_argument_group("reports of the run (on the interpreter)")
     pictures.add_argument(
         "--timeline", metavar="FILE.json", help="write a trace for Chrome or Perfetto"

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 MOST_FUEL: Final = (1 << 62) - 1  # instructions
 _MOST_SEED: Final = (1 << 64) - 1
 
-_Given = tuple[tuple[Size, Size | None, Size], int | None, int, str]
+_Options = tuple[tuple[Size, Size | None, Size], int | None, int, str]
 # Shared local memory and scratch space beyond what the KernelInfo says, in bytes.
 MemoryNeeds = Callable[[Function, KernelInfo, Platform], tuple[int, int]]
 
@@ -193,9 +193,9 @@ class Kernel:
             return self._launch(device, args, options, via, exact)
 
     def _launch(
-        self, device: Device, args: Arguments, options: _Given, via: str, exact: Hashable
+        self, device: Device, args: Arguments, options: _Options, via: str, exact: Hashable
     ) -> Report:
-        """A launch of which there is more to find out; sizes, fuel, seed and level are `given`."""
+        """A launch of which more is to be found out; `options`: sizes, fuel, seed and level."""
         with ExitStack() as stack:
             if device.stops_next:
                 device.check_free()

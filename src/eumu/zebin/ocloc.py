@@ -119,20 +119,27 @@ def compile(
     plain = _options(options, name, directory, optimize)
     asked = lines and bool(text) and with_lines(options) != options
     options = _options(with_lines(options), name, directory, optimize) if asked else plain
+    return _built(build, Source(name, text), options, plain, internal_options)
+
+
+def _built(build: _Build, source: Source, options: str, plain: str, internal_options: str) -> Built:
+    """What the compiler makes with some options; with `plain` ones if tables are too much for it,
+    and with its header's images if that fails without."""
     run = build.run(options, internal_options)
-    diagnostics = log.diagnostics(run.log, Source(name, text), run.visa_errors)
-    if asked and run.elf is None and not any(d.severity is Severity.ERROR for d in diagnostics):
-        options, run = plain, build.run(plain, internal_options)  # the tables were too much for it
-        diagnostics = log.diagnostics(run.log, Source(name, text), run.visa_errors)
+    diagnostics = log.diagnostics(run.log, source, run.visa_errors)
+    is_silent = not any(d.severity is Severity.ERROR for d in diagnostics)
+    if options != plain and run.elf is None and is_silent:
+        options, run = plain, build.run(plain, internal_options)
+        diagnostics = log.diagnostics(run.log, source, run.visa_errors)
     if run.elf is None and _only_header_fails(diagnostics):
         internal_options = f"{internal_options} {_IMAGES}".strip()
         run = build.run(options, internal_options)
-        diagnostics = log.diagnostics(run.log, Source(name, text), run.visa_errors)
+        diagnostics = log.diagnostics(run.log, source, run.visa_errors)
     if run.elf is None:
-        raise _failure(build, run, diagnostics, name)
+        raise _failure(build, run, diagnostics, source.name)
     warnings = tuple(d for d in diagnostics if d.severity is Severity.WARNING)
     command = build.command(options, internal_options)
-    return Built(run.elf, run.log, warnings, command, run.native, compiler)
+    return Built(run.elf, run.log, warnings, command, run.native, build.compiler)
 
 
 def inline_assembly(
