@@ -8,8 +8,8 @@ import itertools
 import numpy as np
 import pytest
 
-from eumu.exec.jit.host import bit_merges
 from eumu.exec.jit.host.target import Loaded, assembly, compile_object, host
+from eumu.exec.jit.llvm import bit_merges
 
 _KEPT = {32: 0x7FFFFFFF, 64: 0x7FFFFFFFFFFFFFFF}
 _WAYS = [way for way in itertools.product("ab", repeat=3) if way[0] != way[1]]

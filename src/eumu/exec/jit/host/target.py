@@ -16,9 +16,9 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from eumu.errors import InternalError
-from eumu.exec.jit.host import bit_merges
 from eumu.exec.jit.host.frames import taken
 from eumu.exec.jit.interface import HostTarget
+from eumu.exec.jit.llvm import bit_merges
 from eumu.exec.jit.llvm.constants import refuse_wide
 
 _LOCK = threading.Lock()
