@@ -100,9 +100,9 @@ class MatrixShapeKind(Kind):
             cursor.fail("expected precisions, depth and repeat count, as in hf.hf.8.8", start=start)
         b, a = (_BY_NAME.get(match[k].lower()) for k in (1, 2))
         if a is None or b is None:
-            shapes = ", ".join(_BY_NAME)
+            precisions = ", ".join(_BY_NAME)
             bad = (match[1] if b is None else match[2]).lower()
-            cursor.fail(f"precision '{bad}' is not one of {shapes}", start=start)
+            cursor.fail(f"precision '{bad}' is not one of {precisions}", start=start)
         shape = MatrixShape(b, a, int(match[3]), int(match[4]))
         if shape.depth not in _DEPTHS or not 1 <= shape.repeats <= 8:
             cursor.fail(
