@@ -55,8 +55,16 @@ def _finite(p: Piece) -> Any:
 
 
 def _fused(p: Piece) -> Any:
-    """a·b + c, rounded once: the product is exact in doubles, and the sum is made odd."""
-    a, b, c = (x.astype(np.float64) for x in (p.a, p.b, p.c))
+    return _product_and_sum(p.a, p.b, p.c)
+
+
+def _mixed_fused(p: Piece) -> Any:
+    return _product_and_sum(p.b - p.a, p.c, p.a)
+
+
+def _product_and_sum(*halves: NDArray[Any]) -> Any:
+    """x·y + z, rounded once: the product is exact in doubles, and the sum is made odd."""
+    a, b, c = (x.astype(np.float64) for x in halves)
     product = a * b
     total = product + c
     back = total - product
@@ -104,7 +112,7 @@ ARITHMETIC = Table(
         ),
         Row("maxmag(a, b)", _wide(lambda a, b, c: _magnitude(a, b, 1)), zeros=True),
         Row("minmag(a, b)", _wide(lambda a, b, c: _magnitude(a, b, -1)), zeros=True),
-        Row("mix(a, b, c)"),
+        Row("mix(a, b, c)", lambda p: (p.b - p.a) * p.c + p.a, fused=_mixed_fused),
         Row("a > b ? a : c", lambda p: np.where(p.a > p.b, p.a, p.c)),
         Row("select(a, b, (short)(c > 0 ? -1 : 0))", lambda p: np.where(p.c > 0, p.b, p.a)),
         Row("bitselect(a, b, c)", lambda p: _bits(p.a, p.b, p.c)),

@@ -64,6 +64,8 @@ class Row:
 
     `ulps` is how far results may be off; with `zeros` either zero may come out.  `defined` says of
     which work items OpenCL C defines the result; `theirs` is why the other implementation is wrong.
+    `fused` is the result of a fused multiply-add, which OpenCL allows: the other implementation may
+    give this or the twin's, as Intel's runtime chooses by the processor that it runs on.
     """
 
     text: str
@@ -73,6 +75,7 @@ class Row:
     defined: Callable[[Piece], Any] | None = None
     theirs: str = ""
     stores: bool = False
+    fused: Twin | None = None
 
 
 @dataclass(frozen=True)
@@ -160,13 +163,13 @@ class Table:
                 end = min(first + self.sub_group, self.local)
                 yield slice(group + first, group + end)
 
-    def expected(self, row: Row) -> Values:
-        """What the twin says."""
-        assert row.twin is not None
+    def expected(self, twin: Twin | None) -> Values:
+        """What a twin says."""
+        assert twin is not None
         out = np.zeros((self.count, *self._tail), self.dtype)
         with np.errstate(all="ignore"):
             for part, piece in self.pieces():
-                out[part] = row.twin(piece)
+                out[part] = twin(piece)
         return out
 
     def defined(self, row: Row) -> NDArray[np.bool_]:
