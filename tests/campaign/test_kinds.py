@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from compare.test_compare import _other_source, with_fault
-from eumu.campaign import files, random_visa
+from eumu.campaign import files, hostile, random_visa
 from eumu.campaign.tasks import DIFFERS, REFUSED, SAME, UNSUPPORTED, Result, Task
+from eumu.cli.main import main
 from eumu.exec.grid import RunStats
 from eumu.exec.jit import Jit
+from eumu.fuzz.walking import WALKS_HEADER
 
 ROOT = Path(__file__).resolve().parents[2]
 SAXPY = ROOT / "tests" / "kernels" / "bin" / "apl" / "saxpy.bin"
@@ -49,6 +51,46 @@ def test_a_planted_difference_of_an_engine_is_found(monkeypatch: pytest.MonkeyPa
     assert (first.program, first.title) == ("random-visa/pvc/0", "differs: visa on jit")
     assert first.what.startswith("memory[0] is ")
     assert (second.program, second.kind) == ("random-visa/pvc/1", SAME)
+
+
+def test_loops_that_step_through_memory_are_among_random_kernels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts: list[str] = []
+
+    def seen(bundle: Any, host: object) -> list[Any]:
+        texts.append(bundle.file())
+        return []
+
+    monkeypatch.setattr(random_visa, "differences", seen)
+    found = list(random_visa.run(Task("random-visa", "pvc", 0, 30)))
+    assert [r.kind for r in found] == [SAME] * 30
+    assert {r.program for r in found} == {f"random-visa/pvc/{k}" for k in range(30)}
+    walks = [text for text in texts if text.startswith(WALKS_HEADER)]
+    assert len(walks) == 3  # one of each SIMD size
+    assert len(texts) == 6
+
+
+@pytest.mark.parametrize("place", ["array", "canary"])
+def test_a_planted_write_of_an_engine_is_found(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """The fast engine leaves another byte in the first array, or right before it."""
+    real = Jit.run
+
+    def wrong(self: Jit, grid: Any, memory: Any, *rest: Any) -> Any:
+        stats = real(self, grid, memory, *rest)
+        memory.arena[memory.addresses[0] - memory.base - (place == "canary")] ^= 1
+        return stats
+
+    monkeypatch.setattr(Jit, "run", wrong)
+    (found,) = hostile.run(Task("hostile", "ir", 0, 1))
+    sort = "beside arrays" if place == "canary" else "ir on jit"
+    assert (found.program, found.title) == ("hostile/ir/0", f"differs: {sort}")
+    assert found.what.startswith("launch ")
+
+
+def test_hostile_kernels_have_no_device(tmp_path: Path) -> None:
+    words = ["campaign", "hostile", "--devices", "skl", "--store", str(tmp_path / "s.sqlite")]
+    assert main(words) == 2
 
 
 def one(folder: Path, device: str = "apl") -> list[Result]:

@@ -1,6 +1,6 @@
 """Hostile launches on both engines, in processes of their own: ``python tests/hostile/run.py``.
 
-Each kernel of `hostile_kernels` is launched many times on the interpreter and on the fast engine.
+Each kernel of `eumu.fuzz.hostile` is launched many times on the interpreter and on the fast engine.
 They must agree (results, or the fault to its last word), leave what lies around the arrays as it
 was, and not take long.  A process that ends or says nothing for ten seconds is a finding, too.
 
@@ -28,10 +28,9 @@ LAUNCHES: Final = 50  # of a kernel
 
 def child(first: int, last: int, launches: int) -> None:
     """Kernels first … last - 1; a line before each launch, one for each finding."""
-    from hostile_kernels import Memory, build, grids
-
     from eumu.exec.interp import Interpreter
     from eumu.exec.jit import Jit
+    from eumu.fuzz.hostile import Memory, build, difference, grids
 
     interpreter, jit = Interpreter(), Jit(workers=1)
     for seed in range(first, last):
@@ -46,28 +45,6 @@ def child(first: int, last: int, launches: int) -> None:
                 if not memory.is_whole():
                     memory = Memory()
     print("end", flush=True)
-
-
-def difference(grid, memory, *engines) -> str:  # type: ignore[no-untyped-def]
-    """What is wrong with one launch, or nothing."""
-    from eumu.errors import Fault
-
-    found = []
-    for engine in engines:
-        memory.reset()
-        try:
-            outcome = str(engine.run(grid, memory))
-        except Fault as fault:
-            outcome = str(fault)
-        if not memory.is_whole():
-            return f"{engine.name} has written beside the arrays"
-        found.append((outcome, memory.arena.tobytes()))
-    (left, before), (right, after) = found
-    if left != right:
-        return f"{engines[0].name}: {left} // {engines[1].name}: {right}"
-    if before != after and "fault:" not in left:
-        return "memory differs"
-    return ""
 
 
 class Watched:

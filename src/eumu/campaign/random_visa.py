@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Final
 
 from eumu.campaign.tasks import DIFFERS, REFUSED, SAME, UNSUPPORTED, Result, Task
@@ -12,6 +13,7 @@ from eumu.exec.jit.host.target import host
 from eumu.fuzz import verdicts
 from eumu.fuzz.generator import SIMD, Generator
 from eumu.fuzz.machine import Bundle, differences
+from eumu.fuzz.walking import Walker, Walks
 from eumu.platforms import platform
 
 BATCH: Final = 96  # kernels of a task, two families: a process takes seconds to start
@@ -52,21 +54,39 @@ def result(name: str, verdict: str) -> Result:
 
 
 def _engines(task: Task, seeds: range) -> Iterator[Result]:
-    """The interpreter and the fast engine side by side; kernels of one SIMD size share a text."""
+    """The interpreter and the fast engine side by side; kernels that are alike share a text."""
     newer = platform(task.device).order >= platform("bmg").order
     widths = _NEWER_SIMD if newer else SIMD
-    for simd in widths:
-        chosen = [seed for seed in seeds if widths[seed % len(widths)] == simd]
-        for start in range(0, len(chosen), _TOGETHER):
-            for seed, wrong in _shown(task, simd, chosen[start : start + _TOGETHER]):
-                name = task.programs[seed - task.first]
-                yield Result(name, DIFFERS, "visa on jit", wrong) if wrong else Result(name, SAME)
+    for alike in _together(seeds, widths):
+        for seed, wrong in _shown(task, widths[alike[0] % len(widths)], alike):
+            name = task.programs[seed - task.first]
+            yield Result(name, DIFFERS, "visa on jit", wrong) if wrong else Result(name, SAME)
+
+
+def _walks(seed: int) -> bool:
+    """Whether the kernel of a seed is a loop that steps through memory."""
+    return seed % 5 == 4
+
+
+def _together(seeds: Sequence[int], widths: Sequence[int]) -> Iterator[list[int]]:
+    """Seeds of one SIMD size and family, as many as are compiled together."""
+    for simd, walks in product(widths, (False, True)):
+        alike = [s for s in seeds if widths[s % len(widths)] == simd and _walks(s) is walks]
+        for start in range(0, len(alike), _TOGETHER):
+            yield alike[start : start + _TOGETHER]
+
+
+def _bundle(device: str, simd: int, first: int, seeds: Sequence[int]) -> Bundle:
+    if _walks(seeds[0]):
+        walks = (Walker(seed, device, simd, f"k{seed}").section() for seed in seeds)
+        return Walks(device, simd, first, tuple(walks))
+    made = (Generator(seed, device, simd, f"k{seed}").section() for seed in seeds)
+    return Bundle(device, simd, first, tuple(made))
 
 
 def _shown(task: Task, simd: int, seeds: Sequence[int]) -> Iterator[tuple[int, str]]:
     """What differs of each; what ends the run of many is looked for in halves of them."""
-    made = (Generator(seed, task.device, simd, f"k{seed}").section() for seed in seeds)
-    bundle = Bundle(task.device, simd, task.first, tuple(made))
+    bundle = _bundle(task.device, simd, task.first, seeds)
     try:
         shown = differences(bundle, replace(host(), effort=_EFFORT))
     except (BuildError, Fault, Unsupported) as error:

@@ -17,7 +17,7 @@ from eumu.errors import EumuError, ToolMissing
 from eumu.settings import CACHE, WORKERS
 
 # Random programs do not come up again: what is compiled of them is not kept.
-_WITHOUT_CACHE: Final = ("random-visa", "random-opencl")
+_WITHOUT_CACHE: Final = ("random-visa", "random-opencl", "hostile")
 _TAIL: Final = 200  # characters of what a process said last
 CHILD: Final = ("-m", "eumu.campaign.child")
 

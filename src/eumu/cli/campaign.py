@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from eumu.campaign import files, random_opencl, random_visa
+from eumu.campaign import files, hostile, random_opencl, random_visa
 from eumu.campaign.campaign import Summary, explanations, run
 from eumu.campaign.cluster import connected
 from eumu.campaign.store import Store
@@ -68,6 +68,11 @@ def _tasks(options: argparse.Namespace) -> Iterator[Task]:
     limit = float(_from_one("--limit", options.limit, 10**6))
     if (options.kind == "files") != (options.folder is not None):
         raise UsageError("a folder is given to the kind files, and to no other")
+    if options.kind == "hostile":
+        if options.devices:
+            raise UsageError("hostile kernels have no device")
+        yield from hostile.tasks(hostile.DEVICE, _count(options), limit)
+        return
     named = options.devices or ("apl" if options.kind == "files" else "skl")
     random = random_visa if options.kind == "random-visa" else random_opencl
     devices = dict.fromkeys(platform(name.strip()).name for name in named.split(","))
@@ -75,4 +80,8 @@ def _tasks(options: argparse.Namespace) -> Iterator[Task]:
         if options.kind == "files":
             yield from files.tasks(Path(options.folder), device, options.build_options, limit)
         else:
-            yield from random.tasks(device, _from_one("--count", options.count, 10**7), limit)
+            yield from random.tasks(device, _count(options), limit)
+
+
+def _count(options: argparse.Namespace) -> int:
+    return _from_one("--count", options.count, 10**7)

@@ -11,9 +11,11 @@ from eumu.cli.words import BUILD_OPTIONS
 CAMPAIGN_EPILOG: Final = """\
 kinds:
   random-visa     vISA kernels by seed: both engines, and on skl and bxt native code by Intel's
-                  finalizer (GenX_IR)
+                  finalizer (GenX_IR); on other devices every fifth is a loop through memory
   random-opencl   OpenCL C by seed: every compiler (EUMU_OCLOC) that supports the device, -O2, -O0
                   and SIMD widths, both levels and engines, PoCL; a vote decides which is wrong
+  hostile         kernels by seed whose launches aim beside memory: both engines, and what lies
+                  around arrays stays as it was; they have no device
   files FOLDER    every kernel of the .bin, .cl, .elf, .isa, .spv and .visaasm files in a folder:
                   every build, level and engine, with arguments made for it
 
@@ -27,7 +29,9 @@ example:
 
 def add_campaign(campaign: argparse.ArgumentParser) -> None:
     """Add the options of `eumu campaign`."""
-    campaign.add_argument("kind", metavar="KIND", choices=("random-visa", "random-opencl", "files"))
+    campaign.add_argument(
+        "kind", metavar="KIND", choices=("random-visa", "random-opencl", "hostile", "files")
+    )
     campaign.add_argument(
         "folder", metavar="FOLDER", nargs="?", help="the folder of programs, for the kind files"
     )

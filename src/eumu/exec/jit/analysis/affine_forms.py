@@ -262,12 +262,12 @@ def masked(args: Sequence[KnownValue]) -> tuple[int, int] | None:
     """Which argument of an `and` a constant mask leaves alone if it is small, and how small."""
     for k in (0, 1):
         bits = args[1 - k].bits
-        if bits is not None and len(set(bits)) == 1 and low_ones(bits[0]) >= _LEAST_KEPT:
+        if bits is not None and len(set(bits)) == 1 and low_ones(bits[0]) >= LEAST_KEPT:
             return k, low_ones(bits[0])
     return None
 
 
-_LEAST_KEPT = 12  # low bits that a mask must keep for an address to be expected to fit
+LEAST_KEPT = 12  # low bits that a mask must keep for an address to be expected to fit
 
 
 def _kept(op: Op, args: Sequence[KnownValue], shapes: Sequence[Shape]) -> Shape | None:

@@ -16,7 +16,7 @@ from eumu.exec.jit.llvm.layout import LOCAL, SiteWord
 from eumu.ir import Space
 from eumu.types import Type
 
-_LEAST = 8  # lanes
+LEAST_LANES = 8  # lanes
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Places:
 def can_gather(k: KernelLowering, access: CompiledAccess) -> bool:
     """Whether a load may be in line."""
     has_extent = access.space in LOCAL or access.space is Space.FLAT
-    return k.gathers and has_extent and access.address.width >= _LEAST
+    return k.gathers and has_extent and access.address.width >= LEAST_LANES
 
 
 def can_scatter(k: KernelLowering, access: CompiledAccess, type: Type) -> bool:

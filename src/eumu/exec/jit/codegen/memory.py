@@ -26,7 +26,7 @@ from eumu.ir.operations.memory import Load
 from eumu.types import Type
 
 _DEPTH = 4  # operations that an address is made by, to be looked at
-_COVER = 4  # load at most this many times the bytes wanted, to pick strided lanes out of a vector
+COVER = 4  # load at most this many times the bytes wanted, to pick strided lanes out of a vector
 
 
 def slow_call(
@@ -345,7 +345,7 @@ def _load_group(
     wanted = [[(o - low + v * type.size, v) for o in shape.offsets] for v in range(count)]
     units = (high - low + size) // type.size
     regular = all(o % type.size == 0 for o in shape.offsets)
-    if regular and units <= _COVER * lanes * count:
+    if regular and units <= COVER * lanes * count:
         start = e.op(f"getelementptr i8, ptr {origin}, i64 {low}") if low else origin
         whole = e.op(f"load {vector_of(scalar, units)}, ptr {start}, align 1")
         return [

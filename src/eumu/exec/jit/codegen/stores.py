@@ -23,7 +23,7 @@ from eumu.ir import Space
 from eumu.ir.operations.memory import Store
 from eumu.types import Type
 
-_MOST_RUNS = 32  # in a group; more are not worth their code
+MOST_RUNS = 32  # in a group; more are not worth their code
 
 
 @LOWERINGS.on(Store)
@@ -37,7 +37,7 @@ def _store(k: KernelLowering, op: Store) -> None:
     addresses = heads(k, access, affine)
     slow, join = e.name("slow"), e.name("join")
     runs = _runs(affine.shape.offsets, access.size)
-    if len(runs) <= _MOST_RUNS:
+    if len(runs) <= MOST_RUNS:
         masked = None if access.mask.full else access.mask.get()
         long = min(len(run) for run in runs) > 1
         inline = k.masked_stores and type.size >= 4 and count == 1 and long

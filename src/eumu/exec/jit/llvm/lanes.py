@@ -24,7 +24,7 @@ from eumu.exec.jit.llvm.emit import (
 from eumu.types import Type
 
 MAX_GROUPS = 4
-_CHEAP = 24  # operations that a cold path may do again
+CHEAP = 24  # operations that a cold path may do again
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Lanes:
         So the vector is not needed on the main line, where only the scalars are.  It may
         be right in the executing lanes only.
         """
-        if self.cost <= _CHEAP:
+        if self.cost <= CHEAP:
             if self.origin is not None:
                 return self.origin.cold()
             if self.make is not None:

@@ -8,6 +8,7 @@ becomes too wide for one vector.  What is loaded goes to a result.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from random import Random
@@ -18,16 +19,18 @@ from numpy.typing import NDArray
 
 from eumu import addresses
 from eumu.addresses import DEVICE_BASE
+from eumu.errors import Fault
 from eumu.exec.grid import BufferSurface, Grid, Payload
+from eumu.exec.host import Engine
 from eumu.exec.jit.analysis import affine_forms
 from eumu.exec.jit.codegen import irregular, memory, stores
 from eumu.exec.jit.llvm import lanes
 from eumu.exec.jit.llvm.layout import LINE, VOID_BYTES
 from eumu.exec.observe import Observer
+from eumu.fuzz.kernel import RNE, Kernel
 from eumu.ir import Function, Region, Space, Value
 from eumu.ir.passes import fold_modes
 from eumu.types import BOOL, DF, HF, UB, UD, UQ, UW, B, D, F, Q, Type, W
-from exec.launching import RNE, Kernel
 
 ARRAY: Final = 1024  # bytes of each array
 _CANARY: Final = 0xC7
@@ -47,8 +50,8 @@ _RESERVED: Final = (
 )
 # Where the compiler decides: lanes of a group, runs of a store, bits that a mask must keep, …
 _THRESHOLDS: Final = (
-    *(lanes.MAX_GROUPS, stores._MOST_RUNS, memory._COVER, irregular._LEAST, LINE, VOID_BYTES),
-    *(1 << affine_forms._LEAST_KEPT, lanes._CHEAP, ARRAY),
+    *(lanes.MAX_GROUPS, stores.MOST_RUNS, memory.COVER, irregular.LEAST_LANES, LINE, VOID_BYTES),
+    *(1 << affine_forms.LEAST_KEPT, lanes.CHEAP, ARRAY),
 )
 _POWERS: Final = (7, 8, 15, 16, 31, 32, 33, 47, 48, 60, 61, 62, 63, 64)
 EDGES: Final = tuple(
@@ -75,7 +78,7 @@ class Memory:
         first = _ROOM + -(self._raw.ctypes.data + _ROOM) % 64
         self.arena = self._raw[first : first + size]
         self.base = DEVICE_BASE
-        self.progress = None
+        self.progress: Callable[[int, int], object] | None = None
         self.observer: Observer | None = None
         self.addresses = [self.base + place for place in places]
         starts = np.array(self.addresses, np.uint64)
@@ -333,7 +336,7 @@ def build(seed: int) -> Hostile:
 def _aim(random: Random, memory: Memory) -> int:
     """An address: at an array's begin or end, at the arena's, or anywhere."""
     kind = random.random()
-    near = random.choice((*range(-9, 10), 64, -64, 512, random.randrange(ARRAY)))
+    near: int = random.choice((*range(-9, 10), 64, -64, 512, random.randrange(ARRAY)))
     if kind < 0.65:
         return random.choice(memory.addresses[:-1]) + random.choice((0, 0, ARRAY)) + near
     if kind < 0.75:
@@ -376,3 +379,24 @@ def grids(seed: int, hostile: Hostile, memory: Memory, count: int) -> list[Grid]
                  _surfaces(random, memory), hostile.slm_bytes, hostile.scratch_bytes, fuel=100_000)
         )  # fmt: skip
     return found
+
+
+def difference(grid: Grid, memory: Memory, *engines: Engine) -> str:
+    """What is wrong with one launch on two engines: results or faults that differ, a canary
+    touched; empty if nothing is."""
+    found = []
+    for engine in engines:
+        memory.reset()
+        try:
+            outcome = str(engine.run(grid, memory))
+        except Fault as fault:
+            outcome = str(fault)
+        if not memory.is_whole():
+            return f"{engine.name} has written beside the arrays"
+        found.append((outcome, memory.arena.tobytes()))
+    (left, before), (right, after) = found
+    if left != right:
+        return f"{engines[0].name}: {left} // {engines[1].name}: {right}"
+    if before != after and "fault:" not in left:
+        return "memory differs"
+    return ""
