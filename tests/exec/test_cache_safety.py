@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from eumu import keeping
+from eumu import cache_folder
 from eumu.exec.jit.host import cache
 from eumu.exec.jit.interface import Module
 from interruptions import at_every_line
@@ -28,7 +28,7 @@ def test_a_new_folder_is_for_its_owner(folder: Path) -> None:
     cache.write(folder / "a.kernel", MODULE, (b"code", b"more"))
     assert folder.stat().st_mode & 0o777 == 0o700
     assert cache.read(folder / "a.kernel") == (MODULE, (b"code", b"more"))
-    assert keeping.is_trusted(folder)
+    assert cache_folder.is_trusted(folder)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no such owners here")
@@ -36,12 +36,12 @@ def test_a_new_folder_is_for_its_owner(folder: Path) -> None:
 def test_a_folder_that_others_may_write_is_not_used(folder: Path, mode: int) -> None:
     folder.mkdir()
     folder.chmod(mode)
-    keeping.warn_of.cache_clear()
+    cache_folder.warn_of.cache_clear()
     with pytest.warns(RuntimeWarning, match=r"others may write .*EUMU_CACHE_DIR"):
-        assert not keeping.is_trusted(folder)
+        assert not cache_folder.is_trusted(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # it is said once
-        assert not keeping.is_trusted(folder)
+        assert not cache_folder.is_trusted(folder)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no such owners here")
@@ -63,9 +63,9 @@ def test_what_belongs_to_somebody_else_is_not_used(folder: Path) -> None:
     os.chown(path, 54321, 54321)
     assert cache.read(path) is None
     os.chown(folder, 54321, 54321)
-    keeping.warn_of.cache_clear()
+    cache_folder.warn_of.cache_clear()
     with pytest.warns(RuntimeWarning):
-        assert not keeping.is_trusted(folder)
+        assert not cache_folder.is_trusted(folder)
 
 
 def _names(folder: Path) -> list[str]:
@@ -136,4 +136,4 @@ def test_without_a_home_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("EUMU_CACHE_DIR", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", nobody)
-    assert keeping.directory() is None
+    assert cache_folder.directory() is None

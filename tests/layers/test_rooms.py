@@ -17,7 +17,7 @@ STOREYS: tuple[tuple[str, ...], ...] = (
     ("findings",),
     ("errors",),
     ("types", "addresses", "settings", "writing"),
-    ("keeping",),
+    ("cache_folder",),
     ("cc",),
     ("platforms",),
     ("messages",),

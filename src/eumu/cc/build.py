@@ -6,9 +6,9 @@ import hashlib
 import subprocess
 from pathlib import Path
 
+from eumu.cache_folder import is_ours, trusted_directory
 from eumu.cc.compile import Library, compile, compiler
 from eumu.errors import ToolMissing, Unsupported
-from eumu.keeping import is_ours, trusted_directory
 from eumu.writing import work_folder, write_whole
 
 

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from eumu.cache_folder import is_ours, trusted_directory
 from eumu.cc.build import library
 from eumu.cc.compile import CL
 from eumu.errors import Unsupported
-from eumu.keeping import is_ours, trusted_directory
 from eumu.settings import CACHE_DIR
 from eumu.writing import write_whole
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from eumu.keeping import is_ours, trusted_directory
+from eumu.cache_folder import is_ours, trusted_directory
 from eumu.writing import write_whole
 from eumu.zebin.compilers import Compiler
 

@@ -4,7 +4,8 @@
 cache directory), ``EUMU_CACHE_MB`` bounds it (`eumu.settings`).  Files appear by renaming, so
 processes can share the directory; whatever is damaged or cannot be written is compiled again.
 
-What lies there is run as machine code: `eumu.keeping` says which directory and files may be used.
+What lies there is run as machine code: `eumu.cache_folder` says which directory and
+files may be used.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from functools import cache, lru_cache
 from itertools import accumulate
 from pathlib import Path
 
+from eumu.cache_folder import is_ours, trusted_directory
 from eumu.exec.jit.host.compiler import compile_text
 from eumu.exec.jit.host.launch import Compiled
 from eumu.exec.jit.host.target import Loaded, Processor
 from eumu.exec.jit.interface import FaultSite, HostTarget, Module, Special
 from eumu.ir import Function
 from eumu.ir.text import format_function
-from eumu.keeping import is_ours, trusted_directory
 from eumu.settings import CACHE_MB
 
 _MAGIC = b"eumu kernel 2\n"
