@@ -41,6 +41,13 @@ STRANGE: list[Any] = [
 ]
 
 
+def written(device: eumu.Device) -> bytes:
+    """The checkpoint of a device."""
+    with tempfile.NamedTemporaryFile() as file:
+        device.checkpoint(file.name)
+        return Path(file.name).read_bytes()
+
+
 @cache
 def stopped(inside: bool) -> dict[str, bytes]:
     """The entries of a good file: of a launch that stopped within groups, or between two."""
@@ -51,9 +58,7 @@ def stopped(inside: bool) -> dict[str, bytes]:
     kernel = _load(case.program, "apl")[case.kernel]
     device.preempt(after=200) if inside else device.preempt(groups=1)
     assert kernel.launch(device, case.global_size, case.local_size, args).preempted
-    with tempfile.NamedTemporaryFile() as file:
-        device.checkpoint(file.name)
-        data = Path(file.name).read_bytes()
+    data = written(device)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
@@ -99,6 +104,18 @@ def test_a_good_file_is_taken_up(tmp_path: Path) -> None:
     for inside in (False, True):
         for engine in ("interp", "jit"):
             assert try_all(tmp_path / "good.zip", packed(stopped(inside)), engine) == "runs"
+
+
+def test_the_same_state_makes_the_same_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever it is written: archives have times of their own."""
+    path = tmp_path / "good.zip"
+    path.write_bytes(packed(stopped(True)))
+    device, _ = restore(path)
+    first = written(device)
+    monkeypatch.setattr(zipfile.time, "localtime", lambda *_: (2030, 1, 1, 12, 0, 0, 0, 1, 0))
+    assert written(device) == first
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

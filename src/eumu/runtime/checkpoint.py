@@ -85,11 +85,18 @@ def write_checkpoint(path: str | Path, memory: Memory, platform: str, held: Susp
     }
     with (
         replacing(path) as file,
-        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        zipfile.ZipFile(file, "w") as archive,
     ):
-        archive.writestr(_MANIFEST, json.dumps(manifest, indent=1))
+        _write(archive, _MANIFEST, json.dumps(manifest, indent=1).encode())
         for a in memory.live:
-            archive.writestr(_entry(a), memory.view(a).tobytes())
+            _write(archive, _entry(a), memory.view(a).tobytes())
+
+
+def _write(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    """An entry without a time: the same state makes the same file."""
+    entry = zipfile.ZipInfo(name)
+    entry.external_attr = 0o600 << 16
+    archive.writestr(entry, data, zipfile.ZIP_DEFLATED, compresslevel=1)
 
 
 def _entry(allocation: Allocation) -> str:
