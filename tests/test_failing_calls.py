@@ -16,7 +16,7 @@ import pytest
 import eumu
 from eumu.cli.main import main
 from eumu.errors import EumuError
-from eumu.writing import write_whole
+from eumu.writing import write_new, write_whole
 from failing_calls import each_call_fails
 from interruptions import at_every_line
 from kernels.references import CASES
@@ -123,6 +123,24 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     assert file.read_text() == before
     assert [p.name for p in tmp_path.iterdir() if p.is_file()] == [file.name]
+
+
+def test_a_new_file_is_whole_or_not_there(tmp_path: Path) -> None:
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4, limit[1]))
+        with pytest.raises(OSError, match="too large"):
+            write_new(str(tmp_path / "page.html"), 7, b"more than four")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert not list(tmp_path.glob("page*"))
+
+
+def test_new_files_of_one_number(tmp_path: Path) -> None:
+    """Programs in other containers have number 0, all of them."""
+    names = [Path(write_new(str(tmp_path / "page.html"), 0, b"%d" % k)).name for k in range(4)]
+    assert names == ["page.html", "page-0.html", "page-0-2.html", "page-0-3.html"]
+    assert [(tmp_path / name).read_bytes() for name in names] == [b"0", b"1", b"2", b"3"]
 
 
 def test_what_is_written_keeps_its_place(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 from typing import BinaryIO
@@ -80,18 +81,30 @@ def work_folder() -> Iterator[Path]:
         raise BuildError(f"no files can be kept in {gettempdir()}: {error.strerror}") from None
 
 
-def write_new(path: str, number: int, data: bytes) -> str | None:
-    """Write a file, where there already is one to a name with a number; None where both are there.
+def write_new(path: str, number: int, data: bytes) -> str:
+    """Write a file, where there already is one to the next name with a number; the name.
 
-    OSError as of files.
+    OSError as of files; then there is no file.
     """
-    other = Path(path).with_stem(f"{Path(path).stem}-{number}")
-    for name in (path, str(other)):
+    for name in _numbered(path, number):
         try:
             file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         except FileExistsError:
             continue
-        with open(file, "wb") as output:
-            output.write(data)
+        try:
+            with open(file, "wb") as output:
+                output.write(data)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(name)
+            raise
         return name
-    return None
+    raise AssertionError("the names do not end")
+
+
+def _numbered(path: str, number: int) -> Iterator[str]:
+    """Processes of other containers have one number, 0."""
+    place = Path(path)
+    yield path
+    yield str(place.with_stem(f"{place.stem}-{number}"))
+    yield from (str(place.with_stem(f"{place.stem}-{number}-{more}")) for more in count(2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import zlib
@@ -11,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from drm.programs import HERE, TIMEOUT_S, compiled, run
-from eumu.drm.record import CHANGED, PAGE, changed_lines
+from eumu.device.chip import HostClock
+from eumu.drm.options import DrmOptions
+from eumu.drm.protocol import Piece, Submission, Submitted
+from eumu.drm.record import CHANGED, PAGE, NotedClock, Recorder, changed_lines
 from eumu.drm.replay import replay as run_here
 from eumu.errors import FormatError
 
@@ -82,6 +86,8 @@ def test_what_is_cut_off_is_left_out(record: Path, tmp_path: Path) -> None:
     path.write_bytes(record.read_bytes()[:-10])
     done = replay(path)
     assert "not as in the record" in done.stdout and done.returncode in (0, 3), done.stderr
+    assert "the record ends within a step" in done.stdout
+    assert "ends within" not in replay(record).stdout
 
 
 FIRST: dict[str, object] = {
@@ -129,3 +135,67 @@ def test_lines_that_changed() -> None:
     page[70] = 1
     assert list(changed_lines({}, {8192: bytes(page)})) == [(8256, bytes(page[64:128]))]
     assert list(changed_lines({8192: bytes(page)}, {})) == [(8256, bytes(64))]
+
+
+def recorder(directory: Path, lost: list[str]) -> tuple[Recorder, Submission]:
+    """A recorder of program 1, and a submission with one page of ones."""
+    fd = os.memfd_create("memory")
+    os.ftruncate(fd, 4 * PAGE)
+    os.pwrite(fd, b"\1" * PAGE, PAGE)
+    made = Submitted(1, 1 << 40, PAGE, (Piece(PAGE, PAGE),))
+    clock = NotedClock(HostClock(12_000_000))
+    options = DrmOptions(engine="interp")
+    return Recorder(str(directory), 1, options, fd, clock, lost.append), Submission(
+        1, 1, 1 << 40, (made,)
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device /dev/full")
+def test_a_full_disk_ends_a_record_with_a_word(tmp_path: Path) -> None:
+    (tmp_path / "1.eumu").symlink_to("/dev/full")
+    lost: list[str] = []
+    made, submission = recorder(tmp_path, lost)
+    assert lost == [f"the record {tmp_path / '1.eumu'} is not whole: No space left on device"]
+    made.reset(1)
+    assert not made.begin("submit", submission)
+    made.threads_ran(submission)
+    made.end(submission, "fine")
+    made.close()
+    assert len(lost) == 1
+
+
+def test_a_record_in_a_folder_that_is_gone(tmp_path: Path) -> None:
+    lost: list[str] = []
+    recorder(tmp_path / "gone", lost)
+    assert len(lost) == 1 and "No such file or directory" in lost[0]
+
+
+def test_a_write_that_takes_a_part_is_gone_on_with(tmp_path: Path) -> None:
+    """As at the end of a disk, or of a quota that somebody makes larger."""
+    made, submission = recorder(tmp_path, [])
+    whole = made._file
+    assert whole is not None
+
+    class Slow:
+        def write(self, data: memoryview) -> int:
+            return whole.write(data[:7])
+
+        def close(self) -> None:
+            whole.close()
+
+    made._file = Slow()
+    assert made.begin("submit", submission)
+    made.end(submission, "fine")
+    made.close()
+    assert [e.get("entry") for e, _ in entries(tmp_path / "1.eumu")] == [
+        *(None, "pages", "step", "changed")
+    ]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device /dev/full")
+def test_a_log_that_cannot_be_written(tmp_path: Path) -> None:
+    """The program has its results, and the status says that the log is lost."""
+    node = compiled(HERE / "node.c", tmp_path)
+    done = run(node, "grown", options=("--log", "/dev/full"))
+    assert done.returncode == 1 and "grown ok" in done.stdout, done.stderr
+    assert done.stderr.count("--log /dev/full: No space left on device") == 1, done.stderr

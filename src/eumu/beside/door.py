@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import sys
 from typing import Any, Protocol
 
 from eumu.errors import EumuError
@@ -12,6 +13,7 @@ from eumu.errors import EumuError
 # What goes to the `status` of a session's options, a byte for each.
 FAULTED = b"F"
 FOUND = b"U"
+LOST = b"L"  # a file that the user asked for is not whole
 
 
 def note(status: int | None, what: bytes) -> None:
@@ -22,6 +24,30 @@ def note(status: int | None, what: bytes) -> None:
     if status is not None:
         with contextlib.suppress(OSError):
             os.write(status, what)
+
+
+def say(text: str) -> None:
+    """Tell people on standard error, if anybody reads."""
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def lose(status: int | None, text: str) -> None:
+    """Tell people, and the session, that a file which they asked for is not whole."""
+    say(f"eumu: {text}")
+    note(status, LOST)
+
+
+def explained(error: BaseException) -> tuple[str, bool]:
+    """What people are told of an error, and whether it is no mistake of eumu's.
+
+    The system may refuse memory, files and threads at any place.
+    """
+    if isinstance(error, EumuError):
+        return str(error), True
+    if isinstance(error, (MemoryError, OSError)):
+        return f"the system refuses the engine process something: {str(error) or 'memory'}", True
+    return f"internal error: {type(error).__name__}: {error}", False
 
 
 class ProtocolError(EumuError, ValueError):

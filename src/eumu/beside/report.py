@@ -5,7 +5,6 @@ It is made on the interpreter, by an observer; the model of the L3 is left out.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
@@ -15,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.beside.door import lose, say
 from eumu.device.chip import Part
 from eumu.device.profile import Profile
 from eumu.exec.fidelity import Followed
@@ -144,12 +144,12 @@ def _launch(name: str, profile: Profile | None, part: Part) -> str:
     )
 
 
-def say_where(profiles: KernelProfiles, path: str, number: int) -> None:
-    """Write the page, and say on standard error where it is."""
+def say_where(profiles: KernelProfiles, path: str, number: int, status: int | None) -> None:
+    """Write the page, and say on standard error where it is; `status` as of a session."""
     try:
         name = profiles.write(path, number)
     except OSError as error:
-        print(f"eumu: --report {path}: {error.strerror}", file=sys.stderr, flush=True)
+        lose(status, f"--report {path}: {error.strerror}")
         return
     said = f"what kernels did is in {name}" if name else "no kernel ran: there is no report"
-    print(f"eumu: {said}", file=sys.stderr, flush=True)
+    say(f"eumu: {said}")

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from types import FrameType
 from typing import Any, Final
 
-from eumu.beside.door import FAULTED, FOUND
+from eumu.beside.door import FAULTED, FOUND, LOST
 
 _LEGACY_LAYOUT: Final = 0x0200000  # ADDR_COMPAT_LAYOUT of personality(2)
 _LAST_WORDS_S: Final = 10.0
@@ -25,12 +25,13 @@ _LAST_WORDS_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class SessionOutcome:
-    """`status` of the program as a shell has it, how many submissions made a fault, and how many
-    places a checked run found."""
+    """`status` of the program as a shell has it, how many submissions made a fault, how many
+    places a checked run found, and how many files that the user asked for are not whole."""
 
     status: int
     faults: int
     findings: int = 0
+    lost: int = 0
 
 
 def run_beside(
@@ -51,8 +52,8 @@ def run_beside(
         with _signals_to(program):
             code = program.wait()
     told = _told(status)
-    faults, findings = told.count(FAULTED), told.count(FOUND)
-    return SessionOutcome(code if code >= 0 else 128 - code, faults, findings)
+    faults, findings, lost = (told.count(what) for what in (FAULTED, FOUND, LOST))
+    return SessionOutcome(code if code >= 0 else 128 - code, faults, findings, lost)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, Final
 
 from eumu import findings
-from eumu.beside.door import FAULTED, FOUND, note
+from eumu.beside.door import FAULTED, FOUND, lose, note
 from eumu.errors import FormatError
 from eumu.findings import Finding
 
@@ -38,9 +38,15 @@ class ClOptions:
 
     def record(self, finding: Finding) -> None:
         """Keep a finding for the command, if it asked for it."""
-        if self.records is not None:
-            data = pickle.dumps(finding)
-            os.write(self.records, len(data).to_bytes(_SIZE, "little") + data)
+        if self.records is None:
+            return
+        data = pickle.dumps(finding)
+        left = memoryview(len(data).to_bytes(_SIZE, "little") + data)
+        try:
+            while left:  # a disk that becomes full takes a part
+                left = left[os.write(self.records, left) :]
+        except OSError as error:
+            lose(self.status, f"a finding cannot be kept: {error.strerror}")
 
     def note_fault(self) -> None:
         note(self.status, FAULTED)

@@ -15,7 +15,8 @@ from eumu.settings import FAULT_ENDS, TRACEBACK
 
 
 def command(options: argparse.Namespace) -> int:
-    """The program's exit status, FAULT after a fault, else FAILED after findings if it is 0."""
+    """The program's exit status, FAULT after a fault, else FAILED after findings if it is 0; so is
+    it where a file that the user asked for is not whole."""
     if options.check_driver:
         return _check_driver()
     words = options.program[1:] if options.program[:1] == ["--"] else options.program
@@ -34,7 +35,7 @@ def command(options: argparse.Namespace) -> int:
         with contextlib.suppress(BrokenPipeError):
             print(f"eumu: {_count(outcome.findings, 'finding')}", file=sys.stderr, flush=True)
         return outcome.status or FAILED
-    return outcome.status
+    return outcome.status or (FAILED if outcome.lost else FINE)
 
 
 def _options(options: argparse.Namespace) -> DrmOptions:

@@ -7,7 +7,7 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -17,7 +17,7 @@ from eumu.cl.session import run
 from eumu.cli.gpu import free_page
 from eumu.cli.options import CHECK, add_format
 from eumu.cli.status import FAILED, FAULT, FINE, UsageError
-from eumu.errors import Unsupported
+from eumu.errors import Finding, FormatError, Unsupported
 from eumu.exec.checks import CHECKS, checks
 from eumu.platforms import platform
 from eumu.reports.formats import FORMATS
@@ -56,7 +56,8 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
 
 
 def command(options: argparse.Namespace) -> int:
-    """The program's exit status, FAULT after a fault, else FAILED after findings if it is 0."""
+    """The program's exit status, FAULT after a fault, else FAILED after findings if it is 0; so is
+    it where a file that the user asked for is not whole."""
     if not sys.platform.startswith("linux"):
         raise Unsupported("the OpenCL driver is for Linux")
     if not options.program:
@@ -66,8 +67,9 @@ def command(options: argparse.Namespace) -> int:
         os.set_inheritable(file.fileno(), True)
         door_options = replace(_options(options), records=file.fileno())
         outcome = run(options.program, door_options)
-        findings = tuple(recorded(file.fileno()))
-    status = FAULT if outcome.faults else outcome.status or (FAILED if outcome.findings else FINE)
+        findings = tuple(_kept(file.fileno(), is_whole=not outcome.lost))
+    is_bad = outcome.findings or outcome.lost
+    status = FAULT if outcome.faults else outcome.status or (FAILED if is_bad else FINE)
     if outcome.faults and door_options.tells:
         _say(f"eumu: {_count(outcome.faults, 'fault')} on the OpenCL device")
     elif outcome.findings and door_options.tells:
@@ -81,6 +83,15 @@ def command(options: argparse.Namespace) -> int:
         told = Told(options.program[0], "", findings, status, facts=facts)
         _write(FORMATS[options.format](told), options)
     return status
+
+
+def _kept(file: int, *, is_whole: bool) -> Iterator[Finding]:
+    """The findings in a file; where it is known not to be whole, those before the first gap."""
+    try:
+        yield from recorded(file)
+    except FormatError:
+        if is_whole:
+            raise
 
 
 _FILES: Final = {".json": "json", ".sarif": "sarif", ".xml": "junit"}

@@ -15,8 +15,9 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from eumu.beside.door import FAULTED, FOUND, note
+from eumu.beside.door import FAULTED, FOUND, explained, lose, note, say
 from eumu.beside.peer import abort
+from eumu.beside.threads import NoThread, start
 from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError
 from eumu.drm.contexts import MOST_THREADS, HardwareContext
@@ -29,7 +30,7 @@ from eumu.drm.programs import Programs
 from eumu.drm.progress import Progress
 from eumu.drm.protocol import Built, Submission, messages
 from eumu.drm.record import NotedClock, Recorder
-from eumu.errors import EumuError, Fault, Finding
+from eumu.errors import Fault, Finding
 from eumu.exec.tiered import tiered
 from eumu.runtime.batches import BatchReport, CommandQueue
 from eumu.runtime.device import Device
@@ -48,7 +49,7 @@ class _Log:
         self._options, self._program = options, program
         self._new = New()
         self.found: list[Finding] = []
-        self.faulted = False
+        self.faulted = self._is_lost = False
 
     def ran(self, submission: Submission, report: BatchReport, seconds: float) -> None:
         self._tell(report.undefined)
@@ -65,8 +66,9 @@ class _Log:
         )
 
     def failed(self, submission: Submission, error: Exception) -> None:
-        is_typed = isinstance(error, (EumuError, CommandError))
-        text = str(error) if is_typed else f"internal error: {type(error).__name__}: {error}"
+        text, is_typed = explained(error)
+        if isinstance(error, CommandError):
+            text, is_typed = str(error), True
         if isinstance(error, Fault):
             self._tell(error.findings)
             self._keep(error.finding)
@@ -76,10 +78,7 @@ class _Log:
         lines = [f"eumu: context {submission.context} hangs from now on: {text}"]
         if not is_typed:
             lines.append("  this is a bug in eumu; EUMU_TRACEBACK=1 shows where")
-        with contextlib.suppress(
-            OSError
-        ):  # nobody reads: the program is to hear of it all the same
-            print("\n".join(lines), file=sys.stderr, flush=True)
+        say("\n".join(lines))
         if self._options.traceback:
             sys.excepthook(type(error), error, error.__traceback__)
         self._note(*lines)
@@ -94,8 +93,7 @@ class _Log:
             text = str(finding)
             note(self._options.status, FOUND)
             if len(self._new) <= _SHOWN:
-                with contextlib.suppress(OSError):
-                    print(text, file=sys.stderr, flush=True)
+                say(text)
             self._note(text)
 
     def _keep(self, finding: Finding) -> None:
@@ -103,9 +101,14 @@ class _Log:
             self.found.append(finding)
 
     def _note(self, *lines: str) -> None:
-        if self._options.log is not None:
+        if self._options.log is None or self._is_lost:
+            return
+        try:
             with open(self._options.log, "a") as file:
                 file.write(f"{self._program}: " + "\n".join(lines) + "\n")
+        except OSError as error:
+            self._is_lost = True
+            lose(self._options.status, f"--log {self._options.log}: {error.strerror}")
 
 
 def serve(program: DrmProgram, options: DrmOptions) -> None:
@@ -128,10 +131,12 @@ def serve(program: DrmProgram, options: DrmOptions) -> None:
     recorder = None
     if options.dump is not None:
         device.clock = clock = NotedClock(device.clock)
-        recorder = Recorder(options.dump, program.pid, options, program.memory_fd, clock)
+        lost = partial(lose, options.status)
+        recorder = Recorder(options.dump, program.pid, options, program.memory_fd, clock, lost)
     if device.engine == "jit" and not options.check and options.report is None:
         device.use("jit", tiered())
-    threading.Thread(target=_import_more, args=(device.engine,), daemon=True).start()
+    with contextlib.suppress(NoThread):  # it only makes the first kernel quicker
+        start(partial(_import_more, device.engine))
     programs = Programs()
     log, turn = _Log(options, program.pid), threading.Lock()
     contexts: dict[int, HardwareContext] = {}
@@ -155,32 +160,37 @@ def serve(program: DrmProgram, options: DrmOptions) -> None:
             contexts[message.context] = context
         context.put(message)
     with turn:
+        if recorder is not None:
+            recorder.close()
         _leave(program.pid, options, profiles, log)
 
 
 def _leave(number: int, options: DrmOptions, profiles: KernelProfiles | None, log: _Log) -> None:
     """The files that the user has asked for."""
+    if profiles is not None and options.report is not None:
+        from eumu.beside.report import say_where
+
+        say_where(profiles, options.report, number, options.status)
+    if options.findings is None:
+        return
+    record = options.findings, number, options.format, log.found
     try:
-        if profiles is not None and options.report is not None:
-            name = profiles.write(options.report, number)
-            _say(f"what kernels did is in {name}" if name else "no kernel ran: there is no report")
-        if options.findings is not None:
-            record = options.findings, number, options.format, log.found
-            name = write_findings(*record, faulted=log.faulted, gpu=options.gpu)
-            _say(f"what was found is in {name}")
+        name = write_findings(*record, faulted=log.faulted, gpu=options.gpu)
     except OSError as error:
-        _say(f"{error.filename}: {error.strerror}")
-
-
-def _say(text: str) -> None:
-    print(f"eumu: {text}", file=sys.stderr, flush=True)
+        lose(options.status, f"--findings {options.findings}: {error.strerror}")
+    else:
+        say(f"eumu: what was found is in {name}")
 
 
 def _import_more(engine: str) -> None:
-    """What most programs need, while the driver's compiler makes their first kernel."""
-    if engine == "jit":
-        import_module("eumu.exec.jit.driver.module")
-        from eumu.exec.jit.host.cache import engine_version
+    """What most programs need, while the driver's compiler makes their first kernel.
 
-        engine_version()
-    import_module("eumu.device.functions")
+    Who needs it imports it, so that an error here is nobody's.
+    """
+    with contextlib.suppress(ImportError, OSError, MemoryError):
+        if engine == "jit":
+            import_module("eumu.exec.jit.driver.module")
+            from eumu.exec.jit.host.cache import engine_version
+
+            engine_version()
+        import_module("eumu.device.functions")

@@ -41,7 +41,7 @@ def _place(finding: Finding) -> tuple[str, int]:
 
 def write_findings(
     path: str, number: int, form: str, findings: Sequence[Finding], *, faulted: bool, gpu: str
-) -> str | None:
+) -> str:
     """Write what a program's kernels did wrong in a format of `eumu run`; the name of the file.
 
     OSError as of files.

@@ -26,6 +26,7 @@ class ReplayOutcome:
     findings: list[Finding] = field(default_factory=list)
     page: str | None = None
     is_capture: bool = False  # what the GPU did is not in the file
+    is_cut: bool = False  # the file ends within a step
     is_left: bool = False  # the user has left before its end
 
     def lines_of_text(self) -> list[str]:
@@ -39,6 +40,10 @@ class ReplayOutcome:
             f"{self.steps} steps, {started}, {len(self.differ)} of them not as in the record;"
             f" {self.by_program} changed in the record alone"
         ]
+        if self.is_cut:
+            lines.append(
+                "  the record ends within a step: who wrote it was stopped, or its disk was full"
+            )
         if self.other_ends:
             lines.append(
                 f"  {self.other_ends} steps have a fault here or in the record, not in both"

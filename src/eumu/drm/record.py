@@ -16,7 +16,8 @@ import json
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -98,39 +99,84 @@ def _blocks(fd: int, at: int, end: int) -> Iterator[tuple[int, bytes]]:
 
 
 class _Output(Protocol):
-    def write(self, data: bytes, /) -> object: ...
+    def write(self, data: memoryview, /) -> int: ...
+
+    def close(self) -> None: ...
 
 
 class Recorder:
     """Writes the record of one program to a file in a directory.
 
-    `begin` and `end` stand around each step, while nothing else runs on the device.
+    `begin` and `end` stand around each step, while nothing else runs on the device.  Where the file
+    cannot be written, `lost` is told so, once, and the program goes on without a record.
     """
 
     def __init__(
-        self, directory: str, program: int, options: DrmOptions, fd: int, clock: NotedClock
+        self,
+        directory: str,
+        program: int,
+        options: DrmOptions,
+        fd: int,
+        clock: NotedClock,
+        lost: Callable[[str], None],
     ) -> None:
         self.path = Path(directory) / f"{program}.eumu"
-        self._file: _Output = self.path.open("wb", buffering=0)
+        self._lost, self._is_over = lost, False
+        self._file: _Output | None = None
         self._fd, self._clock = fd, clock
         self._written: dict[int, bytes] = {}  # digests of the pages that the file has
         self._before: Pages = {}
         self._after: Pages | None = None
         kept = ("gpu", "engine", "check", "strict_bounds")
         told = {name: value for name, value in asdict(options).items() if name in kept}
-        self._put({"what": RECORD, **told})
+        with self._recording():
+            self._file = self.path.open("wb", buffering=0)
+            self._put({"what": RECORD, **told})
+
+    @contextmanager
+    def _recording(self) -> Iterator[None]:
+        """Around what writes; what cannot be written ends the record."""
+        try:
+            yield
+        except (OSError, MemoryError) as error:
+            self._is_over = True
+            self._before, self._after, self._written = {}, None, {}
+            why = (isinstance(error, OSError) and error.strerror) or "no memory is left"
+            file, self._file = self._file, None
+            if file is not None:
+                with suppress(OSError):
+                    file.close()
+            self._lost(f"the record {self.path} is not whole: {why}")
+
+    def close(self) -> None:
+        """Some file systems say here what they could not write."""
+        file, self._file = self._file, None
+        if file is not None and not self._is_over:
+            with self._recording():
+                file.close()
 
     def reset(self, context: int) -> None:
         """A context was created or destroyed: its state is gone."""
-        self._put({"entry": "reset", "context": context})
+        with self._recording():
+            self._put({"entry": "reset", "context": context})
 
     def built(self, program: Built) -> None:
         """A program was built: names and sources of kernels."""
-        data = zlib.compress(program.source + program.binary, 1)
-        self._put({"entry": "built", "source": len(program.source)}, data)
+        with self._recording():
+            data = zlib.compress(program.source + program.binary, 1)
+            self._put({"entry": "built", "source": len(program.source)}, data)
 
     def begin(self, step: str, submission: Submission, *, always: bool = True) -> bool:
-        """A step comes next; with `always` off only if the program has changed memory."""
+        """A step comes next; with `always` off only if the program has changed memory.
+
+        Whether it is recorded.
+        """
+        if not self._is_over:
+            with self._recording():
+                return self._begin(step, submission, always=always)
+        return False
+
+    def _begin(self, step: str, submission: Submission, *, always: bool) -> bool:
         pages = self._pages(submission)
         changed = {
             address: page
@@ -163,13 +209,20 @@ class Recorder:
 
     def threads_ran(self, submission: Submission) -> None:
         """A command that started threads is done; the program has not heard of it yet."""
-        self._after = self._pages(submission)
+        if not self._is_over:
+            with self._recording():
+                self._after = self._pages(submission)
 
     def _pages(self, submission: Submission) -> Pages:
         return dict(pages_of(self._fd, submission.objects))
 
     def end(self, submission: Submission, outcome: str) -> None:
         """The step has come to an end, one way or the other."""
+        if not self._is_over:
+            with self._recording():
+                self._end(submission, outcome)
+
+    def _end(self, submission: Submission, outcome: str) -> None:
         pages = self._pages(submission) if self._after is None else self._after
         changed = [CHANGED.pack(a, digest(x)) for a, x in changed_lines(self._before, pages)]
         self._before, self._after = {}, None
@@ -183,8 +236,12 @@ class Recorder:
             self._put({"entry": "pages", "addresses": _runs(places)}, data)
 
     def _put(self, entry: dict[str, Any], data: bytes = b"") -> None:
+        if self._is_over or self._file is None:
+            return
         line = json.dumps(entry | {"size": len(data)}, separators=(",", ":"))
-        self._file.write(line.encode() + b"\n" + data)
+        left = memoryview(line.encode() + b"\n" + data)
+        while left:  # a disk that becomes full takes a part
+            left = left[self._file.write(left) :]
 
 
 def _runs(places: Sequence[int]) -> list[tuple[int, int]]:

@@ -38,6 +38,7 @@ from eumu.runtime.device import Device
 
 _MOST_BYTES: Final = 1 << 30  # of an entry
 _MOST_LINE: Final = 1 << 24
+_CUT: Final[dict[str, Any]] = {"entry": "cut"}
 
 
 class _ReplayedClock:
@@ -60,10 +61,12 @@ Entry = tuple[dict[str, Any], bytes]
 def entries(file: BinaryIO, name: str) -> Iterator[Entry]:
     """Entries of a record, the first line too; FormatError for what is none.
 
-    What is cut off at the end, as the process was killed that wrote it, is left out.
+    The last one is `_CUT` where the file ends within an entry, as the process was killed that wrote
+    it, or its disk was full.
     """
     while line := file.readline(_MOST_LINE):
         if not line.endswith(b"\n"):
+            yield _CUT, b""
             return
         try:
             entry = json.loads(line)
@@ -74,6 +77,7 @@ def entries(file: BinaryIO, name: str) -> Iterator[Entry]:
             raise FormatError(f"{name}: an entry of {size!r} bytes")
         data = file.read(size)
         if len(data) < size:
+            yield _CUT, b""
             return
         yield entry, data
 
@@ -159,8 +163,11 @@ class _Replay:
                 case "changed" if step is not None:
                     self._step(step, entry, data)
                     step = None
+                case "cut":
+                    self.outcome.is_cut = True
                 case other:
                     raise FormatError(f"{self.name}: no entry is called {other!r} here")
+        self.outcome.is_cut |= step is not None
         return self.outcome
 
     def _write(self, runs: list[tuple[int, int]], packed: bytes) -> None:
