@@ -105,6 +105,16 @@ DEFECTS = {
     "a submission that could not be sent left its program waiting for ever": (
         "drm/test_failing_calls.py::test_calls_of_programs",
     ),
+    "a call that failed in an engine process left its program waiting, or was a traceback": (
+        "drm/test_failing_calls.py::test_calls_of_engine_processes",
+        "cl/test_failing_calls.py::test_calls_of_engine_processes",
+    ),
+    "a record or log that the disk could not hold ended without a word": (
+        "drm/test_record.py::test_a_full_disk_ends_a_record_with_a_word",
+        "drm/test_record.py::test_a_write_that_takes_a_part_is_gone_on_with",
+        "drm/test_record.py::test_a_log_that_cannot_be_written",
+        "test_failing_calls.py::test_a_new_file_is_whole_or_not_there",
+    ),
 }
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import failing_engines
 from cl.programs import SOURCES, environment
 from drm.programs import compiled
 from eumu.zebin import compilers
@@ -83,3 +84,50 @@ def test_calls_of_programs(tmp_path: Path) -> None:
     assert not [end for end in ends if "internal error" in end[2] or "Traceback" in end[2]]
     assert any(end[1] for end in ends)  # some calls are the driver's
     assert failing(program)("sync:error=EIO:when=1")[1] == 0  # nobody calls that
+
+
+# Calls of the engine process, of each of its threads and of the compiler that it starts: how each
+# fails, and which are tried.
+IN_ENGINES = {
+    "mmap": ("ENOMEM", (*range(1, 13), 14, 17, 20, 24, 30, 40, 60)),
+    "mprotect": ("ENOMEM", range(1, 7)),
+    "madvise": ("ENOSYS", range(1, 4)),
+    "recvmsg": ("ECONNRESET", range(1, 2)),
+    "recvfrom": ("ECONNRESET", range(1, 7)),
+    "sendto": ("EPIPE", range(1, 7)),
+    "write": ("ENOSPC", range(1, 7)),
+    "rename": ("ENOSPC", range(1, 4)),
+    "unlink": ("EACCES", range(1, 3)),
+    "mkdir": ("ENOSPC", range(1, 4)),
+    "pipe2": ("EMFILE", range(1, 3)),
+    "clone": ("EAGAIN", range(1, 2)),
+    "clone3": ("EAGAIN", range(1, 7)),
+    "accept4": ("EMFILE", range(1, 2)),
+    "openat": ("EMFILE", (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)),
+}
+SOME_IN_ENGINES = ("mmap:3", "clone3:1", "clone3:6", "write:2", "rename:1", "recvfrom:3")
+
+
+def test_calls_of_engine_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program gets a status or its results, in time; people are told why."""
+    failing_engines.skip_without_strace()
+    program = compiled(SOURCES / "cl" / "sharing.c", tmp_path, "OpenCL")
+    every = [f"{call}:{n}" for call, (_, numbers) in IN_ENGINES.items() for n in numbers]
+    chosen = every if os.environ.get("EUMU_FAILING_CALLS") == "all" else SOME_IN_ENGINES
+    words = [
+        f"{call}:error={IN_ENGINES[call][0]}:when={n}"
+        for call, n in (one.split(":") for one in chosen)
+    ]
+    for name in ("FRESH", "EUMU_CACHE_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / "cache"))
+    monkeypatch.setenv("EUMU_CACHE", "on")
+    command = [sys.executable, "-m", "eumu", "run", "--device", "pvc", "--", sys.executable]
+    command += [failing_engines.__file__, str(program), "pages", "--", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S * 10)
+    runs = failing_engines.lines(done.stdout)
+    assert len(runs) == len(words) + 1, done.stdout + done.stderr
+    assert runs[-1]["status"] == 0, runs[-1]
+    assert not [one for one in runs if one["status"] in _WRONG], runs
+    assert all(one["failed"] for one in runs[:-1]) or len(chosen) > 10
+    assert any(one["failed"] and not one["status"] for one in runs)  # what cannot be kept is made
+    assert "Traceback" not in done.stderr and "internal error" not in done.stderr, done.stderr

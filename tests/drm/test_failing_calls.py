@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import failing_engines
 from drm.programs import HERE, compiled, run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="i915 is a driver of Linux")
@@ -75,3 +76,47 @@ def test_calls_of_programs(node: Path) -> None:
     assert not wrong, (wrong, done.stdout, done.stderr)
     assert done.stdout.splitlines()[-1] == "grown ok", done.stdout
     assert "Traceback" not in done.stderr and "internal error" not in done.stderr, done.stderr
+
+
+# Calls of the engine process, of each of its threads, and of the broker that forks it: how each
+# fails, and how many there are.
+IN_ENGINES = {
+    "mmap": ("ENOMEM", 7),
+    "recvmsg": ("ECONNRESET", 1),
+    "sendto": ("EPIPE", 1),
+    "recvfrom": ("ECONNRESET", 9),
+    "clone": ("EAGAIN", 1),
+    "clone3": ("EAGAIN", 2),
+    "accept4": ("EMFILE", 1),
+    "pidfd_open": ("EMFILE", 1),
+    "openat": ("EMFILE", 16),
+    "write": ("ENOSPC", 7),
+    "pread64": ("EIO", 4),
+    "lseek": ("EIO", 7),
+    "mprotect": ("ENOMEM", 4),
+}
+# Of each kind in `make test`: some that once made a program wait for ever, or lost a file silently.
+SOME_IN_ENGINES = ("mmap:2", "mmap:3", "clone3:2", "write:1", "write:7", "pread64:2", "openat:3")
+
+
+def test_calls_of_engine_processes(node: Path, tmp_path: Path) -> None:
+    """The program ends in time; people are told, also where only a file of theirs is not whole."""
+    failing_engines.skip_without_strace()
+    every = [f"{call}:{n + 1}" for call, (_, most) in IN_ENGINES.items() for n in range(most)]
+    chosen = every if os.environ.get("EUMU_FAILING_CALLS") == "all" else SOME_IN_ENGINES
+    words = [
+        f"{call}:error={IN_ENGINES[call][0]}:when={n}"
+        for call, n in (one.split(":") for one in chosen)
+    ]
+    options = ("--dump", str(tmp_path / "dump"), "--log", str(tmp_path / "log"))
+    program = (sys.executable, failing_engines.__file__, node, "hangs", "--", *words)
+    done = run(*program, options=options)
+    runs = failing_engines.lines(done.stdout)
+    assert len(runs) == len(words) + 1, done.stdout + done.stderr
+    assert "hangs ok" in str(runs[-1]["said"]), runs[-1]
+    assert not [one for one in runs if one["status"] == failing_engines.HANGS], done.stderr
+    assert any(one["failed"] for one in runs)
+    assert "Traceback" not in done.stderr and "internal error" not in done.stderr, done.stderr
+    for what in ("write", "pread64"):
+        if any(one["failed"] and str(one["words"]).startswith(what) for one in runs):
+            assert "is not whole" in done.stderr or "--log" in done.stderr, done.stderr

@@ -21,7 +21,16 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Final
 
-from eumu.beside.door import FAULTED, Door, HostProgram, ProgramOptions, ProtocolError, note
+from eumu.beside.door import (
+    FAULTED,
+    Door,
+    HostProgram,
+    ProgramOptions,
+    ProtocolError,
+    explained,
+    note,
+    say,
+)
 
 _LOOK_S: Final = 0.5
 _GRACE_S: Final = 5.0
@@ -151,16 +160,17 @@ def _child(program: HostProgram, door: Door, options: ProgramOptions) -> None:
     try:
         door.serve(program, options)
         os._exit(0)
-    except ProtocolError as error:
-        _note_failure(error, options)
-    except BaseException:  # the process must not go on as the broker that it was
-        sys.excepthook(*sys.exc_info())
-        _note_status(options)
+    except BaseException as error:  # the process must not go on as the broker that it was
+        if explained(error)[1]:
+            _note_failure(error, options)
+        else:
+            sys.excepthook(*sys.exc_info())
+            _note_status(options)
     os._exit(1)
 
 
-def _note_failure(error: Exception, options: ProgramOptions) -> None:
-    print(f"eumu: {error}", file=sys.stderr, flush=True)
+def _note_failure(error: BaseException, options: ProgramOptions) -> None:
+    say(f"eumu: {explained(error)[0]}")
     _note_status(options)
 
 

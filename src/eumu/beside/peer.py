@@ -58,5 +58,5 @@ def process_of(peer: socket.socket) -> int:
 def abort(process: int) -> None:
     """End a program at its fault, if it is seen from here and still there."""
     if process:
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(OSError):  # it is gone, or another user's
             os.kill(process, signal.SIGABRT)

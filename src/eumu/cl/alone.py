@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import sys
 from typing import Final
 
 _SOCKET: Final = 3
@@ -35,11 +34,12 @@ def main() -> int:
             pass
         serve(program, options)
     except Exception as error:
-        from eumu.errors import EumuError
+        from eumu.beside.door import explained, say
 
-        if not isinstance(error, (EumuError, OSError)):
+        text, is_typed = explained(error)
+        if not is_typed:
             raise
-        print(f"eumu: {error}", file=sys.stderr, flush=True)
+        say(f"eumu: {text}")
         return 1
     return 0
 

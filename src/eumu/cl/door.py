@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import select
 import socket
-import threading
 import time
 from typing import Final
 
+from eumu.beside.threads import start
 from eumu.cl.mapping import map_file
 from eumu.cl.meeting import ClProgram, meet
 from eumu.cl.options import ClOptions
@@ -45,4 +45,4 @@ def _end_with(peer: socket.socket, grace_s: float) -> None:
         time.sleep(grace_s)
         os._exit(0)
 
-    threading.Thread(target=wait, daemon=True).start()
+    start(wait)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from eumu.beside.door import ProtocolError
+from eumu.beside.door import ProtocolError, explained, say
 from eumu.beside.peer import abort
 from eumu.cl import images, misuse
 from eumu.cl.builds import Failed, build
@@ -304,8 +304,7 @@ class _Service:
         return Status.SUCCESS, b""
 
     def _failed(self, error: Exception, status: Status) -> Answer:
-        is_typed = isinstance(error, EumuError)
-        text = str(error) if is_typed else f"internal error: {type(error).__name__}: {error}"
+        text, is_typed = explained(error)
         self._record(Finding("error", text))
         self._say(f"eumu: {text}")
         if not is_typed:
@@ -340,9 +339,7 @@ class _Service:
 
     def _say(self, text: str) -> None:
         if self._options.tells:
-            with contextlib.suppress(OSError):  # nobody reads
-                said = text.encode("utf-8", "backslashreplace").decode()
-                print(said, file=sys.stderr, flush=True)
+            say(text.encode("utf-8", "backslashreplace").decode())
 
 
 _Number = TypeVar("_Number", Wanted, Form, Argument, AllocationUse, Mistake)
@@ -361,9 +358,10 @@ def serve(program: ClProgram, options: ClOptions) -> None:
     ProtocolError if it does not keep to the protocol.
     """
     service = _Service(SharedMemory(program.base, program.size), program.pid, options)
-    for request, data in requests(program.peer):
-        reply(program.peer, *service.answer(request, data))
+    with contextlib.suppress(BrokenPipeError):  # the program is gone
+        for request, data in requests(program.peer):
+            reply(program.peer, *service.answer(request, data))
     if service.profiles is not None and options.report is not None:
         from eumu.beside.report import say_where
 
-        say_where(service.profiles, options.report, program.pid)
+        say_where(service.profiles, options.report, program.pid, options.status)

@@ -33,4 +33,5 @@ def map_file(fd: int, base: int, size: int) -> None:
     how = mmap.MAP_SHARED | _NORESERVE | _FIXED_NOREPLACE
     made = _LIBC.mmap(base, size, mmap.PROT_READ | mmap.PROT_WRITE, how, fd, 0)
     if made != base:
-        raise ProtocolError(f"the place of the memory, {base:#x}, is taken in this process")
+        why = os.strerror(ctypes.get_errno())
+        raise ProtocolError(f"the memory of the program cannot be mapped at {base:#x} here: {why}")

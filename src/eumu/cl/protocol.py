@@ -211,8 +211,8 @@ def _received(peer: socket.socket, data: bytes, size: int) -> bytes | None:
     while len(parts) < size:
         try:
             more = peer.recv(max(_ROOM, size - len(parts)))
-        except ConnectionResetError:
-            return None
+        except ConnectionResetError:  # it comes once, then the end
+            continue
         if not more:
             return None
         parts += more

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, Protocol
 
+from eumu.beside.threads import start
 from eumu.device.commands import CommandError, Stop
 from eumu.drm.memory import DriverMemory
 from eumu.drm.progress import Progress
@@ -58,7 +59,7 @@ class HardwareContext:
         self._recorder = recorder
         self._queue: CommandQueue | None = None
         self._hangs = False
-        threading.Thread(target=self._run, daemon=True).start()
+        start(self._run)
 
     def put(self, message: ForContext) -> None:
         """Queue a message of this context."""
@@ -115,12 +116,16 @@ class HardwareContext:
         self._progress.faulted(submission.context, submission.sequence)
         self._progress.wait_until_told(submission.context, _NOTICED_S)
         end = time.monotonic() + _NOTICED_S
-        with contextlib.suppress(EumuError, CommandError):
+        try:
             while self._abandon(submission, begins=begins) is Stop.SEMAPHORE:
                 begins = False
                 if time.monotonic() > end:
                     break
                 time.sleep(_POLL_S)
+        except (EumuError, CommandError):
+            pass  # what was told already, most of the time
+        except Exception as error:  # the context goes on: somebody waits for each submission
+            self._reporter.failed(submission, error)
 
     def _abandon(self, submission: Submission, *, begins: bool) -> Stop:
         with self._turn:

@@ -8,6 +8,7 @@ space, of which the objects of the submission that runs are extents and nothing 
 from __future__ import annotations
 
 import ctypes
+import errno
 import mmap
 import os
 from bisect import bisect_left, bisect_right
@@ -176,11 +177,13 @@ class DriverMemory(Memory):
             try:
                 _mmap(start, stop - start, mmap.PROT_READ, _NOREPLACE)
             except OSError as error:
+                if error.errno != errno.EEXIST:
+                    raise self._unmapped(made, error) from None
                 if start >= here + made.size:
                     continue  # whatever is behind the object can be read
                 raise AddressTaken(
                     f"object {made.handle} ({made.size} bytes at {made.address:#x}) lies where the"
-                    f" engine process has memory of its own ({error}); run the program again"
+                    f" engine process has memory of its own; run the program again"
                 ) from None
             self._ours.add(start, stop)
         at, both = here, mmap.PROT_READ | mmap.PROT_WRITE
@@ -188,12 +191,17 @@ class DriverMemory(Memory):
             for piece in made.pieces:
                 _mmap(at, piece.size, both, _FIXED, self._fd, piece.offset)
                 at += piece.size
-        except OSError as error:  # a process has so many mappings
-            raise LaunchError(
-                f"object {made.handle} of {len(made.pieces)} pieces cannot be mapped ({error})"
-            ) from None
+        except OSError as error:
+            raise self._unmapped(made, error) from None
         self._bound[made.address] = made
         self._places.insert(bisect_left(self._places, made.address), made.address)
+
+    @staticmethod
+    def _unmapped(made: Submitted, error: OSError) -> LaunchError:
+        """There is no memory for mappings, of which a process has so many."""
+        return LaunchError(
+            f"object {made.handle} of {len(made.pieces)} pieces cannot be mapped ({error})"
+        )
 
     def _overlapping(self, made: Submitted) -> list[int]:
         """Addresses of bound objects that have pages of this one."""
@@ -207,7 +215,10 @@ class DriverMemory(Memory):
         """Let an object's pages go; the place stays ours, as it may be the page behind another."""
         del self._bound[made.address]
         self._places.remove(made.address)
-        _mmap(made.address - self._shift, made.size, mmap.PROT_READ, _FIXED)
+        try:
+            _mmap(made.address - self._shift, made.size, mmap.PROT_READ, _FIXED)
+        except OSError as error:  # its pages stay where they are, which does no harm
+            raise self._unmapped(made, error) from None
 
     # ---- what engines ask
 

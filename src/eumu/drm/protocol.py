@@ -131,8 +131,8 @@ def _receive(peer: socket.socket, size: int) -> bytes | None:
     while len(parts) < size:
         try:
             data = peer.recv(size - len(parts))
-        except ConnectionResetError:
-            return None
+        except ConnectionResetError:  # it comes once, then the end
+            continue
         if not data:
             return None
         parts += data

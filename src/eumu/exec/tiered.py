@@ -8,6 +8,7 @@ of them give the same results.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -113,7 +114,8 @@ class Tiered:
         if stop is not None:
             stop.attach(own.stop)
         watch = threading.Timer(_LONG_S, self._make, (seen, grid, self._jit, own.stop))
-        watch.start()
+        with contextlib.suppress(RuntimeError):  # the system has no thread: it goes on as it began
+            watch.start()
         try:
             return self._hasty.run(grid, host, snapshot, own)
         except Preempted as stopped:
@@ -137,7 +139,10 @@ class Tiered:
         with self._lock:
             made = seen.asked.get(key)
             if made is None:
-                made = seen.asked[key] = self._compiler.submit(jit.compile, grid)
+                try:
+                    made = seen.asked[key] = self._compiler.submit(jit.compile, grid)
+                except RuntimeError:  # the system has no thread: who needs the code compiles it
+                    return
         if then is not None:
             made.add_done_callback(lambda made: None if made.exception() else then())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Final
 
 import numpy as np
@@ -47,11 +47,13 @@ def _watched(
             fail(error)
 
     watcher = threading.Thread(target=watch, name="eumu progress", daemon=True)
-    watcher.start()
+    with suppress(RuntimeError):  # the system has no thread: the end alone is told
+        watcher.start()
     try:
         yield
     finally:
         stop.set()
-        watcher.join()
+        if watcher.ident is not None:
+            watcher.join()
     if taken[0] < STOPPED:
         tell(progress, min(int(taken[0]), groups), groups)
