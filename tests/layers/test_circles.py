@@ -32,7 +32,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("observe",),
         ("host",),
         ("blame",),
-        ("findings", "races"),
+        ("findings", "race_order", "race_rows", "races"),
         ("gate", "race_instrumentation", "words"),
         ("barrier_sides", "named"),
         ("gateway",),

@@ -1,20 +1,20 @@
 """Races: accesses to the same byte by different work items that nothing orders.
 
 Every access is noted, and what is a race follows from the notes alone, not from the order in which
-threads happened to run.  A thread between its n-th wait and its m-th signal is in the *epochs* n to
-m of its group (n = m but for split barriers); two accesses of a group are ordered unless they share
-an epoch, and accesses of two groups never are.  Lanes of a thread are work items like others, where
-the program's language is known and has no barrier of a sub-group.  Atomic operations do not race
-with each other.  A fence that belongs to no barrier, in a kernel with atomic operations, publishes
-what was done before: what a thread does after its first atomic operation is not followed there.
+threads happened to run.  A thread behind its n-th barrier is in the *epoch* n of its group; two
+accesses of a group are ordered unless they share an epoch, and accesses of two groups never are.
+Where there are named or split barriers, which order some threads only, `race_order` says what they
+order.  Lanes of a thread are work items like others, where the program's language is known and has
+no barrier of a sub-group.  Atomic operations do not race with each other.  A fence that belongs to
+no barrier, in a kernel with atomic operations, publishes what was done before: what a thread does
+after its first atomic operation is not followed there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,27 @@ from eumu.errors import ArrayPlace, Finding, Severity, Unsupported
 from eumu.exec import blame
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host
+from eumu.exec.race_order import Orders, Settled, Undetermined, meets_whole
+from eumu.exec.race_rows import (
+    ATOMIC_READ,
+    ATOMIC_WRITE,
+    NOTHING,
+    READ,
+    WRITE,
+    Column,
+    Rows,
+    atomic,
+    differ,
+    each,
+    firsts,
+    segments,
+    writes,
+)
 from eumu.ir import Function
-from eumu.ir.operations.ends import Barrier
-from eumu.ir.operations.memory import Access, Atomic, Fence
+from eumu.ir.operations.memory import Access, Atomic
 from eumu.ir.operations.state import ExecMask
 from eumu.settings import SHADOW_MB
 
-READ, WRITE, ATOMIC_WRITE, ATOMIC_READ = range(4)
 LANES: Final = 64  # numbers of work items per thread
 _FEW: Final = 8  # lanes
 _SLM: Final = 1 << 40  # added to offsets in local memory
@@ -39,78 +53,6 @@ _ROWS: Final = 1 << 24  # rows that are kept: 1.2 GB
 _PAIRS: Final = 1 << 26  # pairs of accesses to one byte that are looked at
 _FOUND: Final = 1 << 20  # racing pairs until one for each two instructions is kept
 _NAMES: Final = {READ: "load", WRITE: "store", ATOMIC_WRITE: "atomic", ATOMIC_READ: "atomic load"}
-
-Column = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Accesses put together: one row for each byte, epoch and instruction; sorted.
-
-    `cell` is group and epoch, `what` instruction, kind, and whether lanes are known; `first` and
-    `last` are the least and greatest work items, with what they wrote; `low` and `high` of all.
-    """
-
-    byte: Column
-    cell: Column
-    what: Column
-    first: Column
-    last: Column
-    wrote: NDArray[np.uint64]
-    wrote_last: NDArray[np.uint64]
-    low: NDArray[np.uint64]
-    high: NDArray[np.uint64]
-
-    def __len__(self) -> int:
-        return len(self.byte)
-
-    def __getitem__(self, at: Any) -> Rows:
-        return Rows(*(getattr(self, name)[at] for name in self.__slots__))
-
-    @classmethod
-    def joined(cls, parts: list[Rows]) -> Rows:
-        return cls(*(np.concatenate([getattr(p, n) for p in parts]) for n in cls.__slots__))
-
-    def together(self) -> Rows:
-        """One row for what has the same byte, cell and instruction."""
-        if not len(self):
-            return self
-        rows = self[np.lexsort((self.first, self.what, self.cell, self.byte))]
-        changes = (
-            (rows.byte[1:] != rows.byte[:-1])
-            | (rows.cell[1:] != rows.cell[:-1])
-            | (rows.what[1:] != rows.what[:-1])
-        )
-        starts = np.flatnonzero(np.concatenate([[True], changes]))
-        # The greatest work item's row: they are sorted by the least one, so look for it.
-        last = np.maximum.reduceat(rows.last, starts)
-        segment = np.repeat(np.arange(len(starts)), np.diff([*starts, len(rows)]))
-        ends = np.zeros(len(starts), np.int64)
-        ends[segment[rows.last == last[segment]]] = np.flatnonzero(rows.last == last[segment])
-        return Rows(
-            rows.byte[starts],
-            rows.cell[starts],
-            rows.what[starts],
-            rows.first[starts],
-            last,
-            rows.wrote[starts],
-            rows.wrote_last[ends],
-            np.minimum.reduceat(rows.low, starts),
-            np.maximum.reduceat(rows.high, starts),
-        )
-
-    @property
-    def kind(self) -> Column:
-        return self.what >> 1 & 3
-
-    @property
-    def inst(self) -> Column:
-        return self.what >> 3
-
-    @property
-    def whole(self) -> NDArray[np.bool_]:
-        """Whether it is the thread that accesses, not a lane of it."""
-        return (self.what & 1).astype(bool)
 
 
 def publishes(function: Function) -> bool:
@@ -122,21 +64,6 @@ def publishes(function: Function) -> bool:
         for op in block.ops
     )
     return fences and any(op.name == "atomic" for block in blocks for op in block.ops)
-
-
-def unordered(function: Function) -> dict[int, tuple[bool, bool]]:
-    """By the instruction of a barrier: whether it leaves local, and global memory unordered.
-
-    The compiler puts a fence of each memory that it is to order in front of a barrier.  One without
-    any fence is somebody's own, and orders everything, as do split barriers.
-    """
-    by_barrier = {}
-    for block in function.blocks:
-        scopes = {op.scope for op in block.ops if isinstance(op, Fence)}
-        end = block.end
-        if scopes and isinstance(end, Barrier) and end.kind == "sync":
-            by_barrier[end.inst] = not scopes & {"local", "sw"}, "global" not in scopes
-    return by_barrier
 
 
 class Accessors(Enum):
@@ -188,14 +115,11 @@ def check_memory(what: str, needed: int) -> None:
         raise error
 
 
-def has_named_barriers(function: Function) -> bool:
-    """Whether some barrier of a function is of some threads only."""
-    ends = (block.end for block in function.blocks)
-    return any(end is not None and end.name == "barrier" and bool(end.args) for end in ends)
-
-
 class Log:
-    """The accesses of a launch; Unsupported for one of too many groups, instructions or waits."""
+    """The accesses of a launch; Unsupported for one of too many groups, instructions or waits.
+
+    `orders` says what barriers order if they are not all of whole groups.
+    """
 
     def __init__(self, grid: Grid, host: Host) -> None:
         _limited("groups", grid.groups, _GROUP)
@@ -204,6 +128,10 @@ class Log:
         self._parts: list[Rows] = []  # as they were noted
         self._chunks: list[Rows] = []  # each put together
         self._pending = self._kept = 0
+        function = grid.function
+        whole = meets_whole(function)
+        self.orders = None if whole else Orders(function, grid.threads_per_group)
+        self._settled: Settled | None = None
         # What a compare-and-exchange makes of a value that was loaded before is checked by itself.
         self._exchanges = {
             op.inst
@@ -219,7 +147,8 @@ class Log:
         inst: int,
         group: Column,
         items: Column,
-        epochs: tuple[Column, Column],
+        epoch: Column,
+        stretch: Column,
         places: Column,
         size: int,
         data: NDArray[np.uint64],
@@ -228,22 +157,14 @@ class Log:
         whole: bool,
     ) -> None:
         """Accesses of `size` bytes at `places`, with what they wrote; all arrays are as long."""
-        from_epoch, to_epoch = epochs
-        _limited("waits of a thread at barriers", int(to_epoch.max()), _EPOCH)
-        what = np.full(len(items) * size, inst << 3 | kind << 1 | int(whole), np.int64)
+        _limited("waits of a thread at barriers", int(epoch.max()), _EPOCH)
         byte = (places[:, None] + np.arange(size)).reshape(-1) + (_SLM if local else 0)
-        for epoch in (from_epoch, to_epoch):
-            cell = np.repeat(group * _EPOCH + epoch, size)
-            values = np.repeat(data, size)
-            number = np.repeat(items, size)
-            rows = Rows(byte, cell, what, number, number, values, values, values, values)
-            if epoch is to_epoch and epoch is not from_epoch:
-                rows = rows[np.repeat(to_epoch > from_epoch, size)]
-            if len(rows):
-                self._parts.append(rows)
-                self._pending += len(rows)
-            if np.array_equal(from_epoch, to_epoch):
-                break
+        cell, stretch = np.repeat(group * _EPOCH + epoch, size), np.repeat(stretch, size)
+        what = np.full(len(items) * size, inst << 3 | kind << 1 | int(whole), np.int64)
+        item, wrote = np.repeat(items, size), np.repeat(data, size)
+        row = Rows(byte, cell, stretch, what, item, item, wrote, wrote, wrote, wrote)
+        self._parts.append(row)
+        self._pending += len(items) * size
         if self._pending > _PENDING:
             self._put_together()
             if self._kept > _ROWS:
@@ -261,20 +182,25 @@ class Log:
         if len(self._chunks) > 1:
             self._chunks = [Rows.joined(self._chunks).together()]
             self._kept = len(self._chunks[0])
-        return self._chunks[0] if self._chunks else _NOTHING
+        return self._chunks[0] if self._chunks else NOTHING
 
     # ---- what is a race
 
     def findings(self) -> tuple[Finding, ...]:
         """One finding for each pair of lines, in program order."""
         rows = self._without_private(self._gather())
+        if self.orders is not None:
+            self._settled = self.orders.settled()
+            rows = replace(rows, stretch=self._settled.rank(rows.stretch)).together()
+            rows = rows[~self._settled.published[rows.stretch]]
         by_lines: dict[tuple[object, object], tuple[Finding, int]] = {}
         pairs = [self._pairs(rows, across=False)]
         if self.grid.groups > 1:
             shared = rows[rows.byte < _SLM]
-            shared = replace(shared, cell=np.zeros_like(shared.cell)).together()
+            nothing = np.zeros_like(shared.cell)
+            shared = replace(shared, cell=nothing, stretch=nothing).together()
             pairs.append(self._pairs(shared, across=True))
-        for first, second in (pair for part in pairs for pair in _each(part)):
+        for first, second in (pair for part in pairs for pair in each(part)):
             finding = self._finding(first, second)
             key = _line(finding), _line(finding.related[0])
             earlier = by_lines.get(key)
@@ -283,7 +209,8 @@ class Log:
             )
             if earlier is None or worse:
                 by_lines[key] = finding, int(min(first.inst[0], second.inst[0]))
-        return tuple(f for f, _ in sorted(by_lines.values(), key=lambda item: item[1]))
+        races = (f for f, _ in sorted(by_lines.values(), key=lambda item: item[1]))
+        return (*map(self._chance, self._settled.undetermined if self._settled else ()), *races)
 
     def _without_private(self, rows: Rows) -> Rows:
         """Private memory is a thread's own: others get it when the thread has ended."""
@@ -303,23 +230,26 @@ class Log:
         rows = self._shared(rows, across=across)
         many = self._several(rows, rows, across=across)
         alone = rows[many & (rows.kind == WRITE)]
-        pairs, place = _firsts(alone, alone), _segments(rows)
+        pairs, place = firsts(alone, alone), segments(rows)
         at, looked = np.arange(len(rows)), 0
         for distance in range(1, len(rows)):
             at = at[at + distance < len(rows)]
             at = at[place[at] == place[at + distance]]
+            if not across:
+                at = at[self._may_meet(rows, at, at + distance)]
             if not len(at):
                 break
             looked += len(at)
             _limited("pairs of accesses to the same bytes", looked, _PAIRS)
             a, b = rows[at], rows[at + distance]
-            writes = _writes(a) | _writes(b)
-            plain = ~(_atomic(a) & _atomic(b))
-            race = writes & plain & self._several(a, b, across=across)
+            race = (writes(a) | writes(b)) & ~(atomic(a) & atomic(b))
+            race &= self._several(a, b, across=across)
+            if not across:
+                race &= ~self._ordered(a, b)
             pairs = Rows.joined([pairs[0], a[race]]), Rows.joined([pairs[1], b[race]])
             if len(pairs[0]) > _FOUND:
-                pairs = _firsts(*pairs)
-        return _firsts(*pairs)
+                pairs = firsts(*pairs)
+        return firsts(*pairs)
 
     def _shared(self, rows: Rows, *, across: bool) -> Rows:
         """Those of bytes that several work items access in a cell, one of them by a store."""
@@ -327,26 +257,51 @@ class Log:
             return rows
         size = LANES * (self.grid.threads_per_group if across else 1)
         size = size if across or self.lockstep else 1
-        place = _segments(rows)
+        place = segments(rows)
         starts = np.flatnonzero(np.diff(place, prepend=-1))
         least = np.minimum.reduceat(rows.first // size, starts)
         most = np.maximum.reduceat(rows.last // size, starts)
-        written = np.logical_or.reduceat(_writes(rows), starts)
+        written = np.logical_or.reduceat(writes(rows), starts)
         return rows[((least != most) & written)[place]]
 
     def _several(self, a: Rows, b: Rows, *, across: bool) -> NDArray[np.bool_]:
         """Whether two rows have accesses of different groups, threads or work items."""
         size = LANES * (self.grid.threads_per_group if across else 1)
-        threads = _differ(a, b, size)
+        threads = differ(a, b, size)
         if across or self.lockstep:
             return threads
-        return np.asarray(threads | (~(a.whole | b.whole) & _differ(a, b, 1)))
+        return np.asarray(threads | (~(a.whole | b.whole) & differ(a, b, 1)))
+
+    def _may_meet(self, rows: Rows, at: Column, other: Column) -> NDArray[np.bool_]:
+        """Whether what comes behind the second of two rows may still race with the first."""
+        if self._settled is None:
+            return np.ones(len(at), bool)
+        first, second = rows.stretch[at], rows.stretch[other]
+        local, shared = self._settled.local.beyond[first], self._settled.shared.beyond[first]
+        return np.asarray(second < np.where(rows.byte[at] >= _SLM, local, shared))
+
+    def _ordered(self, a: Rows, b: Rows) -> NDArray[np.bool_]:
+        """Whether named or split barriers order two rows of the same byte and group."""
+        if self._settled is None:
+            return np.zeros(len(a), bool)
+        local = self._settled.local.orders(a.stretch, b.stretch)
+        return np.where(a.byte >= _SLM, local, self._settled.shared.orders(a.stretch, b.stretch))
 
     # ---- in words
 
+    def _chance(self, of: Undetermined) -> Finding:
+        """The finding of a named barrier at which it is chance who meets."""
+        reason = (
+            f"which threads meet at named barrier {of.barrier} depends on the order in which they"
+            " come; it is taken to order nothing"
+        )
+        return blame.record(
+            *(self.grid, "named-barrier", reason, of.inst, of.group, of.member, (0,))
+        )
+
     def _finding(self, a: Rows, b: Rows) -> Finding:
         """The finding of two rows, each of one element; a store is told first."""
-        if not _writes(a)[0]:
+        if not writes(a)[0]:
             a, b = b, a
         kinds = _NAMES[int(a.kind[0])], _NAMES[int(b.kind[0])]
         both = a.kind[0] == WRITE and b.kind[0] == WRITE
@@ -396,54 +351,7 @@ def _limited(what: str, count: int, most: int) -> None:
         raise Unsupported(f"looking for races with {count} {what}; fewer than {most} are followed")
 
 
-def _writes(rows: Rows) -> NDArray[np.bool_]:
-    return np.asarray((rows.kind == WRITE) | (rows.kind == ATOMIC_WRITE))
-
-
-def _atomic(rows: Rows) -> NDArray[np.bool_]:
-    return np.asarray(rows.kind >= ATOMIC_WRITE)
-
-
-def _differ(a: Rows, b: Rows, size: int) -> NDArray[np.bool_]:
-    """Whether two rows have work items of different threads (of `size` numbers), or groups."""
-    numbers = [x // size for x in (a.first, a.last, b.first, b.last)]
-    least, most = np.minimum.reduce(numbers), np.maximum.reduce(numbers)
-    return np.asarray(least != most)
-
-
-def _segments(rows: Rows) -> Column:
-    """The number of each row's byte and cell; rows are sorted by them."""
-    if not len(rows):
-        return _EMPTY
-    new = (rows.byte[1:] != rows.byte[:-1]) | (rows.cell[1:] != rows.cell[:-1])
-    return np.concatenate([[0], np.cumsum(new)])
-
-
-def _firsts(a: Rows, b: Rows) -> tuple[Rows, Rows]:
-    """The first pair of rows of each two instructions, an equal value only if there is no other."""
-    if not len(a):
-        return a, b
-    equal = (a.kind == WRITE) & (b.kind == WRITE)
-    equal &= (a.low == a.high) & (b.low == b.high) & (a.low == b.low)
-    order = np.lexsort((a.byte, a.cell, equal, b.what, a.what))
-    key = np.stack([a.what[order], b.what[order]])
-    new = np.concatenate([[True], np.any(key[:, 1:] != key[:, :-1], axis=0)])
-    return a[order[new]], b[order[new]]
-
-
-def _each(pair: tuple[Rows, Rows]) -> Iterator[tuple[Rows, Rows]]:
-    """Pairs of rows, each of one element."""
-    a, b = pair
-    for k in range(len(a)):
-        yield a[k : k + 1], b[k : k + 1]
-
-
 def _line(finding: Finding) -> object:
     if finding.place is not None:
         return finding.place.file, finding.place.line
     return finding.span.line if finding.span else finding.instruction
-
-
-_EMPTY: Final = np.zeros(0, np.int64)
-_NONE: Final = np.zeros(0, np.uint64)
-_NOTHING: Final = Rows(_EMPTY, _EMPTY, _EMPTY, _EMPTY, _EMPTY, _NONE, _NONE, _NONE, _NONE)

@@ -30,7 +30,6 @@ from eumu.device.dispatch import Needs, capacity
 from eumu.errors import Diagnostic, Finding, LaunchError, Severity, Unsupported
 from eumu.exec.checks import RACES
 from eumu.exec.grid import BufferSurface, Dim3, Grid, Payload
-from eumu.exec.races import has_named_barriers
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
 from eumu.isa.messages.gateway import GATEWAY
@@ -378,8 +377,6 @@ class CommandQueue:
         global_offset: Dim3 | None = None,
     ) -> Grid:
         code = int(job.descriptor.shared_local_memory_size)
-        if RACES in self.device.check and has_named_barriers(function):
-            raise Unsupported("looking for races that named barriers may order")
         if GENERAL_STATE in function.roots:
             payload = payload_with_general_state(payload, job)
         return Grid(

@@ -13,7 +13,6 @@ from eumu.addresses import IMPLICIT_ARGUMENTS
 from eumu.errors import Fault, LaunchError, Unsupported, warn_caller
 from eumu.exec.checks import CONST, RACES
 from eumu.exec.grid import Grid, RunStats
-from eumu.exec.races import has_named_barriers
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
 from eumu.platforms import Platform
@@ -367,8 +366,6 @@ class Kernel:
         if RACES in device.check and level != "visa":
             raise Unsupported("looking for races in native code")
         function = self._checked.of(self.function(target, level), target.name, level, device.check)
-        if RACES in device.check and has_named_barriers(function):
-            raise Unsupported("looking for races that named barriers may order")
         image = self.program.image(device)
         tables = image_tables(device, self.info, values, image)
         bound = bind(

@@ -10,7 +10,7 @@ import numpy as np
 from eumu.exec.interp.memory import ACCESSES, AddressSpaces, MemoryRequest
 from eumu.exec.interp.site import BlockSite
 from eumu.exec.interp.values import Lanes, Run, Slots, Step, full
-from eumu.exec.races import READ, WRITE
+from eumu.exec.race_rows import READ, WRITE
 from eumu.ir import Space
 from eumu.ir.operations.memory import Access, Load, LoadBlock, Store, StoreBlock
 

@@ -27,7 +27,7 @@ from eumu.exec.interp.memory import (
     scatter,
 )
 from eumu.exec.interp.values import Lanes, Run, Slots, Step
-from eumu.exec.races import ATOMIC_READ, ATOMIC_WRITE
+from eumu.exec.race_rows import ATOMIC_READ, ATOMIC_WRITE
 from eumu.ir.operations.memory import Atomic
 
 Change = Callable[[Lanes, list[Lanes]], Lanes]

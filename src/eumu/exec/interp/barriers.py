@@ -12,12 +12,14 @@ from eumu.errors import Fault, Finding, ranges
 from eumu.exec import barrier_sides, words
 from eumu.exec.interp.named import NamedBarriers
 from eumu.exec.interp.site import BlockSite
+from eumu.exec.interp.steps import Steps
 from eumu.exec.interp.values import ALL, Lanes, Run
 from eumu.exec.named import MOST, Signal
+from eumu.exec.race_order import GROUP
 from eumu.exec.state import BLOCKED, DONE
 
 _DIVERGENT = "barrier in divergent control flow"
-NONE: Final = -1
+NONE: Final = GROUP
 
 
 class Barriers:
@@ -42,6 +44,7 @@ class Barriers:
         self.leaves: dict[int, tuple[bool, bool]] = {}
         self.left = np.zeros((2, threads), np.int32)
         self.named = NamedBarriers(site.state.threads_per_group)
+        self.steps: Steps | None = None  # for the log of races, where counting does not order
 
     def start(self) -> None:
         """Forget the groups that ran before."""
@@ -49,6 +52,8 @@ class Barriers:
         self.passed[...] = 0
         self.left[...] = 0
         self.named.start()
+        if self.steps is not None:
+            self.steps.start()
 
     def signal_named(self, run: Run, inst: int, names: Lanes, signals: Sequence[Lanes]) -> None:
         """The running threads signal named barriers; all operands are [threads, 1]."""
@@ -58,6 +63,8 @@ class Barriers:
             wrong = self.named.signal(thread, int(names[k, 0]), Signal(role, producers, consumers))
             if wrong:
                 raise self.site.fault(wrong, inst, thread, code="named-barrier")
+            if self.steps is not None:
+                self.steps.signals(thread, int(names[k, 0]), inst, self.named.told)
 
     def wait_named(self, run: Run, inst: int, names: Lanes, target: int) -> None:
         """The running threads wait at named barriers."""
@@ -84,6 +91,9 @@ class Barriers:
             self.left[memory, rows] += leaves
         if kind != "wait":
             self.arrived[rows] += 1
+            if self.steps is not None:
+                for thread in run.threads.tolist():
+                    self.steps.signals(thread, GROUP, inst)
         if kind == "signal":
             return False
         self.passed[rows] += 1
@@ -120,6 +130,9 @@ class Barriers:
         self.next_block[flat] = self.resume[flat]
         for thread in np.flatnonzero(flat & (self.name != NONE)).tolist():
             self.named.take(thread, int(self.name[thread]))
+        if self.steps is not None:
+            for thread in np.flatnonzero(flat).tolist():
+                self.steps.has_waited(thread, int(self.name[thread]), int(self.place[thread]))
 
     def _noticed(self, waiting: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which of the threads that wait at named barriers may go on."""

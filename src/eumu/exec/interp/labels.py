@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from eumu.exec.fidelity import Followed, Sink, labels
 from eumu.exec.interp.values import Lanes, Mask, Placed, Run, full
-from eumu.exec.races import ATOMIC_WRITE, WRITE
+from eumu.exec.race_rows import ATOMIC_WRITE, WRITE
 from eumu.exec.state import ThreadState
 from eumu.ir import Function, Space
 from eumu.ir.operations.memory import Access

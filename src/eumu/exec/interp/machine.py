@@ -17,7 +17,8 @@ from eumu.exec.interp.snapshots import capture, restore
 from eumu.exec.interp.values import ALL, Mask, Rows, Run
 from eumu.exec.interp.waiting import Flow
 from eumu.exec.observe import Observer
-from eumu.exec.races import Log, unordered
+from eumu.exec.race_order import unordered
+from eumu.exec.races import Log
 from eumu.exec.snapshot import Preempted, Preemption, Snapshot
 from eumu.exec.state import BLOCKED, DONE, ThreadState
 
@@ -38,7 +39,7 @@ class Machine:
         self.flow = Flow(self.site)
         if grid.races:
             self.site.log = AccessLog(Log(grid, admitted.host))
-            self.site.log.barriers = self.flow.barriers
+            self.site.log.follow(self.flow.barriers, groups)
             self.flow.barriers.leaves = unordered(grid.function)
         self.blocks = [compile_block(block, self.site, memory) for block in grid.function.blocks]
         self.moves = [
@@ -63,7 +64,7 @@ class Machine:
         """Run groups first_group … to their end; the number of instructions issued."""
         self.site.first_group = first_group
         if self.site.log is not None:
-            self.site.log.start()
+            self.site.log.start(first_group, groups)
         if self.site.labels is not None:
             self.site.labels.start()
         self.state.start(self.grid, first_group, groups)

@@ -20,6 +20,8 @@ class NamedBarriers:
         self._per_group = threads_per_group
         self._open: dict[tuple[int, int], BarrierState] = {}  # that some have come to
         self._notices: set[tuple[int, int]] = set()
+        # The consumers that the last signal has told, None if it has not opened its barrier.
+        self.told: tuple[int, ...] | None = None
 
     def start(self) -> None:
         """Forget the groups that ran before."""
@@ -53,7 +55,7 @@ class NamedBarriers:
         if now.expected != said:
             return named.other_counts(barrier, now.expected, said)
         try:
-            told = now.arrive(thread, signal.role)
+            self.told = told = now.arrive(thread, signal.role)
         except Surplus:
             return named.too_many(barrier, now.expected)
         if told is not None:

@@ -8,8 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.errors import Finding
+from eumu.exec.interp.steps import Steps
 from eumu.exec.interp.values import Lanes, Placed, Run, full
-from eumu.exec.races import ATOMIC_WRITE, LANES, Accessors, Log, accessors, publishes
+from eumu.exec.race_order import number
+from eumu.exec.race_rows import ATOMIC_WRITE
+from eumu.exec.races import LANES, Accessors, Log, accessors, publishes
 from eumu.exec.state import ThreadState
 from eumu.exec.unread import unread
 from eumu.ir import Op
@@ -22,6 +25,7 @@ class _Barriers(Protocol):
     arrived: NDArray[np.int32]
     passed: NDArray[np.int32]
     left: NDArray[np.int32]
+    steps: Steps | None
 
 
 class _Site(Protocol):
@@ -61,11 +65,28 @@ class AccessLog:
         # one of a group did: its other threads come after it from the next barrier on.
         self._after: set[int] = set()
         self._since: dict[int, int] = {}
+        self._first = self._groups = 0
 
-    def start(self) -> None:
-        """Other groups begin."""
+    def follow(self, barriers: _Barriers, groups: int) -> None:
+        """Look at the barriers of a batch of so many groups."""
+        self.barriers = barriers
+        if self.log.orders is not None:
+            barriers.steps = Steps(groups, self.grid.threads_per_group)
+
+    def start(self, first_group: int, groups: int) -> None:
+        """Groups `first_group` ... begin, and those before have ended."""
+        self.end()
+        self._first, self._groups = first_group, groups
         self._after.clear()
         self._since.clear()
+
+    def end(self) -> None:
+        """The groups that have begun last have ended; their barriers are known."""
+        if self.log.orders is None or self.barriers is None or self.barriers.steps is None:
+            return
+        for k in range(self._groups):
+            self.log.orders.add(self._first + k, self.barriers.steps.events[k])
+        self._groups = 0
 
     def note(
         self,
@@ -106,15 +127,16 @@ class AccessLog:
             last = active.shape[1] - 1 - active[:, ::-1].argmax(axis=1)
             each = [first + active.argmax(axis=1), first + last]
         whole = whose is Accessors.THREAD or self.grid.function.full_threads
-        left = barriers.left[0 if local else 1]  # those that do not order this memory
-        epochs = (
-            (barriers.passed - left)[threads].astype(np.int64),
-            (barriers.arrived - left)[threads].astype(np.int64),
-        )
+        epoch, stretch = np.zeros((2, len(at)), np.int64)
+        if barriers.steps is None:
+            left = barriers.left[0 if local else 1]  # those that do not order this memory
+            epoch = (barriers.passed - left)[threads].astype(np.int64)
+        else:
+            stretch = number(first // LANES, barriers.steps.stretch[threads])
         wrote = np.zeros(len(at), np.uint64) if data is None else _bits(data[at, element])
         for items in each:
             self.log.note(
-                *(kind, op.inst, groups, items, epochs, places, request.size, wrote),
+                *(kind, op.inst, groups, items, epoch, stretch, places, request.size, wrote),
                 local=local,
                 whole=whole,
             )
@@ -130,12 +152,21 @@ class AccessLog:
                 since is None or passed[thread] <= since
             )
             if atomic:
+                self._publishes(site, thread)
                 self._after.add(thread)
                 arrived_at = self._since.setdefault(thread // per_group, int(arrived[thread]))
                 self._since[thread // per_group] = min(arrived_at, int(arrived[thread]))
         return np.array([latest[int(thread)] for thread in threads], bool)
 
+    def _publishes(self, site: _Site, thread: int) -> None:
+        assert self.barriers is not None
+        if self.log.orders is not None and self.barriers.steps is not None:
+            group, member = divmod(thread, site.state.threads_per_group)
+            stretch = int(self.barriers.steps.stretch[thread])
+            self.log.orders.publishes(site.first_group + group, member, stretch)
+
     def findings(self) -> tuple[Finding, ...]:
+        self.end()
         return self.log.findings()
 
 

@@ -27,7 +27,7 @@ from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.lanes import Shape
 from eumu.exec.jit.llvm.layout import FOLLOWED_SHIFT, RACING, UNMARKED, Context
 from eumu.exec.jit.llvm.vectors import Vector
-from eumu.exec.races import READ, WRITE
+from eumu.exec.race_rows import READ, WRITE
 from eumu.ir import Space
 from eumu.ir.operations.memory import Follow
 
