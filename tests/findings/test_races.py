@@ -100,6 +100,74 @@ def test_random_kernels(device: str, ocloc: str) -> None:
     assert counts["with races"] and counts["without"] == counts["cleared by the fast engine"]
 
 
+SMALLER = """
+kernel void inside(global int *out) {
+    local int t[64];
+    int l = get_local_id(0);
+    t[l] = l;
+    if (get_local_size(0) == 64) barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = t[get_local_size(0) - 1 - l];
+}
+kernel void between(global int *out) {
+    int i = get_global_id(0);
+    if (get_local_size(0) == 64) out[0] = 1 + i / 64;
+    else out[i] = out[0];
+}
+kernel void same(global int *out) { out[get_global_id(0) % 128] = 7; }
+kernel void counted(global int *out) { atomic_inc(out); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "groups"),
+    [
+        ("inside", (5, 7), {(2, 0, 0)}),  # only the small group has no barrier
+        ("between", (11, 12), {(0, 0, 0), (2, 0, 0)}),
+        ("same", (14, 14), {(0, 0, 0), (2, 0, 0)}),  # elements that the small group has again
+        ("counted", None, set()),
+    ],
+)
+def test_groups_of_several_sizes(
+    name: str, lines: tuple[int, int] | None, groups: set[tuple[int, int, int]], ocloc: str
+) -> None:
+    """The last group is smaller; races inside of it, and with the others, are found."""
+    for device in ("skl", "pvc"):
+        kernel = eumu.build(SMALLER, device, "-cl-std=CL2.0")[name]
+        said = set()
+        for engine, seed in (("interp", 0), ("interp", 5), ("jit", 0)):
+            dev = eumu.Device(device, engine=engine, check="races")
+            found = kernel.launch(dev, 150, 64, [dev.array(256, np.int32)], seed=seed).findings
+            said.add("".join(map(str, found)))
+            if lines is None:
+                assert found == ()
+                continue
+            races = [f for f in found if {f.group, f.related[0].group} == groups]
+            assert [(f.line, f.related[0].line) for f in races] == [lines], name
+        assert len(said) == 1
+
+
+# Of barriers in native code nothing says that they leave local memory unordered; and where there is
+# no fence, nothing says that they leave global memory unordered.
+NOT_SEEN = {"wrong_fence", "wrong_fence_of_global"}
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_native_code(name: str, ocloc: str) -> None:
+    """What races in vISA races in native code; its halves of an instruction are two."""
+    reports = []
+    for engine, seed in (("interp", 0), ("interp", 7), ("jit", 0)):
+        dev = eumu.Device("skl", engine=engine, check="races")
+        kernel = program("skl")[name]
+        out = dev.array(512, np.int8 if name == "neighbours_bytes" else np.int32)
+        args = [out, 3][: len(kernel.args)]
+        reports.append(kernel.launch(dev, 128, 64, args, seed=seed, level="native").findings)
+    assert bool(reports[0]) == (RACES[name] is not None and name not in NOT_SEEN)
+    assert len({"".join(map(str, r)) for r in reports}) == 1
+    assert {f.severity for f in reports[0]} == {
+        f.severity for f in findings("skl", "jit", name)
+    } or (name in NOT_SEEN)
+
+
 def test_shadow_memory_has_a_limit(monkeypatch: pytest.MonkeyPatch, ocloc: str) -> None:
     monkeypatch.setenv("EUMU_SHADOW_MB", "1")
     dev = eumu.Device("pvc", engine="jit", check="races")

@@ -17,6 +17,7 @@ from math import prod
 from typing import Final, TypeVar
 
 from eumu.errors import Finding, InternalError, LaunchError
+from eumu.exec.race_rows import Parts
 from eumu.ir import Function
 from eumu.ir.operations.state import Special
 
@@ -130,7 +131,7 @@ class Grid:
     `global_offset` is the first global id, for reports, None where nobody knows it.  With `races`
     accesses that nothing orders are looked for.  Ids of groups begin at `first_group`: a launch may
     be one part of a larger one.  Extents that start at an address in `read_only` must not be
-    written.
+    written.  `parts` brings together what the parts of a launch note of accesses.
     """
 
     function: Function
@@ -150,6 +151,7 @@ class Grid:
     races: bool = False
     first_group: Dim3 = (0, 0, 0)
     read_only: tuple[int, ...] = ()
+    parts: Parts | None = field(default=None, compare=False, repr=False)
     like: Grid | None = field(init=False, default=None, compare=False, repr=False)
 
     def with_data(

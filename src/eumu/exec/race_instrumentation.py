@@ -18,7 +18,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
-from eumu.exec.race_order import meets_whole, unordered
+from eumu.exec.race_order import unordered
 from eumu.exec.race_rows import ATOMIC_READ, ATOMIC_WRITE, READ, WRITE
 from eumu.exec.races import Accessors, accessors, first_lanes, publishes
 from eumu.exec.unread import unread
@@ -50,8 +50,8 @@ def followed(function: Function) -> Function | None:
 def _is_simple(function: Function) -> bool:
     """Whether threads meet at whole barriers only, and all accesses are operations of their own."""
     ends = (block.end for block in function.blocks)
-    pairs = any(isinstance(end, Barrier) and end.kind == "pair" for end in ends)
-    if pairs or not meets_whole(function):
+    barriers = (end for end in ends if isinstance(end, Barrier))
+    if any(end.kind != "sync" or end.args for end in barriers):
         return False
     return not any(op.name == "send" for block in function.blocks for op in block.ops)
 

@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 from eumu.errors import Unsupported
 from eumu.ir import Function
 from eumu.ir.operations.ends import Barrier
-from eumu.ir.operations.memory import Fence
+from eumu.ir.operations.memory import Access, Fence
 
 GROUP: Final = -1  # the barrier of the whole group, which has no name
 STRETCHES: Final = 1 << 20  # of a thread; of more no number is kept
 _CLOCKS: Final = 1 << 24  # numbers in the clocks of a launch
+_ALSO: Final = frozenset({"send", "message"})  # operations that may access memory
 
 Clock = NDArray[np.int32]
 
@@ -60,10 +61,20 @@ def number(thread: NDArray[np.int64], stretch: NDArray[np.int64]) -> NDArray[np.
 
 
 def meets_whole(function: Function) -> bool:
-    """Whether threads meet at whole barriers only, so that counting these orders accesses."""
-    ends = (block.end for block in function.blocks)
-    barriers = (end for end in ends if isinstance(end, Barrier) and end.kind != "pair")
-    return all(end.kind == "sync" and not end.args for end in barriers)
+    """Whether threads meet at whole barriers only, so that counting these orders accesses.
+
+    A signal of the group's barrier with its wait right behind is whole: native code has those.
+    """
+    for block in function.blocks:
+        end = block.end
+        if isinstance(end, Barrier) and (end.args or end.kind == "signal"):
+            behind = function.blocks[end.targets[0]]
+            accesses = any(isinstance(op, Access) or op.name in _ALSO for op in behind.ops)
+            next_ = behind.end
+            waits = isinstance(next_, Barrier) and next_.kind == "wait" and not next_.args
+            if end.args or accesses or not waits:
+                return False
+    return True
 
 
 def unordered(function: Function) -> dict[int, tuple[bool, bool]]:

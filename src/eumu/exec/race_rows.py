@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +12,18 @@ from numpy.typing import NDArray
 READ, WRITE, ATOMIC_WRITE, ATOMIC_READ = range(4)
 
 Column = NDArray[np.int64]
+
+
+@dataclass(slots=True, eq=False)
+class Parts:
+    """The logs of a launch whose groups have several sizes: a grid for each of `count` parts."""
+
+    count: int
+    logs: list[Any] = field(default_factory=list)
+
+    @property
+    def are_all(self) -> bool:
+        return len(self.logs) == self.count
 
 
 @dataclass(frozen=True, slots=True)

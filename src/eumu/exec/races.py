@@ -12,6 +12,7 @@ after its first atomic operation is not followed there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from enum import Enum
 from typing import Final
@@ -118,7 +119,8 @@ def check_memory(what: str, needed: int) -> None:
 class Log:
     """The accesses of a launch; Unsupported for one of too many groups, instructions or waits.
 
-    `orders` says what barriers order if they are not all of whole groups.
+    `orders` says what barriers order if they are not all of whole groups.  A launch of groups of
+    several sizes has several parts, with a log each.
     """
 
     def __init__(self, grid: Grid, host: Host) -> None:
@@ -139,6 +141,8 @@ class Log:
             for op in block.ops
             if isinstance(op, Atomic) and op.operation == "cmpxchg"
         }
+        if grid.parts is not None:
+            grid.parts.logs.append(self)
         self.lockstep = grid.function.lockstep or grid.function.full_threads
 
     def note(
@@ -187,30 +191,56 @@ class Log:
     # ---- what is a race
 
     def findings(self) -> tuple[Finding, ...]:
-        """One finding for each pair of lines, in program order."""
-        rows = self._without_private(self._gather())
-        if self.orders is not None:
-            self._settled = self.orders.settled()
-            rows = replace(rows, stretch=self._settled.rank(rows.stretch)).together()
-            rows = rows[~self._settled.published[rows.stretch]]
+        """One finding for each pair of lines, in program order, of all parts of the launch."""
+        logs: list[Log] = self.grid.parts.logs if self.grid.parts is not None else [self]
+        rows = [log._noted() for log in logs]
+        found = [f for log, its in zip(logs, rows, strict=True) for f in log._inside(its)]
+        if len(logs) > 1:
+            found += self._between(logs, rows)
         by_lines: dict[tuple[object, object], tuple[Finding, int]] = {}
-        pairs = [self._pairs(rows, across=False)]
-        if self.grid.groups > 1:
-            shared = rows[rows.byte < _SLM]
-            nothing = np.zeros_like(shared.cell)
-            shared = replace(shared, cell=nothing, stretch=nothing).together()
-            pairs.append(self._pairs(shared, across=True))
-        for first, second in (pair for part in pairs for pair in each(part)):
-            finding = self._finding(first, second)
+        for finding, inst in found:
             key = _line(finding), _line(finding.related[0])
             earlier = by_lines.get(key)
             worse = earlier is not None and (
                 earlier[0].severity is Severity.NOTE and finding.severity is Severity.ERROR
             )
             if earlier is None or worse:
-                by_lines[key] = finding, int(min(first.inst[0], second.inst[0]))
+                by_lines[key] = finding, inst
         races = (f for f, _ in sorted(by_lines.values(), key=lambda item: item[1]))
-        return (*map(self._chance, self._settled.undetermined if self._settled else ()), *races)
+        return (*self._by_chance(logs), *races)
+
+    def _noted(self) -> Rows:
+        """All accesses that may race; their stretches are ranked."""
+        rows = self._without_private(self._gather())
+        if self.orders is not None:
+            self._settled = self.orders.settled()
+            rows = replace(rows, stretch=self._settled.rank(rows.stretch)).together()
+            rows = rows[~self._settled.published[rows.stretch]]
+        return rows
+
+    def _inside(self, rows: Rows) -> Iterator[tuple[Finding, int]]:
+        """Races within groups of this part and between them, each with its first instruction."""
+        pairs = [self._pairs(rows, across=False)]
+        if self.grid.groups > 1:
+            pairs.append(self._pairs(_of_any_group(rows, 0), across=True))
+        for first, second in (pair for part in pairs for pair in each(part)):
+            yield self._finding(first, second, self, self), int(min(first.inst[0], second.inst[0]))
+
+    def _between(self, logs: list[Log], rows: list[Rows]) -> Iterator[tuple[Finding, int]]:
+        """Races of groups of different parts."""
+        every = Rows.joined([_of_any_group(its, k) for k, its in enumerate(rows)]).together()
+        for a, b in each(self._pairs(every, across=True, parts=True)):
+            of_a, of_b = (logs[int(row.stretch[0])] for row in (a, b))
+            yield self._finding(a, b, of_a, of_b), int(min(a.inst[0], b.inst[0]))
+
+    def _by_chance(self, logs: list[Log]) -> Iterator[Finding]:
+        """A finding for each named barrier at which it is chance who meets."""
+        seen = set()
+        for log in logs:
+            for of in log._settled.undetermined if log._settled else ():
+                if of.barrier not in seen:
+                    seen.add(of.barrier)
+                    yield log._chance(of)
 
     def _without_private(self, rows: Rows) -> Rows:
         """Private memory is a thread's own: others get it when the thread has ended."""
@@ -221,16 +251,19 @@ class Log:
                 rows = rows[(rows.byte < low) | (rows.byte >= low + allocation.size)]
         return rows
 
-    def _pairs(self, rows: Rows, *, across: bool) -> tuple[Rows, Rows]:
+    def _pairs(self, rows: Rows, *, across: bool, parts: bool = False) -> tuple[Rows, Rows]:
         """Rows of one cell that race, one pair for each two instructions; `across` groups, or
-        within one.
+        within one, or `parts`, which stretches say.
 
         A byte that one work item alone accesses is left out before rows are compared in pairs.
         """
-        rows = self._shared(rows, across=across)
-        many = self._several(rows, rows, across=across)
-        alone = rows[many & (rows.kind == WRITE)]
-        pairs, place = firsts(alone, alone), segments(rows)
+        pairs = NOTHING, NOTHING
+        if not parts:
+            rows = self._shared(rows, across=across)
+            many = self._several(rows, rows, across=across)
+            alone = rows[many & (rows.kind == WRITE)]
+            pairs = firsts(alone, alone)
+        place = segments(rows)
         at, looked = np.arange(len(rows)), 0
         for distance in range(1, len(rows)):
             at = at[at + distance < len(rows)]
@@ -243,7 +276,7 @@ class Log:
             _limited("pairs of accesses to the same bytes", looked, _PAIRS)
             a, b = rows[at], rows[at + distance]
             race = (writes(a) | writes(b)) & ~(atomic(a) & atomic(b))
-            race &= self._several(a, b, across=across)
+            race &= a.stretch != b.stretch if parts else self._several(a, b, across=across)
             if not across:
                 race &= ~self._ordered(a, b)
             pairs = Rows.joined([pairs[0], a[race]]), Rows.joined([pairs[1], b[race]])
@@ -299,25 +332,27 @@ class Log:
             *(self.grid, "named-barrier", reason, of.inst, of.group, of.member, (0,))
         )
 
-    def _finding(self, a: Rows, b: Rows) -> Finding:
-        """The finding of two rows, each of one element; a store is told first."""
+    def _finding(self, a: Rows, b: Rows, of_a: Log, of_b: Log) -> Finding:
+        """The finding of two rows, each of one element, of logs; a store is told first."""
         if not writes(a)[0]:
-            a, b = b, a
+            a, b, of_a, of_b = b, a, of_b, of_a
         kinds = _NAMES[int(a.kind[0])], _NAMES[int(b.kind[0])]
         both = a.kind[0] == WRITE and b.kind[0] == WRITE
         equal = bool(both and a.low[0] == a.high[0] == b.low[0] == b.high[0])
-        one, (other, wrote) = int(a.first[0]), self._other(a, b)
+        one = int(a.first[0])
+        beside = of_a is not of_b
+        other, wrote = (int(b.first[0]), int(b.wrote[0])) if beside else self._other(a, b)
         memory = self._memory(int(a.byte[0]))
         where = memory.array if int(a.byte[0]) >= _SLM else f"array '{memory.array}'"
         notes = [] if int(a.kind[0]) != WRITE else [f"the store writes {int(a.wrote[0]):#x}"]
         theirs = [f"the store writes {wrote:#x}"] if b.kind[0] == WRITE else []
         reason = f"race: {kinds[0]} and {kinds[1]} of different work items, byte {memory.offset}"
         reason += f" of {where}; nothing orders them" + ("; they store equal values" * equal)
-        related = self._record(b, other, f"the other access, a {kinds[1]}", theirs, memory)
+        related = of_b._record(b, other, f"the other access, a {kinds[1]}", theirs, memory)
         checked = bool(b.kind[0] == READ) and int(a.inst[0]) in self._exchanges
         reason += "; the exchange compares what was loaded" * checked
         severity = Severity.NOTE if equal or checked else Severity.ERROR
-        finding = self._record(a, one, reason, notes, memory)
+        finding = of_a._record(a, one, reason, notes, memory)
         return replace(finding, severity=severity, related=(related,))
 
     def _other(self, a: Rows, b: Rows) -> tuple[int, int]:
@@ -344,6 +379,13 @@ class Log:
             return ArrayPlace("shared local memory", self.grid.slm_bytes, byte - _SLM)
         array = blame.array_at(self.host, byte + self.host.base)
         return array or ArrayPlace("memory", len(self.host.arena), byte)
+
+
+def _of_any_group(rows: Rows, part: int) -> Rows:
+    """The accesses to global memory of all groups of a part, in one cell."""
+    shared = rows[rows.byte < _SLM]
+    nothing = np.zeros_like(shared.cell)
+    return replace(shared, cell=nothing, stretch=nothing + part).together()
 
 
 def _limited(what: str, count: int, most: int) -> None:

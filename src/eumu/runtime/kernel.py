@@ -13,6 +13,7 @@ from eumu.addresses import IMPLICIT_ARGUMENTS
 from eumu.errors import Fault, LaunchError, Unsupported, warn_caller
 from eumu.exec.checks import CONST, RACES
 from eumu.exec.grid import Grid, RunStats
+from eumu.exec.race_rows import Parts as RaceParts
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
 from eumu.platforms import Platform
@@ -346,10 +347,12 @@ class Kernel:
     ) -> Parts:
         """Check sizes and arguments and lay them out."""
         range = self._range(device.platform, sizes)
-        if RACES in device.check and not range.is_uniform:
-            raise Unsupported("looking for races between groups of several sizes")
-        options = values, addresses, fuel, seed, level
-        return tuple(self._grid(device, part, *options) for part in range.parts())
+        options, parts = (values, addresses, fuel, seed, level), range.parts()
+        grids = tuple(self._grid(device, part, *options) for part in parts)
+        if RACES in device.check and len(grids) > 1:
+            shared = RaceParts(len(grids))
+            grids = tuple(replace(grid, parts=shared) for grid in grids)
+        return grids
 
     def _grid(
         self,
@@ -363,8 +366,6 @@ class Kernel:
     ) -> Grid:
         """The groups of one part."""
         target = device.platform
-        if RACES in device.check and level != "visa":
-            raise Unsupported("looking for races in native code")
         function = self._checked.of(self.function(target, level), target.name, level, device.check)
         image = self.program.image(device)
         tables = image_tables(device, self.info, values, image)

@@ -293,7 +293,7 @@ def _from_elf(
             Kernel(
                 *(program, info, parameters(info)),
                 translator(linked, kernel, sources, lockstep, promised),
-                translate_native=native_translator(linked, kernel, info, sources),
+                translate_native=native_translator(linked, kernel, info, sources, lockstep),
                 native_code=alone,
                 doubt=cut_addresses(kernel),
             )

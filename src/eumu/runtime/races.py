@@ -72,7 +72,7 @@ def fast(
     if not grid.races:
         return run(grid, snapshot)
     function = _FOLLOWED.of(grid.function)
-    if function is None or snapshot is not None or not memory.live:
+    if function is None or snapshot is not None or grid.parts or not memory.live:
         return None  # what is not in arrays, but in a driver's objects, cannot be put back
     kept = Kept(memory)
     other = replace(grid, function=function)

@@ -70,7 +70,7 @@ def translator(
 
 
 def native_translator(
-    linked: Linkage, kernel: zebin.Kernel, info: KernelInfo, sources: Sources
+    linked: Linkage, kernel: zebin.Kernel, info: KernelInfo, sources: Sources, lockstep: bool
 ) -> Callable[[Platform], Function]:
     """The machine code of a kernel and of what it may call in its own file, in IR."""
     elf = linked.files[0]
@@ -98,7 +98,7 @@ def native_translator(
             functions=code.functions,
             line_of=partial(sources.at, kernel.name),
         )
-        function.sources = sources.place
+        function.sources, function.lockstep = sources.place, lockstep
         return function
 
     return translate

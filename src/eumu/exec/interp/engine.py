@@ -76,7 +76,7 @@ class Interpreter:
         if late := machine.late():
             raise _ended(late, earlier, machine)
         threads = grid.groups * grid.threads_per_group
-        findings = merged(earlier, machine.findings())
+        findings = merged(earlier, machine.findings(ended=True))
         return RunStats(machine.before, threads, grid.groups, findings)
 
     def _may_stop(self, stop: Preemption, first: int, instructions: int) -> None:

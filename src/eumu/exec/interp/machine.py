@@ -50,9 +50,12 @@ class Machine:
             if block.end is not None
         ]
 
-    def findings(self) -> tuple[Finding, ...]:
-        """What has been found so far."""
-        races = self.site.log.findings() if self.site.log is not None else ()
+    def findings(self, *, ended: bool = False) -> tuple[Finding, ...]:
+        """What has been found so far; with `ended`, nothing of races if other parts follow."""
+        parts = self.grid.parts
+        waits = ended and parts is not None and not parts.are_all
+        log = None if waits else self.site.log
+        races = log.findings() if log is not None else ()
         return (*self.site.notebook.findings(self.grid, self.site.host), *races)
 
     def late(self) -> tuple[Finding, ...]:

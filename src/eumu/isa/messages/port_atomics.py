@@ -97,9 +97,14 @@ def flat_float_atomic(b: InstBuilder, request: MessageRequest) -> Lengths:
 
 
 def memory_fence(b: InstBuilder, request: MessageRequest) -> Lengths:
-    """Memory is in order here; the answer that says so has no meaning."""
+    """Memory is in order here; the answer that says so has no meaning.
+
+    Local memory is in order without a fence, for which the compiler's native code has none.
+    """
     index = request.get("binding table index")
     if index not in (0, BTI_SLM):
         raise request.unsupported("it is for all memory (0) or shared local memory (254)")
-    b.fence("local" if index == BTI_SLM else "global")
+    b.fence("local")
+    if index != BTI_SLM:
+        b.fence("global")
     return Lengths(1, request.get("commit"))
