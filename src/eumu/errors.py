@@ -160,7 +160,7 @@ class Fault(EumuError, RuntimeError):
         finding: Finding | None = None,
     ) -> None:
         self.finding = finding or Finding(
-            "fault", reason, kernel, span, group, thread, lanes, notes=notes, address=address
+            "error", reason, kernel, span, group, thread, lanes, notes=notes, address=address
         )
         super().__init__(self._message())
 

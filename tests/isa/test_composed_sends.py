@@ -209,15 +209,17 @@ def test_native_lengths_are_those_of_the_descriptor(engine: str) -> None:
         (0x2506EFE, "has 5 registers"),
     ):
         registers[640:644] = desc.to_bytes(4, "little")
-        with pytest.raises(Fault, match=said):
+        with pytest.raises(Fault, match=said) as caught:
             execute(code, bytes(registers), ENGINES[engine])
+        assert caught.value.code == "message"
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_address_inside_a_register_is_a_fault(engine: str) -> None:
     text = "(W) mov (1|M0) a0.2<1>:uw 40:uw\n send (8|M0) r3 r[a0.2] 0xC 0x02106EFE" + END
-    with pytest.raises(Fault, match="begin inside a register"):
+    with pytest.raises(Fault, match="begin inside a register") as caught:
         execute(native.parse(text, "t.native"), bytes(4096), ENGINES[engine])
+    assert caught.value.code == "message"
 
 
 SUM = """

@@ -109,8 +109,11 @@ def test_a_chain_against_the_order_in_which_threads_begin(
         flags.write(start)
         kernel = eumu.load(CHAIN.encode(), device="tgllp")["events"]
         if engine == "jit":
-            with pytest.raises(eumu.Fault, match="event 0x0, which no thread signals that has beg"):
+            with pytest.raises(
+                eumu.Fault, match="event 0x0, which no thread signals that has beg"
+            ) as caught:
                 kernel.launch(dev, 12, args=[data, flags, -1, 0])
+            assert caught.value.code == "deadlock"
             continue
         with pytest.raises(eumu.Fault, match="outside"):  # thread 0 has no next one
             kernel.launch(dev, 12, args=[data, flags, -1, 0])

@@ -75,5 +75,5 @@ class Events:
             reason = (
                 f"the thread waits for event {event:#x}, which no thread signals that has begun"
             )
-            raise Refusal(reason, row=row)
+            raise Refusal(reason, row=row, code="deadlock")
         return 0, 0

@@ -73,7 +73,7 @@ class _Log:
             self._tell(error.findings)
             self._keep(error.finding)
         else:
-            self._keep(Finding("fault", text.splitlines()[0]))
+            self._keep(Finding("error", text.splitlines()[0]))
         self.faulted = True
         lines = [f"eumu: context {submission.context} hangs from now on: {text}"]
         if not is_typed:

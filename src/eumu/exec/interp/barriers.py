@@ -168,7 +168,7 @@ class Barriers:
         waiting.pop(DONE, None)
         related = barrier_sides.lanes_elsewhere(self.site.grid, code, group, member, waiting)
         lanes = [int(k) for k in here]
-        raise self.site.fault(reason, inst, thread, lanes, None, notes, code, related=related)
+        raise self.site.fault(reason, inst, thread, lanes, None, notes, code=code, related=related)
 
     def _check_places(self, free: NDArray[np.bool_]) -> None:
         """Threads that sync together must do so at the same barrier."""
@@ -234,7 +234,7 @@ class Barriers:
         places = {int(t) % per_group: int(self.place[t]) for t in threads}
         related = barrier_sides.threads_elsewhere(grid, code, group, places, inst)
         lanes = barrier_sides.lanes_of(grid, member)
-        return self.site.fault(reason, inst, first, lanes, None, told, code, related=related)
+        return self.site.fault(reason, inst, first, lanes, None, told, code=code, related=related)
 
     def waiting(self, thread: int) -> tuple[Finding, ...]:
         """Who of a thread's group waits at barriers while it does something else."""

@@ -340,8 +340,8 @@ class AddressSpaces:
             self.site.lane_numbers(op, numbers[rows == rows[0]]),
             address,
             [self.host.describe(address)] if flat else notes,
-            code,
-            memory,
+            code=code,
+            memory=memory,
         )
 
 

@@ -33,8 +33,8 @@ def message(site: BlockSite, op: Message) -> Step:
                 lanes,
                 wrong.address,
                 wrong.notes,
-                wrong.code,
-                wrong.memory,
+                code=wrong.code,
+                memory=wrong.memory,
             ) from wrong
         for r, x in zip(results, fitting(op, answers), strict=True):
             v[r] = x

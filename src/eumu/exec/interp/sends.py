@@ -45,12 +45,13 @@ class _Inside(BlockSite):
         lanes: Sequence[int] = (),
         address: int | None = None,
         notes: Sequence[str] = (),
-        code: str = "fault",
+        *,
+        code: str,
         memory: ArrayPlace | None = None,
         related: tuple[Finding, ...] = (),
     ) -> Fault:
-        arguments = reason, inst, thread, lanes, address, (*notes, self.note), code, memory
-        return self.outer.fault(*arguments, related)
+        arguments = reason, inst, thread, lanes, address, (*notes, self.note)
+        return self.outer.fault(*arguments, code=code, memory=memory, related=related)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,8 @@ class Sends:
             function = self.form.function(ex_desc, desc)
         except Unsupported as error:
             raise self.site.fault(
-                error.what, self.op.inst, thread, self._lanes(thread), None, (note,)
+                *(str(error), self.op.inst, thread, self._lanes(thread), None, (note,)),
+                code="message",
             ) from error
         (block,) = function.blocks
         if not self.is_alone and any(_is_shared(op) for op in block.ops):
@@ -181,6 +183,6 @@ def require(site: BlockSite, op: Require) -> Step:
     def step(v: Slots, run: Run) -> None:
         wrong = np.flatnonzero(~full(v[m], run, 1)[:, 0])
         if len(wrong):
-            raise site.fault(reason, op.inst, int(run.threads[wrong[0]]))
+            raise site.fault(reason, op.inst, int(run.threads[wrong[0]]), code="message")
 
     return step

@@ -88,7 +88,8 @@ class BlockSite:
         lanes: Sequence[int] = (),
         address: int | None = None,
         notes: Sequence[str] = (),
-        code: str = "fault",
+        *,
+        code: str,
         memory: ArrayPlace | None = None,
         related: tuple[Finding, ...] = (),
     ) -> Fault:

@@ -85,5 +85,5 @@ def _require(k: KernelLowering, op: Require) -> None:
     e, bad, on = k.e, k.e.name("bad"), k.e.name("on")
     e.do(f"br i1 {k.vector(op.args[0])}, label %{on}, label %{bad}, !prof !1")
     e.label(bad)
-    k.fault(FaultKind.TRAP, k.site(op.inst, f"trap {op.reason}"))
+    k.fault(FaultKind.TRAP, k.site(op.inst, f"message {op.reason}"))
     e.label(on)

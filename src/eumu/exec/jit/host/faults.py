@@ -93,7 +93,8 @@ class Report:
             return self._at(reason, site.inst, lanes, address, code="call-target")
         if self.kind is FaultKind.CALLS:
             return self._at(f"more than {CALL_DEPTH} nested calls", site.inst, code="call-depth")
-        return self._at(site.what.removeprefix("trap "), site.inst, lanes, code="trap")
+        code, _, reason = site.what.partition(" ")
+        return self._at(reason, site.inst, lanes, code=code)
 
     def of(self, refusal: Refusal | Fault | None) -> Fault:
         """The exception, or that of a message that was not answered."""
@@ -120,7 +121,7 @@ class Report:
         notes: Sequence[str] = (),
         thread: int | None = None,
         *,
-        code: str = "fault",
+        code: str,
         memory: ArrayPlace | None = None,
         related: tuple[Finding, ...] = (),
     ) -> Fault:
