@@ -380,8 +380,9 @@ class KernelLowering:
         limit = self.e.op("load i64, ptr %limit")
         return self.e.op(f"sub i64 {limit}, {self.e.op('load i64, ptr %left')}")
 
-    def leave(self, outcome: ThreadOutcome) -> None:
-        """Return from the thread function; the instruction count goes to the record."""
+    def leave(self, outcome: int) -> None:
+        """Return a `ThreadOutcome` from the thread function; the instruction count goes to the
+        record."""
         e = self.e
         place = e.op(f"getelementptr i64, ptr %rec, i64 {int(Record.COUNT)}")
         e.do(f"store i64 {self.count()}, ptr {place}")

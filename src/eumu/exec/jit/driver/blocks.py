@@ -303,6 +303,9 @@ class Ends:
     def _meet(self, block: int, end: Barrier, site: int) -> None:
         """Signal, wait, or both; the driver lets waiting threads go on."""
         kind, (target,) = end.kind, end.targets
+        if self.resume.in_rounds:
+            self.resume.save(target, ThreadOutcome.BARRIER, site=site)
+            return
         if kind == "pair":
             named.pair(self, site)
         elif kind != "wait":

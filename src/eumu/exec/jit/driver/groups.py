@@ -23,6 +23,7 @@ from eumu.exec.jit.llvm.layout import (
     NAMED_RECORD,
     NAMED_WORDS,
     NO_GROUP,
+    STOPPED_SHIFT,
     Context,
     FaultKind,
     Record,
@@ -43,7 +44,8 @@ class GroupDriver:
     """What the functions of a kernel's driver depend on; they are made by `text`."""
 
     resumable: bool  # threads stop and go on
-    rounds: bool  # only at barriers where threads signal and wait at once
+    # Sites of barriers by resume points, if threads stop only where they signal and wait at once.
+    rounds: Sequence[int] | None
     has_scratch: bool
     has_named: bool
     small_record: bool  # nothing but its own words lies in a thread's record
@@ -67,8 +69,8 @@ class GroupDriver:
         parts.append(_prepare(self))
         if not self.resumable:
             parts.append(tile(self.given) if self.is_tiled else _once(self))
-        elif self.rounds:
-            parts.append(_rounds(self))
+        elif self.rounds is not None:
+            parts.append(_rounds(self, self.rounds))
         else:
             parts += [schedule(self.has_named), _turns(self)]
         return "".join([*parts, _run(self), _again()])
@@ -88,7 +90,8 @@ def _enter(d: GroupDriver, f: FunctionBuilder, thread: Vector) -> None:
 
 def _turn(d: GroupDriver) -> str:
     """Run a thread until it ends or stops."""
-    arguments = f"ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads{d.given}"
+    point = "" if d.rounds is None else ", i64 %pc"
+    arguments = f"ptr %ctx, ptr %r, ptr %payload, i64 %t, i64 %threads{d.given}{point}"
     f = FunctionBuilder(f"internal i32 @turn({arguments}) alwaysinline")
     thread = f.number("%t")
     _enter(d, f, thread)
@@ -97,14 +100,22 @@ def _turn(d: GroupDriver) -> str:
     else:
         is_last = f.equal(thread + 1, f.number("%threads"))
         lanes = f.where(is_last, f.context(Context.TAIL_MASK).get(), _NOWHERE)
-    arguments = f"ptr %ctx, ptr %r, ptr %payload, {lanes.typed}{d.given}"
+    arguments = f"ptr %ctx, ptr %r, ptr %payload, {lanes.typed}{d.given}{point}"
     f.do(f"ret i32 {f.op(f'call i32 @thread({arguments})')}")
     return f.text()
 
 
-def _outcome_of(d: GroupDriver, f: FunctionBuilder, record: str, payload: str, t: Vector) -> Vector:
-    """Call `turn`; a `ThreadOutcome`."""
+def _outcome_of(
+    d: GroupDriver,
+    f: FunctionBuilder,
+    record: str,
+    payload: str,
+    t: Vector,
+    point: Vector | None = None,
+) -> Vector:
+    """Call `turn`, in rounds for a thread that goes on at a resume point; a `ThreadOutcome`."""
     arguments = f"ptr %ctx, ptr {record}, ptr {payload}, {t.typed}, i64 %threads{d.given}"
+    arguments += f", {point.typed}" if point is not None else ""
     return f.small(f.op(f"call i32 @turn({arguments})"))
 
 
@@ -165,6 +176,8 @@ def _cleared(d: GroupDriver) -> list[Record]:
     """Words of a thread's record that are 0 when its group begins."""
     if not (d.resumable or d.has_named):
         return []
+    if d.rounds is not None:
+        return [Record.STATE, Record.COUNT, Record.DEPTH]
     return sorted(set(Record) - {Record.FRAMES} - (set() if d.has_named else NAMED_RECORD))
 
 
@@ -238,44 +251,69 @@ def _turns(d: GroupDriver) -> str:
     return f.text()
 
 
-def _rounds(d: GroupDriver) -> str:
+def _rounds(d: GroupDriver, sites: Sequence[int]) -> str:
     """Run all threads in each round: then either all end or all meet at one barrier.
 
-    Every barrier signals and waits, and nobody yields.
+    Every barrier signals and waits, and nobody yields.  So all threads go on at the same point,
+    and a thread writes down no more than where it stopped.
     """
     f = _group(d)
     threads, turn, ended = f.number("%threads"), f.variable(), f.variable()
     records, size = place_of(f, "record", 0), f.context(Context.RECORD_SIZE).get()
     payloads, payload_size = place_of(f, "payload", 0), f.context(Context.PAYLOAD_SIZE).get()
-    with f.repeat(lambda: f.equal(ended.get(), 0)):
-        turn.add(1)
-        _attend(f, f.equal(turn.get() & (_LOOKS - 1), 0))
-        place, mixed = f.variable(), f.variable()
-        place.set(_NOWHERE)
-        mixed.set(0)
-        with f.times(threads) as t:
-            record = f.elements(8, records, t * size)
-            payload = f.elements(8, payloads, t * payload_size)
-            outcome = _outcome_of(d, f, record, payload, t)
-            with f.when(f.equal(outcome, ThreadOutcome.FAULT)):
-                f.give("i32 1")
-            ends, meets = f.either(f.equal(outcome, ThreadOutcome.END))
-            with ends:
-                _ended(f, record)
-                ended.add(1)
-            with meets:
-                f.word(record, Record.STATE).set(ThreadState.BLOCKED)
-                before, here = place.get(), f.word(record, Record.PLACE).get()
-                clash = f.differ(before, _NOWHERE) & f.differ(before, here)
-                mixed.set(mixed.get() | f.one_if(clash))
-                place.set(here)
-        met = f.equal(ended.get(), 0)
-        with f.when(f.where(met, f.differ(mixed.get(), 0), f.differ(ended.get(), threads))):
-            kind = f.where(met, f.number(str(int(FaultKind.PLACES))), FaultKind.ENDED)
-            f.context(Context.FAULT).set(kind)
-            f.give("i32 1")
-    f.do("ret i32 0")
-    return f.text()
+    point, stopped, mixed = f.variable(), f.variable(), f.variable()
+    with f.block() as fault:
+        with f.repeat(lambda: f.equal(ended.get(), 0)):
+            turn.add(1)
+            due = f.equal(turn.get() & (_LOOKS - 1), 0)
+            with f.when(due, RARELY), f.when(looked(f)):
+                f.leave(fault)
+            point.set(stopped.get() >> STOPPED_SHIFT)
+            stopped.set(0)
+            with f.times(threads) as t:
+                record = f.elements(8, records, t * size)
+                payload = f.elements(8, payloads, t * payload_size)
+                outcome = _outcome_of(d, f, record, payload, t, point.get())
+                with f.when(f.equal(outcome, ThreadOutcome.FAULT)):
+                    f.leave(fault)
+                ends, meets = f.either(f.equal(outcome, ThreadOutcome.END))
+                with ends:
+                    _ended(f, record)
+                    ended.add(1)
+                with meets:
+                    here = f.number(f.op(f"zext {outcome.typed} to i64"))
+                    f.word(record, Record.STATE).set(here)
+                    before = stopped.get()
+                    mixed.set(mixed.get() | f.one_if(f.differ(before, 0) & f.differ(before, here)))
+                    stopped.set(here)
+            met = f.equal(ended.get(), 0)
+            with f.when(f.where(met, f.differ(mixed.get(), 0), f.differ(ended.get(), threads))):
+                kind = f.where(met, f.number(str(int(FaultKind.PLACES))), FaultKind.ENDED)
+                f.context(Context.FAULT).set(kind)
+                f.leave(fault)
+        f.give("i32 0")
+    f.do("call void @tell.barriers(ptr %ctx, i64 %threads)")
+    f.do("ret i32 1")
+    return _tell_barriers(sites) + f.text()
+
+
+def _tell_barriers(sites: Sequence[int]) -> str:
+    """After a fault: write into the records who waits at which barrier, for the diagnosis."""
+    f = FunctionBuilder("internal void @tell.barriers(ptr %ctx, i64 %threads) noinline cold")
+    records, size = place_of(f, "record", 0), f.context(Context.RECORD_SIZE).get()
+    with f.times(f.number("%threads")) as t:
+        record = f.elements(8, records, t * size)
+        state = f.word(record, Record.STATE)
+        point = state.get() >> STOPPED_SHIFT
+        with f.when(f.differ(point, 0)):
+            site = f.word("@barrier.sites", point - 1).get()
+            for word in (Record.ARRIVED, Record.PASSED, Record.SYNC):
+                f.word(record, word).set(1)
+            f.word(record, Record.PLACE).set(site)
+            state.set(ThreadState.BLOCKED)
+    f.do("ret void")
+    row = ", ".join(f"i64 {site}" for site in sites)
+    return f"\n@barrier.sites = internal constant [{len(sites)} x i64] [{row}]\n{f.text()}"
 
 
 # ---- all groups

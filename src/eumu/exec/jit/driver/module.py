@@ -38,15 +38,19 @@ from eumu.exec.jit.driver.blocks import Ends
 from eumu.exec.jit.driver.calls import frames_size, saved_roots
 from eumu.exec.jit.driver.groups import GroupDriver
 from eumu.exec.jit.driver.named import has_named
-from eumu.exec.jit.driver.suspend import Resume, rotating_headers, waiting_headers
+from eumu.exec.jit.driver.suspend import (
+    Resume,
+    can_run_in_rounds,
+    rotating_headers,
+    waiting_headers,
+)
 from eumu.exec.jit.driver.threads import parameters
 from eumu.exec.jit.interface import HostTarget, Module, Special
 from eumu.exec.jit.llvm import paranoid
 from eumu.exec.jit.llvm.attention import look
 from eumu.exec.jit.llvm.emit import Emitter
-from eumu.exec.jit.llvm.layout import SLICE, Context, Record, ThreadOutcome
+from eumu.exec.jit.llvm.layout import SLICE, Context, Record
 from eumu.ir import Function, Value
-from eumu.ir.operations.ends import Barrier
 from eumu.ir.operations.lanes import Const
 from eumu.ir.operations.state import RootAddress
 
@@ -85,7 +89,8 @@ def build(
     e = _emitter(target, marks)
     k = _kernel(function, facts, special, target, e)
     k.free = free_writes(function, flow)
-    resume = Resume(k, waiting_headers(function, flow))
+    headers = waiting_headers(function, flow)
+    resume = Resume(k, headers, can_run_in_rounds(function, flow, headers))
     ends = Ends(k, resume)
     _lower(k, ends, special)
     place = e.lines.index("start:") + 1
@@ -216,13 +221,6 @@ def _blocks(k: KernelLowering, ends: Ends) -> None:
         ends.end(index, block.end, cost)
 
 
-def _only_sync(k: KernelLowering, resume: Resume) -> bool:
-    """Whether threads stop at sync barriers only."""
-    ends = [k.function.blocks[i].end for i in k.flow.parked]
-    kinds = {end.kind for end in ends if isinstance(end, Barrier)}
-    return kinds <= {"sync"} and all(s.outcome is ThreadOutcome.BARRIER for s in resume.saves)
-
-
 # What is the same in all threads: where device address 0 would be, the payload of thread 0.
 _SHARED = (
     f"  %base.p = getelementptr i64, ptr %ctx, i64 {int(Context.BASE)}",
@@ -300,7 +298,7 @@ def _resuming(resume: Resume) -> list[str]:
         "  %left.v = sub i64 %limit.v, %count.v",
         "  store i64 %limit.v, ptr %limit",
         "  store i64 %left.v, ptr %left",
-        "  %pc = load i64, ptr %rec",
+        *([] if resume.in_rounds else ["  %pc = load i64, ptr %rec"]),
         f"  switch i64 %pc, label %start [ {table} ]",
     ]
 
@@ -324,6 +322,7 @@ def _assemble(
         shared["%misses"] = "ptr"
     entry = [*([] if shared else prologue), *_entry(e), *_resuming(resume)]
     thread = "ptr noalias %ctx, ptr noalias %rec, ptr %payload, i64 %lanes" + parameters(shared)
+    thread += ", i64 %pc" if resume.in_rounds else ""
     parts = [
         *(
             _define(
@@ -339,7 +338,7 @@ def _assemble(
         *_define("thread", thread, " alwaysinline" if inline else " noinline", entry, k),
         GroupDriver(
             resumable=resumable,
-            rounds=_only_sync(k, resume),
+            rounds=resume.sites if resume.in_rounds else None,
             has_scratch=k.scratch_bytes > 0,
             has_named=has_named(k.function),
             own_payloads=special.own_payloads,

@@ -20,7 +20,7 @@ from eumu.exec.jit.analysis.liveness import live_in
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.codegen.registers import Event
 from eumu.exec.jit.llvm.functions import FunctionBuilder
-from eumu.exec.jit.llvm.layout import Record, ThreadOutcome
+from eumu.exec.jit.llvm.layout import STOPPED_SHIFT, Record, ThreadOutcome
 from eumu.ir import Block, Function, Terminator
 from eumu.ir.operations.ends import Barrier
 
@@ -65,14 +65,20 @@ class Save:
     outcome: ThreadOutcome
     label: str
     others: frozenset[int] = frozenset()  # blocks whose lanes run if these wait in vain
+    site: int = -1  # of a barrier
 
 
 @dataclass(slots=True)
 class Resume:
-    """The resume points of a kernel; `headers` are blocks where a thread may give way."""
+    """The resume points of a kernel; `headers` are blocks where a thread may give way.
+
+    Threads that run `in_rounds` all stand at one resume point, which their driver keeps.  What is
+    known of masks there is not kept at all.
+    """
 
     k: KernelLowering
     headers: frozenset[int]
+    in_rounds: bool = False
     saves: list[Save] = field(default_factory=list)
     points: list[int] = field(default_factory=list)  # target block of resume point n + 1
     places: dict[str, int] = field(default_factory=dict)  # variable -> byte offset in the record
@@ -80,12 +86,21 @@ class Resume:
     rotations: list[tuple[int, frozenset[int]]] = field(default_factory=list)  # points after those
 
     def save(
-        self, target: int, outcome: ThreadOutcome, others: frozenset[int] = frozenset()
+        self,
+        target: int,
+        outcome: ThreadOutcome,
+        others: frozenset[int] = frozenset(),
+        site: int = -1,
     ) -> None:
         """Leave the thread; it goes on at block `target`, or at others if nothing changes there."""
         label = self.k.e.name("save")
-        self.saves.append(Save(target, outcome, label, others))
+        self.saves.append(Save(target, outcome, label, others, site))
         self.k.e.do(f"br label %{label}")
+
+    @property
+    def sites(self) -> list[int]:
+        """The sites of the barriers in front of the resume points, in rounds."""
+        return [next(s.site for s in self.saves if s.target == point) for point in self.points]
 
     @property
     def count(self) -> int:
@@ -115,14 +130,21 @@ class Resume:
         e, word = self.k.e, f"i{self.k.width}"
         for save in self.saves:
             e.label(save.label)
-            for mask in self._masks():
+            for mask in [] if self._is_full(save.target) else self._masks():
                 value = e.op(f"load {word}, ptr {mask}")
                 e.do(f"store {word} {value}, ptr {self._byte(self.places[mask])}, align 1")
+            if self.in_rounds:
+                self.k.leave(stopped_at(self.points.index(save.target) + 1))
+                continue
             pc = e.op(f"getelementptr i64, ptr %rec, i64 {int(Record.PC)}")
             e.do(f"store i64 {self._next(save, *state)}, ptr {pc}")
             self.k.leave(save.outcome)
         for number in range(1, self.count + 1):
             e.label(f"resume{number}")
+            if number <= len(self.points) and self._is_full(self.points[number - 1]):
+                e.do(f"store {word} -1, ptr %em")
+                e.do(f"br label %b{self.points[number - 1]}")
+                continue
             for mask in self._masks():
                 value = e.op(f"load {word}, ptr {self._byte(self.places[mask])}, align 1")
                 e.do(f"store {word} {value}, ptr {mask}")
@@ -168,8 +190,21 @@ class Resume:
         return cleared
 
     def _masks(self) -> list[str]:
-        alive = ["%alive"] if "%alive" in self.k.registers.variables else []
-        return ["%em", *alive, *(f"%park{b}" for b in sorted(self.k.flow.waiting))]
+        """The masks that records keep; no lane waits where its thread is at a barrier."""
+        if "%alive" in self.k.registers.variables:
+            return ["%em", "%alive", *self._parks()]
+        if self.in_rounds:
+            return [] if all(self._is_full(save.target) for save in self.saves) else ["%em"]
+        return ["%em", *self._parks()]
+
+    def _parks(self) -> list[str]:
+        return [f"%park{b}" for b in sorted(self.k.flow.waiting)]
+
+    def _is_full(self, target: int) -> bool:
+        """Whether all lanes that a thread can have go on at a block behind a barrier."""
+        if not self.in_rounds or "%alive" in self.k.registers.variables:
+            return False
+        return self.k.facts.full_threads and not self.k.flow.partial[target]
 
     def _place(self, variables: list[str]) -> None:
         types = self.k.registers.variables
@@ -183,6 +218,21 @@ class Resume:
 
     def _byte(self, place: int) -> str:
         return self.k.e.op(f"getelementptr i8, ptr %rec, i64 {place}")
+
+
+def stopped_at(point: int) -> int:
+    """The outcome of a thread in rounds that stops at a barrier, to go on at a resume point."""
+    return point << STOPPED_SHIFT | ThreadOutcome.BARRIER
+
+
+def can_run_in_rounds(function: Function, flow: Flow, headers: frozenset[int]) -> bool:
+    """Whether threads stop only at barriers where they signal and wait at once, and a resume point
+    tells which barrier it was."""
+    ends = [function.blocks[i].end for i in flow.parked]
+    barriers = [end for end in ends if isinstance(end, Barrier)]
+    targets = {end.targets[0] for end in barriers}
+    plain = all(end.kind == "sync" and not end.args for end in barriers)
+    return bool(barriers) and plain and len(targets) == len(barriers) and not headers
 
 
 def _unmasked(line: str, n: int) -> str:

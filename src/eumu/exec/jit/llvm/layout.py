@@ -241,6 +241,9 @@ class ThreadOutcome(IntEnum):
     AGAIN = 4  # a speculative version: from the beginning, with the complete one
 
 
+STOPPED_SHIFT = 8  # a resume point, in the outcome of a thread whose driver keeps it
+
+
 class ReportWord(IntEnum):
     """Words of a report's site, which has no extents to remember."""
 
