@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import eumu
 from eumu.cli.compare import first_difference, forms_of, tolerance
 from eumu.cli.options import compiler_options
 from eumu.cli.status import UsageError
-from eumu.compare import Blame, Difference, Launch, Side, blame, compare, tell
-from eumu.compare.sides import building
+from eumu.compare import Blame, Difference, Launch, Side, blame, compare, reduce, tell
+from eumu.compare.bug_report import (
+    BugReport,
+    behaviour,
+    first_difference_of,
+    is_clean,
+    parts_alike,
+)
+from eumu.compare.sides import building, how_built
 from eumu.compare.switches import switched_off
+from eumu.writing import write_whole
+from eumu.zebin import compilers
 
 _NO_SWITCH: Final = "no switch of the compiler makes the difference"
 
@@ -23,15 +37,69 @@ def command(options: argparse.Namespace) -> int:
         options.other = options.program
     if options.other is None and options.level is not None:
         raise UsageError("--level is of two programs; the forms of one have a level each")
-    forms = forms_of(options) if options.other is None else _both(options)
-    launch, difference, status = first_difference(options, forms, blame)
+    if options.bug_report is not None and not options.program.endswith(".cl"):
+        raise UsageError("--bug-report is for OpenCL C (.cl)")
+    launch, difference, status = first_difference(options, _forms(options), blame)
     if difference is not None:
         print(tell(difference))
         if options.other_options:
             _name_options(options, launch)
         if options.switches:
             _name_switches(difference, launch, tolerance(options))
+        if options.bug_report is not None:
+            _write_report(options, launch, difference)
     return status
+
+
+def _forms(options: argparse.Namespace) -> Iterator[Side]:
+    return forms_of(options) if options.other is None else _both(options)
+
+
+def _write_report(options: argparse.Namespace, launch: Launch, found: Blame | Difference) -> None:
+    """Write what `found` is in a source as short as can be."""
+    rtol, whole = tolerance(options), _difference(found)
+    with TemporaryDirectory() as work:
+        path = Path(work, Path(options.program).name)
+        words = {"program": str(path), "other": options.other and str(path)}
+        shorter = argparse.Namespace(**{**vars(options), **words})
+
+        def forms(source: str) -> list[Side]:
+            path.write_text(source)
+            with redirect_stdout(StringIO()):  # which builds are the same
+                return list(_forms(shorter))
+
+        def still(source: str) -> bool:
+            try:
+                made = forms(source)
+                now = first_difference_of(made, launch, rtol)
+                return parts_alike(whole, now) and (not clean or is_clean(made[0], launch))
+            except (eumu.EumuError, UsageError):
+                return False
+
+        text = Path(options.program).read_text()
+        clean = is_clean(forms(text)[0], launch)
+        print("reducing; every step compiles and runs the kernel ...", file=sys.stderr)
+        source = reduce(text, still)
+        made = forms(source)
+        last = first_difference_of(made, launch, rtol) or found
+        gives = list(behaviour(made, launch, _difference(last)))
+        sides, device = _difference(last).sides, made[0].program.platform
+        switches = [f"{n}={v}" for n, v in switched_off(*sides, launch, rtol=rtol)]
+    name = device.name if device is not None else ""
+    report = BugReport(source, name, _launched(options), last, gives, switches)
+    write_whole(Path(options.bug_report), report.markdown().encode())
+    print(f"the report is in {options.bug_report}")
+
+
+def _difference(found: Blame | Difference) -> Difference:
+    return found.divergence if isinstance(found, Blame) else found
+
+
+def _launched(options: argparse.Namespace) -> str:
+    words = [f"--global {options.global_size}"]
+    words += [f"--local {options.local_size}"] if options.local_size else []
+    words += [f"--arg {arg}" for arg in options.args]
+    return f"`{' '.join(words)}`"
 
 
 def _name_options(options: argparse.Namespace, launch: Launch) -> None:
@@ -52,7 +120,7 @@ def _name_options(options: argparse.Namespace, launch: Launch) -> None:
 
 def _name_switches(found: Blame | Difference, launch: Launch, rtol: float) -> None:
     """Say which parts of the compiler make the difference, switched off one at a time."""
-    sides = (found.divergence if isinstance(found, Blame) else found).sides
+    sides = _difference(found).sides
     needed = [f"{name}={value}" for name, value in switched_off(*sides, launch, rtol=rtol)]
     print(f"with {' or '.join(needed)} there is no difference" if needed else _NO_SWITCH)
 
@@ -69,6 +137,8 @@ def _side(options: argparse.Namespace, label: str, path: str, words: str) -> Sid
     chosen = compiler_options(options, words)
     program = eumu.load(path, device=options.device, options=chosen)
     target = program.platform
-    is_source = path.endswith((".cl", ".spv"))
-    again = building(path, target, chosen) if is_source and target is not None else None
-    return Side(label, program, options.level or "visa", again=again)
+    level, is_source = options.level or "visa", path.endswith((".cl", ".spv"))
+    if not is_source or target is None:
+        return Side(label, program, level)
+    again, compiler = building(path, target, chosen), compilers.choose(target)
+    return Side(label, program, level, again=again, build=how_built(compiler, chosen))

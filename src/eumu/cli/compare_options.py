@@ -27,7 +27,8 @@ something differs.
 
 examples:
   eumu blame kernel.cl --device pvc --global 64 --arg a=arange:int32:64 --arg c=zeros:int32:64
-  eumu blame kernel.cl kernel.cl --other-options=-cl-opt-disable --device pvc --global 64 ..."""
+  eumu blame kernel.cl kernel.cl --other-options=-cl-opt-disable --device pvc --global 64 ...
+  eumu blame kernel.cl --bug-report bug.md --device dg2 --global 64 ..."""
 
 
 def add_compare(compare: argparse.ArgumentParser) -> None:
@@ -55,6 +56,11 @@ def add_blame(blame: argparse.ArgumentParser) -> None:
         "--switches",
         action="store_true",
         help="of source, say which part of Intel's compiler makes the difference",
+    )
+    blame.add_argument(
+        "--bug-report",
+        metavar="FILE.md",
+        help="of OpenCL C, write a report for the compiler's authors, with the kernel shortened",
     )
     _add_launch(blame)
 

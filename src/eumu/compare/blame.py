@@ -10,13 +10,14 @@ compilers go different ways to the same end: of them the answer is where to look
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eumu.compare.record import Store
 from eumu.compare.report import describe
 from eumu.compare.search import Difference, Divergence, compare, text_of
 from eumu.compare.sides import Launch, Side
@@ -77,12 +78,23 @@ def blame(
         watch, other = watches[k], watches[1 - k]
         first = None
         if trace is not None and watch.function is not None:
-            number, thread = trace.store.number, trace.store.thread
-            chain = _chain(watch.events, number, thread, ways=is_same)
-            first = next(_new(chain, _Known(watch, other, is_same=is_same)), None)
+            first = _first_new(watch, other, trace.store, is_same=is_same)
         event = first and Suspect(difference.sides[k], watch.function, first)  # type: ignore[arg-type]
         suspects.append(event or None)
     return Blame(difference, (suspects[0], suspects[1]))
+
+
+def _first_new(watch: Watch, other: Watch, store: Store, *, is_same: bool) -> Event | None:
+    """The first result that a store depends on and that the other form never has.
+
+    Builds of other options have other addresses: of them, data are looked at first.
+    """
+    known = _Known(watch, other, is_same=is_same)
+    for addresses in (True,) if is_same else (False, True):
+        chain = _chain(watch.events, store.number, store.thread, ways=is_same, addresses=addresses)
+        if (first := next(_new(chain, known), None)) is not None:
+            return first
+    return None
 
 
 def _watched(side: Side, launch: Launch, thread: int) -> Watch:
@@ -115,29 +127,31 @@ class _Wanted:
         self._roots: dict[tuple[int, str], NDArray[np.bool_]] = {}
         self._memory: defaultdict[Where, set[int]] = defaultdict(set)
 
-    def add(self, event: Event) -> None:
-        """What an event has read."""
-        for part in event.access.reads:
+    def add(self, event: Event, *, addresses: bool) -> None:
+        """What an event has read, without or with what are only addresses of memory."""
+        for part in event.access.reads if addresses else event.access.data:
             self._root(event.thread, part.root, int(part.columns.max()) + 1)[part.columns] = True
         for where, at, size in event.loaded:
             self._memory[where].update(range(at, at + size))
 
-    def take(self, event: Event) -> bool:
-        """Whether an event wrote some of it; what it wrote as a whole is not asked for any more."""
-        took = False
-        for part in event.writes:
+    def take(self, event: Event) -> set[int]:
+        """Which values of an event are some of it; what was written as a whole is not asked for any
+        more.
+        """
+        taken, writes = set(), list(event.writes)
+        for k, part in enumerate(writes):
             end = int(part.columns.max()) + 1
             root = self._root(event.thread, part.root, end)
             if root[part.columns].any():
-                took = True
+                taken.add(k)
                 if part.whole and event.is_full:
                     root[part.columns] = False
-        for where, at, size in event.stored:
+        for k, (where, at, size) in enumerate(event.stored, len(writes)):
             wanted = self._memory.get(where)
             if wanted and not wanted.isdisjoint(range(at, at + size)):
-                took = True
+                taken.add(k)
                 wanted.difference_update(range(at, at + size))
-        return took
+        return taken
 
     def _root(self, thread: int, name: str, end: int) -> NDArray[np.bool_]:
         wanted = self._roots.get((thread, name), np.zeros(0, bool))
@@ -147,19 +161,31 @@ class _Wanted:
         return wanted
 
 
-def _chain(events: Sequence[Event], number: int, thread: int, *, ways: bool) -> list[Event]:
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """An event that a store depends on, and which of its values the store depends on."""
+
+    event: Event
+    values: frozenset[int]
+
+
+def _chain(
+    events: Sequence[Event], number: int, thread: int, *, ways: bool, addresses: bool
+) -> list[_Link]:
     """The events that a store depends on, in the order in which they were, with it."""
     at = next((k for k, e in enumerate(events) if e.thread == thread and number in e.stores), None)
     if at is None:
         return []
-    wanted, chain, threads = _Wanted(), [events[at]], {thread}
-    wanted.add(events[at])
+    last = events[at]
+    wanted, threads = _Wanted(), {thread}
+    chain = [_Link(last, frozenset(range(len(last.values))))]
+    wanted.add(last, addresses=addresses)
     for event in reversed(events[:at]):
         is_way = ways and bool(event.way) and event.thread in threads
-        if wanted.take(event) or is_way:
-            wanted.add(event)
+        if (taken := wanted.take(event)) or is_way:
+            wanted.add(event, addresses=addresses)
             threads.add(event.thread)
-            chain.append(event)
+            chain.append(_Link(event, frozenset(taken)))
     return chain[::-1]
 
 
@@ -184,11 +210,14 @@ class _Known:
             pairs = enumerate(zip(watch.order, other.order, strict=True))
             self._alike = {k for k, (a, b) in pairs if len(a) == len(b)}
         else:
-            self._elements = {x for event in other.events for x in _elements(event)}
+            self._elements = {x for event in other.events for x in _elements(event.values)}
 
-    def has(self, event: Event) -> bool:
+    def has(self, link: _Link) -> bool:
+        event = link.event
         if not self._is_same:
-            return all(x in self._elements for x in _elements(event))
+            # The first instruction has what threads begin with, too: only what is wanted counts.
+            values = (v for k, v in enumerate(event.values) if k in link.values)
+            return all(x in self._elements for x in _elements(values))
         if event.block in self._alike:
             return self._at.get(_time(event)) == (event.result, event.way)
         return event.result in self._results
@@ -198,16 +227,16 @@ def _time(event: Event) -> tuple[int, int, int, int]:
     return event.thread, event.block, event.visit, event.number
 
 
-def _elements(event: Event) -> Iterator[int]:
+def _elements(values: Iterable[tuple[int, bytes]]) -> Iterator[int]:
     """What was written as numbers with a sign: builds hold them in types of any width."""
-    for size, data in event.values:
+    for size, data in values:
         for k in range(0, len(data), size):
             yield int.from_bytes(data[k : k + size], "little", signed=True)
 
 
-def _new(chain: Sequence[Event], seen: _Known) -> Iterator[Event]:
+def _new(chain: Sequence[_Link], seen: _Known) -> Iterator[Event]:
     """Those whose result is not known, in the order in which they were."""
-    return (event for event in chain if not seen.has(event))
+    return (link.event for link in chain if not seen.has(link))
 
 
 # ---- in words

@@ -3,28 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
+
+_SHORT: Final = (1, 2, 3)  # lines
+
+
+class _Trials:
+    """What is left of a source, and how many trials are left."""
+
+    def __init__(self, lines: Sequence[str], still: Callable[[str], bool], tries: int) -> None:
+        self.lines, self.still, self.tries = list(lines), still, tries
+
+    def leave_out(self, count: int, step: int) -> bool:
+        """Leave out stretches of `count` lines, which begin `step` lines apart.
+
+        Says whether one went.
+        """
+        k, changed = 0, False
+        while k < len(self.lines) and self.tries:
+            shorter = [*self.lines[:k], *self.lines[k + count :]]
+            self.tries -= 1
+            if shorter and self.still(_joined(shorter)):
+                self.lines, changed = shorter, True
+            else:
+                k += step
+        return changed
 
 
 def reduce(source: str, still: Callable[[str], bool], *, tries: int = 200) -> str:
     """The source with every line left out that `still` does not need, in at most `tries` trials.
 
-    Stretches of lines are left out, long ones first.  The result has the property; if the source
-    itself has not, it comes back as it is.
+    Stretches of lines are left out, long ones first; short ones wherever they may begin, as a loop
+    and its body have two lines.  The result has the property; if the source itself has not, it
+    comes back as it is.
     """
-    lines = source.splitlines()
-    step = max(1, len(lines) // 2)
-    while step and tries:
-        k, changed = 0, False
-        while k < len(lines) and tries:
-            shorter = [*lines[:k], *lines[k + step :]]
-            tries -= 1
-            if shorter and still(_joined(shorter)):
-                lines, changed = shorter, True
-            else:
-                k += step
-        if not changed or step > len(lines):
-            step = min(step, len(lines)) // 2
-    return _joined(lines)
+    trials = _Trials(source.splitlines(), still, tries)
+    count = len(trials.lines) // 2
+    while count > _SHORT[-1]:
+        if not trials.leave_out(count, count):
+            count //= 2
+    # What had to stay may go when what needed it has gone.
+    while any([trials.leave_out(count, 1) for count in _SHORT]) and trials.tries:
+        pass
+    return _joined(trials.lines)
 
 
 def _joined(lines: Sequence[str]) -> str:

@@ -47,13 +47,18 @@ Rebuild = Callable[[Mapping[str, str]], eumu.Program]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One form: a program at a level, the engine that runs it, how a source is built `again`."""
+    """One form: a program at a level, the engine that runs it, how a source is built `again`.
+
+    `build` says how it is built without eumu: the compiler's release, options, and the width that
+    is forced; empty of what is not built here.
+    """
 
     label: str
     program: eumu.Program
     level: str
     engine: str = "interp"
     again: Rebuild | None = field(default=None, compare=False, repr=False)
+    build: str = field(default="", compare=False)
 
     def run(
         self, launch: Launch, thread: int | None = None, recorder_of: type[Recorder] = Recorder
@@ -144,7 +149,8 @@ def sides(
                 first = seen.setdefault(code, label)
                 if first is label:
                     again = partial(_built, Path(program), *choice)
-                    yield from levels(built, f"{label} ", _levels(target), again)
+                    how = how_built(compiler, f"{options} {more}", width)
+                    yield from levels(built, f"{label} ", _levels(target), again, how)
                 elif first != label and label not in told and same is not None:
                     told.add(label)
                     same(label, first)
@@ -207,11 +213,19 @@ def building(source: str, device: Platform, options: str) -> Rebuild:
     return partial(_built, Path(source), device, options, None, compilers.choose(device))
 
 
+def how_built(compiler: compilers.Compiler, options: str, width: int | None = None) -> str:
+    """A build in words that another person can follow."""
+    options = " ".join(options.split())
+    forced = f", {ocloc.SIMD_WIDTH}={width} in its environment" if width else ""
+    return f"{compiler.version} with {f'`{options}`' if options else 'no options'}{forced}"
+
+
 def levels(
     program: eumu.Program,
     prefix: str,
     wanted: Sequence[str] = LEVELS,
     again: Rebuild | None = None,
+    build: str = "",
 ) -> Iterator[Side]:
     """A program at each level, and how it is built once more."""
-    return (Side(f"{prefix}{level}", program, level, again=again) for level in wanted)
+    return (Side(f"{prefix}{level}", program, level, again=again, build=build) for level in wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -18,6 +18,7 @@ from eumu.exec.grid import Grid
 from eumu.exec.observe import Threads
 from eumu.exec.state import DONE, ThreadState
 from eumu.ir import Function, Op, RootKind, Terminator
+from eumu.ir.operations.memory import Access
 from eumu.ir.operations.state import (
     Partner,
     Read,
@@ -48,10 +49,12 @@ class Elements:
 class BlockAccesses:
     """What an instruction of a block reads and writes, as far as its operations say.
 
-    Where it reads registers at addresses, those are all that have one.
+    Where it reads registers at addresses, those are all that have one.  `data` are the reads that
+    are not only for addresses of memory.
     """
 
     reads: tuple[Elements, ...]
+    data: tuple[Elements, ...]
     writes: tuple[Elements, ...]
     writes_any: bool  # registers at addresses
 
@@ -238,14 +241,27 @@ def _accesses(function: Function) -> dict[tuple[int, int], BlockAccesses]:
         if block.end is not None:
             of_inst[block.end.inst].append(block.end)
         for inst, ops in of_inst.items():
-            reads = [_part(op) for op in ops if isinstance(op, (Read, Partner, ReadFlag))]
-            reads += everywhere if any(isinstance(op, ReadIndirect) for op in ops) else ()
+            reads = [op for op in ops if isinstance(op, (Read, Partner, ReadFlag))]
+            values = _values(ops)
+            more = everywhere if any(isinstance(op, ReadIndirect) for op in ops) else ()
             accesses[number, inst] = BlockAccesses(
-                tuple(reads),
+                (*map(_part, reads), *more),
+                (*(_part(op) for op in reads if op.results[0].id in values), *more),
                 tuple(_part(op, plain) for op in ops if isinstance(op, (Write, WriteFlag))),
                 any(isinstance(op, WriteIndirect) for op in ops),
             )
     return accesses
+
+
+def _values(ops: Sequence[Op | Terminator]) -> set[int]:
+    """What becomes data, a mask or a way: all that is not only an address of memory."""
+    wanted: set[int] = set()
+    for op in reversed(ops):
+        results = op.results if isinstance(op, Op) else ()
+        if not results or not wanted.isdisjoint(value.id for value in results):
+            args = (op.args[1], *op.data) if isinstance(op, Access) else op.args
+            wanted.update(value.id for value in args)
+    return wanted
 
 
 def _part(op: Any, plain: set[int] | None = None) -> Elements:

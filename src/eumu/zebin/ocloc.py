@@ -44,6 +44,7 @@ _LINES: Final = "-gline-tables-only"  # changes no instruction: tests/kernels/li
 _EXPORTS: Final = re.compile(r"(?<!\S)-library-compilation(?!\S)")
 _SOURCE_NAME: Final = re.compile(r"(?<!\S)-s(?!\S)")
 _KERNEL_NAME: Final = re.compile(r"^//\.kernel (.*)$", re.MULTILINE)
+SIMD_WIDTH: Final = "IGC_ForceOCLSIMDWidth"  # a variable that releases of the compiler read
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +270,7 @@ class _Build:
         environment = {k: v for k, v in os.environ.items() if not k.startswith(_SWITCHES)}
         environment["LC_ALL"] = "C"
         if self.simd_width is not None:
-            environment["IGC_ForceOCLSIMDWidth"] = str(self.simd_width)
+            environment[SIMD_WIDTH] = str(self.simd_width)
         if self.native:
             environment |= {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": "native"}
         environment |= dict(self.switches)
