@@ -163,12 +163,19 @@ class Place:
 Ids = tuple[int, int, int]
 
 
+LOCAL_MEMORY: Final = "shared local memory"
+SCRATCH: Final = "scratch space"
+PRINTF_BUFFER: Final = "the printf buffer"
+MEMORY: Final = "memory"  # of the device, where no array is
+NO_ARRAYS: Final = frozenset({LOCAL_MEMORY, SCRATCH, PRINTF_BUFFER, MEMORY})
+
+
 @dataclass(frozen=True, slots=True)
 class ArrayPlace:
     """What a finding says of memory: byte `offset` from the start of `array`, of `size` bytes.
 
-    `element` is the number of the element there, of `item` bytes; `state` says where the offset
-    lies: inside, before, after, or in memory that was freed.
+    `element` is the number of the element there, of `item` bytes; `state` says where the access
+    lies: inside, before, after or across the end, or in memory that was freed.
     """
 
     array: str
@@ -178,14 +185,20 @@ class ArrayPlace:
     state: str = "inside"
 
     @property
+    def title(self) -> str:
+        """What to call it in a sentence: what is no array of the host has no name."""
+        return self.array if self.array in NO_ARRAYS else f"array '{self.array}'"
+
+    @property
     def element(self) -> int:
         return self.offset // max(1, self.item)
 
     def __str__(self) -> str:
         count = self.size // max(1, self.item)
-        what = f"array '{self.array}' has {self.size} bytes"
+        what = f"{self.title} has {self.size} bytes"
         elements = f"{count} elements of {self.item}, " if self.item > 1 else ""
-        where = {"freed": "; it has been freed", "after": ", behind it", "before": ", before it"}
+        behind = ", and goes on behind it" if self.offset < self.size else ", behind it"
+        where = {"freed": "; it has been freed", "after": behind, "before": ", before it"}
         number = f", element {self.element}" if self.item > 1 else ""
         return f"{what}: {elements}this is offset {self.offset}{number}{where.get(self.state, '')}"
 

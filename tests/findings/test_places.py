@@ -73,6 +73,30 @@ def test_without_tables(ocloc: str) -> None:
     assert found.code == "out-of-bounds" and found.global_id == (63, 0, 0)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("device", ["skl", "pvc"])
+def test_an_access_across_the_end(device: str, engine: str, ocloc: str) -> None:
+    """It begins in the last element, and goes on behind the array."""
+    dev = eumu.Device(device, engine=engine)
+    text = "int i = get_global_id(0); o[i] = p[i] + p[i + 1];"
+    kernel = eumu.build(f"kernel void f(global int *o, global int *p) {{ {text} }}", dev)["f"]
+    with pytest.raises(eumu.Fault) as caught:
+        kernel.launch(dev, 16, 16, [dev.array(16, np.int32), dev.array(16, np.int32, name="p")])
+    memory = caught.value.finding.memory
+    assert memory is not None and (memory.offset, memory.state) == (60, "after")
+    assert str(memory).endswith("this is offset 60, element 15, and goes on behind it")
+
+
+def test_local_memory_is_no_array_of_the_host(ocloc: str) -> None:
+    dev = eumu.Device("pvc")
+    text = "kernel void f(global int *o, local int *t) { t[o[0]] = 1; o[1] = t[2]; }"
+    with pytest.raises(eumu.Fault) as caught:
+        eumu.build(text, dev)["f"].launch(
+            dev, 1, 1, [dev.array(np.full(2, 1 << 20, np.int32)), eumu.Local(64)]
+        )
+    assert str(caught.value.finding.memory).startswith("shared local memory has 64 bytes")
+
+
 def test_global_offset_counts(ocloc: str) -> None:
     found = fault("skl", "interp", global_offset=8).finding
     assert (found.global_id, found.local_id) == ((64, 0, 0), (24, 0, 0))

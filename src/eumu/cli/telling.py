@@ -99,9 +99,10 @@ class Teller:
 
     def _count(self, omitted: int, suppressed: int) -> None:
         if omitted:
-            print(f"... and {omitted} more findings", file=sys.stderr)
+            print(f"... and {omitted} more finding{'s' * (omitted > 1)}", file=sys.stderr)
         if suppressed:
-            print(f"{suppressed} findings are suppressed", file=sys.stderr)
+            what = "finding is" if suppressed == 1 else "findings are"
+            print(f"{suppressed} {what} suppressed", file=sys.stderr)
 
 
 def _with_code(finding: Finding) -> str:

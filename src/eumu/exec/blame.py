@@ -12,7 +12,7 @@ from eumu.errors import ArrayPlace, Finding, Ids, InternalError, Place, Severity
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host
 from eumu.exec.state import instruction_span, instruction_text
-from eumu.findings import CODES
+from eumu.findings import CODES, LOCAL_MEMORY, SCRATCH
 from eumu.ir import Function, Op, Space
 from eumu.ir.operations.memory import UNWRITTEN_SPACES, WRITTEN_SPACES, Access
 
@@ -116,15 +116,15 @@ def outside(
         return "out-of-bounds", replace(array, offset=array.offset + offset, state=state)
     if space is not Space.FLAT:
         name, size = (
-            ("shared local memory", grid.slm_bytes)
-            if space is Space.SLM
-            else ("scratch space", grid.scratch_bytes)
+            (LOCAL_MEMORY, grid.slm_bytes) if space is Space.SLM else (SCRATCH, grid.scratch_bytes)
         )
         return "out-of-bounds", ArrayPlace(name, size, address, 1, "after")
     if address < _NULL:
         return "null-pointer", None
     array = array_at(host, address)
     freed = array is not None and array.state == "freed"
+    if array is not None and array.state == "inside":  # it begins there, and ends behind
+        array = replace(array, state="after")
     return ("use-after-free" if freed else "out-of-bounds"), array
 
 
@@ -171,8 +171,8 @@ def memory_at(
     if space is Space.FLAT:
         return array_at(host, address)
     if space is Space.SLM:
-        return ArrayPlace("shared local memory", grid.slm_bytes, address)
-    return ArrayPlace("scratch space", grid.scratch_bytes, address)
+        return ArrayPlace(LOCAL_MEMORY, grid.slm_bytes, address)
+    return ArrayPlace(SCRATCH, grid.scratch_bytes, address)
 
 
 def array_at(host: Host, address: int) -> ArrayPlace | None:

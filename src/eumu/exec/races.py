@@ -40,6 +40,7 @@ from eumu.exec.race_rows import (
     segments,
     writes,
 )
+from eumu.findings import LOCAL_MEMORY, MEMORY
 from eumu.ir import Function
 from eumu.ir.operations.memory import Access, Atomic
 from eumu.ir.operations.state import ExecMask
@@ -343,7 +344,7 @@ class Log:
         beside = of_a is not of_b
         other, wrote = (int(b.first[0]), int(b.wrote[0])) if beside else self._other(a, b)
         memory = self._memory(int(a.byte[0]))
-        where = memory.array if int(a.byte[0]) >= _SLM else f"array '{memory.array}'"
+        where = memory.title
         notes = [] if int(a.kind[0]) != WRITE else [f"the store writes {int(a.wrote[0]):#x}"]
         theirs = [f"the store writes {wrote:#x}"] if b.kind[0] == WRITE else []
         reason = f"race: {kinds[0]} and {kinds[1]} of different work items, byte {memory.offset}"
@@ -376,9 +377,9 @@ class Log:
 
     def _memory(self, byte: int) -> ArrayPlace:
         if byte >= _SLM:
-            return ArrayPlace("shared local memory", self.grid.slm_bytes, byte - _SLM)
+            return ArrayPlace(LOCAL_MEMORY, self.grid.slm_bytes, byte - _SLM)
         array = blame.array_at(self.host, byte + self.host.base)
-        return array or ArrayPlace("memory", len(self.host.arena), byte)
+        return array or ArrayPlace(MEMORY, len(self.host.arena), byte)
 
 
 def _of_any_group(rows: Rows, part: int) -> Rows:

@@ -14,6 +14,7 @@ from math import isfinite
 from typing import Final
 
 from eumu.errors import ArrayPlace, Finding, Severity
+from eumu.findings import PRINTF_BUFFER
 from eumu.runtime.calls import MARK, Call
 from eumu.settings import PRINTF_MB
 
@@ -83,7 +84,7 @@ def overflow(kernel: str, buffer: bytes) -> Iterator[Finding]:
     (end,) = struct.unpack_from("<I", buffer)
     if end > len(buffer):
         reason = f"{end - len(buffer)} bytes that the kernel printed found no room in the buffer"
-        place = ArrayPlace("the printf buffer", len(buffer), end, 1, "after")
+        place = ArrayPlace(PRINTF_BUFFER, len(buffer), end, 1, "after")
         yield Finding("printf-overflow", reason, kernel, severity=Severity.WARNING, memory=place)
 
 
