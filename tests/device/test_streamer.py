@@ -233,6 +233,26 @@ def test_m8_global_and_linked_barriers() -> None:
     assert Machine(both).run(*PROLOGUE, WALKER, second) is Stop.END  # local, not linked
 
 
+def test_a_register_that_means_nothing_is_told() -> None:
+    """What hardware counts there would be another number than 0, and nobody would know."""
+    for command in (
+        mi.MiStoreRegisterMem(register_address=0x2290, memory_address=DATA),
+        mi.MiLoadRegisterReg(0x2290, CS_GPR),
+    ):
+        machine = Machine()
+        machine.run(command)
+        assert machine.codes == ["register"]
+        assert "register 0x2290 reads as 0" in machine.streamer.findings[0].message
+        machine.run(mi.MiLoadRegisterImm(register_offset=0x2290, data_dword=7), command)
+        assert machine.codes == []
+    machine = Machine()
+    machine.run(*(mi.MiStoreRegisterMem(register_address=r, memory_address=DATA) for r in KNOWN))
+    assert machine.codes == []
+
+
+KNOWN = 0x2358, 0x235C, 0x23A8, CS_GPR, CS_GPR + 124, 0x2418, 0x7034, 0x2500
+
+
 def test_t4_pools_belong_to_initialization() -> None:
     machine = Machine()
     machine.run(*PROLOGUE, WALKER, gpgpu.MediaPoolState(pool_enable=True, pool_map=0x777000))

@@ -12,7 +12,7 @@ from eumu.device.chip.l3 import L3CNTLREG, L3Control
 from eumu.device.commands import gpgpu, mi, render
 from eumu.device.commands.batch import Placed
 from eumu.device.commands.bus import Bus
-from eumu.device.commands.packet import CommandError
+from eumu.device.commands.packet import Command, CommandError
 from eumu.device.commands.registers import (
     CONTEXT_TIMESTAMP,
     CS_GPR,
@@ -53,6 +53,18 @@ class _Context(Protocol):
     vfe: gpgpu.MediaVfeState | None
     curbe: bytes
     descriptors: bytes
+
+
+def read_by(command: Command) -> int | None:
+    """The register that a command reads into memory or elsewhere."""
+    match command:
+        case mi.MiLoadRegisterReg():
+            return command.source_register_address
+        case mi.MiStoreRegisterMem():
+            return command.register_address
+        case mi.MiSemaphoreWait() if command.register_poll_mode:
+            return command.semaphore_address & _M32
+    return None
 
 
 class MemoryInterface:

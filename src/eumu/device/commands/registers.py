@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable
 from typing import Final
 
+from eumu.device.chip.l3 import L3CNTLREG
 from eumu.device.commands.packet import CommandError
 
 CS_GPR: Final = 0x2600
@@ -28,6 +29,14 @@ BINDLESS_BASE_SELECT: Final = 1 << 13
 # Bits 31:16 of what is written to these say which of bits 15:0 are.
 MASKED: Final = frozenset({0x2580, 0x7000, 0x7004, GT_MODE, 0x731C})
 DISPATCH_DIMENSIONS: Final = 0x2500, 0x2504, 0x2508  # groups of an indirect walker
+_MODELLED: Final = frozenset(
+    {
+        *(start + k for start in (PREDICATE_SRC0, PREDICATE_SRC1, PREDICATE_DATA) for k in (0, 4)),
+        *(PREDICATE_RESULT, PREDICATE_RESULT_1, TIMESTAMP, TIMESTAMP + 4, CONTEXT_TIMESTAMP),
+        *(NOP_ID, *MASKED, *DISPATCH_DIMENSIONS, L3CNTLREG),
+    }
+)
+_GPR_BYTES: Final = 16 * 8
 _END: Final = 0x200000  # bytes of the register space that commands reach
 _M32: Final = (1 << 32) - 1
 _M64: Final = (1 << 64) - 1
@@ -53,6 +62,12 @@ class Registers:
     def write64(self, offset: int, value: int) -> None:
         self.write(offset, value)
         self.write(offset + 4, value >> 32)
+
+    def means(self, offset: int) -> bool:
+        """Whether what is read there is what hardware has: it was written, or is modelled."""
+        return (
+            offset in self._dwords or offset in _MODELLED or CS_GPR <= offset < CS_GPR + _GPR_BYTES
+        )
 
     def items(self) -> dict[int, int]:
         """What is not zero, for a saved context."""

@@ -61,6 +61,7 @@ RULES: Final = {
         "MEDIA_OBJECT commands cannot be preempted; MI_ARB_ON_OFF should switch arbitration off",
         "GPGPU Context Switch",
     ),
+    "register": Rule(_W, "", "Command Reference"),
     "no-effect": Rule(_N, "", "Command Reference"),
     "not-modelled": Rule(_E, "", "Command Reference"),
 }
@@ -105,6 +106,15 @@ class Watch:
         if isinstance(command, _MEDIA) and arbitration:
             self._report("media-preemption", placed)
         self._note(command)
+
+    def reads(self, placed: Placed, offset: int) -> None:
+        """A register is read that nothing has written and nobody models."""
+        self._report(
+            "register",
+            placed,
+            f"register {offset:#x} reads as 0: nothing has written it, and what hardware keeps"
+            " there is not modelled",
+        )
 
     def threads(
         self, placed: Placed, descriptor: gpgpu.InterfaceDescriptorData, *, pooled: bool

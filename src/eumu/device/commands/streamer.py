@@ -18,7 +18,7 @@ from eumu.device.commands import gpgpu, media, mi, render
 from eumu.device.commands.batch import Placed, decode, dwords_of
 from eumu.device.commands.bus import Bus
 from eumu.device.commands.jobs import Bases, MediaJob, WalkerJob
-from eumu.device.commands.memory_interface import MemoryInterface
+from eumu.device.commands.memory_interface import MemoryInterface, read_by
 from eumu.device.commands.packet import Command, CommandError, Packet
 from eumu.device.commands.registers import PREDICATE_RESULT, PREDICATE_RESULT_1, Registers
 from eumu.device.commands.rules import Watch
@@ -152,6 +152,9 @@ class Streamer:
         seen = len(self.watch.found)
         self.watch.before(placed, arbitration=context.arbitration)
         self._raise_errors(seen)
+        register = read_by(command)
+        if register is not None and not context.registers.means(register):
+            self.watch.reads(placed, register)
         if isinstance(command, mi.MiSemaphoreWait) and not self._memory.is_signalled(command):
             return Stop.SEMAPHORE
         following = placed.at + placed.packet.size

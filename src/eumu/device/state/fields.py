@@ -207,9 +207,8 @@ class State:
         if not low <= raw <= high:
             scale = 1 << place.fraction
             unit = (1 << place.low) if place.address else 1
-            raise cls.error(
-                row.name, f"is {value}; it goes from {low / scale:g} to {high * unit / scale:g}"
-            )
+            ends = (low, high * unit) if scale == 1 else (low / scale, high * unit / scale)
+            raise cls.error(row.name, f"is {value}; it goes from {ends[0]} to {ends[1]}")
         return raw & (1 << place.size) - 1
 
 
