@@ -105,6 +105,31 @@ def test_launches_with_random_arguments(
     assert "internal error" not in capsys.readouterr().err
 
 
+def test_local_memory_of_any_size_is_an_error_of_the_launch(
+    service: _Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elf = (KERNELS / "local_pointers.bin").read_bytes()
+    status, answer = service.answer(RequestCode.BUILD, packed(0, 2, "", 1, packed("", elf)))
+    log = struct.unpack_from("<I", answer)[0]
+    number = struct.unpack_from("<3I", answer, 8 + log + len(elf))[2]
+    kernel = service._programs[number].kernels[0]
+    locals_ = [p for p in kernel.args if p.passing.name == "LOCAL"]
+    assert status == 0 and len(locals_) > 1  # the second begins behind the first
+    for size in (1 << 20, 1 << 32, 1 << 63, (1 << 64) - 1):
+        body = b"".join(
+            struct.pack("<IQ", 2, size)
+            if p.passing.name == "LOCAL"
+            else struct.pack("<IQQ", 1, 0, 0)
+            if p.passing.name == "BUFFER"
+            else packed(0, bytes(p.size))
+            for p in kernel.args
+        )
+        head = struct.pack("<4I9Q", number, 0, 1, 1, 16, 1, 1, 16, 1, 1, 0, 0, 0)
+        assert service.answer(RequestCode.LAUNCH, head + body)[0] == -5
+        said = capsys.readouterr().err
+        assert "bytes of local memory" in said and "internal error" not in said
+
+
 def _pointer(rng: random.Random, ends: tuple[int, ...]) -> tuple[int, int]:
     return rng.choice(ends), rng.choice((0, 1, 64, 4096, 1 << 32, (1 << 64) - 1))
 

@@ -15,7 +15,7 @@ from drm.programs import HERE, TIMEOUT_S, compiled, run
 from eumu.device.chip import HostClock
 from eumu.drm.options import DrmOptions
 from eumu.drm.protocol import Piece, Submission, Submitted
-from eumu.drm.record import CHANGED, PAGE, NotedClock, Recorder, changed_lines
+from eumu.drm.record import CHANGED, PAGE, RECORD, NotedClock, Recorder, changed_lines
 from eumu.drm.replay import replay as run_here
 from eumu.errors import FormatError
 
@@ -91,7 +91,7 @@ def test_what_is_cut_off_is_left_out(record: Path, tmp_path: Path) -> None:
 
 
 FIRST: dict[str, object] = {
-    **{"what": "eumu-gpu-record-1", "gpu": "skl", "engine": "interp", "check": False},
+    **{"what": RECORD, "gpu": "skl", "engine": "interp", "check": False},
     "strict_bounds": True,
 }
 STEP: dict[str, object] = {
@@ -108,6 +108,7 @@ END: dict[str, object] = {"entry": "changed", "outcome": "fine", "clock": []}
         [({}, b"")],
         [({"what": "eumu-gpu-record-1"}, b"")],
         [(FIRST, b""), ({}, b"")],
+        [(FIRST | {"engine": "interpreter"}, b"")],
         [(FIRST, b""), (END, b"")],
         [(FIRST, b""), ({"entry": "pages", "addresses": 3}, b"")],
         [(FIRST, b""), ({"entry": "pages", "addresses": [[0, 1]]}, zlib.compress(bytes(4096)))],

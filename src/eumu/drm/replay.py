@@ -35,6 +35,7 @@ from eumu.drm.record import CHANGED, PAGE, RECORD, changed_lines, digest, pages_
 from eumu.errors import EumuError, FormatError
 from eumu.runtime.batches import BatchReport, CommandQueue
 from eumu.runtime.device import Device
+from eumu.runtime.engines import ENGINES
 
 _MOST_BYTES: Final = 1 << 30  # of an entry
 _MOST_LINE: Final = 1 << 24
@@ -126,6 +127,8 @@ class _Replay:
             part, engine = gpu(str(first["gpu"])), engine or first["engine"]
             of_record = "cheap" if first["check"] is True else str(first["check"] or "")
             wanted, strict = check or of_record, bool(first["strict_bounds"])
+            if engine is not None and engine not in ENGINES:
+                raise ValueError(f"no engine is called {engine!r}")
         self.name, self.outcome, self.clock = name, ReplayOutcome(), _ReplayedClock()
         self.device = Device(
             part.platform,

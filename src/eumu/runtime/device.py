@@ -89,7 +89,7 @@ class Device(Board):
         self.check = check
         self.memory.progress = progress
         if engine is not None and engine not in ENGINES:
-            raise ValueError(f"unknown engine {engine!r}; the engines are {', '.join(ENGINES)}")
+            raise LaunchError(f"unknown engine {engine!r}; the engines are {', '.join(ENGINES)}")
         if engine == "jit" and not has_jit():
             raise ToolMissing("engine 'jit' needs llvmlite: pip install llvmlite")
         # The variables of each program that has run here (eumu.runtime.image), by program.

@@ -182,6 +182,7 @@ def with_inline_register(data: bytes, info: KernelInfo, platform: Platform) -> b
 # In place of the offset of implicit arguments.  Functions by the compiler of 2022 add it to offsets
 # into %scratch on DG2, where newer ones name the structure; they are to end with a fault.
 _NO_PLACE: Final = 0x7FFF_FFC0
+_QWORD: Final = (1 << 64) - 1
 _UNUSED: Final = "unused"
 _BUFFERS: Final = ("global", "constant")  # address spaces
 
@@ -336,7 +337,7 @@ class _Binder:
         start = -(-self.slm_bytes // align) * align
         local: Local = self.args[slot.arg_index]
         self.slm_bytes = start + local.nbytes
-        return struct.pack("<Q", start)
+        return struct.pack("<Q", start & _QWORD)  # `bind` refuses what is more than there is
 
     def _address(self, index: int) -> int:
         value = self.args[index]
