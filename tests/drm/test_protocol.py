@@ -10,6 +10,7 @@ import struct
 import pytest
 
 from eumu.beside.door import ProtocolError
+from eumu.drm import protocol
 from eumu.drm.protocol import (
     Built,
     ContextCreated,
@@ -99,3 +100,17 @@ def test_any_bytes() -> None:
         sent = message(rng.randrange(5), rng.randbytes(rng.randrange(1, 80)))
         with contextlib.suppress(ProtocolError):
             received(sent)
+
+
+def test_large_submissions_are_not_kept() -> None:
+    """A program could make the process keep 64 messages of 64 MB, and what they became."""
+    pieces = 1 << 15
+    body = submission((0x10000, pieces * PAGE, [(k * PAGE, PAGE) for k in range(pieces)]))[8:]
+    before = protocol._kept_objects.cache_info().currsize
+    made = protocol._decode(1, body, pieces * PAGE)
+    assert isinstance(made, Submission) and len(made.objects[0].pieces) == pieces
+    assert protocol._kept_objects.cache_info().currsize == before
+    small = submission((0x10000, PAGE, [(0, PAGE)]))[8:]
+    first, second = (protocol._decode(1, small, END) for _ in range(2))
+    assert isinstance(first, Submission) and isinstance(second, Submission)
+    assert first.objects is second.objects

@@ -104,6 +104,18 @@ def test_a_constant_that_does_not_fit_is_an_internal_error(text: str) -> None:
         refuse_wide(text)
 
 
+def test_no_module_with_such_a_constant_becomes_code() -> None:
+    """LLVM reads it as 0."""
+    pytest.importorskip("llvmlite", reason="llvmlite is not installed")
+    from eumu.exec.jit.host.compiler import compile_text
+    from eumu.exec.jit.host.target import host
+
+    text = "define i64 @f(i64 %y) {{\n  %x = add i64 %y, {}\n  ret i64 %x\n}}\n"
+    assert compile_text(text.format((1 << 64) - 1), host())
+    with pytest.raises(InternalError, match="a constant of"):
+        compile_text(text.format(1 << 64), host())
+
+
 @pytest.mark.parametrize("count", [16, 32, 64])
 def test_a_block_beyond_a_lenient_surface_leaves_everything_as_it_was(count: int) -> None:
     """Its bytes are more than the place has where such stores go."""

@@ -33,6 +33,7 @@ _SUBMIT: Final = struct.Struct("<IIQQ")
 _OBJECT: Final = struct.Struct("<IIQQQ")
 _BUILT: Final = struct.Struct("<Q")
 _MOST_BYTES: Final = 64 << 20
+_MOST_KEPT: Final = 256 << 10  # of a message whose objects are kept for the next one
 _SUBMITTED, _CREATED, _DESTROYED, _BUILT_PROGRAM = 1, 2, 3, 4
 
 
@@ -172,12 +173,12 @@ def _check_context(context: int) -> None:
 def _submission(body: bytes, memory_end: int) -> Submission:
     context, count, sequence, batch = _SUBMIT.unpack_from(body)
     _check_context(context)
-    return Submission(context, sequence, batch, _objects(body[_SUBMIT.size :], count, memory_end))
+    make = _kept_objects if len(body) <= _MOST_KEPT else _objects
+    return Submission(context, sequence, batch, make(body[_SUBMIT.size :], count, memory_end))
 
 
-@lru_cache(maxsize=64)
 def _objects(body: bytes, count: int, memory_end: int) -> tuple[Submitted, ...]:
-    """The objects of a submission; a loop submits the same again and again."""
+    """The objects of a submission."""
     at, objects = 0, []
     for _ in range(count):
         handle, pieces, address, size, wanted = _OBJECT.unpack_from(body, at)
@@ -192,6 +193,9 @@ def _objects(body: bytes, count: int, memory_end: int) -> tuple[Submitted, ...]:
     if at != len(body):
         raise ProtocolError(f"{len(body) - at} bytes behind the last object")
     return tuple(objects)
+
+
+_kept_objects: Final = lru_cache(maxsize=64)(_objects)  # a loop submits the same again and again
 
 
 def _check_object(made: Submitted, memory_end: int) -> None:
