@@ -2,7 +2,7 @@
 
     python tests/findings/same_reports.py [--devices skl,pvc] [--seeds 0,1,7] [--only NAME ...]
 
-Kernels are those of races.cl and copies.cl and the planted faults that drop or weaken a barrier;
+Kernels are those of races.cl, named.cl and copies.cl and the planted faults that drop or weaken a barrier;
 each runs on the interpreter and on the fast engine with one worker and with two, for every seed.
 What `eumu run --format json` would print of the findings must be the same bytes in every run.
 """
@@ -33,9 +33,9 @@ BARRIERS = ("dropped barrier", "wrong scope")
 
 def cases(device: str) -> Iterator[tuple[str, eumu.Program, list[Launch]]]:
     """Programs and their launches."""
-    for name in ("races", "copies"):
+    for name in ("races", "copies", *(["named"] if device == "pvc" else [])):
         program = eumu.load(HERE / f"{name}.cl", device=device, check="copies")
-        sizes = (128, 64) if name == "races" else (8, 4)
+        sizes = (8, 4) if name == "copies" else (128, 64)
         for kernel in program.kernels:
             args: list[Any] = [np.zeros(512, np.int32)]
             if len(kernel.args) > 1:

@@ -146,6 +146,28 @@ def test_groups_of_several_sizes(
         assert len(said) == 1
 
 
+def test_the_same_launch_again_says_the_same(ocloc: str) -> None:
+    """What is kept of a launch for the next one has nothing of its accesses."""
+    kernel = eumu.build(SMALLER, "skl", "-cl-std=CL2.0")["same"]
+    dev = eumu.Device("skl", check="races")
+    out = dev.array(256, np.int32)
+    said = ["".join(map(str, kernel.launch(dev, 150, 64, [out]).findings)) for _ in range(3)]
+    assert said[0] and said == [said[0]] * 3
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("after", [None, 20])
+def test_a_launch_that_looks_for_races_is_not_stopped(
+    engine: str, after: int | None, ocloc: str
+) -> None:
+    """What it did before would be forgotten."""
+    dev = eumu.Device("skl", engine=engine, check="races")
+    out = dev.array(512, np.int32)
+    dev.preempt() if after is None else dev.preempt(after=after)
+    report = program("skl")["between_groups"].launch(dev, 128, 64, [out])
+    assert not report.preempted and len(report.findings) == 1
+
+
 # Of barriers in native code nothing says that they leave local memory unordered; and where there is
 # no fence, nothing says that they leave global memory unordered.
 NOT_SEEN = {"wrong_fence", "wrong_fence_of_global"}

@@ -276,6 +276,7 @@ OTHERS: dict[type, dict[str, Any]] = {
         "races": True,
         "first_group": (1, 2, 3),
         "read_only": (SURFACE.address,),
+        "parts": None,  # what launches note that look for races, which are refused
     },
     Payload: {
         "r0": (1,) * 9,

@@ -176,6 +176,7 @@ class Device(Board):
         With `groups`, the next launch stops on its own engine when so many groups are done.  With
         `after`, it stops after so many instructions of all its threads.  It then runs on the
         interpreter, with as many groups as the chip holds at once, and stops between two blocks.
+        A launch that looks for races is not stopped.
         """
         if (after or 0) < 0 or (groups or 0) < 0:
             raise LaunchError(f"preempt(after={after}, groups={groups}): a number is negative")
@@ -406,13 +407,15 @@ class Device(Board):
         """Run a grid, or what a snapshot leaves of it; what was counted, and the engine.
 
         With an observer it is the interpreter, also for a launch that is to stop in the middle of
-        groups (`Preempted` has what is left), and for groups that did.
+        groups (`Preempted` has what is left), and for groups that did.  A launch that looks for
+        races is not stopped: what it has accessed is not in a snapshot.
         """
         with self._turn:
             stop = self._stop(grid)
             self._flight = ref(stop)  # gone with this call, wherever that is interrupted
             try:
-                stats, engine = self._run(grid, snapshot, stop)
+                heeded = Preemption() if grid.races else stop
+                stats, engine = self._run(grid, snapshot, heeded)
                 self.clock.count(stats.instructions)
                 return stats, engine
             finally:

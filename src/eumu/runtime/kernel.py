@@ -425,6 +425,8 @@ class Kernel:
 
         If one is stopped, the device keeps it and those behind it, with the buffers in `stack`.
         """
+        if grids[0].parts is not None:
+            grids[0].parts.logs.clear()  # of the same launch before
         launched = device, self.name, printed, grids, self.program.sites
         start, done = perf_counter(), list[RunStats]()
         try:
