@@ -3,8 +3,9 @@
     python tests/findings/same_reports.py [--devices skl,pvc] [--seeds 0,1,7] [--only NAME ...]
 
 Kernels are those of races.cl, named.cl (pvc) and copies.cl, and the planted faults that drop or
-weaken a barrier; each runs on the interpreter and on the fast engine with one worker and with two, for every seed.
-What `eumu run --format json` would print of the findings must be the same bytes in every run.
+weaken a barrier; each runs on the interpreter and on the fast engine with one worker and with two,
+for every seed.  What `eumu run --format json` would print of the findings must be the same bytes in
+every run.
 """
 
 from __future__ import annotations

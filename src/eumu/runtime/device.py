@@ -407,14 +407,13 @@ class Device(Board):
         """Run a grid, or what a snapshot leaves of it; what was counted, and the engine.
 
         With an observer it is the interpreter, also for a launch that is to stop in the middle of
-        groups (`Preempted` has what is left), and for groups that did.  A launch that looks for
-        races is not stopped: what it has accessed is not in a snapshot.
+        groups (`Preempted` has what is left), and for groups that did.
         """
         with self._turn:
             stop = self._stop(grid)
             self._flight = ref(stop)  # gone with this call, wherever that is interrupted
             try:
-                heeded = Preemption() if grid.races else stop
+                heeded = Preemption() if grid.races else stop  # snapshots have no accesses
                 stats, engine = self._run(grid, snapshot, heeded)
                 self.clock.count(stats.instructions)
                 return stats, engine
