@@ -33,4 +33,4 @@ def natively() -> Iterator[list[str]]:
 
 def _has_native_code(kernel: Kernel, device: eumu.Device) -> bool:
     elf = kernel.program.elf
-    return device.platform.generation == "gen9" and elf is not None and not device.check
+    return device.platform.has_native_level and elf is not None and not device.check

@@ -74,6 +74,11 @@ class Platform:
         return thread
 
     @property
+    def has_native_level(self) -> bool:
+        """Whether eumu runs the native code: that of Gen9, and what Gen8 has of it."""
+        return self.generation in ("gen8", "gen9")
+
+    @property
     def order(self) -> int:
         """Position in time: a later platform has a greater number."""
         return list(PLATFORMS).index(self.name)

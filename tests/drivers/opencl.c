@@ -35,6 +35,8 @@ static const char *source =
     "  __local int part[64]; int l = get_local_id(0); part[l] = l; out[get_global_id(0)] = part[l ^ 1]; }\n"
     "__kernel void copy_image(read_only image2d_t from, write_only image2d_t to, sampler_t s) {\n"
     "  int2 at = (int2)(get_global_id(0), get_global_id(1)); write_imagef(to, at, read_imagef(from, s, at) + 1.0f); }\n"
+    "__kernel void volume(read_only image3d_t from, write_only image3d_t to) {\n"
+    "  int4 at = (int4)(get_global_id(0), get_global_id(1), get_global_id(2), 0); write_imagef(to, at, read_imagef(from, at) * 2.0f); }\n"
     "__kernel void turns(__global int *p, int n) { int s = *p; for (int k = 0; k < n; k++) s = s * 3 + 1; *p = s; }\n"
     "__kernel void say(int n) { printf(\"item %d of %d\\n\", (int)get_global_id(0), n); }\n";
 
@@ -165,6 +167,26 @@ static void image(void) {
   CHECK(clEnqueueNDRangeKernel(q, k, 2, 0, global, 0, 0, 0, 0));
   CHECK(clEnqueueReadImage(q, b, CL_TRUE, zero, region, 0, 0, out, 0, 0, 0));
   for (int n = 0; n < 40 * 50 * 4; n++) TRUE_(out[n] == n + 1);
+}
+
+/* Slices of 7 rows, none of them whole tiles; kernels without a sampler. */
+static void volume(void) {
+  enum { W = 50, H = 7, D = 5 };
+  static float in[W * H * D * 4], out[W * H * D * 4];
+  cl_int e;
+  for (int k = 0; k < W * H * D * 4; k++) in[k] = k;
+  cl_image_format format = {CL_RGBA, CL_FLOAT};
+  cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = W, .image_height = H, .image_depth = D};
+  cl_mem a = clCreateImage(context, CL_MEM_COPY_HOST_PTR, &format, &desc, in, &e), b = clCreateImage(context, 0, &format, &desc, 0, &e);
+  CHECK(e);
+  cl_kernel k = kernel_of("volume");
+  cl_command_queue q = queue_of(0);
+  CHECK(clSetKernelArg(k, 0, sizeof a, &a));
+  CHECK(clSetKernelArg(k, 1, sizeof b, &b));
+  size_t region[] = {W, H, D}, zero[3] = {0};
+  CHECK(clEnqueueNDRangeKernel(q, k, 3, 0, region, 0, 0, 0, 0));
+  CHECK(clEnqueueReadImage(q, b, CL_TRUE, zero, region, 0, 0, out, 0, 0, 0));
+  for (int n = 0; n < W * H * D * 4; n++) TRUE_(out[n] == 2 * n);
 }
 
 /* More values at once than there are registers: they go to scratch space. */
@@ -365,7 +387,7 @@ static void frees(void) {
 static void very_many(void) { cl_event e; cl_command_queue q = queue_of(0); axpy(q, 64, 5000, &e); }
 
 static const struct { const char *name; void (*run)(void); } cases[] = {
-    {"add", add}, {"profiling", profiling}, {"svm", svm}, {"pointers", pointers}, {"local", local}, {"image", image},
+    {"add", add}, {"profiling", profiling}, {"svm", svm}, {"pointers", pointers}, {"local", local}, {"image", image}, {"volume", volume},
     {"spills", spills}, {"prints", prints}, {"threads", threads}, {"undefined", undefined}, {"racy", racy}, {"fault", fault}, {"past_svm", past_svm}, {"past_buffer", past_buffer}, {"many", many}, {"very_many", very_many}, {"steady", steady}, {"forks", forks}, {"frees", frees}};
 
 int main(int argc, char **argv) {

@@ -28,6 +28,7 @@ CASES = (
     "pointers",
     "local",
     "image",
+    "volume",
     "threads",
     "many",
     "forks",
@@ -54,6 +55,13 @@ def test_other_addresses(program: Path) -> None:
     """apl: what is not bound has 32-bit addresses there (docs/driver.md)."""
     done = run(program, "add", "pointers", "local", "image", options=("--device", "apl"))
     assert done.stdout.count("ok") == 4, done.stdout + done.stderr
+
+
+def test_broadwell(program: Path) -> None:
+    cases = "add", "svm", "pointers", "local", "image", "volume", "spills", "many", "prints"
+    done = run(program, *cases, options=("--device", "bdw"))
+    assert "HD Graphics 5500" in done.stdout.splitlines()[0]
+    assert done.returncode == 0 and done.stdout.count(" ok") == 9, done.stdout + done.stderr
 
 
 def test_the_interpreter(program: Path) -> None:

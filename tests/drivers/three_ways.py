@@ -1,6 +1,6 @@
 """The same kernel as vISA, as native code, and through Intel's driver: the same bytes.
 
-    python tests/drivers/three_ways.py FOLDER ... --log FILE
+    python tests/drivers/three_ways.py FOLDER ... --log FILE [--device bdw]
 
 Each source below the folders is compiled by ocloc and by the driver, and each of its kernels gets
 the arguments that tests/public_kernels makes up: by `launch`, by `launch(level="native")`, and by
@@ -25,7 +25,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 HERE = Path(__file__).resolve()
-DEVICE = "skl"
 SECONDS = 600
 # Kernels whose results are no matter of their arguments.
 EXPLAINED = {"hardware_ids": "it asks which unit it runs on"}
@@ -78,14 +77,17 @@ def _launched(
     return found
 
 
-def by_the_driver(text: str, options: str, kernels: list[Any]) -> dict[str, list[bytes] | str]:
+def by_the_driver(
+    text: str, options: str, kernels: list[Any], device: str
+) -> dict[str, list[bytes] | str]:
     """The buffers of each kernel in the end, or why there are none."""
     found: dict[str, list[bytes] | str] = {}
     while left := [kernel for kernel in kernels if kernel[0] not in found]:
         with tempfile.TemporaryDirectory() as place:
             path = Path(place, "task")
             path.write_bytes(pickle.dumps((text, options, left)))
-            words = [sys.executable, "-m", "eumu", "gpu", "--", sys.executable, str(HERE)]
+            words = [sys.executable, "-m", "eumu", "gpu", "--device", device, "--"]
+            words += [sys.executable, str(HERE)]
             try:
                 done = subprocess.run(
                     [*words, "--program", str(path)],
@@ -115,16 +117,16 @@ def by_the_driver(text: str, options: str, kernels: list[Any]) -> dict[str, list
 # ---- the three of them
 
 
-def compared(source: Any, options: str) -> list[dict[str, str]]:
+def compared(source: Any, options: str, device: str) -> list[dict[str, str]]:
     """What came of each kernel of a source."""
     import eumu
     from public_kernels.arguments import LOCAL_BYTES, contents
     from public_kernels.sources import build
     from public_kernels.trial import Task, launch, sizes
 
-    task = Task(source, DEVICE, options)
+    task = Task(source, device, options)
     try:
-        built, options = build(source, DEVICE, options)
+        built, options = build(source, device, options)
         program = eumu.load(built.elf)
     except eumu.EumuError as error:
         return [_row(source, "", "not built", str(error).splitlines()[0])]
@@ -144,7 +146,7 @@ def compared(source: Any, options: str) -> list[dict[str, str]]:
         ]
         asked.append((kernel.name, *sizes(task, kernel), values))
         runs[kernel.name] = [[a.tobytes() for a in run.memory] for run in pair]
-    theirs = by_the_driver(source.text, options, asked) if asked else {}
+    theirs = by_the_driver(source.text, options, asked, device) if asked else {}
     for name, (visa, native) in runs.items():
         rows.append(_row(source, name, *_verdict(task, program, name, visa, native, theirs[name])))
     return rows
@@ -191,6 +193,7 @@ def main() -> int:
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--log", type=Path)
     parser.add_argument("--options", default="-cl-std=CL2.0", help="the compiler's")
+    parser.add_argument("--device", default="skl", help="skl (default), bdw")
     parser.add_argument("--program", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.program:
@@ -208,7 +211,7 @@ def main() -> int:
     for source in (s for folder in given.folders for s in sources(folder)):
         if str(source.path) in known:
             continue
-        new = compared(source, given.options)
+        new = compared(source, given.options, given.device)
         rows += new
         with log.open("a") as file:
             file.writelines(json.dumps(row) + "\n" for row in new)

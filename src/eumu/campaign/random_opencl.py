@@ -52,7 +52,7 @@ class Build:
 
     def forms(self, target: Platform, seed: int, *, is_every: bool) -> Iterator[tuple[str, str]]:
         """Levels and engines of a kernel: the fast engine and unusual builds have one level."""
-        levels = LEVELS if target.generation == "gen9" else LEVELS[:1]
+        levels = LEVELS if target.has_native_level else LEVELS[:1]
         one, other = levels[seed % len(levels)], levels[(seed + 1) % len(levels)]
         for level in levels:
             if is_every or self.is_usual or level == other:

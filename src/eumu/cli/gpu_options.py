@@ -49,7 +49,7 @@ def add_gpu(gpu: argparse.ArgumentParser) -> None:
     """Add the options of `eumu gpu`."""
     gpu.add_argument("program", nargs=argparse.REMAINDER, metavar="-- COMMAND ...")
     gpu.add_argument(
-        "--device", metavar="D", default="skl", help="skl (default), kbl, cfl, apl or glk"
+        "--device", metavar="D", default="skl", help="skl (default), kbl, cfl, apl, glk or bdw"
     )
     gpu.add_argument("--engine", choices=("jit", "interp"), help="by default jit if available")
     _add_what(gpu)

@@ -55,7 +55,7 @@ def _beside(left: str, right: str) -> str:
 
 def _text(code: bytes, device: str, name: str) -> str:
     target = platform(device)
-    if target.generation != "gen9":
+    if not target.has_native_level:
         return foreign.disassemble(code, target, name)
     return native.print_program(native.decode(code, device, name), native.message_note)
 

@@ -164,7 +164,7 @@ def _compilers(target: Platform) -> tuple[compilers.Compiler, ...]:
 
 def _levels(target: Platform | None) -> Sequence[str]:
     """Both where eumu runs the native code, too."""
-    return LEVELS if target is None or target.generation == "gen9" else LEVELS[:1]
+    return LEVELS if target is None or target.has_native_level else LEVELS[:1]
 
 
 def _calls(program: eumu.Program, kernel: str | None) -> bool:

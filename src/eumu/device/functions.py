@@ -27,6 +27,7 @@ from eumu.device.sampler import unit
 from eumu.device.sampler.header import Header
 from eumu.device.sampler.media import answer as media
 from eumu.device.sampler.request import SamplerRequest
+from eumu.device.state import gen8
 from eumu.device.state.cache import StateCache
 from eumu.device.state.fields import State, StateError
 from eumu.device.state.media import Table
@@ -317,7 +318,7 @@ class SharedFunctions:
         surface = self._caches.surfaces.get(
             address,
             self._bytes(address, SurfaceState),
-            _surface,
+            _surface_gen8 if self._state.is_gen8 else _surface,
         )
         kept = self._textures.get(address)
         if kept is None or kept[0] is not surface:
@@ -372,9 +373,8 @@ class SharedFunctions:
             )
         else:
             address = state.dynamic_state_base + pointer + SamplerState.size() * index
-        return self._caches.samplers.get(
-            address, self._bytes(address, SamplerState), _sampler_state
-        )
+        read = _sampler_state_gen8 if state.is_gen8 else _sampler_state
+        return self._caches.samplers.get(address, self._bytes(address, SamplerState), read)
 
     def _border(self, sampler: SamplerState, surface: Surface) -> Lanes:
         """The border colour [4] in the type of the texels; channels the format lacks as usual."""
@@ -425,6 +425,16 @@ def _surface(data: bytes) -> Surface:
 @lru_cache(256)
 def _sampler_state(data: bytes) -> SamplerState:
     return SamplerState.decode(data)
+
+
+@lru_cache(256)
+def _surface_gen8(data: bytes) -> Surface:
+    return Surface.of(SurfaceState.decode(gen8.surface(data)))
+
+
+@lru_cache(256)
+def _sampler_state_gen8(data: bytes) -> SamplerState:
+    return SamplerState.decode(gen8.sampler(data))
 
 
 @lru_cache(256)

@@ -35,6 +35,7 @@ class Gpu:
 GPUS: Final[dict[str, Gpu]] = {
     g.name: g
     for g in (
+        Gpu("bdw", "HD Graphics 5500", "bdw", "bdw-gt2", 0x1616, 9, 3, 8, 12_500_000),
         Gpu("skl", "HD Graphics 530", "skl", "skl-gt2", 0x1912, 6, 3, 8, 12_000_000),
         Gpu("kbl", "HD Graphics 630", "skl", "skl-gt2", 0x5912, 4, 3, 8, 12_000_000),
         Gpu("cfl", "UHD Graphics 630", "skl", "skl-gt2", 0x3E92, 0, 3, 8, 12_000_000),

@@ -52,8 +52,8 @@ class StatePointers:
     The binding table is at `surface_state_base + binding_table`, the table of samplers at
     `dynamic_state_base + sampler_table`.  `chroma_keys` are low and high values of colours.  With
     `bindless_samplers` the Sampler State Pointer of a message header counts from the bindless base.
-    `bindless_surfaces` is how many states the bindless heap has, None without a limit.  `owner`
-    keeps the tables alive.
+    `bindless_surfaces` is how many states the bindless heap has, None without a limit.  With
+    `is_gen8` the states are those of Gen8.  `owner` keeps the tables alive.
     """
 
     surface_state_base: int
@@ -64,6 +64,7 @@ class StatePointers:
     chroma_keys: tuple[tuple[int, int], ...] = ((0, 0),) * 4
     bindless_samplers: bool = False
     bindless_surfaces: int | None = None
+    is_gen8: bool = False
     owner: object = field(default=None, compare=False, repr=False)
 
 

@@ -9,11 +9,12 @@ from typing import Final
 from eumu.isa.gen9.operands import BranchTarget, Execution, InstructionOptions
 from eumu.native.program import Instruction
 from eumu.native.words import Wrong, scan
+from eumu.platforms import Platform
 
 _ILLEGAL: Final = "illegal"  # opcode 0, which zero bytes are
 
 
-def code_of(data: bytes) -> tuple[Instruction, ...]:
+def code_of(data: bytes, platform: str | Platform = "bxt") -> tuple[Instruction, ...]:
     """The code that begins at byte 0, to the first end that nothing jumps over.
 
     An end is a send with end of thread, or a return or a jump back without a predicate; targets
@@ -22,7 +23,7 @@ def code_of(data: bytes) -> tuple[Instruction, ...]:
     """
     instructions: list[Instruction] = []
     furthest = 0
-    for item in scan(data):
+    for item in scan(data, platform):
         if isinstance(item, Wrong) or item.opcode.mnemonic == _ILLEGAL:
             break
         instructions.append(item)

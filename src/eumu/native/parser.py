@@ -17,6 +17,7 @@ from eumu.isa.gen9 import GEN9
 from eumu.isa.gen9.bits import Undecodable, Unencodable
 from eumu.isa.kinds.cursor import Cursor, ParseError
 from eumu.isa.spec import Opcode
+from eumu.native.gen8 import require
 from eumu.native.program import FULL, HALF, Instruction, Program
 from eumu.native.words import compact, decode_word, encode_word, field_kind, native_platform
 from eumu.platforms import Platform
@@ -65,6 +66,7 @@ def parse(text: str, name: str = "", platform: str | Platform = "bxt") -> Progra
             diagnostics.append(error.diagnostic)
     if diagnostics:
         raise BuildError.of(diagnostics)
+    require(instructions, target, name)
     return Program(tuple(instructions), target, name)
 
 

@@ -12,11 +12,10 @@ from eumu.isa.gen9.bits import COMPACT, CONDITION, OPCODE, Undecodable, Unencoda
 from eumu.isa.gen9.kinds import InstructionSite, NativeKind, TernaryExecKind
 from eumu.isa.spec import Opcode
 from eumu.native.compaction import expand, shorten
+from eumu.native.gen8 import require
 from eumu.native.program import FULL, HALF, Instruction, Program
 from eumu.platforms import Platform
 from eumu.platforms import platform as platform_of
-
-_GENERATION = "gen9"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +35,10 @@ class Wrong:
 
 
 def native_platform(name: str | Platform) -> Platform:
-    """The platform, if its native code is Gen9; else `BuildError`."""
+    """The platform, if its native code is that of Gen9 or Gen8; else `BuildError`."""
     target = platform_of(name)
-    if target.generation != _GENERATION:
-        message = (
-            f"native code of {target} ({target.title}) is {target.generation}, not {_GENERATION}"
-        )
+    if not target.has_native_level:
+        message = f"native code of {target} ({target.title}) is {target.generation}, not gen9"
         raise BuildError(message)
     return target
 
@@ -54,23 +51,24 @@ def decode(data: bytes, platform: str | Platform = "bxt", name: str = "") -> Pro
     target = native_platform(platform)
     instructions: list[Instruction] = []
     wrong: list[Wrong] = []
-    for item in scan(data):
+    for item in scan(data, target):
         if isinstance(item, Wrong):
             wrong.append(item)
         else:
             instructions.append(item)
     if wrong:
         raise BuildError.of(item.diagnostic(name) for item in wrong)
+    require(instructions, target, name)
     end = instructions[-1].offset + instructions[-1].size if instructions else 0
     return Program(tuple(instructions), target, name, data[end:])
 
 
-def scan(data: bytes) -> Iterator[Instruction | Wrong]:
+def scan(data: bytes, platform: str | Platform = "bxt") -> Iterator[Instruction | Wrong]:
     """Instructions and what is none, in order.
 
     Zero bytes at the end that are too few for an instruction are padding.
     """
-    offset = 0
+    offset, is_gen8 = 0, native_platform(platform).generation == "gen8"
     while offset < len(data):
         first = int.from_bytes(data[offset : offset + HALF], "little")
         size = HALF if COMPACT.get(first) else FULL
@@ -81,20 +79,20 @@ def scan(data: bytes) -> Iterator[Instruction | Wrong]:
                 yield Wrong(offset, part, message)
             return
         try:
-            yield decode_word(int.from_bytes(part, "little"), offset)
+            yield decode_word(int.from_bytes(part, "little"), offset, is_gen8=is_gen8)
         except Undecodable as error:
             yield Wrong(offset, part, str(error))
         offset += size
 
 
-def decode_word(word: int, offset: int = 0) -> Instruction:
+def decode_word(word: int, offset: int = 0, *, is_gen8: bool = False) -> Instruction:
     """The instruction of a 128-bit or (compaction bit set) 64-bit word; raises `Undecodable`."""
     compacted = bool(COMPACT.get(word))
     half = word & (1 << 64) - 1
     if compacted:
         word = uncompact(half)
     opcode = find_opcode(word)
-    site = InstructionSite(offset, offset + (HALF if compacted else FULL))
+    site = InstructionSite(offset, offset + (HALF if compacted else FULL), is_gen8)
     operands = tuple(field_kind(f.kind).decode(word, site) for f in opcode.fields)
     instruction = Instruction(opcode, operands, offset, compacted)
     half_residue = half ^ (compact(word) or 0) if compacted else 0

@@ -111,15 +111,17 @@ class CommandQueue:
         most_threads: int = 1 << 28,
         known: Callable[[bytes], KnownCode | None] | None = None,
     ) -> None:
-        if device.platform.generation != "gen9":
-            raise LaunchError(f"{device.platform} does not have the commands of Gen9")
+        if not device.platform.has_native_level:
+            raise LaunchError(f"{device.platform} does not have the commands of Gen9 or Gen8")
         self.device, self.per_thread_first = device, per_thread_first
         self.ran: Callable[[], object] | None = None  # called behind commands that start threads
         self.most_threads = most_threads
         self._bus = MemoryBus(device.memory)
         banks = device.part.l3_banks
         self._streamer = Streamer(
-            self._bus, self._dispatch, device.invalidate_states, l3_banks=banks
+            *(self._bus, self._dispatch, device.invalidate_states),
+            l3_banks=banks,
+            is_gen8=device.platform.generation == "gen8",
         )
         self._code = NativeCode(device, self._bus, known)
         self._used = Facts(used_surfaces)

@@ -8,6 +8,7 @@ from typing import Final
 
 from eumu.device.commands import MediaJob, MemoryBus, WalkerJob
 from eumu.device.commands.jobs import Bases
+from eumu.device.state import gen8
 from eumu.device.state.fields import StateError
 from eumu.device.state.surface import SurfaceState, SurfaceType
 from eumu.exec.grid import BufferSurface, StatePointers
@@ -32,6 +33,7 @@ def state_pointers(job: WalkerJob | MediaJob) -> StatePointers:
         job.bases.chroma_keys,
         job.bases.bindless_samplers,
         job.bases.bindless_surfaces,
+        job.bases.is_gen8,
     )
 
 
@@ -65,17 +67,18 @@ def buffer_surfaces(
     surfaces: dict[int, BufferSurface] = {}
     for offset, indices in _places(_binding_table(bus, bases.surface + table), used):
         if bus.has(bases.surface + offset, 64):
-            place = _buffer(bus.read(bases.surface + offset, 64, "a surface state"))
+            data = bus.read(bases.surface + offset, 64, "a surface state")
+            place = _buffer(data, is_gen8=bases.is_gen8)
             if place is not None:
                 surfaces |= dict.fromkeys(indices, BufferSurface(*place, strict))
     return dict(sorted(surfaces.items()))
 
 
 @lru_cache(maxsize=4096)
-def _buffer(data: bytes) -> tuple[int, int] | None:
+def _buffer(data: bytes, *, is_gen8: bool) -> tuple[int, int] | None:
     """Address and size of a raw buffer, None for other surfaces and for what is no state."""
     try:
-        state = SurfaceState.decode(data)
+        state = SurfaceState.decode(gen8.surface(data) if is_gen8 else data)
     except StateError:
         return None
     if state.surface_type is not SurfaceType.BUFFER or not state.surface_base_address:

@@ -106,12 +106,15 @@ class NativeCode:
 
     def _program(self, code: bytes, name: str) -> Program:
         """Code is decoded where it is met first, to see where it ends."""
+        from eumu.native.gen8 import require
         from eumu.native.program import Program
         from eumu.native.words import decode, native_platform
 
         if code != self._decoded[0]:
             return decode(code, self.device.platform, name)
-        return Program(self._decoded[1], native_platform(self.device.platform), name)
+        target = native_platform(self.device.platform)
+        require(self._decoded[1], target, name)
+        return Program(self._decoded[1], target, name)
 
     def _code(self, address: int) -> bytes:
         """The code of a kernel; what was at its place before is compared, not decoded again."""
@@ -119,7 +122,7 @@ class NativeCode:
         if kept is None or not data.startswith(kept):
             from eumu.native.extent import code_of, size_of
 
-            code = code_of(data)
+            code = code_of(data, self.device.platform)
             kept = self._known[address] = data[: size_of(code)]
             self._decoded = kept, code
         if not kept:

@@ -126,8 +126,8 @@ def lowered_native(
 
 
 def _check_native(target: Platform) -> None:
-    if target.generation != "gen9":
-        raise Unsupported(f"level 'native' on {target}: eumu runs the native code of Gen9")
+    if not target.has_native_level:
+        raise Unsupported(f"level 'native' on {target}: eumu runs the native code of Gen9 and Gen8")
 
 
 def _parsed(file: zebin.Zebin, what: zebin.Kernel | zebin.Function, *, is_function: bool) -> Code:

@@ -84,11 +84,18 @@ PARTS: Final = {
     for p in (
         Part("bxt-3x6", 3, 6, 6, l3_banks=2, slm_banks=2, **_BROXTON),
         Part("bxt-2x6", 2, 6, 6, l3_banks=1, slm_banks=1, **_BROXTON),
+        Part(
+            *("bdw-gt2", 3, 8, 7),
+            l3_banks=4,
+            slm_banks=3,
+            timestamp_hz=12_500_000,
+            has_cache_model=False,
+        ),
         Part("skl-gt2", 3, 8, 7, l3_banks=4, slm_banks=3, timestamp_hz=12_000_000),
     )
 }
 # The largest part of a platform; a platform without a row has one made of its record.
-_LARGEST: Final = {"bxt": "bxt-3x6", "skl": "skl-gt2"}
+_LARGEST: Final = {"bdw": "bdw-gt2", "bxt": "bxt-3x6", "skl": "skl-gt2"}
 
 
 def part(of: str | Platform) -> Part:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
-from eumu.device.commands import gpgpu, media, mi, render
+from eumu.device.commands import gen8, gpgpu, media, mi, render
 from eumu.device.commands.packet import BIAS, Command, CommandError, Packet
 from eumu.device.state.fields import StateError
 
@@ -56,10 +56,11 @@ def encode(items: Iterable[Packet | Command]) -> bytes:
     return b"".join((i if isinstance(i, Packet) else Packet(i)).encode() for i in items)
 
 
-def decode(data: bytes | memoryview, at: int = 0) -> Placed:
+def decode(data: bytes | memoryview, at: int = 0, *, is_gen8: bool = False) -> Placed:
     """The command in `data` from its first byte; `at` is what messages call that place.
 
-    CommandError for unknown headers, wrong lengths, reserved bits and values.
+    With `is_gen8` it is one of Gen8.  CommandError for unknown headers, wrong lengths, reserved
+    bits and values.
     """
     if len(data) < 4:
         raise CommandError(f"the batch ends in the middle of a dword at {at:#x}", "length")
@@ -67,6 +68,10 @@ def decode(data: bytes | memoryview, at: int = 0) -> Placed:
     kind = _kind(header)
     if kind is None:
         raise CommandError(f"no command has the header {header:#010x} (at {at:#x})", "header")
+    if is_gen8:
+        if kind in gen8.UNMODELLED:
+            raise CommandError(f"{kind.TITLE} at {at:#x} is not modelled on Gen8", "header")
+        kind = gen8.COMMANDS.get(kind, kind)
     dwords = dwords_of(header)
     if dwords < kind.DWORDS or (dwords > kind.DWORDS and not kind.has_inline()):
         least = "at least " if kind.has_inline() else ""

@@ -23,7 +23,8 @@ class Bases:
     """STATE_BASE_ADDRESS as it stands, byte addresses; and the table of 3DSTATE_CHROMA_KEY.
 
     The sizes are what may be reached from a base, None without a limit; `bindless_surfaces` counts
-    states.  `bindless_samplers` is Bindless Surface Base Address Select of GT_MODE.
+    states.  `bindless_samplers` is Bindless Surface Base Address Select of GT_MODE.  With `is_gen8`
+    state objects are those of Gen8.
     """
 
     general: int = 0
@@ -39,6 +40,7 @@ class Bases:
     indirect_size: int | None = None
     instruction_size: int | None = None
     bindless_surfaces: int | None = None
+    is_gen8: bool = False
 
     def reach(self, base: str, offset: int, size: int, what: str) -> int:
         """The address of so many bytes at an offset from a base; CommandError behind its buffer."""

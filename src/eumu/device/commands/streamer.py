@@ -78,9 +78,10 @@ class Streamer:
         invalidate: Callable[[], object] | None = None,
         *,
         l3_banks: int = 2,
+        is_gen8: bool = False,
     ) -> None:
         self.bus, self.dispatch = bus, dispatch
-        self.context = Context(l3=L3Control(l3_banks))
+        self.context = Context(bases=Bases(is_gen8=is_gen8), l3=L3Control(l3_banks))
         self.watch = Watch()
         self.preempt_wanted = False
         self._packets: dict[bytes, Packet] = {}  # of commands that came before
@@ -139,7 +140,7 @@ class Streamer:
         packet = self._packets.get(data)
         if packet is not None:
             return Placed(at, packet)
-        placed = decode(data, at)
+        placed = decode(data, at, is_gen8=self.context.bases.is_gen8)
         if len(self._packets) >= _PACKETS:
             self._packets.clear()
         self._packets[data] = placed.packet

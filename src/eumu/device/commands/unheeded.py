@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from eumu.device.commands import gpgpu, media, mi, render
+from eumu.device.commands import gen8, gpgpu, media, mi, render
 from eumu.device.state.fields import State, title
 from eumu.device.state.unheeded import Unheeded, WhenSet, rows
 
@@ -116,7 +116,7 @@ _DESCRIPTOR: Final = {
 }
 _EVENTS: Final = tuple(row.name for row in mi.MiWaitForEvent.rows())
 
-UNHEEDED: Final[Mapping[type[State], Mapping[str, Unheeded]]] = {
+_OF_GEN9: Final[Mapping[type[State], Mapping[str, Unheeded]]] = {
     mi.MiWaitForEvent: rows(WhenSet.NOTED, "there is no display: it does not wait", *_EVENTS),
     mi.MiSemaphoreWait: {
         **_global("memory_type"),
@@ -185,6 +185,18 @@ UNHEEDED: Final[Mapping[type[State], Mapping[str, Unheeded]]] = {
     },
     gpgpu.InterfaceDescriptorData: _DESCRIPTOR,
 }
+_OF_GEN8: Final[dict[type[State], dict[str, Unheeded]]] = {
+    kind: {
+        name: row
+        for name, row in _OF_GEN9.get(older, {}).items()
+        if name in {row.name for row in kind.rows()}
+    }
+    for older, kind in gen8.COMMANDS.items()
+}
+_OF_GEN8[gen8.MediaVfeState] |= rows(
+    WhenSet.HINT, "threads forward no messages to each other", "bypass_gateway_control"
+)
+UNHEEDED: Final[Mapping[type[State], Mapping[str, Unheeded]]] = {**_OF_GEN9, **_OF_GEN8}
 
 
 def _set(state: State, kind: WhenSet) -> Iterator[tuple[str, Unheeded]]:

@@ -32,6 +32,7 @@ from eumu.device.commands.registers import (
     Registers,
 )
 from eumu.device.commands.unheeded import refused
+from eumu.device.state import gen8
 from eumu.device.state.fields import StateError
 
 _SIZE = InterfaceDescriptorData.DWORDS * 4
@@ -68,15 +69,15 @@ def _descriptor(state: _State, placed: Placed, index: int) -> InterfaceDescripto
             "Interface Descriptor Offset",
         )
     try:
-        return _decoded(data)
+        return _decoded(data, is_gen8=state.bases.is_gen8)
     except StateError as error:
         raise _wrong(placed, f"descriptor {index}: {error}", error.field) from None
 
 
 @lru_cache(maxsize=4096)
-def _decoded(data: bytes) -> InterfaceDescriptorData:
+def _decoded(data: bytes, *, is_gen8: bool) -> InterfaceDescriptorData:
     """Drivers write the same descriptors again and again."""
-    found = InterfaceDescriptorData.decode(data)
+    found = InterfaceDescriptorData.decode(gen8.interface_descriptor(data) if is_gen8 else data)
     if (unknown := refused(found)) is not None:
         raise unknown
     return found

@@ -17,6 +17,7 @@ from eumu.isa.messages import (
     textures,
     urb,
 )
+from eumu.isa.messages.gen8 import check_gen8
 from eumu.isa.messages.request import Lengths, MessageRequest
 from eumu.isa.messages.unheeded import check
 
@@ -96,6 +97,8 @@ def send(b: InstBuilder, request: MessageRequest) -> None:
     """What a message does, end of thread aside; `Unsupported` says which message it is."""
     if not request.message.is_known:
         raise request.unsupported("Gen9 has no such message")
+    if b.platform.generation == "gen8":
+        check_gen8(request)
     check(request)
     route, message = _route(request), request.message
     is_indexed = request.surface is None

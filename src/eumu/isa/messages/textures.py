@@ -12,6 +12,7 @@ from typing import Final
 from eumu.addresses import BTI_BINDLESS
 from eumu.ir import Value
 from eumu.isa.kinds import InstBuilder
+from eumu.isa.messages.gen8 import order_of
 from eumu.isa.messages.known import known_dword
 from eumu.isa.messages.request import REGISTER_BYTES, Lengths, MessageRequest, Slots, registers
 from eumu.messages import (
@@ -186,16 +187,17 @@ def sampler(b: InstBuilder, request: MessageRequest) -> Lengths:
     if room is None or operation not in PARAMETERS:
         raise request.unsupported("this form of it is not modelled")
     slots, each = Slots.of(b, request, room), room // 8
-    names = PARAMETERS[operation]
+    names = order_of(b, operation)
     count = min(_registers(request) // each, len(names))
     values = [_parameter(b, request, operation, names[k], k * each, slots) for k in range(count)]
+    values, told = _in_order(b, operation, names[:count], values)
     bits = 16 if request.get("return format") else 32
     pitch = slots.pitch(b, bits // 8)
     shape = _response(b, request, UW if bits == 16 else UD, slots)
     record = SamplerMessage(
         operation,
         slots.count,
-        count,
+        told,
         has_header=bool(request.header),
         results=len(shape),
         bits=bits,
@@ -210,6 +212,18 @@ def sampler(b: InstBuilder, request: MessageRequest) -> Lengths:
         one = shape[k] == (UD, 1) and slots.count > 1
         request.answer(b, k * pitch, value, b.const(BOOL, 1) if one else slots.mask)
     return Lengths(request.header // REGISTER_BYTES + count * each, request.get("response length"))
+
+
+def _in_order(
+    b: InstBuilder, operation: str, sent: tuple[str, ...], values: list[Value]
+) -> tuple[list[Value], int]:
+    """Parameters as records have them, and how many: those that were left out between are 0."""
+    order = PARAMETERS[operation]
+    if sent == order[: len(sent)]:
+        return values, len(sent)
+    count = 1 + max(map(order.index, sent))
+    zero = b.const(values[0].type, 0, values[0].width)
+    return [values[sent.index(n)] if n in sent else zero for n in order[:count]], count
 
 
 def _response(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from eumu.errors import Diagnostic, Severity, Source, Span
+from eumu.errors import BuildError, Diagnostic, Severity, Source, Span
 from eumu.isa.gen9.operands import BranchTarget
 from eumu.native.program import Instruction
 from eumu.native.rules import (
@@ -38,9 +38,12 @@ def check(
     """Every place of native code that breaks a rule; the code of a finding is the rule's number.
 
     `strict` takes the manual literally; `observed` also allows what the compiler is seen to do.
-    Words that are no instructions are findings, too (code `encoding`).
+    Words that are no instructions are findings, too (code `encoding`).  `BuildError` for platforms
+    other than Gen9's.
     """
     target = native_platform(platform)
+    if target.generation != "gen9":
+        raise BuildError(f"the rules are those of Gen9; {target} ({target.title}) has others")
     items = list(scan(data))
     starts = {item.offset for item in items if isinstance(item, Instruction)} | {len(data)}
     diagnostics: list[Diagnostic] = []

@@ -18,10 +18,15 @@ _TYPE: Final = re.compile(r":([a-z]+)\b")
 
 
 class InstructionSite(NamedTuple):
-    """Where an instruction stands: its byte offset and that of the next one."""
+    """Where an instruction stands: its byte offset and that of the next one.
+
+    `is_gen8`: the payload of a `send` has a region, whose bits belong to the extended descriptor
+    since Gen9.
+    """
 
     offset: int
     next: int
+    is_gen8: bool = False
 
 
 class Line(Protocol):

@@ -153,6 +153,8 @@ class ExtendedDescriptorKind(NativeKind):
         if self.split:
             length, rest = bits.SPLIT_LENGTH.get(word), bits.SPLIT_EXTENDED.get(word)
             return value | length << 6 | rest << 16
+        if site.is_gen8:
+            return value
         return value | bits.EXTENDED.get(word) << 16
 
     def encode(self, operand: int | AddressWord, site: InstructionSite) -> int:
