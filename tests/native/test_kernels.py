@@ -56,7 +56,7 @@ def _load(program: str, device: str) -> Any:
         return eumu.load(found.elf(device))
     if compilers.find() is None:
         pytest.skip("ocloc is not installed")
-    return eumu.compile(found.path.read_text(), device, options=found.options)
+    return eumu.build(found.path, device, found.options)
 
 
 def _argument(device: Any, argument: Buffer | Local | Value) -> Any:

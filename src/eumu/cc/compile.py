@@ -45,7 +45,7 @@ _FLAGS: Final = (
 DRM: Final = Library(
     "drm",
     "eumu gpu compiles its preloaded library",
-    tuple(_PACKAGE / "drm" / name for name in ("shim.c", "layer.c", "window.c")),
+    tuple(_PACKAGE / "drm" / name for name in ("shim.c", "layer.c", "window.c", "paths.c")),
     (_PACKAGE / "drm" / "shim.h", *_SHARED),
     _FLAGS,
 )

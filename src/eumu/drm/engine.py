@@ -118,7 +118,7 @@ def serve(program: DrmProgram, options: DrmOptions) -> None:
     """
     part = gpu(options.gpu)
     progress = Progress(program.control_fd)
-    memory = DriverMemory(program.memory_fd, exact=bool(options.check))
+    memory = DriverMemory(program.memory_fd, exact=bool(options.check), low=program.is_low)
     device = Device(
         part.platform,
         options.engine,
@@ -129,7 +129,9 @@ def serve(program: DrmProgram, options: DrmOptions) -> None:
     )
     device.memory, device.clock = memory, HostClock(part.hertz)
     recorder = None
-    if options.dump is not None:
+    if options.dump is not None and program.is_low:
+        _say("there is no record of programs for Vulkan")
+    elif options.dump is not None:
         device.clock = clock = NotedClock(device.clock)
         lost = partial(lose, options.status)
         recorder = Recorder(options.dump, program.pid, options, program.memory_fd, clock, lost)
@@ -141,7 +143,12 @@ def serve(program: DrmProgram, options: DrmOptions) -> None:
     log, turn = _Log(options, program.pid), threading.Lock()
     contexts: dict[int, HardwareContext] = {}
 
-    make_queue = partial(CommandQueue, known=programs.known, most_threads=MOST_THREADS)
+    make_queue = partial(
+        CommandQueue,
+        per_thread_first=not program.is_low,
+        known=programs.known,
+        most_threads=MOST_THREADS,
+    )
     profiles = None
     if options.report is not None:
         from eumu.beside.report import KernelProfiles

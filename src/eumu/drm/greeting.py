@@ -17,13 +17,15 @@ from eumu.drm.protocol import CONTROL_BYTES, greeting, welcome
 class DrmProgram:
     """A program that was greeted: its socket, and the files that it shares.
 
-    `pid` is the number of its process.
+    `pid` is the number of its process.  `is_low`: its driver is Mesa's for Vulkan, which chooses
+    addresses of its own.
     """
 
     peer: socket.socket
     memory_fd: int
     control_fd: int
     pid: int
+    is_low: bool = False
 
     def close(self) -> None:
         """Let socket and files go, in this process."""
@@ -35,14 +37,14 @@ class DrmProgram:
 def meet(peer: socket.socket, options: DrmOptions) -> DrmProgram:
     """Answer a greeting that has come.  ProtocolError if it is none."""
     part = gpu(options.gpu)
-    memory_fd, control_fd = greeting(peer)
+    (memory_fd, control_fd), is_low = greeting(peer)
     try:
         _check_files(memory_fd, control_fd)
         peer.sendall(welcome(part, options.memory_bytes))
     except (ProtocolError, OSError):
         close_files((memory_fd, control_fd))
         raise
-    return DrmProgram(peer, memory_fd, control_fd, process_of(peer))
+    return DrmProgram(peer, memory_fd, control_fd, process_of(peer), is_low)
 
 
 def _check_files(memory_fd: int, control_fd: int) -> None:

@@ -26,6 +26,7 @@ from eumu.errors import EumuError, LaunchError
 
 _PAGE: Final = 4096
 _LOWEST: Final = 1 << 16  # below, the system lets nothing be mapped
+_LOW_HOME: Final = 1 << 44  # where objects are here whose addresses begin at 0
 _MOST_BOUND: Final = 16384  # objects that stay mapped; a process may have 65530 mappings
 _NEAR: Final = 1 << 20  # bytes from an object within which messages name it
 _FIXED, _NORESERVE, _NOREPLACE = 0x10, 0x4000, 0x100000
@@ -77,14 +78,17 @@ class DriverMemory(Memory):
     `bind` says which of them there are; a page behind each stays readable, as engines read some
     bytes more than they need.  An `exact` memory ends each object behind the bytes that the program
     asked for, where that is known.  GPU addresses are `shift` bytes above those of this process.
+    With `low` they are of 40 bits and the driver's own: object a is at a place of this process that
+    has nothing else.
     """
 
-    def __init__(self, fd: int, *, exact: bool = False, shift: int = 0) -> None:
+    def __init__(self, fd: int, *, exact: bool = False, shift: int = 0, low: bool = False) -> None:
         super().__init__(2 * _PAGE)
-        self._fd, self._exact, self._shift = fd, exact, shift
-        self.base = _LOWEST + shift
-        self.size = ADDRESS_END - _LOWEST
-        space = (ctypes.c_uint8 * self.size).from_address(_LOWEST)
+        first = _LOW_HOME if low else _LOWEST
+        self._fd, self._exact, self._shift = fd, exact, -first if low else shift
+        self.base = first + self._shift
+        self.size = 1 << 41 if low else ADDRESS_END - _LOWEST
+        space = (ctypes.c_uint8 * self.size).from_address(first)
         self.arena = np.ctypeslib.as_array(space)
         self._ours = Ranges()  # what is mapped here for the program
         self._bound: OrderedDict[int, Submitted] = OrderedDict()  # by address, latest last

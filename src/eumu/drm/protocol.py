@@ -19,7 +19,7 @@ from eumu.beside.door import ProtocolError
 from eumu.beside.peer import close_files, received
 from eumu.drm.parts import Gpu
 
-VERSION: Final = 2
+VERSION: Final = 3
 CONTEXTS: Final = 1024
 CONTROL_BYTES: Final = 64 + 32 * CONTEXTS
 ADDRESS_END: Final = 1 << 47
@@ -94,16 +94,17 @@ class Built:
 Message = Submission | ContextCreated | ContextDestroyed | Built
 
 
-def greeting(peer: socket.socket) -> list[int]:
-    """Receive the shim's greeting; the descriptors of memory and counters."""
+def greeting(peer: socket.socket) -> tuple[list[int], bool]:
+    """Receive the shim's greeting: the descriptors of memory and counters, and whether the driver
+    chooses addresses of its own, from low ones on."""
     data, fds = received(peer, _HELLO.size, 2)
-    magic, version, _ = _HELLO.unpack(data)
+    magic, version, is_low = _HELLO.unpack(data)
     if magic != _MAGIC or version != VERSION:
         close_files(fds)
         raise ProtocolError(
             f"the preloaded library speaks version {version}, this process {VERSION}"
         )
-    return fds
+    return fds, bool(is_low)
 
 
 def welcome(gpu: Gpu, memory_bytes: int) -> bytes:

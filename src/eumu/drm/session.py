@@ -14,7 +14,7 @@ from eumu.beside.session import SessionOutcome, run_beside
 from eumu.cc.build import library
 from eumu.cc.compile import DRM
 from eumu.drm.options import DrmOptions
-from eumu.drm.parts import gpu
+from eumu.drm.parts import Gpu, gpu
 from eumu.errors import ToolMissing
 from eumu.settings import DRM_SOCKET
 
@@ -60,6 +60,23 @@ def environment(path: str, base: Mapping[str, str]) -> dict[str, str]:
     return changed
 
 
+def _tree(place: Path, part: Gpu) -> None:
+    """The files by which Mesa finds the GPU; `paths.c` leads there."""
+    ids = {"vendor": "0x8086", "subsystem_vendor": "0x8086", "subsystem_device": "0x0000"}
+    device = place / "tree/sys/dev/char/226:128/device"
+    for folder in (device, place / "tree/dev/dri", device / "drm/renderD128"):
+        folder.mkdir(parents=True, exist_ok=True)
+    (place / "tree/dev/dri/renderD128").touch()
+    ids |= {
+        "uevent": "DRIVER=i915\nPCI_SLOT_NAME=0000:00:02.0",
+        "revision": f"{part.revision:#04x}",
+    }
+    ids["device"] = f"{part.chip:#06x}"
+    for name, text in ids.items():
+        (device / name).write_text(text + "\n")
+    (device / "subsystem").symlink_to("../../../../bus/pci")
+
+
 def _alone(icd: Path, place: Path) -> Path:
     """A folder that has this entry only: some loaders take folders, and no files."""
     folder = place / "vendors"
@@ -73,10 +90,11 @@ def run(command: Sequence[str], options: DrmOptions) -> SessionOutcome:
 
     ToolMissing if the command or the C compiler is not there; UnknownDevice for other parts.
     """
-    gpu(options.gpu)
+    part = gpu(options.gpu)
     if shutil.which(command[0]) is None:
         raise ToolMissing(f"no command {command[0]!r}")
     with tempfile.TemporaryDirectory(prefix="eumu-gpu-") as place:
         path = str(Path(place) / "node")
+        _tree(Path(place), part)
         variables = environment(path, os.environ)
         return run_beside(command, variables, "eumu.drm.door", path, options)

@@ -12,7 +12,6 @@
  * The numbers and layouts are those of Linux's drm.h and i915_drm.h.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -38,11 +37,12 @@
 #include "../cc/peer.h"
 #include "shim.h"
 
-#define VERSION 2 /* of the protocol; protocol.py has the same */
+#define VERSION 3 /* of the protocol; protocol.py has the same */
 #define PAGE 4096ull
 #define DIRECTORY "/dev/dri"
 #define NODE DIRECTORY "/renderD128"
 #define ADDRESS_BITS 47
+#define VULKAN_BITS 40 /* anv chooses addresses itself, near the top of what there is */
 #define OWN_END (1ull << 46)                  /* the file before: objects of GEM_CREATE */
 #define ADOPTED(epoch) ((1ull + (epoch)) << 47) /* from here on: user pages, by their addresses */
 #define EPOCHS 64ull
@@ -95,7 +95,7 @@ static uint32_t object_count = 1, object_room; /* handle 0 is none */
 static struct Context contexts[CONTEXTS];
 static struct Area *areas;
 static size_t area_count, area_room;
-static int is_gone_told;
+static int is_gone_told, is_low; /* is_low: addresses are the driver's own, of VULKAN_BITS */
 static __thread struct { int is_on; uint32_t count, handle[16]; } noted; /* objects for one request */
 
 static int fail(int error) { errno = error; return -1; }
@@ -182,7 +182,8 @@ static int greet(const char *path, int control_fd) {
   is_gone_told = 0;
   close(s);
   if (engine < 0 || connect(engine, (void *)&name, sizeof name)) return -1;
-  struct { char magic[8]; uint32_t version, unused; } hello = {{'e', 'u', 'm', 'u', '-', 'd', 'r', 'm'}, VERSION, 0};
+  is_low = is_vulkan();
+  struct { char magic[8]; uint32_t version, is_low; } hello = {{'e', 'u', 'm', 'u', '-', 'd', 'r', 'm'}, VERSION, is_low};
   int fds[2] = {memory, control_fd};
   char room[CMSG_SPACE(sizeof fds)] = {0};
   struct iovec part = {&hello, sizeof hello};
@@ -557,7 +558,8 @@ struct Exec {
 };
 #define PINNED (1u << 4)
 #define BATCH_FIRST (1u << 18)
-#define FENCES (1u << 16 | 1u << 17 | 1u << 19 | 1u << 20 | 1u << 21) /* in, out, array, submit, extensions */
+#define FENCE_ARRAY (1u << 19)
+#define FENCES (1u << 16 | 1u << 17 | 1u << 20 | 1u << 21) /* in, out, submit, extensions */
 
 static void note_use(struct Object *o, struct Use use) {
   uint32_t kept = 0;
@@ -605,6 +607,84 @@ static int exec_objects(const struct ExecObject *x, const uint32_t *kept, uint32
   return 0;
 }
 
+/* ---- synchronisation objects: the submission that signals one, or that it is signalled */
+
+#define SYNCS 65536u
+enum { SYNC_FREE, SYNC_UNSET, SYNC_SUBMITTED, SYNC_SIGNALLED };
+struct Sync { int state; struct Use use; };
+static struct Sync *syncs;
+static uint32_t sync_count = 1;
+
+static struct Sync *sync_of(uint32_t handle) {
+  return handle && handle < sync_count && syncs[handle].state != SYNC_FREE ? &syncs[handle] : 0;
+}
+
+static int create_sync(uint32_t *handle, uint32_t flags) {
+  uint32_t h = 1;
+  while (h < sync_count && syncs[h].state != SYNC_FREE) h++;
+  if (h >= SYNCS) return fail(ENOMEM);
+  if (h == sync_count || !syncs) syncs = grow(syncs, ++sync_count * sizeof *syncs);
+  syncs[h] = (struct Sync){.state = flags & 1 ? SYNC_SIGNALLED : SYNC_UNSET};
+  *handle = h;
+  return 0;
+}
+
+static int set_syncs(const uint32_t *handles, uint32_t count, int state) {
+  for (uint32_t k = 0; k < count; k++) if (!sync_of(handles[k])) return fail(ENOENT);
+  for (uint32_t k = 0; k < count; k++) syncs[handles[k]].state = state;
+  return 0;
+}
+
+static int is_signalled(const struct Sync *s) {
+  return s->state == SYNC_SIGNALLED || (s->state == SYNC_SUBMITTED && is_over(s->use));
+}
+
+struct SyncWait { uint64_t handles; int64_t until; uint32_t count, flags, first, pad; };
+#define WAIT_ALL 1u
+#define WAIT_FOR_SUBMIT 2u
+
+/* Lets the lock go between looks: other threads submit what the wait is for. */
+static int wait_syncs(struct SyncWait *w) {
+  const uint32_t *handles = (const void *)(uintptr_t)w->handles;
+  for (;;) {
+    uint32_t seen = atomic_load(&control->event), signalled = 0;
+    for (uint32_t k = 0; k < w->count; k++) {
+      const struct Sync *s = sync_of(handles[k]);
+      if (!s) return fail(ENOENT);
+      if (s->state == SYNC_UNSET && !(w->flags & WAIT_FOR_SUBMIT)) return fail(EINVAL);
+      if (!is_signalled(s)) continue;
+      if (!signalled++) w->first = k;
+    }
+    if (signalled == w->count || (signalled && !(w->flags & WAIT_ALL))) return 0;
+    int64_t left = w->until - (int64_t)now_ns();
+    if (left <= 0) return fail(ETIME);
+    struct timespec t = {0, left < 5000000 ? left : 5000000};
+    pthread_mutex_unlock(&lock);
+    syscall(SYS_futex, &control->event, FUTEX_WAIT, seen, &t, 0, 0);
+    pthread_mutex_lock(&lock);
+  }
+}
+
+struct Fence { uint32_t handle, flags; };
+
+/* The fences of a submission before it: those that it waits for. */
+static int wait_fences(const struct Exec *e) {
+  const struct Fence *f = (const void *)(uintptr_t)e->cliprects_pointer;
+  for (uint32_t k = 0; e->flags & FENCE_ARRAY && k < e->cliprects; k++) {
+    if (!sync_of(f[k].handle)) return fail(ENOENT);
+    struct SyncWait w = {(uintptr_t)&f[k].handle, INT64_MAX, 1, WAIT_ALL, 0, 0};
+    if (f[k].flags & 1 && wait_syncs(&w)) return -1;
+  }
+  return 0;
+}
+
+/* And behind it: those that it signals. */
+static void signal_fences(const struct Exec *e, struct Use use) {
+  const struct Fence *f = (const void *)(uintptr_t)e->cliprects_pointer;
+  for (uint32_t k = 0; e->flags & FENCE_ARRAY && k < e->cliprects; k++)
+    if (f[k].flags & 2 && sync_of(f[k].handle)) syncs[f[k].handle] = (struct Sync){SYNC_SUBMITTED, use};
+}
+
 static int submit(const struct Exec *e, uint32_t context, const uint32_t *kept, uint32_t many) {
   static char *buffer;
   static size_t room;
@@ -627,6 +707,7 @@ static int submit(const struct Exec *e, uint32_t context, const uint32_t *kept, 
     out += sizeof entry + o->segments * sizeof *o->segment;
     note_use(o, use);
   }
+  signal_fences(e, use);
   /* What cannot be sent as the engine process has ended shows as a hang, as on hardware; else nobody would end it. */
   if (!is_gone() && transfer(engine, buffer, size, 1) && !is_gone()) {
     say("eumu: a submission does not get to the engine process\n");
@@ -643,6 +724,7 @@ static int exec(const struct Exec *e) {
   if (!count || count > 1u << 20 || e->flags & FENCES || (e->flags & 63) > 1) return fail(EINVAL);
   if (context >= CONTEXTS || !contexts[context].is_live) return fail(ENOENT);
   if (!object_of(x[e->flags & BATCH_FIRST ? 0 : count - 1].handle)) return fail(ENOENT);
+  if (wait_fences(e)) return -1;
   if (count > room) kept = grow(kept, (room = 2 * count) * sizeof *kept);
   uint32_t many = listed_objects(x, count, kept);
   if (exec_objects(x, kept, many)) {
@@ -691,7 +773,7 @@ enum { PARAM_BAN = 1, PARAM_GTT_SIZE = 3, PARAM_PRIORITY = 6, PARAM_SSEU = 7, PA
 static int get_context_param(struct ContextParam *p) {
   if (p->context && !is_context(p->context)) return fail(ENOENT);
   switch (p->param) {
-  case PARAM_GTT_SIZE: p->value = 1ull << ADDRESS_BITS; return 0;
+  case PARAM_GTT_SIZE: p->value = 1ull << (is_low ? VULKAN_BITS : ADDRESS_BITS); return 0;
   case PARAM_RECOVERABLE: case PARAM_PERSISTENCE: case PARAM_VM: p->value = 1; return 0;
   case PARAM_PRIORITY: p->value = 0; return 0;
   case PARAM_SSEU: {
@@ -751,6 +833,9 @@ static int get_param(int number, int *value) {
   case 30: *value = 1; return 0; /* mmap version */
   case 40: *value = 4; return 0; /* mmap_gtt version: MMAP_OFFSET */
   case 41: *value = 7; return 0; /* scheduler: enabled, priorities, preemption */
+  }
+  if (is_low) switch (number) {
+  case 25: case 26: case 43: case 44: case 45: case 48: case 49: case 50: case 52: *value = 1; return 0; /* of execbuffer 2: no relocations, a table of handles, async, fences, capture, batch first, array of fences; isolated contexts, coherent pages */
   }
   return fail(EINVAL);
 }
@@ -899,6 +984,12 @@ static int answer(unsigned long request, void *arg) {
   switch (_IOC_NR(request)) {
   case 0x00: return version(arg);
   case 0x09: return close_object(word[0]);
+  case 0x0c: qword[1] = qword[0] == 0x13; return 0; /* capabilities: synchronisation objects */
+  case 0xbf: return create_sync(word, word[1]);
+  case 0xc0: return set_syncs(word, 1, SYNC_FREE);
+  case 0xc3: return wait_syncs(arg);
+  case 0xc4: return set_syncs((const void *)(uintptr_t)qword[0], word[2], SYNC_UNSET);
+  case 0xc5: return set_syncs((const void *)(uintptr_t)qword[0], word[2], SYNC_SIGNALLED);
   case I915(0x06): return get_param(*(int *)arg, *(int **)(qword + 1));
   case I915(0x17): return busy(word);
   case I915(0x1b): return create(qword, word + 2);
@@ -927,6 +1018,8 @@ static int answer(unsigned long request, void *arg) {
   }
   return fail(EINVAL);
 }
+
+int is_vulkan_node(int fd) { return is_low && is_node(fd); }
 
 /* ---- what programs call */
 
@@ -978,25 +1071,6 @@ EXPORT int openat(int directory, const char *path, int flags, ...) { MODE return
 EXPORT int openat64(int directory, const char *path, int flags, ...) { MODE return open_any(directory, path, flags | O_LARGEFILE, mode); }
 EXPORT int __open_2(const char *path, int flags) { return open_any(AT_FDCWD, path, flags, 0); }
 EXPORT int __open64_2(const char *path, int flags) { return open_any(AT_FDCWD, path, flags | O_LARGEFILE, 0); }
-
-/* Mesa looks for GPUs in the directory, Intel's compute driver for the node. */
-static void refuse_vulkan(void) {
-  void *driver = dlopen("libvulkan_intel.so", RTLD_LAZY | RTLD_NOLOAD);
-  if (!driver) return;
-  dlclose(driver);
-  tell_once(3, "eumu: Mesa's Vulkan driver for Intel GPUs (anv) finds none here: it fills and copies buffers by the 3D pipeline, which is not modelled\n");
-}
-
-EXPORT DIR *opendir(const char *path) {
-  static DIR *(*real)(const char *);
-  if (path && !strncmp(path, DIRECTORY, sizeof DIRECTORY - 1)) {
-    refuse_vulkan();
-    errno = ENOENT;
-    return 0;
-  }
-  if (!real) real = (DIR * (*)(const char *)) dlsym(RTLD_NEXT, "opendir");
-  return real(path);
-}
 
 /* The heap at the program's break would lie where the engine process may have its own: malloc
  * takes pages by mmap when the break cannot move. */

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
-from eumu.device.commands import gen8, gpgpu, media, mi, render
+from eumu.device.commands import drawing, gen8, gpgpu, media, mi, render
 from eumu.device.commands.packet import BIAS, Command, CommandError, Packet
 from eumu.device.state.fields import StateError
 
@@ -15,7 +15,7 @@ from eumu.device.state.fields import StateError
 @cache
 def _commands() -> dict[str, type[Command]]:
     commands = {}
-    for module in (render, gpgpu, media, mi):
+    for module in (render, gpgpu, media, mi, drawing):
         for _, kind in sorted(vars(module).items()):
             if isinstance(kind, type) and issubclass(kind, Command) and kind.TITLE:
                 commands[kind.TITLE] = kind
@@ -23,7 +23,7 @@ def _commands() -> dict[str, type[Command]]:
 
 
 COMMANDS: Final = _commands()  # by the documents' names
-_MASKS: Final = (0xFFFF0000, 0xFF800000)
+_MASKS: Final = (0xFFFF0000, 0xFF800000, 0xFE000000)
 _BY_HEADER: Final = {(kind.mask(), kind.CODE): kind for kind in COMMANDS.values()}
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from eumu.device.chip.clock import Clock
 from eumu.device.chip.l3 import L3Control
-from eumu.device.commands import gpgpu, media, mi, render
+from eumu.device.commands import drawing, gpgpu, media, mi, render
 from eumu.device.commands.batch import Placed, decode, dwords_of
 from eumu.device.commands.bus import Bus
 from eumu.device.commands.jobs import Bases, MediaJob, WalkerJob
@@ -264,6 +264,10 @@ class Streamer:
                 context.curbe = self._load_curbe(command, placed)
             case gpgpu.MediaInterfaceDescriptorLoad():
                 context.descriptors = self._load_descriptors(command, placed)
+            case drawing.DrawingState() | drawing.VfStatistics():
+                pass  # nothing is drawn
+            case drawing.Primitive():
+                raise _drawn(placed)
             case mi.MiArbOnOff():
                 context.arbitration = command.arbitration_enable
             case _:
@@ -303,6 +307,15 @@ class Streamer:
             )
         source = self.context.bases.reach("dynamic", at, size, placed.title)
         return self.bus.read(source, size, "MEDIA_INTERFACE_DESCRIPTOR_LOAD")
+
+
+def _drawn(placed: Placed) -> CommandError:
+    return CommandError(
+        f"{placed.title} at {placed.at:#x} draws, which is not modelled; Mesa's drivers also fill"
+        " and copy buffers and images by draws (vkCmdFillBuffer, vkCmdCopyBuffer), where programs"
+        " can map them or use a compute shader",
+        "header",
+    )
 
 
 def _with_key(bases: Bases, command: render.ChromaKey) -> Bases:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from eumu.device.commands import gen8, gpgpu, media, mi, render
+from eumu.device.commands import drawing, gen8, gpgpu, media, mi, render
 from eumu.device.state.fields import State, title
 from eumu.device.state.unheeded import Unheeded, WhenSet, rows
 
@@ -184,6 +184,10 @@ _OF_GEN9: Final[Mapping[type[State], Mapping[str, Unheeded]]] = {
         **rows(WhenSet.HINT, "it takes no indirect data", "indirect_data_start_address"),
     },
     gpgpu.InterfaceDescriptorData: _DESCRIPTOR,
+    **{
+        kind: rows(WhenSet.HINT, _PIXELS, *(row.name for row in kind.rows()))
+        for kind in (drawing.DrawingState, drawing.VfStatistics)
+    },
 }
 _OF_GEN8: Final[dict[type[State], dict[str, Unheeded]]] = {
     kind: {

@@ -76,6 +76,8 @@ _NEED_HEADER: Final = frozenset(
 )
 _NO_CHANNEL: Final = 15
 _FUNCTION_BITS: Final = 0x7FF  # of an extended descriptor: those that say where it goes
+# What <8;8,1> is there: Mesa's compiler leaves the region of other instructions in a send.
+_REGION: Final = 0x04D0_0000
 _STATE_BITS: Final = 0xFFFF_F000  # the place of a bindless surface's state
 
 
@@ -126,7 +128,7 @@ def _check_reserved(request: MessageRequest) -> None:
     if is_bindless or request.surface is not None:
         heeded |= _STATE_BITS
     rest = request.ex_desc & ~heeded
-    if rest:
+    if rest and rest != _REGION:
         raise request.unsupported(f"{_bits(rest)} of its extended descriptor must be 0")
 
 
