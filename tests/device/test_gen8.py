@@ -39,6 +39,8 @@ def test_fields_that_gen9_added_are_reserved() -> None:
     ):
         with pytest.raises(CommandError, match="reserved bit"):
             decode(Packet(command).encode(), is_gen8=True)
+    clears = gen8.PipeControl(protected_memory_disable=True)
+    assert decode(encode([clears]), is_gen8=True).packet.command == clears
     vfe = gen8.MediaVfeState(bypass_gateway_control=True)
     assert decode(encode([vfe]), is_gen8=True).packet.command == vfe
     with pytest.raises(CommandError, match="reserved bit 6 of dword 3"):

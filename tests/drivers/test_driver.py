@@ -64,6 +64,12 @@ def test_broadwell(program: Path) -> None:
     assert done.returncode == 0 and done.stdout.count(" ok") == 9, done.stdout + done.stderr
 
 
+def test_broadwell_without_shared_local_memory_behind_it(program: Path) -> None:
+    """The driver divides the cache anew, and clears shared local memory."""
+    done = run(program, "local", "add", "local", "add", options=("--device", "bdw"))
+    assert done.returncode == 0 and done.stdout.count(" ok") == 4, done.stdout + done.stderr
+
+
 def test_the_interpreter(program: Path) -> None:
     done = run(program, "svm", "local", "image", options=("--engine", "interp"))
     assert done.stdout.count("ok") == 3, done.stdout + done.stderr

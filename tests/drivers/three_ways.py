@@ -121,8 +121,8 @@ def compared(source: Any, options: str, device: str) -> list[dict[str, str]]:
     """What came of each kernel of a source."""
     import eumu
     from public_kernels.arguments import LOCAL_BYTES, contents
+    from public_kernels.cases import Case, Task, ways
     from public_kernels.sources import build
-    from public_kernels.trial import Task, launch, sizes
 
     task = Task(source, device, options)
     try:
@@ -136,19 +136,21 @@ def compared(source: Any, options: str, device: str) -> list[dict[str, str]]:
         if set(kinds) & {"IMAGE", "SAMPLER"}:
             rows.append(_row(source, kernel.name, "left out", "images"))
             continue
-        pair = [launch(task, program, kernel.name, level, "jit") for level in ("visa", "native")]
+        way = next(ways(task, kernel, options))
+        case = Case(task, program, kernel, way)
+        pair = [case.launch(level, "jit") for level in ("visa", "native")]
         if bad := next((run for run in pair if run.ending), None):
             rows.append(_row(source, kernel.name, "left out", f"{bad.ending}: {bad.detail}"))
             continue
         values = [
             (kind, LOCAL_BYTES if kind == "LOCAL" else _value(p, c))
-            for kind, p, c in zip(kinds, kernel.args, contents(kernel), strict=True)
+            for kind, p, c in zip(kinds, kernel.args, contents(kernel, way), strict=True)
         ]
-        asked.append((kernel.name, *sizes(task, kernel), values))
-        runs[kernel.name] = [[a.tobytes() for a in run.memory] for run in pair]
+        asked.append((kernel.name, way.global_size, way.local_size, values))
+        runs[kernel.name] = case, [[a.tobytes() for a in run.memory] for run in pair]
     theirs = by_the_driver(source.text, options, asked, device) if asked else {}
-    for name, (visa, native) in runs.items():
-        rows.append(_row(source, name, *_verdict(task, program, name, visa, native, theirs[name])))
+    for name, (case, (visa, native)) in runs.items():
+        rows.append(_row(source, name, *_verdict(case, visa, native, theirs[name])))
     return rows
 
 
@@ -164,24 +166,19 @@ def _value(parameter: Any, content: Any) -> Any:
     return content[0] if known[1] == 1 else content
 
 
-def _verdict(
-    task: Any, program: Any, name: str, visa: list[bytes], native: list[bytes], theirs: Any
-) -> tuple[str, str]:
-    from public_kernels.races import Races
-    from public_kernels.trial import launch
+def _verdict(case: Any, visa: list[bytes], native: list[bytes], theirs: Any) -> tuple[str, str]:
+    from public_kernels.cases import conflicts
 
     if isinstance(theirs, str):
         return "the driver", theirs
     if visa == native == theirs:
         return "equal", ""
-    if reason := EXPLAINED.get(name):
+    if reason := EXPLAINED.get(case.kernel.name):
         return "explained", reason
     pairs = {"visa and native": (visa, native), "native and driver": (native, theirs)}
     wrong = [which for which, (a, b) in pairs.items() if a != b]
-    races = Races()
-    launch(task, program, name, "visa", "interp", races)
-    kinds = ", ".join(sorted(races.found))
-    return ("race" if races.found else "different"), f"{', '.join(wrong)}; {kinds}"
+    found = conflicts(case, "visa")
+    return ("race" if found else "different"), f"{', '.join(wrong)}; {', '.join(sorted(found))}"
 
 
 def _row(source: Any, kernel: str, outcome: str, why: str = "") -> dict[str, str]:

@@ -53,7 +53,11 @@ class PipelineSelect(_Shorter, render.PipelineSelect):
 
 @dataclass(frozen=True, slots=True)
 class PipeControl(_Shorter, render.PipeControl):
+    """Intel's driver sets Protected Memory Disable behind kernels with shared local memory."""
+
     LATER = ("flush_llc",)
+
+    protected_memory_disable: Annotated[bool, bits(1, 27)] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,6 +200,11 @@ _OF_GEN8: Final[dict[type[State], dict[str, Unheeded]]] = {
 _OF_GEN8[gen8.MediaVfeState] |= rows(
     WhenSet.HINT, "threads forward no messages to each other", "bypass_gateway_control"
 )
+_OF_GEN8[gen8.PipeControl] |= rows(
+    WhenSet.HINT,
+    "it clears what protected content is in caches and shared local memory; there is none",
+    "protected_memory_disable",
+)
 UNHEEDED: Final[Mapping[type[State], Mapping[str, Unheeded]]] = {**_OF_GEN9, **_OF_GEN8}
 
 
