@@ -55,7 +55,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("allocator", "chip", "events", "lanes", "state"),
         ("memory", "dispatch", "surfaces"),
         ("context", "profile", "commands", "sampler", "vme"),
-        ("compiled",),
+        ("compiled", "decoded"),
         ("functions",),
     ),
     "exec.jit": (

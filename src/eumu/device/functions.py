@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eumu.addresses import BTI_BINDLESS, SURFACE_STATE_BASE
+from eumu.device import decoded
 from eumu.device.compiled import inline_caches as compiled
 from eumu.device.compiled.known import KnownMessage
 from eumu.device.events import Events
@@ -27,7 +27,6 @@ from eumu.device.sampler import unit
 from eumu.device.sampler.header import Header
 from eumu.device.sampler.media import answer as media
 from eumu.device.sampler.request import SamplerRequest
-from eumu.device.state import gen8
 from eumu.device.state.cache import StateCache
 from eumu.device.state.fields import State, StateError
 from eumu.device.state.media import Table
@@ -202,7 +201,7 @@ class SharedFunctions:
         sampler, border = SamplerState(), missing(texture.surface.format, 1)[0]
         if isinstance(record, SamplerMessage) and record.has_header:
             n = 1 + record.uses_sampler
-            header = _header(arguments[n][0].tobytes())
+            header = decoded.header(arguments[n][0].tobytes())
             key[2:], key_at[2:] = map(int, arguments[n][0, 2:4]), [(n, 8), (n, 12)]
         if isinstance(record, SamplerMessage) and record.uses_sampler:
             key[1], key_at[1] = int(arguments[1][0, 0]), (1, 0)
@@ -318,7 +317,7 @@ class SharedFunctions:
         surface = self._caches.surfaces.get(
             address,
             self._bytes(address, SurfaceState),
-            _surface_gen8 if self._state.is_gen8 else _surface,
+            decoded.surface_gen8 if self._state.is_gen8 else decoded.surface,
         )
         kept = self._textures.get(address)
         if kept is None or kept[0] is not surface:
@@ -349,7 +348,7 @@ class SharedFunctions:
                 "Binding Table Index",
             )
         entry = state.surface_state_base + state.binding_table + 4 * index
-        pointer = _binding(self._bytes(entry, BindingTableState))
+        pointer = decoded.binding(self._bytes(entry, BindingTableState))
         return state.surface_state_base + pointer.surface_state_pointer
 
     def _sampler(
@@ -373,7 +372,7 @@ class SharedFunctions:
             )
         else:
             address = state.dynamic_state_base + pointer + SamplerState.size() * index
-        read = _sampler_state_gen8 if state.is_gen8 else _sampler_state
+        read = decoded.sampler_gen8 if state.is_gen8 else decoded.sampler
         return self._caches.samplers.get(address, self._bytes(address, SamplerState), read)
 
     def _border(self, sampler: SamplerState, surface: Surface) -> Lanes:
@@ -414,37 +413,6 @@ _ANSWERS: Final[dict[type, Callable[[SharedFunctions, Any, SharedRows], list[Lan
     MotionEstimation: SharedFunctions._motion,
     Sample8x8: SharedFunctions._sample_8x8,
 }
-
-
-# A launch reads its states again; most are as they were in the launch before.
-@lru_cache(256)
-def _surface(data: bytes) -> Surface:
-    return Surface.of(SurfaceState.decode(data))
-
-
-@lru_cache(256)
-def _sampler_state(data: bytes) -> SamplerState:
-    return SamplerState.decode(data)
-
-
-@lru_cache(256)
-def _surface_gen8(data: bytes) -> Surface:
-    return Surface.of(SurfaceState.decode(gen8.surface(data)))
-
-
-@lru_cache(256)
-def _sampler_state_gen8(data: bytes) -> SamplerState:
-    return SamplerState.decode(gen8.sampler(data))
-
-
-@lru_cache(256)
-def _binding(data: bytes) -> BindingTableState:
-    return BindingTableState.decode(data)
-
-
-@lru_cache(256)
-def _header(data: bytes) -> Header:
-    return Header.decode(data)
 
 
 def _states_of(record: Any) -> int:

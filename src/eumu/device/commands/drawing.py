@@ -14,16 +14,20 @@ from eumu.device.state.fields import bits
 
 @dataclass(frozen=True, slots=True)
 class DrawingState(Inline):
-    """Any 3DSTATE command by its opcode (0 pipelined, 1 not) and sub-opcode; the rest is inline."""
+    """Any 3DSTATE command by its opcode (0 pipelined, 1 not) and sub-opcode.
+
+    What is behind its second dword is inline.
+    """
 
     TITLE = "3DSTATE"
-    DWORDS = 1
+    DWORDS = 2
     CODE = 0x78000000
     LENGTH = 8
 
     opcode: Annotated[int, bits(0, 24)] = 0
     sub_opcode: Annotated[int, bits(0, 23, 16)] = 0
     flags: Annotated[int, bits(0, 15, 8)] = 0
+    first: Annotated[int, bits(1, 31, 0)] = 0
 
     @classmethod
     def mask(cls) -> int:
