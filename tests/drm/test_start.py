@@ -86,3 +86,20 @@ def test_what_is_missing_is_said(
         ["missing:", "ocl-icd-libopencl1:"],
     ]
     assert all("apt-get install" in line for line in said)
+
+
+def test_the_first_batch_needs_no_layouts() -> None:
+    """Annotations take 20 ms to evaluate, so the thread that imports more does it before."""
+    code = (
+        "from eumu.drm import engine\n"
+        "from eumu.device.state import fields\n"
+        "engine._import_more('interp')\n"
+        "fields._rows = None\n"  # what is not known now cannot be found out
+        "from eumu.device.commands import decode, encode, gpgpu\n"
+        "decode(encode([gpgpu.GpgpuWalker()]))\n"
+        "gpgpu.InterfaceDescriptorData.decode(bytes(32))\n"
+        "engine.SamplerState.decode(bytes(16))\n"
+        "engine.SurfaceState.rows()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

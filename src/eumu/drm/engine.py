@@ -19,7 +19,9 @@ from eumu.beside.door import FAULTED, FOUND, explained, lose, note, say
 from eumu.beside.peer import abort
 from eumu.beside.threads import NoThread, start
 from eumu.device.chip import HostClock
-from eumu.device.commands import CommandError
+from eumu.device.commands import COMMANDS, CommandError, gpgpu
+from eumu.device.state.sampler import BindingTableState, SamplerState
+from eumu.device.state.surface import SurfaceState
 from eumu.drm.contexts import MOST_THREADS, HardwareContext
 from eumu.drm.findings import New, write_findings
 from eumu.drm.greeting import DrmProgram
@@ -195,9 +197,19 @@ def _import_more(engine: str) -> None:
     Who needs it imports it, so that an error here is nobody's.
     """
     with contextlib.suppress(ImportError, OSError, MemoryError):
+        _know_layouts()
         if engine == "jit":
             import_module("eumu.exec.jit.driver.module")
             from eumu.exec.jit.host.cache import engine_version
 
             engine_version()
         import_module("eumu.device.functions")
+
+
+def _know_layouts() -> None:
+    """Where the fields of commands and states are: the first batch would take 20 ms to find out."""
+    for kind in COMMANDS.values():
+        kind.rows()
+        kind.reserved()
+    for state in (gpgpu.InterfaceDescriptorData, SurfaceState, SamplerState, BindingTableState):
+        state.rows()
