@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,13 +12,15 @@ import pytest
 
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
+from eumu.exec.jit.host.target import host
 from eumu.fuzz.edges import EDGES
 from eumu.types import DF, HF, INTEGERS, UB, UD, UQ, UW, B, D, F, Q, Type, W
 from oracle import exact
 from oracle.exact import FORMATS, Format, same
 from oracle.lanes import pairs, run, value
 
-ENGINES = {"interp": Interpreter(), "jit": Jit()}
+WITHOUT_HALVES = replace(host(), features=host().features.replace("+avx512fp16", "-avx512fp16"))
+ENGINES = {"interp": Interpreter(), "jit": Jit(), "float": Jit(processor=WITHOUT_HALVES)}
 # cr0 bits 5:4.
 MODES = {"rne": 0x00, "ru": 0x10, "rd": 0x20, "rtz": 0x30}
 FLOATS = (HF, F, DF)
@@ -72,6 +75,25 @@ def test_mul(type: Type, mode: str, engine: str) -> None:
 @types
 def test_mad_rounds_once(type: Type, mode: str, engine: str) -> None:
     check(engine, "mad (M1, 16) {d} {x} {y} {z}", type, 3, exact.fma, mode)
+
+
+@engines
+@modes
+def test_mad_of_halves_near_ties(mode: str, engine: str) -> None:
+    """Sums that lie, by less than float shows, above or below the middle between two halves."""
+    f, count = FORMATS["hf"], 64
+    z = [0x6400 + k for k in range(count)]  # 1024 + k: 1 is the distance of halves
+    below = [0x3801] * count, [0x3BFE] * count  # (1 + 2**-10) / 2 * (1 - 2**-10) = 0.5 - 2**-21
+    above = [0x3816] * count, [0x3BD5] * count  # 0.5 + 1.9e-5; that of floats is 1.2e-4
+    for x, y in (below, above, ([0xB801] * count, below[1]), ([0xB816] * count, above[1])):
+        columns = [x, y, z]
+        got = run(
+            *(rounded("mad (M1, 16) {d} {x} {y} {z}", mode), HF, [HF] * 3, columns),
+            ENGINES[engine],
+        )
+        for row, bits in zip(zip(*columns, strict=True), got, strict=True):
+            want = exact.fma(f, *row, mode)
+            assert same(f, bits, want), f"{mode} {[hex(v) for v in row]}: {bits:#x} != {want:#x}"
 
 
 @engines

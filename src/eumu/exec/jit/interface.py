@@ -24,6 +24,7 @@ class HostTarget:
     """What lowering must know of the host's instruction set."""
 
     half_conversions: bool = True
+    half_arithmetic: bool = False  # x86's AVX512-FP16
     masked_stores: bool = True  # of 4- and 8-byte lanes
     gathers: bool = True  # loads of a vector of addresses are worth it
     octet_products: bool = False  # sums of four products of octets, x86's AVX512-VNNI

@@ -1,9 +1,10 @@
 """Lane-wise float operations: LLVM text for `width` lanes, without fast-math, in any rounding mode.
 
-Half and bfloat operations are done in float where one more rounding cannot change the result
-(add, sub, mul, div, sqrt to nearest), else in double.  Where instructions cannot name a directed
-mode, it is set, used and taken back inside one small function that is never inlined, so no other
-code can move into it.
+Half operations to nearest are those of the host if it has them.  Else half and bfloat operations
+are done in float where one more rounding cannot change the result (add, sub, mul, div, sqrt to
+nearest; fma of halves, whose sum is rounded to odd), else in double.  Where instructions cannot
+name a directed mode, it is set, used and taken back inside one small function that is never
+inlined, so no other code can move into it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import struct
 from collections.abc import Callable
 
 from eumu.exec.jit.codegen import embedded
-from eumu.exec.jit.codegen.narrow import Words, narrow, narrow_double, widen
+from eumu.exec.jit.codegen.narrow import Words, narrow, narrow_double, to_odd, widen
 from eumu.exec.jit.llvm.emit import (
     Emitter,
     int_type,
@@ -81,13 +82,43 @@ def rounded(e: Emitter, op: Rounded, width: int, *x: str) -> str:
     type, mode = op.result.type, mode_of(op)
     if type not in _NARROW:
         return _basic(e, op.name, scalar_type(type), width, mode, *x)
+    if type is HF and mode is Rounding.RNE and e.half_arithmetic:
+        return _half(e, op.name, width, *x)
     single, double = vector_of("float", width), vector_of("double", width)
     wide = [widen(e, type, width, a) for a in x]
     if op.name != "fma" and mode is Rounding.RNE:
         return narrow(e, type, width, _basic(e, op.name, "float", width, mode, *wide), mode)
+    if type is HF and mode is Rounding.RNE:
+        return narrow(e, type, width, _fused_to_odd(e, width, *wide), mode)
     wider = [e.op(f"fpext {single} {a} to {double}") for a in wide]
     result = _basic(e, op.name, "double", width, mode, *wider)
     return narrow_double(e, type, width, result, mode)
+
+
+def _half(e: Emitter, name: str, width: int, *x: str) -> str:
+    """The same of halves, by the host's instructions, which never flush subnormal numbers."""
+    words, halves = vector_of("i16", width), vector_of("half", width)
+    operands = (e.bitcast(a, words, halves) for a in x)
+    return e.bitcast(_basic(e, name, "half", width, Rounding.RNE, *operands), halves, words)
+
+
+def _fused_to_odd(e: Emitter, width: int, a: str, b: str, c: str) -> str:
+    """``a * b + c`` of halves as a float, rounded to odd.
+
+    A product of halves is exact in float.  So is what the sum lost: no number of them is near the
+    ends of float's range (Knuth, The Art of Computer Programming 2, 4.2.2, theorem B).
+    """
+    vector = vector_of("float", width)
+    product = e.op(f"fmul {vector} {a}, {b}")
+    total = e.op(f"fadd {vector} {product}, {c}")
+    second = e.op(f"fsub {vector} {total}, {product}")
+    first = e.op(f"fsub {vector} {total}, {second}")
+    losses = (
+        e.op(f"fsub {vector} {product}, {first}"),
+        e.op(f"fsub {vector} {c}, {second}"),
+    )
+    lost = e.op(f"fadd {vector} {', '.join(losses)}")
+    return to_odd(e, width, total, "float", lost)
 
 
 _ROUND = {

@@ -128,16 +128,24 @@ def _narrow_bfloat(w: Words, f: str, rounding: Rounding) -> str:
 
 
 def float_to_odd(e: Emitter, width: int, x: str) -> str:
-    """Double lanes as floats, rounded to odd: the sticky bit lands in the last place."""
+    """Double lanes as floats, rounded to odd."""
     double, single = vector_of("double", width), vector_of("float", width)
-    w = Words(e, 32, width)
     near = e.op(f"fptrunc {double} {x} to {single}")
     back = e.op(f"fpext {single} {near} to {double}")
-    inexact = e.op(f"fcmp one {double} {back}, {x}")
+    return to_odd(e, width, near, "double", e.op(f"fsub {double} {x}, {back}"))
+
+
+def to_odd(e: Emitter, width: int, near: str, scalar: str, lost: str) -> str:
+    """Float lanes rounded to nearest, rounded to odd: the sticky bit lands in the last place.
+
+    `lost` is what the rounding took away, of an LLVM type; its size is of no interest.
+    """
+    vector, single, w = vector_of(scalar, width), vector_of("float", width), Words(e, 32, width)
+    inexact = e.op(f"fcmp one {vector} {lost}, zeroinitializer")
     bits = e.bitcast(near, single, w.type)
     even = w.cmp("eq", w.op("and", bits, 1), 0)
-    a, b = (e.intrinsic("fabs", double, v) for v in (back, x))
-    beyond = e.op(f"fcmp ogt {double} {a}, {b}")
+    below = e.op(f"fcmp olt {vector} {lost}, zeroinitializer")
+    beyond = w.both("xor", below, w.cmp("slt", bits, 0))
     moved = w.select(beyond, w.op("sub", bits, 1), w.op("add", bits, 1))
     odd = w.select(w.both("and", inexact, even), moved, bits)
     return e.bitcast(odd, w.type, single)

@@ -107,6 +107,7 @@ def _length(function: Function) -> int:
 def _emitter(target: HostTarget, marks: bool) -> Emitter:
     return Emitter(
         half_conversions=target.half_conversions,
+        half_arithmetic=target.half_arithmetic,
         embedded_rounding=target.embedded_rounding,
         fenced_bytes=target.fenced_bytes,
         marks=marks,

@@ -76,6 +76,7 @@ class Processor:
         return HostTarget(
             is_arm=arm,
             half_conversions=arm or self.has("f16c") or self.has("avx512fp16"),
+            half_arithmetic=self.has("avx512fp16") and self.vector_bits == 512,
             masked_stores=self.has("avx"),
             gathers=self.vector_bits == 512,
             octet_products=self.has("avx512vnni") and self.has("avx512vl"),

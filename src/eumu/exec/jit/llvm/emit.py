@@ -78,11 +78,13 @@ class Emitter:
         self,
         *,
         half_conversions: bool = True,
+        half_arithmetic: bool = False,
         embedded_rounding: bool = False,
         fenced_bytes: bool = False,
         marks: bool = False,
     ) -> None:
         self.half_conversions = half_conversions  # the host converts half in hardware
+        self.half_arithmetic = half_arithmetic  # and adds, multiplies, … in it
         self.embedded_rounding = embedded_rounding  # its instructions can name a rounding mode
         self.fenced_bytes = fenced_bytes  # 64 bytes that repeat others are kept from arithmetic
         self.marks = marks  # say which instruction lines come from
@@ -100,6 +102,7 @@ class Emitter:
         """For another version of the function: what goes before or beside it is shared."""
         other = Emitter(
             half_conversions=self.half_conversions,
+            half_arithmetic=self.half_arithmetic,
             embedded_rounding=self.embedded_rounding,
             fenced_bytes=self.fenced_bytes,
             marks=self.marks,
