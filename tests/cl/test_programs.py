@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -161,7 +162,11 @@ def test_eumu_run_starts_programs(program: Path) -> None:
 def test_clinfo() -> None:
     if shutil.which("clinfo") is None:
         pytest.skip("clinfo is not installed (Debian: apt-get install clinfo)")
-    done = run("clinfo", EUMU_DEVICE="skl")
+    done = run("clinfo", EUMU_DEVICE="skl", EUMU_COMPUTE_UNITS="7")
+    assert re.search(r"Max compute units +7$", done.stdout, re.MULTILINE)
+    words = ("env", "EUMU_COMPUTE_UNITS=5", sys.executable, "-m", "eumu", "run", "--", "clinfo")
+    told = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert re.search(r"Max compute units +5$", told.stdout, re.MULTILINE)
     assert done.returncode == 0 and "eumu Skylake (skl)" in done.stdout
     assert "OpenCL 3.0 eumu" in done.stdout and "Image support" in done.stdout
     assert "ERROR" not in done.stdout + done.stderr and "-30" not in done.stderr

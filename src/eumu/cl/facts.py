@@ -92,11 +92,11 @@ def local_bytes(platform: Platform) -> int:
     return compilers.CUT_BEHIND if cuts else platform.max_slm_bytes
 
 
-def facts(platform: Platform, *, checks: bool) -> bytes:
-    """The answer to a greeting."""
+def facts(platform: Platform, *, checks: bool, units: int | None = None) -> bytes:
+    """The answer to a greeting; `units` are compute units, if not those of the device."""
     numbers = _NUMBERS.pack(
         *(platform.has_sampler, platform.has_double),
-        platform.subslices * platform.eus_per_subslice,
+        units or platform.subslices * platform.eus_per_subslice,
         *(platform.max_group_size, local_bytes(platform), _CLOCK_MHZ),
         *(_IP_VERSIONS.get(platform.name, 0), _CHIPS.get(platform.name, 0)),
         *(1, platform.subslices, platform.eus_per_subslice, platform.threads_per_eu),

@@ -13,7 +13,7 @@ from eumu.cl.options import ClOptions
 from eumu.cl.protocol import hello, reply
 from eumu.exec.checks import checks
 from eumu.platforms import platform
-from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, FAULT_ENDS, TRACEBACK
+from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, CL_UNITS, FAULT_ENDS, TRACEBACK
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ def options_of_environment() -> ClOptions:
         check=tuple(sorted(checks(CL_CHECK.get() or False))),
         aborts=FAULT_ENDS.get(),
         traceback=TRACEBACK.get(),
+        units=CL_UNITS.get(),
     )
 
 
@@ -51,7 +52,8 @@ def meet(peer: socket.socket, options: ClOptions) -> ClProgram:
     fd, base, size = hello(peer)
     try:
         need_seal(fd, "the file of the memory")
-        reply(peer, 0, facts(platform(options.device), checks=bool(options.check)))
+        device, checked = platform(options.device), bool(options.check)
+        reply(peer, 0, facts(device, checks=checked, units=options.units))
     except (ProtocolError, OSError):
         os.close(fd)
         raise

@@ -24,6 +24,7 @@ class ClOptions:
 
     `check` are names of checks.  Findings are told on standard error if `tells`, and `records` is a
     file that they go to as they are; `report` the page about all kernels.
+    `units` are the compute units that programs are told of, if not those of the device.
     """
 
     device: str = "pvc"
@@ -35,6 +36,7 @@ class ClOptions:
     report: str | None = None
     aborts: bool = False
     traceback: bool = False
+    units: int | None = None
 
     def record(self, finding: Finding) -> None:
         """Keep a finding for the command, if it asked for it."""
