@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from eumu.exec.grid import Grid, RunStats
 from eumu.exec.interp import Interpreter
 from eumu.exec.snapshot import Snapshot
 from eumu.exec.tiered import Tiered, is_short
+from eumu.ir import Function
 from eumu.runtime.kernel import Kernel
 from kernels.build import PROGRAMS
 
@@ -185,8 +187,31 @@ def test_functions_are_not_kept_for_ever(
     _, _, tiered = device
     monkeypatch.setattr("eumu.exec.tiered._MOST_SEEN", 3)
     platform = eumu.Device("skl").platform
-    functions = [kernel("saxpy").function(platform, "native") for _ in range(8)]
+    kernels = [kernel("saxpy") for _ in range(8)]
+    functions = [one.function(platform, "native") for one in kernels]
     for function in functions:
         tiered._seen_of(function)
     assert [seen.function for seen in tiered._seen.values()] == functions[-3:]
     assert len({id(function) for function in functions}) == 8
+
+
+@pytest.mark.parametrize("is_tiered", [True, False])
+def test_functions_go_with_their_kernels(
+    device: tuple[eumu.Device, Noted, Tiered], is_tiered: bool
+) -> None:
+    """A program that is released takes its code along: hundreds of MB in a long process."""
+    ran = device[0] if is_tiered else eumu.Device("skl", "jit")
+    x, y = ran.array(np.ones(64, np.float32)), ran.array(np.ones(64, np.float32))
+
+    def functions() -> int:
+        gc.collect()
+        alive = (o for o in gc.get_objects() if isinstance(o, Function))
+        return sum(f.name == "saxpy" for f in alive)
+
+    before = functions()
+    for _ in range(12):
+        saxpy = kernel("saxpy")
+        for n in range(12):  # the same launches come to be kept
+            saxpy.launch(ran, (64,), (64,), [x, y, 2.0 + n // 11])
+        del saxpy
+        assert functions() <= before + 3  # until the next one

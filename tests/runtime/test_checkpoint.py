@@ -309,6 +309,7 @@ OTHERS: dict[type, dict[str, Any]] = {
         "alignments": None,  # these two say what is misaligned
         "promised": None,
         "fidelity": None,  # how near it is to the hardware
+        "owner": None,  # which kernel launches it
     },
 }
 

@@ -150,11 +150,19 @@ class Tiered:
         """What is known of a function; of those seen longest ago, nothing; under the lock."""
         seen = self._seen.get(id(function))
         if seen is None:
+            self._forget_orphans()
             seen = self._seen[id(function)] = _Seen(function, is_short(function))
             if len(self._seen) > _MOST_SEEN:
                 self._seen.popitem(last=False)
         self._seen.move_to_end(id(function))
         return seen
+
+    def _forget_orphans(self) -> None:
+        """Let go what is kept of functions whose kernels are gone."""
+        for key in [key for key, seen in self._seen.items() if seen.function.is_orphan]:
+            del self._seen[key]
+        self._jit.forget_orphans()
+        self._hasty.forget_orphans()
 
 
 def tiered() -> Tiered:

@@ -187,7 +187,8 @@ class Function:
     `lockstep` lanes of a thread may count on running together; the language may not allow that.
     `alignments` are the bytes of which addresses of an instruction's message must be multiples;
     `promised` says the same of what the program's language promises of the accesses of a line.
-    `fidelity` has the instructions that are not exact.
+    `fidelity` has the instructions that are not exact.  `owner` is a weak reference to the kernel
+    that launches the function; whoever keeps something of it lets it go with the kernel.
     """
 
     name: str
@@ -207,6 +208,12 @@ class Function:
     alignments: dict[int, int] = field(default_factory=dict)
     promised: Callable[[Place], int] | None = None
     fidelity: dict[int, Fidelity] = field(default_factory=dict)
+    owner: Callable[[], object] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_orphan(self) -> bool:
+        """Whether its owner is gone: nobody launches it any more."""
+        return self.owner is not None and self.owner() is None
 
     def demand(self, inst: int, size: int) -> int:
         """Bytes of which addresses of elements of `size` bytes must be multiples."""

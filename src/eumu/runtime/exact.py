@@ -156,6 +156,7 @@ class Latest:
         if key is None or len(grids) > 1:
             return
         if key not in self._seen:
+            self._forget()
             self._seen[key] = [a for a in args if type(a) is not Array]
             if len(self._seen) > _SEEN:
                 self._seen.popitem(last=False)
@@ -185,3 +186,8 @@ class Latest:
         self._kept.move_to_end(key)
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
+
+    def _forget(self) -> None:
+        """Let the launches of kernels go that are gone, with their functions."""
+        for key in [key for key, kept in self._kept.items() if kept.kernel() is None]:
+            del self._kept[key]

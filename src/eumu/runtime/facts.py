@@ -14,7 +14,10 @@ _KEPT: Final = 256
 
 
 class Facts(Generic[T]):
-    """Answers by the identity of a function; functions are kept with them, but not for ever."""
+    """Answers by the identity of a function; functions are kept with them, but not for ever.
+
+    When another function is asked for, those are forgotten whose kernels are gone.
+    """
 
     def __init__(self, find: Callable[[Function], T]) -> None:
         self._find = find
@@ -32,6 +35,8 @@ class Facts(Generic[T]):
             return kept[1]
         fact = self._find(function)
         with self._lock:
+            for gone in [key for key, (known, _) in self._known.items() if known.is_orphan]:
+                del self._known[gone]
             fact = self._known.setdefault(key, (function, fact))[1]
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)

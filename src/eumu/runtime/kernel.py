@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Protocol
+from weakref import ref
 
 from eumu.addresses import IMPLICIT_ARGUMENTS
 from eumu.errors import Fault, LaunchError, Unsupported, warn_caller
@@ -152,7 +153,8 @@ class Kernel:
         with self._translating:
             key = platform.name, level
             if key not in self._functions:
-                self._functions[key] = translate(platform)
+                function = self._functions[key] = translate(platform)
+                function.owner = ref(self)
             return self._functions[key]
 
     def launch(

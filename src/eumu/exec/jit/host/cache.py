@@ -126,6 +126,8 @@ def _module(function: Function, special: Special, processor: Processor) -> Modul
         return kept[1]
     module = build(function, special, processor.target)
     if processor.is_hasty and len(module.text) < _LONG_TEXT:
+        for gone in [key for key, (known, _) in list(_MODULES.items()) if known.is_orphan]:
+            _MODULES.pop(gone, None)
         _MODULES[key] = function, module
         while len(_MODULES) > _MOST_MODULES:
             with contextlib.suppress(KeyError):  # another thread was quicker

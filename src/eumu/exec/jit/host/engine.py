@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eumu.errors import Unsupported
 from eumu.exec.findings import merged
@@ -40,6 +40,7 @@ from eumu.settings import PARANOID, SCRATCH_MB, WORKERS
 if TYPE_CHECKING:
     from eumu.exec.jit.host.listing import Heads
 
+T = TypeVar("T")
 _KERNELS = 256  # compiled kernels that are kept
 _FROM_THE_START = between_groups(0, 0)
 
@@ -176,8 +177,20 @@ class Jit:
 
     def _keep(self, key: tuple[int, Special], function: Function, compiled: Compiled) -> None:
         with self._lock:
+            self._forget_orphans()
             self._kernels[key] = function, compiled
             _bound(self._kernels)
+
+    def forget_orphans(self) -> None:
+        """Let go what is kept of functions that nobody launches any more: a function takes half a
+        KiB for each operation."""
+        with self._lock:
+            self._forget_orphans()
+
+    def _forget_orphans(self) -> None:
+        _forget(self._kernels, lambda kept: kept[0])
+        _forget(self._ready, lambda ready: ready.function)
+        _forget(self._grids, lambda known: known.admitted.grid.function)
 
     def special(self, grid: Grid) -> Special:
         """What of a grid its machine code depends on, besides the function."""
@@ -253,6 +266,12 @@ class Jit:
         with self._lock:
             taken = [ready.idle.pop() for _ in range(min(wanted, len(ready.idle)))]
         return [*taken, *(Worker(ready.compiled, admitted) for _ in range(wanted - len(taken)))]
+
+
+def _forget(kept: OrderedDict[Any, T], function: Callable[[T], Function]) -> None:
+    """Forget what is of functions whose kernels are gone."""
+    for key in [key for key, value in kept.items() if function(value).is_orphan]:
+        del kept[key]
 
 
 def _bound(kept: OrderedDict[Any, Any]) -> None:
