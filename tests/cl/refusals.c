@@ -290,6 +290,14 @@ int main(void) {
   cl_mem constant = clCreateBuffer(c, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, 256, data, &e);
   clSetKernelArg(add, 0, sizeof constant, &constant);
   clEnqueueNDRangeKernel(q, add, 1, 0, &eight, 0, 0, 0, 0);
+  /* and one that reads what it may only write: it runs all the same */
+  cl_mem written = clCreateBuffer(c, CL_MEM_WRITE_ONLY | CL_MEM_COPY_HOST_PTR, 256, data, &e);
+  clSetKernelArg(add, 0, sizeof written, &written);
+  for (int k = 0; k < 2; k++) IS(clEnqueueNDRangeKernel(q, add, 1, 0, &eight, 0, 0, 0, 0), CL_SUCCESS);
+  int found[8];
+  IS(clEnqueueReadBuffer(q, written, CL_TRUE, 0, sizeof found, found, 0, 0, 0), CL_SUCCESS);
+  for (int k = 0; k < 8; k++) IS(found[k], data[k] + 2 * n);
+  clReleaseMemObject(written);
   clReleaseMemObject(constant), clReleaseMemObject(part), clReleaseMemObject(m);
   clReleaseKernel(add), clReleaseKernel(eights), clReleaseKernel(large), clReleaseProgram(program);
   clReleaseCommandQueue(q), clReleaseCommandQueue(foreign), clReleaseContext(c), clReleaseContext(other);

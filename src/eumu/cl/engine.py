@@ -12,11 +12,12 @@ import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from eumu.beside.door import ProtocolError, explained, say
 from eumu.beside.peer import abort
-from eumu.cl import images, misuse
+from eumu.cl import images, misuse, write_only
 from eumu.cl.builds import Failed, build
 from eumu.cl.facts import MOST_BYTES
 from eumu.cl.meeting import ClProgram
@@ -39,6 +40,7 @@ from eumu.cl.protocol import (
 from eumu.errors import EumuError, Fault, Finding, OutOfMemory, Severity
 from eumu.exec.tiered import tiered
 from eumu.runtime import Array, Device, Image, Kernel, Local, load
+from eumu.runtime.report import Report
 from eumu.zebin import smaller_groups
 
 if TYPE_CHECKING:
@@ -119,7 +121,8 @@ class _Service:
         if is_odd or size > MOST_BYTES:
             raise ProtocolError(f"{size} bytes of memory {past} behind a multiple of {align}")
         name = title(_of(AllocationUse, kind), number)
-        made = self._memory.place(size, name, max(align, 1), past)
+        access = "w" if kind == AllocationUse.WRITE_ONLY else "rw"
+        made = self._memory.place(size, name, max(align, 1), past, access)
         return Status.SUCCESS, _ADDRESS.pack(made.start)
 
     def _free(self, fields: Fields) -> Answer:
@@ -181,9 +184,13 @@ class _Service:
             raise ProtocolError(f"a launch of kernel {index} of program {program}")
         arguments = self._arguments(loaded, index, fields)
         try:
-            report = loaded.kernels[index].launch(
-                *(self.device, sizes[0], sizes[1] if has_local else None, arguments),
-                global_offset=sizes[2],
+            report = self._run(
+                partial(
+                    loaded.kernels[index].launch,
+                    *(self.device, sizes[0], sizes[1] if has_local else None, arguments),
+                    global_offset=sizes[2],
+                ),
+                arguments,
             )
         except Fault as error:
             self._tell(error.findings)
@@ -195,6 +202,17 @@ class _Service:
             return Status.OUT_OF_RESOURCES, self._text()
         self._tell(report.findings)
         return Status.SUCCESS, self._text()
+
+    def _run(self, launch: Callable[[], Report], arguments: list[object]) -> Report:
+        if not self._options.check:
+            return launch()
+        printed = len(self._printed)
+
+        def tell(finding: Finding) -> None:
+            del self._printed[printed:]
+            self._tell([finding])
+
+        return write_only.run(launch, self._memory, arguments, tell)
 
     def _arguments(self, loaded: Loaded, index: int, fields: Fields) -> list[object]:
         """The arguments of a launch; those of the same bytes are the same objects."""

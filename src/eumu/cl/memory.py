@@ -20,6 +20,7 @@ _TITLES: Final = {
     AllocationUse.HOST: "host allocation",
     AllocationUse.DEVICE: "device allocation",
     AllocationUse.SHARED: "shared allocation",
+    AllocationUse.WRITE_ONLY: "buffer",
 }
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 _LIBC.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
@@ -32,6 +33,11 @@ def title(kind: AllocationUse, number: int) -> str:
     'buffer #3'
     """
     return f"{_TITLES[kind]} #{number}"
+
+
+def is_buffer(allocation: Allocation) -> bool:
+    """Whether it is one of the program's buffers, by its title."""
+    return allocation.name.startswith(f"{_TITLES[AllocationUse.BUFFER]} #")
 
 
 class SharedMemory(Memory):
@@ -55,14 +61,18 @@ class SharedMemory(Memory):
         else:
             self.arena[start:end] = 0
 
-    def place(self, size: int, name: str, align: int, past: int) -> Allocation:
+    def place(self, size: int, name: str, align: int, past: int, access: str = "rw") -> Allocation:
         """The same as `allocate`; they start `past` bytes behind a multiple of `align`."""
         made = self._allocator.allocate(
-            size, name, spread=False, align=align, claim=None, past=past
+            size, name, spread=False, align=align, claim=None, past=past, access=access
         )
         if made is None:
             raise OutOfMemory(self._out_of_memory(size, name))
         return made
+
+    def allow(self, allocation: Allocation) -> None:
+        """Let kernels do all to an allocation."""
+        self._allocator.allow(allocation)
 
     def around(self, address: int) -> Allocation | None:
         """The allocation that starts last at or before an address."""

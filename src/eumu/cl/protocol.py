@@ -46,6 +46,7 @@ class AllocationUse(IntEnum):
     HOST = 2
     DEVICE = 3
     SHARED = 4
+    WRITE_ONLY = 5  # a buffer that kernels must not read, with a check
 
 
 class Wanted(IntEnum):

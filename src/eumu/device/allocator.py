@@ -187,6 +187,15 @@ class Allocator:
                 self._live[allocation.start] = replace(live, allocation=renamed)
         return renamed
 
+    def allow(self, allocation: Allocation) -> None:
+        """Let kernels read and write the same bytes from now on."""
+        with self._alone():
+            live = self._live.get(allocation.start)
+            if live is not None:
+                allowed = replace(live.allocation, access="rw")
+                self._live[allocation.start] = replace(live, allocation=allowed)
+                self._extents = None  # what was admitted before is to be looked at again
+
     def _alone(self) -> AbstractContextManager[bool]:
         """The lock; only C code runs between taking it and the block, so nothing can interrupt."""
         if self._is_inside():

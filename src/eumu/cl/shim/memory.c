@@ -1,7 +1,7 @@
 /* Buffers, sub-buffers, images, samplers, and memory that programs share by address. */
 #include "driver.h"
 
-enum { OF_BUFFER, OF_SVM, OF_HOST, OF_DEVICE, OF_SHARED }; /* allocations, as protocol.py has them */
+enum { OF_BUFFER, OF_SVM, OF_HOST, OF_DEVICE, OF_SHARED, OF_WRITE_ONLY }; /* allocations, as protocol.py has them */
 
 #define SVM_BITS (CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS)
 
@@ -56,7 +56,8 @@ ENTRY cl_mem clCreateBufferWithProperties(cl_context context, const cl_ulong *li
     if (flags & CL_MEM_USE_HOST_PTR) m->host = host;
     m->owns = !(m->host && is_device_memory(host));
     size_t align = m->host ? 4096 : 128; /* pages of the program may become device memory */
-    m->data = m->owns ? device_memory(size, align, (uintptr_t)m->host % align, OF_BUFFER, m->base.number) : host;
+    int kind = facts.checks && flags & CL_MEM_WRITE_ONLY ? OF_WRITE_ONLY : OF_BUFFER;
+    m->data = m->owns ? device_memory(size, align, (uintptr_t)m->host % align, kind, m->base.number) : host;
     if (!m->data) {
       clReleaseMemObject((cl_mem)m);
       m = 0, wrong = CL_MEM_OBJECT_ALLOCATION_FAILURE;
