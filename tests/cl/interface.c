@@ -272,6 +272,25 @@ static void compiled(void) {
   TRUE_(first_of(q, m) == 44);
 }
 
+/* Their size, also in a program that was linked. */
+static void variables(void) {
+  const char *text = "global int table[10] = {1, 2}; global ulong late; kernel void k(global int *p) { p[0] = table[1]; late = p[1]; }";
+  cl_int e;
+  size_t bytes = 1;
+  CHECK(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE, sizeof bytes, &bytes, 0));
+  TRUE_(bytes == 0);
+  cl_program p = clCreateProgramWithSource(context, 1, &text, 0, &e);
+  CHECK(clBuildProgram(p, 1, &device, "-cl-std=CL2.0", 0, 0));
+  CHECK(clGetProgramBuildInfo(p, device, CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE, sizeof bytes, &bytes, 0));
+  TRUE_(bytes >= 48 && bytes < 128);
+  p = clCreateProgramWithSource(context, 1, &text, 0, &e);
+  CHECK(clCompileProgram(p, 0, 0, "-cl-std=CL2.0", 0, 0, 0, 0, 0));
+  p = clLinkProgram(context, 0, 0, "", 1, &p, 0, 0, &e);
+  CHECK(e);
+  CHECK(clGetProgramBuildInfo(p, device, CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE, sizeof bytes, &bytes, 0));
+  TRUE_(bytes >= 48 && bytes < 128);
+}
+
 static void binaries(void) {
   size_t size;
   cl_int e, status, zero = 0;
@@ -512,7 +531,7 @@ static void spins(void) {
 
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"out_of_order", out_of_order}, {"failed_wait", failed_wait}, {"callbacks", callbacks}, {"destructors", destructors},
-    {"maps", maps}, {"parts", parts}, {"rectangles", rectangles}, {"usm", usm}, {"compiled", compiled}, {"binaries", binaries},
+    {"maps", maps}, {"parts", parts}, {"rectangles", rectangles}, {"usm", usm}, {"compiled", compiled}, {"variables", variables}, {"binaries", binaries},
     {"mistakes", mistakes}, {"offsets", offsets}, {"collectives", collectives}, {"suggested", suggested}, {"smaller_groups", smaller_groups}, {"images_in_buffers", images_in_buffers}, {"forks", forks}, {"threads", threads}, {"many_threads", many_threads},
     {"released_at_exit", released_at_exit}, {"spins", spins}};
 

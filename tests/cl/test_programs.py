@@ -70,7 +70,17 @@ def test_an_unknown_device_is_no_device(program: Path) -> None:
 
 INTERFACE = (
     *("out_of_order", "failed_wait", "callbacks", "destructors", "maps", "parts", "rectangles"),
-    *("usm", "compiled", "binaries", "mistakes", "offsets", "smaller_groups", "threads", "forks"),
+    *(
+        "usm",
+        "compiled",
+        "variables",
+        "binaries",
+        "mistakes",
+        "offsets",
+        "smaller_groups",
+        "threads",
+        "forks",
+    ),
     *("collectives", "suggested", "released_at_exit"),
 )
 

@@ -143,22 +143,22 @@ class _Service:
             described = self._described(wanted, made.data, options)
             return Status.SUCCESS, packed(made.log, made.data) + described
         except Failed as error:
-            return error.status, packed(error.log, b"", 0, 0, 0, 0)
+            return error.status, packed(error.log, b"", 0, 0, 0, 0, 0)
         except EumuError as error:
             status = Status.INVALID_BINARY if form is Form.BINARY else Status.BUILD_PROGRAM_FAILURE
-            return status, packed(str(error), b"", 0, 0, 0, 0)
+            return status, packed(str(error), b"", 0, 0, 0, 0, 0)
 
     def _described(self, wanted: Wanted, data: bytes, options: str) -> bytes:
         kind = _BINARY_TYPES[wanted]
         if wanted in (Wanted.OBJECT, Wanted.LIBRARY):
-            return packed(kind, smaller_groups(options), 0, 0)
+            return packed(kind, smaller_groups(options), 0, 0, 0)
         self._take_tiers()
         loaded = Loaded(load(data, device=self.device))
         allowed = loaded.program.smaller_groups
         loaded.program.smaller_groups = True  # of linked programs the driver's library knows more
         number = next(self._numbers)
         self._programs[number] = loaded
-        return packed(kind, allowed, number) + described(loaded)
+        return packed(kind, allowed, number, loaded.program.variable_bytes) + described(loaded)
 
     def _take_tiers(self) -> None:
         """Let first launches begin before their code is made; engines are imported when they are

@@ -108,6 +108,12 @@ class Program(Mapping[str, Kernel]):
                 image = device.images[self] = Image(self._linked, device)
             return image
 
+    @property
+    def variable_bytes(self) -> int:
+        """How many bytes the program's variables take."""
+        files = self._linked.files if self._linked else ()
+        return sum(s.size for file in files for s in file.data if s.writable)
+
     def add(self, kernel: Kernel) -> None:
         """Put a kernel into the program."""
         self._kernels[kernel.name] = kernel

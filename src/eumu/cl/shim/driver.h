@@ -128,7 +128,7 @@ struct Entry { /* a kernel of a built program */
 };
 struct Built { /* shared by a program and its kernels */
   uint32_t uses;
-  uint32_t number, generation;
+  uint32_t number, generation, variable_bytes;
   uint32_t count;
   struct Entry *entries;
 };

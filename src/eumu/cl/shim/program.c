@@ -153,7 +153,7 @@ static cl_int request(struct Program *p, uint32_t wanted, uint32_t form, const c
   p->binary_type = take32(&r), p->smaller_groups = take32(&r);
   struct Built *b = room(sizeof *b);
   b->uses = 1, b->generation = generation;
-  b->number = take32(&r);
+  b->number = take32(&r), b->variable_bytes = take32(&r);
   uint32_t entries = take32(&r);
   if (entries > r.size / 64) entries = 0;
   b->entries = room(entries * sizeof *b->entries);
@@ -330,7 +330,7 @@ ENTRY cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_u
   struct Program *p = (void *)program;
   if (!is_object(p, PROGRAM)) return CL_INVALID_PROGRAM;
   if (!is_object(device, DEVICE)) return CL_INVALID_DEVICE;
-  size_t none = 0;
+  size_t variables = p->built ? p->built->variable_bytes : 0;
   switch (what) {
     case CL_PROGRAM_BUILD_STATUS: return answer(&p->status, sizeof p->status, size, value, size_ret);
     case CL_PROGRAM_BUILD_OPTIONS: return answer_text(p->options, size, value, size_ret);
@@ -339,7 +339,7 @@ ENTRY cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_u
       cl_uint type = p->status == CL_BUILD_SUCCESS ? p->binary_type : CL_PROGRAM_BINARY_TYPE_NONE;
       return answer(&type, sizeof type, size, value, size_ret);
     }
-    case CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE: return answer(&none, sizeof none, size, value, size_ret);
+    case CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE: return answer(&variables, sizeof variables, size, value, size_ret);
   }
   return CL_INVALID_VALUE;
 }
