@@ -110,6 +110,13 @@ DEFECTS = {
         "drm/test_failing_calls.py::test_calls_of_engine_processes",
         "cl/test_failing_calls.py::test_calls_of_engine_processes",
     ),
+    "the text of a program could speak to the terminal of who checks it": (
+        "cli/test_controls.py::test_what_people_are_told",
+        "cli/test_controls.py::test_errors_and_findings",
+    ),
+    "a program could make its engine process keep gigabytes of old submissions": (
+        "drm/test_protocol.py::test_large_submissions_are_not_kept",
+    ),
     "a register that is not modelled read as 0 without a word": (
         "device/test_streamer.py::test_a_register_that_means_nothing_is_told",
     ),

@@ -34,6 +34,7 @@ from eumu.findings import (
     Source,
     Span,
     excerpt,
+    plain,
     related,
     render,
 )
@@ -65,7 +66,13 @@ __all__ = [
 
 
 class EumuError(Exception):
-    """The base class of all exceptions of eumu; can be copied and pickled."""
+    """The base class of all exceptions of eumu; can be copied and pickled.
+
+    Messages quote programs, but no characters that control a terminal.
+    """
+
+    def __str__(self) -> str:
+        return plain(super().__str__())
 
 
 def _revived(kind: type[EumuError], args: tuple[object, ...], state: dict[str, object]) -> object:

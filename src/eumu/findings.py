@@ -40,6 +40,23 @@ CODES: Final = {
 }
 
 
+# Terminals obey these characters: a program's text and names must not speak to them.
+_CONTROLS: Final = {
+    **{c: 0x2400 + c for c in range(32) if c not in b"\t\n"},
+    **{c: 0xFFFD for c in range(0x80, 0xA0)},
+    0x7F: 0x2421,
+}
+
+
+def plain(text: str) -> str:
+    r"""A text without characters that control a terminal; each has a picture of the same width.
+
+    >>> plain("a\x1b[31mb")
+    'a␛[31mb'
+    """
+    return text if text.isprintable() else text.translate(_CONTROLS)
+
+
 @lru_cache(maxsize=4)  # a text with many errors would be split once for each
 def _lines(text: str) -> list[str]:
     return text.split("\n")
@@ -106,7 +123,7 @@ def render(diagnostic: Diagnostic) -> str:
     if diagnostic.span is not None:
         lines += excerpt(diagnostic.span)
     lines += [f"  note: {note}" for note in diagnostic.notes]
-    return "\n".join(lines)
+    return plain("\n".join(lines))
 
 
 def excerpt(span: Span) -> list[str]:
@@ -275,7 +292,7 @@ class Finding:
         return max(1, len(self.lanes))
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        return plain("\n".join(self._lines()))
 
     def _lines(self) -> list[str]:
         if self.place is None and self.span is None:

@@ -11,6 +11,7 @@ from eumu import binary
 from eumu.cli.run import _load
 from eumu.cli.status import FINE, UsageError
 from eumu.cli.terminal import Paint
+from eumu.findings import plain
 from eumu.platforms import PLATFORMS
 from eumu.runtime.payload import private_bytes, scratch_bytes
 from eumu.zebin import compilers
@@ -34,7 +35,7 @@ def command(options: argparse.Namespace) -> int:
         print(f"made by {program.made_by}")
     for kernel in program.kernels:
         arguments = ", ".join(map(str, kernel.args))
-        print(f"\nkernel {paint.bold(kernel.name)}({arguments})")
+        print(f"\nkernel {paint.bold(plain(kernel.name))}({plain(arguments)})")
         for label, value in (*_facts(kernel), *_native(program, kernel.name)):
             print(f"  {label:<16} {value}")
     for section in program.elf.data if program.elf else ():

@@ -19,6 +19,7 @@ from eumu.cli.status import FINE, UsageError
 from eumu.cli.telling import Teller, time_limit
 from eumu.cli.terminal import Paint, Progress
 from eumu.cli.values import arguments, from_zero, pairs, size, whole
+from eumu.findings import plain
 
 
 def command(options: argparse.Namespace) -> int:
@@ -156,7 +157,7 @@ def _show(
 ) -> None:
     paint = Paint.for_stream(sys.stdout)
     print(
-        f"{paint.bold(report.kernel)} on {device.platform} ({report.engine}):"
+        f"{paint.bold(plain(report.kernel))} on {device.platform} ({report.engine}):"
         f" {report.groups} groups, {report.threads} threads,"
         f" {report.instructions} instructions in {report.seconds:.3g} s"
     )
