@@ -109,6 +109,7 @@ DEFECTS = {
     "a call that failed in an engine process left its program waiting, or was a traceback": (
         "drm/test_failing_calls.py::test_calls_of_engine_processes",
         "cl/test_failing_calls.py::test_calls_of_engine_processes",
+        "drm/test_failing_calls.py::test_a_program_without_engine_process_is_ended",
     ),
     "the text of a program could speak to the terminal of who checks it": (
         "cli/test_controls.py::test_what_people_are_told",

@@ -398,10 +398,20 @@ static void waits_for_ever(void) { /* a semaphore that nobody signals; the engin
   CHECK(!ioctl(fd, I915(BOTH, 0x32, s), &s) && s.active == 1);
 }
 
+static void polls(void) { /* as drivers do: no call tells it that the engine process is not there */
+  void *at;
+  u32 h = create(PAGE, &at);
+  CHECK(!store(h, at, at, 0));
+  volatile u32 *word = at;
+  u32 words[] = {STORE(at, 5), END, 0};
+  CHECK(!submit(words, sizeof words, 1, &h, &at));
+  while (*word != 5) usleep(1000);
+}
+
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"answers", answers}, {"created", created}, {"adopted", adopted}, {"moved", moved}, {"grown", grown},
     {"refused", refused}, {"left_out", left_out}, {"read_only", read_only}, {"written_meanwhile", written_meanwhile}, {"own_faults", own_faults}, {"stack", stack},
-    {"forked", forked}, {"forked_meanwhile", forked_meanwhile}, {"hangs", hangs}, {"many", many}, {"threads", threads}, {"waits_for_ever", waits_for_ever}};
+    {"forked", forked}, {"forked_meanwhile", forked_meanwhile}, {"hangs", hangs}, {"many", many}, {"threads", threads}, {"waits_for_ever", waits_for_ever}, {"polls", polls}};
 
 int main(int argc, char **argv) {
   open_node();

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -120,3 +121,14 @@ def test_calls_of_engine_processes(node: Path, tmp_path: Path) -> None:
     for what in ("write", "pread64"):
         if any(one["failed"] and str(one["words"]).startswith(what) for one in runs):
             assert "is not whole" in done.stderr or "--log" in done.stderr, done.stderr
+
+
+def test_a_program_without_engine_process_is_ended(node: Path) -> None:
+    """There is no other process to be had, and the program looks at memory alone."""
+    failing_engines.skip_without_strace()
+    program = (sys.executable, failing_engines.__file__, node, "polls", "--")
+    done = run(*program, "clone:error=EAGAIN:when=1")
+    ended, last = failing_engines.lines(done.stdout)
+    assert (ended["failed"], ended["status"]) == (True, -signal.SIGABRT), done.stdout
+    assert "polls ok" in str(last["said"])
+    assert "Resource temporarily unavailable" in done.stderr

@@ -48,9 +48,12 @@ class _Programs:
         self._doomed: list[tuple[float, int]] = []
 
     def add(self, engine: int, program: HostProgram) -> None:
-        if program.pid:  # else it is a process that is not seen from here
-            with contextlib.suppress(OSError):
-                self._by_engine[engine] = os.pidfd_open(program.pid)
+        for found in _opened(program):
+            self._by_engine[engine] = found
+
+    def forsake(self, program: HostProgram) -> None:
+        """A program that has no engine process will be ended, too."""
+        self._doomed += [(time.monotonic() + _GRACE_S, found) for found in _opened(program)]
 
     def look(self) -> None:
         """Note engine processes that have ended, and end programs whose time has come."""
@@ -66,6 +69,14 @@ class _Programs:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(program, signal.SIGABRT)
             os.close(program)
+
+
+def _opened(program: HostProgram) -> list[int]:
+    """The descriptor of a program's process; none for one that is not seen from here."""
+    if program.pid:
+        with contextlib.suppress(OSError):
+            return [os.pidfd_open(program.pid)]
+    return []
 
 
 class _Broker:
@@ -128,6 +139,8 @@ class _Broker:
             engine = os.fork()
         except OSError as error:  # there are too many processes: the program sees its end
             _note_failure(error, self._options)
+            if self._door.hangs:
+                self._programs.forsake(program)
             program.close()
             return
         if engine == 0:
