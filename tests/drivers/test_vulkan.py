@@ -48,6 +48,12 @@ def test_compute(program: Path, shader: Path, engine: str, device: str, name: st
     assert name in done.stdout and "sums ok" in done.stdout
 
 
+def test_a_record_is_refused(program: Path, tmp_path: Path) -> None:
+    done = run(program, options=("--dump", str(tmp_path)), VK_ICD_FILENAMES=str(ICD))
+    assert "there are no records of programs for Vulkan" in done.stderr
+    assert done.returncode == 1 and not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("draw", ["fill", "copy"])
 def test_draws_are_refused_by_name(program: Path, draw: str) -> None:
     """The program is told that the device is lost (VK_ERROR_DEVICE_LOST)."""

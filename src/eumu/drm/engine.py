@@ -132,7 +132,7 @@ def serve(program: DrmProgram, options: DrmOptions) -> None:
     device.memory, device.clock = memory, HostClock(part.hertz)
     recorder = None
     if options.dump is not None and program.is_low:
-        lose(options.status, "there is no record of programs for Vulkan")
+        lose(options.status, f"--dump {options.dump}: there are no records of programs for Vulkan")
     elif options.dump is not None:
         device.clock = clock = NotedClock(device.clock)
         lost = partial(lose, options.status)
