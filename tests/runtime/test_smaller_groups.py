@@ -96,10 +96,6 @@ def test_what_is_refused(ocloc: str) -> None:
     arguments = [device.array(np.zeros(1000, np.uint32)), 100, 1]
     with pytest.raises(LaunchError, match=r"100 in x does not divide .* -cl-std=CL2.0 or newer"):
         kernel.launch(device, 100, 32, arguments)
-    kernel = build(source, device=device, options="-cl-std=CL2.0")["tell"]
-    racing = Device("pvc", check="races")
-    with pytest.raises(Unsupported, match="groups of several sizes"):
-        kernel.launch(racing, 100, 32, [racing.array(np.zeros(1000, np.uint32)), 100, 1])
 
 
 def test_options_that_allow_them() -> None:
