@@ -35,16 +35,19 @@ class Flow:
         """The blocks that may run next in the thread."""
         return self.edges.get(block, ())
 
-    def repeated(self) -> set[int]:
-        """The blocks that may run more than once: those that some jump back goes past."""
-        back = [
+    def backward(self) -> list[tuple[int, int]]:
+        """The jumps back, sorted: the first block that one goes to, and the one it comes from."""
+        return sorted(
             (min(targets), i)
             for i, targets in self.edges.items()
             if min(targets, default=i + 1) <= i
-        ]
+        )
+
+    def repeated(self) -> set[int]:
+        """The blocks that may run more than once: those that some jump back goes past."""
         repeated: set[int] = set()
         first = -1
-        for low, high in sorted(back):
+        for low, high in self.backward():
             repeated.update(range(max(low, first), high + 1))
             first = max(first, high + 1)
         return repeated

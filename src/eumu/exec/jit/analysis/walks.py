@@ -56,7 +56,7 @@ def find(function: Function, facts: Facts) -> list[Walk]:
     return [
         walk
         for blocks in _loops(function, facts.flow)
-        if all(_is_quiet(op) for b in blocks for op in function.blocks[b].ops)
+        if all(is_quiet(op) for b in blocks for op in function.blocks[b].ops)
         for walk in _Turn(function, facts, blocks).walks()
     ]
 
@@ -110,7 +110,7 @@ def _goes_on(function: Function, flow: Flow, block: int, last: int) -> bool:
     return parked is not None and not any(k <= last for k in parked)
 
 
-def _is_quiet(op: Op) -> bool:
+def is_quiet(op: Op) -> bool:
     """Whether an operation changes nothing that others may load from memory of the device."""
     if isinstance(op, Access):
         return op.name in ("load", "load_block") or op.space in _LOCAL

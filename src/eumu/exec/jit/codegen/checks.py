@@ -6,8 +6,10 @@ time with consecutive addresses.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from eumu.exec.jit.codegen import fetching, support
 from eumu.exec.jit.codegen import registers as regs
-from eumu.exec.jit.codegen import support
 from eumu.exec.jit.codegen.access import CompiledAccess
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.llvm.emit import Emitter, lane_type, scalar_type, vector_literal
@@ -58,7 +60,11 @@ def reach(access: CompiledAccess, shape: Shape) -> tuple[int, int]:
 
 
 def check(
-    k: KernelLowering, access: CompiledAccess, affine: AffineForm, addresses: list[str]
+    k: KernelLowering,
+    access: CompiledAccess,
+    affine: AffineForm,
+    addresses: list[str],
+    span_word: SiteWord = SiteWord.WHOLE_SPAN,
 ) -> tuple[str, str]:
     """Emit the in-line check; an i1 and the host address that offsets count from."""
     e, (low, total) = k.e, reach(access, affine.shape)
@@ -71,7 +77,7 @@ def check(
             base = e.op(f"getelementptr i8, ptr {base}, i64 {size}")
     else:
         site = k.site_pointer(access.site)
-        span = _site_word(e, site, SiteWord.WHOLE_SPAN)
+        span = _site_word(e, site, span_word)
         base, start = "%flat", "0"
         if access.space is Space.FLAT:
             start = _site_word(e, site, SiteWord.WHOLE_START)
@@ -86,6 +92,37 @@ def check(
         distance = e.op(f"sub i64 {first}, {start}") if start != "0" else first
         sure = conjunction(e, sure, e.op(f"icmp ult i64 {distance}, {span}"))
     return sure, base
+
+
+def ways_inside(
+    k: KernelLowering, access: CompiledAccess, affine: AffineForm, addresses: list[str], slow: str
+) -> Iterator[str]:
+    """The ways on which all lanes of a load are inside: the host address that offsets count from.
+
+    After each the caller leaves the way.  What is not inside goes to the label `slow`.
+    """
+    e, fast = k.e, k.e.name("fast")
+    if affine.sure != "true":  # by itself: what tests a vector is then no number
+        sure = e.name("sure")
+        e.do(f"br i1 {affine.sure}, label %{sure}, label %{slow}, !prof !1")
+        e.label(sure)
+        affine = AffineForm(affine.shape, affine.scalars)
+    low, total = reach(access, affine.shape)
+    fetches = len(addresses) == 1 and fetching.is_worth_it(k, access, total)
+    if fetches:
+        ok, base = check(k, access, affine, addresses, SiteWord.SMALL_SPAN)
+        small, other = e.name("small"), e.name("other")
+        e.do(f"br i1 {ok}, label %{small}, label %{other}, !prof !1")
+        e.label(small)
+        yield base
+        e.label(other)
+    ok, base = check(k, access, affine, addresses)
+    e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
+    e.label(fast)
+    if fetches:
+        place = e.op(f"getelementptr i8, ptr {base}, i64 {addresses[0]}")
+        fetching.fetch(k, access, e.op(f"getelementptr i8, ptr {place}, i64 {low}"), total)
+    yield base
 
 
 def is_expected(k: KernelLowering, access: CompiledAccess) -> bool:

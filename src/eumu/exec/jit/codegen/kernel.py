@@ -66,6 +66,7 @@ class KernelLowering:
     pads: dict[tuple[str, str], str] = field(default_factory=dict)
     pointees: dict[int, Root] | None = None  # of register-indirect accesses, when first wanted
     users: dict[str, set[int]] | None = None  # the blocks that access each root, when first wanted
+    loading: frozenset[int] | None = None  # blocks of loops that only load, when first wanted
     ahead: dict[Place, Any] = field(default_factory=dict)  # loads that read ahead
     delayed: list[Any] = field(default_factory=list)  # register-indirect writes not emitted yet
     emit_delayed: Callable[[], None] | None = None  # emits them, if there are any

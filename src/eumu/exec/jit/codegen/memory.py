@@ -14,7 +14,15 @@ from eumu.exec.jit.analysis.affine_forms import LANE_WISE
 from eumu.exec.jit.codegen import irregular, rows, support
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.access import CompiledAccess, access_of, cold_vector
-from eumu.exec.jit.codegen.checks import affine_form_of, check, heads, is_expected, reach, require
+from eumu.exec.jit.codegen.checks import (
+    affine_form_of,
+    check,
+    heads,
+    is_expected,
+    reach,
+    require,
+    ways_inside,
+)
 from eumu.exec.jit.codegen.gather import fast_part, lane_part
 from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.scalars import heads_of
@@ -139,15 +147,14 @@ def _load(k: KernelLowering, op: Load) -> None:
         ):
             k.plain(value, found)
         return
-    ok, base = check(k, access, affine, addresses)
     own = width if mask else _different(k, op.args[0], affine.shape)
-    fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
-    e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
-    e.label(fast)
-    quick = _quick(k, access, _first(affine.shape, own), base, addresses, op, mask)
-    e.do(f"br label %{join}")
+    slow, join = (e.name(n) for n in ("slow", "join"))
+    incoming: list[tuple[list[str], str]] = []
+    for base in ways_inside(k, access, affine, addresses, slow):
+        quick = _quick(k, access, _first(affine.shape, own), base, addresses, op, mask)
+        incoming.append((quick, e.current_label()))
+        e.do(f"br label %{join}")
     e.label(slow)
-    incoming = [(quick, fast)]
     if irregular.can_gather(k, access):
         at, some, careful = irregular.places(k, access), e.name("some"), e.name("careful")
         e.do(f"br i1 {at.inside}, label %{some}, label %{careful}, !prof !1")

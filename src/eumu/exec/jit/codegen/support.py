@@ -27,6 +27,7 @@ from eumu.exec.jit.llvm.vectors import Vector
 from eumu.ir import Space
 
 _GOLDEN: Final = 0x9E3779B97F4A7C15  # multiplicative hashing: 2**64 divided by the golden ratio
+_LARGE: Final = 3 << 20  # bytes of an extent that does not stay in the caches of one core
 _ALL: Final = (1 << 64) - 1
 _PAIR: Final = "{ i64, i64 }"
 _GIVEN: Final = "ptr %ctx, ptr %site, i64 %surface, i64 %a, i64 %n, i64 %total, i1 %store"
@@ -110,6 +111,9 @@ def _locate_flat() -> str:
         f.give("ptr null")
     size = end - start
     _learn(f, size, n, {SiteWord.LANE_START: start, SiteWord.WHOLE_START: start})
+    is_small = size <= _LARGE
+    whole = f.word("%site", SiteWord.WHOLE_SPAN).get()
+    f.word("%site", SiteWord.SMALL_SPAN).set(f.where(is_small, whole, 0))
     read = f.context(Context.READ)
     bit = f.number("1") << (start * _GOLDEN >> 58)
     unread = f.equal(read.get() & bit, 0)

@@ -164,9 +164,11 @@ class SiteWord(IntEnum):
     # The bits that an address must not have for a store past the caches.  It is set with the
     # spans, without which no access is in line.
     CACHED = 6
+    SMALL_SPAN = 7  # WHOLE_SPAN, or 0 where the extent does not stay in the caches of one core
+    LAST = 8  # host address of what a load in a loop loaded last from such an extent
 
 
-SITE_WORDS = 7
+SITE_WORDS = 9
 LINE = 64  # bytes of a line of a cache
 
 
