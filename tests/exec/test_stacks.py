@@ -160,8 +160,8 @@ def test_ctrl_c_ends_what_runs_on_threads_of_its_own(
         launch, "run_with_stack", lambda *given: begun.append(1) or run_with_stack(*given)
     )
     long = Long("jit")
-    for _ in range(60):  # compiling is interrupted first, and goes on
-        assert answer_time(long.actions[name], 0.3) < 30
+    for turn in range(60):  # compiling is interrupted first, and later each time: it may be slow
+        assert answer_time(long.actions[name], 0.3 + 0.1 * turn) < 30
         if begun:
             break
     assert begun
