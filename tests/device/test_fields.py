@@ -24,6 +24,7 @@ from eumu.device.commands import (
     COMMANDS,
     Command,
     Packet,
+    drawing,
     encode,
     gpgpu,
     media,
@@ -43,7 +44,7 @@ from eumu.exec.grid import Grid, RunStats
 from eumu.runtime.batches import CommandQueue
 
 # What is not modelled at all says so with its name.
-NOT_MODELLED = {"MI_SET_PREDICATE"}
+NOT_MODELLED = {"MI_SET_PREDICATE", "3DPRIMITIVE"}
 TABLED = 3  # batches in which a field of the table is changed
 # Bytes of the scene from its base address on.
 SCENE, DATA, BATCH = 0x20000, 0x10000, 0x18000
@@ -279,6 +280,7 @@ def moved(command: Command | Packet, base: int) -> Command | Packet:
 L3_ROW = load(L3CNTLREG, control_register(allocation(False, True, 1)))
 L3_OTHER = load(L3CNTLREG, control_register(allocation(False, True, 2)))
 STAMP = render.PipeControl(post_sync_operation=render.PostSyncOperation(3), address=DATA)
+PIPELINED = Packet(drawing.DrawingState(sub_opcode=0x10), bytes(24))
 FLUSHED = render.PipeControl(dc_flush_enable=True, command_streamer_stall_enable=True)
 THREADS: list[tuple[Callable[[int], Any], gpgpu.InterfaceDescriptorData]] = [
     (compute, IDD),
@@ -430,6 +432,8 @@ MEMORY: list[Callable[[int], list[Command | Packet]]] = [
     lambda base: [*prologue(base, 2), render.PipeControl(), WALKER],
     one(L3_ROW, render.PipelineSelect(mask_bits=3), L3_OTHER),
     lambda base: [*prologue(base, 2), mi.MiSetPredicate(), gpgpu.MediaStateFlush(), *AGAIN],
+    lambda base: [*prologue(base, 2), PIPELINED, drawing.VfStatistics(), WALKER],
+    one(store(DATA + 8, 1, 0), drawing.Primitive()),
 ]
 
 
