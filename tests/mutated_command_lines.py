@@ -68,6 +68,7 @@ VALUES: Final[dict[str, tuple[str, ...]]] = {
     "kernel": ("saxpy", "k", "none", ""),
     "args": ("",),
     "save": ("y=out.npy", "x=out.png", "a=out.npy", "=", "y"),
+    "bug_report": ("bug.md", ".", "missing/bug.md"),
     "copy": ("demo", ".", "in.npy"),
     "check": ("cheap", "all", "races", "undefined,races", "", "none", ",", "x" * 5000),
     "suppressions": (*_INPUTS, "rules"),
