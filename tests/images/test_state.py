@@ -126,7 +126,7 @@ BAD = (
     (lambda: SurfaceState(width=1 << 14).encode(), "Width", "0 to 16383"),
     (lambda: SurfaceState(surface_base_address=1 << 64).encode(), "Surface Base Address", "is"),
     (lambda: SamplerState(border_color_pointer=32).encode(), "Border Color Pointer", "multiple"),
-    (lambda: SamplerState(texture_lod_bias=16.0).encode(), "Texture LOD Bias", "-16 to 15.99"),
+    (lambda: SamplerState(texture_lod_bias=16.0).encode(), "Texture LOD Bias", "-16.0 to 15.99"),
     (lambda: SamplerState(min_lod=-1.0).encode(), "Min LOD", "is -1.0"),
     (lambda: SurfaceState(x_offset_for_v_plane=1).encode(), "X Offset for V Plane", "not exist"),
     (lambda: SurfaceState.decode(bytes(10)), "length", "64 bytes"),

@@ -277,7 +277,7 @@ def test_native_code_with_an_unknown_relocation_is_refused() -> None:
     kernel = next(k for k in found.kernels if k.name == "reads")
     strange = replace(kernel.relocations[0], type=RelocationType.UNKNOWN, number=9, offset=0)
     kernel = replace(kernel, relocations=(*kernel.relocations, strange))
-    translate = native_translator(Linkage([found]), kernel, kernel.info, Sources())
+    translate = native_translator(Linkage([found]), kernel, kernel.info, Sources(), lockstep=False)
     with pytest.raises(Unsupported, match="relocation type 9"):
         translate(platform("skl"))
 
