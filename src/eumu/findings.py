@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import lru_cache
 from typing import Final
+
+from eumu.records import dataclass
 
 # What a launch may be found to do wrong: the codes of faults and findings, in few words.
 CODES: Final = {

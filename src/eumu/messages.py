@@ -8,8 +8,9 @@ docstring says, behind the mask.  A surface is one `ud`: a binding-table index, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from eumu.records import dataclass
 
 _UV: Final = ("u", "v", "r", "ai")
 _GRADIENTS: Final = ("u", "dudx", "dudy", "v", "dvdx", "dvdy", "r", "drdx", "drdy", "ai")

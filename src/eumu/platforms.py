@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.errors import UnknownDevice
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from eumu.errors import SettingError, shortened
+from eumu.records import dataclass
 
 T = TypeVar("T")
 _YES: Final = ("on", "1", "yes", "true")

@@ -6,9 +6,10 @@ a lane is stored, not what an instruction does with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from eumu.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

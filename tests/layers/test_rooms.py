@@ -14,6 +14,7 @@ SOURCE = Path(eumu.__file__).parent
 
 # Top to bottom; a line is one storey, rooms on one storey do not know each other.
 STOREYS: tuple[tuple[str, ...], ...] = (
+    ("records",),
     ("findings",),
     ("errors",),
     ("types", "addresses", "settings", "writing"),

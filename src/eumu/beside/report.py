@@ -6,7 +6,7 @@ It is made on the interpreter, by an observer; the model of the L3 is left out.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 from string import Template
 from typing import Any, Final
@@ -20,6 +20,7 @@ from eumu.device.profile import Profile
 from eumu.exec.fidelity import Followed
 from eumu.exec.grid import Grid
 from eumu.exec.observe import Observer
+from eumu.records import dataclass
 from eumu.reports.page import page
 from eumu.writing import write_new
 

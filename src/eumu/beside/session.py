@@ -13,11 +13,12 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from types import FrameType
 from typing import Any, Final
 
 from eumu.beside.door import FAULTED, FOUND, LOST
+from eumu.records import dataclass
 
 _LEGACY_LAYOUT: Final = 0x0200000  # ADDR_COMPAT_LAYOUT of personality(2)
 _LAST_WORDS_S: Final = 10.0

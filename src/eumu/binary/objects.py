@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from eumu.binary import layout
@@ -26,6 +26,7 @@ from eumu.program import (
     ObjectForm,
     SourceMark,
 )
+from eumu.records import dataclass
 
 # Bytes that the entries of the tables have at least.
 _VARIABLE, _SMALL, _LABEL_ENTRY, _INPUT, _ATTRIBUTE = 15, 7, 6, 9, 5

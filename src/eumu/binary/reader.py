@@ -6,8 +6,6 @@ whatever is wrong is a FormatError that names the offset.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from eumu.binary import layout
 from eumu.binary.attributes import decode_string
 from eumu.binary.objects import ObjectReader
@@ -15,6 +13,7 @@ from eumu.errors import FormatError
 from eumu.isa.kinds.bytes import Unpacker, Version
 from eumu.platforms import Platform, platform
 from eumu.program import GenBinary, Kernel, Module
+from eumu.records import dataclass
 
 # The least bytes that an entry of the header has.
 _LEAST_ENTRY = 13

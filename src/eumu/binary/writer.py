@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from eumu.binary import layout
 from eumu.binary.attributes import encode_string
 from eumu.binary.object_writer import ObjectWriter
 from eumu.errors import BuildError, Diagnostic
 from eumu.isa.kinds.bytes import Version
 from eumu.program import Kernel, Module
+from eumu.records import dataclass
 
 _NOTHING = b"\0\0\0\0"  # two empty lists of relocations
 

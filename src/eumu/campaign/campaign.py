@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from eumu.campaign.cluster import Perform, answers
 from eumu.campaign.store import Store
 from eumu.campaign.tasks import Result, Task
 from eumu.campaign.worker import perform
+from eumu.records import dataclass
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import eumu
@@ -17,6 +17,7 @@ from eumu.exec.jit import Jit
 from eumu.exec.jit.host.target import Processor, host
 from eumu.fuzz.opencl.kernels import FEATURES, RandomKernel, kernel, source
 from eumu.platforms import Platform, platform
+from eumu.records import dataclass
 from eumu.runtime.parameters import Passing
 from eumu.zebin import compilers, ocloc
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 import eumu
+from eumu.records import dataclass
 
 # Classes of results that are no differences.
 SAME: Final = "the same"

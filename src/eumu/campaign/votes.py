@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from eumu.records import dataclass
 
 Value = bytes | str  # what a run leaves, or how it ended
 

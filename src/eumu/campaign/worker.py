@@ -8,12 +8,12 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.campaign.child import MISSING, PATIENCE, WRONG_VERSION
 from eumu.campaign.tasks import DIED, LATE, Result, Task, failed
 from eumu.errors import EumuError, ToolMissing
+from eumu.records import dataclass
 from eumu.settings import CACHE, WORKERS
 
 # Random programs do not come up again: what is compiled of them is not kept.

@@ -6,7 +6,6 @@ import os
 import shlex
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +13,7 @@ from eumu.cl.facts import absent_features
 from eumu.cl.protocol import Form, Status, Wanted
 from eumu.errors import BuildError, EumuError, ToolMissing
 from eumu.platforms import Platform
+from eumu.records import dataclass
 from eumu.writing import work_folder
 from eumu.zebin import compilers, container, ocloc
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eumu.errors import FormatError
+from eumu.records import dataclass
 
 _SHOWN = 3  # elements that differ
 

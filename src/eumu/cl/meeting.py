@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass
 
 from eumu.beside.door import ProtocolError
 from eumu.beside.peer import need_seal, process_of
@@ -13,6 +12,7 @@ from eumu.cl.options import ClOptions
 from eumu.cl.protocol import hello, reply
 from eumu.exec.checks import checks
 from eumu.platforms import platform
+from eumu.records import dataclass
 from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, CL_UNITS, FAULT_ENDS, TRACEBACK
 
 

@@ -6,7 +6,7 @@ import io
 import os
 import pickle
 from collections.abc import Iterator
-from dataclasses import dataclass, is_dataclass
+from dataclasses import is_dataclass
 from enum import Enum
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from eumu import findings
 from eumu.beside.door import FAULTED, FOUND, lose, note
 from eumu.errors import FormatError
 from eumu.findings import Finding
+from eumu.records import dataclass
 
 _SIZE: Final = 8  # bytes in front of a record
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from eumu.cl.protocol import Passed, packed
+from eumu.records import dataclass
 from eumu.runtime import Kernel, Program
 from eumu.runtime.parameters import Parameter, Passing
 from eumu.runtime.payload import private_bytes

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from eumu.cli.status import FINE
 from eumu.cli.terminal import Paint
@@ -14,6 +14,7 @@ from eumu.highlight.textmate import grammar
 from eumu.isa.spec import Opcode
 from eumu.isa.visa import VISA
 from eumu.platforms import PLATFORMS
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

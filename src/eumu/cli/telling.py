@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -18,6 +17,7 @@ from eumu.cli.status import FAILED, FAULT, FINE, UsageError
 from eumu.cli.terminal import Paint
 from eumu.cli.values import from_zero
 from eumu.errors import BuildError, Fault, Finding, Severity, shortened
+from eumu.records import dataclass
 from eumu.reports.formats import FAILS, FORMATS, RunOutcome
 from eumu.reports.suppressions import Suppression, kept, parse
 

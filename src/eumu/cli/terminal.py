@@ -7,9 +7,10 @@ import re
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, TextIO
+
+from eumu.records import dataclass
 
 if TYPE_CHECKING:
     import rich.progress

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from eumu.compare.sides import Launch, Side
 from eumu.compare.watch import Event, Watch, Where
 from eumu.exec.blame import source_place
 from eumu.ir import Function
+from eumu.records import dataclass
 
 _SHOWN = 8  # elements
 _EDITED = 2  # instructions

@@ -5,7 +5,6 @@ it is launched, what each form gives, and the first wrong instruction.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import eumu
@@ -13,6 +12,7 @@ from eumu.compare.blame import Blame, blame, tell
 from eumu.compare.search import Difference, Divergence, Ending, Printed
 from eumu.compare.sides import TEXT_PLATFORM, FormOutcome, Launch, Side
 from eumu.errors import BuildError, Unsupported
+from eumu.records import dataclass
 
 _LINES: Final = 3  # of what a form prints
 

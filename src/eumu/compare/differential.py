@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -18,6 +17,7 @@ from eumu.lower_native import lower as lower_native
 from eumu.native import Program
 from eumu.platforms import Platform, platform
 from eumu.program import Kernel
+from eumu.records import dataclass
 from eumu.text import parse
 
 _HEADER_DWORDS: Final = INPUT_OFFSET // 4

@@ -12,13 +12,14 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from eumu import native
 from eumu.errors import BuildError, ToolMissing
 from eumu.native import Program
 from eumu.platforms import Platform, platform
+from eumu.records import dataclass
 from eumu.writing import work_folder
 
 INSTALL: Final = "sudo apt install libigc-tools"

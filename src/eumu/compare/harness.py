@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.isa.kinds.variables import Variable
 from eumu.program import Kernel
+from eumu.records import dataclass
 from eumu.text import parse
 
 INPUT_OFFSET: Final = 32  # of the image's address in the payload, behind r0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from eumu.exec.grid import Grid
 from eumu.exec.host import Engine
 from eumu.exec.observe import Observer
 from eumu.messages import FlushStateCaches
+from eumu.records import dataclass
 
 BASE = 0xB000_0000_0000
 

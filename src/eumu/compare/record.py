@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from eumu.device.memory import Memory
 from eumu.exec.grid import Grid
 from eumu.exec.observe import Observer, Threads
 from eumu.ir import Function
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

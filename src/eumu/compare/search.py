@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from eumu.compare.nans import both_nan
 from eumu.compare.record import Store, instructions
 from eumu.compare.sides import FormOutcome, Launch, Side
 from eumu.errors import Fault
+from eumu.records import dataclass
 
 AROUND = 8  # instructions that a trace has on each side of the store
 

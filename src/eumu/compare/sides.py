@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ import eumu
 from eumu.compare.record import Recorder
 from eumu.errors import BuildError
 from eumu.platforms import Platform, platform
+from eumu.records import dataclass
 from eumu.runtime.images import Image
 from eumu.zebin import compilers, ocloc
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ from eumu.ir.operations.state import (
     WriteFlag,
     WriteIndirect,
 )
+from eumu.records import dataclass
 
 MOST_EVENTS: Final = 1 << 18
 Columns = NDArray[np.intp]

@@ -16,7 +16,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 from weakref import ref
 
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.errors import InternalError
+from eumu.records import dataclass
 
 PAGE: Final = 4096
 _ALIGN: Final = 256  # of small allocations; at least the widest block access

@@ -11,8 +11,6 @@ A slot, and the rest of it: the size of the state in the first dword, then the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +19,7 @@ from eumu.device.chip.context_image import SLM_STRIDE, THREAD_STRIDE
 from eumu.device.dispatch import Needs, Placement, place
 from eumu.errors import LaunchError
 from eumu.exec.snapshot import Snapshot
+from eumu.records import dataclass
 
 _HEADER = 4
 _MAGIC = b"eumu context 1\0\0"

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from eumu.device.chip import Occupancy, Part, Pool, occupancy, pools
 from eumu.device.chip.parts import Unit
 from eumu.errors import LaunchError
 from eumu.exec.grid import Grid
+from eumu.records import dataclass
 
 _BARRIERS = 16
 

@@ -10,7 +10,7 @@ that of one state, and the index does not count.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -57,6 +57,7 @@ from eumu.messages import (
     TypedStatus,
     TypedWrite,
 )
+from eumu.records import dataclass
 
 Lanes = NDArray[Any]
 Mask = NDArray[np.bool_]

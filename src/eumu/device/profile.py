@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +20,7 @@ from eumu.exec.grid import Grid
 from eumu.exec.observe import Observer
 from eumu.exec.state import instruction_text
 from eumu.ir import Function
+from eumu.records import dataclass
 
 _MOST_BARRIERS = 100_000  # arrivals that are kept
 

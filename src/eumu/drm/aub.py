@@ -12,13 +12,14 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import BinaryIO, Final
 
 from eumu.device.commands import packets
 from eumu.device.commands.mi import MiBatchBufferStart
 from eumu.drm.protocol import Piece, Submitted
 from eumu.errors import FormatError, Unsupported
+from eumu.records import dataclass
 
 # Parts by the number in the first packet.
 PARTS: Final = {12: "skl", 14: "apl", 16: "kbl", 17: "glk", 24: "cfl"}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, TextIO
 
 import numpy as np
@@ -21,6 +20,7 @@ from eumu.exec.state import ThreadState
 from eumu.exec.words import first_instruction
 from eumu.ir import Function
 from eumu.native.program import FULL, HALF
+from eumu.records import dataclass
 
 TYPES: Final = {
     **{"ub": np.uint8, "b": np.int8, "uw": np.uint16, "w": np.int16, "ud": np.uint32},

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass
 
 from eumu.beside.door import ProtocolError
 from eumu.beside.peer import close_files, need_seal, process_of
 from eumu.drm.options import DrmOptions
 from eumu.drm.parts import gpu
 from eumu.drm.protocol import CONTROL_BYTES, greeting, welcome
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

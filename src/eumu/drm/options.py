@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from eumu.records import dataclass
 
 _MEMORY_BYTES: Final = 4 << 30  # what the driver is told that there is
 

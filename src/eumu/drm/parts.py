@@ -6,10 +6,10 @@ devices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.errors import UnknownDevice
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,14 @@ import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import Final
 
 from eumu.drm.protocol import Built
 from eumu.errors import Place, Source
 from eumu.exec.grid import Dim3
+from eumu.records import dataclass
 from eumu.runtime.native_code import KnownCode
 from eumu.zebin import damage, read_lines
 from eumu.zebin.lines import lines_of_code

@@ -11,13 +11,13 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from eumu.beside.door import ProtocolError
 from eumu.beside.peer import close_files, received
 from eumu.drm.parts import Gpu
+from eumu.records import dataclass
 
 VERSION: Final = 3
 CONTEXTS: Final = 1024

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final
 
 from eumu.ir import Function
 from eumu.ir.fidelity import EXACT, Fidelity
+from eumu.records import dataclass
 
 _BITS: Final = 64
 # The last labels stand for all instructions of a level that have none of their own.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from eumu.errors import Finding, Severity, ranges
@@ -11,6 +11,7 @@ from eumu.exec import blame
 from eumu.exec.grid import Grid
 from eumu.exec.host import Host
 from eumu.ir.operations.messages import Report
+from eumu.records import dataclass
 
 ORIGIN: Final = "origin"  # no mistake by itself: where findings may come from
 

@@ -7,7 +7,6 @@ offset, whoever wrote them, the runtime, a batch, a checkpoint or a host program
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Final
 
@@ -18,6 +17,7 @@ from eumu.errors import InternalError, LaunchError
 from eumu.exec.grid import CONCURRENT_THREADS, BufferSurface, Grid, Payload
 from eumu.exec.host import Host
 from eumu.exec.snapshot import Snapshot
+from eumu.records import dataclass
 
 _WORD: Final = 1 << 64
 _DWORD: Final = 1 << 32

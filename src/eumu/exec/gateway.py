@@ -6,9 +6,10 @@ and global.  The interpreter runs it; the fast engine has a compiled form, compa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from eumu.exec.named import CONSUMER, PRODUCER
+from eumu.records import dataclass
 
 
 class Surplus(Exception):

@@ -12,7 +12,7 @@ See the vISA page "Kernel inputs" and the PRM chapter on thread payloads.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from math import prod
 from typing import Final, TypeVar
 
@@ -20,6 +20,7 @@ from eumu.errors import Finding, InternalError, LaunchError
 from eumu.exec.race_rows import Parts
 from eumu.ir import Function
 from eumu.ir.operations.state import Special
+from eumu.records import dataclass
 
 T = TypeVar("T")
 Dim3 = tuple[int, int, int]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +13,7 @@ from eumu.exec.grid import Grid, RunStats
 from eumu.exec.observe import Observer
 from eumu.exec.snapshot import Preemption, Snapshot
 from eumu.ir import Op
+from eumu.records import dataclass
 
 # What a host's method `message` is: record, threads, mask, arguments to results.
 #

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.exec import words
+from eumu.records import dataclass
 
 MOST: Final = 32  # barriers of a group
 BOTH, PRODUCER, CONSUMER = range(3)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final
 
@@ -25,6 +25,7 @@ from eumu.errors import Unsupported
 from eumu.ir import Function
 from eumu.ir.operations.ends import Barrier
 from eumu.ir.operations.memory import Access, Fence
+from eumu.records import dataclass
 
 GROUP: Final = -1  # the barrier of the whole group, which has no name
 STRETCHES: Final = 1 << 20  # of a thread; of more no number is kept

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from eumu.records import dataclass
 
 READ, WRITE, ATOMIC_WRITE, ATOMIC_READ = range(4)
 

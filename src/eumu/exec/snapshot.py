@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eumu.errors import Finding
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ has shared local memory.  `ThreadState` holds them for a batch of whole groups, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -17,6 +16,7 @@ from eumu.errors import Span
 from eumu.exec.grid import Grid
 from eumu.ir import Function, Root, RootKind
 from eumu.ir.operations.memory import WRITTEN_SPACES, Access
+from eumu.records import dataclass
 
 Lanes = NDArray[Any]
 Mask = NDArray[np.bool_]

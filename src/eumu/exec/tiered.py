@@ -13,7 +13,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 from eumu.errors import Unsupported
@@ -21,6 +21,7 @@ from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Engine, Host
 from eumu.exec.snapshot import Preempted, Preemption, Snapshot
 from eumu.ir import Function
+from eumu.records import dataclass
 
 if TYPE_CHECKING:
     from eumu.exec.jit import Jit

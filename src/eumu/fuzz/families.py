@@ -6,13 +6,13 @@ A family is written by the method of its name in the class of its kind.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 from eumu.isa.visa.matrix import FUSED
 from eumu.isa.visa.sync import NAMED
 from eumu.isa.visa.typemaps import UNFUSED
 from eumu.platforms import Platform, platform
+from eumu.records import dataclass
 
 Has = Callable[[Platform], bool]
 

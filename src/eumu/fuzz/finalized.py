@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from eumu.fuzz.witness import SCRATCH_BYTES, differences
 from eumu.ir import Function
 from eumu.isa.spec import Opcode
 from eumu.platforms import platform
+from eumu.records import dataclass
 from eumu.types import TYPES, UB, F, Type
 
 FUEL = 200_000

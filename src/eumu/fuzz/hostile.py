@@ -9,7 +9,6 @@ becomes too wide for one vector.  What is loaded goes to a result.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from random import Random
 from typing import Final
@@ -30,6 +29,7 @@ from eumu.exec.observe import Observer
 from eumu.fuzz.kernel import RNE, Kernel
 from eumu.ir import Function, Region, Space, Value
 from eumu.ir.passes import fold_modes
+from eumu.records import dataclass
 from eumu.types import BOOL, DF, HF, UB, UD, UQ, UW, B, D, F, Q, Type, W
 
 ARRAY: Final = 1024  # bytes of each array

@@ -7,7 +7,7 @@ number of the thread group chooses the kernel that the group runs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 
 import numpy as np
@@ -29,6 +29,7 @@ from eumu.fuzz.teams import ROWS
 from eumu.ir import Function, Input, Region, Rounding, Space
 from eumu.lower import lower
 from eumu.platforms import platform
+from eumu.records import dataclass
 from eumu.text import parse
 from eumu.types import BF, BOOL, HF, TYPES, UB, UD, UQ, UW, D, F, Type, W
 

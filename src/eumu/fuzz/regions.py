@@ -6,10 +6,10 @@ The hardware has no such rows: the finalizer divides the instruction, or copies 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.platforms import platform
+from eumu.records import dataclass
 from eumu.types import TYPES, Type
 
 _EXEC: Final = re.compile(r"\(M\d(?:_NM)?, (\d+)\)")

@@ -7,7 +7,9 @@ are defined in the node that uses them, and every variable has a value from the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from eumu.records import dataclass
 
 Block = tuple["Node", ...]
 

@@ -10,7 +10,6 @@ kernels.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
@@ -19,6 +18,7 @@ from eumu.compare.finalizer import UNREADABLE, Refusal
 from eumu.errors import BuildError, Fault, Unsupported
 from eumu.fuzz.finalized import FinalizedBundle, compared, program, together
 from eumu.fuzz.witness import engines
+from eumu.records import dataclass
 
 # Kernels in a text, at most, by SIMD size: with more the finalizer has too much to spill.
 TOGETHER: Final = {8: 16, 16: 8, 32: 4}

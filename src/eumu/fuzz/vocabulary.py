@@ -8,7 +8,6 @@ reads is left out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
@@ -19,6 +18,7 @@ from eumu.isa.spec import Field, Opcode
 from eumu.isa.visa import VISA
 from eumu.isa.visa.graphics import QuadKind, RegistersKind
 from eumu.platforms import PLATFORMS, platform
+from eumu.records import dataclass
 from eumu.types import BOOL, TYPES, Kind, Type
 
 # Vector instructions on state and addresses, which have statements of their own.

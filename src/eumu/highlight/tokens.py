@@ -7,10 +7,10 @@ comments are closed where they begin, except `/* */`, which may go on over lines
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from eumu.records import dataclass
 from eumu.text import words
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import Enum
 from functools import lru_cache
 from itertools import takewhile
@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from eumu.errors import Place, Span
 from eumu.ir.fidelity import EXACT, Fidelity
+from eumu.records import dataclass
 from eumu.types import BOOL, Type
 
 

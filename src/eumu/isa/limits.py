@@ -7,11 +7,12 @@ verifier on).  The two differ in places; a row says whose it is, and `FrontEnd` 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Literal
 
 from eumu.platforms import PLATFORMS
+from eumu.records import dataclass
 from eumu.types import Type
 
 Modifiers = Literal["arithmetic", "logic", "any", "none"]

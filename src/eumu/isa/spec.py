@@ -26,7 +26,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, TypeVar, get_args, get_origin
@@ -37,6 +36,7 @@ from eumu.ir.fidelity import Fidelity as Fidelity
 from eumu.isa.kinds.kind import Kind
 from eumu.isa.limits import AS_DOCUMENTED, FrontEnd, Limits, TypeRow
 from eumu.isa.limits import rows as rows
+from eumu.records import dataclass
 
 Body = Callable[..., None]
 Declared = TypeVar("Declared", bound=Body)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
@@ -12,6 +11,7 @@ from eumu.isa.kinds.variables import Declared
 from eumu.isa.visa import VISA
 from eumu.lsp.document import Document, LineContext
 from eumu.manual import page
+from eumu.records import dataclass
 from eumu.text import print_declaration, words
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -17,6 +16,7 @@ from eumu.isa.visa import VISA
 from eumu.manual import page
 from eumu.platforms import Platform
 from eumu.program import Inst, LabelMark, ScopeMark
+from eumu.records import dataclass
 from eumu.text import Statement, format_text, print_declaration, print_item, words
 from eumu.text.lines import without_comments
 from eumu.text.parser import Directive

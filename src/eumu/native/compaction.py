@@ -6,7 +6,6 @@ themselves.  Tables and mapping were checked against what Intel's compiler and a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.isa.gen9.bits import (
@@ -18,6 +17,7 @@ from eumu.isa.gen9.bits import (
     SRC1,
     BitField,
 )
+from eumu.records import dataclass
 
 
 def _table(digits: str) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -21,6 +21,7 @@ from eumu.native.gen8 import require
 from eumu.native.program import FULL, HALF, Instruction, Program
 from eumu.native.words import compact, decode_word, encode_word, field_kind, native_platform
 from eumu.platforms import Platform
+from eumu.records import dataclass
 
 _COMMENT = re.compile(r"//.*|/\*.*?\*/")
 _LABEL = re.compile(r"([A-Za-z_]\w*)\s*:")

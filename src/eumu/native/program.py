@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from eumu.errors import Span
 from eumu.isa.gen9.kinds import InstructionSite
 from eumu.isa.spec import Opcode
 from eumu.platforms import Platform
+from eumu.records import dataclass
 
 FULL, HALF = 16, 8  # bytes of an instruction and of a compacted one
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from eumu.errors import BuildError, Diagnostic, Source, Span
@@ -16,6 +16,7 @@ from eumu.native.gen8 import require
 from eumu.native.program import FULL, HALF, Instruction, Program
 from eumu.platforms import Platform
 from eumu.platforms import platform as platform_of
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,13 @@ Source: vISA pages "Program structure" and "Kernel and function objects".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from eumu.errors import Span
 from eumu.isa.kinds.variables import Declared
 from eumu.isa.spec import Opcode
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import eumu
 from eumu.errors import Finding, Place, Severity
 from eumu.findings import CODES
+from eumu.records import dataclass
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

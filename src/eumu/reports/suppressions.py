@@ -9,11 +9,11 @@ A line is a code, and what else must fit, each with `*` and `?` as in file names
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 
 from eumu.errors import BuildError, Diagnostic, Finding, FormatError, Source, Span
+from eumu.records import dataclass
 
 _KEYS = ("kernel", "line")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar, Final, Protocol
 
@@ -12,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from eumu.device import Allocation, Memory
 from eumu.errors import ArgumentError, LaunchError
+from eumu.records import dataclass
 
 _PIECE: Final = 16 << 20  # bytes that are copied at once
 

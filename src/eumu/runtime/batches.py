@@ -10,7 +10,7 @@ MEDIA_OBJECT_GRPID run when their group is complete.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 from eumu.device.chip import Occupancy, Part
@@ -34,6 +34,7 @@ from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
 from eumu.isa.messages.gateway import GATEWAY
 from eumu.isa.messages.request import GENERAL_STATE
+from eumu.records import dataclass
 from eumu.runtime.device import Device
 from eumu.runtime.engines import DEFAULT_FUEL
 from eumu.runtime.facts import Facts

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from math import prod
 from typing import Final
@@ -17,6 +17,7 @@ from typing import Final
 from eumu.errors import Finding, Ids, Place
 from eumu.exec import blame
 from eumu.exec.grid import Grid
+from eumu.records import dataclass
 from eumu.zebin.indices import Site
 
 MARK: Final = b"\1eumu "  # what the format of a record begins with, and ends with without the name

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from weakref import ReferenceType, ref
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from eumu.device import Memory
 from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Again
+from eumu.records import dataclass
 from eumu.runtime.array import Array, Local
 from eumu.runtime.parameters import Parameter
 from eumu.runtime.report import Report, of_another_run

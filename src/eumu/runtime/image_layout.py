@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +21,7 @@ from eumu.device.state.surface import (
 from eumu.device.surfaces.formats import Encoding, Numbers, TexelFormat
 from eumu.device.surfaces.surface import align, minified
 from eumu.errors import ArgumentError
+from eumu.records import dataclass
 
 _SHORT: Final = re.compile(r"([RGBALI]+)(\d+)_([A-Z0-9_]+)")
 _TILINGS: Final = {"linear": TileMode.LINEAR, "x": TileMode.XMAJOR, "y": TileMode.YMAJOR}

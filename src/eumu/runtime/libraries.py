@@ -9,13 +9,14 @@ one program.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from eumu.errors import BuildError, LaunchError
 from eumu.isa.kinds.control import StringKind
 from eumu.platforms import of_product_family
 from eumu.program import Inst
 from eumu.program import Kernel as Code
+from eumu.records import dataclass
 from eumu.zebin import Function, Kernel, Symbol, Zebin
 
 HOW_TO_EXPORT = "it exports its functions if it is built with -library-compilation"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from eumu import native, zebin
@@ -10,6 +10,7 @@ from eumu.addresses import function_address
 from eumu.isa.gen9.operands import BranchTarget
 from eumu.native import Program
 from eumu.platforms import Platform
+from eumu.records import dataclass
 from eumu.zebin import Relocation
 
 _ALIGNMENT: Final = 64

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -23,6 +22,7 @@ from eumu.device.state.scaler import Avs, AvsCoefficients, AvsControl, AvsState,
 from eumu.device.state.surface import SurfaceState
 from eumu.device.surfaces.media import PLAIN, MediaSurface
 from eumu.errors import ArgumentError
+from eumu.records import dataclass
 from eumu.runtime.board import Board
 from eumu.runtime.images import Image, make_image
 

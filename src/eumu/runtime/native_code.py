@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,6 +16,7 @@ from eumu.exec.gate import in_extents
 from eumu.exec.grid import Dim3
 from eumu.ir import Function
 from eumu.ir.passes import find_undefined
+from eumu.records import dataclass
 from eumu.runtime.device import Device
 
 if TYPE_CHECKING:

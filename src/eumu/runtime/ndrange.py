@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import Final
@@ -11,6 +11,7 @@ from typing import Final
 from eumu.errors import LaunchError
 from eumu.exec.grid import Dim3
 from eumu.platforms import Platform
+from eumu.records import dataclass
 
 _PREFERRED_GROUP: Final = 256
 _MAX_DIMENSION: Final = (1 << 32) - 1

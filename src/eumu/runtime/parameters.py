@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from struct import Struct
 from typing import Any, Final
@@ -12,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from eumu.errors import ArgumentError
+from eumu.records import dataclass
 
 
 class Passing(Enum):

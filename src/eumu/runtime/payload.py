@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from eumu.addresses import BINDLESS_SHIFT, SCRATCH_HANDLE, SURFACE_STATE_BASE
 from eumu.errors import LaunchError, Unsupported
 from eumu.exec.grid import BufferSurface, Payload
 from eumu.platforms import Platform
+from eumu.records import dataclass
 from eumu.runtime.array import Array, Local
 from eumu.runtime.image_arguments import (
     IMAGE_FACTS,

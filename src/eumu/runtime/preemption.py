@@ -6,7 +6,7 @@ The state of its threads lies in device memory as a context image (`eumu.device.
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final, Protocol
 
 from eumu.device import Memory
@@ -19,6 +19,7 @@ from eumu.exec.grid import Grid
 from eumu.exec.snapshot import Snapshot, between_groups
 from eumu.ir import Function
 from eumu.platforms import Platform
+from eumu.records import dataclass
 from eumu.runtime.report import Report
 
 _NAME: Final = "the context image"

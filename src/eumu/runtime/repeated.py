@@ -9,12 +9,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 from weakref import ReferenceType, ref
 
 from eumu.device import Memory
 from eumu.exec.grid import Grid
+from eumu.records import dataclass
 from eumu.runtime.array import Array, Local
 from eumu.runtime.board import Board
 from eumu.runtime.exact import kinds_of, told

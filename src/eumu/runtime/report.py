@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from eumu.errors import Finding
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +20,7 @@ from eumu.device.state.sampler import (
     SamplerState,
 )
 from eumu.errors import ArgumentError
+from eumu.records import dataclass
 
 ADDRESSES: Final = {
     "none": AddressMode.CLAMP,

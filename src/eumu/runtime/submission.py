@@ -8,7 +8,7 @@ Kernel Start Pointer: code, payload offsets, addresses of symbols, the bound on 
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -39,6 +39,7 @@ from eumu.device.state.surface import SurfaceState, SurfaceType
 from eumu.errors import Diagnostic, LaunchError, Unsupported
 from eumu.exec.grid import BufferSurface, Grid, StatePointers
 from eumu.exec.state import existing_lanes, thread_payloads
+from eumu.records import dataclass
 from eumu.runtime.board import Board
 from eumu.runtime.heaps import HEAP_BYTES, buffer_size, buffer_state
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from eumu.device.state.sampler import BindingTableState, BorderColor, SamplerState
 from eumu.errors import ArgumentError
+from eumu.records import dataclass
 from eumu.runtime.array import Array
 from eumu.runtime.heaps import HeapSlot, StateHeaps
 from eumu.runtime.media import MediaSampler

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.device.commands import WalkerJob
 from eumu.exec.grid import BufferSurface, Dim3, Grid
 from eumu.ir import Function
 from eumu.isa.messages.request import GENERAL_STATE
+from eumu.records import dataclass
 from eumu.runtime.job_surfaces import state_pointers
 from eumu.runtime.thread_rows import tables_of
 

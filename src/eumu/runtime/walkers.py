@@ -9,7 +9,7 @@ the threads of one group are kept.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -19,6 +19,7 @@ from eumu.device.commands import MediaJob, WalkerJob
 from eumu.device.commands.jobs import GRF
 from eumu.exec.grid import Dim3, Payload
 from eumu.isa.messages.request import GENERAL_STATE_BYTES
+from eumu.records import dataclass
 
 _SCRATCH: Final = 5  # the dword of r0 that says where scratch space is
 

@@ -9,7 +9,6 @@ objects, so that what names them can stay; only their place in the text is renew
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
 from eumu.errors import Diagnostic, Source, Span
@@ -18,6 +17,7 @@ from eumu.isa.kinds.kind import Names
 from eumu.isa.kinds.variables import Declared
 from eumu.isa.spec import Opcode
 from eumu.program import Inst, Module, ScopeMark
+from eumu.records import dataclass
 from eumu.text.draft import Draft
 from eumu.text.parser import Parser, Statement, in_order
 

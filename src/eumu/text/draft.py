@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cache
 
 from eumu.errors import Diagnostic, Span
@@ -12,6 +12,7 @@ from eumu.isa.kinds.kind import Names
 from eumu.isa.kinds.variables import NUMBERED, PREDEFINED, Declared, Scope
 from eumu.isa.spec import Opcode
 from eumu.program import Attribute, Inst, Item, Kernel, KernelInput, LabelMark, ScopeMark
+from eumu.records import dataclass
 
 Report = Callable[[Diagnostic], None]
 

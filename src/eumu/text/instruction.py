@@ -7,7 +7,7 @@ again where the same kind meets the same stretch, as long as no name has changed
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
@@ -16,6 +16,7 @@ from eumu.isa.kinds.cursor import Cursor, ParseError
 from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.spec import Opcode, Registry
 from eumu.program import Inst
+from eumu.records import dataclass
 
 _HEAD = re.compile(r"[ \t]*(?:\([^()]*\)[ \t]*)?([A-Za-z_]\w*)")
 _WORD = re.compile(r"\w+|[^\w\s]+")

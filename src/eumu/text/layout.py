@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.errors import BuildError, InternalError, Severity, Unsupported
 from eumu.isa.kinds.variables import Declared
 from eumu.program import Attribute, Inst, KernelInput, LabelMark, ScopeMark, SourceMark, difference
+from eumu.records import dataclass
 from eumu.text.instruction import UNMODELLED
 from eumu.text.lines import TOKEN, plain_text
 from eumu.text.parser import Directive, Read, Statement, parse_statements

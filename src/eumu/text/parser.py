@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from eumu.program import (
     ScopeMark,
     SourceMark,
 )
+from eumu.records import dataclass
 from eumu.text import directives
 from eumu.text.declarations import parse_declaration
 from eumu.text.draft import Draft, Visible

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from eumu.errors import Diagnostic, Severity, Source, Span
@@ -11,6 +11,7 @@ from eumu.isa.kinds.control import ExecKind
 from eumu.isa.spec import Field, Opcode
 from eumu.platforms import Platform
 from eumu.program import Inst, LabelMark, Module
+from eumu.records import dataclass
 from eumu.text import Statement, parse_with_diagnostics
 from eumu.text import again as text_again
 from eumu.verify.compiler import BROKEN_BY_THE_COMPILER

@@ -7,13 +7,14 @@ as a write, so nothing here depends on which lanes run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
 from typing import Any
 
 from eumu.isa.kinds.operands import AddressOf
 from eumu.isa.kinds.variables import Declared
 from eumu.program import Kernel
+from eumu.records import dataclass
 from eumu.verify.graph import Graph, Node
 from eumu.verify.subject import Subject
 

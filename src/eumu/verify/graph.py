@@ -7,7 +7,7 @@ leaves the lanes apart up to its target, and a backward one from its target on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from eumu.isa.kinds.operands import (
     ExecSize,
@@ -18,6 +18,7 @@ from eumu.isa.kinds.operands import (
 )
 from eumu.isa.kinds.variables import Declared
 from eumu.program import Inst, Kernel, LabelMark
+from eumu.records import dataclass
 from eumu.types import Kind
 from eumu.verify.branches import targets
 from eumu.verify.effects import Effect, exec_index

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from eumu.isa.kinds.variables import Declared
 from eumu.program import Inst
+from eumu.records import dataclass
 from eumu.verify.effects import Effect
 from eumu.verify.rules import Finding, Rule
 

@@ -9,7 +9,6 @@ documentation comes from the table.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -17,6 +16,7 @@ from eumu.errors import InternalError, Severity, Span
 from eumu.isa.kinds.kind import Kind
 from eumu.isa.limits import By
 from eumu.isa.spec import Field, Opcode
+from eumu.records import dataclass
 from eumu.verify.compiler import BROKEN_BY_THE_COMPILER
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from eumu.isa.kinds.kind import Kind
@@ -11,6 +11,7 @@ from eumu.isa.kinds.variables import Variable
 from eumu.isa.spec import Opcode
 from eumu.platforms import Platform
 from eumu.program import Inst, Kernel, LabelMark, Module
+from eumu.records import dataclass
 
 # Predefined variables that grow with the register file.
 _GROWING = frozenset({"%r0", "%arg", "%retval"})

@@ -6,7 +6,7 @@ writes can be told apart and holds wherever the operand really lies.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final
 
 from eumu.errors import EumuError
@@ -22,6 +22,7 @@ from eumu.isa.kinds.variables import (
 )
 from eumu.isa.spec import Opcode
 from eumu.platforms import Platform
+from eumu.records import dataclass
 from eumu.types import UD
 
 _ROOM: Final = 1 << 16

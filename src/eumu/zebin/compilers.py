@@ -12,13 +12,13 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from eumu.errors import BuildError, ToolMissing
 from eumu.platforms import ALIASES, PLATFORMS, Platform
+from eumu.records import dataclass
 from eumu.settings import OCLOC
 from eumu.writing import work_folder
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from eumu.errors import FormatError
+from eumu.records import dataclass
 from eumu.zebin import container
 
 if TYPE_CHECKING:

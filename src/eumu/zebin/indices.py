@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from eumu.errors import Place
+from eumu.records import dataclass
 
 CHECK: Final = "__eumu_index"  # takes the number of the site, the length, and the index
 _HEADER: Final = 5  # words

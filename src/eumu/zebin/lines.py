@@ -13,11 +13,12 @@ import itertools
 import struct
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from eumu.errors import FormatError, Place
+from eumu.records import dataclass
 from eumu.zebin.elf import Elf, Section, parse
 
 if TYPE_CHECKING:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 from eumu.errors import Diagnostic, Severity, Source, Span
+from eumu.records import dataclass
 
 # clang knows the main source, which ocloc hands over in memory, as "1".
 _MAIN: Final = "1"

@@ -13,13 +13,14 @@ import signal
 import struct
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from eumu import platforms
 from eumu.errors import BuildError, Diagnostic, EumuError, Severity, Source, ToolMissing
+from eumu.records import dataclass
 from eumu.writing import work_folder
 from eumu.zebin import compilers, container, elf, kept, log
 

@@ -27,11 +27,12 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, IntEnum
 from typing import Final
 
 from eumu.errors import Unsupported
+from eumu.records import dataclass
 from eumu.zebin.ze_info import FunctionInfo, HostAccess, KernelInfo
 
 

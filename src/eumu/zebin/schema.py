@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
 from eumu.errors import FormatError
+from eumu.records import dataclass
 from eumu.zebin.yaml_tree import Node, plain
 
 _T = TypeVar("_T")
@@ -22,7 +23,7 @@ _INTEGER: Final = re.compile(r"[+-]?(0x[0-9a-fA-F]{1,16}|[0-9]{1,20})", re.ASCII
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Range:
     """The integers from `low` to `high`, both included."""
 
@@ -36,7 +37,7 @@ class Range:
         return f"{self.low} … {self.high}"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Among:
     """One of a few integers."""
 
@@ -49,7 +50,7 @@ class Among:
         return ", ".join(map(str, self.values))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Field:
     name: str
     read: _Reader

@@ -7,10 +7,10 @@ deep nesting overflows the host's stack there and aliases multiply.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from eumu.errors import FormatError
+from eumu.records import dataclass
 
 # `kernels` > kernel > `payload_arguments` > argument > a list of three numbers
 _DEEPEST: Final = 16

@@ -12,11 +12,12 @@ Offsets are bytes in the cross-thread data; in vISA's `.input` they come after r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Final, TypeAlias
 
 from eumu.errors import FormatError
+from eumu.records import dataclass
 from eumu.zebin import ignored, yaml_tree
 from eumu.zebin.schema import Among, Range, record, records
 from eumu.zebin.yaml_tree import Node

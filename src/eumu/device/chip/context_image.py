@@ -7,11 +7,11 @@ inside is not documented (`eumu.exec.state` has ours).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.device.chip.parts import Part, Unit
 from eumu.errors import LaunchError
+from eumu.records import dataclass
 
 SLM_STRIDE: Final = 0x10000  # A: one bank
 THREAD_STRIDE: Final = 0x2000  # D

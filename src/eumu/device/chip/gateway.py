@@ -15,13 +15,14 @@ have reported, every thread is notified.  That is a barrier of barriers, on the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final
 
 from eumu.errors import LaunchError
 from eumu.exec.gateway import BarrierState
 from eumu.exec.named import BOTH
+from eumu.records import dataclass
 
 BARRIERS: Final = 32
 

@@ -7,10 +7,10 @@ give 32 KB to it and 96 KB to the read-only clients.  This follows the PRM.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.errors import LaunchError
+from eumu.records import dataclass
 
 BANK_KB: Final = {False: 192, True: 320}  # by "single bank"
 _WAY_KB: Final = {False: 2, True: 4}  # what one unit of the register's fields stands for

@@ -9,12 +9,12 @@ banks, and over the sets inside a bank; that hash is not documented.  The model 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
 from eumu.device.chip.l3 import BANK_KB, LINE, Allocation, allocation, allocations
 from eumu.errors import LaunchError
+from eumu.records import dataclass
 
 WAY_KB: Final = 2
 SETS: Final = (WAY_KB << 10) // LINE

@@ -5,11 +5,12 @@ Unit counts are public product data; the names are those of the PRM chapter "Thr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from eumu.errors import LaunchError
 from eumu.platforms import Platform
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -7,11 +7,11 @@ and MEDIA_POOL_STATE.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.device.chip.parts import Part, Unit
 from eumu.errors import LaunchError
+from eumu.records import dataclass
 
 # What a driver programs on every part with three subslices of six units; bits of subslices that
 # are fused off mean nothing.

@@ -8,11 +8,12 @@ Implementation".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from eumu.records import dataclass
 
 BANKS: Final = 16
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
 from eumu.device.commands import drawing, gen8, gpgpu, media, mi, render
 from eumu.device.commands.packet import BIAS, Command, CommandError, Packet
 from eumu.device.state.fields import StateError
+from eumu.records import dataclass
 
 
 @cache

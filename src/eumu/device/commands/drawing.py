@@ -5,11 +5,11 @@ Drivers for 3D set all of its state before they run compute shaders, which see n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from eumu.device.commands.packet import Command, Inline
 from eumu.device.state.fields import bits
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,13 @@ the command tables of Mesa (genxml) for both generations.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Final, Self
 
 from eumu.device.commands import gpgpu, media, mi, render
 from eumu.device.commands.packet import Command
 from eumu.device.state.fields import bits
+from eumu.records import dataclass
 
 _EVERY: Final = 3  # the mask of PIPELINE_SELECT under which both bits of the selection count
 
@@ -48,7 +49,9 @@ class PipelineSelect(_Shorter, render.PipelineSelect):
     @classmethod
     def decode(cls, data: bytes) -> Self:
         """The command in the first bytes of `data`, with the mask that it acts by."""
-        return replace(super(PipelineSelect, cls).decode(data), mask_bits=_EVERY)
+        # Slots make the class again, and `super()` is of the first one.
+        decoded = super(PipelineSelect, cls).decode(data)  # noqa: UP008
+        return replace(decoded, mask_bits=_EVERY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from eumu.device.commands.gpgpu import InterfaceDescriptorData, SliceDisable
 from eumu.device.commands.packet import CommandError
+from eumu.records import dataclass
 
 GRF = 32  # bytes
 Dim3 = tuple[int, int, int]

@@ -23,12 +23,12 @@ and their kin) are those of Intel's public media driver for VA-API, and the test
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from eumu.device.commands.gpgpu import MediaVfeState
 from eumu.device.commands.media import GroupIdLoopSelect, MediaObjectWalker
 from eumu.device.commands.packet import CommandError
+from eumu.records import dataclass
 
 Place = tuple[int, int, int]  # x, y, color
 Pair = tuple[int, int]

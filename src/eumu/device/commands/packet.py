@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from eumu.device.state.fields import State, StateError
+from eumu.records import dataclass
 
 BIAS = 2  # dwords that the length field leaves out
 

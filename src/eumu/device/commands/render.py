@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated
 
 from eumu.device.commands.packet import Command
 from eumu.device.state.fields import bits
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ rule's code and the place in the batch.  Errors stop the batch, warnings are col
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from eumu.device.chip.gateway import BarrierKind, clash
@@ -16,6 +16,7 @@ from eumu.device.commands.batch import Placed
 from eumu.device.commands.packet import Command
 from eumu.device.commands.unheeded import noted, refused
 from eumu.errors import Diagnostic, Severity
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

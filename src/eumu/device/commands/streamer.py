@@ -8,7 +8,7 @@ with another call of :meth:`Streamer.run`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from eumu.device.commands.registers import PREDICATE_RESULT, PREDICATE_RESULT_1,
 from eumu.device.commands.rules import Watch
 from eumu.device.commands.walker import media_job, walker_job
 from eumu.errors import Severity
+from eumu.records import dataclass
 
 # A dispatcher runs a job; False: it was preempted, the same command runs again later.
 Dispatch = Callable[[WalkerJob | MediaJob], bool]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.device.compiled.frame import begin, chunks, finish
@@ -10,6 +9,7 @@ from eumu.device.compiled.loads import LoadCoordinates, spot
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.surfaces.typed import OPERATIONS
 from eumu.exec.jit.llvm.vectors import Vector
+from eumu.records import dataclass
 
 _PLAIN: Final = {"add", "sub", "and", "or", "xor", "xchg"}
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from eumu.device.compiled.frame import begin, finish
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.surfaces.layout import Layout
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from eumu.device.compiled.record import LEVEL, LEVEL_BYTES, RECORD
 from eumu.device.compiled.writer import Body
 from eumu.exec.jit.llvm.vectors import Vector
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from eumu.device.compiled.record import RECORD
 from eumu.device.compiled.writer import Body, Module
 from eumu.device.surfaces.numbers import float_bits
 from eumu.exec.jit.llvm.emit import vector_literal
 from eumu.exec.jit.llvm.vectors import Kind, Vector
+from eumu.records import dataclass
 
 KEYS = 4
 

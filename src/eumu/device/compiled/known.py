@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from eumu.device.state.surface import ONE, ZERO
 from eumu.device.surfaces.surface import Surface
 from eumu.device.surfaces.texture import Texture
 from eumu.exec.host import InlineCache, Places
+from eumu.records import dataclass
 
 VECTOR: Final = 8  # lanes of a step
 

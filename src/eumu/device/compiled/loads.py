@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from eumu.device.compiled.coordinates import MipLevel, place_of_level
 from eumu.device.compiled.frame import FrameLanes, begin, chunks, finish
@@ -18,6 +17,7 @@ from eumu.device.compiled.writer import Body, Module
 from eumu.device.state.surface import ONE, ZERO
 from eumu.device.surfaces.places import exist
 from eumu.exec.jit.llvm.vectors import Vector
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from eumu.device.compiled import cubes
 from eumu.device.compiled.coordinates import Choice, MipLevel, place_of_level
@@ -31,6 +31,7 @@ from eumu.device.state.sampler import (
 )
 from eumu.device.state.surface import ONE, ZERO
 from eumu.exec.jit.llvm.vectors import Kind, Vector
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

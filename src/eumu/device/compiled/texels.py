@@ -7,7 +7,6 @@ All places must be inside the surface: what is not has been clamped or replaced 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -20,6 +19,7 @@ from eumu.device.surfaces.layout import Layout
 from eumu.device.surfaces.numbers import chrominance, code_of, pair, texel, words_of
 from eumu.device.surfaces.texels import srgb_from_linear, srgb_table
 from eumu.exec.jit.llvm.vectors import Kind, Vector
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

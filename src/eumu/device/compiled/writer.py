@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from eumu.device.compiled.record import RECORD
 from eumu.exec.jit.llvm.emit import vector_of
 from eumu.exec.jit.llvm.vectors import SCALARS, Kind, Vector, Writer, constant
+from eumu.records import dataclass
 
 _SCALARS: Final = {"u4": "i32", "i4": "i32", "u8": "i64", "f4": "float", "f8": "double"}
 _ROOT_OF_HALF: Final = 0x3FE6A09E667F3BCD  # the bits of a double

@@ -7,13 +7,13 @@ is 0.  Sizes are those of each lane's mip level.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Generic
 
 from eumu.device.lanes import LaneFunctions, V
 from eumu.device.state.sampler import AddressMode, CubeControl, SamplerState
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.surface import Surface
+from eumu.records import dataclass
 
 FRACTION: Final = 8  # bits
 _ONE: Final = 1 << FRACTION

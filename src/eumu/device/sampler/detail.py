@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Generic
 
 import numpy as np
@@ -26,6 +25,7 @@ from eumu.device.state.sampler import (
     SamplerState,
 )
 from eumu.device.surfaces.surface import Surface
+from eumu.records import dataclass
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]

@@ -6,7 +6,6 @@ which is an approximation: hardware does not say how it does it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from eumu.device.sampler.mixing import compared, corners, extreme, mix, reduced,
 from eumu.device.state.sampler import AddressMode, Filter, SamplerState
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.texture import Texture
+from eumu.records import dataclass
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]

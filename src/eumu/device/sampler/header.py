@@ -7,13 +7,13 @@ channels are written, nothing is offset.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated, Final
 
 from eumu.device.state.fields import State, StateError, bits
 from eumu.device.state.surface import SurfaceType
 from eumu.messages import SamplerMessage
+from eumu.records import dataclass
 
 
 class OutputFormat(IntEnum):

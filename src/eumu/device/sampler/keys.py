@@ -7,7 +7,6 @@ return the pixel mask, sample+killpix, which are not modelled; to others a key t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from eumu.device.state.sampler import KeyMode, SamplerState
 from eumu.device.surfaces.formats import Encoding, Numbers, TexelFormat
 from eumu.errors import Unsupported
+from eumu.records import dataclass
 
 Lanes = NDArray[Any]
 

@@ -7,12 +7,12 @@ eight bits.  A texel of weight 0 takes no part.  Values may be channels or whole
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from eumu.device.lanes import LaneFunctions, V
 from eumu.device.sampler.addressing import Taps
 from eumu.device.state.sampler import PrefilterOp, Reduction
+from eumu.records import dataclass
 
 T = TypeVar("T")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from eumu.device.sampler.keys import key_of
 from eumu.device.state.sampler import SamplerState
 from eumu.device.surfaces.texture import Texture
 from eumu.messages import SamplerMessage
+from eumu.records import dataclass
 
 Ints = NDArray[np.int64]
 Lanes = NDArray[Any]

@@ -10,9 +10,10 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Lock
 from typing import Generic, TypeVar
+
+from eumu.records import dataclass
 
 T = TypeVar("T")
 

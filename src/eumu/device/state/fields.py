@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import IntEnum
 from typing import Annotated, Any, Final, Self, get_args, get_origin, get_type_hints
 
 from eumu.errors import EumuError
+from eumu.records import dataclass
 
 
 class StateError(EumuError, ValueError):

@@ -8,12 +8,12 @@ other, so that `eumu state` prints all of it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated, ClassVar, Final, Self
 
 from eumu.device.state.fields import State, StateError, bits
 from eumu.device.state.surface import CompressionMode, Rotation, TiledResourceMode, TileMode
+from eumu.records import dataclass
 
 
 class MediaFormat(IntEnum):

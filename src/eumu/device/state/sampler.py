@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated
 
 from eumu.device.state.fields import State, bits
+from eumu.records import dataclass
 
 
 class AddressMode(IntEnum):

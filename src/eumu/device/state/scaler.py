@@ -5,12 +5,12 @@ Source: the state heaps of Intel's open media driver for Gen9 (SAMPLER_STATE_8x8
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated, Final
 
 from eumu.device.state.fields import State, bits
 from eumu.device.state.media import Table
+from eumu.records import dataclass
 
 _PHASES: Final = 32
 _FIRST_PHASES: Final = 17  # in front of AvsControl

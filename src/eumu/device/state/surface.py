@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated, Final
 
 from eumu.device.state.codes import SurfaceFormat
 from eumu.device.state.fields import State, bits
+from eumu.records import dataclass
 
 
 class SurfaceType(IntEnum):

@@ -8,7 +8,6 @@ against what is done: a field that neither acts nor stands in one fails them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from eumu.device.state.media import MediaSurfaceState
 from eumu.device.state.sampler import SamplerState
 from eumu.device.state.scaler import AvsControl, AvsState
 from eumu.device.state.surface import SurfaceState
+from eumu.records import dataclass
 
 
 class WhenSet(Enum):

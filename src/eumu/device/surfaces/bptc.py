@@ -6,7 +6,6 @@ Source: the Khronos Data Format specification, "BPTC compressed texture image fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +21,7 @@ from eumu.device.surfaces.bptc_tables import (
     WEIGHTS,
     Mode7,
 )
+from eumu.records import dataclass
 
 Ints = NDArray[np.int64]
 

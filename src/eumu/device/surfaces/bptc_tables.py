@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+
+from eumu.records import dataclass
 
 WEIGHTS: Final = {
     2: np.array([0, 21, 43, 64]),

@@ -8,12 +8,12 @@ for red, green and blue at once, I for all four channels, X for bits without a m
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import Final
 
 from eumu.device.state.codes import SurfaceFormat
+from eumu.records import dataclass
 
 
 class Numbers(Enum):

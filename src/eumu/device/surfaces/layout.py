@@ -8,12 +8,12 @@ row of blocks; in a linear surface `left` may have whole rows in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.device.lanes import V
 from eumu.device.state.surface import TileMode
 from eumu.device.surfaces.formats import TexelFormat
+from eumu.records import dataclass
 
 # Width in bytes and height in rows of a tile.
 TILES: Final = {TileMode.XMAJOR: (512, 8), TileMode.YMAJOR: (128, 32)}

@@ -6,7 +6,6 @@ outside is the nearest pixel or its mirror image, as Address Control says.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -24,6 +23,7 @@ from eumu.device.state.surface import SurfaceState, TiledResourceMode
 from eumu.device.surfaces.surface import Surface
 from eumu.device.surfaces.texture import Arena, Texture
 from eumu.errors import Unsupported
+from eumu.records import dataclass
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -11,7 +11,6 @@ QPitch rows apart, in all levels alike.  Sources: RENDER_SURFACE_STATE in the PR
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -23,6 +22,7 @@ from eumu.device.state.surface import AuxiliaryMode, SurfaceState, SurfaceType, 
 from eumu.device.surfaces.formats import Encoding, TexelFormat, texel_format
 from eumu.device.surfaces.layout import TILES, Layout
 from eumu.errors import Unsupported
+from eumu.records import dataclass
 
 Ints = NDArray[np.int64]
 

@@ -7,7 +7,6 @@ without.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from eumu.device.vme.shapes import Z_COLUMN, Z_ROW
 from eumu.errors import Unsupported
+from eumu.records import dataclass
 
 Ints = NDArray[np.int64]
 

@@ -6,7 +6,6 @@ Modes are those of AVC.  Inside the macroblock, neighbours are pixels of the sou
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from eumu.device.vme.intra_modes import DC, chroma_modes, square_modes, whole_mo
 from eumu.device.vme.payload import UniversalInput
 from eumu.device.vme.shapes import Z_COLUMN, Z_ROW
 from eumu.errors import Unsupported
+from eumu.records import dataclass
 
 Ints = NDArray[np.int64]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from eumu.device.vme.costs import Costs
 from eumu.device.vme.distortion import MOST
 from eumu.device.vme.shapes import BLOCKS, MAJORS, MINORS
+from eumu.records import dataclass
 
 Ints = NDArray[np.int64]
 

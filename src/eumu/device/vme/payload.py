@@ -7,12 +7,12 @@ driver, which name the same dwords; what Intel's OpenCL C compiler writes and re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import numpy as np
 
 from eumu.device.state.fields import State, bits
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from eumu.device.state.surface import SurfaceType
 from eumu.device.surfaces.formats import Encoding
 from eumu.device.surfaces.texture import Texture
+from eumu.records import dataclass
 
 Pixels = NDArray[np.int64]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from eumu.device.vme.filters import MARGIN, between, weighted
 from eumu.device.vme.pictures import Picture
 from eumu.device.vme.shapes import MacroblockPart
+from eumu.records import dataclass
 
 Ints = NDArray[np.int64]
 Vector = tuple[int, int]

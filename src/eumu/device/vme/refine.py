@@ -7,7 +7,7 @@ first place, from left to right and down, wins, and before all the one that was 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from eumu.device.vme.distortion import MOST, Measure
 from eumu.device.vme.payload import UniversalInput
 from eumu.device.vme.prediction import Predictor
 from eumu.device.vme.shapes import BLOCKS, MAJORS, MINORS, SLOTS, MacroblockPart
+from eumu.records import dataclass
 
 Ints = NDArray[np.int64]
 Vector = tuple[int, int]

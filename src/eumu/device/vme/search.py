@@ -9,7 +9,6 @@ first on the way wins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -23,6 +22,7 @@ from eumu.device.vme.partition import Record
 from eumu.device.vme.payload import UniversalInput
 from eumu.device.vme.shapes import BLOCKS, MEMBERS
 from eumu.errors import Unsupported
+from eumu.records import dataclass
 
 Ints = NDArray[np.int64]
 

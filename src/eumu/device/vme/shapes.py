@@ -5,11 +5,12 @@ Blocks of 4x4 pixels are numbered in Z order, as in the results: 0 1 4 5 / 2 3 6
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

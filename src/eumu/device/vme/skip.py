@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -14,6 +13,7 @@ from eumu.device.vme.payload import UniversalInput
 from eumu.device.vme.prediction import Predictor
 from eumu.device.vme.shapes import BLOCKS, MAJORS, SLOTS
 from eumu.errors import Unsupported
+from eumu.records import dataclass
 
 Ints = NDArray[np.int64]
 

@@ -8,7 +8,6 @@ rounds, address by address.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from eumu.exec.interp.memory import (
 from eumu.exec.interp.values import Lanes, Run, Slots, Step
 from eumu.exec.race_rows import ATOMIC_READ, ATOMIC_WRITE
 from eumu.ir.operations.memory import Atomic
+from eumu.records import dataclass
 
 Change = Callable[[Lanes, list[Lanes]], Lanes]
 

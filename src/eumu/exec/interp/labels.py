@@ -7,7 +7,6 @@ have one for each byte (a flag: for each bit), memory has one for each byte.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Final, Protocol
 
@@ -20,6 +19,7 @@ from eumu.exec.race_rows import ATOMIC_WRITE, WRITE
 from eumu.exec.state import ThreadState
 from eumu.ir import Function, Space
 from eumu.ir.operations.memory import Access
+from eumu.records import dataclass
 
 Bits = NDArray[np.uint64]
 _NONE: Final = np.uint64(0)

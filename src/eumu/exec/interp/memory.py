@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from eumu.ir import Space
 from eumu.ir.operations import memory as operations
 from eumu.ir.operations.memory import UNWRITTEN_SPACES, WRITTEN_SPACES
 from eumu.ir.operations.row import Table
+from eumu.records import dataclass
 
 Bytes = NDArray[np.uint8]
 Offsets = NDArray[np.int64]

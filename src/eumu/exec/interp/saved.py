@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from eumu.exec.interp.labels import root_labels
 from eumu.exec.interp.values import Lanes
 from eumu.exec.state import ThreadState
 from eumu.ir import Root
+from eumu.records import dataclass
 
 Threads = NDArray[np.intp]
 

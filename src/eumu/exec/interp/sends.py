@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from eumu.exec.state import ThreadState, row_bytes
 from eumu.ir import Block, Op, Root, RootKind, Space
 from eumu.ir.operations.memory import Atomic
 from eumu.ir.operations.messages import Require, Send
+from eumu.records import dataclass
 
 _STRETCHES = "src0", "src1"
 _ANSWER, _MASK = "dst", "mask"

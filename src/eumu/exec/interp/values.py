@@ -8,11 +8,12 @@ lane of every thread", so that the common case is recognised without looking at 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from eumu.records import dataclass
 
 Lanes = NDArray[Any]
 Mask = NDArray[np.bool_]

@@ -7,10 +7,10 @@ when there is something to compile.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.exec.jit.llvm.lanes import Shape
+from eumu.records import dataclass
 
 # What sites of these operations say.
 MESSAGE: Final = "message"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Final
 
@@ -15,6 +14,7 @@ from eumu.fuzz.opencl.scope import Function, Lvalue, Scope
 from eumu.fuzz.opencl.shared import SHARED_WORDS, TEXELS, Meetings
 from eumu.fuzz.opencl.statements import DEAD_WORDS, Statements, declared, variant
 from eumu.fuzz.opencl.types import Type, any_type, scalar
+from eumu.records import dataclass
 
 INPUT_WORDS: Final = 64
 _GROUPS: Final = 2

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 
 from eumu.fuzz.opencl.types import Type
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 from typing import Final
+
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
@@ -19,6 +18,7 @@ from eumu.ir.operations.row import (
     operation,
     same,
 )
+from eumu.records import dataclass
 from eumu.types import BF, BOOL, HF, UB, UD, B, D, F, Type
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from eumu.ir.function import Findings, Function, Root, Terminator
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from eumu.errors import InternalError
 from eumu.ir.function import Findings, Function, Op, Value
 from eumu.ir.operations.row import ANY, DATA, Emitter, operation
+from eumu.records import dataclass
 from eumu.types import BF, BOOL, DF, HF, F, Type
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from eumu.ir.function import Findings, Function, Op, Value
 from eumu.ir.operations.row import ANY, DATA, Emitter, operation
+from eumu.records import dataclass
 from eumu.types import UD, Type
 
 

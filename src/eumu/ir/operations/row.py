@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
 from eumu.errors import InternalError
 from eumu.ir.function import Block, Function, Op, Terminator, Value
+from eumu.records import dataclass
 from eumu.types import BF, BOOL, DF, HF, INTEGERS, F, Type
 
 INT: Final = frozenset(INTEGERS)

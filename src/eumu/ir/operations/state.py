@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from eumu.ir.function import Findings, Function, Op, Region, Root, RootKind, Value
 from eumu.ir.operations.row import ANY, DATA, INT, Emitter, operation, same
+from eumu.records import dataclass
 from eumu.types import BOOL, UD, UQ, Type
 
 

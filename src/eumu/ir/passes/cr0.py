@@ -8,13 +8,14 @@ blocks: when lanes pass over a block where others may wait, that block runs next
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from eumu.errors import Unsupported
 from eumu.ir.function import Function, Op, Terminator
 from eumu.ir.operations.ends import AnyCall, OfLanes
 from eumu.ir.operations.lanes import Const
 from eumu.ir.operations.state import Read, Write
+from eumu.records import dataclass
 from eumu.types import Type
 
 NAME = "%cr0"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from eumu.ir.function import Function, Root, Terminator
 from eumu.ir.operations.ends import AnyCall
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

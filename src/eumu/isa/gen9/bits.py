@@ -7,9 +7,9 @@ and assembler sources, measured against Intel's assembler.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from eumu.records import dataclass
 from eumu.types import DF, HF, UB, UD, UQ, UV, UW, VF, B, D, F, Q, Type, V, W
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from eumu.errors import Unsupported
@@ -28,6 +27,7 @@ from eumu.isa.gen9.registers import GRF_BYTES
 from eumu.isa.gen9.registry import opcode
 from eumu.isa.gen9.thread import GRF_COUNT
 from eumu.isa.kinds import Rows
+from eumu.records import dataclass
 from eumu.types import BOOL, UD
 
 Dst = Annotated[Any, PayloadDestinationKind(split=False)]

@@ -6,8 +6,7 @@ word.  Subregisters are kept in bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from eumu.records import dataclass
 from eumu.types import Type
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.isa.gen9.bits import Undecodable
 from eumu.isa.gen9.operands import Register
 from eumu.isa.kinds.cursor import Cursor
+from eumu.records import dataclass
 from eumu.types import Type
 
 # Bytes of one architecture register where it is not 32.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from eumu.errors import Unsupported
 from eumu.ir import Region, Root, RootKind, Value
 from eumu.isa.gen9.operands import (
@@ -19,6 +17,7 @@ from eumu.isa.gen9.registers import ARF_OF_NUMBER, GRF_BYTES
 from eumu.isa.gen9.sources import Sources
 from eumu.isa.gen9.thread import STORAGE, Kinds
 from eumu.isa.kinds import WritePlace
+from eumu.records import dataclass
 from eumu.types import BOOL, UD, integer
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from eumu.errors import Unsupported
 from eumu.ir import Builder, Function, Region, Root, Terminator, Value
 from eumu.isa.kinds.operands import ExecSize
 from eumu.isa.kinds.variables import Declared
 from eumu.platforms import Platform
+from eumu.records import dataclass
 from eumu.types import BF, BOOL, F, Q, Type, integer
 
 

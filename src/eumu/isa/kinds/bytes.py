@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn, TypeVar
 
 from eumu.errors import FormatError
@@ -24,6 +24,7 @@ from eumu.isa.kinds.variables import (
     SurfaceVariable,
     Variable,
 )
+from eumu.records import dataclass
 
 Version = tuple[int, int]
 Word = TypeVar("Word")

@@ -7,7 +7,6 @@ and prints: `lsc_load.ugm.uc.ca (M1, 32)  V59:d32x2  flat[V58+0x10]:a64`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from eumu.ir import Value
@@ -33,6 +32,7 @@ from eumu.isa.kinds.lsc_encoding import (
 from eumu.isa.kinds.lsc_model import SCALAR, model_surface, parse_model, print_model
 from eumu.isa.kinds.operands import DataShape, ExecSize, General, Immediate, Raw
 from eumu.isa.kinds.raw import RawKind
+from eumu.records import dataclass
 from eumu.types import UQ
 
 SFIDS = ("ugm", "ugml", "slm")

@@ -7,7 +7,7 @@ Intel's front end has it; a comment in the documents swaps width and height.
 from __future__ import annotations
 
 import re
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 from eumu.ir import Value
@@ -21,6 +21,7 @@ from eumu.isa.kinds.lsc_encoding import BLOCK_BITS, FLAGS, ORDERS, choose
 from eumu.isa.kinds.lsc_model import SCALAR, parse_model, print_model
 from eumu.isa.kinds.operands import General, Immediate, Raw
 from eumu.isa.kinds.raw import RawKind
+from eumu.records import dataclass
 from eumu.types import UB, UD, UQ, UW, Type
 
 _SHAPE = re.compile(r":[du](8|16|32|64)\.(?:(\d+)x)?(\d+)x(\d+)(?:([nt])([nt])?)?(?!\w)")

@@ -6,7 +6,6 @@ Source: vISA page "LSC_TYPED".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from eumu.isa.kinds.bytes import Packer, Unpacker
@@ -24,6 +23,7 @@ from eumu.isa.kinds.lsc_encoding import (
 from eumu.isa.kinds.lsc_model import parse_model, print_model
 from eumu.isa.kinds.operands import General, Immediate, Raw
 from eumu.isa.kinds.raw import RawKind
+from eumu.records import dataclass
 
 _COORDINATES = ("u", "v", "r", "lod")
 _OFFSETS = ("du", "dv", "dr")

@@ -6,7 +6,6 @@ Source: vISA page "DPAS".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from eumu.isa.kinds.builder import InstBuilder, Rows
 from eumu.isa.kinds.bytes import Packer, Unpacker
@@ -17,6 +16,7 @@ from eumu.isa.kinds.literals import expression
 from eumu.isa.kinds.operands import General
 from eumu.isa.kinds.variables import Variable
 from eumu.isa.kinds.vector import variable
+from eumu.records import dataclass
 from eumu.types import BF, HF, UB, B, F, Type
 
 

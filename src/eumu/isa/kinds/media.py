@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from eumu.isa.kinds.bytes import Packer, Unpacker
@@ -17,6 +16,7 @@ from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import integer_literal
 from eumu.isa.kinds.operands import Immediate
 from eumu.isa.kinds.vector import SourceKind
+from eumu.records import dataclass
 from eumu.types import UB
 
 

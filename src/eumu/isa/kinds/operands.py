@@ -5,14 +5,13 @@ Source: vISA page "Operands".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from eumu.isa.kinds.variables import (
     AddressVariable,
     Declared,
     PredicateVariable,
     Variable,
 )
+from eumu.records import dataclass
 from eumu.types import Type
 
 

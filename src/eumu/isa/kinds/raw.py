@@ -6,7 +6,6 @@ Source: vISA pages "Operands" (raw operands), "OWORD_LD", "MEDIA_LD", "DWORD_ATO
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import ClassVar
 
 from eumu.isa.kinds.builder import InstBuilder, Rows
@@ -18,6 +17,7 @@ from eumu.isa.kinds.literals import expression, integer_literal
 from eumu.isa.kinds.operands import Raw
 from eumu.isa.kinds.variables import SurfaceVariable, Variable
 from eumu.isa.kinds.vector import variable
+from eumu.records import dataclass
 from eumu.types import UD
 
 _NULL = re.compile(r"(?:%null|V0)\b(\.0\b)?")

@@ -6,7 +6,7 @@ Source: vISA pages "RT_WRITE" and "RT_READ".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from eumu.ir import Value
@@ -18,6 +18,7 @@ from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.operands import Raw
 from eumu.isa.kinds.raw import RawKind
 from eumu.isa.kinds.vector import SourceKind
+from eumu.records import dataclass
 
 # Words of `rt_write_3d` and their bits, in the order in which Intel's printer has them.
 WRITE_BITS: Final = {

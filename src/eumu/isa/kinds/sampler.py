@@ -7,7 +7,6 @@ from the end; they are zero then, and `%null.0` is zero too.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from eumu.errors import Unsupported
@@ -23,6 +22,7 @@ from eumu.isa.kinds.operands import ExecSize, General, Immediate, Raw
 from eumu.isa.kinds.raw import ChannelsKind, RawKind, SurfaceKind
 from eumu.isa.kinds.variables import SamplerVariable, Variable
 from eumu.isa.kinds.vector import BEFORE_POINTERS, SourceKind, variable
+from eumu.records import dataclass
 from eumu.types import UD, D
 
 # The releases of 2022 and of 2026 call their formats 4.1 and 4.2; only the latter pairs surfaces.

@@ -6,10 +6,11 @@ Source: vISA page "Variables and predefined variables"; indices as in the object
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 
 from eumu.errors import Span
+from eumu.records import dataclass
 from eumu.types import TYPES, UD, UQ, UW, Type
 
 # The object file numbers user variables from here on; smaller indices are predefined.

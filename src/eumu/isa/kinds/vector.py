@@ -6,7 +6,6 @@ Source: vISA page "Operands"; the text is what Intel's front end accepts and its
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from eumu.ir import Region, Value
@@ -45,6 +44,7 @@ from eumu.isa.kinds.variables import (
     by_type_name,
 )
 from eumu.isa.limits import DESTINATION, SOURCE
+from eumu.records import dataclass
 from eumu.types import BOOL, UD, D
 
 _TYPE = re.compile(r":([A-Za-z]+)\b")

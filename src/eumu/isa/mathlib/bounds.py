@@ -7,9 +7,8 @@ in its slow tests, samples against mpmath otherwise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from eumu.ir.fidelity import Fidelity
+from eumu.records import dataclass
 from eumu.types import HF, F
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import mpmath  # type: ignore[import-untyped]
+
+from eumu.records import dataclass
 
 _DIGITS = 60
 _QUARTER_PI_SQUARED = (0.0, 0.63)  # 0.008 beyond pi/4: the multiple is not exact

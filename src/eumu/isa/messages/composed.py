@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from eumu.errors import Unsupported
@@ -19,6 +18,7 @@ from eumu.isa.messages.request import MessagePayload, MessageRequest
 from eumu.isa.messages.resolve import constant_state
 from eumu.isa.messages.route import send
 from eumu.platforms import platform
+from eumu.records import dataclass
 from eumu.types import BOOL, UD, Type
 
 _DWORDS: Final = 4  # bytes of a dword

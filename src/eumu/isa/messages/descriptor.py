@@ -9,8 +9,10 @@ generations, the driver's Gen9 headers are followed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
+
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

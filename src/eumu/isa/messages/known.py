@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.ir import Op, Root, Value
@@ -12,6 +11,7 @@ from eumu.ir.operations.lanes import Bitcast, Const, Shuffle
 from eumu.ir.operations.row import Table
 from eumu.ir.operations.state import Read, Write
 from eumu.isa.kinds import InstBuilder, Rows
+from eumu.records import dataclass
 from eumu.types import UD
 
 _STEPS: Final = 64  # operations that are followed

@@ -7,7 +7,7 @@ all slots, then a block for each element of data.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from eumu.addresses import (
@@ -24,6 +24,7 @@ from eumu.isa.messages.request import (
     MessageRequest,
     Slots,
 )
+from eumu.records import dataclass
 from eumu.types import UD, UQ, Type
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -10,6 +9,7 @@ from eumu.errors import Unsupported
 from eumu.ir import Value
 from eumu.isa.kinds import InstBuilder, Rows
 from eumu.isa.messages.descriptor import Message, describe
+from eumu.records import dataclass
 from eumu.types import BOOL, UD, Type
 
 REGISTER_BYTES: Final = 32

@@ -6,7 +6,6 @@ extended one are the offset of a surface's state in the bindless heap, in units 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.addresses import BINDLESS_SHIFT, BTI_BINDLESS, SURFACE_STATE_BASE
@@ -14,6 +13,7 @@ from eumu.ir import Value
 from eumu.isa.kinds import InstBuilder
 from eumu.isa.messages.descriptor import describe
 from eumu.isa.messages.known import Bits, known_bits
+from eumu.records import dataclass
 from eumu.types import UD
 
 _INDEX: Final = 0xFF  # of the descriptor

@@ -8,7 +8,6 @@ as %cr0 says; `bf` is computed in `f`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
@@ -21,6 +20,7 @@ from eumu.isa.mathlib.bounds import fidelity
 from eumu.isa.mathlib.integers import average, one_where, saturating
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
+from eumu.records import dataclass
 from eumu.types import UD, UQ, Q, Type, integer
 
 Binary = Callable[[Value, Value], Value]

@@ -8,7 +8,6 @@ block is row Y + y of the matrix, and a row takes its width rounded up to a powe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated
 
 from eumu.errors import Unsupported
@@ -25,6 +24,7 @@ from eumu.isa.kinds.lsc_block2d import (
 )
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.lsc import NULL, untyped
+from eumu.records import dataclass
 from eumu.types import BOOL, UD, UQ, D, Q
 
 LANES = 32

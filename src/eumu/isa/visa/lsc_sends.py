@@ -9,7 +9,7 @@ Source: vISA page "LSC_UNTYPED" for the operations, Intel's assembler for the fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from eumu.errors import Unsupported
@@ -18,6 +18,7 @@ from eumu.isa.kinds import InstBuilder, Rows
 from eumu.isa.kinds.lsc import VECTORS, Addresses, DataRows
 from eumu.isa.kinds.operands import DataShape
 from eumu.isa.visa.lsc import ATOMICS, ELEMENTS, access_places, load_data, store_data, swap_data
+from eumu.records import dataclass
 from eumu.types import BOOL, UD
 
 SLM, TGM, UGM, UGML = 14, 13, 15, 1

@@ -7,7 +7,6 @@ by side, one block of registers for each element of a vector, short elements in 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from eumu.addresses import SLM_POINTER_BIT, SURFACE_STATE_BASE
 from eumu.errors import Unsupported
@@ -15,6 +14,7 @@ from eumu.ir import Region, Space, Value
 from eumu.isa.kinds import InstBuilder, Rows
 from eumu.isa.kinds.variables import SurfaceVariable
 from eumu.platforms import PLATFORMS
+from eumu.records import dataclass
 from eumu.types import DF, HF, UD, UQ, UW, D, F, Q, Type, W, integer
 
 LSC_PLATFORMS = tuple(p.name for p in PLATFORMS.values() if p.has_lsc)

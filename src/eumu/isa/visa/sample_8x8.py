@@ -7,7 +7,7 @@ they do.  The finalizer numbers groups of messages there too; a group is nothing
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from eumu.ir import Value
 from eumu.isa.kinds import InstBuilder, Rows, Surface
@@ -15,6 +15,7 @@ from eumu.isa.kinds.variables import SamplerVariable
 from eumu.isa.visa.sampling import needs_sampler, sampler_index, sampler_pointer
 from eumu.isa.visa.texels import surface_index
 from eumu.messages import Sample8x8
+from eumu.records import dataclass
 from eumu.types import BOOL, UB, UD, F
 
 GREEN_ONLY = 0xD << 12  # M0.2 of video analytics: red, blue and alpha are not written

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from eumu.errors import Unsupported
@@ -12,6 +12,7 @@ from eumu.isa import messages
 from eumu.isa.kinds import InstBuilder, Rows
 from eumu.isa.messages import describe
 from eumu.isa.visa.lsc_sends import LSC_PORTS, LscMessage, lsc_send, operation
+from eumu.records import dataclass
 from eumu.types import BOOL, UD
 
 _GATEWAY: Final = 3

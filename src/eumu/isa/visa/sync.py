@@ -5,7 +5,6 @@ A barrier concerns threads, not lanes: a thread comes with all its lanes, whatev
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from eumu.ir import Value
@@ -18,6 +17,7 @@ from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.limits import since
 from eumu.isa.visa.registry import opcode
 from eumu.messages import FlushStateCaches
+from eumu.records import dataclass
 from eumu.types import BOOL, UD
 
 NAMED = since("pvc")

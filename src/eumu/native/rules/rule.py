@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.errors import InternalError, Severity
 from eumu.native.rules.subject import Subject
+from eumu.records import dataclass
 
 Check = Callable[[Subject], Iterator["Finding"]]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from eumu.isa.gen9.operands import (
@@ -23,6 +23,7 @@ from eumu.isa.gen9.registers import ACCUMULATOR_NUMBER, GRF_BYTES, NULL
 from eumu.isa.gen9.traits import Trait, has_trait
 from eumu.native.program import Instruction
 from eumu.platforms import Platform
+from eumu.records import dataclass
 from eumu.types import DF, HF, UB, UV, VF, B, D, F, Kind, Q, Type, V, W
 
 _ACCUMULATOR_KIND = ACCUMULATOR_NUMBER >> 4

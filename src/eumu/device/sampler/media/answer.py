@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +20,7 @@ from eumu.device.surfaces import typed
 from eumu.device.surfaces.media import MediaSurface, MediaTexture
 from eumu.device.surfaces.texture import Arena, Texture
 from eumu.messages import BlockWrite, Sample8x8
+from eumu.records import dataclass
 
 Lanes = NDArray[Any]
 

@@ -5,7 +5,6 @@ Source: the message that Intel's finalizer makes of the vISA instructions AVS an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eumu.device.state.fields import StateError
+from eumu.records import dataclass
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]

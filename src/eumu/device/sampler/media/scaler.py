@@ -13,7 +13,6 @@ Gain Factor must be 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -23,6 +22,7 @@ from eumu.device.sampler.media.payload import MediaPayload, Sequence
 from eumu.device.state.scaler import Avs, FilterTaps
 from eumu.device.surfaces.media import CHROMA, GREEN, MediaTexture
 from eumu.errors import Unsupported
+from eumu.records import dataclass
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -7,7 +7,6 @@ Scaling" and "Video Analytics Functions".
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +23,7 @@ from eumu.device.surfaces.media import BLUE, CHROMA, GREEN, RED, MediaTexture
 from eumu.device.surfaces.numbers import BYTES_OF_PAIR
 from eumu.errors import Unsupported
 from eumu.messages import UNDESCRIBED
+from eumu.records import dataclass
 
 Kernel = Avs | Convolve | MorphologyState
 Ints = NDArray[np.int64]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from heapq import heappop, heappush
 from typing import Final
 
@@ -11,6 +11,7 @@ from eumu.exec.jit.analysis.slots import BlockState, Facts, KnownValue
 from eumu.exec.jit.llvm.lanes import Shape
 from eumu.ir import Function
 from eumu.ir.operations.state import Read, Write
+from eumu.records import dataclass
 
 # Operations looked at and edges followed, for what is certain and what is likely: two seconds.
 # Beyond, nothing is known but where a function begins; code is slower then.

@@ -8,11 +8,12 @@ runs with all lanes of the thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from eumu.errors import InternalError, Unsupported
 from eumu.ir import Function, Terminator, Value
+from eumu.records import dataclass
 
 
 @dataclass(slots=True)

@@ -9,13 +9,14 @@ writes them.  Without the old value they need no select, and no memory across ba
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from eumu.exec.jit.analysis.flow import Flow, is_call
 from eumu.exec.jit.analysis.following import Following
 from eumu.exec.jit.analysis.liveness import live_in
 from eumu.ir import Function, RootKind
 from eumu.ir.operations.state import OnRoot, Read, ReadFlag, Write, WriteFlag
+from eumu.records import dataclass
 
 Place = tuple[int, int]  # a block and an operation in it
 Key = tuple[str, tuple[int, ...], int]  # root, byte offsets (of a flag: bits), bytes of a lane

@@ -9,7 +9,7 @@ that waits, on its way from there, and no read that crosses lanes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 
 from eumu.exec.jit.analysis.flow import Flow, is_call
@@ -18,6 +18,7 @@ from eumu.exec.jit.analysis.liveness import live_in
 from eumu.ir import Function, Input, Op, Root, RootKind
 from eumu.ir.function import Block
 from eumu.ir.operations.state import OnRegion, Read, ReadFlag, RootAddress, Write, WriteFlag
+from eumu.records import dataclass
 
 LEAST = 2048  # bytes of a root that is worth it
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from eumu.exec.jit.analysis.flow import Flow
 from eumu.exec.jit.llvm.lanes import Shape
 from eumu.ir.operations.state import OnRegion
+from eumu.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

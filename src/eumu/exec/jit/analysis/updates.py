@@ -10,7 +10,7 @@ does the same, see `eumu.exec.jit.codegen.updates`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from eumu.exec.jit.analysis.affine_forms import LANE_WISE
@@ -26,6 +26,7 @@ from eumu.ir.operations.state import (
     Write,
     WriteIndirect,
 )
+from eumu.records import dataclass
 from eumu.types import Type
 
 _MOST_PLACES: Final = 400  # operations of a chain

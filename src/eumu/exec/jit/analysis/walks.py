@@ -9,7 +9,6 @@ of others stay.  So lanes keep to their places on the way to an address, unless 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.exec.jit.analysis.affine_forms import LANE_WISE
@@ -22,6 +21,7 @@ from eumu.ir.operations.lanes import Const
 from eumu.ir.operations.memory import Access, Load
 from eumu.ir.operations.row import OPERATIONS
 from eumu.ir.operations.state import ExecMask, Read, Write, WriteIndirect
+from eumu.records import dataclass
 from eumu.types import BOOL
 
 _MOST_OPERATIONS: Final = 2000  # of a loop

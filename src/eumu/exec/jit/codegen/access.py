@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from eumu.addresses import BTI_SLM, SCRATCH_STATE
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.llvm.lanes import Lanes
 from eumu.ir import Space
 from eumu.ir.operations import memory as operations
+from eumu.records import dataclass
 
 _RESERVED = {BTI_SLM: Space.SLM, SCRATCH_STATE: Space.SCRATCH}
 

@@ -10,7 +10,6 @@ a turn loads for itself; so a fault is that of its turn, and what is read too ea
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.exec.jit.analysis import walks
@@ -22,6 +21,7 @@ from eumu.exec.jit.codegen.rows import or_zeros, rows
 from eumu.exec.jit.llvm.emit import int_type, lane_type, signed, vector_literal, vector_of
 from eumu.exec.jit.llvm.layout import LINE, SiteWord
 from eumu.ir.operations.memory import Load
+from eumu.records import dataclass
 
 _MOST_TURNS: Final = 16
 _LEAST_TURNS: Final = 4

@@ -6,7 +6,6 @@ goes through the slow functions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from eumu.exec.jit.analysis.pointees import pointees
@@ -25,6 +24,7 @@ from eumu.exec.jit.llvm.emit import (
 from eumu.exec.jit.llvm.layout import FaultKind
 from eumu.ir import Op, Root, Value
 from eumu.ir.operations.state import ReadIndirect, WriteIndirect
+from eumu.records import dataclass
 
 
 def _distances(op: ReadIndirect, width: int) -> tuple[list[int], list[int]]:

@@ -6,14 +6,13 @@ local memory) is left to the slow functions, and so is what has no such instruct
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.access import CompiledAccess, cold_vector
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.llvm.emit import lane_type, mangle, vector_literal, vector_of
 from eumu.exec.jit.llvm.layout import LOCAL, SiteWord
 from eumu.ir import Space
+from eumu.records import dataclass
 from eumu.types import Type
 
 LEAST_LANES = 8  # lanes

@@ -8,7 +8,7 @@ every value is an LLVM value, between blocks only roots and masks live on.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from eumu.exec.jit.llvm.layout import SITE_WORDS, Context, FaultKind, Record, Th
 from eumu.ir import Function, Op, Root, Value
 from eumu.ir.operations.row import Table
 from eumu.ir.operations.state import Read, Write
+from eumu.records import dataclass
 from eumu.types import Type
 
 Place = tuple[int, int]  # a block and an operation of it

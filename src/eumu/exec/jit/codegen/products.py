@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.narrow import widen
 from eumu.exec.jit.llvm.emit import Emitter, int_type, mangle, scalar_type, vector_of
 from eumu.ir.operations.arithmetic import Dot
+from eumu.records import dataclass
 from eumu.types import F, Type
 
 _OCTETS = 4  # that one dot product of the processor takes

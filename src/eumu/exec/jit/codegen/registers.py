@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import gcd
 
@@ -21,6 +21,7 @@ from eumu.exec.jit.analysis.flow import Flow
 from eumu.exec.jit.llvm.emit import MEMCPY, Emitter, lane_type, scalar_type, vector_of
 from eumu.ir import Function, Region, Root, RootKind
 from eumu.ir.operations.state import OnRegion, Partner, RootAddress
+from eumu.records import dataclass
 from eumu.types import Type
 
 

@@ -13,7 +13,7 @@ The same equations serve vectors of consecutive granules and single ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
@@ -30,6 +30,7 @@ from eumu.exec.jit.llvm.vectors import Vector
 from eumu.exec.race_rows import READ, WRITE
 from eumu.ir import Space
 from eumu.ir.operations.memory import Follow
+from eumu.records import dataclass
 
 # What a word says beside the last access: others of its cell did the same; it was no atomic
 # operation, or one of its group before was none.

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from eumu.exec.jit.codegen.support import EXTENT, LOCATE, RECORD, SURFACE_ROW
 from eumu.exec.jit.llvm.attention import DECLARATION, look
+from eumu.records import dataclass
 
 METADATA: Final = """
 !0 = !{!"branch_weights", i32 1, i32 100000}

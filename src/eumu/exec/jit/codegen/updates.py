@@ -10,7 +10,7 @@ A gather has to wait until what was stored before it is in the cache; a load of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from eumu.exec.jit.analysis import updates
@@ -32,6 +32,7 @@ from eumu.exec.jit.llvm.emit import (
 from eumu.ir import Root, Space, Value
 from eumu.ir.operations.memory import Load, Store
 from eumu.ir.operations.state import ExecMask, ReadIndirect, WriteIndirect
+from eumu.records import dataclass
 from eumu.types import Type
 
 _LEAST = 8  # lanes

@@ -6,12 +6,11 @@ fault.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from eumu.exec.jit.llvm.functions import FunctionBuilder, Variable
 from eumu.exec.jit.llvm.layout import Context, FaultKind, Record, ThreadState
 from eumu.exec.jit.llvm.vectors import Vector
 from eumu.exec.named import PAIRS
+from eumu.records import dataclass
 
 _NOWHERE = (1 << 64) - 1
 

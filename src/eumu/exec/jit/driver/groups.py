@@ -10,7 +10,7 @@ group have ended; after each turn those that wait at a barrier go on once every 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from eumu.exec.jit.codegen.streaming import FENCE
 from eumu.exec.jit.driver import speculative
@@ -32,6 +32,7 @@ from eumu.exec.jit.llvm.layout import (
 )
 from eumu.exec.jit.llvm.vectors import Vector
 from eumu.exec.named import MOST
+from eumu.records import dataclass
 
 _LOOKS = 16  # turns of all threads until the driver looks up; at once if a slice was used up
 _NOWHERE = (1 << 64) - 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Final
 
@@ -23,6 +23,7 @@ from eumu.exec.jit.llvm.functions import FunctionBuilder
 from eumu.exec.jit.llvm.layout import STOPPED_SHIFT, Record, ThreadOutcome
 from eumu.ir import Block, Function, Terminator
 from eumu.ir.operations.ends import Barrier
+from eumu.records import dataclass
 
 # Variables times blocks: beyond, all stay in memory.  What merges where blocks meet would be more
 # than the code itself, and LLVM's time grows with it.

@@ -7,7 +7,6 @@ faster is found by trying.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.exec.jit.driver import speculative
@@ -15,6 +14,7 @@ from eumu.exec.jit.driver.threads import place_of, tell_fault
 from eumu.exec.jit.llvm.functions import FunctionBuilder, Variable
 from eumu.exec.jit.llvm.layout import Context, Record
 from eumu.exec.jit.llvm.vectors import Vector
+from eumu.records import dataclass
 
 _MOST: Final = 64  # groups
 _NOWHERE: Final = (1 << 64) - 1

@@ -9,9 +9,10 @@ is hardly slower; now and then it is tried again.  The engine's lock is held in 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from eumu.exec.grid import Grid
+from eumu.records import dataclass
 
 _TRIES = 3  # launches with each setup; the fastest counts
 _HOPELESS = 1.7  # one launch that takes so many times as long is enough

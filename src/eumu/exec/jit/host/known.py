@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from eumu.exec.gate import Admitted
 from eumu.exec.jit.host.autotuner import Autotuner
 from eumu.exec.jit.host.launch import Compiled, Launch, Worker
 from eumu.ir import Function
+from eumu.records import dataclass
 
 _SMALL: Final = 20_000  # instructions: fewer are done before another worker has woken up
 

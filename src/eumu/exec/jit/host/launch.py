@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 from weakref import ref
@@ -27,6 +26,7 @@ from eumu.exec.jit.interface import MESSAGE, REPORT, SEND, UNLIKELY, Module
 from eumu.exec.jit.llvm.layout import NO_GROUP, SITE_WORDS, SLICE, Context, FaultKind, SurfaceBits
 from eumu.exec.snapshot import Preemption
 from eumu.exec.state import follows_memory, thread_payloads
+from eumu.records import dataclass
 
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)
 _AGAIN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)

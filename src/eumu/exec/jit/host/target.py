@@ -6,7 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 from itertools import takewhile
@@ -20,6 +20,7 @@ from eumu.exec.jit.host.frames import taken
 from eumu.exec.jit.interface import HostTarget
 from eumu.exec.jit.llvm import bit_merges
 from eumu.exec.jit.llvm.constants import refuse_wide
+from eumu.records import dataclass
 
 _LOCK = threading.Lock()
 _MOST_PHIS: Final = 90

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.exec.jit.llvm.emit import Emitter
 from eumu.exec.jit.llvm.layout import Context
 from eumu.exec.jit.llvm.vectors import Vector, Writer
+from eumu.records import dataclass
 
 Number = Vector | int
 

@@ -9,7 +9,7 @@ bits as integers, whatever the type: registers are read in other types than they
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from eumu.exec.jit.llvm.emit import (
@@ -21,6 +21,7 @@ from eumu.exec.jit.llvm.emit import (
     vector_literal,
     vector_of,
 )
+from eumu.records import dataclass
 from eumu.types import Type
 
 MAX_GROUPS = 4

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from eumu.exec.jit.llvm.emit import Emitter, literal, vector_literal, vector_of
+from eumu.records import dataclass
 from eumu.types import DF, F
 
 # Float, double, signed and unsigned integer, flag, wide integer.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
 from typing import Final
 
 from eumu.isa.gen9.operands import Constant
 from eumu.isa.kinds.cursor import Cursor
+from eumu.records import dataclass
 from eumu.types import DF, HF, UV, VF, F, Type, V
 
 _NUMBER: Final = re.compile(
