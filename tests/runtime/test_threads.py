@@ -79,7 +79,7 @@ def test_images_from_many_threads() -> None:
             pixels = np.full((4, 4, 4), number * 30 + turn % 30, np.uint8)
             image = device.image(pixels)
             assert (image.numpy() == pixels).all()
-            device.heaps.caches.surfaces.get(turn % 7, bytes([turn]), bytes)
+            device.heaps.caches.surfaces.get(turn % 7, bytes([turn % 7]), bytes)
             device.invalidate_states()
 
     in_threads(6, work)
