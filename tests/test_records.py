@@ -270,7 +270,7 @@ def test_methods_are_written_when_called() -> None:
 def _all_records() -> Iterator[type]:
     optional = {"pygls", "lsprotocol", "pygments", "rich", "PIL", "pytest", "distributed", "dask"}
     for module in pkgutil.walk_packages(eumu.__path__, "eumu."):
-        if module.name == "eumu.__main__":
+        if module.name.endswith("__main__"):
             continue
         try:
             content = vars(importlib.import_module(module.name))
