@@ -99,7 +99,7 @@ def parsers() -> dict[str, argparse.ArgumentParser]:
 @cache
 def _parser() -> argparse.ArgumentParser:
     """The parser of `eumu`, which takes longer to make than most lines to run."""
-    made: argparse.ArgumentParser = _MAIN._parser()
+    made: argparse.ArgumentParser = _MAIN.parser()
     return made
 
 
@@ -230,7 +230,7 @@ def command(random: Random) -> Callable[[], object]:
     given = line(random)
 
     def run() -> None:
-        with _around(random, given), patch.object(_MAIN, "_parser", _parser):
+        with _around(random, given), patch.object(_MAIN, "parser", lambda _: _parser()):
             status: Any = None
             try:
                 status = main(given)

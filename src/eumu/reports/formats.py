@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = "eumu-findings-1"
 _SARIF: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_NO_XML: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NO_XML: Final = r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _GITHUB: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
@@ -236,11 +236,11 @@ def _case(
     case = ElementTree.SubElement(suite, "testcase", {"classname": program, "name": name})
     for f in findings:
         if f.severity in fails:
-            words = {"type": f.code, "message": _NO_XML.sub("", f.message)}
-            ElementTree.SubElement(case, "failure", words).text = _NO_XML.sub("", str(f))
+            words = {"type": f.code, "message": re.sub(_NO_XML, "", f.message)}
+            ElementTree.SubElement(case, "failure", words).text = re.sub(_NO_XML, "", str(f))
     notes = [str(f) for f in findings if f.severity not in fails]
     if notes:
-        ElementTree.SubElement(case, "system-out").text = _NO_XML.sub("", "\n".join(notes))
+        ElementTree.SubElement(case, "system-out").text = re.sub(_NO_XML, "", "\n".join(notes))
 
 
 FORMATS: Final[Mapping[str, Callable[[RunOutcome], str]]] = {
