@@ -11,16 +11,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field, replace
 from itertools import pairwise
+from typing import Final
+
+import numpy as np
 
 from eumu.exec.jit.analysis.flow import Flow, is_call
 from eumu.exec.jit.analysis.following import Following
 from eumu.exec.jit.analysis.liveness import live_in
+from eumu.exec.jit.analysis.sets import Numbers, UnitedSets
 from eumu.ir import Function, Input, Op, Root, RootKind
 from eumu.ir.function import Block
 from eumu.ir.operations.state import OnRegion, Read, ReadFlag, RootAddress, Write, WriteFlag
 from eumu.records import dataclass
 
 LEAST = 2048  # bytes of a root that is worth it
+_NOBODY: Final = -1  # nothing has written it, and nothing reads what was there
 
 Place = tuple[int, int]  # a block and an operation in it
 
@@ -238,51 +243,41 @@ def _cross_step(access: RegisterAccess, crossed: int) -> int:
 
 
 class _LiveRanges:
-    """Union-find over the writes, and over the bytes with which blocks begin."""
+    """Unites the writes, and the atoms with which blocks begin, that hang together."""
 
     def __init__(
         self, function: Function, flow: Flow, file: Root, blocks: dict[int, list[RegisterAccess]]
     ) -> None:
         self.function, self.flow, self.file, self.blocks = function, flow, file, blocks
-        self.parent: list[int] = []
-        self.entries: dict[tuple[int, int], int] = {}  # of a block and an atom
         self.atoms = _atoms(blocks, file.size)
-        self.starts = [bits & -bits for bits in self.atoms]
+        self.starts = np.array([(bits & -bits).bit_length() - 1 for bits in self.atoms])
         self.range_of: dict[Place, int] = {}
-        self.touched: dict[int, list[int]] = {}  # atoms, by the bytes of accesses
+        self.touched: dict[int, Numbers] = {}  # atoms, by the bytes of accesses
 
-    def _node(self) -> int:
-        self.parent.append(len(self.parent))
-        return len(self.parent) - 1
-
-    def find(self, node: int) -> int:
-        parent = self.parent
-        while parent[node] != node:
-            parent[node] = parent[parent[node]]
-            node = parent[node]
-        return node
-
-    def _join(self, a: int, b: int) -> None:
-        self.parent[self.find(a)] = self.find(b)
-
-    def _entry(self, block: int, atom: int) -> int:
-        key = (block, atom)
-        if key not in self.entries:
-            self.entries[key] = self._node()
-        return self.entries[key]
-
-    def _touched(self, bytes: int) -> list[int]:
+    def _touched(self, bytes: int) -> Numbers:
+        """The atoms of some bytes, in order."""
         atoms = self.touched.get(bytes)
         if atoms is None:
-            atoms = [k for k, atom in enumerate(self.atoms) if atom & bytes]
-            self.touched[bytes] = atoms
+            size = self.file.size
+            bits = np.frombuffer(bytes.to_bytes(-(-size // 8), "little"), np.uint8)
+            flags = np.unpackbits(bits, bitorder="little")
+            atoms = self.touched[bytes] = np.flatnonzero(flags[self.starts])
         return atoms
 
     def rewritten(self) -> Function:
         """The function on its new roots."""
         live = live_in(self.blocks, self.flow.after, self._before)
+        begins = {index: self._touched(bytes) for index, bytes in live.items()}
+        # Members are numbers: first what each block begins with, then each access.
+        self.entries, count = dict[int, int](), 0
+        for index, atoms in begins.items():
+            self.entries[index] = count
+            count += len(atoms)
+        sets = UnitedSets(count + sum(map(len, self.blocks.values())))
         for index, accesses in self.blocks.items():
-            self._block(index, accesses, live)
+            self._block(sets, count, index, accesses, begins)
+            count += len(accesses)
+        self.sets = sets.all()
         roots, inputs = self._roots(live)
         blocks = [
             Block(block.label, [self._moved(op, (i, k), roots) for k, op in enumerate(block.ops)],
@@ -303,34 +298,41 @@ class _LiveRanges:
                 now &= ~access.bytes
         return now
 
-    def _block(self, index: int, accesses: list[RegisterAccess], live: dict[int, int]) -> None:
-        current: dict[int, int] = {}
-
-        def holder(atom: int) -> int:
-            return current[atom] if atom in current else self._entry(index, atom)
-
-        for access in accesses:
-            node = self._node()
-            for atom in self._touched(access.bytes):
-                if not access.is_write or not access.kills:
-                    self._join(holder(atom), node)
-                if access.is_write:
-                    current[atom] = node
-            self.range_of[access.place] = node
+    def _block(
+        self,
+        sets: UnitedSets,
+        number: int,
+        index: int,
+        accesses: list[RegisterAccess],
+        begins: dict[int, Numbers],
+    ) -> None:
+        """Unite what hangs together in a block and at its edges; `number` is its first access."""
+        current = np.full(len(self.atoms), _NOBODY)
+        current[begins[index]] = self._entry(index, begins[index])
+        for k, access in enumerate(accesses, number):
+            atoms = self._touched(access.bytes)
+            if not access.is_write or not access.kills:
+                _unite(sets, current[atoms], np.array(k))
+            if access.is_write:
+                current[atoms] = k
+            self.range_of[access.place] = k
         for target in self.flow.edges.get(index, ()):
-            for atom in self._touched(live[target]):
-                self._join(holder(atom), self._entry(target, atom))
+            atoms = begins[target]
+            _unite(sets, current[atoms], self._entry(target, atoms))
+
+    def _entry(self, block: int, atoms: Numbers) -> Numbers:
+        """The members for all atoms that are live where a block begins."""
+        return self.entries[block] + np.arange(len(atoms))
 
     def _roots(self, live: dict[int, int]) -> tuple[dict[int, Root], list[Input]]:
         """A root for each live range, and what the payload gives to those live at the start."""
         spans: dict[int, int] = {}
         for access in _all(self.blocks):
-            number = self.find(self.range_of[access.place])
+            number = self._range(access.place)
             spans[number] = spans.get(number, 0) | access.bytes
-        starting = self._touched(live.get(0, 0))
-        for atom in starting:
-            number = self.find(self._entry(0, atom))
-            spans[number] = spans.get(number, 0) | self.atoms[atom]
+        starting = self._starting(live)
+        for number, bytes in starting.items():
+            spans[number] = spans.get(number, 0) | bytes
         roots, self.base = {}, {}
         address = self.file.address + self.file.size
         for n, (number, bytes) in enumerate(sorted(spans.items(), key=lambda i: i[1] & -i[1])):
@@ -341,16 +343,24 @@ class _LiveRanges:
             address += size + 64
         return roots, list(self._inputs(starting, roots))
 
-    def _inputs(self, starting: list[int], roots: dict[int, Root]) -> Iterator[Input]:
+    def _range(self, place: Place) -> int:
+        return int(self.sets[self.range_of[place]])
+
+    def _starting(self, live: dict[int, int]) -> dict[int, int]:
+        """Live ranges that are there at the start, and which bytes of them."""
         by_range: dict[int, int] = {}
-        for atom in starting:
-            number = self.find(self._entry(0, atom))
+        atoms = self._touched(live.get(0, 0))
+        for atom, member in zip(atoms, self._entry(0, atoms), strict=True):
+            number = int(self.sets[member])
             by_range[number] = by_range.get(number, 0) | self.atoms[atom]
+        return by_range
+
+    def _inputs(self, starting: dict[int, int], roots: dict[int, Root]) -> Iterator[Input]:
         for argument in self.function.inputs:
             if argument.root is not self.file:
                 continue
             inside = (1 << argument.size) - 1 << argument.offset
-            for number, bytes in by_range.items():
+            for number, bytes in starting.items():
                 for start, size in _stretches(bytes & inside):
                     place = argument.payload_offset + start - argument.offset
                     yield Input(roots[number], start - self.base[number], place, size)
@@ -361,9 +371,14 @@ class _LiveRanges:
             return op
         if place not in self.range_of:  # nothing reaches it
             return op
-        number = self.find(self.range_of[place])
+        number = self._range(place)
         moved = replace(op.region, offset=op.region.offset - self.base[number])
         return replace(op, root=roots[number], region=moved)
+
+
+def _unite(sets: UnitedSets, holders: Numbers, members: Numbers) -> None:
+    known = holders != _NOBODY
+    sets.unite(holders[known], np.broadcast_to(members, holders.shape)[known])
 
 
 def _stretches(bytes: int) -> Iterator[tuple[int, int]]:
