@@ -194,3 +194,26 @@ def test_too_many_threads() -> None:
     walker = command("horizontal", 2000, 2000, color_count_minus_one=15, local_loop_exec_count=2000)
     with pytest.raises(CommandError, match="more than 1048576 threads"):
         list(positions(walker))
+
+
+def test_too_many_blocks() -> None:
+    """Blocks without a thread: they took minutes."""
+    walker = media.MediaObjectWalker(
+        **{"block_resolution_x": 1, "block_resolution_y": 1, "local_start_x": 5},
+        **{"global_resolution_x": 2047, "global_resolution_y": 2047},
+        **{"global_loop_exec_count": 4095, "global_inner_loop_unit_x": 1},
+    )
+    with pytest.raises(CommandError, match="more than 1048576 blocks"):
+        list(positions(walker))
+    few = replace(walker, global_loop_exec_count=2)
+    assert list(positions(few)) == []
+
+
+def test_a_long_way_back_from_outside() -> None:
+    """Each row begins 2048 columns to the left of the only one: that was a step for each."""
+    walker = command(
+        "horizontal",
+        *(1, 2047),
+        **{"local_outer_loop_stride_x": -2048, "local_loop_exec_count": 4095},
+    )
+    assert places(walker) == [(0, y) for y in range(2047)]

@@ -32,7 +32,7 @@ from eumu.records import dataclass
 
 Place = tuple[int, int, int]  # x, y, color
 Pair = tuple[int, int]
-_MOST = 1 << 20  # threads of one command
+_MOST = 1 << 20  # threads of one command, and blocks
 # How many loops from the outermost on are outside a group.
 _OUTSIDE = {
     GroupIdLoopSelect.NO_GROUPS: 0,
@@ -81,8 +81,13 @@ def walk(command: MediaObjectWalker) -> Iterator[tuple[Place, int | None]]:
     """Coordinates and color of each thread in dispatch order; its group, or None without groups."""
     count, outside = 0, _OUTSIDE[command.group_id_loop_select]
     numbers: dict[tuple[int, ...], int] = {}
-    for origin, size, around in _blocks(command):
-        for place, inside in _local(command, size):
+    walks: dict[Pair, tuple[tuple[Pair, Place], ...]] = {}  # inside a block of a size
+    for number, (origin, size, around) in enumerate(_blocks(command)):
+        if number == _MOST:
+            raise CommandError(f"MEDIA_OBJECT_WALKER visits more than {_MOST} blocks", "loops")
+        if size not in walks:
+            walks[size] = tuple(islice(_local(command, size), _MOST + 1))
+        for place, inside in walks[size]:
             group = None
             if outside:
                 group = numbers.setdefault((*around, *inside)[:outside], len(numbers))
@@ -149,12 +154,13 @@ class _Loop:
 
     def _back(self, at: Pair, low: Pair, high: Pair) -> Pair:
         """Follow inner steps from outside, as long as a coordinate comes nearer by them."""
-        while any(
-            (x >= end and step < 0) or (x < start and step > 0)
-            for x, step, start, end in zip(at, self.inner, low, high, strict=True)
-        ):
-            at = _sum(at, self.inner)
-        return at
+        count = 0
+        for x, step, start, end in zip(at, self.inner, low, high, strict=True):
+            if step < 0 <= x - end:
+                count = max(count, (x - end) // -step + 1)
+            elif step > 0 and x < start:
+                count = max(count, -((x - start) // step))
+        return at[0] + count * self.inner[0], at[1] + count * self.inner[1]
 
 
 def _line(at: Pair, step: Pair, low: Pair, high: Pair, *, repeats: bool = False) -> Iterator[Pair]:
