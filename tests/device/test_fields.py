@@ -44,7 +44,7 @@ from eumu.exec.grid import Grid, RunStats
 from eumu.runtime.batches import CommandQueue
 
 # What is not modelled at all says so with its name.
-NOT_MODELLED = {"MI_SET_PREDICATE", "3DPRIMITIVE"}
+NOT_MODELLED = {"3DPRIMITIVE"}
 TABLED = 3  # batches in which a field of the table is changed
 # Bytes of the scene from its base address on.
 SCENE, DATA, BATCH = 0x20000, 0x10000, 0x18000
@@ -431,7 +431,8 @@ MEMORY: list[Callable[[int], list[Command | Packet]]] = [
     lambda base: [POOLED, *prologue(base, 2)[2:], WALKER],
     lambda base: [*prologue(base, 2), render.PipeControl(), WALKER],
     one(L3_ROW, render.PipelineSelect(mask_bits=3), L3_OTHER),
-    lambda base: [*prologue(base, 2), mi.MiSetPredicate(), gpgpu.MediaStateFlush(), *AGAIN],
+    lambda base: [*prologue(base, 2), gpgpu.MediaStateFlush(), *AGAIN],
+    one(mi.MiSetPredicate(), load(CS_GPR, 7), mi.MiSetPredicate()),
     lambda base: [*prologue(base, 2), PIPELINED, drawing.VfStatistics(), WALKER],
     one(store(DATA + 8, 1, 0), drawing.Primitive()),
 ]

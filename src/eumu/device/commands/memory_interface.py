@@ -40,6 +40,7 @@ _COMPARE: Final[dict[int, Callable[[int, int], bool]]] = {
 }
 _DATA_SIZES: Final = {4: mi.DataSize.DWORD, 8: mi.DataSize.QWORD, 16: mi.DataSize.OCTWORD}
 _M32: Final = (1 << 32) - 1
+_M64: Final = (1 << 64) - 1
 _REGISTERS: Final = 0x7F_FFFC  # bits of a register's offset
 
 
@@ -143,7 +144,7 @@ class MemoryInterface:
                 value = self._read(command.source_register_address)
                 self._set(command.destination_register_address, value)
             case mi.MiStoreRegisterMem():
-                if not command.predicate_enable or registers.read(PREDICATE_RESULT):
+                if not command.predicate_enable or registers.predicate:
                     value = self._read(command.register_address)
                     self._write(command.memory_address, value, 4, "MI_STORE_REGISTER_MEM")
             case mi.MiCopyMemMem():
@@ -255,14 +256,14 @@ class MemoryInterface:
         registers = self._registers
         first, second = registers.read64(PREDICATE_SRC0), registers.read64(PREDICATE_SRC1)
         if command.compare_operation is mi.PredicateCompare.DELTAS_EQUAL:
-            state = first - second == registers.read64(PREDICATE_DATA)
+            state = first - second & _M64 == registers.read64(PREDICATE_DATA)
         else:
             state = {
                 mi.PredicateCompare.TRUE: True,
                 mi.PredicateCompare.FALSE: False,
                 mi.PredicateCompare.SRCS_EQUAL: first == second,
             }[command.compare_operation]
-        old = bool(registers.read(PREDICATE_RESULT))
+        old = registers.predicate
         combined = {
             mi.CombineOperation.SET: state,
             mi.CombineOperation.AND: old and state,

@@ -19,6 +19,7 @@ PREDICATE_SRC1: Final = 0x2408
 PREDICATE_DATA: Final = 0x2410
 PREDICATE_RESULT: Final = 0x2418
 PREDICATE_RESULT_1: Final = 0x241C  # of MI_BATCH_BUFFER_START
+PREDICATE_RESULT_2: Final = 0x23BC  # of MI_SET_PREDICATE (Linux, intel_engine_regs.h)
 TIMESTAMP: Final = 0x2358  # 36 bits, of the device
 CONTEXT_TIMESTAMP: Final = 0x23A8  # 32 bits, of the time that this context ran
 NOP_ID: Final = 0x2094  # what MI_NOOP leaves
@@ -32,7 +33,8 @@ DISPATCH_DIMENSIONS: Final = 0x2500, 0x2504, 0x2508  # groups of an indirect wal
 _MODELLED: Final = frozenset(
     {
         *(start + k for start in (PREDICATE_SRC0, PREDICATE_SRC1, PREDICATE_DATA) for k in (0, 4)),
-        *(PREDICATE_RESULT, PREDICATE_RESULT_1, TIMESTAMP, TIMESTAMP + 4, CONTEXT_TIMESTAMP),
+        *(PREDICATE_RESULT, PREDICATE_RESULT_1, PREDICATE_RESULT_2),
+        *(TIMESTAMP, TIMESTAMP + 4, CONTEXT_TIMESTAMP),
         *(NOP_ID, *MASKED, *DISPATCH_DIMENSIONS, L3CNTLREG),
     }
 )
@@ -68,6 +70,11 @@ class Registers:
         return (
             offset in self._dwords or offset in _MODELLED or CS_GPR <= offset < CS_GPR + _GPR_BYTES
         )
+
+    @property
+    def predicate(self) -> bool:
+        """What predicated commands depend on: bit 0 of MI_PREDICATE_RESULT, the only one it has."""
+        return bool(self.read(PREDICATE_RESULT) & 1)
 
     def items(self) -> dict[int, int]:
         """What is not zero, for a saved context."""

@@ -20,7 +20,8 @@ from eumu.device.commands.bus import Bus
 from eumu.device.commands.jobs import Bases, MediaJob, WalkerJob
 from eumu.device.commands.memory_interface import MemoryInterface, read_by
 from eumu.device.commands.packet import Command, CommandError, Packet
-from eumu.device.commands.registers import PREDICATE_RESULT, PREDICATE_RESULT_1, Registers
+from eumu.device.commands.predication import leaves_out
+from eumu.device.commands.registers import PREDICATE_RESULT_1, Registers
 from eumu.device.commands.rules import Watch
 from eumu.device.commands.walker import media_job, walker_job
 from eumu.errors import Severity
@@ -46,7 +47,8 @@ class Stop(Enum):
 class Context:
     """All that outlives a command: state pointers, what is loaded, where the batch goes on.
 
-    `returns` are the places after second-level batch starts, `ran` the ticks that it has run.
+    `returns` are the places after second-level batch starts, `ran` the ticks that it has run,
+    `predication` is what the last MI_SET_PREDICATE said.
     """
 
     at: int | None = None
@@ -63,6 +65,7 @@ class Context:
     registers: Registers = field(default_factory=Registers)
     l3: L3Control = field(default_factory=lambda: L3Control(banks=2))
     ran: int = 0
+    predication: mi.PredicateEnable = mi.PredicateEnable.NOOP_NEVER
 
 
 class Streamer:
@@ -151,6 +154,11 @@ class Streamer:
         command, context = placed.packet.command, self.context
         if self._may_preempt(command):
             return Stop.PREEMPTED
+        following = placed.at + placed.packet.size
+        if leaves_out(context.predication, placed, context.registers):
+            context.at = following
+            self._memory.clock.count(1)
+            return None
         seen = len(self.watch.found)
         self.watch.before(placed, arbitration=context.arbitration)
         self._raise_errors(seen)
@@ -159,7 +167,6 @@ class Streamer:
             self.watch.reads(placed, register)
         if isinstance(command, mi.MiSemaphoreWait) and not self._memory.is_signalled(command):
             return Stop.SEMAPHORE
-        following = placed.at + placed.packet.size
         context.at = following
         self._memory.clock.count(1)
         match command:
@@ -219,7 +226,7 @@ class Streamer:
         context, command = self.context, placed.packet.command
         job: WalkerJob | MediaJob
         if isinstance(command, gpgpu.GpgpuWalker):
-            if command.predicate_enable and not context.registers.read(PREDICATE_RESULT) & 1:
+            if command.predicate_enable and not context.registers.predicate:
                 return None
             job = walker_job(self.bus, context, placed)
         else:
@@ -269,6 +276,8 @@ class Streamer:
                 pass  # nothing is drawn
             case drawing.Primitive():
                 raise _drawn(placed)
+            case mi.MiSetPredicate():
+                context.predication = command.predicate_enable
             case mi.MiArbOnOff():
                 context.arbitration = command.arbitration_enable
             case _:
