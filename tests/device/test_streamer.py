@@ -575,3 +575,60 @@ def test_findings_are_those_of_the_run() -> None:
         assert machine.codes == ["curbe-reload"]
         machine.run(FLUSH)
         assert machine.codes == []
+
+
+# ---- fields that exclude each other, and values that no field has
+
+
+def post_sync(**fields: Any) -> Machine:
+    machine = Machine()
+    machine.run(render.PipeControl(immediate_data=7, **fields))
+    return machine
+
+
+@pytest.mark.parametrize("operation", [o for o in render.PostSyncOperation if o])
+def test_a_pipe_control_writes_once(operation: render.PostSyncOperation) -> None:
+    lri = render.LriPostSyncOperation.MMIO_WRITE_IMMEDIATE_DATA
+    machine = post_sync(lri_post_sync_operation=lri, address=CS_GPR)
+    assert machine.streamer.context.registers.read(CS_GPR) == 7
+    with pytest.raises(CommandError, match=f"Post Sync Operation {operation.name}: only one"):
+        post_sync(lri_post_sync_operation=lri, address=CS_GPR, post_sync_operation=operation)
+    with pytest.raises(CommandError, match="0x100002600 is no register offset"):
+        post_sync(lri_post_sync_operation=lri, address=1 << 32 | CS_GPR)
+
+
+@pytest.mark.parametrize("mask", range(8))
+def test_both_mask_bits_select_a_pipeline(mask: int) -> None:
+    machine, command = Machine(), replace(GPGPU, mask_bits=mask)
+    if mask & 3 in (1, 2):
+        with pytest.raises(CommandError, match="Mask Bits are"):
+            machine.run(command)
+    else:
+        machine.run(command)
+        assert machine.streamer.context.pipeline == (2 if mask & 3 else 0)
+
+
+@pytest.mark.parametrize("code", range(16))
+def test_scratch_space_of_a_thread_is_2_mb_at_most(code: int) -> None:
+    vfe = replace(VFE, scratch_space_base_pointer=0x4000, per_thread_scratch_space=code)
+    machine = Machine()
+    batch = [vfe if c is VFE else c for c in PROLOGUE]
+    if code > 11:
+        with pytest.raises(CommandError, match=f"Per Thread Scratch Space is {code}"):
+            machine.run(*batch, WALKER)
+    else:
+        machine.run(*batch, WALKER)
+        assert machine.jobs[0].scratch == (0x4000, 1024 << code)
+
+
+@pytest.mark.parametrize(
+    ("masks", "thread"), [((0, 0xFFFF), 1), ((0xFFFF, 0), 0), ((0x00FF, 0xFF00), 1)]
+)
+def test_a_thread_without_lanes(masks: tuple[int, int], thread: int) -> None:
+    """Nothing public says whether it is started; the engines said different things."""
+    walker = replace(WALKER, right_execution_mask=masks[0], bottom_execution_mask=masks[1])
+    with pytest.raises(CommandError, match=f"thread {thread} of its groups has no lane"):
+        Machine().run(*PROLOGUE, walker)
+    machine = Machine()
+    machine.run(*PROLOGUE, replace(walker, thread_group_id_x_dimension=0))
+    assert machine.jobs[0].groups == 0

@@ -47,6 +47,7 @@ WRONG: list[tuple[str, Any]] = [
     ("threads of a group", lambda g: replace(g, local_size=(1 << 20, 1, 1))),
     ("masks for the 1 threads", lambda g: replace(g, masks=(1, 1))),
     ("mask of a thread", lambda g: replace(g, masks=(1 << 16,))),
+    ("mask of a thread", lambda g: replace(g, masks=(0,))),
     ("reads 288 bytes of payload", lambda g: payload(g, cross_thread=b"")),
     ("offset of cross-thread data", lambda g: payload(g, cross_thread_offset=-8)),
     ("size of a thread's payload", lambda g: payload(g, cross_thread_offset=1 << 30)),

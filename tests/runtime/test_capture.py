@@ -143,7 +143,7 @@ def test_edited_captures(title: str, fields: dict[str, Any], message: str) -> No
 
 
 def test_fewer_groups_and_other_masks() -> None:
-    """What an edited walker says is what runs: two groups of four, one with half of its lanes."""
+    """What an edited walker says is what runs: two groups of four, threads with a lane."""
     capture, expected = saxpy("apl")
     want = np.frombuffer(expected, np.float32)
     _, report, result = capture.edited("GPGPU_WALKER", thread_group_id_x_dimension=2).replay()
@@ -151,9 +151,9 @@ def test_fewer_groups_and_other_masks() -> None:
     assert (np.frombuffer(result, np.float32) == np.where(np.arange(200) < 100, want, 1)).all()
     walker = next(p for p in packets(capture.commands) if p.title == "GPGPU_WALKER").packet.command
     assert isinstance(walker, gpgpu.GpgpuWalker)
-    _, _, result = capture.edited("GPGPU_WALKER", right_execution_mask=0).replay()
+    _, _, result = capture.edited("GPGPU_WALKER", right_execution_mask=1).replay()
     width = 8 << walker.simd_size
-    runs = np.arange(200) % 50 < width  # the first thread of each group
+    runs = np.arange(200) % 50 <= width  # the first thread of each group, a lane of the second
     assert (np.frombuffer(result, np.float32) == np.where(runs, want, 1)).all()
 
 

@@ -215,7 +215,7 @@ def _check_shape(grid: Grid) -> None:
         if len(grid.masks) != threads:
             raise LaunchError(f"{len(grid.masks)} masks for the {threads} threads of a group")
         for mask in grid.masks:
-            _check("the mask of a thread", mask, 0, 1 << width)
+            _check("the mask of a thread", mask, 1, 1 << width)
 
 
 def _check_payload(grid: Grid, payload: Payload) -> None:

@@ -275,6 +275,22 @@ class MemoryInterface:
         inverse = command.load_operation is mi.LoadOperation.LOADINV
         registers.write(PREDICATE_RESULT, int(combined != inverse))
 
+    def _load_after_synchronisation(self, command: render.PipeControl) -> None:
+        """LRI Post Sync Operation: the low dword of the data into a register."""
+        if command.post_sync_operation is not render.PostSyncOperation.NO_WRITE:
+            raise CommandError(
+                "PIPE_CONTROL has LRI Post Sync Operation and Post Sync Operation"
+                f" {command.post_sync_operation.name}: only one of them is possible",
+                "Post Sync Operation",
+            )
+        if command.address & ~_REGISTERS:
+            raise CommandError(
+                f"PIPE_CONTROL with LRI Post Sync Operation: {command.address:#x} is no register"
+                " offset",
+                "Address",
+            )
+        self._set(command.address, command.immediate_data & _M32)
+
     def _pipe_control(self, command: render.PipeControl) -> None:
         """Everything before it is done; what is left is the write after the synchronisation."""
         if command.dc_flush_enable and command.command_streamer_stall_enable:
@@ -284,11 +300,10 @@ class MemoryInterface:
         self.interrupts += command.notify_enable
         if command.generic_media_state_clear:
             self.context.vfe, self.context.curbe, self.context.descriptors = None, b"", b""
-        if command.lri_post_sync_operation:
-            self._set(command.address & _REGISTERS, command.immediate_data & _M32)
-            return
         operation = command.post_sync_operation
-        if operation is render.PostSyncOperation.WRITE_IMMEDIATE_DATA:
+        if command.lri_post_sync_operation:
+            self._load_after_synchronisation(command)
+        elif operation is render.PostSyncOperation.WRITE_IMMEDIATE_DATA:
             self._write(command.address, command.immediate_data, 8, "PIPE_CONTROL")
         elif operation is render.PostSyncOperation.WRITE_TIMESTAMP:
             self._write(command.address, self.clock.now, 8, "PIPE_CONTROL")

@@ -258,8 +258,7 @@ class Streamer:
             case render.ChromaKey():
                 context.bases = _with_key(context.bases, command)
             case render.PipelineSelect():
-                if command.mask_bits & 3:
-                    context.pipeline = int(command.pipeline_selection)
+                self._select(command, placed)
             case render.GpgpuCsrBaseAddress():
                 context.csr_base = command.gpgpu_csr_base_address
             case render.StateSip():
@@ -282,6 +281,18 @@ class Streamer:
                 context.arbitration = command.arbitration_enable
             case _:
                 self._memory.run(placed)
+
+    def _select(self, command: render.PipelineSelect, placed: Placed) -> None:
+        """Bits 8 and 9, the mask of the selection, come together (Intel's media driver)."""
+        mask = command.mask_bits & 3
+        if mask in (1, 2):
+            raise CommandError(
+                f"PIPELINE_SELECT at {placed.at:#x}: Mask Bits are {command.mask_bits:#x}; both of"
+                " the low two select a pipeline, and none keeps it",
+                "Mask Bits",
+            )
+        if mask:
+            self.context.pipeline = int(command.pipeline_selection)
 
     def _load_curbe(self, command: gpgpu.MediaCurbeLoad, placed: Placed) -> bytes:
         size, at = command.curbe_total_data_length, command.curbe_data_start_address

@@ -36,6 +36,7 @@ from eumu.device.state import gen8
 from eumu.device.state.fields import StateError
 
 _SIZE = InterfaceDescriptorData.DWORDS * 4
+_MOST_SCRATCH = 11  # the code of 2 MB
 
 
 class _State(Protocol):
@@ -84,10 +85,17 @@ def _decoded(data: bytes, *, is_gen8: bool) -> InterfaceDescriptorData:
 
 
 def _scratch(state: _State) -> tuple[int, int]:
-    """Address and bytes a thread; the code 0 is 1 KB if there is a base, each step doubles it."""
+    """Address and bytes a thread; the code 0 is 1 KB if there is a base, each step doubles it up to
+    2 MB (Mesa's compiler, of MEDIA_VFE_STATE)."""
     vfe = state.vfe
     if vfe is None or not vfe.scratch_space_base_pointer:
         return 0, 0
+    if vfe.per_thread_scratch_space > _MOST_SCRATCH:
+        raise CommandError(
+            f"MEDIA_VFE_STATE: Per Thread Scratch Space is {vfe.per_thread_scratch_space}; a thread"
+            f" has 2 MB at most, which is {_MOST_SCRATCH}",
+            "Per Thread Scratch Space",
+        )
     size = 1024 << vfe.per_thread_scratch_space
     base = state.bases.reach("general", vfe.scratch_space_base_pointer, size, "MEDIA_VFE_STATE")
     return base, size
@@ -133,7 +141,7 @@ def walker_job(bus: Bus, state: _State, placed: Placed) -> WalkerJob:
         )
     _check_threads(state, placed, threads)
     cross, pieces = _constants(bus, state, placed, command, descriptor, threads)
-    return WalkerJob(
+    job = WalkerJob(
         kernel=_kernel(state, placed, descriptor),
         descriptor=descriptor,
         bases=_bases(state),
@@ -153,6 +161,21 @@ def walker_job(bus: Bus, state: _State, placed: Placed) -> WalkerJob:
         pool_map=state.pool_map,
         slices=state.vfe.slice_disable if state.vfe else SliceDisable.ALL_SUBSLICES_ENABLED,
     )
+    _check_lanes(placed, job)
+    return job
+
+
+def _check_lanes(placed: Placed, job: WalkerJob) -> None:
+    """Each thread has a lane: nothing public says whether one without any is started."""
+    for thread in range(job.threads if job.groups else 0):
+        if not job.lanes(thread):
+            raise _wrong(
+                placed,
+                f"thread {thread} of its groups has no lane: Right Execution Mask is"
+                f" {job.right_mask:#x}, Bottom Execution Mask is {job.bottom_mask:#x}, for"
+                f" {job.simd} lanes",
+                "Right Execution Mask",
+            )
 
 
 def _dimensions(state: _State, command: gpgpu.GpgpuWalker) -> tuple[int, int, int]:
