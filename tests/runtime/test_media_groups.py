@@ -65,9 +65,8 @@ class Walk:
         for k, source in enumerate(FIELDS):
             text += STORE.format(offset=64 + 4 * k, source=source)
         code = self.driver.place(native.encode(native.parse(text + END)), "code")
-        data = gpgpu.InterfaceDescriptorData(
-            constant_urb_entry_read_length=1, barrier_enable=barrier, **fields
-        )
+        fields = {"barrier_enable": barrier, **fields}
+        data = gpgpu.InterfaceDescriptorData(constant_urb_entry_read_length=1, **fields)
         constants = np.array([self.list.address], np.uint64).tobytes().ljust(32, b"\0")
         dynamic = self.driver.place(data.encode().ljust(64, b"\0") + constants, "dynamic")
         self.start: list[Command] = [
@@ -187,3 +186,40 @@ def test_what_groups_must_keep() -> None:
                 color_count_minus_one=2,
             )
         )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_barriers_that_the_descriptor_does_not_enable(engine: str) -> None:
+    """Each thread meets itself alone: on hardware nobody would have counted it."""
+    groups = replace(LOOPS, group_id_loop_select=GroupIdLoopSelect.INNERLOCAL_GROUPS)
+    for enable, codes in ((True, []), (False, ["barrier-not-enabled"])):
+        fields: dict[str, Any] = {"number_of_threads_in_gpgpu_thread_group": 8, **SLM}
+        walk = Walk(engine, barrier=True, **{"barrier_enable": enable, **fields})
+        assert len(walk.run(groups)) == 64
+        assert [f.code for f in walk.report.findings] == codes
+        assert all("Barrier Enable" in f.message for f in walk.report.findings)
+    walk = Walk(engine, barrier=False, **SLM)
+    assert len(walk.run(groups)) == 64 and walk.report.findings == []
+
+
+@pytest.mark.parametrize("disable", gpgpu.SliceDisable, ids=lambda d: d.name)
+@pytest.mark.parametrize("subslice", range(4))
+def test_a_destination_that_is_disabled(disable: gpgpu.SliceDisable, subslice: int) -> None:
+    """Force Destination of a thread where Slice Disable lets none run."""
+    walk = Walk("interp", barrier=False, **SLM)
+    walk.start = [
+        replace(c, slice_disable=disable) if isinstance(c, gpgpu.MediaVfeState) else c
+        for c in walk.start
+    ]
+    thread = media.MediaObjectGrpid(
+        end_of_thread_group=True,
+        force_destination=True,
+        subslice_destination_select=media.SubsliceDestinationSelect(subslice),
+    )
+    only_first = disable is gpgpu.SliceDisable.ONLY_SLICE_0_SUBSLICE_0_ENABLED
+    if subslice == 3 or (subslice and only_first):
+        with pytest.raises(CommandError, match=f"Subslice Destination Select is {subslice}") as e:
+            walk.run(thread)
+        assert ("Slice Disable" in str(e.value)) == bool(only_first)
+    else:
+        assert len(walk.run(thread)) == 1

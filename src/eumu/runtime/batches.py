@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import field, replace
 from typing import Any, Final
 
-from eumu.device.chip import Occupancy, Part
+from eumu.device.chip import Occupancy
 from eumu.device.commands import (
     CommandError,
     MediaJob,
@@ -24,20 +24,19 @@ from eumu.device.commands import (
     WalkerJob,
     media,
 )
-from eumu.device.commands.gpgpu import SliceDisable
 from eumu.device.commands.media_walker import Deltas, dependencies
 from eumu.device.dispatch import Needs, capacity
-from eumu.errors import Diagnostic, Finding, LaunchError, Severity, Unsupported
+from eumu.errors import Diagnostic, Finding, LaunchError, Unsupported
 from eumu.exec.checks import RACES
 from eumu.exec.grid import BufferSurface, Dim3, Grid, Payload
 from eumu.exec.snapshot import Preempted, Snapshot
 from eumu.ir import Function
-from eumu.isa.messages.gateway import GATEWAY
 from eumu.isa.messages.request import GENERAL_STATE
 from eumu.records import dataclass
 from eumu.runtime.device import Device
 from eumu.runtime.engines import DEFAULT_FUEL
 from eumu.runtime.facts import Facts
+from eumu.runtime.job_dispatch import barrier_findings, usable_part
 from eumu.runtime.job_surfaces import buffer_surfaces, state_pointers, used_surfaces
 from eumu.runtime.native_code import KnownCode, NativeCode
 from eumu.runtime.preemption import Suspended, residents_of
@@ -211,13 +210,13 @@ class CommandQueue:
         resumed, self._held = self._held, None
         for number, grid in enumerate(self._grids(job, is_again=resumed is not None)):
             held = capacity(
-                _part(self.device.part, job),
+                usable_part(self.device.part, job),
                 Needs.of(grid),
                 grid.pool_map,
                 is_global=job.descriptor.global_barrier_enable,
             )
             if number == 0:
-                self._note_counts(job, grid)
+                self._streamer.findings.extend(barrier_findings(job, grid))
             if resumed is not None and number < resumed.number:
                 continue
             self._report.kernels.append(grid.function.name)
@@ -239,18 +238,6 @@ class CommandQueue:
         if self.ran is not None:
             self.ran()
         return True
-
-    def _note_counts(self, job: WalkerJob | MediaJob, grid: Grid) -> None:
-        """Barriers that span subslices take no counts from messages."""
-        spans = job.descriptor.global_barrier_enable or grid.pool_map is not None
-        if spans and GATEWAY in grid.function.roots:
-            text = (
-                f"{grid.function.name}: its barrier messages may give a count, which barriers that"
-                " span subslices must not have (Barrier Count Enable)"
-            )
-            self._streamer.findings.append(
-                Diagnostic("barrier-count", text, None, Severity.WARNING, spec="Message Payload")
-            )
 
     def _save(self, grid: Grid, snapshot: Snapshot) -> Suspended:
         """Write the state of a stopped walker where GPGPU_CSR_BASE_ADDRESS says."""
@@ -397,24 +384,3 @@ class CommandQueue:
             global_offset=global_offset,
             races=RACES in self.device.check,
         )
-
-
-def _part(part: Part, job: WalkerJob | MediaJob) -> Part:
-    """The subslices that a job may use; CommandError where it asks for one that is not there."""
-    if isinstance(job, MediaJob) and job.destination is not None:
-        slice, subslice = job.destination
-        if slice:
-            raise CommandError(
-                f"{job.command}: Slice Destination Select is {slice}; {part.name} has slice 0",
-                "Slice Destination Select",
-            )
-        if subslice not in part.enabled:
-            raise CommandError(
-                f"{job.command}: Subslice Destination Select is {int(subslice)}; {part.name} has"
-                f" {', '.join(map(str, part.enabled))}",
-                "Subslice Destination Select",
-            )
-        return part.without(*(s for s in part.enabled if s != subslice))
-    if job.slices is SliceDisable.ONLY_SLICE_0_SUBSLICE_0_ENABLED:
-        return part.without(*part.enabled[1:])
-    return part  # one slice is all that a part here has
