@@ -183,6 +183,19 @@ def test_illegal_orders_and_places(commands: list[Command], message: str) -> Non
         Machine().run(*commands)
 
 
+def test_constants_come_from_one_place() -> None:
+    """Fields of the descriptor for the CURBE beside indirect data; those of groups for media."""
+    moved = replace(IDD, constant_urb_entry_read_offset=1)
+    indirect = replace(WALKER, indirect_data_length=128)
+    Machine().run(*PROLOGUE, indirect)
+    with pytest.raises(CommandError, match="constants are indirect data") as caught:
+        Machine([moved, moved]).run(*PROLOGUE, indirect)
+    assert caught.value.field == "Constant URB Entry Read Offset"
+    start = [OFF, MEDIA, BASES, INVALIDATE, VFE, LOAD]
+    with pytest.raises(CommandError, match="constants of all threads of a group"):
+        media_machine(cross_thread_constant_data_read_length=1).run(*start, BARRIER_OBJECT)
+
+
 # ---- rules
 
 

@@ -23,7 +23,8 @@ _STATUS_PAGE: Final = "there is no hardware status page"
 _CACHING: Final = "it says how memory is cached"
 _EXCEPTION: Final = "no system routine runs for exceptions"
 _SPAWNING: Final = (
-    "threads that threads spawn are not modelled: no public description has the messages"
+    "threads that threads spawn are not modelled: no public description of Gen9 has the payload of"
+    " their messages"
 )
 _ROOM: Final = "no result depends on how many threads run at once"
 _PIXELS: Final = "no pixels are drawn"

@@ -203,6 +203,13 @@ def _constants(
     piece = GRF * descriptor.constant_urb_entry_read_length
     need = cross + piece * threads
     if command.indirect_data_length:
+        if descriptor.constant_urb_entry_read_offset:
+            raise _wrong(
+                placed,
+                "the constants are indirect data, and the interface descriptor has a place in the"
+                f" CURBE for them: {descriptor.constant_urb_entry_read_offset}",
+                "Constant URB Entry Read Offset",
+            )
         offset, size = command.indirect_data_start_address, command.indirect_data_length
         start = state.bases.reach("indirect", offset, size, placed.title)
         data = bus.read(start, command.indirect_data_length, "GPGPU_WALKER")
@@ -228,6 +235,13 @@ def media_job(bus: Bus, state: _State, placed: Placed) -> MediaJob:
     command = placed.packet.command
     assert isinstance(command, _Media)
     descriptor = _descriptor(state, placed, command.interface_descriptor_offset)
+    if descriptor.cross_thread_constant_data_read_length:
+        raise _wrong(
+            placed,
+            "the interface descriptor has constants of all threads of a group, which threads of"
+            " GPGPU_WALKER alone have here",
+            "Cross Thread Constant Data Read Length",
+        )
     curbe = _media_curbe(state, placed, descriptor)
     data = _media_data(bus, state, placed)
     room = GRF * state.vfe.urb_entry_allocation_size if state.vfe else 0
