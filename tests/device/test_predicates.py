@@ -145,9 +145,11 @@ def test_what_may_not_stand_in_a_section(
 ) -> None:
     """Whether it would run or not: the end of the batch is one of these."""
     title = type(command.command if isinstance(command, Packet) else command).TITLE
+    machine = Machine()
     with pytest.raises(CommandError, match=f"{title} at .* behind MI_SET_PREDICATE") as caught:
-        Machine().run(mi.MiSetPredicate(predicate_enable=condition), command, NEVER)
+        machine.run(mi.MiSetPredicate(predicate_enable=condition), command, NEVER)
     assert caught.value.field == "Predicate Enable"
+    assert machine.run(mi.MiArbCheck()) is Stop.END  # the next batch begins outside
 
 
 def test_a_result_does_not_change_in_its_section() -> None:

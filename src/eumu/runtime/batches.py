@@ -154,8 +154,7 @@ class CommandQueue:
 
     def begin(self, address: int) -> None:
         """The batch at a device address comes next, for `resume` or `abandon`."""
-        self._streamer.context.at = address
-        self._streamer.context.returns.clear()
+        self._streamer.begin(address)
 
     def resume(self) -> BatchReport:
         """Go on where the last batch stopped."""

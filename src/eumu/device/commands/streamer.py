@@ -111,9 +111,14 @@ class Streamer:
 
     def start(self, address: int) -> Stop:
         """Run the batch at a device address."""
+        self.begin(address)
+        return self.run()
+
+    def begin(self, address: int) -> None:
+        """The batch at a device address comes next: what another one has left open is closed."""
         self.context.at = address
         self.context.returns.clear()
-        return self.run()
+        self.context.predication = mi.PredicateEnable.NOOP_NEVER
 
     def run(self) -> Stop:
         """Go on where the batch stopped."""
