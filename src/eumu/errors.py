@@ -101,6 +101,10 @@ class FormatError(BuildError):
     """An ELF, `.ze_info` or object file is truncated, inconsistent or of another format."""
 
 
+class NoKernel(FormatError):
+    """The compiler's ELF of a program without kernels."""
+
+
 class UnknownDevice(EumuError, ValueError):
     """No platform has this name; the message lists the names."""
 

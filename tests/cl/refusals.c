@@ -110,6 +110,8 @@ static void programs(void) {
   IS(clBuildProgram(program, 0, 0, "", 0, 0), CL_INVALID_OPERATION);
   NONE(clCreateKernel(p, "k", &e), CL_INVALID_PROGRAM_EXECUTABLE);
   IS(clBuildProgram(p, 0, 0, "", 0, 0), CL_BUILD_PROGRAM_FAILURE);
+  IS(clBuildProgram(p, 0, 0, "-no-such-option", 0, 0), CL_INVALID_BUILD_OPTIONS);
+  IS(clCompileProgram(p, 0, 0, "-no-such-option", 0, 0, 0, 0, 0), CL_INVALID_COMPILER_OPTIONS);
   NONE(clCreateKernel(p, "k", &e), CL_INVALID_PROGRAM_EXECUTABLE);
   IS(clCreateKernelsInProgram(p, 0, 0, 0), CL_INVALID_PROGRAM_EXECUTABLE);
   IS(clCompileProgram(p, 1, 0, "", 0, 0, 0, 0, 0), CL_INVALID_VALUE);
@@ -124,7 +126,10 @@ static void programs(void) {
   NONE(clCreateKernel(program, 0, &e), CL_INVALID_VALUE);
   NONE(clCreateKernel(program, "subtract", &e), CL_INVALID_KERNEL_NAME);
   IS(clCreateKernelsInProgram(program, 1, k, 0), CL_INVALID_VALUE);
-  clReleaseProgram(p);
+  cl_program empty = clCreateProgramWithSource(c, 1, (const char *[]){""}, 0, &e);
+  IS(clBuildProgram(empty, 0, 0, "", 0, 0), CL_SUCCESS);
+  NONE(clCreateKernel(empty, "k", &e), CL_INVALID_KERNEL_NAME);
+  clReleaseProgram(p), clReleaseProgram(empty);
 }
 
 static void kernels(void) {
@@ -229,6 +234,7 @@ static void transfers(void) {
   IS(clEnqueueUnmapMemObject(q, m, data, 0, 0, 0), CL_INVALID_VALUE);
   IS(clEnqueueUnmapMemObject(q, (cl_mem)q, data, 0, 0, 0), CL_INVALID_MEM_OBJECT);
   IS(clEnqueueMigrateMemObjects(q, 0, 0, 0, 0, 0, 0), CL_INVALID_VALUE);
+  IS(clEnqueueMigrateMemObjects(q, 2, (cl_mem[]){m, strange}, 0, 0, 0, 0), CL_INVALID_CONTEXT);
   IS(clEnqueueNativeKernel(q, 0, 0, 0, 0, 0, 0, 0, 0, 0), CL_INVALID_OPERATION);
   clReleaseMemObject(hidden), clReleaseMemObject(strange);
 }

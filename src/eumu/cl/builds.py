@@ -59,7 +59,7 @@ def build(
         raise Failed(Status.COMPILER_NOT_AVAILABLE, str(error)) from None
     except BuildError as error:
         log = "\n".join([str(error), *getattr(error, "__notes__", ())])
-        raise Failed(_FAILURES[wanted], log) from None
+        raise Failed(_status(wanted, log), log) from None
 
 
 _FAILURES: Final = {
@@ -68,6 +68,20 @@ _FAILURES: Final = {
     Wanted.LINKED: Status.LINK_PROGRAM_FAILURE,
     Wanted.LIBRARY: Status.LINK_PROGRAM_FAILURE,
 }
+
+
+_OPTIONS: Final = {
+    Wanted.PROGRAM: Status.INVALID_BUILD_OPTIONS,
+    Wanted.OBJECT: Status.INVALID_COMPILER_OPTIONS,
+    Wanted.LINKED: Status.INVALID_LINKER_OPTIONS,
+    Wanted.LIBRARY: Status.INVALID_LINKER_OPTIONS,
+}
+_NO_OPTION: Final = "Unrecognized build options"  # the compiler's words
+
+
+def _status(wanted: Wanted, log: str) -> Status:
+    """What went wrong, by the compiler's log."""
+    return (_OPTIONS if _NO_OPTION in log else _FAILURES)[wanted]
 
 
 def _from_binary(wanted: Wanted, options: str, data: bytes, platform: Platform) -> Made:

@@ -37,9 +37,9 @@ from eumu.cl.protocol import (
     reply,
     requests,
 )
-from eumu.errors import EumuError, Fault, Finding, OutOfMemory, Severity
+from eumu.errors import EumuError, Fault, Finding, NoKernel, OutOfMemory, Severity
 from eumu.exec.tiered import tiered
-from eumu.runtime import Array, Device, Image, Kernel, Local, load
+from eumu.runtime import Array, Device, Image, Kernel, Local, Program, load
 from eumu.runtime.report import Report
 from eumu.zebin import smaller_groups
 
@@ -153,12 +153,19 @@ class _Service:
         if wanted in (Wanted.OBJECT, Wanted.LIBRARY):
             return packed(kind, smaller_groups(options), 0, 0, 0)
         self._take_tiers()
-        loaded = Loaded(load(data, device=self.device))
+        loaded = Loaded(self._loaded(data))
         allowed = loaded.program.smaller_groups
         loaded.program.smaller_groups = True  # of linked programs the driver's library knows more
         number = next(self._numbers)
         self._programs[number] = loaded
         return packed(kind, allowed, number, loaded.program.variable_bytes) + described(loaded)
+
+    def _loaded(self, data: bytes) -> Program:
+        """The program of an ELF; OpenCL knows programs without kernels, too."""
+        try:
+            return load(data, device=self.device)
+        except NoKernel:
+            return Program("program", self.device.platform)
 
     def _take_tiers(self) -> None:
         """Let first launches begin before their code is made; engines are imported when they are

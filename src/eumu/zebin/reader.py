@@ -13,7 +13,7 @@ import struct
 from dataclasses import replace
 from typing import Final
 
-from eumu.errors import FormatError
+from eumu.errors import FormatError, NoKernel
 from eumu.platforms import of_product_family
 from eumu.zebin import container, elf, ze_info
 from eumu.zebin.elf import Elf, Section, Type
@@ -89,7 +89,7 @@ class _Reading:
         section = self.file.named(".ze_info")
         if section is None:
             if not self.texts:
-                raise FormatError(f"{self.file.name}: the program has no kernel")
+                raise NoKernel(f"{self.file.name}: the program has no kernel")
             raise FormatError(f"{self.file.name}: there is no section '.ze_info'")
         return ze_info.parse(self.file.text(section), self.file.name)
 

@@ -354,6 +354,7 @@ ENTRY cl_int clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint number, 
   for (cl_uint k = 0; k < number; k++)
     if (!is_object(objects[k], MEMORY)) return CL_INVALID_MEM_OBJECT;
   cl_int wrong = check_waits(q->context, count, waits);
+  for (cl_uint k = 0; !wrong && k < number; k++) wrong = check(queue, objects[k], ((struct Memory *)objects[k])->type != CL_MEM_OBJECT_BUFFER, 0, 0);
   return wrong ? wrong : enqueue(command(q, CL_COMMAND_MIGRATE_MEM_OBJECTS, nothing), count, waits, event, CL_FALSE);
 }
 
