@@ -6,11 +6,11 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Final
 
+from eumu.cli import blas
 from eumu.cli.parsing import parser
 from eumu.cli.status import FAILED, FAULT, FINE, INTERRUPTED, USAGE, UsageError
 from eumu.cli.terminal import Paint
@@ -25,7 +25,6 @@ from eumu.errors import (
 )
 from eumu.settings import TRACEBACK
 
-_BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"
 _GARBAGE: Final = 100_000  # objects more than before
 
 
@@ -57,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.command is None:
             parser().print_help()
             return USAGE
-        with _one_blas_thread():
+        with blas.one_thread():
             room = import_module(f"eumu.cli.{options.command}")
         command: Callable[[argparse.Namespace], int] = room.command
         return command(options)
@@ -74,19 +73,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(paint.error(_message(error)), file=sys.stderr)
         return _status(error)
-
-
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """While NumPy is imported: its library of linear algebra, which no command needs, starts a
-    thread for each other core, in half of the time that all of NumPy takes."""
-    before = os.environ.get(_BLAS_THREADS)
-    os.environ.setdefault(_BLAS_THREADS, "1")
-    try:
-        yield
-    finally:  # programs that a command starts have their own
-        if before is None:
-            del os.environ[_BLAS_THREADS]
 
 
 def _parsed(words: Sequence[str]) -> argparse.Namespace:
