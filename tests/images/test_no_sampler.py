@@ -12,7 +12,7 @@ import pytest
 import eumu
 from eumu.errors import Unsupported
 from eumu.platforms import PLATFORMS
-from eumu.runtime.image_arguments import dropped_reads
+from eumu.runtime.image_needs import dropped_reads
 from images.image_programs import elf
 
 PVC, SKL = PLATFORMS["pvc"], PLATFORMS["skl"]

@@ -20,6 +20,7 @@ from eumu.cli.telling import Teller, time_limit
 from eumu.cli.terminal import Paint, Progress
 from eumu.cli.values import arguments, from_zero, pairs, size, whole
 from eumu.findings import plain
+from eumu.runtime.image_needs import Pictured
 
 
 def command(options: argparse.Namespace) -> int:
@@ -47,9 +48,9 @@ def command(options: argparse.Namespace) -> int:
     values = arguments(device, kernel, options.args)
     saves = pairs("--save", options.save)
     for name in saves:
-        if not isinstance(values.get(name), (eumu.Array, eumu.Image)):
+        if not isinstance(values.get(name), (eumu.Array, Pictured)):
             raise UsageError(f"--save {name}: the kernel has no array or image argument {name!r}")
-    shown = (eumu.Array, eumu.Image)
+    shown = (eumu.Array, Pictured)
     before = {n: v.numpy() for n, v in values.items() if isinstance(v, shown)}
     facts = {"device": str(device.platform), "engine": device.engine, "level": options.level}
     if options.dump is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from eumu.errors import ArgumentError, LaunchError, shortened
 from eumu.runtime.array import Array
 from eumu.runtime.board import Board
-from eumu.runtime.images import Image
+from eumu.runtime.image_needs import Pictured
 from eumu.runtime.parameters import Parameter
 
 Arguments = Sequence[Any] | Mapping[str, Any]
@@ -43,7 +43,7 @@ def check_devices(parameters: Sequence[Parameter], device: Board, values: Sequen
     """Arrays and images must lie on the device; they are called by the parameters from now on."""
     for parameter, argument in zip(parameters, values, strict=True):
         for value in argument if isinstance(argument, tuple) else (argument,):
-            if not isinstance(value, (Array, Image)):
+            if not isinstance(value, (Array, Pictured)):
                 continue
             if value.device is not device:
                 raise parameter.error(

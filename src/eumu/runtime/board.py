@@ -19,11 +19,11 @@ from eumu.device import Memory
 from eumu.errors import ArgumentError
 from eumu.platforms import Platform
 from eumu.runtime.array import Array
-from eumu.runtime.heaps import StateHeaps
 from eumu.runtime.leaks import Origins
 
 if TYPE_CHECKING:
     from eumu.device.functions import StateCaches
+    from eumu.runtime.heaps import StateHeaps
 
 URB_ROWS: Final = 4096  # 64 KiB, the least that a chip has
 
@@ -103,6 +103,8 @@ class Board:
     @property
     def heaps(self) -> StateHeaps:
         """Where the states of images and samplers lie; made for the first of them."""
+        from eumu.runtime.heaps import StateHeaps
+
         with self._making:
             if self._heaps is None:
                 self._heaps = StateHeaps(self, self.caches)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, ref
-
-from numpy.typing import ArrayLike
 
 from eumu.device import Memory, chip
 from eumu.errors import ArgumentError, Finding, LaunchError, ToolMissing, Unsupported, warn_caller
@@ -24,23 +22,20 @@ from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
 from eumu.exec.telling import HERE
 from eumu.platforms import Platform, platform
 from eumu.runtime.array import Array
-from eumu.runtime.board import Board
 from eumu.runtime.engines import DEFAULT_FUEL, ENGINES, has_jit, make, sends
 from eumu.runtime.exact import Latest
 from eumu.runtime.facts import Facts
-from eumu.runtime.images import Image, make_image
-from eumu.runtime.media import MediaImage, MediaSampler, make_media_image, make_media_sampler
+from eumu.runtime.image_board import ImageBoard
 from eumu.runtime.preemption import Resumable, Suspended, plain_name, residents_of
 from eumu.runtime.races import fast
 from eumu.runtime.report import Report
-from eumu.runtime.samplers import Sampler, make_sampler
 
 
 def _nothing() -> None:
     return None
 
 
-class Device(Board):
+class Device(ImageBoard):
     """An emulated GPU.
 
     `name` is a platform ("pvc", "skl", "apl", …).  `engine` is "jit" or "interp", by default the
@@ -276,96 +271,6 @@ class Device(Board):
 
     def __repr__(self) -> str:
         return f"<Device {self.platform} ({self.platform.title}), engine {self.engine}>"
-
-    def image(
-        self,
-        data: ArrayLike | tuple[int, ...],
-        *,
-        format: str = "RGBA8_UNORM",
-        kind: str | None = None,
-        layers: int | None = None,
-        levels: int | Sequence[ArrayLike] = 1,
-        tiling: str = "linear",
-        samples: int = 1,
-        swizzle: str = "RGBA",
-        counter: Array | int | None = None,
-        name: str = "",
-        access: str = "rw",
-    ) -> Image:
-        """An image: a copy of `data`, or zeros if `data` is a shape.
-
-        Shapes are (w[, c]), (h, w[, c]) and (d, h, w[, c]); the channels are the last axis if the
-        format has several of one size.  Elements have the type that the format stores, or are
-        floats that eumu converts.  With `layers` the first axis is the layers of an array, with
-        `kind="cube"` the faces.  `levels` is the number of mip levels, or the data of the levels
-        below the first.  `tiling` is "linear", "x" or "y".  `counter` is the append counter: a
-        start value, or the `counter` of another image.  `access` is what kernels may do, "rw", "r"
-        or "w"; anything else is a fault.
-
-        >>> Device("skl").image(np.zeros((4, 8, 4), np.uint8), format="RGBA8_UNORM").shape()
-        (4, 8, 4)
-        """
-        label = self.next_label("image", name)
-        made = make_image(
-            self,
-            data,
-            format,
-            kind=kind,
-            layers=layers,
-            levels=levels,
-            tiling=tiling,
-            samples=samples,
-            swizzle=swizzle,
-            name=label,
-            is_named=bool(name),
-            counter=counter,
-            access=access,
-        )
-        self.origins.note(made.address)
-        return made
-
-    def sampler(
-        self,
-        *,
-        normalized: bool = True,
-        address: str = "clamp_to_edge",
-        filter: str = "nearest",
-        **more: Any,
-    ) -> Sampler:
-        """A sampler: how coordinates between texels and outside of an image are read.
-
-        `address` is none, clamp_to_edge, clamp_to_border, repeat, mirrored_repeat …, `filter`
-        nearest, linear or anisotropic.  More: `mag_filter`, `mip_filter`, `lod` (least,
-        greatest), `lod_bias`, `border` (four channels), `compare`, `anisotropy`, `reduction`.
-        """
-        return make_sampler(normalized=normalized, address=address, filter=filter, **more)
-
-    def media_image(
-        self,
-        data: ArrayLike,
-        *,
-        format: str,
-        address: str = "clamp",
-        tiling: str = "linear",
-        name: str = "",
-    ) -> MediaImage:
-        """An image for the media sampler (`avs`, `va`): a copy of `data`.
-
-        `format` is a name of MEDIA_SURFACE_STATE, such as Y8_UNORM_VA, Y16_SNORM, Y1_UNORM (pixels
-        that are 0 or not), PLANAR_420_8; `address` outside the image is "clamp" or "mirror".
-        """
-        label = self.next_label("image", name)
-        return make_media_image(self, data, format, address, tiling, label)
-
-    def media_sampler(self, **what: Any) -> MediaSampler:
-        """The state of a media sampler, from exactly one of these parameters.
-
-        `convolve`: coefficients [rows, columns] from -8 to 8; `line`: up to 16 of them; both with
-        `scale_down` (a shift) and `coefficient_bits` (8 or 16).  `places`: the pixels around one
-        that erode, dilate and minmaxfilter read.  `phases`: the scaler's coefficients [32, 8] or
-        [2, 32, 8] (along rows, along columns), with `chroma` [32, 4], `taps` and `shuffle`.
-        """
-        return make_media_sampler(**what)
 
     def chroma_key(self, index: int, low: int, high: int) -> None:
         """Set the colour range of chroma key 0 to 3: 0xAARRGGBB (or Cr, Y, Cb), inclusive."""

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from eumu.device.state.sampler import BorderColor, SamplerState
 from eumu.device.state.surface import SurfaceState
 from eumu.device.surfaces.formats import Numbers, TexelFormat
 from eumu.errors import Unsupported
-from eumu.platforms import Platform
 from eumu.runtime.array import Array
 from eumu.runtime.board import Board
 from eumu.runtime.heaps import HeapSlot, buffer_state
 from eumu.runtime.image import Image as Variables
+from eumu.runtime.image_needs import SECTIONS, each, entries, needs_tables
 from eumu.runtime.images import Image
 from eumu.runtime.media import MediaSampler
 from eumu.runtime.parameters import Parameter, Passing
 from eumu.runtime.samplers import Sampler, make_sampler
-from eumu.runtime.tables import BindlessBuffer, Tables, needs_tables
+from eumu.runtime.tables import BindlessBuffer, Tables
 from eumu.zebin.ze_info import InlineSampler, KernelInfo, PayloadArgument
 
 # Image types of OpenCL C and `.ze_info`, and what an image must be for them.
@@ -62,44 +62,7 @@ def check_image_argument(parameter: Parameter, value: Any) -> None:
         raise parameter.error(f"the image has {samples} samples in a pixel")
 
 
-def dropped_reads(info: KernelInfo, target: Platform) -> str:
-    """What is wrong with a kernel that reads images on a device without a sampler, or ""."""
-    reads = bool(info.inline_samplers) or any(
-        slot.addrspace == "sampler"
-        or (slot.addrspace == "image" and slot.access_type != "writeonly")
-        for slot in info.payload_arguments
-    )
-    if target.has_sampler or not reads:
-        return ""
-    return (
-        f"kernel {info.name} reads images, and {target} has no sampler: Intel's compiler leaves the"
-        " reads out without a word, so what the kernel computes from them is undefined"
-    )
-
-
 # ---- tables
-
-# Implicit arguments that name the program's variables, and where these lie.
-SECTIONS: Final = {"const_base": ".data.const", "global_base": ".data.global"}
-
-
-def entries(info: KernelInfo, values: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
-    """The binding table: the entry, argument index and value of each row.
-
-    A tuple of images takes as many entries as it has, and those behind it move up.
-    """
-    more = 0
-    for row in info.binding_table_indices:
-        if 0 <= row.arg_index < len(values):
-            value = values[row.arg_index]
-            yield row.bti_value + more, row.arg_index, value
-            more += len(value) - 1 if isinstance(value, tuple) else 0
-
-
-def _each(values: Iterable[Any]) -> Iterator[Any]:
-    """The values, and in place of a tuple what is in it."""
-    for value in values:
-        yield from value if isinstance(value, tuple) else (value,)
 
 
 def image_tables(
@@ -109,13 +72,13 @@ def image_tables(
 
     `variables` are those of the program, which may have a surface, too.
     """
-    images = [v for v in _each(values) if isinstance(v, Image)]
-    if not needs_tables(info) and not images:
+    if not needs_tables(info, values):
         return None
+    images = [v for v in each(values) if isinstance(v, Image)]
     heaps = device.heaps
     surfaces: dict[int, HeapSlot] = {}
     for first, _, image in entries(info, values):
-        for entry, value in enumerate(_each([image]), first):
+        for entry, value in enumerate(each([image]), first):
             if isinstance(value, Image):
                 surfaces[entry] = value.slot
             elif isinstance(value, Array):

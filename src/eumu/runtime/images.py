@@ -20,11 +20,12 @@ from eumu.errors import ArgumentError
 from eumu.runtime.array import Array
 from eumu.runtime.board import Board
 from eumu.runtime.image_layout import KINDS, SPATIAL, Layout, state_of, surface_format
+from eumu.runtime.image_needs import Pictured
 
 _COUNTER_ALIGN: Final = 4096
 
 
-class Image:
+class Image(Pictured):
     """An image in device memory, and the state that describes it; made by :meth:`Device.image`.
 
     The bytes of `state` are in device memory at `slot.address`.  `counter` is the append counter,

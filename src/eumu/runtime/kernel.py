@@ -32,7 +32,7 @@ from eumu.runtime.engines import DEFAULT_FUEL
 from eumu.runtime.exact import Exact, are_usual, key_of
 from eumu.runtime.facts import Facts
 from eumu.runtime.image import Image
-from eumu.runtime.image_arguments import dropped_reads, image_tables
+from eumu.runtime.image_needs import dropped_reads, needs_tables
 from eumu.runtime.launch_memory import buffers, symbols, with_implicit
 from eumu.runtime.listing import listing
 from eumu.runtime.ndrange import Range, Size
@@ -370,7 +370,11 @@ class Kernel:
         target = device.platform
         function = self._checked.of(self.function(target, level), target.name, level, device.check)
         image = self.program.image(device)
-        tables = image_tables(device, self.info, values, image)
+        tables = None
+        if needs_tables(self.info, values):
+            from eumu.runtime.image_arguments import image_tables
+
+            tables = image_tables(device, self.info, values, image)
         bound = bind(
             self.info,
             self.args,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from eumu.addresses import BINDLESS_SHIFT, SCRATCH_HANDLE, SURFACE_STATE_BASE
 from eumu.errors import LaunchError, Unsupported
@@ -16,17 +16,9 @@ from eumu.exec.grid import BufferSurface, Payload
 from eumu.platforms import Platform
 from eumu.records import dataclass
 from eumu.runtime.array import Array, Local
-from eumu.runtime.image_arguments import (
-    IMAGE_FACTS,
-    SECTIONS,
-    check_image_argument,
-    entries,
-    image_fact,
-)
-from eumu.runtime.images import Image
+from eumu.runtime.image_needs import SECTIONS, Pictured, entries, is_fact
 from eumu.runtime.ndrange import Range
 from eumu.runtime.parameters import Parameter, Passing, element_type
-from eumu.runtime.tables import BindlessBuffer, Tables
 from eumu.runtime.thread_space import PLACE_IN_GROUP
 from eumu.runtime.wanted import refuse_unmodelled
 from eumu.zebin.ze_info import (
@@ -35,6 +27,9 @@ from eumu.zebin.ze_info import (
     PayloadArgument,
     PerThreadPayloadArgument,
 )
+
+if TYPE_CHECKING:
+    from eumu.runtime.tables import BindlessBuffer, Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +256,8 @@ class _Binder:
                         f"a pointer to local memory; pass eumu.Local(nbytes), not {_words(value)}"
                     )
             case Passing.IMAGE | Passing.SAMPLER:
+                from eumu.runtime.image_arguments import check_image_argument
+
                 check_image_argument(parameter, value)
 
     def _slot(self, slot: PayloadArgument) -> bytes:
@@ -269,7 +266,9 @@ class _Binder:
         implicit = _IMPLICIT.get(slot.arg_type)
         if implicit is not None:
             return implicit(self)
-        if slot.arg_type in IMAGE_FACTS:
+        if is_fact(slot.arg_type):
+            from eumu.runtime.image_arguments import image_fact
+
             return image_fact(slot, self.args[slot.arg_index])
         match slot.arg_type:
             case "arg_byvalue":
@@ -374,7 +373,7 @@ def _check_buffer(parameter: Parameter, value: Any) -> None:
         return
     if parameter.type_name == "surface":
         images = value if isinstance(value, tuple) else (value,)
-        if images and all(isinstance(image, Image) for image in images):
+        if images and all(isinstance(image, Pictured) for image in images):
             return
     if not isinstance(value, Array):
         raise parameter.error(

@@ -25,7 +25,7 @@ from eumu.program import Module
 from eumu.runtime import bare
 from eumu.runtime.device import Device
 from eumu.runtime.image import Image
-from eumu.runtime.image_arguments import dropped_reads
+from eumu.runtime.image_needs import dropped_reads
 from eumu.runtime.kernel import Kernel
 from eumu.runtime.libraries import Linkage
 from eumu.runtime.miscompiled import cut_addresses

@@ -12,7 +12,6 @@ from eumu.records import dataclass
 from eumu.runtime.array import Array
 from eumu.runtime.heaps import HeapSlot, StateHeaps
 from eumu.runtime.media import MediaSampler
-from eumu.zebin.ze_info import KernelInfo
 
 _SAMPLERS: Final = 16  # of a table
 
@@ -94,11 +93,3 @@ def _placed_media(sampler: MediaSampler, taken: list[tuple[int, int]]) -> int:
             taken.append((start, size))
             return index
     raise ArgumentError("more samplers than a table has room for")
-
-
-def needs_tables(info: KernelInfo) -> bool:
-    """Whether a kernel uses images, samplers, or surfaces that need a state."""
-    spaces = {slot.addrspace for slot in info.payload_arguments}
-    surfaces = any(slot.arg_type == "binding_table_entry" for slot in info.payload_arguments)
-    bindless = any(slot.addrmode == "bindless" for slot in info.payload_arguments)
-    return bool(spaces & {"image", "sampler"} or info.inline_samplers or surfaces or bindless)
