@@ -12,7 +12,7 @@ import pytest
 
 from eumu.exec.grid import Grid
 from eumu.exec.jit import Jit
-from eumu.exec.jit.host import cache
+from eumu.exec.jit.host import cache, compiler
 from eumu.exec.jit.host.target import Processor, host
 from eumu.exec.jit.interface import Module
 from exec.jit_programs import Memory, Program
@@ -39,7 +39,7 @@ def forbid_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(text: str, processor: Processor) -> bytes:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(cache, "compile_text", refuse)
+    monkeypatch.setattr(compiler, "compile_text", refuse)
 
 
 def test_second_engine_loads_what_the_first_compiled(

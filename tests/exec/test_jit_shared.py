@@ -10,7 +10,7 @@ import pytest
 
 from eumu.exec.jit.codegen.shared import divide
 from eumu.exec.jit.driver.module import build
-from eumu.exec.jit.host import cache
+from eumu.exec.jit.host import cache, compiler
 from eumu.exec.jit.host.engine import specialise
 from eumu.exec.jit.host.target import Processor, compile_object, host
 from eumu.exec.jit.interface import Module, Special
@@ -76,7 +76,7 @@ def test_kernels_have_their_objects_in_common(
         made.append(text)
         return compile_object(text, processor)
 
-    monkeypatch.setattr(cache, "compile_text", counted)
+    monkeypatch.setattr(compiler, "compile_text", counted)
     for module in modules():
         cache._support.cache_clear()  # as a new process
         found = [cache._support(text, host()) for text in module.support]

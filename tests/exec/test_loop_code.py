@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import eumu
-from eumu.exec.jit.host import cache, target
+from eumu.exec.jit.host import compiler, target
 
 LOOP = """.version 3.6
 .kernel "k"
@@ -39,7 +39,7 @@ ret (M1, 1)
 
 def test_a_tight_loop_pays_one_decrement_and_branch(monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[str] = []
-    make = cache.compile_text
+    make = compiler.compile_text
 
     def compile_text(text: str, processor: target.Processor) -> bytes:
         if " @run(" in text:  # the kernel's own, not what many have
@@ -47,7 +47,7 @@ def test_a_tight_loop_pays_one_decrement_and_branch(monkeypatch: pytest.MonkeyPa
         return make(text, processor)
 
     monkeypatch.setenv("EUMU_CACHE", "off")
-    monkeypatch.setattr(cache, "compile_text", compile_text)
+    monkeypatch.setattr(compiler, "compile_text", compile_text)
     device = eumu.Device("skl", engine="jit")
     out = device.array(4, np.uint32)
     eumu.load(LOOP.encode(), device="skl")["k"].launch(device, 1, args=[out, 40_000])  # > a slice

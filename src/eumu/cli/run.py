@@ -13,7 +13,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 import eumu
-from eumu.cli import images
 from eumu.cli.options import compiler_options
 from eumu.cli.status import FINE, UsageError
 from eumu.cli.telling import Teller, time_limit
@@ -67,10 +66,12 @@ def command(options: argparse.Namespace) -> int:
         findings = (*fault.findings, fault.finding)
         return teller.tell(kernel.name, findings, facts, faulted=True)
     for name, path in saves.items():
-        if isinstance(values[name], eumu.Image):
-            images.save(path, values[name])
-        else:
+        from eumu.cli import images
+
+        if isinstance(values[name], eumu.Array):
             images.save_array(path, values[name].numpy())
+        else:
+            images.save(path, values[name])
     if not options.quiet and teller.is_text:
         _show(report, device, values, before)
     facts |= {"engine": report.engine, "printf": "".join(printed)}

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 import eumu
-from eumu.cli import images
-from eumu.cli.images import read_npy
 from eumu.cli.status import UsageError
 from eumu.errors import shortened
 from eumu.runtime.parameters import Passing
@@ -109,8 +107,12 @@ def argument(device: eumu.Device, parameter: eumu.Parameter, text: str) -> Any:
     option = f"--arg {parameter.name}={text}"
     is_picture = parameter.type_name == "surface" and text.startswith("image:")
     if parameter.passing is Passing.IMAGE or is_picture:
+        from eumu.cli import images
+
         return images.image(device, parameter, text)
     if parameter.passing is Passing.SAMPLER:
+        from eumu.cli import images
+
         return images.sampler(device, parameter, text)
     access, text = _access(text)
     if text == "null":
@@ -119,7 +121,7 @@ def argument(device: eumu.Device, parameter: eumu.Parameter, text: str) -> Any:
         return eumu.Local(from_zero(option, text[6:]))
     if text.startswith("@") or text.partition(":")[0] in _MAKERS:
         most = device.memory.size
-        made = read_npy(text[1:]) if text.startswith("@") else _make(option, text, most)
+        made = _read(text[1:]) if text.startswith("@") else _make(option, text, most)
         if parameter.passing is Passing.VALUE:
             return made.tobytes()
         return device.array(made, name=parameter.name, access=access)
@@ -131,6 +133,12 @@ def _access(text: str) -> tuple[str, str]:
     """What kernels may do to an array, and the rest of the value."""
     word, _, rest = text.partition(":")
     return (_ACCESS[word], rest) if word in _ACCESS and rest else ("rw", text)
+
+
+def _read(path: str) -> NDArray[Any]:
+    from eumu.cli.images import read_npy
+
+    return read_npy(path)
 
 
 def _make(option: str, text: str, most: int) -> NDArray[Any]:

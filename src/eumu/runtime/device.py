@@ -27,7 +27,6 @@ from eumu.runtime.exact import Latest
 from eumu.runtime.facts import Facts
 from eumu.runtime.image_board import ImageBoard
 from eumu.runtime.preemption import Resumable, Suspended, plain_name, residents_of
-from eumu.runtime.races import fast
 from eumu.runtime.report import Report
 
 
@@ -360,7 +359,7 @@ class Device(ImageBoard):
             if snapshot is not None and snapshot.groups:
                 snapshot = self._end_residents(grid, snapshot, stop)
             try:
-                stats = fast(grid, snapshot, self.memory, partial(self._fast, stop))
+                stats = self._quickly(grid, snapshot, partial(self._fast, stop))
                 if stats is not None:
                     return stats, "jit"
             except Unsupported as reason:
@@ -371,6 +370,19 @@ class Device(ImageBoard):
                 first = str(reason).splitlines()[0]
                 warn_caller(f"kernel {function.name} runs on the interpreter: {first}")
         return self._interpret(grid, snapshot, stop), "interp"
+
+    def _quickly(
+        self,
+        grid: Grid,
+        snapshot: Snapshot | None,
+        run: Callable[[Grid, Snapshot | None], RunStats],
+    ) -> RunStats | None:
+        """What `run` counts, which runs a launch on the fast engine; None of one with races."""
+        if not grid.races:
+            return run(grid, snapshot)
+        from eumu.runtime.races import fast
+
+        return fast(grid, snapshot, self.memory, run)
 
     def _fast(self, stop: Preemption, grid: Grid, snapshot: Snapshot | None) -> RunStats:
         return self._get("jit").run(grid, self._host(grid, stop), snapshot, stop)

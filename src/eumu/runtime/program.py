@@ -9,7 +9,7 @@ from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 
-from eumu import binary, zebin
+from eumu import zebin
 from eumu.errors import (
     ArgumentError,
     BuildError,
@@ -240,6 +240,8 @@ def _from_bytes(
         return _compile(data, name, target, options, directory, shown, libraries, wanted)
     if libraries:
         raise ArgumentError(f"{name} is vISA; libraries go with the compiler's ELF and with source")
+    from eumu import binary
+
     if binary.is_object_file(data):
         return _from_object_file(data, name, target)
     if suffix == ".visaasm" or b".version" in data[:4096]:
@@ -346,7 +348,7 @@ def _from_text(
 
 def _from_object_file(data: bytes, name: str, target: Platform | None) -> Program:
     """Places in messages are lines of the text that `eumu dis` prints."""
-    from eumu import text
+    from eumu import binary, text
 
     module = binary.read(data, name, target.grf_bytes if target else 32)
     target = target or binary.made_for(module)

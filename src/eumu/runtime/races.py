@@ -69,8 +69,6 @@ def fast(
 
     None of a launch that looks for races and may have some, or a fault: it has done nothing yet.
     """
-    if not grid.races:
-        return run(grid, snapshot)
     function = _FOLLOWED.of(grid.function)
     if function is None or snapshot is not None or grid.parts or not memory.live:
         return None  # what is not in arrays, but in a driver's objects, cannot be put back

@@ -24,7 +24,6 @@ from itertools import accumulate
 from pathlib import Path
 
 from eumu.cache_folder import is_ours, trusted_directory
-from eumu.exec.jit.host.compiler import compile_text
 from eumu.exec.jit.host.launch import Compiled
 from eumu.exec.jit.host.target import Loaded, Processor
 from eumu.exec.jit.interface import FaultSite, HostTarget, Module, Special
@@ -106,6 +105,8 @@ def _make(
     function: Function, special: Special, processor: Processor
 ) -> tuple[Module, tuple[bytes, ...]]:
     """Compile; most launches find their code on disk and do without the compiler's modules."""
+    from eumu.exec.jit.host.compiler import compile_text
+
     module = _module(function, special, processor)
     support = (_support(text, processor) for text in module.support)
     return module, (compile_text(module.text, processor), *support)
@@ -138,6 +139,8 @@ def _module(function: Function, special: Special, processor: Processor) -> Modul
 @lru_cache(maxsize=1 << 10)
 def _support(text: str, processor: Processor) -> bytes:
     """The object of support functions, from disk or made now, once for all kernels."""
+    from eumu.exec.jit.host.compiler import compile_text
+
     place = trusted_directory()
     if place is None:
         return compile_text(text, processor)
