@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,3 +34,48 @@ def test_programs_keep_their_blas(given: str | None, monkeypatch: pytest.MonkeyP
         monkeypatch.setenv(name, given)
     assert main(["info", SAXPY]) == 0
     assert os.environ.get(name) == given
+
+
+# What reads, compiles, checks or shows something else than a kernel whose code is on disk.
+ELSEWHERE = (
+    *("eumu.binary", "eumu.native", "eumu.lower_native", "eumu.verify", "eumu.isa.gen9"),
+    *("eumu.exec.interp", "eumu.exec.jit.analysis", "eumu.exec.jit.codegen"),
+    *("eumu.exec.jit.driver", "eumu.exec.jit.host.compiler", "eumu.zebin.ocloc"),
+    *("eumu.device.commands", "eumu.device.compiled", "eumu.device.functions", "eumu.device.vme"),
+    *("eumu.device.sampler", "eumu.device.state", "eumu.device.surfaces", "eumu.runtime.images"),
+    *("eumu.runtime.heaps", "eumu.runtime.media", "eumu.runtime.samplers", "eumu.runtime.races"),
+    *("eumu.beside", "eumu.campaign", "eumu.cl", "eumu.compare", "eumu.drm", "eumu.cli.images"),
+    *("PIL", "distributed", "elftools", "pygments", "rich", "xml", "yaml"),
+)
+LISTED = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
+
+
+def imported(place: Path, *words: str) -> set[str]:
+    """The modules that a command has imported when it ends."""
+    script = f"{LISTED}from eumu.cli import entry\nsys.argv[:] = ['eumu', *sys.argv[1:]]\nentry()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words],
+        env={**os.environ, "EUMU_CACHE_DIR": str(place)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stderr.split())
+
+
+def within(modules: set[str], rooms: tuple[str, ...]) -> list[str]:
+    return sorted(m for m in modules for room in rooms if f"{m}.".startswith(f"{room}."))
+
+
+def test_a_run_imports_what_its_kernel_needs(tmp_path: Path) -> None:
+    """A command that runs a kernel from the cache is mostly imports."""
+    words = ("run", SAXPY, "--global", "64", "--arg", "a=2.5", "--quiet")
+    arrays = ("--arg", "x=arange:float32:64", "--arg", "y=ones:float32:64")
+    compiled, found = (imported(tmp_path, *words, *arrays) for _ in range(2))
+    assert within(compiled, ("eumu.exec.jit.codegen",)), "the first run compiles"
+    assert within(found, ELSEWHERE) == []
+
+
+def test_commands_without_arrays_import_no_numpy(tmp_path: Path) -> None:
+    text = str(ROOT / "tests" / "corpus" / "prelude.visaasm")
+    assert within(imported(tmp_path, "fmt", text), ("numpy", "llvmlite", "yaml")) == []
