@@ -45,7 +45,7 @@ ELSEWHERE = (
     *("eumu.device.sampler", "eumu.device.state", "eumu.device.surfaces", "eumu.runtime.images"),
     *("eumu.runtime.heaps", "eumu.runtime.media", "eumu.runtime.samplers", "eumu.runtime.races"),
     *("eumu.beside", "eumu.campaign", "eumu.cl", "eumu.compare", "eumu.drm", "eumu.cli.images"),
-    *("PIL", "distributed", "elftools", "pygments", "rich", "xml", "yaml"),
+    *("PIL", "distributed", "pygments", "rich", "xml"),
 )
 LISTED = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
 
