@@ -72,3 +72,12 @@ def test_words_on_the_fast_engine() -> None:
 @pytest.mark.weekly
 def test_many_words_run_or_are_diagnosed() -> None:
     assert outcomes(3, 12_000, Interpreter())["ran"] > 5_000
+
+
+def test_a_wait_for_an_immediate_is_diagnosed() -> None:
+    """A word whose operand is none of the architecture's notifications."""
+    instruction = decode_word(0x30D0CF7DC154BF0C0C5A1E7EC6096A30)
+    (end,) = native.parse(END).instructions
+    code = native.Program((instruction, replace(end, offset=instruction.size)), BXT, "word")
+    with pytest.raises(Unsupported, match="n0.0"):
+        execute(code, REGISTERS, Interpreter(), 8)

@@ -25,6 +25,7 @@ from eumu.isa.gen9.kinds.targets import (
 )
 from eumu.isa.gen9.operands import (
     BranchTarget,
+    Constant,
     Execution,
     InstructionOptions,
     NativeSource,
@@ -94,7 +95,7 @@ class _ReturnKind(ImplicitSourceKind):
 
 
 ReturnAddress = Annotated[NativeSource, _ReturnKind(SRC0, _PAIR, D)]
-Notification = Annotated[NativeSource, NotificationKind()]
+Notification = Annotated[NativeSource | Constant, NotificationKind()]
 _BARRIER = Register(True, 0x90)  # n0.0
 WaitOpts = Annotated[InstructionOptions, OptionsKind("AccWrEn", align16=True)]
 
@@ -190,7 +191,7 @@ def join(b: Gen9Builder, jip: OnlyJip, options: Opts) -> None:
 @opcode(0x30, "{exec.pred}wait {exec} {src0} {options}", page="Wait Notification")
 def wait(b: Gen9Builder, exec: Hidden, src0: Notification, options: WaitOpts) -> None:
     """Wait until the notification count is not 0, then take 1 from it."""
-    if src0.place != _BARRIER:
+    if isinstance(src0, Constant) or src0.place != _BARRIER:
         raise Unsupported("a wait for another notification than n0.0, by which barriers tell")
     gateway.wait(b)
 
