@@ -96,7 +96,9 @@ class SourceKind(NativeKind):
     """`-(abs)r12.0<8;8,1>:f`, `r[a0.0,32]<1,0>:d`, an immediate if it is the `last` source.
 
     In Align16 mode `r1.0<4>.xyzw:f`.  In a `logic` instruction negation is `~`, all bits inverted.
-    Channels use those of `neighbours` too, so that all are read, whatever the mask.
+    Channels use those of `neighbours` too, so that all are read, whatever the mask.  A negated
+    unsigned dword has 33 bits; where it `wraps`, what the hardware does with more than 32 is not
+    documented.
     """
 
     def __init__(
@@ -108,10 +110,12 @@ class SourceKind(NativeKind):
         logic: bool = False,
         modifiers: bool = True,
         neighbours: bool = False,
+        wraps: bool = False,
     ) -> None:
         """The `only` source has room for an immediate of 64 bits."""
         self.field, self.last, self.only = field, last, only
         self.logic, self.modifiers, self.neighbours = logic, modifiers, neighbours
+        self.wraps = wraps
 
     def decode(self, word: int, site: InstructionSite) -> NativeSource | Constant:
         field = self.field
@@ -191,7 +195,15 @@ class SourceKind(NativeKind):
         return parse_constant(cursor, number, type)
 
     def bind(self, operand: NativeSource | Constant, builder: Gen9Builder) -> Value:
-        return builder.read_source(operand, logic=self.logic, neighbours=self.neighbours)
+        value = builder.read_source(operand, logic=self.logic, neighbours=self.neighbours)
+        if (
+            self.wraps
+            and operand.type is UD
+            and isinstance(operand, NativeSource)
+            and operand.negate
+        ):
+            return builder.convert(value, UD)
+        return value
 
 
 class ElementsKind(SourceKind):
