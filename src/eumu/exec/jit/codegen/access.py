@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 from eumu.addresses import BTI_SLM, SCRATCH_STATE
 from eumu.exec.jit.codegen.kernel import KernelLowering
-from eumu.exec.jit.llvm.lanes import Lanes
+from eumu.exec.jit.llvm.lanes import Lanes, vector_of_affine
 from eumu.ir import Space
 from eumu.ir.operations import memory as operations
 from eumu.records import dataclass
@@ -38,10 +41,18 @@ def access_of(
             space = _RESERVED.get(bits[0], space)
     site = k.site(op.inst, "store" if store else "load")
     address, mask = k.lanes(op.args[0]), k.lanes(op.args[1])
+    if k.is_assured:
+        address = replace(address, vector=None, affine=k.assured[k.block, k.place])
+        address.make = partial(_vector_of, k, address)
     for lanes in (address, mask):
         if not cold_is_right(lanes, mask):
             lanes.get()  # here, as the cold path follows
     return CompiledAccess(space, address, mask, op.size, site, surface, store)
+
+
+def _vector_of(k: KernelLowering, lanes: Lanes, cold: bool) -> str:
+    assert lanes.affine is not None
+    return vector_of_affine(k.e, lanes.type, lanes.affine)
 
 
 def cold_is_right(lanes: Lanes, mask: Lanes) -> bool:

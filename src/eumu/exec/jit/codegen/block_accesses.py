@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from eumu.exec.jit.codegen import support
 from eumu.exec.jit.codegen.access import CompiledAccess, access_of
-from eumu.exec.jit.codegen.checks import affine_form_of, check, conjunction, heads
+from eumu.exec.jit.codegen.checks import affine_form_of, check, conjunction, heads, origin
 from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.memory import need_slow, slow_call, zero_of
-from eumu.exec.jit.llvm.emit import MEMCPY, int_type, lane_type, vector_of
+from eumu.exec.jit.llvm.emit import MEMCPY, Emitter, int_type, lane_type, vector_of
 from eumu.ir import Value
 from eumu.ir.operations.memory import LoadBlock, StoreBlock
 
@@ -18,17 +18,18 @@ def _load_block(k: KernelLowering, op: LoadBlock) -> None:
     access = access_of(k, op, store=False)
     affine, e = affine_form_of(k, access), k.e
     addresses = heads(k, access, affine)
-    ok, base = check(k, access, affine, addresses)
     vector = lane_type(value.type, value.width)
     mask = None if access.mask.full else access.mask.get()
+    if k.is_assured:
+        place = e.op(f"getelementptr i8, ptr {origin(k, access)}, i64 {addresses[0]}")
+        k.plain(value, _masked(e, value, mask, e.op(f"load {vector}, ptr {place}, align 1")))
+        return
+    ok, base = check(k, access, affine, addresses)
     fast, slow, join = (e.name(n) for n in ("fast", "slow", "join"))
     e.do(f"br i1 {ok}, label %{fast}, label %{slow}, !prof !1")
     e.label(fast)
     place = e.op(f"getelementptr i8, ptr {base}, i64 {addresses[0]}")
-    quick = e.op(f"load {vector}, ptr {place}, align 1")
-    if mask is not None:
-        zero = zero_of(value.type, value.width)
-        quick = e.op(f"select i1 {mask}, {vector} {quick}, {vector} {zero}")
+    quick = _masked(e, value, mask, e.op(f"load {vector}, ptr {place}, align 1"))
     e.do(f"br label %{join}")
     e.label(slow)
     function = _slow(k, access, "load", value)
@@ -43,12 +44,23 @@ def _load_block(k: KernelLowering, op: LoadBlock) -> None:
     k.plain(value, e.op(f"phi {vector} [ {quick}, %{fast} ], [ {careful}, %{after} ]"))
 
 
+def _masked(e: Emitter, value: Value, mask: str | None, loaded: str) -> str:
+    if mask is None:
+        return loaded
+    vector, zero = lane_type(value.type, value.width), zero_of(value.type, value.width)
+    return e.op(f"select i1 {mask}, {vector} {loaded}, {vector} {zero}")
+
+
 @LOWERINGS.on(StoreBlock)
 def _store_block(k: KernelLowering, op: StoreBlock) -> None:
     (data,) = op.data
     access = access_of(k, op, store=True)
     affine, e, vector = affine_form_of(k, access), k.e, k.vector(data)
     addresses = heads(k, access, affine)
+    if k.is_assured:
+        place = e.op(f"getelementptr i8, ptr {origin(k, access)}, i64 {addresses[0]}")
+        e.do(f"store {lane_type(data.type, data.width)} {vector}, ptr {place}, align 1")
+        return
     ok, base = check(k, access, affine, addresses)
     if not access.mask.full:
         ok = conjunction(e, ok, access.mask.get())

@@ -68,30 +68,43 @@ def check(
 ) -> tuple[str, str]:
     """Emit the in-line check; an i1 and the host address that offsets count from."""
     e, (low, total) = k.e, reach(access, affine.shape)
-    sure = affine.sure
+    sure, start = affine.sure, "0"
     if access.space in LOCAL:
-        memory, is_shadow = LOCAL[access.space]
-        size = k.slm_bytes if memory is Space.SLM else k.scratch_bytes
-        base, start, span = f"%{memory.value}", "0", str(max(0, size - total + 1))
-        if is_shadow:  # it lies behind what it is about
-            base = e.op(f"getelementptr i8, ptr {base}, i64 {size}")
+        span = str(max(0, local_bytes(k, access.space) - total + 1))
     else:
         site = k.site_pointer(access.site)
         span = _site_word(e, site, span_word)
-        base, start = "%flat", "0"
         if access.space is Space.FLAT:
             start = _site_word(e, site, SiteWord.WHOLE_START)
         else:
             key = _site_word(e, site, SiteWord.SURFACE)
             wanted = e.op(f"add i64 {access.surface}, 1")
             sure = conjunction(e, sure, e.op(f"icmp eq i64 {key}, {wanted}"))
-            place = _site_word(e, site, SiteWord.SURFACE_ADDRESS)
-            base = e.op(f"inttoptr i64 {place} to ptr")
     for address in addresses:
         first = e.op(f"add i64 {address}, {low}") if low else address
         distance = e.op(f"sub i64 {first}, {start}") if start != "0" else first
         sure = conjunction(e, sure, e.op(f"icmp ult i64 {distance}, {span}"))
-    return sure, base
+    return sure, origin(k, access)
+
+
+def origin(k: KernelLowering, access: CompiledAccess) -> str:
+    """The host address that the offsets of an access count from."""
+    e = k.e
+    if access.space in LOCAL:
+        memory, is_shadow = LOCAL[access.space]
+        base = f"%{memory.value}"
+        if is_shadow:  # it lies behind what it is about
+            base = e.op(f"getelementptr i8, ptr {base}, i64 {local_bytes(k, access.space)}")
+        return base
+    if access.space is Space.FLAT:
+        return "%flat"
+    place = _site_word(e, k.site_pointer(access.site), SiteWord.SURFACE_ADDRESS)
+    return e.op(f"inttoptr i64 {place} to ptr")
+
+
+def local_bytes(k: KernelLowering, space: Space) -> int:
+    """The size of a memory that is no device memory."""
+    return k.slm_bytes if LOCAL[space][0] is Space.SLM else k.scratch_bytes
 
 
 def ways_inside(
@@ -126,15 +139,20 @@ def ways_inside(
 
 
 def is_expected(k: KernelLowering, access: CompiledAccess) -> bool:
-    """Whether an access that does not follow its affine form may make the thread begin again."""
+    """Whether an access follows its affine form, or may else make the thread begin again."""
     is_affine = access.address.affine is not None and access.space is not Space.SURFACE
-    return is_affine and k.may_restart
+    return k.is_assured or (is_affine and k.may_restart)
 
 
 def require(
     k: KernelLowering, access: CompiledAccess, affine: AffineForm, addresses: list[str]
 ) -> str:
-    """Begin again unless all lanes may access what they want; the address offsets count from."""
+    """Begin again unless all lanes may access what they want; the address offsets count from.
+
+    What was checked before the block needs nothing.
+    """
+    if k.is_assured:
+        return origin(k, access)
     e, on, miss = k.e, k.e.name("on"), k.e.name("miss")
     restart_unless(k, affine.sure)  # by itself, so that it is known from here on
     affine = AffineForm(affine.shape, affine.scalars)

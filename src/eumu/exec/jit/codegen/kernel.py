@@ -68,6 +68,11 @@ class KernelLowering:
     pointees: dict[int, Root] | None = None  # of register-indirect accesses, when first wanted
     users: dict[str, set[int]] | None = None  # the blocks that access each root, when first wanted
     loading: frozenset[int] | None = None  # blocks of loops that only load, when first wanted
+    assured: dict[Place, AffineForm] = field(default_factory=dict)  # what was checked before
+    looped: frozenset[int] = frozenset()  # blocks that may run more than once
+    sums: Any = None  # of registers where blocks begin, when first wanted
+    merges: Callable[[KernelLowering, int], bool] | None = None  # lowers a block so, if it may
+    shared_sites: dict[tuple[Place, str], int] | None = None  # of a block that is lowered twice
     ahead: dict[Place, Any] = field(default_factory=dict)  # loads that read ahead
     delayed: list[Any] = field(default_factory=list)  # register-indirect writes not emitted yet
     emit_delayed: Callable[[], None] | None = None  # emits them, if there are any
@@ -90,7 +95,20 @@ class KernelLowering:
         """Whether what is not as expected here may end the thread with `Outcome.AGAIN`."""
         return (self.block, self.place) in self.untouched
 
+    @property
+    def is_assured(self) -> bool:
+        """Whether the access here was checked before the block."""
+        return (self.block, self.place) in self.assured
+
     def site(self, inst: int, what: str) -> int:
+        if self.shared_sites is not None:
+            key = (self.block, self.place), what
+            if key not in self.shared_sites:
+                self.shared_sites[key] = self._new_site(inst, what)
+            return self.shared_sites[key]
+        return self._new_site(inst, what)
+
+    def _new_site(self, inst: int, what: str) -> int:
         self.sites.append(FaultSite(inst, self.block, self.place, what))
         return len(self.sites) - 1
 
@@ -148,6 +166,13 @@ class KernelLowering:
 
     def lower_block(self, index: int, deferred: Deferred) -> None:
         """Emit the operations of a block (its label is already placed)."""
+        if not deferred and self.merges is not None and self.merges(self, index):
+            return
+        self.enter_block(index)
+        self.lower_operations(index, deferred)
+
+    def enter_block(self, index: int) -> None:
+        """Know what is known where a block begins."""
         self.block = self.registers.block = index
         self.state = self.analysis.entry.get(index, BlockState()).copy()
         visit = self.analysis.visits.get(index)
@@ -157,6 +182,9 @@ class KernelLowering:
             self.known.update(visit.known)
         self.likely = self.analysis.likely.get(index, BlockState()).copy()
         self.written, self.held = {}, {}
+
+    def lower_operations(self, index: int, deferred: Deferred) -> None:
+        """Emit the operations of a block that was entered."""
         for place, op in enumerate(self.function.blocks[index].ops):
             self.place = place
             self.e.mark(op.inst)

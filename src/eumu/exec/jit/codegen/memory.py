@@ -140,14 +140,13 @@ def _load(k: KernelLowering, op: Load) -> None:
     e, scalar = k.e, scalar_type(type)
     mask = None if access.mask.full else access.mask.get()
     addresses = heads(k, access, affine)
+    own = width if mask else _different(k, op.args[0], affine.shape)
     if is_expected(k, access):
         base = require(k, access, affine, addresses)
-        for value, found in zip(
-            results, _quick(k, access, affine.shape, base, addresses, op, mask), strict=True
-        ):
-            k.plain(value, found)
+        quick = _quick(k, access, _first(affine.shape, own), base, addresses, op, mask)
+        for value, some_lanes in zip(results, quick, strict=True):
+            k.plain(value, e.shuffle(some_lanes, scalar, own, [n % own for n in range(width)]))
         return
-    own = width if mask else _different(k, op.args[0], affine.shape)
     slow, join = (e.name(n) for n in ("slow", "join"))
     incoming: list[tuple[list[str], str]] = []
     for base in ways_inside(k, access, affine, addresses, slow):

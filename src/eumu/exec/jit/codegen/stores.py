@@ -18,6 +18,7 @@ from eumu.exec.jit.codegen.checks import (
 from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.memory import need_slow, slow_call
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
+from eumu.exec.jit.llvm.lanes import Lanes, Shape
 from eumu.exec.jit.llvm.layout import LINE
 from eumu.ir import Space
 from eumu.ir.operations.memory import Store
@@ -28,7 +29,7 @@ MOST_RUNS = 32  # in a group; more are not worth their code
 
 @LOWERINGS.on(Store)
 def _store(k: KernelLowering, op: Store) -> None:
-    count, data = op.count, op.data
+    data = op.data
     type, width = data[0].type, data[0].width
     access = access_of(k, op, store=True)
     e = k.e
@@ -39,8 +40,7 @@ def _store(k: KernelLowering, op: Store) -> None:
     runs = _runs(affine.shape.offsets, access.size)
     if len(runs) <= MOST_RUNS:
         masked = None if access.mask.full else access.mask.get()
-        long = min(len(run) for run in runs) > 1
-        inline = k.masked_stores and type.size >= 4 and count == 1 and long
+        inline = _can_mask(k, op, runs)
         every = "true"
         if masked is not None and not inline:
             word = mask_word(k, access.mask)
@@ -77,6 +77,18 @@ def _store(k: KernelLowering, op: Store) -> None:
     _slow_store(k, access, type, width, vectors, reach(access, affine.shape)[1])
     e.do(f"br label %{join}")
     e.label(join)
+
+
+def _can_mask(k: KernelLowering, op: Store, runs: list[list[int]]) -> bool:
+    """Whether a store of some lanes is an instruction for each run."""
+    long = min(len(run) for run in runs) > 1
+    return k.masked_stores and op.data[0].type.size >= 4 and op.count == 1 and long
+
+
+def is_in_line(k: KernelLowering, op: Store, shape: Shape, mask: Lanes) -> bool:
+    """Whether a store to addresses of such a shape is in line whatever lanes the mask has."""
+    runs = _runs(shape.offsets, op.size)
+    return len(runs) <= MOST_RUNS and (mask.full or _can_mask(k, op, runs))
 
 
 def _slow_store(

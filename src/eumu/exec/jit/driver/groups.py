@@ -30,6 +30,7 @@ from eumu.exec.jit.llvm.layout import (
     ThreadOutcome,
     ThreadState,
 )
+from eumu.exec.jit.llvm.paranoid import TRUSTED
 from eumu.exec.jit.llvm.vectors import Vector
 from eumu.exec.named import MOST
 from eumu.records import dataclass
@@ -307,7 +308,8 @@ def _tell_barriers(sites: Sequence[int]) -> str:
         state = f.word(record, Record.STATE)
         point = state.get() >> STOPPED_SHIFT
         with f.when(f.differ(point, 0)):
-            site = f.word("@barrier.sites", point - 1).get()
+            entry = f.elements(64, "@barrier.sites", point - 1)
+            site = f.number(f.op(f"load i64, ptr {entry}{TRUSTED}"))
             for word in (Record.ARRIVED, Record.PASSED, Record.SYNC):
                 f.word(record, word).set(1)
             f.word(record, Record.PLACE).set(site)

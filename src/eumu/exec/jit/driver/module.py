@@ -19,6 +19,7 @@ from eumu.exec.jit.codegen import (
     block_accesses,
     indirect,
     memory,
+    merged,
     messages,
     products,
     report,
@@ -143,6 +144,7 @@ def _kernel(
 
 
 def _lower(k: KernelLowering, ends: Ends, special: Special) -> None:
+    k.merges, k.looped = merged.lower, frozenset(k.flow.repeated())
     k.registers.declare(k.e)
     regs.declare_flags(k.e, k.function, k.registers)
     ends.declare()

@@ -143,6 +143,11 @@ class Emitter:
         self.lines.append(f"{name}:")
         self._label = name
 
+    def rewind(self, count: int, label: str) -> None:
+        """Take back all lines but so many; the last of them are in the block of a label."""
+        del self.lines[count:]
+        self._label = label
+
     def current_label(self) -> str:
         """The label of the LLVM block that is being written."""
         return self._label
