@@ -3,7 +3,8 @@
 A bundle is as many kernels as are compiled together.  With ``--log FILE`` every bundle that was run
 is written down, and the next call goes on where the last one stopped.  A bundle that the engines
 disagree on is made small and written to a file in ``--failures``, which ``--file`` runs again.
-``--newer`` makes them for Xe2 and Xe3, ``--walks`` makes loops that step through memory.
+``--newer`` makes them for Xe2 and Xe3, ``--walks`` makes loops that step through memory,
+``--tiles`` loops over shared local memory.
 ``--only NUMBER`` runs one bundle again.  ``--effort 1`` lets LLVM's code generator take less time,
 0 even less; it ends the process on some bundles then, which run again with 1.  A bundle that has
 not ended after ``--limit`` seconds of processor time has failed.
@@ -24,7 +25,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from eumu.exec.jit.host.target import host
-from eumu.fuzz import walking
+from eumu.fuzz import tiles, walking
 from eumu.fuzz.generator import SIMD, Generator
 from eumu.fuzz.machine import Bundle, differences
 from eumu.fuzz.shrink import shrink
@@ -38,11 +39,15 @@ NEWER_SIMD = (16, 32)
 # And from this one on they are loops that step through memory.
 WALKS = 4_000_000
 WALKS_DEVICES = ("skl", "pvc")
+# And from this one on they are loops over shared local memory.
+TILES = 6_000_000
 KERNELS = 20  # in a bundle
 
 
 def bundle(number: int) -> Bundle:
     """The kernels of a number; their seeds follow each other."""
+    if number >= TILES:
+        return tiles.bundle(number - TILES, KERNELS, WALKS_DEVICES, SIMD)
     if number >= WALKS:
         return walking.bundle(number - WALKS, KERNELS, WALKS_DEVICES, SIMD)
     device, simd = DEVICES[number % 3], SIMD[number // 3 % 3]
@@ -112,6 +117,7 @@ def main() -> int:
     parser.add_argument("--failures", type=Path, default=Path("random-failures"))
     parser.add_argument("--newer", action="store_true", help="for the platforms of today")
     parser.add_argument("--walks", action="store_true", help="loops that step through memory")
+    parser.add_argument("--tiles", action="store_true", help="loops over shared local memory")
     parser.add_argument("--only", type=int, help="run the bundle of this number, nothing else")
     parser.add_argument("--file", type=Path, help="run a file of --failures, nothing else")
     parser.add_argument("--effort", type=int, default=2, choices=range(4))
@@ -124,12 +130,12 @@ def main() -> int:
     if arguments.file is not None:
         ask = partial(complaint, effort=arguments.effort)
         text = arguments.file.read_text()
-        kind = walking.Walks if text.startswith(walking.WALKS_HEADER) else Bundle
-        kernels = kind.read(text)
+        kernels = _kind_of(text).read(text)
         wrong = isolated.call(ask, kernels, arguments.limit)
         print(wrong or "same")
         return 1 if wrong else 0
     start = WALKS if arguments.walks else NEWER if arguments.newer else 0
+    start = TILES if arguments.tiles else start
     done = {n for n in logged(arguments.log) if n // NEWER * NEWER == start}
     first = max(done, default=start - 1) + 1
     numbers = range(first, first - (-arguments.count // KERNELS))
@@ -140,6 +146,11 @@ def main() -> int:
     total = (len(done) + len(numbers)) * KERNELS
     print(f"{len(numbers) * KERNELS} kernels, {failed} bundles failed; {total} kernels in all")
     return 1 if failed else 0
+
+
+def _kind_of(text: str) -> type[Bundle]:
+    kinds = {walking.WALKS_HEADER: walking.Walks, tiles.TILES_HEADER: tiles.Tiles}
+    return next((kind for head, kind in kinds.items() if text.startswith(head)), Bundle)
 
 
 def _report(number: int, wrong: str, effort: int, arguments: argparse.Namespace) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 from random import Random
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from eumu.compare.appending import Appender, root_of, variables
 from eumu.compare.memory import BASE, FlatHost
 from eumu.compare.nans import unequal_bits
+from eumu.errors import Fault
 from eumu.exec.grid import BufferSurface, Grid, Payload
 from eumu.exec.host import Engine
 from eumu.exec.interp import Interpreter
@@ -63,6 +65,7 @@ class Bundle:
     sections: tuple[Section, ...] = ()
     source: str = ""
     groups: int = 0
+    may_fault: ClassVar[bool] = False  # a fault is a result, to be the same on both engines
     outputs: list[tuple[str, Type, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -313,9 +316,21 @@ def run(grid: Grid, memory: HarnessMemory, engine: Engine) -> tuple[NDArray[np.u
     return memory.take(), stats.instructions
 
 
+def fault_of(grid: Grid, memory: HarnessMemory, engine: Engine) -> str:
+    """What a run says of its fault; nothing if it has none."""
+    try:
+        run(grid, memory, engine)
+    except Fault as fault:
+        return str(fault)
+    return ""
+
+
 def differences(bundle: Bundle, processor: Processor | None = None) -> list[Difference]:
     """Run on both engines; everything that is not the same, NaNs of any kind being the same."""
     grid, memory, places = bundle.grid()
+    if bundle.may_fault and (wanted := fault_of(grid, memory, Interpreter())):
+        said = fault_of(grid, memory, Jit(workers=1, processor=processor))
+        return [] if said == wanted else [Difference(0, f"{said!r}, not {wanted!r}")]
     want, expected = run(grid, memory, Interpreter())
     got, counted = run(grid, memory, Jit(workers=1, processor=processor))
     listed = list(_compare(bundle, memory, places, want, got))
