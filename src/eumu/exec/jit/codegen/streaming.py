@@ -11,7 +11,8 @@ from typing import Final
 
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.llvm.layout import LINE, SiteWord
-from eumu.ir import Function
+from eumu.ir import Function, Op
+from eumu.ir.operations.memory import Fence
 
 FENCE: Final = "fence seq_cst"  # what was stored so is there for others after it
 # Such stores may be seen after later ones, which other threads must not notice.
@@ -20,7 +21,13 @@ _ORDERED: Final = frozenset({"atomic", "fence", "follow", "send", "message"})
 
 def may_stream(function: Function) -> bool:
     """Whether the order in which others see a function's stores does not matter before its end."""
-    return not any(op.name in _ORDERED for block in function.blocks for op in block.ops)
+    ops = [op for block in function.blocks for op in block.ops]
+    return not any(op.name in _ORDERED and not _is_local(op) for op in ops)
+
+
+def _is_local(op: Op) -> bool:
+    """Whether an operation orders what the threads of a group do, whom one processor runs."""
+    return isinstance(op, Fence) and op.scope == "local"
 
 
 def store(k: KernelLowering, site: int, place: str, vector: str, data: str) -> None:

@@ -92,6 +92,7 @@ def build(
     k.free = free_writes(function, flow)
     headers = waiting_headers(function, flow)
     resume = Resume(k, headers, can_run_in_rounds(function, flow, headers))
+    k.streams = (resume.in_rounds or not headers) and streaming.may_stream(function)
     ends = Ends(k, resume)
     _lower(k, ends, special)
     place = e.lines.index("start:") + 1
@@ -348,7 +349,7 @@ def _assemble(
             own_lanes=special.own_lanes,
             small_record=resume.size == 8 * (Record.FRAMES + len(k.flow.waiting)),
             speculative=quick is not None,
-            streams=quick is not None and quick.streams,
+            streams=k.streams or (quick is not None and quick.streams),
             is_tiled=is_tiled,
             prologue=prologue if shared else [],
             shared=shared,
