@@ -92,7 +92,8 @@ def build(
     k.free = free_writes(function, flow)
     headers = waiting_headers(function, flow)
     resume = Resume(k, headers, can_run_in_rounds(function, flow, headers))
-    k.streams = (resume.in_rounds or not headers) and streaming.may_stream(function)
+    if not (special.full_threads and speculative.can_be(function, flow)):
+        k.streams = (resume.in_rounds or not headers) and streaming.may_stream(function)
     ends = Ends(k, resume)
     _lower(k, ends, special)
     place = e.lines.index("start:") + 1
