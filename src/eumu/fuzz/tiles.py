@@ -8,7 +8,8 @@ outside in the midst of a loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
 from typing import ClassVar, Final
 
@@ -25,13 +26,13 @@ from eumu.text import parse
 TILES_HEADER: Final = "// random tiles: "
 AREA: Final = 2048  # bytes of shared local memory that a thread has
 REGISTERS: Final = 5
-_FIRST: Final = 1000  # where lanes begin, so that none ends outside
+_FIRST: Final = 900  # where lanes begin, so that none ends outside
 _STRIDES: Final = (4, 4, 4, 8, 2, 0, 0)
-_STEPS: Final = (4, 4, 8, -4, 0, 2, 1)
+_STEPS: Final = (4, 4, 2, -4, 0, 1)
 _WAYS: Final = (4, 16, 32, 64, -64, -4, 8, 2, 60, 0)
 _SHAPES: Final = ("d32", "d32", "d32", "d8c32", "d16c32", "d32x2")
 _LIDS: Final = 64  # bytes of local ids in a payload
-_FAR: Final = (2 * AREA, 0x10000, -2 * AREA, 0x40000000, 0x7FFFFF00, 3 * AREA - _FIRST - 160)
+_FAR: Final = (2 * AREA, 0x10000, -2 * AREA, 0x40000000, 0x7FFFFF00)
 
 
 class Tiler(Walker):
@@ -60,7 +61,7 @@ class Tiler(Walker):
         stride, first = self.random.choice(_STRIDES), _FIRST + self.random.choice((0, 0, 4, 2))
         yield f"mul (M1_NM, 1) TB(0,0)<1> THREAD(0,0)<0;1,0> {AREA - self.simd * stride}:ud"
         yield f"add (M1_NM, 1) TB(0,0)<1> TB(0,0)<0;1,0> {first}:ud"
-        yield "and (M1_NM, 1) TS(0,0)<1> S0(0,0)<0;1,0> 0x3c:ud"
+        yield "and (M1_NM, 1) TS(0,0)<1> S0(0,0)<0;1,0> 0x1c:ud"
         for lane, where in self._chunks():
             t, id = self._at("W0", lane, 4), self._at("LID", lane, 2)
             yield f"mov {where} {t}<1> {id}<1;1,0>"
@@ -71,9 +72,12 @@ class Tiler(Walker):
 
     def _made_of(self, k: int, j: int) -> Iterator[str]:
         """A register out of another one."""
-        how = self.random.choices(("way", "scalar", "both", "same", "mad"), (6, 1, 2, 1, 1))[0]
+        how = self.random.choices(
+            ("way", "scalar", "both", "same", "mad", "lane"), (6, 1, 2, 1, 1, 2)
+        )[0]
         guard, nomask = self._guard(0.08), self.random.random() < 0.6
         way = self.random.choice(_WAYS)
+        one = self.random.randrange(self.simd)
         for lane, where in self._chunks(nomask):
             t, u = self._at(f"W{k}", lane, 4), self._at(f"W{j}", lane, 4)
             if guard:  # lanes that are left out
@@ -82,6 +86,8 @@ class Tiler(Walker):
                 yield f"{guard}add {where} {t}<1> {u}<1;1,0> {way}:d"
             elif how == "same":
                 yield f"{guard}mov {where} {t}<1> {u}<1;1,0>"
+            elif how == "lane":  # of which all lanes get the address
+                yield f"{guard}add {where} {t}<1> {self._at(f'W{j}', one, 4)}<0;1,0> {way}:d"
             elif how == "mad":
                 yield f"{guard}mad {where} {t}<1> TS(0,0)<0;1,0> 2:ud {u}<1;1,0>"
             else:
@@ -100,6 +106,9 @@ class Tiler(Walker):
             t = self._at(f"W{k}", lane, 4)
             lines.append(f"{guard}add {where} {t}<1> {t}<1;1,0> {step}:d")
         return Node("step", tuple(lines))
+
+    def _any_move(self) -> Node:
+        return self._step(self.random.randrange(REGISTERS - 1))
 
     # ---- what a turn does
 
@@ -148,6 +157,8 @@ class Tiler(Walker):
     def _leave(self) -> Node:
         """In a turn of one thread, lanes or a lane of a register go outside."""
         k, far = self.random.randrange(REGISTERS), self.random.choice(_FAR)
+        if self.thread and self.random.random() < 0.7:  # to the end of local memory
+            far = AREA - _FIRST - self.random.randrange(0, 320, 4)
         turn = self.random.randrange(1, 6)
         lines = [
             "mad (M1_NM, 1) TQ(0,0)<1> THREAD(0,0)<0;1,0> 64:ud N0(0,0)<0;1,0>",
@@ -166,11 +177,11 @@ class Tiler(Walker):
     def _body(self, end: str) -> Block:
         random = self.random
         parts = [self._load(0) for _ in range(random.choice((1, 2, 3)))]
-        extra = (
-            (0.5, lambda: self._step(random.randrange(REGISTERS - 1))),
-            (0.3, lambda: self._step(random.randrange(REGISTERS - 1))),
-            (0.5, lambda: self._store(0)),
-            (0.3, lambda: self._store(0)),
+        extra: tuple[tuple[float, Callable[[], Node]], ...] = (
+            (0.5, self._any_move),
+            (0.3, self._any_move),
+            (0.5, partial(self._store, 0)),
+            (0.3, partial(self._store, 0)),
             (0.12, self._if),
             (0.2, self._flags),
         )

@@ -2,8 +2,9 @@
 
 A *sum* says that lanes are a constant and multiples of lanes of values that were made before, all
 modulo 2^bits.  Two registers whose sums differ in the constant only are as far apart in each lane.
-A value is named by the operation that made it, and stands for what this made when it ran last:
-where its block begins again, nothing is said of it any more.
+A value is named by the operation that made it, and stands for what this made when it ran last.
+Where the operation's block begins nothing is said of it: some way leads there on which it did not
+run before.
 """
 
 from __future__ import annotations
@@ -96,11 +97,7 @@ def run(
     block: Block, index: int, entry: State, visits: Visits, memory: Collection[str]
 ) -> tuple[Mapping[int, Sum], State]:
     """The sums of a block's values, and what registers hold behind it."""
-    state: State = {}
-    for root, held in entry.items():
-        kept = {k: s for k, s in held.items() if all(atom[0] != index for atom, _ in s.terms)}
-        if kept:
-            state[root] = kept
+    state = dict(entry)
     visit, values = visits.get(index), dict[int, Sum]()
     for place, op in enumerate(block.ops):
         if isinstance(op, Write):
