@@ -79,5 +79,5 @@ def test_a_wait_for_an_immediate_is_diagnosed() -> None:
     instruction = decode_word(0x30D0CF7DC154BF0C0C5A1E7EC6096A30)
     (end,) = native.parse(END).instructions
     code = native.Program((instruction, replace(end, offset=instruction.size)), BXT, "word")
-    with pytest.raises(Unsupported, match="n0.0"):
+    with pytest.raises(Unsupported, match=r"n0\.0"):
         execute(code, REGISTERS, Interpreter(), 8)
