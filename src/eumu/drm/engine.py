@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 20  # findings that are printed
 _KEPT: Final = 10_000  # that are written to a file
+_LAST_S: Final = 5.0  # what a batch gets to end in when its program is gone, if files need that
 
 
 class _Log:
@@ -168,10 +169,11 @@ def serve(program: DrmProgram, options: DrmOptions) -> None:
             context = HardwareContext(device, memory, turn, progress, log, make_queue, recorder)
             contexts[message.context] = context
         context.put(message)
-    with turn:
-        if recorder is not None:
-            recorder.close()
-        _leave(program.pid, options, profiles, log)
+    writes = recorder is not None or profiles is not None or options.findings is not None
+    is_idle = writes and turn.acquire(timeout=_LAST_S)
+    if recorder is not None and is_idle:  # else it ends within a step, and says so
+        recorder.close()
+    _leave(program.pid, options, profiles if is_idle else None, log)
 
 
 def _leave(number: int, options: DrmOptions, profiles: KernelProfiles | None, log: _Log) -> None:
