@@ -38,8 +38,9 @@ class Context:
 # ---- sources
 
 
-def modified(type: Type, bits: int, modifier: str) -> tuple[Type, int]:
-    """The type and the lane after a modifier; short integers become `d` first."""
+def modified(type: Type, bits: int, modifier: str, *, wide: bool = False) -> tuple[Type, int]:
+    """The type and the lane after a modifier; short integers become `d` first, and a `wide` `ud`
+    that is negated becomes `q`."""
     if type.is_float:
         sign = 1 << (type.bits - 1)
         bits = bits & ~sign if "abs" in modifier else bits
@@ -47,11 +48,13 @@ def modified(type: Type, bits: int, modifier: str) -> tuple[Type, int]:
     number = value(type, bits)
     if not modifier:
         return type, number
-    wide = TYPES["d"] if type.size < 4 else type
+    holds = TYPES["d"] if type.size < 4 else type
+    if wide and "-" in modifier and type.name == "ud":
+        holds = TYPES["q"]
     if modifier == "~":
-        return wide, wrap(wide, ~number)
-    number = wrap(wide, abs(number)) if "abs" in modifier else number
-    return wide, wrap(wide, -number) if "-" in modifier else number
+        return holds, wrap(holds, ~number)
+    number = wrap(holds, abs(number)) if "abs" in modifier else number
+    return holds, wrap(holds, -number) if "-" in modifier else number
 
 
 def packed(type: Type, bits: int, lane: int) -> tuple[Type, int]:

@@ -66,7 +66,8 @@ def _written(type: Type, source: Source) -> Type:
 
 def context(case: Case, k: int) -> tuple[Context, tuple[int, ...]]:
     """What the oracle needs to know of a lane, and its sources."""
-    pairs = [modified(*case.lane(s, k), s.modifier) for s in case.sources]
+    wide = case.opcode.mnemonic == "add"
+    pairs = [modified(*case.lane(s, k), s.modifier, wide=wide) for s in case.sources]
     chosen = case.guarded()[k]
     types, numbers = zip(*pairs, strict=True)
     return (

@@ -30,6 +30,8 @@ from eumu.isa.gen9.kinds import (
     TernarySrc0,
     TernarySrc1,
     TernarySrc2,
+    WideSrc0,
+    WideSrc1,
 )
 from eumu.isa.gen9.registry import one, opcode, three, two
 from eumu.isa.mathlib.integers import average, fraction, one_where, pair_differences
@@ -74,7 +76,9 @@ def cmpn(b: Gen9Builder, cond: Cond, dst: PlainDst, src0: Src0, src1: Src1, opti
 
 
 @opcode(0x40, two("add"), page="Addition")
-def add(b: Gen9Builder, cond: Cond, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
+def add(
+    b: Gen9Builder, cond: Cond, dst: Dst, src0: WideSrc0, src1: WideSrc1, options: Opts
+) -> None:
     """dst[i] = src0[i] + src1[i]."""
     x, y = operands(b, dst, cond, options, src0, src1)
     b.finish(dst, total(b, dst, x, y, (src0, src1)), cond, options)

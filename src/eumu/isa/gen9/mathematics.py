@@ -19,8 +19,6 @@ from eumu.isa.gen9.kinds import (
     Src0,
     Src1,
     TernaryOpts,
-    WrappedSrc0,
-    WrappedSrc1,
 )
 from eumu.isa.gen9.registry import opcode
 from eumu.isa.mathlib.bounds import fidelity
@@ -108,7 +106,7 @@ def pow(b: Gen9Builder, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None
 
 
 @opcode(0x38, _TWO % "idiv", sub=11, page="Extended Math Function")
-def idiv(b: Gen9Builder, dst: Dst, src0: WrappedSrc0, src1: WrappedSrc1, options: Opts) -> None:
+def idiv(b: Gen9Builder, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """Integer division: the quotient to dst, the remainder to the register after it."""
     b.integers(src0, src1)
     x, y = b.promote(src0, src1)
@@ -118,7 +116,7 @@ def idiv(b: Gen9Builder, dst: Dst, src0: WrappedSrc0, src1: WrappedSrc1, options
 
 
 @opcode(0x38, _TWO % "iqot", sub=12, page="Extended Math Function")
-def iqot(b: Gen9Builder, dst: Dst, src0: WrappedSrc0, src1: WrappedSrc1, options: Opts) -> None:
+def iqot(b: Gen9Builder, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = the quotient of integers, cut off."""
     b.integers(src0, src1)
     x, y = b.promote(src0, src1)
@@ -126,7 +124,7 @@ def iqot(b: Gen9Builder, dst: Dst, src0: WrappedSrc0, src1: WrappedSrc1, options
 
 
 @opcode(0x38, _TWO % "irem", sub=13, page="Extended Math Function")
-def irem(b: Gen9Builder, dst: Dst, src0: WrappedSrc0, src1: WrappedSrc1, options: Opts) -> None:
+def irem(b: Gen9Builder, dst: Dst, src0: Src0, src1: Src1, options: Opts) -> None:
     """dst[i] = the remainder of integers, with the sign of src0[i]."""
     b.integers(src0, src1)
     x, y = b.promote(src0, src1)

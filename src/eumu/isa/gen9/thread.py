@@ -20,7 +20,7 @@ from eumu.isa.gen9.registers import GRF_BYTES
 from eumu.isa.kinds import InstBuilder
 from eumu.isa.kinds.operands import ExecSize
 from eumu.platforms import Platform
-from eumu.types import BOOL, UD, D, Q, Type
+from eumu.types import BOOL, D, Type
 
 GRF_COUNT: Final = 128
 # Bit of cr0.0 under which AccWrEn updates no accumulator.
@@ -169,16 +169,11 @@ class Thread(InstBuilder):
     # ---- regions
 
     def modified(self, x: Value, *, negate: bool, absolute: bool, logic: bool = False) -> Value:
-        """Modifiers of a source; short integers are widened, so that they do not wrap.
-
-        So are negated unsigned dwords, which have 33 bits (PRM volume 7, Accumulator Registers).
-        """
+        """Modifiers of a source; short integers are widened, so that they do not wrap."""
         if (negate or absolute) and x.type.is_int and x.type.size < 4:
             x = self.convert(x, D)
         if logic and negate:
             return self.not_(x)
-        if negate and x.type is UD:
-            x = self.convert(x, Q)
         if absolute and (x.type.is_float or x.type.is_signed):
             x = self.abs(x)
         return self.neg(x) if negate else x

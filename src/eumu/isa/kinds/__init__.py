@@ -30,6 +30,7 @@ Cond = Annotated[Value | None, ConditionKind()]
 BranchCond = Annotated[Value | None, BranchConditionKind()]
 Dst = Annotated[WritePlace, DestinationKind()]
 Src = Annotated[Value, SourceKind()]
+WideSrc = Annotated[Value, SourceKind(wide=True)]
 NeighbourSrc = Annotated[Value, SourceKind(neighbours=True)]
 Scalar = Annotated[Value, SourceKind(scalar=True)]
 Label = Annotated[int, LabelKind()]
@@ -60,5 +61,6 @@ __all__ = [
     "Src",
     "Surface",
     "Table",
+    "WideSrc",
     "WritePlace",
 ]

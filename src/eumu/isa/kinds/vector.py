@@ -45,7 +45,7 @@ from eumu.isa.kinds.variables import (
 )
 from eumu.isa.limits import DESTINATION, SOURCE
 from eumu.records import dataclass
-from eumu.types import BOOL, UD, D
+from eumu.types import BOOL, UD, D, Q
 
 _TYPE = re.compile(r":([A-Za-z]+)\b")
 _INDIRECT = re.compile(r"r\[")
@@ -216,16 +216,23 @@ class SourceKind(Kind):
     """A vector source; the body gets a value of `exec_size` lanes with modifiers applied.
 
     `scalar` operands give one lane, whatever their region.  In bytes an `address` operand is `&V`.
-    Lanes use those of `neighbours` too, so that all are read, whatever the mask.
+    Lanes use those of `neighbours` too, so that all are read, whatever the mask.  A `wide` negated
+    unsigned dword has 33 bits, as in native code.
     """
 
     manual = "elements of a variable"
     example = "{name}(0,0)<1;1,0>"
 
     def __init__(
-        self, *, scalar: bool = False, address: bool = False, neighbours: bool = False
+        self,
+        *,
+        scalar: bool = False,
+        address: bool = False,
+        neighbours: bool = False,
+        wide: bool = False,
     ) -> None:
-        self.scalar, self.address, self.neighbours = scalar, address, neighbours
+        self.scalar, self.address = scalar, address
+        self.neighbours, self.wide = neighbours, wide
         if scalar:
             self.manual, self.example = "an element of a variable", "{name}(0,0)<0;1,0>"
 
@@ -302,12 +309,14 @@ class SourceKind(Kind):
         match operand:
             case General():
                 region = Region.scalar(0) if self.scalar else None
-                return modified(builder, read_general(operand, builder, width, region), operand)
+                value = read_general(operand, builder, width, region)
+                return modified(builder, value, operand, wide=self.wide)
             case Indirect():
                 # Lanes that are off may hold any address; a scalar is read whatever the mask.
                 masked = width == builder.width and not self.neighbours
                 mask = builder.mask if masked else None
-                return modified(builder, _read_indirect(operand, builder, width, mask), operand)
+                value = _read_indirect(operand, builder, width, mask)
+                return modified(builder, value, operand, wide=self.wide)
             case Immediate():
                 return bind_immediate(operand, builder, width)
             case PredicateOperand():
@@ -408,10 +417,17 @@ def _read_lanes(builder: InstBuilder, variable: Any, element: int, count: int, w
     return builder.shuffle(lanes, [k % count for k in range(width)])
 
 
-def modified(builder: InstBuilder, value: Value, operand: General | Indirect) -> Value:
-    """Source modifiers; short integers are widened first, as the hardware does."""
+def modified(
+    builder: InstBuilder, value: Value, operand: General | Indirect, *, wide: bool = False
+) -> Value:
+    """Source modifiers; short integers are widened first, as the hardware does.
+
+    So are negated unsigned dwords that are `wide`.
+    """
     if not operand.modifier:
         return value
+    if wide and "-" in operand.modifier and value.type is UD:
+        value = builder.convert(value, Q)
     if value.type.is_int and value.type.size < 4:
         value = builder.convert(value, D)
     if operand.modifier == "~":

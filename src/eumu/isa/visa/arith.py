@@ -12,7 +12,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from eumu.ir import Value
-from eumu.isa.kinds import Dst, InstBuilder, Src, WritePlace
+from eumu.isa.kinds import Dst, InstBuilder, Src, WideSrc, WritePlace
 from eumu.isa.kinds.operands import Immediate
 from eumu.isa.kinds.vector import SourceKind
 from eumu.isa.limits import FrontEnd
@@ -46,7 +46,7 @@ def _narrow(b: InstBuilder, dst: WritePlace, *sources: Value) -> tuple[Value, ..
 
 
 @opcode(0x01, "{pred}add{dst.sat} {exec} {dst} {src0} {src1}", types=maps.ADD, page="ADD")
-def add(b: InstBuilder, dst: Dst, src0: Src, src1: Src) -> None:
+def add(b: InstBuilder, dst: Dst, src0: WideSrc, src1: WideSrc) -> None:
     """dst[i] = src0[i] + src1[i]; integers wrap unless `.sat`."""
     x, y = _narrow(b, dst, src0, src1)
     total = b.add(x, y)

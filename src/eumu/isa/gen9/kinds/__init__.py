@@ -33,8 +33,8 @@ Dst = Annotated[WritePlace, DestinationKind()]
 OnlySrc = Annotated[Value, SourceKind(SRC0, last=True, only=True)]
 Src0 = Annotated[Value, SourceKind(SRC0, last=False)]
 Src1 = Annotated[Value, SourceKind(SRC1, last=True)]
-WrappedSrc0 = Annotated[Value, SourceKind(SRC0, last=False, wraps=True)]
-WrappedSrc1 = Annotated[Value, SourceKind(SRC1, last=True, wraps=True)]
+WideSrc0 = Annotated[Value, SourceKind(SRC0, last=False, wide=True)]
+WideSrc1 = Annotated[Value, SourceKind(SRC1, last=True, wide=True)]
 NeighbourSrc0 = Annotated[Value, SourceKind(SRC0, last=False, neighbours=True)]
 NeighbourSrc1 = Annotated[Value, SourceKind(SRC1, last=True, neighbours=True)]
 OnlyLogicSrc = Annotated[Value, SourceKind(SRC0, last=True, only=True, logic=True)]
@@ -120,7 +120,7 @@ __all__ = [
     "TernarySrc0",
     "TernarySrc1",
     "TernarySrc2",
-    "WrappedSrc0",
-    "WrappedSrc1",
+    "WideSrc0",
+    "WideSrc1",
     "braces",
 ]

@@ -21,7 +21,7 @@ from eumu.isa.gen9.kinds.immediates import match_number, parse_constant, print_c
 from eumu.isa.gen9.operands import Constant, NativeSource, Pointer, Region, Register
 from eumu.isa.gen9.registers import check_register, parse_register, print_register
 from eumu.isa.kinds.cursor import Cursor
-from eumu.types import BOOL, UD, Type
+from eumu.types import BOOL, UD, Q, Type
 
 SCALAR: Final = Region(0, 1, 0)
 
@@ -96,9 +96,9 @@ class SourceKind(NativeKind):
     """`-(abs)r12.0<8;8,1>:f`, `r[a0.0,32]<1,0>:d`, an immediate if it is the `last` source.
 
     In Align16 mode `r1.0<4>.xyzw:f`.  In a `logic` instruction negation is `~`, all bits inverted.
-    Channels use those of `neighbours` too, so that all are read, whatever the mask.  A negated
-    unsigned dword has 33 bits; where it `wraps`, what the hardware does with more than 32 is not
-    documented.
+    Channels use those of `neighbours` too, so that all are read, whatever the mask.  A `wide`
+    negated unsigned dword has 33 bits (PRM volume 7, Accumulator Registers): Intel's finalizer
+    takes it for the 64 bits that it was converted to.
     """
 
     def __init__(
@@ -110,12 +110,12 @@ class SourceKind(NativeKind):
         logic: bool = False,
         modifiers: bool = True,
         neighbours: bool = False,
-        wraps: bool = False,
+        wide: bool = False,
     ) -> None:
         """The `only` source has room for an immediate of 64 bits."""
         self.field, self.last, self.only = field, last, only
         self.logic, self.modifiers, self.neighbours = logic, modifiers, neighbours
-        self.wraps = wraps
+        self.wide = wide
 
     def decode(self, word: int, site: InstructionSite) -> NativeSource | Constant:
         field = self.field
@@ -195,15 +195,15 @@ class SourceKind(NativeKind):
         return parse_constant(cursor, number, type)
 
     def bind(self, operand: NativeSource | Constant, builder: Gen9Builder) -> Value:
-        value = builder.read_source(operand, logic=self.logic, neighbours=self.neighbours)
         if (
-            self.wraps
+            self.wide
             and operand.type is UD
             and isinstance(operand, NativeSource)
             and operand.negate
         ):
-            return builder.convert(value, UD)
-        return value
+            plain = builder.read_source(replace(operand, negate=False), neighbours=self.neighbours)
+            return builder.neg(builder.convert(plain, Q))
+        return builder.read_source(operand, logic=self.logic, neighbours=self.neighbours)
 
 
 class ElementsKind(SourceKind):
