@@ -290,7 +290,7 @@ OTHERS: dict[type, dict[str, Any]] = {
         "pieces": (bytes(96),),
         "tables_vary": True,
     },
-    BufferSurface: {"address": SURFACE.address + 32, "size": 32, "strict": False},
+    BufferSurface: {"address": SURFACE.address + 32, "size": 32, "strict": False, "constant": True},
     Function: {
         "name": "other",
         "width": 8,

@@ -55,7 +55,7 @@ class Bound:
 
     They are fewer than the surface `claims` if the rest of it is no memory; then it is `strict`,
     so that an access to the rest is a fault, and so is one behind it.  `access` is what kernels
-    may do: "rw", "r" or "w".
+    may do: "rw", "r" or "w".  Blocks of a `constant` buffer need only begin inside.
     """
 
     index: int
@@ -64,6 +64,7 @@ class Bound:
     claims: int
     strict: bool
     access: str = "rw"
+    constant: bool = False
 
     @property
     def words(self) -> str:
@@ -189,7 +190,8 @@ def _bound(
     held = min(size, room)
     access = limits.get(int(starts[k]), "rw")
     is_strict = held < size or bool(surface.strict)
-    return Bound(index, address - host.base, held, size, is_strict, access)
+    place = address - host.base
+    return Bound(index, place, held, size, is_strict, access, bool(surface.constant))
 
 
 # ---- numbers

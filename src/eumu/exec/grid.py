@@ -38,12 +38,14 @@ class BufferSurface:
     """A raw buffer bound to a binding-table entry: `size` bytes at device address `address`.
 
     Out-of-bounds accesses are a fault if `strict`; else, as on hardware, reads give 0 and writes
-    are dropped.
+    are dropped.  Of a buffer of constants blocks are read that may end anywhere: the compiler joins
+    what a program wants to blocks of sizes that messages have.
     """
 
     address: int
     size: int
     strict: bool = True
+    constant: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -328,6 +328,6 @@ def _surfaces(words: Fields) -> Iterator[tuple[int, BufferSurface]]:
             raise FieldError(f"{name[:60]!r} is no index of a surface")
         one = words.inside(name)
         address, size = one.number("address", 0, _WORD), one.number("size", 0, _WORD)
-        surface = BufferSurface(address, size, one.flag("strict"))
+        surface = BufferSurface(address, size, one.flag("strict"), one.flag("constant"))
         one.done()
         yield int(name), surface

@@ -63,6 +63,7 @@ def buffer_surfaces(
     """The raw buffers of a binding table that are used; an entry that leads nowhere is none.
 
     How many entries there are nobody says: memory behind the last one is taken for more of them.
+    Nor does anybody say which are of constants.
     """
     surfaces: dict[int, BufferSurface] = {}
     for offset, indices in _places(_binding_table(bus, bases.surface + table), used):
@@ -70,7 +71,7 @@ def buffer_surfaces(
             data = bus.read(bases.surface + offset, 64, "a surface state")
             place = _buffer(data, is_gen8=bases.is_gen8)
             if place is not None:
-                surfaces |= dict.fromkeys(indices, BufferSurface(*place, strict))
+                surfaces |= dict.fromkeys(indices, BufferSurface(*place, strict, constant=True))
     return dict(sorted(surfaces.items()))
 
 

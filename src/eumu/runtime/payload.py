@@ -353,11 +353,15 @@ class _Binder:
     def surfaces(self, strict: bool) -> dict[int, BufferSurface]:
         """The binding table: what the kernel names by an index; a null pointer has no surface."""
         table = {}
+        slots = self.info.payload_arguments
+        constants = {slot.arg_index for slot in slots if slot.addrspace == "constant"}
         for entry, index, _ in entries(self.info, self.args):
             if self._address(index):
-                table[entry] = BufferSurface(self._address(index), self._size(index), strict)
-        for buffer in self._bindless().values():
-            surface = BufferSurface(buffer.array.address, buffer.array.nbytes, strict)
+                place = self._address(index), self._size(index)
+                table[entry] = BufferSurface(*place, strict, index in constants)
+        for key, buffer in self._bindless().items():
+            place = buffer.array.address, buffer.array.nbytes
+            surface = BufferSurface(*place, strict, key in constants)
             table[SURFACE_STATE_BASE + buffer.state.offset] = surface
         return table
 

@@ -470,5 +470,6 @@ def _surfaces(
         if state.surface_type is not SurfaceType.BUFFER:
             raise Unsupported(f"surface {index} is {state.surface_type.name}, not a buffer")
         size = buffer_size(state)
-        surfaces[index] = BufferSurface(state.surface_base_address, size, device.strict_bounds)
+        address, strict = state.surface_base_address, device.strict_bounds
+        surfaces[index] = BufferSurface(address, size, strict, constant=True)  # as any may be
     return surfaces

@@ -16,7 +16,13 @@ from eumu.exec.interp.site import BlockSite
 from eumu.exec.interp.values import ALL, Lanes, Mask, Run, Step, full
 from eumu.ir import Space
 from eumu.ir.operations import memory as operations
-from eumu.ir.operations.memory import UNWRITTEN_SPACES, WRITTEN_SPACES
+from eumu.ir.operations.memory import (
+    LARGEST_JOINED,
+    UNWRITTEN_SPACES,
+    WRITTEN_SPACES,
+    LoadBlock,
+    least_inside,
+)
 from eumu.ir.operations.row import Table
 from eumu.records import dataclass
 
@@ -106,6 +112,15 @@ class MemoryRequest:
 
     def __bool__(self) -> bool:
         return len(self.address) > 0
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether this may be a block that the compiler has made of a few constants.
+
+        It reads four elements where a program wants three.  What lies behind an array is 0.
+        """
+        is_small = self.size * self.count <= LARGEST_JOINED
+        return is_small and isinstance(self.op, LoadBlock)
 
     @property
     def access(self) -> str:
@@ -215,15 +230,35 @@ class AddressSpaces:
         places = _elements(offset, request)
         if not illegal.any():
             return MemoryAccess(self._arena(request), places, None, lanes)
+        if request.is_joined:
+            inside = self._elements_inside(address, request)
+            if (inside.sum(axis=1) >= least_inside(request.count)).all():
+                return self._elements_of(request, self._arena(request), places, inside, lanes)
         self._refuse(request, lanes, illegal, "is outside every allocation")
         return self._part(request, self._arena(request), places, illegal, lanes)
+
+    def _elements_inside(self, address: Lanes, request: MemoryRequest) -> Mask:
+        """Which elements of blocks are in the allocation in which their block begins."""
+        starts, ends = self.extents[request.access]
+        if not len(starts):
+            return np.zeros((len(address), request.count), bool)
+        index = np.searchsorted(starts, address, "right") - 1
+        end = np.where(index >= 0, ends[np.maximum(index, 0)], 0)
+        room = np.where(address < end, end - address, 0)
+        last = np.uint64(request.size) * np.arange(1, request.count + 1, dtype=np.uint64)
+        return np.asarray(last <= room[:, None])
+
+    def _elements_of(
+        self, request: MemoryRequest, memory: Bytes, offset: Offsets, inside: Mask, lanes: Any
+    ) -> MemoryAccess:
+        return MemoryAccess(memory, offset, inside, lanes, request.op.space in _UNWRITTEN)
 
     def _part(
         self, request: MemoryRequest, memory: Bytes, offset: Offsets, illegal: Mask, lanes: Any
     ) -> MemoryAccess:
         """What is left of an access of which some lanes are not allowed."""
         valid = np.broadcast_to(~illegal[:, None], offset.shape)
-        return MemoryAccess(memory, offset, valid, lanes, request.op.space in _UNWRITTEN)
+        return self._elements_of(request, memory, offset, valid, lanes)
 
     def _refuse(
         self,
@@ -295,6 +330,8 @@ class AddressSpaces:
             raise self._fault(request, lanes, every, why, space=Space.SURFACE, surface=value)
         if valid.all():
             return MemoryAccess(self._arena(request), place, None, lanes)
+        if bound.constant and isinstance(request.op, LoadBlock) and valid[:, 0].all():
+            return self._elements_of(request, self._arena(request), place, valid, lanes)
         if bound.strict:
             outside, why = np.any(~valid, axis=1), f"is outside {bound.words}"
             self._refuse(request, lanes, outside, why, Space.SURFACE, value)

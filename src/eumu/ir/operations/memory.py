@@ -111,6 +111,18 @@ class Store(Access):
             yield "its data should have one type and the width of the address"
 
 
+LARGEST_JOINED: Final = 32  # bytes of a block that may be three elements in place of four
+
+
+def least_inside(count: int) -> int:
+    """How many elements of such a block must be inside an array.
+
+    >>> least_inside(4), least_inside(2), least_inside(8)
+    (3, 2, 6)
+    """
+    return count - count // 4
+
+
 class LoadBlock(Access):
     __slots__ = ()
 

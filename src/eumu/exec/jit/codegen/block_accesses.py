@@ -83,4 +83,5 @@ def _slow(k: KernelLowering, access: CompiledAccess, verb: str, value: Value) ->
     k.e.declarations["llvm.memcpy"] = MEMCPY
     body = support.block_body(access.size, store=access.store)
     name, element = f"slow.{verb}.block{value.type.bits}x{value.width}", value.type
-    return need_slow(k, access, name, body, element=element if value.width > 1 else None)
+    several = element if value.width > 1 else None
+    return need_slow(k, access, name, body, element=several, loads_block=not access.store)

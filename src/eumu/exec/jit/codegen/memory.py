@@ -28,9 +28,9 @@ from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.scalars import heads_of
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape
-from eumu.exec.jit.llvm.layout import VOID_BYTES
+from eumu.exec.jit.llvm.layout import LOCAL, VOID_BYTES
 from eumu.ir import Space, Value
-from eumu.ir.operations.memory import Load
+from eumu.ir.operations.memory import LARGEST_JOINED, Load
 from eumu.types import Type
 
 _DEPTH = 4  # operations that an address is made by, to be looked at
@@ -84,6 +84,8 @@ def need_slow(
     body: support.Lane,
     bits: int = 0,
     element: Type | None = None,
+    *,
+    loads_block: bool = False,
 ) -> str:
     """Define a slow function and what it calls, once; `bits` of an element for a fast part, its
     type if there are several, so that a surface may end between two."""
@@ -118,8 +120,14 @@ def need_slow(
             fast = partial(
                 part, space=access.space, bits=bits, count=count, width=width, store=access.store
             )
+        block = None
+        is_joined = access.space is Space.SURFACE or access.size <= LARGEST_JOINED
+        if loads_block and element is not None and is_joined and access.space not in LOCAL:
+            block = element.bits, access.size // element.size
         e.support[function] = support.lane_loop(
-            function, access.space, access.size, access.store, body, fast, partly, beside=e
+            *(function, access.space, access.size, access.store, body, fast, partly),
+            loads_block=block,
+            beside=e,
         )
     return function
 

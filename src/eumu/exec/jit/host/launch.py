@@ -160,6 +160,7 @@ def _surface_bits(surface: Bound) -> int:
         SurfaceBits.STRICT * surface.strict
         | SurfaceBits.NO_LOADS * ("r" not in surface.access)
         | SurfaceBits.NO_STORES * ("w" not in surface.access)
+        | SurfaceBits.CONSTANT * surface.constant
     )
 
 

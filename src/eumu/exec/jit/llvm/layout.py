@@ -110,6 +110,7 @@ class SurfaceBits(IntEnum):
     STRICT = 1
     NO_LOADS = 2
     NO_STORES = 4
+    CONSTANT = 8
 
 
 class Python(IntEnum):
