@@ -26,6 +26,7 @@ from eumu.isa.kinds.immediate import (
 )
 from eumu.isa.kinds.kind import Kind, Names
 from eumu.isa.kinds.literals import NAME, expression
+from eumu.isa.kinds.modifiers import modified
 from eumu.isa.kinds.operands import (
     AddressOf,
     AddressOperand,
@@ -45,7 +46,7 @@ from eumu.isa.kinds.variables import (
 )
 from eumu.isa.limits import DESTINATION, SOURCE
 from eumu.records import dataclass
-from eumu.types import BOOL, UD, D, Q
+from eumu.types import BOOL, UD
 
 _TYPE = re.compile(r":([A-Za-z]+)\b")
 _INDIRECT = re.compile(r"r\[")
@@ -415,26 +416,6 @@ def _read_lanes(builder: InstBuilder, variable: Any, element: int, count: int, w
     if count == width:
         return lanes
     return builder.shuffle(lanes, [k % count for k in range(width)])
-
-
-def modified(
-    builder: InstBuilder, value: Value, operand: General | Indirect, *, wide: bool = False
-) -> Value:
-    """Source modifiers; short integers are widened first, as the hardware does.
-
-    So are negated unsigned dwords that are `wide`.
-    """
-    if not operand.modifier:
-        return value
-    if wide and "-" in operand.modifier and value.type is UD:
-        value = builder.convert(value, Q)
-    if value.type.is_int and value.type.size < 4:
-        value = builder.convert(value, D)
-    if operand.modifier == "~":
-        return builder.not_(value)
-    if "abs" in operand.modifier:
-        value = builder.abs(value) if value.type.is_float or value.type.is_signed else value
-    return builder.neg(value) if "-" in operand.modifier else value
 
 
 class DestinationKind(Kind):

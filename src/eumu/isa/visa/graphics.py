@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from eumu.ir import Region, Value
 from eumu.isa.kinds import Dst, Exec, InstBuilder, NeighbourSrc, Pred, Src, WritePlace
+from eumu.isa.kinds.modifiers import modified
 from eumu.isa.kinds.operands import General
-from eumu.isa.kinds.vector import SourceKind, modified, read_general
+from eumu.isa.kinds.vector import SourceKind, read_general
 from eumu.isa.spec import Fidelity
 from eumu.isa.visa import typemaps as maps
 from eumu.isa.visa.registry import opcode
