@@ -19,6 +19,12 @@ __attribute__((intel_reqd_sub_group_size(16)))
 kernel void copy(global uint *in, global uint *out) {
     out[get_global_id(0)] = intel_sub_group_block_read(in);
 }"""
+EACH = """
+__attribute__((intel_reqd_sub_group_size(16)))
+kernel void each(constant float *w, global float *out, constant int *step) {
+    constant float *own = w + step[0] * get_sub_group_id();
+    out[get_global_id(0)] = own[0] + own[1] * 2 + own[2] * 3;
+}"""
 LAST = "kernel void last(constant int *w, global int *out, int n) { *out = w[n]; }"
 
 pytestmark = pytest.mark.usefixtures("ocloc")
@@ -70,3 +76,16 @@ def test_an_index_behind_the_end_is_a_fault(target: str, engine: str) -> None:
     assert out.numpy()[0] == 24
     with pytest.raises(eumu.Fault, match="outside"):
         kernel.launch(device, (1,), args=[weights, out, 25])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("target", ["dg2", "pvc"])
+def test_the_fault_is_that_of_the_block_outside(target: str, engine: str) -> None:
+    """The first thread reads behind the end of three weights, the second one begins there."""
+    device = eumu.Device(target, engine=engine)
+    kernel = eumu.build(EACH, target)["each"]
+    step = device.array(np.array([3], np.int32))
+    args = [device.array(np.ones(3, np.float32)), device.array(np.zeros(32, np.float32)), step]
+    with pytest.raises(eumu.Fault, match="block load of 16 bytes") as caught:
+        kernel.launch(device, (32,), (32,), args=args)
+    assert "thread 1," in str(caught.value)

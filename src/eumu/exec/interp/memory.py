@@ -230,12 +230,13 @@ class AddressSpaces:
         places = _elements(offset, request)
         if not illegal.any():
             return MemoryAccess(self._arena(request), places, None, lanes)
+        inside = None
         if request.is_joined:
             inside = self._elements_inside(address, request)
-            if (inside.sum(axis=1) >= least_inside(request.count)).all():
-                return self._elements_of(request, self._arena(request), places, inside, lanes)
-        self._refuse(request, lanes, illegal, "is outside every allocation")
-        return self._part(request, self._arena(request), places, illegal, lanes)
+            illegal &= inside.sum(axis=1) < least_inside(request.count)
+        if illegal.any():
+            self._refuse(request, lanes, illegal, "is outside every allocation")
+        return self._part(request, self._arena(request), places, illegal, lanes, inside)
 
     def _elements_inside(self, address: Lanes, request: MemoryRequest) -> Mask:
         """Which elements of blocks are in the allocation in which their block begins."""
@@ -248,17 +249,20 @@ class AddressSpaces:
         last = np.uint64(request.size) * np.arange(1, request.count + 1, dtype=np.uint64)
         return np.asarray(last <= room[:, None])
 
-    def _elements_of(
-        self, request: MemoryRequest, memory: Bytes, offset: Offsets, inside: Mask, lanes: Any
-    ) -> MemoryAccess:
-        return MemoryAccess(memory, offset, inside, lanes, request.op.space in _UNWRITTEN)
-
     def _part(
-        self, request: MemoryRequest, memory: Bytes, offset: Offsets, illegal: Mask, lanes: Any
+        self,
+        request: MemoryRequest,
+        memory: Bytes,
+        offset: Offsets,
+        illegal: Mask,
+        lanes: Any,
+        inside: Mask | None = None,
     ) -> MemoryAccess:
-        """What is left of an access of which some lanes are not allowed."""
+        """What is left of an access of which some lanes are not allowed, others not all `inside`."""
         valid = np.broadcast_to(~illegal[:, None], offset.shape)
-        return self._elements_of(request, memory, offset, valid, lanes)
+        if inside is not None:
+            valid = valid & inside
+        return MemoryAccess(memory, offset, valid, lanes, request.op.space in _UNWRITTEN)
 
     def _refuse(
         self,
@@ -330,12 +334,13 @@ class AddressSpaces:
             raise self._fault(request, lanes, every, why, space=Space.SURFACE, surface=value)
         if valid.all():
             return MemoryAccess(self._arena(request), place, None, lanes)
-        if bound.constant and isinstance(request.op, LoadBlock) and valid[:, 0].all():
-            return self._elements_of(request, self._arena(request), place, valid, lanes)
         if bound.strict:
             outside, why = np.any(~valid, axis=1), f"is outside {bound.words}"
-            self._refuse(request, lanes, outside, why, Space.SURFACE, value)
-            return self._part(request, self._arena(request), place, outside, lanes)
+            if bound.constant and isinstance(request.op, LoadBlock):
+                outside = ~valid[:, 0]
+            if outside.any():
+                self._refuse(request, lanes, outside, why, Space.SURFACE, value)
+            return self._part(request, self._arena(request), place, outside, lanes, valid)
         return MemoryAccess(self._arena(request), place, valid, lanes)
 
     def _reserved(self, value: int, request: MemoryRequest, lanes: Any) -> MemoryAccess:
