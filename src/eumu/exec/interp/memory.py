@@ -258,7 +258,7 @@ class AddressSpaces:
         lanes: Any,
         inside: Mask | None = None,
     ) -> MemoryAccess:
-        """What is left of an access of which some lanes are not allowed, others not all `inside`."""
+        """What is left of an access: lanes that are allowed, of these the elements `inside`."""
         valid = np.broadcast_to(~illegal[:, None], offset.shape)
         if inside is not None:
             valid = valid & inside
