@@ -25,6 +25,12 @@ kernel void each(constant float *w, global float *out, constant int *step) {
     constant float *own = w + step[0] * get_sub_group_id();
     out[get_global_id(0)] = own[0] + own[1] * 2 + own[2] * 3;
 }"""
+PARTS = """
+kernel void parts(constant half *w, global float *out) {
+    vstore4(vloada_half4(0, w), 0, out);
+    vstore3(vloada_half3(0, w + 4), 0, out + 4);
+    vstore3(vloada_half3(0, w), 0, out + 7);
+}"""
 LAST = "kernel void last(constant int *w, global int *out, int n) { *out = w[n]; }"
 
 pytestmark = pytest.mark.usefixtures("ocloc")
@@ -89,3 +95,17 @@ def test_the_fault_is_that_of_the_block_outside(target: str, engine: str) -> Non
     with pytest.raises(eumu.Fault, match="block load of 16 bytes") as caught:
         kernel.launch(device, (32,), (32,), args=args)
     assert "thread 1," in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("target", ["skl", "dg2", "pvc"])
+def test_an_array_may_end_within_an_element_of_a_block(target: str, engine: str) -> None:
+    """Seven halves are 14 bytes, of which the compiler reads 16; what is behind them is 0."""
+    kernel = eumu.build(PARTS, target)["parts"]
+    for check in (False, True):
+        device = eumu.Device(target, engine=engine, check=check)
+        weights = device.array(np.arange(1, 8, dtype=np.float16))
+        out = device.array(np.zeros(10, np.float32))
+        report = kernel.launch(device, (1,), args=[weights, out])
+        assert not report.findings
+        assert out.numpy().tolist() == [1, 2, 3, 4, 5, 6, 7, 1, 2, 3]

@@ -37,6 +37,7 @@ _CANARY: Final = 0xC7
 _ROOM: Final = 4096  # bytes between arrays, and beside the first and the last
 _FAR: Final = 300_000  # bytes before the last array, more than two small numbers make
 _ARRAYS: Final = 4  # the last one is for results: nobody aims at it
+_SHORT: Final = 2  # the array whose last element is cut off
 _OPERATIONS: Final = 6
 _TYPES: Final = (UB, B, UW, W, UD, D, UQ, Q, F, DF, HF)
 _ATOMICS: Final = (
@@ -82,19 +83,21 @@ class Memory:
         self.observer: Observer | None = None
         self.addresses = [self.base + place for place in places]
         starts = np.array(self.addresses, np.uint64)
-        self._extents = starts, starts + np.uint64(ARRAY)
+        sizes = np.full(len(places), ARRAY, np.uint64)
+        sizes[_SHORT] -= np.uint64(2)  # in the middle of an element
+        self._extents = starts, starts + sizes
         inside = np.zeros(len(self._raw), bool)
-        for place in places:
-            inside[first + place : first + place + ARRAY] = True
+        for place, bytes_inside in zip(places, sizes.tolist(), strict=True):
+            inside[first + place : first + place + bytes_inside] = True
         self._outside = ~inside
         self._content = Random(0).randbytes(ARRAY)
         self.reset()
 
     def reset(self) -> None:
         """Arrays as they were at first."""
-        for address in self.addresses:
-            start = address - self.base
-            self.arena[start : start + ARRAY] = np.frombuffer(self._content, np.uint8)
+        for first, last in zip(*self._extents, strict=True):
+            place, size = int(first) - self.base, int(last - first)
+            self.arena[place : place + size] = np.frombuffer(self._content, np.uint8, size)
 
     def is_whole(self) -> bool:
         """Whether every canary is as it was."""
@@ -268,12 +271,16 @@ class _Builder:
             return
         count = random.choice((1, 1, 1, 2, 3, 4, 8)) if type.size >= 4 else random.choice((1, 1, 2))
         address = self.address(kind)
-        if verb == "load":
-            found = b.load(space, address, mask, type, count, *([surface] if surface else []))
-            self.values += found
+        more = [surface] if surface else []
+        if verb == "load" and random.random() < 0.2:
+            one, first = b.shuffle(mask, (0,)), b.shuffle(address, (0,))
+            found = b.load(space, first, one, type, count, *more)
+            self.values += [b.splat(x, self.width) for x in found]
+        elif verb == "load":
+            self.values += b.load(space, address, mask, type, count, *more)
         else:
             data = [self.data(type) for _ in range(count)]
-            b.store(space, address, mask, data, *([surface] if surface else []))
+            b.store(space, address, mask, data, *more)
 
     def data(self, type: Type, width: int | None = None) -> Value:
         width = width or self.width
@@ -347,13 +354,15 @@ def _aim(random: Random, memory: Memory) -> int:
 
 
 def _surfaces(random: Random, memory: Memory) -> dict[int, BufferSurface]:
-    whole = random.choice(memory.addresses[:-1])
-    sizes = (0, 1, 3, 64, 100, ARRAY)
+    whole = random.choice(memory.addresses[:_SHORT])
+    sizes = (0, 1, 3, 6, 64, 100, ARRAY - 2, ARRAY)
     size = random.choice(sizes)
     return {
-        0: BufferSurface(whole, ARRAY),
+        0: BufferSurface(whole, ARRAY, constant=random.random() < 0.3),
         1: BufferSurface(whole, ARRAY, strict=False),
-        2: BufferSurface(whole + ARRAY - size, size, strict=random.random() < 0.5),
+        2: BufferSurface(
+            whole + ARRAY - size, size, strict=random.random() < 0.7, constant=random.random() < 0.5
+        ),
         3: BufferSurface(whole + ARRAY - 100, random.choice((101, 4096, 1 << 32)), strict=False),
         4: BufferSurface(random.choice(EDGES), random.choice((1, ARRAY, (1 << 64) - 1)), False),
     }

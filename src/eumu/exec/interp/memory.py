@@ -17,9 +17,12 @@ from eumu.exec.interp.values import ALL, Lanes, Mask, Run, Step, full
 from eumu.ir import Space
 from eumu.ir.operations import memory as operations
 from eumu.ir.operations.memory import (
+    HALVES,
     LARGEST_JOINED,
+    THREE_HALVES,
     UNWRITTEN_SPACES,
     WRITTEN_SPACES,
+    Load,
     LoadBlock,
     least_inside,
 )
@@ -41,7 +44,7 @@ class MemoryAccess:
 
     Elements that are not `valid` are out of bounds of a lenient surface (None: all are valid).
     `lanes` says which of the request's active lanes these are.  What is not valid reads as 0, or
-    with `filled` as ones.
+    with `filled` as ones; so do the bytes of a lane behind its `room`, if there is one.
     """
 
     memory: Bytes
@@ -49,9 +52,12 @@ class MemoryAccess:
     valid: Mask | None
     lanes: slice | NDArray[np.intp]
     filled: bool = False
+    room: Lanes | None = None
 
     def load(self, dtype: np.dtype[Any]) -> Lanes:
         """The elements, [lanes, elements]."""
+        if self.room is not None:
+            return self._bytes_inside(self.room, dtype.itemsize).view(dtype)[..., 0]
         if self.valid is None:
             return gather(self.memory, self.offset, dtype)
         if not self.valid.any():
@@ -59,6 +65,15 @@ class MemoryAccess:
         else:
             inside = gather(self.memory, np.where(self.valid, self.offset, 0), dtype)
         return np.where(self.valid, inside, np.iinfo(dtype).max if self.filled else dtype.type(0))
+
+    def _bytes_inside(self, room: Lanes, size: int) -> Bytes:
+        """The bytes of the elements, [lanes, elements, size]."""
+        places = self.offset[..., None] + np.arange(size)
+        inside = places - self.offset[:, :1, None] < room[:, None, None]
+        if self.valid is not None:
+            inside &= self.valid[..., None]
+        found = self.memory[np.where(inside, places, 0)]
+        return np.where(inside, found, np.uint8(255 if self.filled else 0))
 
     def store(self, data: Lanes) -> None:
         """Write elements [lanes, elements], lane after lane."""
@@ -113,14 +128,21 @@ class MemoryRequest:
     def __bool__(self) -> bool:
         return len(self.address) > 0
 
-    @property
-    def is_joined(self) -> bool:
-        """Whether this may be a block that the compiler has made of a few constants.
+    def least_inside(self) -> int:
+        """How many bytes of a lane must be inside an array.
 
-        It reads four elements where a program wants three.  What lies behind an array is 0.
+        A block may be one that the compiler has made of a few constants: it reads four elements
+        where a program wants three.  What lies behind an array is 0.
         """
-        is_small = self.size * self.count <= LARGEST_JOINED
-        return is_small and isinstance(self.op, LoadBlock)
+        size = self.size * self.count
+        is_joined = size <= LARGEST_JOINED and isinstance(self.op, LoadBlock)
+        return self.size * least_inside(self.count) if is_joined else size
+
+    def are_halves(self, room: Lanes, lanes: Any) -> Mask:
+        """Which lanes read three halves and one behind the array: only that of a scalar load."""
+        is_load = isinstance(self.op, Load | LoadBlock)
+        is_one = is_load and self.width == 1 and self.size * self.count == HALVES
+        return np.asarray((room == THREE_HALVES) & (self.address[lanes] % HALVES == 0) & is_one)
 
     @property
     def access(self) -> str:
@@ -230,24 +252,20 @@ class AddressSpaces:
         places = _elements(offset, request)
         if not illegal.any():
             return MemoryAccess(self._arena(request), places, None, lanes)
-        inside = None
-        if request.is_joined:
-            inside = self._elements_inside(address, request)
-            illegal &= inside.sum(axis=1) < least_inside(request.count)
+        room = self._room(address, request.access)
+        illegal &= (room < request.least_inside()) & ~request.are_halves(room, lanes)
         if illegal.any():
             self._refuse(request, lanes, illegal, "is outside every allocation")
-        return self._part(request, self._arena(request), places, illegal, lanes, inside)
+        return self._part(request, self._arena(request), places, illegal, lanes, room)
 
-    def _elements_inside(self, address: Lanes, request: MemoryRequest) -> Mask:
-        """Which elements of blocks are in the allocation in which their block begins."""
-        starts, ends = self.extents[request.access]
+    def _room(self, address: Lanes, access: str) -> Lanes:
+        """How many bytes there are from each address to the end of its allocation, 0 if none."""
+        starts, ends = self.extents[access]
         if not len(starts):
-            return np.zeros((len(address), request.count), bool)
+            return np.zeros(len(address), np.int64)
         index = np.searchsorted(starts, address, "right") - 1
         end = np.where(index >= 0, ends[np.maximum(index, 0)], 0)
-        room = np.where(address < end, end - address, 0)
-        last = np.uint64(request.size) * np.arange(1, request.count + 1, dtype=np.uint64)
-        return np.asarray(last <= room[:, None])
+        return np.where(address < end, end - address, 0).astype(np.int64)
 
     def _part(
         self,
@@ -256,13 +274,13 @@ class AddressSpaces:
         offset: Offsets,
         illegal: Mask,
         lanes: Any,
-        inside: Mask | None = None,
+        room: Lanes | None = None,
     ) -> MemoryAccess:
-        """What is left of an access: lanes that are allowed, of these the elements `inside`."""
+        """What is left of an access: of lanes that are allowed what begins in their `room`."""
         valid = np.broadcast_to(~illegal[:, None], offset.shape)
-        if inside is not None:
-            valid = valid & inside
-        return MemoryAccess(memory, offset, valid, lanes, request.op.space in _UNWRITTEN)
+        if room is not None:
+            valid = valid & (offset - offset[:, :1] < room[:, None])
+        return MemoryAccess(memory, offset, valid, lanes, request.op.space in _UNWRITTEN, room)
 
     def _refuse(
         self,
@@ -304,9 +322,7 @@ class AddressSpaces:
         k = int(np.searchsorted(starts, low, "right")) - 1
         if k >= 0 and high < ends[k] and ends[k] - high >= size:
             return np.ones(len(address), bool)
-        index = np.searchsorted(starts, address, "right") - 1
-        end = ends[np.maximum(index, 0)]
-        return np.asarray((index >= 0) & (address < end) & (end - address >= np.uint64(size)))
+        return np.asarray(self._room(address, access) >= size)
 
     def _private(
         self, request: MemoryRequest, lanes: Any, space: Space, owner: Lanes, limit: int, name: str
@@ -335,12 +351,14 @@ class AddressSpaces:
         if valid.all():
             return MemoryAccess(self._arena(request), place, None, lanes)
         if bound.strict:
+            room = bound.size - offset[:, 0]
             outside, why = np.any(~valid, axis=1), f"is outside {bound.words}"
-            if bound.constant and isinstance(request.op, LoadBlock):
-                outside = ~valid[:, 0]
+            if bound.constant:
+                outside = ~valid[:, 0] if isinstance(request.op, LoadBlock) else outside
+                outside &= ~request.are_halves(room, lanes)
             if outside.any():
                 self._refuse(request, lanes, outside, why, Space.SURFACE, value)
-            return self._part(request, self._arena(request), place, outside, lanes, valid)
+            return self._part(request, self._arena(request), place, outside, lanes, room)
         return MemoryAccess(self._arena(request), place, valid, lanes)
 
     def _reserved(self, value: int, request: MemoryRequest, lanes: Any) -> MemoryAccess:

@@ -112,6 +112,9 @@ class Store(Access):
 
 
 LARGEST_JOINED: Final = 32  # bytes of a block that may be three elements in place of four
+# Bytes of four halves and of three: one lane reads the fourth for `vloada_half3`.
+HALVES: Final = 8
+THREE_HALVES: Final = 6
 
 
 def least_inside(count: int) -> int:

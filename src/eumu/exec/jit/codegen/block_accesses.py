@@ -5,6 +5,7 @@ from __future__ import annotations
 from eumu.exec.jit.codegen import support
 from eumu.exec.jit.codegen.access import CompiledAccess, access_of
 from eumu.exec.jit.codegen.checks import affine_form_of, check, conjunction, heads, origin
+from eumu.exec.jit.codegen.endings import ending_of
 from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.memory import need_slow, slow_call, zero_of
 from eumu.exec.jit.llvm.emit import MEMCPY, Emitter, int_type, lane_type, vector_of
@@ -84,4 +85,5 @@ def _slow(k: KernelLowering, access: CompiledAccess, verb: str, value: Value) ->
     body = support.block_body(access.size, store=access.store)
     name, element = f"slow.{verb}.block{value.type.bits}x{value.width}", value.type
     several = element if value.width > 1 else None
-    return need_slow(k, access, name, body, element=several, loads_block=not access.store)
+    ending = None if access.store else ending_of(access, several)
+    return need_slow(k, access, name, body, 0, several, ending)

@@ -23,14 +23,15 @@ from eumu.exec.jit.codegen.checks import (
     require,
     ways_inside,
 )
+from eumu.exec.jit.codegen.endings import Ending, ending_of
 from eumu.exec.jit.codegen.gather import fast_part, lane_part
 from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.scalars import heads_of
 from eumu.exec.jit.llvm.emit import Emitter, int_type, lane_type, scalar_type, vector_of
 from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape
-from eumu.exec.jit.llvm.layout import LOCAL, VOID_BYTES
+from eumu.exec.jit.llvm.layout import VOID_BYTES
 from eumu.ir import Space, Value
-from eumu.ir.operations.memory import LARGEST_JOINED, Load
+from eumu.ir.operations.memory import Load
 from eumu.types import Type
 
 _DEPTH = 4  # operations that an address is made by, to be looked at
@@ -84,11 +85,10 @@ def need_slow(
     body: support.Lane,
     bits: int = 0,
     element: Type | None = None,
-    *,
-    loads_block: bool = False,
+    ending: Ending | None = None,
 ) -> str:
     """Define a slow function and what it calls, once; `bits` of an element for a fast part, its
-    type if there are several, so that a surface may end between two."""
+    type if there are several, so that a surface may end between two; an `ending` of arrays."""
     partly = None
     if access.space is Space.SURFACE and element is not None:
         count = access.size // element.size
@@ -120,13 +120,9 @@ def need_slow(
             fast = partial(
                 part, space=access.space, bits=bits, count=count, width=width, store=access.store
             )
-        block = None
-        is_joined = access.space is Space.SURFACE or access.size <= LARGEST_JOINED
-        if loads_block and element is not None and is_joined and access.space not in LOCAL:
-            block = element.bits, access.size // element.size
         e.support[function] = support.lane_loop(
             *(function, access.space, access.size, access.store, body, fast, partly),
-            loads_block=block,
+            ending=ending,
             beside=e,
         )
     return function
@@ -250,7 +246,7 @@ def _slow_load(
     elements = access.address.width * count
     body = support.elements(type.bits, count, store=False)
     name, element = f"slow.load.{type.bits}x{count}", type if count > 1 else None
-    function = need_slow(k, access, name, body, type.bits, element)
+    function = need_slow(k, access, name, body, type.bits, element, ending_of(access))
     block = vector_of(int_type(type, 1), elements)
     data = k.scratchpad("data", block)
     zero = "0" if elements == 1 else "zeroinitializer"

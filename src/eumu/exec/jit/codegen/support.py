@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from eumu.addresses import BTI_SLM, SCRATCH_STATE
+from eumu.exec.jit.codegen.endings import Ending
 from eumu.exec.jit.llvm.emit import Emitter
 from eumu.exec.jit.llvm.functions import FunctionBuilder, Variable
 from eumu.exec.jit.llvm.layout import (
@@ -25,7 +26,6 @@ from eumu.exec.jit.llvm.layout import (
 )
 from eumu.exec.jit.llvm.vectors import Vector
 from eumu.ir import Space
-from eumu.ir.operations.memory import least_inside
 
 _GOLDEN: Final = 0x9E3779B97F4A7C15  # multiplicative hashing: 2**64 divided by the golden ratio
 _LARGE: Final = 3 << 20  # bytes of an extent that does not stay in the caches of one core
@@ -220,14 +220,14 @@ def lane_loop(
     fast: Callable[[FunctionBuilder], None] | None = None,
     pieces: Lane | None = None,
     *,
-    loads_block: tuple[int, int] | None = None,
+    ending: Ending | None = None,
     beside: Emitter,
 ) -> str:
     """A slow function: `body` runs per lane.
 
     `fast` may do the whole access and return, or go to the label ``slow``.  `pieces` is done for an
-    access that ends outside a lenient surface.  It is for the module of `beside`.  A block that is
-    loaded, of so many elements of so many bits, may end outside where the compiler joins constants.
+    access that ends outside a lenient surface.  It is for the module of `beside`.  With an `ending`
+    a lane may load what ends outside an array.
     """
     f = FunctionBuilder(f"internal i1 @{name}{SLOW_PARAMETERS} noinline #0", beside)
     if fast is not None:
@@ -243,13 +243,13 @@ def lane_loop(
         place = f.op(f"call ptr {located}")
         outside, inside = f.either(f.flag(f"icmp eq ptr {place}, null"))
         with outside:
-            if loads_block is None:
+            if ending is None:
                 _note_outside(f, lane, a, bad, where)
             else:
-                room, memory = _room(f, space, a)
-                begins, misses = f.either(room >= _least_room(space, *loads_block))
+                room, memory = ending.room(f, a)
+                begins, misses = f.either(ending.is_allowed(f, a, room))
                 with begins:
-                    _load_pieces(f, room, memory, *loads_block)
+                    ending.load(f, room, memory)
                 with misses:
                     _note_outside(f, lane, a, bad, where)
         with inside:
@@ -274,40 +274,6 @@ def _note_outside(
 ) -> None:
     where.set(f.where(f.equal(bad.get(), 0), a, where.get()))
     bad.set(bad.get() | f.number("1") << lane)
-
-
-def _room(f: FunctionBuilder, space: Space, a: Vector) -> tuple[Vector, Vector]:
-    """How many bytes may be loaded from an address on, 0 if none; where they are on the host."""
-    arena = f.context(Context.ARENA).get()
-    if space is Space.FLAT:
-        extent = f.op(f"call {_PAIR} @extent(ptr %ctx, {a.typed}, i1 false)")
-        end = f.number(f.op(f"extractvalue {_PAIR} {extent}, 1"))
-        room = f.intrinsic("usub.sat", "i64", end.name, a.name)
-        return f.number(room), arena + (a - f.context(Context.BASE).get())
-    room_found, memory = f.variable(), f.variable()
-    row = f.op("call ptr @surface.row(ptr %ctx, i64 %surface)")
-    with f.when(f.flag(f"icmp ne ptr {row}, null")):
-        place, size, bits = (f.word(row, k).get() for k in (1, 2, 3))
-        wanted = int(SurfaceBits.CONSTANT)
-        with f.when(f.equal(bits & (int(SurfaceBits.NO_LOADS) | wanted), wanted)):
-            room_found.set(f.number(f.intrinsic("usub.sat", "i64", size.name, a.name)))
-            memory.set(arena + (place + a))
-    return room_found.get(), memory.get()
-
-
-def _least_room(space: Space, bits: int, count: int) -> int:
-    """How many bytes of a block must be inside: of a buffer of constants those of an element."""
-    return bits // 8 * (1 if space is Space.SURFACE else least_inside(count))
-
-
-def _load_pieces(f: FunctionBuilder, room: Vector, memory: Vector, bits: int, count: int) -> None:
-    """Load the elements of a block that are inside; the others are 0."""
-    zeros = f.context(Context.ZEROS).place
-    with f.times(count) as k:
-        inside = (k + 1) * (bits // 8) <= room
-        there = f.pointer(memory + k * (bits // 8))
-        source = f.op(f"select {inside.typed}, ptr {there}, ptr {zeros}")
-        _move(f, bits, source, f.elements(bits, "%data", k), store=False)
 
 
 def _leads_nowhere(f: FunctionBuilder, place: str) -> Vector:
