@@ -125,6 +125,13 @@ def test_pages_name_files_that_there_are() -> None:
         assert not missing, f"{page} names {', '.join(missing)}"
 
 
+def test_benchmarks_are_no_folders_of_tests() -> None:
+    """Both are on one path of imports, and a file goes before a folder that is no package."""
+    root = SOURCE.parents[1]
+    folders = {path.name for path in (root / "tests").iterdir() if path.is_dir()}
+    assert not folders & {path.stem for path in (root / "bench").glob("*.py")}
+
+
 # What gathers names for others: the errors that users catch, and what a broker asks of a door.
 GATHERING = {"errors.py", "cl/door.py", "drm/door.py"}
 

@@ -1,7 +1,7 @@
 """Images: eumu's fast engine against PoCL, Intel's CPU runtime and Oclgrind, on the same sources.
 
-    python bench/images.py [ROUNDS]
-    python bench/images.py --build     # compiles pictures/*.cl again with ocloc
+    python bench/pixels.py [ROUNDS]
+    python bench/pixels.py --build     # compiles pictures/*.cl again with ocloc
 
 One process, rounds interleaved, CPU time of the best round for each pixel that is written.
 Oclgrind runs a small part of the picture once.  Media blocks, which the others lack, are compared
