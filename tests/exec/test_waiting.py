@@ -7,6 +7,7 @@ import pytest
 
 from eumu.errors import Fault
 from eumu.exec.jit import Jit
+from eumu.exec.jit.driver import module
 from eumu.ir import Space
 from eumu.types import UD
 from exec.launching import Kernel, launch, on_memory
@@ -53,6 +54,19 @@ def test_a_lock_of_lanes_of_several_threads_and_groups(workers: int) -> None:
 def test_a_lock_that_nobody_releases_uses_up_the_budget() -> None:
     with pytest.raises(Fault, match="instruction budget"):
         on_memory(lock_kernel(False), [np.zeros(2, np.uint32)], 1, 16, fuel=1 << 11)
+
+
+def test_code_with_many_branches_is_compiled_but_for_lanes_that_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where nobody waits in vain it runs; else it is a fault that names the other engine."""
+    monkeypatch.setattr(module, "MOST_ROTATING", 0)
+    monkeypatch.setenv("EUMU_CACHE", "off")
+    host, _ = launch(lock_kernel(True), [np.zeros(2, np.uint32)], 1, 1, engine=Jit())
+    assert host.read(0).tolist() == [0, 1]
+    with pytest.raises(Fault, match="lanes of the thread wait for other lanes") as caught:
+        launch(lock_kernel(True), [np.zeros(2, np.uint32)], 1, 16, engine=Jit(), fuel=1 << 24)
+    assert caught.value.finding.code == "endless-loop"
 
 
 def test_a_lane_waits_for_a_later_one() -> None:

@@ -27,6 +27,7 @@ class Flow:
     edges: dict[int, set[int]] = field(default_factory=dict)
     waiting: set[int] = field(default_factory=set)  # blocks that ever need a park mask
     rotating: frozenset[int] = frozenset()  # loop headers whose lanes may have to let others run
+    stuck: frozenset[int] = frozenset()  # such headers whose lanes cannot
 
     def full(self, block: int) -> bool:
         """Whether the block certainly runs with every lane that the thread started with."""
@@ -61,6 +62,7 @@ def is_call(end: Terminator | None) -> bool:
 
 # Members of the sets that are made; it grows as the third power of the number of jumps that cross.
 _MOST_EFFORT: Final = 10_000_000
+MOST_ROTATING: Final = 1_000_000  # so that lanes that wait in vain let others run
 
 Step = tuple[int, frozenset[int]]
 
@@ -93,8 +95,9 @@ def analyse(
     function: Function,
     full_masks: Callable[[int, Value], bool],
     rotating: frozenset[int] = frozenset(),
+    most_effort: int = _MOST_EFFORT,
 ) -> Flow:
-    """Iterate to the fixed point.
+    """Iterate to the fixed point; Unsupported if that takes too much effort.
 
     `full_masks(block, m)` says whether mask m has all lanes of the thread.
     """
@@ -105,7 +108,7 @@ def analyse(
     def enter(block: int, source: int | None, parked: frozenset[int], partial: bool) -> None:
         nonlocal effort
         effort += 1 + len(parked)
-        if effort > _MOST_EFFORT:
+        if effort > most_effort:
             raise Unsupported(
                 f"{len(flow.waiting)} places where lanes wait for each other, crosswise, in the"
                 " fast engine"

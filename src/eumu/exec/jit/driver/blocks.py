@@ -18,6 +18,10 @@ from eumu.exec.jit.llvm.layout import NO_LIMIT, FaultKind, Record, ThreadOutcome
 from eumu.ir import Terminator, Value
 from eumu.ir.operations.ends import AnyCall, Barrier, Diverge, Ret, Trap
 
+_STUCK = (
+    "endless-loop lanes of the thread wait for other lanes of it; code with as many branches lets"
+    " them run on the interpreter only"
+)
 _FEW, _MANY = 4, 512  # blocks where lanes may wait: at a jump, and in all blocks together
 _MANY_CALLS = 50  # a return leads behind each: what waits there would be merged at each return
 
@@ -154,7 +158,8 @@ class Ends:
         k.fault(more, site, self.lanes(self._alive(block)))
         e.label(rest)
         if target <= block and target in self.resume.headers:
-            others = parked - {target} if target in k.flow.rotating else frozenset()
+            may_wait = target in k.flow.rotating or target in k.flow.stuck
+            others = parked - {target} if may_wait else frozenset()
             self.resume.save(target, ThreadOutcome.YIELD, others)
         else:
             e.do(f"store i64 {more}, ptr %limit")
@@ -164,6 +169,9 @@ class Ends:
 
     def rotate(self, target: int, others: frozenset[int]) -> None:
         """The executing lanes wait at `target` in vain: let lanes that wait elsewhere run."""
+        if target in self.k.flow.stuck:
+            self.e.do(f"br label %stuck{target}")
+            return
         e, none = self.e, self.e.name("none")
         self.wait(target)
         self.dispatch(others, empty=none)
@@ -348,4 +356,10 @@ class Ends:
         if self.shares:
             self.e.label("dispatch")
             self._first_of(sorted(self.k.flow.waiting), "finished")
+        for target in sorted({save.target for save in self.resume.saves if save.others}):
+            if target in self.k.flow.stuck:
+                self.e.label(f"stuck{target}")
+                ops = self.k.function.blocks[target].ops
+                site = self.k.site(ops[0].inst if ops else -1, _STUCK)
+                self.k.fault(FaultKind.TRAP, site, self.lanes())
         self.calls.finish()

@@ -8,7 +8,7 @@ from typing import Final
 from eumu.errors import InternalError, Unsupported
 from eumu.exec.jit.analysis.dataflow import Visits
 from eumu.exec.jit.analysis.dataflow import analyse as analyse_affine
-from eumu.exec.jit.analysis.flow import Flow
+from eumu.exec.jit.analysis.flow import MOST_ROTATING, Flow
 from eumu.exec.jit.analysis.flow import analyse as analyse_flow
 from eumu.exec.jit.analysis.lanewise import free_writes
 from eumu.exec.jit.analysis.live_ranges import split_file
@@ -179,7 +179,10 @@ def _speculative(k: KernelLowering, special: Special, target: HostTarget) -> Ker
 
 
 def _flow(function: Function) -> Flow:
-    """The flow; once more where lanes that wait for others must let them run."""
+    """The flow; once more where lanes that wait for others must let them run.
+
+    If these may wait at too many places, nobody lets others run; to wait in vain is a fault then.
+    """
     full_mask = _full_masks(function)
 
     def is_full(block: int, mask: Value) -> bool:
@@ -187,7 +190,13 @@ def _flow(function: Function) -> Flow:
 
     flow = analyse_flow(function, is_full)
     rotating = rotating_headers(function, flow)
-    return analyse_flow(function, is_full, rotating) if rotating else flow
+    if not rotating:
+        return flow
+    try:
+        return analyse_flow(function, is_full, rotating, MOST_ROTATING)
+    except Unsupported:
+        flow.stuck = rotating
+        return flow
 
 
 def _full_masks(function: Function) -> set[tuple[int, int]]:
