@@ -53,7 +53,7 @@ def edited(text: list[str], kind: str, chance: random.Random) -> list[str]:
 
 def processor_time(process: int) -> float:
     """Seconds that a process has computed so far, in all its threads (Linux)."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

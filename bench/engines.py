@@ -143,7 +143,7 @@ def find_drivers() -> tempfile.TemporaryDirectory[str]:
     if _SYSTEM.is_dir():
         lines += [p.read_text().strip() for p in sorted(_SYSTEM.glob("pocl*.icd"))]
     for number, line in enumerate(lines):
-        Path(place.name, f"{number}.icd").write_text(line + "\n")
+        Path(place.name, f"{number}.icd").write_text(line + "\n", encoding="utf-8")
     os.environ["OCL_ICD_VENDORS"] = place.name
     return place
 

@@ -107,7 +107,7 @@ def _brokers(session: int) -> Iterator[int]:
 
 def _tracer(process: int) -> int:
     """The process that traces one, 0 if none does."""
-    text = Path(f"/proc/{process}/status").read_text()
+    text = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     return int(text.partition("TracerPid:")[2].split()[0])
 
 

@@ -202,7 +202,9 @@ def _around(random: Random, given: list[str]) -> Iterator[None]:
     """A folder with the files that are named, an environment, and streams."""
     before, place = dict(os.environ), Path.cwd()
     quiet = [io.TextIOWrapper(io.BytesIO(), "utf-8", errors="replace") for _ in range(3)]
-    quiet[0] = io.TextIOWrapper(io.BytesIO(mutated_inputs.damaged(random, _TEXT.encode() * 2)))
+    quiet[0] = io.TextIOWrapper(
+        io.BytesIO(mutated_inputs.damaged(random, _TEXT.encode() * 2)), encoding="utf-8"
+    )
     streams = sys.stdin, sys.stdout, sys.stderr
     with tempfile.TemporaryDirectory() as folder:
         for name, data in _files().items():

@@ -78,7 +78,7 @@ class RunFile:
 
 def read(path: Path) -> RunFile:
     """Parse a run file; a malformed header is an error, not a skipped run."""
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     platforms: tuple[str, ...] = ("skl", "pvc")
     engines: tuple[str, ...] = ("interp", "jit")
     runs: list[Run] = []

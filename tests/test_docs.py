@@ -77,13 +77,16 @@ _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 def anchors(page: Path) -> set[str]:
     """What the headings of a page are called in links."""
-    words = (re.sub(r"[^\w\- ]", "", h.lower()) for h in _HEADING.findall(page.read_text()))
+    words = (
+        re.sub(r"[^\w\- ]", "", h.lower())
+        for h in _HEADING.findall(page.read_text(encoding="utf-8"))
+    )
     return {w.strip().replace(" ", "-") for w in words}
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=label)
 def test_links_lead_somewhere(page: Path) -> None:
-    for link in _LINK.findall(page.read_text()):
+    for link in _LINK.findall(page.read_text(encoding="utf-8")):
         if link.startswith("https://"):
             continue
         path, _, anchor = link.partition("#")

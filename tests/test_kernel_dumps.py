@@ -41,7 +41,7 @@ def _launch(name: str, engine: str, data: NDArray[Any], lanes: int, *, check: bo
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
 def test_round_trip(path: Path) -> None:
     grf = platform("pvc").grf_bytes
-    printed = print_module(module := parse(path.read_text(), path.name, grf))
+    printed = print_module(module := parse(path.read_text(encoding="utf-8"), path.name, grf))
     assert print_module(parse(printed, "again", grf)) == printed
     again = binary.read(binary.write(module, grf), "object", grf)
     before, after = ([i.opcode for i in m.kernels[0].instructions] for m in (module, again))

@@ -24,7 +24,7 @@ def test_run_files_are_printed_and_encoded(path: Path) -> None:
     """The text is read and printed again; so is the object file, where there is a form for it."""
     file = read(path)
     grf = platform(file.platforms[-1]).grf_bytes
-    printed = print_module(module := parse(path.read_text(), path.name, grf))
+    printed = print_module(module := parse(path.read_text(encoding="utf-8"), path.name, grf))
     assert print_module(parse(printed, "again", grf)) == printed
     if path.stem in coverage.TEXT_ONLY:
         with pytest.raises(BuildError, match=coverage.WITHOUT_A_FORM):

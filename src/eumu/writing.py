@@ -41,6 +41,16 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
         file.write(data)
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file as `replacing` does, in UTF-8."""
+    write_whole(path, utf8(text))
+
+
+def utf8(text: str) -> bytes:
+    r"""A text in UTF-8; bytes of a file's name that are no character stand in it as `\udcff`."""
+    return text.encode("utf-8", "backslashreplace")
+
+
 @contextmanager
 def _opened(place: Path) -> Iterator[BinaryIO]:
     there = place.stat() if place.exists() else None

@@ -121,7 +121,7 @@ class _Renaming:
 def written(genx_ir: str, source: str, platform: str) -> bytes | None:
     """The object file that Intel's writer makes of a text; its instructions lack operands."""
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "x.visaasm").write_text(source)
+        Path(folder, "x.visaasm").write_text(source, encoding="utf-8")
         command = [genx_ir, "x.visaasm", "-platform", platform, "-noverifyCISA", "-binary"]
         command += ["-outputCisaBinaryName", "y.isa"]
         subprocess.run(command, cwd=folder, capture_output=True, check=False)

@@ -95,7 +95,7 @@ def test_errors(tmp_path: Path, capsys: Captured) -> None:
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     data = binary.write(text.parse(SCALE))
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
     status, out, _ = run(capsys, "dis", "-")
     assert (status, out) == (0, text.print_module(text.parse(SCALE)))
 

@@ -65,7 +65,7 @@ def test_compiled_programs(device: str, name: str) -> None:
 
 @pytest.mark.parametrize("file", RUNS, ids=lambda file: file.stem)
 def test_run_files(file: Path) -> None:
-    module = text.parse(file.read_text(), file.name)
+    module = text.parse(file.read_text(encoding="utf-8"), file.name)
     if file.stem in TEXT_ONLY:
         with pytest.raises(BuildError, match=WITHOUT_A_FORM):
             binary.write(module)

@@ -23,6 +23,6 @@ def once_killed(task: Task) -> Answer:
     """The worker that first gets a task whose path is no file yet dies with it."""
     mark = Path(task.path)
     if task.path and not mark.exists():
-        mark.write_text("died")
+        mark.write_text("died", encoding="utf-8")
         os.kill(os.getpid(), signal.SIGKILL)
     return answer(task)

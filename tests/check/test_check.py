@@ -24,7 +24,7 @@ _ERROR = re.compile(r"// error: (.*)")
 
 def expected(path: Path) -> Counter[tuple[int, str]]:
     """Line and words of every finding that a file announces."""
-    lines = enumerate(path.read_text().splitlines(), 1)
+    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
     return Counter((n, text) for n, line in lines for text in _ERROR.findall(line))
 
 
@@ -33,7 +33,7 @@ def found(findings: tuple[eumu.Finding, ...]) -> Counter[tuple[int, str]]:
 
 
 def launch(path: Path, engine: str, **options: Any) -> eumu.Report:
-    local = int(re.findall(r"// launch: local=(\d+)", path.read_text())[0])
+    local = int(re.findall(r"// launch: local=(\d+)", path.read_text(encoding="utf-8"))[0])
     device = eumu.Device("pvc", engine=engine, **options)
     (kernel,) = eumu.load(path, device=device).kernels
     return kernel.launch(device, 2 * local, local, [device.array(64, np.uint32)])

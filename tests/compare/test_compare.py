@@ -291,7 +291,7 @@ def test_a_source_is_reduced_to_what_the_compiler_does_wrong(tmp_path: Path) -> 
         return {"x": device.array(x), "y": device.array(np.zeros_like(x))}
 
     def forms(path: str, device: str | None, options: str, kernel: str) -> Iterator[Side]:
-        source = Path(path).read_text()
+        source = Path(path).read_text(encoding="utf-8")
         elf = ocloc.compile(source, platform("apl"), options, name="k.cl").elf
         yield Side("right", eumu.load(elf), "visa")
         yield Side("wrong", eumu.load(with_fault(elf, _exclusive_becomes_inclusive)), "native")

@@ -153,7 +153,7 @@ def test_small_arrays_give_their_pages_back() -> None:
 def _resident(memory: Memory) -> int:
     """Bytes that the system keeps pages for, of the mapping that the arena is in."""
     start, size = memory.arena.ctypes.data, 0
-    with open("/proc/self/smaps") as file:
+    with open("/proc/self/smaps", encoding="utf-8") as file:
         for line in file:
             words = line.split()
             if "-" in words[0]:

@@ -115,7 +115,7 @@ def inside(behind: str) -> None:
 
 
 def _kernels() -> int:
-    return Path(os.environ[_LOG]).read_text().count("  kernel ")
+    return Path(os.environ[_LOG]).read_text(encoding="utf-8").count("  kernel ")
 
 
 def main() -> int:

@@ -31,7 +31,7 @@ HERE = Path(__file__).parent
 
 def outcomes(log: Path) -> dict[str, tuple[str, str]]:
     """The last outcome of each test, and why."""
-    lines = log.read_text().splitlines() if log.exists() else []
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
     rows = [json.loads(line) for line in lines]
     return {row["test"]: (row["outcome"], row["why"]) for row in rows}
 

@@ -14,12 +14,12 @@ LOG = Path(os.environ["SUITE_LOG"])
 
 
 def _note(test: str, outcome: str, why: str = "") -> None:
-    with LOG.open("a") as file:
+    with LOG.open("a", encoding="utf-8") as file:
         file.write(json.dumps({"test": test, "outcome": outcome, "why": why}) + "\n")
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    lines = LOG.read_text().splitlines() if LOG.exists() else []
+    lines = LOG.read_text(encoding="utf-8").splitlines() if LOG.exists() else []
     known = {json.loads(line)["test"] for line in lines}
     items[:] = [item for item in items if item.nodeid not in known]
 

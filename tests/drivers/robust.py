@@ -42,9 +42,11 @@ def descendants(pid: int) -> Iterator[int]:
 def title(pid: int) -> str:
     """What a process is: the program, the engine process, or another."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_text()
-        parent = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-        above = Path(f"/proc/{parent}/cmdline").read_text()
+        words = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8")
+        parent = int(
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1]
+        )
+        above = Path(f"/proc/{parent}/cmdline").read_text(encoding="utf-8")
     except OSError:
         return ""
     if "eumu.beside.broker" in words:
@@ -55,7 +57,7 @@ def title(pid: int) -> str:
 def resident(pid: int) -> int:
     """Bytes of memory of its own, without those that it shares: the pages of the GPU are both's."""
     try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
     except OSError:
         return 0
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("RssAnon:"))
@@ -64,7 +66,7 @@ def resident(pid: int) -> int:
 def processor(pid: int) -> float:
     """Seconds of processor time that a process has used."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
     except OSError:
         return 0.0
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

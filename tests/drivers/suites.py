@@ -147,7 +147,7 @@ def own(program: Path, log: Path, timeout: float) -> int:
         for case in OWN if part in ("apl", "glk") else (*OWN, *OWN_64_BIT):
             what, why, _ = run(program.resolve(), [case], ["gpu", "--device", part], timeout)
             failed += what != "passed"
-            with log.open("a") as file:
+            with log.open("a", encoding="utf-8") as file:
                 file.write(f"{part}/{case}\t{what}\t{why}\n")
             print(f"{part}/{case}: {what} {why}".rstrip(), flush=True)
     return failed
@@ -224,7 +224,7 @@ def main() -> int:
 
 
 def _lines(path: Path) -> list[str]:
-    return path.read_text().splitlines() if path.exists() else []
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
 if __name__ == "__main__":

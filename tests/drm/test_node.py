@@ -142,9 +142,11 @@ def _children(pid: int) -> Iterator[int]:
 
 def _is_engine(pid: int) -> bool:
     """The broker's child, which has the broker's command line."""
-    words = Path(f"/proc/{pid}/cmdline").read_text()
-    parent = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    return "eumu.beside.broker" in words and "broker" in Path(f"/proc/{parent}/cmdline").read_text()
+    words = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8")
+    parent = int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1])
+    return "eumu.beside.broker" in words and "broker" in Path(f"/proc/{parent}/cmdline").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_the_end_of_the_engine_process_is_a_hang(waiting: subprocess.Popen[str]) -> None:
@@ -163,7 +165,9 @@ def test_the_end_of_the_program_is_the_end_of_all(
     program = waiting
     children = list(_children(program.pid))
     assert len(children) == 3  # the broker, the engine process, the program
-    (app,) = (p for p in children if str(node) in Path(f"/proc/{p}/cmdline").read_text())
+    (app,) = (
+        p for p in children if str(node) in Path(f"/proc/{p}/cmdline").read_text(encoding="utf-8")
+    )
     if number is signal.SIGINT:
         os.killpg(program.pid, number)  # as a terminal does
     else:

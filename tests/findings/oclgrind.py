@@ -54,7 +54,7 @@ NUMPY: Final = {
 
 def expected(ref: Path) -> list[str]:
     """The kinds of errors that Oclgrind reports, each once."""
-    lines = [x[6:] for x in ref.read_text().splitlines() if x.startswith("ERROR")]
+    lines = [x[6:] for x in ref.read_text(encoding="utf-8").splitlines() if x.startswith("ERROR")]
     return [kind for kind in KINDS if any(re.search(kind, line) for line in lines)]
 
 
@@ -62,7 +62,9 @@ def described(
     sim: Path,
 ) -> tuple[str, str, tuple[int, ...], tuple[int, ...], list[tuple[str, str]]]:
     """Source, kernel, sizes, and the arguments: what stands in brackets, and the data behind it."""
-    lines = [x.strip() for x in sim.read_text().splitlines() if not x.startswith("#")]
+    lines = [
+        x.strip() for x in sim.read_text(encoding="utf-8").splitlines() if not x.startswith("#")
+    ]
     words = "\n".join(x for x in lines if x).split("\n", 4)
     source, kernel, *sizes = words[:4]
     whole, local = (tuple(int(n) for n in size.split()) for size in sizes)
@@ -105,7 +107,7 @@ def codes(sim: Path, device: str, engine: str, more: str = "") -> set[str]:
     """The codes of what is found, notes left out."""
     source, kernel, whole, local, args = described(sim)
     dev = eumu.Device(device, engine, check="all", sink=lambda text: None)
-    first = sim.read_text().partition("\n")[0]
+    first = sim.read_text(encoding="utf-8").partition("\n")[0]
     options = re.search(r"--build-options (\S+)", first) if first.startswith("# ARGS") else None
     given = " ".join([*(options.groups() if options else ()), *more.split()])
     program = eumu.load(sim.with_name(source), device=dev, options=given)

@@ -16,7 +16,7 @@ from eumu.runtime.image_needs import dropped_reads
 from images.image_programs import elf
 
 PVC, SKL = PLATFORMS["pvc"], PLATFORMS["skl"]
-TEXT = Path("tests/verifier/sampler-platform.visa").read_text()
+TEXT = Path("tests/verifier/sampler-platform.visa").read_text(encoding="utf-8")
 
 
 def test_a_kernel_that_reads_images_is_warned_of() -> None:

@@ -45,7 +45,7 @@ class Feature:
 
 def _read(path: Path) -> Feature:
     facts = {}
-    for line in path.read_text().splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         word, colon, rest = line.removeprefix("// ").partition(":")
         if line.startswith("// ") and colon:
             facts[word.replace(" ", "_")] = rest.strip()

@@ -96,7 +96,7 @@ def main() -> int:
     parser.add_argument("--log")
     given = parser.parse_args()
     counts = {"same": 0, "different": 0, "refused": 0}
-    log = open(given.log, "a") if given.log else sys.stdout  # noqa: SIM115
+    log = open(given.log, "a", encoding="utf-8") if given.log else sys.stdout  # noqa: SIM115
     for name, compiler in _compilers():
         for device in DEVICES[name]:
             for program in PROGRAMS:

@@ -70,7 +70,7 @@ def room_of(module: str) -> str:
 def imports(path: Path) -> set[str]:
     """Rooms that a file imports, at any depth."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("eumu"):
             base = (node.module or "").removeprefix("eumu").lstrip(".")
             if base in ("", "isa"):

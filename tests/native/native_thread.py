@@ -59,7 +59,7 @@ class Run:
 
 def read(path: Path) -> list[Run]:
     """The runs of a file; a file without any is an error."""
-    text, found = path.read_text(), []
+    text, found = path.read_text(encoding="utf-8"), []
     for number, line in enumerate(text.splitlines(), 1):
         match = _HEADER.match(line)
         if match is None:

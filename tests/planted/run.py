@@ -52,7 +52,7 @@ class Clean:
 
     def __init__(self, path: Path, options: str, launches: list[Launch]) -> None:
         self.path, self.options, self.launches = path, options, launches
-        self.text = path.read_text()
+        self.text = path.read_text(encoding="utf-8")
 
     def findings(self, source: str, device: str) -> list[eumu.Finding]:
         """What all launches of a source find, with faults; ToolError if it does not compile."""

@@ -106,7 +106,7 @@ def undefined(source: Text, options: str, kernel: eumu.Kernel, way: Way, asked: 
 
     RuntimeError says why it cannot tell.
     """
-    with tempfile.NamedTemporaryFile("r") as log:
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log:
         os.environ |= {f"OCLGRIND_{asked}": "1", "OCLGRIND_LOG": log.name}
         Other.of("oclgrind", source, options).run(kernel, way)
         return ", ".join(sorted(set(_UNDEFINED.findall(log.read()))))

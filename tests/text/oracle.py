@@ -14,7 +14,7 @@ _LABEL_NUMBER = re.compile(r"_\d+\b")
 def rejected(genx_ir: str, source: str, platform: str) -> str:
     """The complaint about a text, empty if there is none; the verifier runs."""
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "x.visaasm").write_text(source)
+        Path(folder, "x.visaasm").write_text(source, encoding="utf-8")
         command = [genx_ir, "x.visaasm", "-platform", platform]
         done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
         if done.returncode == 0:
@@ -30,7 +30,7 @@ def reading(genx_ir: str, source: str, platform: str) -> list[str]:
     `<input>.visaasm` into its folder, so that must not be where the input is.
     """
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "x.visaasm").write_text(source)
+        Path(folder, "x.visaasm").write_text(source, encoding="utf-8")
         output = Path(folder, "output")
         output.mkdir()
         command = [genx_ir, "../x.visaasm", "-platform", platform]

@@ -22,7 +22,7 @@ EXPECTED = re.compile(r"// (error|warning)@(\d+): (.*)")
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_error_is_found_in_its_place(file: Path) -> None:
-    source = file.read_text()
+    source = file.read_text(encoding="utf-8")
     expected = {}
     for number, line in enumerate(source.splitlines(), 1):
         if match := EXPECTED.search(line):

@@ -46,7 +46,7 @@ class CheckFile:
 
 def read(path: Path) -> CheckFile:
     """Parse the comments of a check file."""
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     lines = text.splitlines()
     head = _DEVICES.match(lines[0])
     assert head is not None, f"{path.name} does not begin with '// devices:'"

@@ -69,7 +69,7 @@ def kernels() -> Iterator[Verdict]:
 def asked(genx_ir: str, text: str, platform: str) -> str:
     """What the front end does with a text now."""
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "x.visaasm").write_text(text, newline="")
+        Path(folder, "x.visaasm").write_text(text, encoding="utf-8", newline="")
         command = [genx_ir, "x.visaasm", "-platform", platform]
         done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=600)
     return {0: "accepts", 1: "rejects", 2: "rejects"}.get(done.returncode, "crashes")

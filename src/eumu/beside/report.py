@@ -22,7 +22,7 @@ from eumu.exec.grid import Grid
 from eumu.exec.observe import Observer
 from eumu.records import dataclass
 from eumu.reports.page import page
-from eumu.writing import write_new
+from eumu.writing import utf8, write_new
 
 _PAGE: Final = Template(
     """<!doctype html>
@@ -118,8 +118,8 @@ class KernelProfiles(Observer):
         self._close()
         if not self._kernels:
             return None
-        text = self._text(f"{sum(k.launches for k in self._kernels.values())} launches").encode()
-        return write_new(path, number, text)
+        text = self._text(f"{sum(k.launches for k in self._kernels.values())} launches")
+        return write_new(path, number, utf8(text))
 
     def _text(self, what: str) -> str:
         order = sorted(self._kernels.items(), key=lambda item: -item[1].instructions)

@@ -99,6 +99,6 @@ def explanations(path: Path | None) -> dict[str, str]:
     """Programs whose differences are explained: a line each, the name and the reason."""
     if path is None:
         return {}
-    lines = (line.strip() for line in path.read_text().splitlines())
+    lines = (line.strip() for line in path.read_text("utf-8").splitlines())
     parts = (line.partition(": ") for line in lines if line and not line.startswith("#"))
     return {program.strip(): reason.strip() for program, _, reason in parts}

@@ -30,7 +30,7 @@ from eumu.compare import Ending, Launch, Side, compare, describe, sides
 from eumu.compare.search import differing
 from eumu.errors import BuildError, LaunchError, Unsupported
 from eumu.runtime.parameters import Parameter, Passing, element_type
-from eumu.writing import work_folder
+from eumu.writing import utf8, work_folder
 
 SUFFIXES: Final = (".bin", ".cl", ".elf", ".isa", ".spv", ".visaasm")
 _TEXTS: Final = (".isa", ".visaasm")
@@ -54,7 +54,7 @@ def tasks(folder: Path, device: str, options: Iterable[str], limit: float) -> It
     for path in sorted(p for p in folder.rglob("*") if p.suffix in SUFFIXES and p.is_file()):
         data = path.read_bytes()
         digest, content = sha256(data).hexdigest()[:_DIGITS], b64encode(data).decode()
-        name = path.relative_to(folder).as_posix()
+        name = utf8(path.relative_to(folder).as_posix()).decode()  # it is sent and stored
         for words in every if path.suffix in (".cl", ".spv") else [""]:
             yield Task(
                 *("files", device),

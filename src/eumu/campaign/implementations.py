@@ -35,7 +35,7 @@ def ask(kernels: Sequence[RandomKernel], limit: float) -> dict[str, dict[str, st
     command = (sys.executable, "-m", "eumu.campaign.implementations")
     try:
         done = subprocess.run(
-            command, input=text, capture_output=True, text=True, timeout=limit, check=False
+            command, input=text, capture_output=True, encoding="utf-8", timeout=limit, check=False
         )
     except subprocess.TimeoutExpired as late:
         lines = (late.stdout or b"").decode().splitlines()

@@ -73,7 +73,7 @@ def _once(task: Task, child: tuple[str, ...]) -> Answer | _Failure:
             (sys.executable, *child, str(os.getpid()), str(math.ceil(limit))),
             input=task.encode(),
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             errors="replace",
             env=os.environ | more,
             timeout=PATIENCE * limit,

@@ -83,7 +83,8 @@ def compile(tool: str, which: Library, target: Path) -> str:
     done = subprocess.run(
         [tool, *which.flags, "-o", str(target), *sources, "-ldl"],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
         timeout=_SECONDS,
     )

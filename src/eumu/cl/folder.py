@@ -4,6 +4,7 @@ process is started."""
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from pathlib import Path
 from typing import Final
@@ -64,6 +65,6 @@ def _is_whole(path: Path) -> bool:
 def fill(place: Path, made: bytes) -> None:
     """Write such a folder; OSError where that cannot be done."""
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    (place / "engine").write_text(command())
+    (place / "engine").write_bytes(os.fsencode(command()))
     write_whole(place / _LIBRARY, made)
-    (place / "eumu.icd").write_text(f"{place / _LIBRARY}\n")
+    (place / "eumu.icd").write_bytes(os.fsencode(place / _LIBRARY) + b"\n")

@@ -23,9 +23,10 @@ from eumu.compare.bug_report import (
     is_clean,
     parts_alike,
 )
+from eumu.compare.reduce import read_source, write_source
 from eumu.compare.sides import building, how_built
 from eumu.compare.switches import switched_off
-from eumu.writing import write_whole
+from eumu.writing import write_text
 from eumu.zebin import compilers
 
 _NO_SWITCH: Final = "no switch of the compiler makes the difference"
@@ -64,7 +65,7 @@ def _write_report(options: argparse.Namespace, launch: Launch, found: Blame | Di
         shorter = argparse.Namespace(**{**vars(options), **words})
 
         def forms(source: str) -> list[Side]:
-            path.write_text(source)
+            write_source(path, source)
             with redirect_stdout(StringIO()):  # which builds are the same
                 return list(_forms(shorter))
 
@@ -76,7 +77,7 @@ def _write_report(options: argparse.Namespace, launch: Launch, found: Blame | Di
             except (eumu.EumuError, UsageError):
                 return False
 
-        text = Path(options.program).read_text()
+        text = read_source(Path(options.program))
         clean = is_clean(forms(text)[0], launch)
         print("reducing; every step compiles and runs the kernel ...", file=sys.stderr)
         source = reduce(text, still)
@@ -87,7 +88,7 @@ def _write_report(options: argparse.Namespace, launch: Launch, found: Blame | Di
         switches = [f"{n}={v}" for n, v in switched_off(*sides, launch, rtol=rtol)]
     name = device.name if device is not None else ""
     report = BugReport(source, name, _launched(options), last, gives, switches)
-    write_whole(Path(options.bug_report), report.markdown().encode())
+    write_text(options.bug_report, report.markdown())
     print(f"the report is in {options.bug_report}")
 
 

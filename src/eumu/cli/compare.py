@@ -16,6 +16,7 @@ from eumu.cli.options import compiler_options
 from eumu.cli.status import FAILED, FINE, UsageError
 from eumu.cli.values import arguments, size, whole
 from eumu.compare import Difference, Divergence, Launch, Side, compare, describe, reduce, sides
+from eumu.compare.reduce import read_source, write_source
 from eumu.errors import BuildError, Unsupported
 from eumu.platforms import platform
 from eumu.zebin import compilers
@@ -124,7 +125,7 @@ def _reduce(options: argparse.Namespace, launch: Launch) -> None:
         path = Path(work, Path(options.program).name)
         still = differs(path, _device(options), options.build_options, launch, tolerance(options))
         print("reducing; every step compiles and runs the kernel ...", file=sys.stderr)
-        source = reduce(Path(options.program).read_text(), still)
+        source = reduce(read_source(Path(options.program)), still)
     print(f"reduced to {len(source.splitlines())} lines:", source, sep="\n", end="")
     sys.stdout.flush()
 
@@ -140,7 +141,7 @@ def differs(
     """Whether a source has two forms that differ; one that cannot be built or run has not."""
 
     def still(source: str) -> bool:
-        path.write_text(source)
+        write_source(path, source)
         try:
             others: Iterator[Side] = forms(str(path), device, build_options, launch.kernel)
             first = next(others)

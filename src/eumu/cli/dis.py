@@ -10,7 +10,7 @@ from eumu import binary, text, zebin
 from eumu.cli import native
 from eumu.cli.status import FINE, UsageError
 from eumu.platforms import platform
-from eumu.writing import write_whole
+from eumu.writing import write_text
 
 
 def command(options: argparse.Namespace) -> int:
@@ -21,7 +21,7 @@ def command(options: argparse.Namespace) -> int:
         name, data = options.file, Path(options.file).read_bytes()
     printed = _print(options, name, data)
     if options.output:
-        write_whole(options.output, printed.encode())
+        write_text(options.output, printed)
     else:
         sys.stdout.write(printed)
     return FINE

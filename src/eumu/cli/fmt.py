@@ -9,7 +9,7 @@ from pathlib import Path
 from eumu import text
 from eumu.cli.status import FAILED, FINE, UsageError
 from eumu.errors import FormatError
-from eumu.writing import write_whole
+from eumu.writing import write_text
 
 
 def command(options: argparse.Namespace) -> int:
@@ -33,7 +33,7 @@ def command(options: argparse.Namespace) -> int:
         return FINE if printed == source else FAILED
     if options.in_place:
         if printed != source:
-            write_whole(options.file, printed.encode())
+            write_text(options.file, printed)
     else:
         sys.stdout.write(printed)
     return FINE

@@ -65,7 +65,7 @@ def free_page(name: str, option: str = "--report") -> str:
     try:
         if os.path.lexists(path):
             os.remove(path)
-        with open(path, "x"):
+        with open(path, "x", encoding="utf-8"):
             pass
         os.remove(path)
     except OSError as error:

@@ -23,7 +23,7 @@ from eumu.platforms import platform
 from eumu.reports.formats import FORMATS
 from eumu.reports.formats import RunOutcome as Told
 from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, CL_UNITS, FAULT_ENDS, TRACEBACK
-from eumu.writing import write_whole
+from eumu.writing import write_text
 
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:
@@ -117,7 +117,7 @@ def _write(text: str, options: argparse.Namespace) -> None:
             print(text)
         return
     try:
-        write_whole(Path(options.report), text.encode())
+        write_text(options.report, text)
     except OSError as error:
         raise UsageError(f"--report {options.report}: {error.strerror}") from None
 

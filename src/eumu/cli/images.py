@@ -19,8 +19,6 @@ from eumu.errors import ToolMissing, shortened
 from eumu.writing import replacing
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from eumu.runtime.images import Image
     from eumu.runtime.samplers import Sampler
 

@@ -13,7 +13,7 @@ from typing import Final
 from eumu.cli import blas
 from eumu.cli.parsing import parser
 from eumu.cli.status import FAILED, FAULT, FINE, INTERRUPTED, USAGE, UsageError
-from eumu.cli.terminal import Paint
+from eumu.cli.terminal import Paint, take_any_text
 from eumu.cli.words import joined
 from eumu.errors import (
     EumuError,
@@ -35,6 +35,7 @@ def entry() -> int:
     is left then, which would take a quarter of a short command's time.
     """
     gc.set_threshold(_GARBAGE)
+    take_any_text(sys.stdin, sys.stdout, sys.stderr)
     try:
         status = main()
     finally:

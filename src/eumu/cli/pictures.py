@@ -14,7 +14,7 @@ from eumu.device.profile import Profile
 from eumu.reports.facts import facts
 from eumu.reports.page import l3_words, no_model, page
 from eumu.reports.trace import trace
-from eumu.writing import write_whole
+from eumu.writing import write_text
 
 
 @contextmanager
@@ -32,7 +32,7 @@ def watched(device: eumu.Device, options: argparse.Namespace, made_by: str = "")
         return
     schedule = profile.schedule(device.part)
     if options.timeline is not None:
-        write_whole(options.timeline, json.dumps(trace(profile, schedule)).encode())
+        write_text(options.timeline, json.dumps(trace(profile, schedule)))
     if options.report is not None:
         is_json = options.report.endswith(".json")
         text = (
@@ -40,7 +40,7 @@ def watched(device: eumu.Device, options: argparse.Namespace, made_by: str = "")
             if is_json
             else page(profile, schedule, made_by)
         )
-        write_whole(options.report, text.encode())
+        write_text(options.report, text)
     if options.l3 is not None and not options.quiet:
         words = l3_words(profile) if has_model else [no_model(device.part)]
         print(*words, sep="\n")

@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 import time
+from io import TextIOWrapper
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -47,6 +48,16 @@ class Paint:
 
     def _with(self, code: str, text: str) -> str:
         return f"{code}{text}{_OFF}" if self.on else text
+
+
+def take_any_text(*streams: TextIO | None) -> None:
+    """Let streams of any encoding take what it cannot say, as ASCII cannot say `…`: escaped.
+
+    So are bytes of a file's name that are no character, and bytes that are read and are none.
+    """
+    for stream in streams:
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _is_terminal(stream: TextIO) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Final
 
 _SHORT: Final = (1, 2, 3)  # lines
@@ -28,6 +29,16 @@ class _Trials:
             else:
                 k += step
         return changed
+
+
+def read_source(path: Path) -> str:
+    """A source as text, whatever its encoding: `write_source` writes the same bytes."""
+    return path.read_text("utf-8", "surrogateescape")
+
+
+def write_source(path: Path, source: str) -> None:
+    """Write what `read_source` has read, or a part of it."""
+    path.write_text(source, "utf-8", "surrogateescape")
 
 
 def reduce(source: str, still: Callable[[str], bool], *, tries: int = 200) -> str:

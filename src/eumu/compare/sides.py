@@ -195,9 +195,8 @@ def _built(
     switches: Mapping[str, str] | None = None,
 ) -> eumu.Program:
     """A source compiled for a width, or the one that the compiler chooses."""
-    source: str | bytes = path.read_bytes() if path.suffix == ".spv" else path.read_text()
     made = ocloc.compile(
-        source,
+        path.read_bytes(),
         device,
         options,
         name=path.name,

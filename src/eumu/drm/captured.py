@@ -161,6 +161,6 @@ def shift_of(objects: Sequence[Range], taken: Sequence[Range]) -> int:
 
 def _taken() -> Iterator[Range]:
     """What this process has."""
-    for line in Path("/proc/self/maps").read_text().splitlines():
+    for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         start, _, end = line.split(" ", 1)[0].partition("-")
         yield int(start, 16), min(int(end, 16), ADDRESS_END)

@@ -107,7 +107,7 @@ class _Log:
         if self._options.log is None or self._is_lost:
             return
         try:
-            with open(self._options.log, "a") as file:
+            with open(self._options.log, "a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(f"{self._program}: " + "\n".join(lines) + "\n")
         except OSError as error:
             self._is_lost = True

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from eumu.errors import Finding
-from eumu.writing import write_new
+from eumu.writing import utf8, write_new
 
 
 class New:
@@ -50,4 +50,4 @@ def write_findings(
 
     status = 3 if faulted else int(bool(findings))
     outcome = RunOutcome(f"process {number}", "", tuple(findings), status, facts={"device": gpu})
-    return write_new(path, number, (FORMATS[form](outcome) + "\n").encode())
+    return write_new(path, number, utf8(FORMATS[form](outcome) + "\n"))

@@ -45,7 +45,7 @@ def _has_library(name: str) -> bool:
 def _icd() -> Path | None:
     """The driver's entry for the OpenCL loader."""
     files = sorted(_VENDORS.glob("intel*.icd")) if _VENDORS.is_dir() else []
-    return next((path for path in files if "igdrcl" in path.read_text()), None)
+    return next((path for path in files if b"igdrcl" in path.read_bytes()), None)
 
 
 def environment(path: str, base: Mapping[str, str]) -> dict[str, str]:
@@ -73,7 +73,7 @@ def _tree(place: Path, part: Gpu) -> None:
     }
     ids["device"] = f"{part.chip:#06x}"
     for name, text in ids.items():
-        (device / name).write_text(text + "\n")
+        (device / name).write_text(text + "\n", "ascii")
     (device / "subsystem").symlink_to("../../../../bus/pci")
 
 
@@ -81,7 +81,7 @@ def _alone(icd: Path, place: Path) -> Path:
     """A folder that has this entry only: some loaders take folders, and no files."""
     folder = place / "vendors"
     folder.mkdir(exist_ok=True)
-    (folder / icd.name).write_text(icd.read_text())
+    (folder / icd.name).write_bytes(icd.read_bytes())
     return folder
 
 
