@@ -70,6 +70,8 @@ def check(
     if isinstance(program, bytes):
         return _Input(program, "program", None, target, parity, options).check()
     if not isinstance(program, str | PathLike):
+        if not hasattr(program, "elf"):
+            raise ArgumentError(f"eumu checks no {type(program).__name__}")
         if program.elf is None:
             raise ArgumentError(f"{program.name} was loaded from text: check the file itself")
         return _Input(b"", program.name, None, target, parity, options).elf(program.elf)

@@ -392,6 +392,8 @@ def platform(name: str | Platform) -> Platform:
     """
     if isinstance(name, Platform):
         return name
+    if not isinstance(name, str):
+        raise UnknownDevice(f"a device is a name or a Platform, not {type(name).__name__}")
     key = name.strip().lower().replace("-", "_").replace(" ", "_")
     record = next((PLATFORMS[n] for n in map(_plain, _spellings(key)) if n in PLATFORMS), None)
     if record is None:

@@ -123,3 +123,7 @@ def test_unknown_engine_and_device() -> None:
         eumu.Device("pvc", "fast")
     with pytest.raises(eumu.UnknownDevice):
         eumu.Device("voodoo")
+    with pytest.raises(eumu.UnknownDevice, match="a device is a name or a Platform, not NoneType"):
+        eumu.Device(None)  # type: ignore[arg-type]
+    with pytest.raises(eumu.ArgumentError, match="eumu checks no int"):
+        eumu.check(3)  # type: ignore[arg-type]

@@ -76,6 +76,13 @@ def test_refused(arguments: tuple[Any, ...], message: str) -> None:
         make(*arguments)
 
 
+def test_numbers_of_numpy() -> None:
+    assert make(np.int64(64), np.array([16])) == make(64, 16)
+    assert make(np.array([64, 2]), (np.uint8(16), 1)) == make((64, 2), (16, 1))
+    with pytest.raises(LaunchError, match="is not an integer"):
+        make(np.array([[64]]))
+
+
 def test_required_size_is_not_negotiable() -> None:
     with pytest.raises(LaunchError, match=r"requires local_size \(16, 1, 1\)"):
         make(64, 32, required=(16, 1, 1))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
-from typing import Final
+from typing import Any, Final
 
 from eumu.errors import LaunchError
 from eumu.exec.grid import Dim3
@@ -148,13 +149,22 @@ def _divisors(whole: Dim3, room: int) -> Dim3:
 
 
 def _sizes(name: str, value: Size, least: int = 1) -> tuple[int, ...]:
-    sizes = tuple(value) if isinstance(value, Sequence) else (value,)
+    given: Any = value
+    several = isinstance(given, Sequence) or getattr(given, "ndim", 0) == 1  # an array of NumPy
+    sizes = tuple(given) if several else (given,)
     if not 1 <= len(sizes) <= 3:
         raise LaunchError(f"{name} has {len(sizes)} dimensions, 1 to 3 are possible")
     for n in sizes:
-        if not hasattr(n, "__index__") or not least <= n.__index__() <= _MAX_DIMENSION:
+        if (size := _integer(n)) is None or not least <= size <= _MAX_DIMENSION:
             raise LaunchError(f"{name} is {value}: {n!r} is not an integer from {least} to 2^32-1")
-    return tuple(n.__index__() for n in sizes)
+    return tuple(map(operator.index, sizes))
+
+
+def _integer(value: Any) -> int | None:
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
 
 
 def _three(sizes: tuple[int, ...], rest: int) -> Dim3:
