@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from eumu.fuzz.finalized import FAMILY, FinalizedBundle, program, smaller
 from eumu.fuzz.statements import lines
+from eumu.fuzz.unsuited import unsuited
 from eumu.fuzz.verdicts import judge, verdicts
 from finalizer import pairwise
 from finalizer.witness import engines
@@ -38,13 +39,20 @@ def smallest(seed: int, tries: int) -> FinalizedBundle:
     made, going = program(seed), True
     while going and tries > 0:
         going = False
-        for less in smaller(made):
+        for less in filter(_is_suited, smaller(made)):
             tries -= 1
             if judge(less).startswith("differs"):
                 made, going = less, True
             if going or tries <= 0:
                 break
     return made
+
+
+def _is_suited(made: FinalizedBundle) -> bool:
+    """Whether no statement of its became one of those that are known to differ."""
+    (section,) = made.bundle.sections
+    blocks = section.body, *(block for _, block in section.subroutines)
+    return not any(unsuited(line) for block in blocks for line in lines(block))
 
 
 def main() -> int:

@@ -36,6 +36,12 @@ class Source:
         """Whether a row begins before the end of the one before it."""
         return self.vertical < self.width * self.horizontal
 
+    def straddles(self, lanes: int) -> bool:
+        """Whether it begins inside a register and ends in another."""
+        width = min(self.width, lanes)
+        elements = (lanes // width - 1) * self.vertical + (width - 1) * self.horizontal
+        return _straddles(self.start, elements, self.type)
+
     def crosses(self, lanes: int) -> bool:
         """Whether a row begins in one register and ends in another."""
         size, width = self.type.size, min(self.width, lanes)
@@ -50,9 +56,13 @@ def straddles(line: str) -> bool:
     type = TYPES.get(match[1].lower()) if match else None
     if match is None or type is None:
         return False
-    start = int(match[3]) * type.size
-    last = (lanes(line) - 1) * int(match[4]) * type.size + type.size - 1
-    return bool(start) and start + last >= _REGISTER
+    return _straddles(int(match[3]) * type.size, (lanes(line) - 1) * int(match[4]), type)
+
+
+def _straddles(start: int, elements: int, type: Type) -> bool:
+    """Whether what begins at a byte, with so many elements up to its last, is in two registers."""
+    place = start % _REGISTER
+    return bool(place) and place + (elements + 1) * type.size > _REGISTER
 
 
 def lanes(line: str) -> int:

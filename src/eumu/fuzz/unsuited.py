@@ -32,11 +32,13 @@ _COPIED: Final = (
 _FIRST_ADDRESS: Final = "each part of what crosses a register begins with the first address"
 _OWN_TYPE: Final = "it is copied in its own type first, with its modifier, which wraps there"
 _ROWS: Final = "the macros read whole registers: of other regions, the register in which they begin"
+_HALVES: Final = "bytes are made in two halves, and the first overwrites what the second reads"
 # A region whose elements do not follow each other, nor are all the same.
 _APART: Final = r"\d?\(\d+,\d+\)<(?!1;1,0>|0;1,0>|(\d+);\1,1>)\d+;"
 # A region that begins inside a register, and is no scalar.
 _INSIDE: Final = r"\(\d+,[1-9]\d*\)<(?!0;1,0>)\d+;"
-_SCALAR: Final = r"(\S+<0;1,0>(:\w+)?|0x[0-9a-f]+:\w+)"
+_CONSTANT: Final = r"0x[0-9a-f]+:\w+"
+_SCALAR: Final = rf"(\S+<0;1,0>(:\w+)?|{_CONSTANT})"
 _REGION: Final = r"(\(.*?\))?[A-Z]+\d\(\S+"
 _UNSIGNED_ROWS: Final = r"(\(.*?\))?r\[.*<\d,\d>:u[bwd]\b"  # elements at addresses of rows
 _FUNCTIONS: Final = "|".join(sorted(MATH))
@@ -68,6 +70,7 @@ STATEMENTS: Final = {
     rf"{_GUARD}svm_atomic\.f(add|sub) ": "Gen9 has no such atomic operation",
     rf"{_GUARD}dword_atomic\.f(add|sub) ": "Gen9 has no such atomic operation",
     rf"{_GUARD}dp[234h](\.sat)? \(M\d, .*:(vf|f)\b": _COPIED,
+    rf"{_GUARD}sad2(\.sat)? \(M\d, .* r\[": _COPIED,
     rf"{_GUARD}sad2(\.sat)? \(.*?\) r\[": (
         "it writes every other lane; the others, which are undefined, are lost in a spilled result"
     ),
@@ -81,7 +84,7 @@ STATEMENTS: Final = {
     rf"{_GUARD}mov \(.*?\) U?B.* .*(\bDF\d|:df)": (
         "a double becomes a byte by way of a word, which it is not clamped to"
     ),
-    rf"{_GUARD}cmp\.\w+ .*\bU?Q\d.*:uv\b": SIGNED,
+    rf"{_GUARD}cmp\.\w+ (?=.*\bU?Q\d).*:uv\b": SIGNED,
     rf"{_GUARD}shl(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:uv ": SIGNED,
     rf"{_GUARD}\w+\.sat \(.*?\) \S+ (?=.*:uv\b)(?=.*(\bUQ\d|:uq\b))": SIGNED,
     rf"{_GUARD}x?or \(.*?\) (U?Q\d|r\[\S*:u?q\b).*:uv\b": SIGNED,
@@ -90,9 +93,14 @@ STATEMENTS: Final = {
     rf"{_GUARD}sel\.sat .*\b0x[0-9a-f]+:u?q\b": NARROWED,
     rf"{_GUARD}({_FUNCTIONS})(\.sat)? \(M\d(_NM)?, [124]\).*(\bHF|:hf)": FEW_HALVES,
     rf"{_GUARD}({_FUNCTIONS})(\.sat)? .*(\bHF|:hf).*{_APART}": FEW_HALVES,
-    rf"{_GUARD}shr .* 0x0:": "a shift by nothing becomes a move, which extends signs",
-    r".*\(M\d(_NM)?, (16|32)\) (?P<dst>U?B\d)\(.*(?P=dst)\(": (
-        "bytes are made in two halves, and the first overwrites what the second reads"
+    rf"{_GUARD}({_FUNCTIONS}|pow|div|mod)(\.sat)? \(M[2468], 4\)": (
+        "a function of four lanes becomes a compacted word, which has no place for M2, M4, M6, M8"
+    ),
+    rf"{_GUARD}shr(\.sat)? .* 0x0:": "a shift by nothing becomes a move, which extends signs",
+    r".*\(M\d(_NM)?, (16|32)\) (?P<dst>U?B\d)\(.*(?P=dst)\(": _HALVES,
+    r".*\(M\d(_NM)?, \d+\) (?P<dst>U?B\d)\(.*(?P=dst)\(\d+,\d+\)<(?!1;1,0>)": _HALVES,
+    rf"{_GUARD}(min|max|cmp)[ .](?=.*\b0x[0-9a-f]{{1,4}}:d\b)(?=.*(\bUQ\d|:uq\b))": (
+        "a constant that fits into a word becomes one without a sign, and so does the comparison"
     ),
     rf"{_GUARD}(gather|scatter)(_scaled)?\.\w+ \(M1(_NM)?, 32\)": (
         "a message of 16 lanes is sent with an execution size of 32, which it has not"
@@ -103,6 +111,9 @@ STATEMENTS: Final = {
     rf"{_GUARD}mulh (?=.* D\d|.*\)D\d|.*:d\b).*0x[0-9a-f]+:ud\b": (
         "a constant without a sign becomes one with a sign beside a source that has one"
     ),
+    rf"{_GUARD}mulh (?=.*\bUD\d|.*:ud\b).*0x[89a-f][0-9a-f]{{7}}:d\b": (
+        "a constant with a sign becomes one without in the second step, beside a source of its sort"
+    ),
     rf"{_GUARD}mulh \(M\d(_NM)?, (16|32)\) (?P<high>U?D\d)\(.*(?P=high)\(": (
         "eight lanes are written before the others are read"
     ),
@@ -110,7 +121,7 @@ STATEMENTS: Final = {
         "an immediate vector of floats becomes bytes that all are its lowest one"
     ),
     r"\(!?P\d\) sel(\.sat)? \(M[2-8](_NM)?, 1\)": ONE_SELECTED,
-    rf"(\(.*?\) sel|min|max|{_GUARD}(div|mod))[. ].* {_REGION} {_UNSIGNED_ROWS}": (
+    rf"(\(.*?\) sel|min|max|{_GUARD}(div|mod))[. ].* ({_REGION}|{_CONSTANT}) {_UNSIGNED_ROWS}": (
         "elements at addresses of rows are copied as those of the first source, with a sign"
     ),
     rf"{_GUARD}\w+(\.\w+)? .*\((-|-?abs)\)r\[A1.*<\d,\d>:u?[bwdq]\b": _OWN_TYPE,
@@ -138,7 +149,7 @@ def _divided(line: str) -> str:
     """What the finalizer makes wrong of a row that crosses a register, if anything."""
     size = lanes(line)
     rows = re.search(r"\br\[A1\(.*<\d,\d>", line)
-    if rows and straddles(line):
+    if rows and (straddles(line) or any(source.straddles(size) for source in sources(line))):
         return _FIRST_ADDRESS
     across = [source for source in sources(line) if source.crosses(size)]
     if not across:
