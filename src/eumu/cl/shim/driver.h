@@ -45,6 +45,7 @@ struct Context {
   size_t property_count;
   struct Callback *destructors;
   uint32_t generation; /* of the engine process */
+  uint32_t commands; /* in its queues, that are not over */
 };
 
 struct Command;
@@ -136,7 +137,7 @@ struct Program {
   struct Object base;
   struct Context *context;
   char *source;
-  void *il;
+  void *il, *specialized; /* as it was given, and with the program's constants */
   size_t il_bytes;
   void *given; /* the binary it was made from */
   size_t given_bytes;
@@ -173,7 +174,7 @@ struct Command {
   struct Event *event;
   uint32_t wait_count;
   struct Event **waits;
-  int is_barrier;
+  int follows_all, holds_others; /* in an out-of-order queue: it begins after all before it; none behind it begins before it */
   cl_int (*run)(struct Command *);
   uint32_t keep_count;
   struct Object **keeps; /* what lives until it has run */

@@ -19,6 +19,7 @@
 #define FIRST_PLACE 0x100000000000ull /* far from where systems put anything */
 #define PLACES 64
 #define MOST_REPLY (1u << 30)
+#define MOST_REQUEST (MOST_REPLY - 8)
 #define SOCKET_FD 3 /* of the engine process */
 #define MOST_WORDS 32
 
@@ -45,6 +46,7 @@ void put32(struct Message *m, uint32_t value) { memcpy(more(m, 4), &value, 4); }
 void put64(struct Message *m, uint64_t value) { memcpy(more(m, 8), &value, 8); }
 
 void put_bytes(struct Message *m, const void *data, size_t size) {
+  if (size > MOST_REQUEST) { m->is_broken = 1; return; }
   put32(m, size);
   if (size) memcpy(more(m, size), data, size);
 }
@@ -95,6 +97,7 @@ static cl_int exchange(enum Request what, struct Message *m, struct Reply *r) {
   struct { uint32_t size, kind; } head = {m->size + 8, what};
   struct { uint32_t size; int32_t status; } tail;
   if (engine < 0) return CL_OUT_OF_RESOURCES;
+  if (m->is_broken || m->size > MOST_REQUEST) return CL_OUT_OF_HOST_MEMORY;
   if (m->size < 4000) { /* one call to the system */
     char both[4096];
     memcpy(both, &head, 8);

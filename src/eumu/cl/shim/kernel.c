@@ -111,6 +111,16 @@ static cl_int set_value(struct Kernel *k, struct Argument *a, const struct Param
   return CL_SUCCESS;
 }
 
+/* By the access that a kernel's source asks for: read, write, both, or it says nothing. */
+static const cl_bitfield excluded[] = {CL_MEM_WRITE_ONLY, CL_MEM_READ_ONLY, CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY, 0};
+static const char *const uses_of[] = {"reads", "writes", "reads and writes", "uses"};
+
+static cl_int wrong_memory(const struct Kernel *k, const struct Parameter *p, const struct Memory *m) {
+  char name[160];
+  int is_image = p->passing == BY_IMAGE;
+  return refused(is_image ? CL_INVALID_ARG_VALUE : CL_INVALID_MEM_OBJECT, "argument %d '%s' of kernel %s takes %s; %s is none", (int)(p - entry_of(k)->parameters), p->name, entry_of(k)->name, is_image ? "an image" : "a buffer", name_of(&m->base, name, sizeof name));
+}
+
 static cl_int set_object(const struct Kernel *k, struct Argument *a, const struct Parameter *p, size_t size, const void *value) {
   if (size != sizeof(void *)) return wrong_size(k, p, size);
   void *handle = 0;
@@ -120,7 +130,8 @@ static cl_int set_object(const struct Kernel *k, struct Argument *a, const struc
   } else if (handle) {
     struct Memory *m = handle;
     if (!is_object(m, MEMORY)) return CL_INVALID_MEM_OBJECT;
-    if ((m->type == CL_MEM_OBJECT_BUFFER) != (p->passing == BY_BUFFER)) return p->passing == BY_IMAGE ? CL_INVALID_ARG_VALUE : CL_INVALID_MEM_OBJECT;
+    if ((m->type == CL_MEM_OBJECT_BUFFER) != (p->passing == BY_BUFFER)) return wrong_memory(k, p, m);
+    if (p->passing == BY_IMAGE && m->flags & excluded[p->access]) return refused(CL_INVALID_ARG_VALUE, "argument %d '%s' of kernel %s is an image that it %s; the flags of image #%llu exclude that", (int)(p - entry_of(k)->parameters), p->name, entry_of(k)->name, uses_of[p->access], (unsigned long long)m->base.number);
   } else if (p->passing == BY_IMAGE) return refused(CL_INVALID_MEM_OBJECT, "an image that is null");
   use(handle);
   unuse(a->object);
@@ -168,16 +179,20 @@ ENTRY cl_int clSetKernelArgMemPointerINTEL(cl_kernel k, cl_uint index, const voi
 
 ENTRY cl_int clSetKernelExecInfo(cl_kernel k, cl_uint what, size_t size, const void *value) {
   if (!is_object(k, KERNEL)) return CL_INVALID_KERNEL;
-  if (!size || !value) return CL_INVALID_VALUE;
+  int is_list = 0;
+  cl_bool flag;
   switch (what) { /* every allocation can be reached by every kernel */
     case CL_KERNEL_EXEC_INFO_SVM_PTRS:
+    case CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL: is_list = 1; break;
     case CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL:
     case CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL:
     case CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL:
-    case CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL: return CL_SUCCESS;
-    case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM: return *(const cl_bool *)value ? CL_INVALID_OPERATION : CL_SUCCESS;
+    case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM: break;
+    default: return refused(CL_INVALID_VALUE, "%#x is nothing that a kernel is told", what);
   }
-  return CL_INVALID_VALUE;
+  if (!value || !size || (is_list ? size % sizeof(void *) : size != sizeof flag)) return refused(CL_INVALID_VALUE, "a value of %zu bytes; %s", value ? size : 0, is_list ? "it is a list of pointers" : "it is a cl_bool");
+  memcpy(&flag, value, sizeof flag);
+  return what == CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM && flag ? refused(CL_INVALID_OPERATION, "the device does not share all memory of the program") : CL_SUCCESS;
 }
 
 /* ---- questions */
@@ -446,8 +461,8 @@ ENTRY cl_int clGetKernelSuggestedLocalWorkSizeKHR(cl_command_queue q, cl_kernel 
   (void)offset;
   if (!is_object(q, QUEUE)) return CL_INVALID_COMMAND_QUEUE;
   if (!is_object(k, KERNEL)) return CL_INVALID_KERNEL;
-  if (dims < 1 || dims > MOST_DIMS) return CL_INVALID_WORK_DIMENSION;
-  if (!global || !local) return CL_INVALID_VALUE;
+  if (dims < 1 || dims > MOST_DIMS) return refused(CL_INVALID_WORK_DIMENSION, "%u dimensions; there are 1 to 3", dims);
+  if (!global || !local) return refused(CL_INVALID_VALUE, "there is no size, or no place for one");
   uint64_t whole[3] = {1, 1, 1}, found[3];
   for (cl_uint d = 0; d < dims; d++)
     if (!(whole[d] = global[d])) return refused(CL_INVALID_GLOBAL_WORK_SIZE, "dimension %u has no work items", d);

@@ -25,6 +25,7 @@ struct Memory *new_memory(struct Context *context, cl_uint type, cl_bitfield fla
 }
 
 void free_memory(struct Memory *m) {
+  int is_alone = unshare_pages(m); /* the program's functions may give its memory to others */
   call_back(&m->destructors, m);
   while (m->maps) {
     struct Map *map = m->maps;
@@ -32,7 +33,6 @@ void free_memory(struct Memory *m) {
     if (facts.checks) end_map(map);
     free(map);
   }
-  int is_alone = unshare_pages(m);
   if (m->owns && is_alone && m->context->generation == generation) {
     if (m->image) {
       struct Message message = {0};
@@ -224,8 +224,8 @@ static void *new_block(cl_context context, size_t size, size_t align, uint32_t k
   cl_int wrong = CL_SUCCESS;
   struct Block *b = 0;
   if (!is_object(context, CONTEXT)) wrong = CL_INVALID_CONTEXT;
-  else if (!size || size > facts.most_bytes) wrong = CL_INVALID_BUFFER_SIZE;
-  else if (align & (align - 1) || align > 65536) wrong = CL_INVALID_VALUE;
+  else if (!size || size > facts.most_bytes) wrong = refused(CL_INVALID_BUFFER_SIZE, "%zu bytes; an allocation has 1 to %llu", size, (unsigned long long)facts.most_bytes);
+  else if (align & (align - 1) || align > 65536) wrong = refused(CL_INVALID_VALUE, "an alignment of %zu bytes; it is a power of two up to 65536", align);
   if (!wrong) {
     b = room(sizeof *b);
     *b = (struct Block){.size = size, .kind = kind, .flags = flags, .context = (void *)context};
@@ -267,24 +267,31 @@ ENTRY void clSVMFree(cl_context context, void *pointer) {
   if (is_object(context, CONTEXT)) free_block(pointer);
 }
 
-static cl_ulong usm_flags(const cl_ulong *list) {
-  for (; list && list[0]; list += 2)
-    if (list[0] == CL_MEM_ALLOC_FLAGS_INTEL) return list[1];
+static void *no_block(cl_int wrong, cl_int *error) {
+  if (error) *error = wrong;
   return 0;
 }
 
+static void *new_usm(cl_context c, const cl_ulong *list, size_t size, cl_uint align, uint32_t kind, cl_int *error) {
+  cl_ulong flags = 0;
+  if (!is_object(c, CONTEXT)) return no_block(CL_INVALID_CONTEXT, error);
+  for (; list && list[0]; list += 2) {
+    if (list[0] != CL_MEM_ALLOC_FLAGS_INTEL) return no_block(refused(CL_INVALID_PROPERTY, "%#llx is no property of an allocation", (unsigned long long)list[0]), error);
+    flags = list[1];
+  }
+  return new_block(c, size, align, kind, flags, error);
+}
+
 ENTRY void *clHostMemAllocINTEL(cl_context c, const cl_ulong *list, size_t size, cl_uint align, cl_int *error) {
-  return new_block(c, size, align, OF_HOST, usm_flags(list), error);
+  return new_usm(c, list, size, align, OF_HOST, error);
 }
 
 ENTRY void *clDeviceMemAllocINTEL(cl_context c, cl_device_id d, const cl_ulong *list, size_t size, cl_uint align, cl_int *error) {
-  if (!is_object(d, DEVICE)) { if (error) *error = CL_INVALID_DEVICE; return 0; }
-  return new_block(c, size, align, OF_DEVICE, usm_flags(list), error);
+  return is_object(d, DEVICE) ? new_usm(c, list, size, align, OF_DEVICE, error) : no_block(CL_INVALID_DEVICE, error);
 }
 
 ENTRY void *clSharedMemAllocINTEL(cl_context c, cl_device_id d, const cl_ulong *list, size_t size, cl_uint align, cl_int *error) {
-  if (d && !is_object(d, DEVICE)) { if (error) *error = CL_INVALID_DEVICE; return 0; }
-  return new_block(c, size, align, OF_SHARED, usm_flags(list), error);
+  return !d || is_object(d, DEVICE) ? new_usm(c, list, size, align, OF_SHARED, error) : no_block(CL_INVALID_DEVICE, error);
 }
 
 ENTRY cl_int clMemFreeINTEL(cl_context context, void *pointer) {
@@ -292,7 +299,14 @@ ENTRY cl_int clMemFreeINTEL(cl_context context, void *pointer) {
   return pointer ? free_block(pointer) : CL_SUCCESS;
 }
 
-ENTRY cl_int clMemBlockingFreeINTEL(cl_context context, void *pointer) { return clMemFreeINTEL(context, pointer); }
+/* Who uses the memory is not known: all commands of the context may. */
+ENTRY cl_int clMemBlockingFreeINTEL(cl_context context, void *pointer) {
+  if (!is_object(context, CONTEXT)) return CL_INVALID_CONTEXT;
+  pthread_mutex_lock(&state);
+  while (((struct Context *)context)->commands) pthread_cond_wait(&changed, &state);
+  pthread_mutex_unlock(&state);
+  return clMemFreeINTEL(context, pointer);
+}
 
 ENTRY cl_int clGetMemAllocInfoINTEL(cl_context context, const void *pointer, cl_uint what, size_t size, void *value, size_t *size_ret) {
   if (!is_object(context, CONTEXT)) return CL_INVALID_CONTEXT;

@@ -205,7 +205,7 @@ static void execute(struct Command *c) {
   use(q);
   discard(c);
   pthread_mutex_lock(&state);
-  q->running--;
+  q->running--, q->context->commands--;
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&state);
   unuse(q);
@@ -223,13 +223,13 @@ static struct Command *next_of(struct Queue *q) {
   if (!is_free && q->running) return 0;
   struct Command *before = 0;
   for (struct Command *c = q->first; c; before = c, c = c->next) {
-    if (waits_are_over(c) && !(c->is_barrier && (before || q->running))) {
+    if (waits_are_over(c) && !(c->follows_all && (before || q->running))) {
       if (before) before->next = c->next; else q->first = c->next;
       if (q->last == c) q->last = before;
       q->running++;
       return c;
     }
-    if (!is_free || c->is_barrier) return 0;
+    if (!is_free || c->holds_others) return 0;
   }
   return 0;
 }
@@ -296,8 +296,9 @@ cl_int enqueue(struct Command *c, cl_uint count, const cl_event *waits, cl_event
   if (event) *event = (cl_event)e;
   pthread_mutex_lock(&state);
   int is_free = q->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-  int at_once = waits_are_over(c) && !q->first && (!q->running || (is_free && !c->is_barrier));
+  int at_once = waits_are_over(c) && !q->first && (!q->running || (is_free && !c->follows_all));
   int is_left = 0;
+  q->context->commands++;
   if (at_once) q->running++;
   else is_left = !append(c);
   pthread_mutex_unlock(&state);
@@ -349,7 +350,7 @@ ENTRY cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id dev
 ENTRY cl_int clSetCommandQueueProperty(cl_command_queue queue, cl_bitfield properties, cl_bool enable, cl_bitfield *old) {
   struct Queue *q = (void *)queue;
   if (!is_object(q, QUEUE)) return CL_INVALID_COMMAND_QUEUE;
-  if (properties & ~3ull) return CL_INVALID_VALUE;
+  if (properties & ~3ull) return refused(CL_INVALID_VALUE, "properties %#llx are none of a queue", (unsigned long long)properties);
   clFinish(queue);
   if (old) *old = q->properties;
   q->properties = enable ? q->properties | properties : q->properties & ~properties;
@@ -392,7 +393,7 @@ ENTRY cl_int clFinish(cl_command_queue queue) {
   return failed;
 }
 
-/* ---- markers and barriers: in an out-of-order queue they wait for all that came before */
+/* ---- markers and barriers: they wait for a list, or without one for all that came before */
 
 static cl_int nothing(struct Command *c) { (void)c; return CL_SUCCESS; }
 
@@ -402,7 +403,7 @@ static cl_int mark(cl_command_queue queue, cl_uint type, cl_uint count, const cl
   cl_int wrong = check_waits(q->context, count, waits);
   if (wrong) return wrong;
   struct Command *c = command(q, type, nothing);
-  c->is_barrier = holds || !count;
+  c->follows_all = !count, c->holds_others = holds;
   return enqueue(c, count, waits, event, CL_FALSE);
 }
 

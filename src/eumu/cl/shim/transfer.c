@@ -131,20 +131,29 @@ ENTRY cl_int clEnqueueFillBuffer(cl_command_queue q, cl_mem memory, const void *
 
 /* ---- rectangles of buffers */
 
+/* x + y * rows + z * slices, or what no memory has where that is too large. */
+static size_t place(size_t x, size_t y, size_t rows, size_t z, size_t slices) {
+  size_t far, farther, sum;
+  if (__builtin_mul_overflow(y, rows, &far) || __builtin_mul_overflow(z, slices, &farther)) return SIZE_MAX;
+  return __builtin_add_overflow(far, farther, &sum) || __builtin_add_overflow(sum, x, &sum) ? SIZE_MAX : sum;
+}
+
 /* Distances that are 0 follow from the region; the bytes from the first to the last, or 0. */
 static size_t measure(const size_t *region, size_t *rows, size_t *slices) {
   if (!region || !region[0] || !region[1] || !region[2]) return 0;
   if (!*rows) *rows = region[0];
   if (*rows < region[0]) return 0;
-  if (!*slices) *slices = *rows * region[1];
-  if (*slices < *rows * region[1] || *slices % *rows) return 0;
-  return (region[2] - 1) * *slices + (region[1] - 1) * *rows + region[0];
+  size_t slice = place(0, region[1], *rows, 0, 0);
+  if (!*slices) *slices = slice;
+  if (slice == SIZE_MAX || *slices < slice || *slices % *rows) return 0;
+  size_t bytes = place(region[0], region[1] - 1, *rows, region[2] - 1, *slices);
+  return bytes == SIZE_MAX ? 0 : bytes;
 }
 
 static cl_int wrong_region(void) { return refused(CL_INVALID_VALUE, "an origin or the region is null, the region is empty, or a pitch is less than it"); }
 
 static size_t start_of(const size_t *origin, size_t rows, size_t slices) {
-  return origin[2] * slices + origin[1] * rows + origin[0];
+  return place(origin[0], origin[1], rows, origin[2], slices);
 }
 
 static cl_int rectangle(cl_command_queue q, cl_mem memory, cl_uint type, cl_bool blocking, const size_t *origin, const size_t *host_origin, const size_t *region, size_t rows, size_t slices, size_t host_rows, size_t host_slices, char *host, cl_uint count, const cl_event *waits, cl_event *event) {
@@ -155,6 +164,7 @@ static cl_int rectangle(cl_command_queue q, cl_mem memory, cl_uint type, cl_bool
   size_t bytes = measure(region, &rows, &slices);
   if (!host) return no_pointer();
   if (!origin || !host_origin || !bytes || !measure(region, &host_rows, &host_slices)) return wrong_region();
+  if (start_of(host_origin, host_rows, host_slices) == SIZE_MAX) return wrong_region();
   if (!is_inside(m, start_of(origin, rows, slices), bytes)) return CL_INVALID_VALUE;
   cl_bitfield refuses = CL_MEM_HOST_NO_ACCESS | (reads ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY);
   if (m->flags & refuses) return wrong_access(m, reads);
