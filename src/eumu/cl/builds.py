@@ -6,16 +6,19 @@ import os
 import shlex
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from eumu.cl import parts as linking
 from eumu.cl.facts import absent_features
+from eumu.cl.parts import LinkerInput
 from eumu.cl.protocol import Form, Status, Wanted
 from eumu.errors import BuildError, EumuError, ToolMissing
 from eumu.platforms import Platform
 from eumu.records import dataclass
 from eumu.writing import work_folder
-from eumu.zebin import compilers, container, ocloc
+from eumu.zebin import compilers, container, ocloc, smaller_groups
 
 _SECONDS: Final = 600.0
 _ARGUMENTS: Final = "-cl-kernel-arg-info"
@@ -35,10 +38,19 @@ class Failed(EumuError):
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a build gave: an ELF, or SPIR-V of an object or library."""
+    """What a build gave: an ELF, or what is to be linked.
+
+    `smaller_groups` is what the parts of a linked program allow; another's ELF says it.
+    """
 
     data: bytes
     log: str
+    of: LinkerInput | None = None
+    smaller_groups: bool | None = None
+
+
+def _unlinked(part: LinkerInput, log: str) -> Made:
+    return Made(part.binary, log, part, part.smaller_groups)
 
 
 def build(
@@ -51,7 +63,7 @@ def build(
         if form is Form.BINARY:
             return _from_binary(wanted, options, parts[0][1], platform)
         if form is Form.OBJECTS:
-            return _linked(wanted, options, [data for _, data in parts], platform)
+            return _linked(wanted, options, [_input(data) for _, data in parts], platform)
         if wanted is Wanted.OBJECT:
             return _object(options, parts, platform, is_il=form is Form.IL)
         return _program(options, parts[0][1], platform)
@@ -84,9 +96,19 @@ def _status(wanted: Wanted, log: str) -> Status:
     return (_OPTIONS if _NO_OPTION in log else _FAILURES)[wanted]
 
 
+def _input(binary: bytes) -> LinkerInput:
+    part = linking.read(binary)
+    if part is None:
+        raise Failed(Status.INVALID_BINARY, "the binary is neither an object nor a library")
+    return part
+
+
 def _from_binary(wanted: Wanted, options: str, data: bytes, platform: Platform) -> Made:
     if container.is_elf(data):
         return Made(data, "")
+    part = linking.read(data)
+    if part is not None:
+        return _unlinked(part, "")
     if container.is_spirv(data):
         return _program(options, data, platform) if wanted is Wanted.PROGRAM else Made(data, "")
     raise Failed(Status.INVALID_BINARY, "the binary is neither the compiler's ELF nor SPIR-V")
@@ -110,18 +132,20 @@ def _hiding(platform: Platform) -> str:
 
 def _object(options: str, parts: Sequence[Part], platform: Platform, *, is_il: bool) -> Made:
     source = parts[0][1]
+    may_be_smaller = smaller_groups(options)
     if is_il:
-        return Made(source, "")
+        return _unlinked(LinkerInput(False, may_be_smaller, source), "")
     with work_folder() as folder:
         text = f"{_hiding(platform)}\n#line 1\n".encode() + source
         (folder / "source.cl").write_bytes(text)
         for name, text in parts[1:]:
             _put(_inside(folder / "include", name), text, name)
         words = f'{options} {_ARGUMENTS} -I "{folder / "include"}"'
-        return _run(
+        made = _run(
             *(folder, platform, ["-file", "source.cl", "-spv_only", "-options", words]),
             container.is_spirv,
         )
+    return _unlinked(LinkerInput(False, may_be_smaller, made.data), made.log)
 
 
 def _put(path: Path, text: bytes, name: str) -> None:
@@ -141,22 +165,30 @@ def _inside(folder: Path, name: str) -> Path:
     return path
 
 
-def _linked(wanted: Wanted, options: str, parts: Sequence[bytes], platform: Platform) -> Made:
-    words = [w for w in _words(options) if w not in _LINKER]
-    if wanted is Wanted.LIBRARY and len(parts) == 1:
+def _linked(wanted: Wanted, options: str, parts: Sequence[LinkerInput], platform: Platform) -> Made:
+    may_be_smaller = all(part.smaller_groups for part in parts)
+    if wanted is Wanted.LIBRARY:
+        made = _library([part.spirv for part in parts], platform)
+        return _unlinked(LinkerInput(True, may_be_smaller, made.data), made.log)
+    made = _executable(_words(options), [part.spirv for part in parts], platform)
+    return replace(made, smaller_groups=may_be_smaller)
+
+
+def _library(parts: Sequence[bytes], platform: Platform) -> Made:
+    if len(parts) == 1:
         return Made(parts[0], "")
     with work_folder() as folder:
-        names = [f"part{k}.spv" for k in range(len(parts))]
-        for name, data in zip(names, parts, strict=True):
-            (folder / name).write_bytes(data)
-        files = [word for name in names for word in ("-file", name)]
-        if wanted is Wanted.LIBRARY:
-            return _link(folder, platform, files, "whole.spv", "SPIRV")
-        if len(parts) == 1:
-            return _program(shlex.join(words), parts[0], platform)
-        _link(folder, platform, files, "whole.bc", "LLVM_BC")
+        return _link(folder, platform, parts, "whole.spv", "SPIRV")
+
+
+def _executable(options: list[str], parts: Sequence[bytes], platform: Platform) -> Made:
+    words = shlex.join(w for w in options if w not in _LINKER)
+    if len(parts) == 1:
+        return _program(words, parts[0], platform)
+    with work_folder() as folder:
+        _link(folder, platform, parts, "whole.bc", "LLVM_BC")
         more = ["-file", "whole.bc", "-llvm_input", *container.FORMAT_OPTIONS]
-        more += ["-options", shlex.join(words)] if words else []
+        more += ["-options", words] if words else []
         return _run(folder, platform, more, container.is_elf)
 
 
@@ -167,8 +199,12 @@ def _words(options: str) -> list[str]:
         raise Failed(Status.INVALID_BUILD_OPTIONS, f"{options!r}: {error}") from None
 
 
-def _link(folder: Path, platform: Platform, files: list[str], out: str, format: str) -> Made:
+def _link(folder: Path, platform: Platform, parts: Sequence[bytes], out: str, format: str) -> Made:
     compiler = compilers.choose(platform)
+    names = [f"part{k}.spv" for k in range(len(parts))]
+    for name, data in zip(names, parts, strict=True):
+        (folder / name).write_bytes(data)
+    files = [word for name in names for word in ("-file", name)]
     log = _call([compiler.path, "link", *files, "-out", out, "-out_format", format], folder)
     path = folder / out
     if not path.is_file():

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from eumu.beside.door import ProtocolError, explained, say
 from eumu.beside.peer import abort
 from eumu.cl import images, misuse, write_only
-from eumu.cl.builds import Failed, build
+from eumu.cl.builds import Failed, Made, build
 from eumu.cl.facts import MOST_BYTES
 from eumu.cl.meeting import ClProgram
 from eumu.cl.memory import SharedMemory, title
@@ -41,7 +41,6 @@ from eumu.errors import EumuError, Fault, Finding, NoKernel, OutOfMemory, Severi
 from eumu.exec.tiered import tiered
 from eumu.runtime import Array, Device, Image, Kernel, Local, Program, load
 from eumu.runtime.report import Report
-from eumu.zebin import smaller_groups
 
 if TYPE_CHECKING:
     from eumu.beside.report import KernelProfiles
@@ -58,7 +57,7 @@ _MOST_ALIGN: Final = 1 << 16
 _MOST_TEXELS: Final = 1 << 16  # in one direction
 _KEPT: Final = 10_000  # findings that are recorded for the command
 _MOST_ARGUMENTS: Final = 256  # kept for launches with the same ones
-_BINARY_TYPES: Final = {Wanted.PROGRAM: 4, Wanted.OBJECT: 1, Wanted.LINKED: 4, Wanted.LIBRARY: 2}
+_OBJECT, _LIBRARY, _EXECUTABLE = 1, 2, 4  # types of binaries, as OpenCL has them
 
 Answer = tuple[int, bytes]
 
@@ -140,25 +139,27 @@ class _Service:
             raise ProtocolError("a build of nothing")
         try:
             made = build(wanted, form, options, parts, self.device.platform)
-            described = self._described(wanted, made.data, options)
-            return Status.SUCCESS, packed(made.log, made.data) + described
+            return Status.SUCCESS, packed(made.log, made.data) + self._described(made)
         except Failed as error:
             return error.status, packed(error.log, b"", 0, 0, 0, 0, 0)
         except EumuError as error:
             status = Status.INVALID_BINARY if form is Form.BINARY else Status.BUILD_PROGRAM_FAILURE
             return status, packed(str(error), b"", 0, 0, 0, 0, 0)
 
-    def _described(self, wanted: Wanted, data: bytes, options: str) -> bytes:
-        kind = _BINARY_TYPES[wanted]
-        if wanted in (Wanted.OBJECT, Wanted.LIBRARY):
-            return packed(kind, smaller_groups(options), 0, 0, 0)
+    def _described(self, made: Made) -> bytes:
+        if made.of is not None:
+            kind = _LIBRARY if made.of.is_library else _OBJECT
+            return packed(kind, made.of.smaller_groups, 0, 0, 0)
         self._take_tiers()
-        loaded = Loaded(self._loaded(data))
-        allowed = loaded.program.smaller_groups
-        loaded.program.smaller_groups = True  # of linked programs the driver's library knows more
+        loaded = Loaded(self._loaded(made.data))
+        allowed = made.smaller_groups
+        if allowed is None:
+            allowed = loaded.program.smaller_groups
+        loaded.program.smaller_groups = True  # the driver's library refuses them
         number = next(self._numbers)
         self._programs[number] = loaded
-        return packed(kind, allowed, number, loaded.program.variable_bytes) + described(loaded)
+        rest = described(loaded)
+        return packed(_EXECUTABLE, allowed, number, loaded.program.variable_bytes) + rest
 
     def _loaded(self, data: bytes) -> Program:
         """The program of an ELF; OpenCL knows programs without kernels, too."""

@@ -27,7 +27,7 @@ void free_built(struct Built *b) {
 void free_program(struct Program *p) {
   call_back(&p->callbacks, p);
   free_built(p->built);
-  free(p->source), free(p->il), free(p->given), free(p->binary), free(p->options), free(p->log);
+  free(p->source), free(p->il), free(p->specialized), free(p->given), free(p->binary), free(p->options), free(p->log);
   unuse(p->context);
 }
 
@@ -113,7 +113,7 @@ ENTRY cl_int clReleaseProgram(cl_program p) { return release(p, PROGRAM, CL_INVA
 
 static void read_parameter(struct Reply *r, struct Parameter *p) {
   p->passing = take32(r), p->size = take32(r), p->address = take32(r);
-  p->access = take32(r), p->qualifiers = take32(r), p->has_info = take32(r);
+  p->access = take32(r) & 3, p->qualifiers = take32(r), p->has_info = take32(r);
   p->type = take_text(r), p->name = take_text(r);
 }
 
@@ -144,6 +144,7 @@ static cl_int request(struct Program *p, uint32_t wanted, uint32_t form, const c
   put_bytes(&m, options, strlen(options));
   put32(&m, count);
   put_bytes(&m, parts->data, parts->size);
+  m.is_broken |= parts->is_broken;
   free(parts->data);
   cl_int status = ask(BUILD, &m, &r);
   free(p->log), free(p->binary);
@@ -180,13 +181,14 @@ static cl_int check_build(struct Program *p, cl_uint number, const cl_device_id 
 static void put_source(struct Program *p, struct Message *parts) {
   put_bytes(parts, "", 0);
   if (p->source) put_bytes(parts, p->source, strlen(p->source));
-  else put_bytes(parts, p->il, p->il_bytes);
+  else put_bytes(parts, p->specialized ? p->specialized : p->il, p->il_bytes);
 }
 
 ENTRY cl_int clBuildProgram(cl_program program, cl_uint number, const cl_device_id *devices, const char *options, void (*call)(cl_program, void *), void *user) {
   struct Program *p = (void *)program;
   cl_int wrong = check_build(p, number, devices, call, user);
   if (wrong) return wrong;
+  if (p->given && p->binary_type != CL_PROGRAM_BINARY_TYPE_EXECUTABLE) return refused(CL_INVALID_BINARY, "the binary of program #%llu is to be linked", (unsigned long long)p->base.number);
   free(p->options);
   p->options = copied(options ? options : "");
   struct Message parts = {0};
@@ -210,6 +212,7 @@ ENTRY cl_int clCompileProgram(cl_program program, cl_uint number, const cl_devic
   if (!wrong && !p->source && !p->il) wrong = refused(CL_INVALID_OPERATION, "program #%llu has neither source nor SPIR-V", (unsigned long long)p->base.number);
   for (cl_uint k = 0; !wrong && k < count; k++)
     if (!is_object(headers[k], PROGRAM)) wrong = CL_INVALID_PROGRAM;
+    else if (!names[k]) wrong = refused(CL_INVALID_VALUE, "header %u has no name", k);
     else if (!((struct Program *)headers[k])->source) wrong = refused(CL_INVALID_PROGRAM, "header %u has no source", k);
   if (wrong) return wrong;
   free(p->options);
@@ -249,8 +252,6 @@ ENTRY cl_program clLinkProgram(cl_context context, cl_uint number, const cl_devi
     made->options = copied(options ? options : "");
     int is_library = strstr(made->options, "-create-library") != 0;
     wrong = request(made, is_library ? LINK_LIBRARY : LINK, OF_OBJECTS, made->options, &parts, count);
-    made->smaller_groups = 1;
-    for (cl_uint k = 0; k < count; k++) made->smaller_groups &= ((struct Program *)inputs[k])->smaller_groups;
     if (call) call((cl_program)made, user);
   } else free(parts.data);
   if (error) *error = wrong;
@@ -265,13 +266,6 @@ ENTRY cl_int clSetProgramReleaseCallback(cl_program p, void (*call)(cl_program, 
   return is_object(p, PROGRAM) ? CL_INVALID_OPERATION : CL_INVALID_PROGRAM; /* no destructors of globals */
 }
 
-ENTRY cl_int clSetProgramSpecializationConstant(cl_program program, cl_uint id, size_t size, const void *value) {
-  struct Program *p = (void *)program;
-  (void)id;
-  if (!is_object(p, PROGRAM) || !p->il) return CL_INVALID_PROGRAM;
-  return size && value ? CL_INVALID_SPEC_ID : CL_INVALID_VALUE;
-}
-
 /* ---- questions */
 
 static char *names_of(const struct Built *b) {
@@ -284,6 +278,8 @@ static char *names_of(const struct Built *b) {
   }
   return made;
 }
+
+static cl_int not_built(const struct Program *p) { return refused(CL_INVALID_PROGRAM_EXECUTABLE, "program #%llu has not been built", (unsigned long long)p->base.number); }
 
 /* CL_PROGRAM_BINARIES is an array of places to write to. */
 static cl_int answer_binary(const struct Program *p, size_t size, void *value, size_t *size_ret) {
@@ -314,9 +310,9 @@ ENTRY cl_int clGetProgramInfo(cl_program program, cl_uint what, size_t size, voi
     case CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT:
     case CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT: return answer(&none, sizeof none, size, value, size_ret);
     case CL_PROGRAM_NUM_KERNELS:
-      return is_executable ? answer(&count, sizeof count, size, value, size_ret) : CL_INVALID_PROGRAM_EXECUTABLE;
+      return is_executable ? answer(&count, sizeof count, size, value, size_ret) : not_built(p);
     case CL_PROGRAM_KERNEL_NAMES: {
-      if (!is_executable) return CL_INVALID_PROGRAM_EXECUTABLE;
+      if (!is_executable) return not_built(p);
       char *names = names_of(p->built);
       cl_int wrong = answer_text(names, size, value, size_ret);
       free(names);
@@ -336,7 +332,7 @@ ENTRY cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_u
     case CL_PROGRAM_BUILD_OPTIONS: return answer_text(p->options, size, value, size_ret);
     case CL_PROGRAM_BUILD_LOG: return answer_text(p->log, size, value, size_ret);
     case CL_PROGRAM_BINARY_TYPE: {
-      cl_uint type = p->status == CL_BUILD_SUCCESS ? p->binary_type : CL_PROGRAM_BINARY_TYPE_NONE;
+      cl_uint type = p->status == CL_BUILD_ERROR ? CL_PROGRAM_BINARY_TYPE_NONE : p->binary_type;
       return answer(&type, sizeof type, size, value, size_ret);
     }
     case CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE: return answer(&variables, sizeof variables, size, value, size_ret);

@@ -1,0 +1,347 @@
+/* Cases for what commands and objects mean to each other; test_semantics.py runs it. */
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define CHECK(x) do { cl_int e_ = (x); if (e_) { printf("line %d: %s: %d\n", __LINE__, #x, e_); exit(1); } } while (0)
+#define IS(x, wanted) do { cl_int e_ = (x); if (e_ != (wanted)) { printf("line %d: %s: %d, not %s\n", __LINE__, #x, e_, #wanted); exit(1); } } while (0)
+#define TRUE_(x) do { if (!(x)) { printf("line %d: %s\n", __LINE__, #x); exit(1); } } while (0)
+
+static const char *source = "kernel void add(global int *p, int n) { p[get_global_id(0)] += n; }\n";
+static cl_platform_id platform;
+static cl_device_id device;
+static cl_context context;
+static cl_program program;
+static const size_t one = 1;
+
+static void begin(void) {
+  cl_int e;
+  CHECK(clGetPlatformIDs(1, &platform, 0));
+  CHECK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &device, 0));
+  context = clCreateContext(0, 1, &device, 0, 0, &e);
+  CHECK(e);
+  program = clCreateProgramWithSource(context, 1, &source, 0, &e);
+  CHECK(clBuildProgram(program, 1, &device, "", 0, 0));
+}
+
+static cl_command_queue queue_of(cl_queue_properties flags) {
+  cl_int e;
+  cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, flags, 0};
+  cl_command_queue q = clCreateCommandQueueWithProperties(context, device, list, &e);
+  CHECK(e);
+  return q;
+}
+
+static cl_mem ints(int count, const int *data) {
+  cl_int e;
+  cl_mem m = clCreateBuffer(context, data ? CL_MEM_COPY_HOST_PTR : 0, 4 * count, (void *)data, &e);
+  CHECK(e);
+  return m;
+}
+
+static cl_kernel adding(cl_program p, cl_mem m, int n) {
+  cl_int e;
+  cl_kernel k = clCreateKernel(p, "add", &e);
+  CHECK(e);
+  CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+  CHECK(clSetKernelArg(k, 1, sizeof n, &n));
+  return k;
+}
+
+static int first_of(cl_mem m) {
+  int found;
+  CHECK(clEnqueueReadBuffer(queue_of(0), m, CL_TRUE, 0, 4, &found, 0, 0, 0));
+  return found;
+}
+
+static cl_int status_of(cl_event e) {
+  cl_int status;
+  CHECK(clGetEventInfo(e, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, 0));
+  return status;
+}
+
+static cl_event gate_(void) {
+  cl_int e;
+  cl_event gate = clCreateUserEvent(context, &e);
+  CHECK(e);
+  return gate;
+}
+
+/* ---- queues out of order */
+
+/* A marker waits for what came before it, and nothing waits for it. */
+static void markers(void) {
+  int zero = 0;
+  cl_command_queue q = queue_of(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  cl_mem a = ints(1, &zero), b = ints(1, &zero);
+  cl_event gate = gate_(), first, marker, listed, second;
+  CHECK(clEnqueueNDRangeKernel(q, adding(program, a, 5), 1, 0, &one, 0, 1, &gate, &first));
+  CHECK(clEnqueueMarkerWithWaitList(q, 0, 0, &marker));
+  CHECK(clEnqueueMarkerWithWaitList(q, 1, &first, &listed));
+  CHECK(clEnqueueNDRangeKernel(q, adding(program, b, 6), 1, 0, &one, 0, 0, 0, &second));
+  CHECK(clWaitForEvents(1, &second));
+  TRUE_(first_of(b) == 6 && status_of(marker) > CL_COMPLETE && status_of(listed) > CL_COMPLETE);
+  CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+  CHECK(clWaitForEvents(1, &marker));
+  CHECK(clWaitForEvents(1, &listed));
+  TRUE_(status_of(first) == CL_COMPLETE && first_of(a) == 5);
+}
+
+/* A barrier with a list waits for that alone; what comes behind it waits for it. */
+static void barriers(void) {
+  int zero = 0;
+  cl_command_queue q = queue_of(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  cl_mem a = ints(1, &zero), b = ints(1, &zero);
+  cl_event gates[] = {gate_(), gate_()}, first, barrier, second;
+  CHECK(clEnqueueNDRangeKernel(q, adding(program, a, 5), 1, 0, &one, 0, 1, &gates[0], &first));
+  CHECK(clEnqueueBarrierWithWaitList(q, 1, &gates[1], &barrier));
+  CHECK(clEnqueueNDRangeKernel(q, adding(program, b, 6), 1, 0, &one, 0, 0, 0, &second));
+  usleep(20000);
+  TRUE_(status_of(second) > CL_COMPLETE);
+  CHECK(clSetUserEventStatus(gates[1], CL_COMPLETE));
+  CHECK(clWaitForEvents(1, &barrier));
+  CHECK(clWaitForEvents(1, &second));
+  TRUE_(status_of(first) > CL_COMPLETE && first_of(b) == 6);
+  CHECK(clSetUserEventStatus(gates[0], CL_COMPLETE));
+  CHECK(clFinish(q));
+  TRUE_(first_of(a) == 5);
+}
+
+/* ---- memory */
+
+static int is_device_memory(const char *at) {
+  char line[512];
+  unsigned long long start, end;
+  int found = 0;
+  FILE *file = fopen("/proc/self/maps", "r");
+  while (fgets(line, sizeof line, file))
+    if (sscanf(line, "%llx-%llx", &start, &end) == 2 && start <= (uintptr_t)at && (uintptr_t)at < end) found = strstr(line, "eumu-opencl") != 0;
+  fclose(file);
+  return found;
+}
+
+static int seen = -1;
+static void CL_CALLBACK looks(cl_mem m, void *at) { (void)m; seen = is_device_memory(at); }
+
+/* Who is told of the end of a buffer may give its memory to others. */
+static void memory_is_private_in_a_destructor(void) {
+  cl_int e;
+  char *pages = mmap(0, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  cl_mem m = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, 4 * 4096, pages, &e);
+  CHECK(e);
+  TRUE_(is_device_memory(pages + 4096));
+  CHECK(clSetMemObjectDestructorCallback(m, looks, pages + 4096));
+  CHECK(clReleaseMemObject(m));
+  TRUE_(seen == 0);
+}
+
+typedef void *(*Allocate)(cl_context, cl_device_id, const cl_ulong *, size_t, cl_uint, cl_int *);
+typedef cl_int (*Free)(cl_context, void *);
+typedef cl_int (*Move)(cl_command_queue, cl_bool, void *, const void *, size_t, cl_uint, const cl_event *, cl_event *);
+
+static void *opens(void *gate) {
+  usleep(100000);
+  CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+  return 0;
+}
+
+static void blocking_free(void) {
+  cl_int e, data = 7;
+  cl_ulong odd[] = {0x4999, 1, 0};
+  pthread_t thread;
+  cl_event gate = gate_(), moved;
+  Allocate allocate = clGetExtensionFunctionAddressForPlatform(platform, "clSharedMemAllocINTEL");
+  Free release = clGetExtensionFunctionAddressForPlatform(platform, "clMemBlockingFreeINTEL");
+  Move move = clGetExtensionFunctionAddressForPlatform(platform, "clEnqueueMemcpyINTEL");
+  TRUE_(!allocate(context, device, odd, 64, 0, &e) && e == CL_INVALID_PROPERTY);
+  int *at = allocate(context, device, 0, 64, 0, &e);
+  CHECK(e);
+  CHECK(move(queue_of(0), CL_FALSE, at, &data, sizeof data, 1, &gate, &moved));
+  TRUE_(!pthread_create(&thread, 0, opens, gate));
+  CHECK(release(context, at));
+  TRUE_(status_of(moved) == CL_COMPLETE);
+  pthread_join(thread, 0);
+}
+
+/* Pitches whose products do not fit into 64 bits are outside, not somewhere. */
+static void huge_rectangles(void) {
+  int data[64];
+  cl_command_queue q = queue_of(0);
+  cl_mem m = ints(64, 0);
+  size_t zero[3] = {0}, region[] = {4, 1, 2}, far[] = {0, 0, 2}, slices = 1ull << 63;
+  IS(clEnqueueReadBufferRect(q, m, CL_TRUE, far, zero, (size_t[]){4, 1, 1}, 4, slices, 4, 4, data, 0, 0, 0), CL_INVALID_VALUE);
+  IS(clEnqueueReadBufferRect(q, m, CL_TRUE, zero, far, (size_t[]){4, 1, 1}, 4, 4, 4, slices, data, 0, 0, 0), CL_INVALID_VALUE);
+  IS(clEnqueueReadBufferRect(q, m, CL_TRUE, zero, zero, region, 4, ~7ull, 4, 4, data, 0, 0, 0), CL_INVALID_VALUE);
+  IS(clEnqueueReadBufferRect(q, m, CL_TRUE, zero, zero, (size_t[]){4, 1ull << 62, 1}, 4, 0, 4, 4, data, 0, 0, 0), CL_INVALID_VALUE);
+}
+
+/* ---- kernels */
+
+static void execution_info(void) {
+  cl_bool yes = CL_TRUE, no = CL_FALSE;
+  void *list[2] = {0};
+  cl_kernel k = adding(program, ints(1, 0), 1);
+  CHECK(clSetKernelExecInfo(k, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof list, list));
+  IS(clSetKernelExecInfo(k, CL_KERNEL_EXEC_INFO_SVM_PTRS, 7, list), CL_INVALID_VALUE);
+  IS(clSetKernelExecInfo(k, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, list), CL_INVALID_VALUE);
+  IS(clSetKernelExecInfo(k, CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM, 1, &yes), CL_INVALID_VALUE);
+  CHECK(clSetKernelExecInfo(k, CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM, sizeof no, &no));
+  IS(clSetKernelExecInfo(k, CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM, sizeof yes, &yes), CL_INVALID_OPERATION);
+}
+
+static void image_access(void) {
+  const char *text = "kernel void copy(read_only image2d_t a, write_only image2d_t b) { int2 p = (int2)(get_global_id(0), get_global_id(1)); write_imagef(b, p, read_imagef(a, p)); }\n"
+                     "kernel void both(read_write image2d_t a) { int2 p = (int2)(get_global_id(0), get_global_id(1)); write_imagef(a, p, 2 * read_imagef(a, p)); }\n";
+  static const cl_mem_flags flags[] = {CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE};
+  cl_int e;
+  cl_mem images[3];
+  cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
+  cl_image_desc shape = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4, .image_height = 4};
+  for (int k = 0; k < 3; k++) images[k] = clCreateImage(context, flags[k], &format, &shape, 0, &e);
+  CHECK(e);
+  cl_program p = clCreateProgramWithSource(context, 1, &text, 0, &e);
+  CHECK(clBuildProgram(p, 1, &device, "-cl-std=CL2.0", 0, 0));
+  cl_kernel copy = clCreateKernel(p, "copy", &e), both = clCreateKernel(p, "both", &e);
+  for (int k = 0; k < 3; k++) {
+    IS(clSetKernelArg(copy, 0, sizeof(cl_mem), &images[k]), k == 1 ? CL_INVALID_ARG_VALUE : CL_SUCCESS);
+    IS(clSetKernelArg(copy, 1, sizeof(cl_mem), &images[k]), k == 0 ? CL_INVALID_ARG_VALUE : CL_SUCCESS);
+    IS(clSetKernelArg(both, 0, sizeof(cl_mem), &images[k]), k < 2 ? CL_INVALID_ARG_VALUE : CL_SUCCESS);
+  }
+}
+
+/* ---- programs */
+
+static unsigned char *binary_of(cl_program p, size_t *size) {
+  CHECK(clGetProgramInfo(p, CL_PROGRAM_BINARY_SIZES, sizeof *size, size, 0));
+  unsigned char *data = malloc(*size);
+  CHECK(clGetProgramInfo(p, CL_PROGRAM_BINARIES, sizeof data, &data, 0));
+  return data;
+}
+
+/* What was compiled, or linked to a library, comes back from its binary and can be linked. */
+static cl_program reloaded(cl_program p, cl_uint type) {
+  size_t size;
+  cl_int e, status;
+  cl_uint found;
+  const unsigned char *data = binary_of(p, &size);
+  cl_program made = clCreateProgramWithBinary(context, 1, &device, &size, &data, &status, &e);
+  CHECK(e);
+  CHECK(clGetProgramBuildInfo(made, device, CL_PROGRAM_BINARY_TYPE, sizeof found, &found, 0));
+  TRUE_(found == type);
+  return made;
+}
+
+static void binaries_of_parts(void) {
+  const char *texts[] = {"int twice(int n) { return 2 * n; }", "int twice(int n);\nkernel void add(global int *p, int n) { p[get_global_id(0)] += twice(n); }"};
+  cl_int e, zero = 0;
+  cl_program p[2];
+  cl_mem m = ints(1, &zero);
+  size_t three = 3, group = 2;
+  for (int k = 0; k < 2; k++) {
+    p[k] = clCreateProgramWithSource(context, 1, &texts[k], 0, &e);
+    CHECK(clCompileProgram(p[k], 0, 0, "-cl-std=CL1.2", 0, 0, 0, 0, 0));
+    p[k] = reloaded(p[k], CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT);
+  }
+  cl_program library = clLinkProgram(context, 0, 0, "-create-library", 1, p, 0, 0, &e);
+  CHECK(e);
+  p[0] = reloaded(library, CL_PROGRAM_BINARY_TYPE_LIBRARY);
+  cl_program linked = clLinkProgram(context, 0, 0, "", 2, p, 0, 0, &e);
+  CHECK(e);
+  cl_kernel k = adding(linked, m, 21);
+  CHECK(clEnqueueNDRangeKernel(queue_of(0), k, 1, 0, &one, 0, 0, 0, 0));
+  TRUE_(first_of(m) == 42);
+  IS(clEnqueueNDRangeKernel(queue_of(0), k, 1, 0, &three, &group, 0, 0, 0), CL_INVALID_WORK_GROUP_SIZE); /* of OpenCL C 1.2 */
+  IS(clBuildProgram(p[1], 0, 0, "", 0, 0), CL_INVALID_BINARY);
+}
+
+static void headers_without_names(void) {
+  const char *none = 0;
+  cl_int e;
+  cl_program p = clCreateProgramWithSource(context, 1, &source, 0, &e), h = clCreateProgramWithSource(context, 1, &source, 0, &e);
+  IS(clCompileProgram(p, 0, 0, "", 1, &h, &none, 0, 0), CL_INVALID_VALUE);
+}
+
+/* SPIR-V in which the constant 0x12345678 is made the specialization constant 7, and 0x87654321 number 8. */
+static uint32_t *with_constants(const uint32_t *words, size_t count, size_t *bytes) {
+  uint32_t *made = malloc(4 * count + 64), n = 5, ids[2] = {0};
+  for (size_t k = 5; k < count; k += words[k] >> 16)
+    for (int j = 0; j < 2; j++)
+      if ((words[k] & 0xFFFF) == 43 && words[k] >> 16 == 4 && words[k + 3] == (j ? 0x87654321 : 0x12345678)) ids[j] = words[k + 2];
+  TRUE_(ids[0] && ids[1]);
+  memcpy(made, words, 20);
+  for (size_t k = 5, is_begun = 0; k < count; k += words[k] >> 16) {
+    uint32_t op = words[k] & 0xFFFF;
+    for (int j = 0; op == 71 && !is_begun && j < 2; j++) { /* the first decoration */
+      uint32_t more[] = {4 << 16 | 71, ids[j], 1, 7 + j};
+      memcpy(made + n, more, sizeof more), n += 4;
+    }
+    is_begun |= op == 71;
+    memcpy(made + n, words + k, 4 * (words[k] >> 16));
+    if (op == 43 && (words[k + 2] == ids[0] || words[k + 2] == ids[1])) made[n] = 4 << 16 | 50;
+    n += words[k] >> 16;
+  }
+  *bytes = 4 * n;
+  return made;
+}
+
+static int result_of(cl_program p) {
+  int zero = 0;
+  cl_mem m = ints(1, &zero);
+  CHECK(clBuildProgram(p, 0, 0, "", 0, 0));
+  cl_kernel k = adding(p, m, 1);
+  CHECK(clEnqueueNDRangeKernel(queue_of(0), k, 1, 0, &one, 0, 0, 0, 0));
+  CHECK(clReleaseKernel(k));
+  return first_of(m);
+}
+
+static void specialized(void) {
+  const char *text = "kernel void add(global int *p, int n) { p[0] = n * 0x12345678 - (int)0x87654321; }";
+  cl_int e, value = 1000;
+  cl_short narrow = 1;
+  cl_program p = clCreateProgramWithSource(context, 1, &text, 0, &e);
+  CHECK(clCompileProgram(p, 0, 0, "", 0, 0, 0, 0, 0));
+  size_t size, bytes, past = 0;
+  unsigned char *data = binary_of(p, &size);
+  while (memcmp(data + past, "\3\2#\7", 4)) past++;
+  uint32_t *words = malloc(size);
+  memcpy(words, data + past, size - past);
+  words = with_constants(words, (size - past) / 4, &bytes);
+  p = clCreateProgramWithIL(context, words, bytes, &e);
+  CHECK(e);
+  TRUE_((cl_uint)result_of(p) == 0x12345678u - 0x87654321u);
+  IS(clSetProgramSpecializationConstant(p, 9, sizeof value, &value), CL_INVALID_SPEC_ID);
+  IS(clSetProgramSpecializationConstant(p, 7, sizeof narrow, &narrow), CL_INVALID_VALUE);
+  IS(clSetProgramSpecializationConstant(p, 7, sizeof value, 0), CL_INVALID_VALUE);
+  IS(clSetProgramSpecializationConstant(program, 7, sizeof value, &value), CL_INVALID_PROGRAM);
+  CHECK(clSetProgramSpecializationConstant(p, 7, sizeof value, &value));
+  TRUE_((cl_uint)result_of(p) == 1000 - 0x87654321u);
+  value = 1;
+  CHECK(clSetProgramSpecializationConstant(p, 8, sizeof value, &value));
+  TRUE_(result_of(p) == 999);
+  CHECK(clGetProgramInfo(p, CL_PROGRAM_IL, bytes, memset(malloc(bytes), 0, bytes), &size));
+  uint32_t *again = malloc(bytes);
+  CHECK(clGetProgramInfo(p, CL_PROGRAM_IL, bytes, again, 0));
+  TRUE_(size == bytes && !memcmp(again, words, bytes)); /* as it was given */
+}
+
+static const struct { const char *name; void (*run)(void); } cases[] = {
+    {"markers", markers}, {"barriers", barriers}, {"memory_is_private_in_a_destructor", memory_is_private_in_a_destructor},
+    {"blocking_free", blocking_free}, {"huge_rectangles", huge_rectangles}, {"execution_info", execution_info}, {"image_access", image_access},
+    {"binaries_of_parts", binaries_of_parts}, {"headers_without_names", headers_without_names}, {"specialized", specialized}};
+
+int main(int argc, char **argv) {
+  alarm(60); /* what waits for ever is wrong */
+  begin();
+  for (int k = 1; k < argc; k++)
+    for (unsigned c = 0; c < sizeof cases / sizeof *cases; c++)
+      if (!strcmp(argv[k], cases[c].name)) cases[c].run(), printf("%s ok\n", argv[k]), fflush(stdout);
+  return 0;
+}
