@@ -239,6 +239,69 @@ static void transfers(void) {
   clReleaseMemObject(hidden), clReleaseMemObject(strange);
 }
 
+/* What is no handle, or one of another kind, for each call that takes one and is not above. */
+static void handles(void) {
+  cl_command_queue not_q = (cl_command_queue)c;
+  cl_mem not_m = (cl_mem)q;
+  cl_program not_p = (cl_program)q;
+  cl_device_id not_d = (cl_device_id)q;
+  cl_kernel not_k = (cl_kernel)q;
+  char value[64];
+  size_t four[3] = {4, 1, 1};
+  cl_program p = clCreateProgramWithSource(c, 1, &source, 0, &e);
+  IS(clEnqueueWriteBuffer(not_q, m, 1, 0, 4, data, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  IS(clEnqueueWriteBuffer(q, not_m, 1, 0, 4, data, 0, 0, 0), CL_INVALID_MEM_OBJECT);
+  IS(clEnqueueReadBufferRect(not_q, m, 1, zero, zero, four, 0, 0, 0, 0, data, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  IS(clEnqueueReadBufferRect(q, not_m, 1, zero, zero, four, 0, 0, 0, 0, data, 0, 0, 0), CL_INVALID_MEM_OBJECT);
+  IS(clEnqueueWriteBufferRect(not_q, m, 1, zero, zero, four, 0, 0, 0, 0, data, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  IS(clEnqueueWriteBufferRect(q, not_m, 1, zero, zero, four, 0, 0, 0, 0, data, 0, 0, 0), CL_INVALID_MEM_OBJECT);
+  IS(clEnqueueCopyBuffer(not_q, m, m, 0, 8, 4, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  IS(clEnqueueCopyBufferRect(not_q, m, m, zero, zero, four, 0, 0, 0, 0, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  IS(clEnqueueCopyBufferRect(q, not_m, m, zero, zero, four, 0, 0, 0, 0, 0, 0, 0), CL_INVALID_MEM_OBJECT);
+  IS(clEnqueueFillBuffer(not_q, m, &n, 4, 0, 4, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  IS(clEnqueueFillBuffer(q, not_m, &n, 4, 0, 4, 0, 0, 0), CL_INVALID_MEM_OBJECT);
+  IS(clEnqueueUnmapMemObject(not_q, m, data, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  IS(clEnqueueMigrateMemObjects(not_q, 1, &m, 0, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  IS(clEnqueueMarkerWithWaitList(not_q, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  IS(clEnqueueNativeKernel(not_q, 0, 0, 0, 0, 0, 0, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  NONE(clCreateCommandQueueWithProperties((cl_context)q, device, 0, &e), CL_INVALID_CONTEXT);
+  NONE(clCreateCommandQueueWithProperties(c, not_d, 0, &e), CL_INVALID_DEVICE);
+  NONE(clCreateProgramWithBinary((cl_context)q, 1, &device, &eight, (const unsigned char *[]){(void *)data}, 0, &e), CL_INVALID_CONTEXT);
+  NONE(clCreateProgramWithBuiltInKernels((cl_context)q, 1, &device, "k", &e), CL_INVALID_CONTEXT);
+  NONE(clLinkProgram(c, 1, &not_d, "", 1, &p, 0, 0, &e), CL_INVALID_DEVICE);
+  NONE(clCreatePipe(c, 0, 4, 4, 0, &e), CL_INVALID_OPERATION);
+  IS(clCompileProgram(not_p, 0, 0, "", 0, 0, 0, 0, 0), CL_INVALID_PROGRAM);
+  IS(clCompileProgram(p, 1, &not_d, "", 0, 0, 0, 0, 0), CL_INVALID_DEVICE);
+  IS(clCompileProgram(p, 0, 0, "", 1, &not_p, (const char *[]){"h"}, 0, 0), CL_INVALID_PROGRAM);
+  IS(clCreateKernelsInProgram(not_p, 0, 0, 0), CL_INVALID_PROGRAM);
+  IS(clCreateSubDevices(device, 0, 0, 0, 0), CL_INVALID_VALUE);
+  IS(clSetContextDestructorCallback((cl_context)q, 0, 0), CL_INVALID_CONTEXT);
+  IS(clSetMemObjectDestructorCallback(not_m, 0, 0), CL_INVALID_MEM_OBJECT);
+  IS(clSetEventCallback((cl_event)q, CL_COMPLETE, called, 0), CL_INVALID_EVENT);
+  IS(clSetKernelArgSVMPointer(not_k, 0, data), CL_INVALID_KERNEL);
+  IS(clGetCommandQueueInfo(not_q, CL_QUEUE_CONTEXT, sizeof value, value, 0), CL_INVALID_COMMAND_QUEUE);
+  IS(clGetContextInfo((cl_context)q, CL_CONTEXT_NUM_DEVICES, sizeof value, value, 0), CL_INVALID_CONTEXT);
+  IS(clGetDeviceInfo(not_d, CL_DEVICE_TYPE, sizeof value, value, 0), CL_INVALID_DEVICE);
+  IS(clGetEventInfo((cl_event)q, CL_EVENT_CONTEXT, sizeof value, value, 0), CL_INVALID_EVENT);
+  IS(clGetEventProfilingInfo((cl_event)q, CL_PROFILING_COMMAND_END, sizeof value, value, 0), CL_INVALID_EVENT);
+  IS(clGetImageInfo(not_m, CL_IMAGE_WIDTH, sizeof value, value, 0), CL_INVALID_MEM_OBJECT);
+  IS(clGetImageInfo(m, CL_IMAGE_WIDTH, sizeof value, value, 0), CL_INVALID_MEM_OBJECT);
+  IS(clGetKernelInfo(not_k, CL_KERNEL_NUM_ARGS, sizeof value, value, 0), CL_INVALID_KERNEL);
+  IS(clGetKernelArgInfo(not_k, 0, CL_KERNEL_ARG_NAME, sizeof value, value, 0), CL_INVALID_KERNEL);
+  IS(clGetKernelArgInfo(add, 9, CL_KERNEL_ARG_NAME, sizeof value, value, 0), CL_INVALID_ARG_INDEX);
+  IS(clGetKernelWorkGroupInfo(not_k, device, CL_KERNEL_WORK_GROUP_SIZE, sizeof value, value, 0), CL_INVALID_KERNEL);
+  IS(clGetKernelWorkGroupInfo(add, not_d, CL_KERNEL_WORK_GROUP_SIZE, sizeof value, value, 0), CL_INVALID_DEVICE);
+  IS(clGetMemObjectInfo(not_m, CL_MEM_SIZE, sizeof value, value, 0), CL_INVALID_MEM_OBJECT);
+  IS(clGetProgramInfo(not_p, CL_PROGRAM_CONTEXT, sizeof value, value, 0), CL_INVALID_PROGRAM);
+  IS(clGetProgramInfo(p, CL_PROGRAM_NUM_KERNELS, sizeof value, value, 0), CL_INVALID_PROGRAM_EXECUTABLE);
+  IS(clGetProgramBuildInfo(not_p, device, CL_PROGRAM_BUILD_STATUS, sizeof value, value, 0), CL_INVALID_PROGRAM);
+  IS(clGetSamplerInfo((cl_sampler)q, CL_SAMPLER_FILTER_MODE, sizeof value, value, 0), CL_INVALID_SAMPLER);
+  IS(clGetSupportedImageFormats((cl_context)q, 0, CL_MEM_OBJECT_IMAGE2D, 0, 0, 0), CL_INVALID_CONTEXT);
+  IS(clGetSupportedImageFormats(c, CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY, CL_MEM_OBJECT_IMAGE2D, 0, 0, 0), CL_INVALID_VALUE);
+  IS(clGetSupportedImageFormats(c, 0, CL_MEM_OBJECT_BUFFER, 0, 0, 0), CL_INVALID_VALUE);
+  clReleaseProgram(p);
+}
+
 static void images(void) {
   cl_image_format rgba = {CL_RGBA, CL_UNORM_INT8}, r = {CL_R, CL_FLOAT}, none = {1, 2};
   cl_image_desc flat = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 8, .image_height = 8}, line = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 8}, empty = {.image_type = CL_MEM_OBJECT_IMAGE2D};
@@ -273,6 +336,23 @@ static void images(void) {
   NONE(clEnqueueMapImage(q, i, 1, CL_MAP_READ, zero, one, 0, 0, 0, 0, 0, &e), CL_INVALID_VALUE);
   NONE(clEnqueueMapImage(q, i, 1, CL_MAP_READ, zero, nine, &pitch, 0, 0, 0, 0, &e), CL_INVALID_VALUE);
   NONE(clEnqueueMapImage(q, m, 1, CL_MAP_READ, zero, one, &pitch, 0, 0, 0, 0, &e), CL_INVALID_MEM_OBJECT);
+  cl_command_queue not_q = (cl_command_queue)c;
+  cl_mem not_m = (cl_mem)q, hidden = clCreateImage(c, CL_MEM_HOST_NO_ACCESS, &rgba, &flat, 0, &e);
+  NONE(clEnqueueMapImage(not_q, i, 1, CL_MAP_READ, zero, one, &pitch, 0, 0, 0, 0, &e), CL_INVALID_COMMAND_QUEUE);
+  NONE(clEnqueueMapImage(q, hidden, 1, CL_MAP_READ, zero, one, &pitch, 0, 0, 0, 0, &e), CL_INVALID_OPERATION);
+  NONE(clCreateSamplerWithProperties((cl_context)q, 0, &e), CL_INVALID_CONTEXT);
+  NONE(clCreateSamplerWithProperties(c, (cl_sampler_properties[]){77, 1, 0}, &e), CL_INVALID_VALUE);
+  NONE(clCreateImageWithProperties(c, (cl_mem_properties[]){77, 1, 0}, 0, &rgba, &flat, 0, &e), CL_INVALID_PROPERTY);
+  IS(clEnqueueReadImage(not_q, i, 1, zero, one, 0, 0, data, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  IS(clEnqueueReadImage(q, hidden, 1, zero, one, 0, 0, data, 0, 0, 0), CL_INVALID_OPERATION);
+  IS(clEnqueueWriteImage(not_q, i, 1, zero, one, 0, 0, data, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  IS(clEnqueueWriteImage(q, not_m, 1, zero, one, 0, 0, data, 0, 0, 0), CL_INVALID_MEM_OBJECT);
+  IS(clEnqueueCopyImage(not_q, i, i, zero, zero, one, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  IS(clEnqueueCopyImage(q, i, not_m, zero, zero, one, 0, 0, 0), CL_INVALID_MEM_OBJECT);
+  IS(clEnqueueCopyImageToBuffer(not_q, i, m, zero, one, 0, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  IS(clEnqueueCopyBufferToImage(not_q, m, i, 0, zero, one, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  IS(clEnqueueFillImage(not_q, i, color, zero, one, 0, 0, 0), CL_INVALID_COMMAND_QUEUE);
+  clReleaseMemObject(hidden);
   clReleaseMemObject(i), clReleaseMemObject(j), clReleaseKernel(k);
 }
 
@@ -289,7 +369,7 @@ int main(void) {
   m = clCreateBuffer(c, CL_MEM_COPY_HOST_PTR, 256, data, &e);
   part = clCreateSubBuffer(m, 0, CL_BUFFER_CREATE_TYPE_REGION, &half, &e);
   add = clCreateKernel(program, "add", &e), eights = clCreateKernel(program, "eights", &e), large = clCreateKernel(program, "large", &e);
-  contexts(), memory(), programs(), kernels(), events(), transfers();
+  contexts(), memory(), programs(), kernels(), events(), transfers(), handles();
   if (has_images) images();
   clFinish(q);
   /* a kernel that writes what it may only read: no call fails */

@@ -35,7 +35,10 @@ static int is_supported(cl_uint order, cl_uint type) {
 ENTRY cl_int clGetSupportedImageFormats(cl_context context, cl_bitfield flags, cl_uint type, cl_uint room_for, cl_image_format *found, cl_uint *count) {
   static const cl_uint orders[] = {CL_R, CL_RG, CL_RGBA, CL_BGRA, CL_sRGBA};
   if (!is_object(context, CONTEXT)) return CL_INVALID_CONTEXT;
-  if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER || (!room_for && found)) return CL_INVALID_VALUE;
+  cl_bitfield access = flags & ACCESS;
+  if (flags & ~(ACCESS | HOST_ACCESS | HOST_MEMORY | CL_MEM_KERNEL_READ_AND_WRITE) || access & (access - 1)) return refused(CL_INVALID_VALUE, "flags %#llx are none of an image", (unsigned long long)flags);
+  if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER) return refused(CL_INVALID_VALUE, "%#x is no type of images", type);
+  if (!room_for && found) return refused(CL_INVALID_VALUE, "there is a place for formats, with room for none");
   cl_uint n = 0;
   for (size_t o = 0; facts.has_images && o < COUNT(orders); o++)
     for (size_t k = 0; k < COUNT(types); k++) {
@@ -117,10 +120,11 @@ static cl_int check_image(cl_context context, cl_bitfield flags, const cl_image_
   if (wrong) return refused(wrong, "an image of %zu x %zu x %zu and %zu layers, %u levels and %u samples", shape->image_width, shape->image_height, shape->image_depth, shape->image_array_size, shape->num_mip_levels, shape->num_samples);
   struct Memory *of = (void *)shape->mem_object;
   if (!of) return shape->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER ? refused(CL_INVALID_IMAGE_DESCRIPTOR, "an image in a buffer, and no buffer") : CL_SUCCESS;
-  if (!is_object(of, MEMORY) || of->type != CL_MEM_OBJECT_BUFFER) return CL_INVALID_IMAGE_DESCRIPTOR;
-  if (shape->image_type != CL_MEM_OBJECT_IMAGE1D_BUFFER && shape->image_type != CL_MEM_OBJECT_IMAGE2D) return CL_INVALID_IMAGE_DESCRIPTOR;
-  if (host || flags & HOST_MEMORY) return CL_INVALID_VALUE;
-  return is_narrower(of->flags, flags) ? CL_SUCCESS : CL_INVALID_VALUE;
+  if (!is_object(of, MEMORY)) return CL_INVALID_IMAGE_DESCRIPTOR;
+  if (of->type != CL_MEM_OBJECT_BUFFER) return refused(CL_INVALID_IMAGE_DESCRIPTOR, "an image in what is no buffer");
+  if (shape->image_type != CL_MEM_OBJECT_IMAGE1D_BUFFER && shape->image_type != CL_MEM_OBJECT_IMAGE2D) return refused(CL_INVALID_IMAGE_DESCRIPTOR, "type %#x of an image in a buffer; there are lines and rows", shape->image_type);
+  if (host || flags & HOST_MEMORY) return refused(CL_INVALID_VALUE, "an image in a buffer has no memory of the program's");
+  return is_narrower(of->flags, flags) ? CL_SUCCESS : refused(CL_INVALID_VALUE, "the flags allow what those of buffer #%llu do not", (unsigned long long)of->base.number);
 }
 
 /* Whether the image lies in its buffer, in rows as they may be. */
@@ -132,7 +136,7 @@ static cl_int check_in_buffer(const struct Memory *of, const cl_image_desc *d, s
 
 ENTRY cl_mem clCreateImageWithProperties(cl_context context, const cl_ulong *list, cl_bitfield flags, const cl_image_format *format, const cl_image_desc *shape, void *host, cl_int *error) {
   struct Memory *m = 0;
-  cl_int wrong = list && list[0] ? CL_INVALID_PROPERTY : check_image(context, flags, format, shape, host);
+  cl_int wrong = list && list[0] ? refused(CL_INVALID_PROPERTY, "%#llx is no property of images", (unsigned long long)list[0]) : check_image(context, flags, format, shape, host);
   size_t texel = wrong ? 0 : channels_of(format->image_channel_order) * bytes_of(format->image_channel_data_type);
   cl_image_desc whole = {0};
   if (!wrong) {
@@ -179,7 +183,8 @@ ENTRY cl_mem clCreateImage3D(cl_context context, cl_bitfield flags, const cl_ima
 
 ENTRY cl_int clGetImageInfo(cl_mem image, cl_uint what, size_t size, void *value, size_t *size_ret) {
   struct Memory *m = (void *)image;
-  if (!is_object(m, MEMORY) || m->type == CL_MEM_OBJECT_BUFFER) return CL_INVALID_MEM_OBJECT;
+  if (!is_object(m, MEMORY)) return CL_INVALID_MEM_OBJECT;
+  if (m->type == CL_MEM_OBJECT_BUFFER) return refused(CL_INVALID_MEM_OBJECT, "buffer #%llu is no image", (unsigned long long)m->base.number);
   const cl_image_desc *d = &m->shape;
   cl_uint none = 0;
   void *buffer = m->parent;

@@ -227,7 +227,7 @@ ENTRY cl_int clReleaseDevice(cl_device_id d) { return is_object(d, DEVICE) ? CL_
 
 ENTRY cl_int clCreateSubDevices(cl_device_id d, const cl_context_properties *how, cl_uint room_for, cl_device_id *found, cl_uint *count) {
   (void)how, (void)room_for, (void)found, (void)count;
-  return is_object(d, DEVICE) ? CL_INVALID_VALUE : CL_INVALID_DEVICE; /* it cannot be divided */
+  return is_object(d, DEVICE) ? refused(CL_INVALID_VALUE, "the device cannot be divided") : CL_INVALID_DEVICE;
 }
 
 ENTRY cl_int clGetDeviceAndHostTimer(cl_device_id d, cl_ulong *device, cl_ulong *host) {

@@ -62,18 +62,18 @@ static cl_int idle(cl_command_queue q, cl_uint type, cl_bool blocking, cl_uint c
 }
 
 ENTRY cl_int clEnqueueSVMMap(cl_command_queue q, cl_bool blocking, cl_bitfield flags, void *pointer, size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
-  if (is_object(q, QUEUE) && (!pointer || !size || flags & ~7ull)) return CL_INVALID_VALUE;
+  if (is_object(q, QUEUE) && (!pointer || !size || flags & ~7ull)) return refused(CL_INVALID_VALUE, "%zu bytes at %p, for flags %#llx", size, pointer, (unsigned long long)flags);
   return idle(q, CL_COMMAND_SVM_MAP, blocking, count, waits, event);
 }
 
 ENTRY cl_int clEnqueueSVMUnmap(cl_command_queue q, void *pointer, cl_uint count, const cl_event *waits, cl_event *event) {
-  if (is_object(q, QUEUE) && !pointer) return CL_INVALID_VALUE;
+  if (is_object(q, QUEUE) && !pointer) return refused(CL_INVALID_VALUE, "the pointer is null");
   return idle(q, CL_COMMAND_SVM_UNMAP, CL_FALSE, count, waits, event);
 }
 
 ENTRY cl_int clEnqueueSVMMigrateMem(cl_command_queue q, cl_uint number, const void **pointers, const size_t *sizes, cl_bitfield flags, cl_uint count, const cl_event *waits, cl_event *event) {
   (void)sizes;
-  if (is_object(q, QUEUE) && (!number || !pointers || flags & ~3ull)) return CL_INVALID_VALUE;
+  if (is_object(q, QUEUE) && (!number || !pointers || flags & ~3ull)) return refused(CL_INVALID_VALUE, "there is no list of pointers, or flags %#llx mean nothing", (unsigned long long)flags);
   return idle(q, CL_COMMAND_SVM_MIGRATE_MEM, CL_FALSE, count, waits, event);
 }
 
@@ -98,7 +98,7 @@ static cl_int free_all(struct Command *c) {
 ENTRY cl_int clEnqueueSVMFree(cl_command_queue q, cl_uint number, void **pointers, void (*call)(cl_command_queue, cl_uint, void **, void *), void *user, cl_uint count, const cl_event *waits, cl_event *event) {
   cl_int wrong = check(q, count, waits);
   if (wrong) return wrong;
-  if (!number != !pointers) return CL_INVALID_VALUE;
+  if (!number != !pointers) return refused(CL_INVALID_VALUE, "%u pointers, and their list is %s", number, pointers ? "there" : "null");
   struct Command *c = command((void *)q, CL_COMMAND_SVM_FREE, free_all);
   c->copy = room(number * sizeof *pointers);
   if (number) memcpy(c->copy, pointers, number * sizeof *pointers);
