@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define CHECK(x) do { cl_int e_ = (x); if (e_) { printf("line %d: %s: %d\n", __LINE__, #x, e_); exit(1); } } while (0)
@@ -113,6 +114,54 @@ static void barriers(void) {
   CHECK(clSetUserEventStatus(gates[0], CL_COMPLETE));
   CHECK(clFinish(q));
   TRUE_(first_of(a) == 5);
+}
+
+/* ---- forks */
+
+static int exit_of(pid_t child) {
+  int status;
+  TRUE_(child > 0 && waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* A child has its parent's objects, and nobody who runs commands: they end as errors there. */
+static void fork_with_commands(void) {
+  int zero = 0;
+  cl_command_queue q = queue_of(0);
+  cl_mem m = ints(1, &zero);
+  cl_event gate = gate_(), run;
+  CHECK(clEnqueueNDRangeKernel(q, adding(program, m, 5), 1, 0, &one, 0, 1, &gate, &run));
+  pid_t child = fork();
+  if (!child) {
+    alarm(20);
+    if (clFinish(q) || status_of(run) >= 0 || clSetUserEventStatus(gate, CL_COMPLETE)) _exit(1);
+    _exit(clWaitForEvents(1, &run) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ? 0 : 2);
+  }
+  TRUE_(exit_of(child) == 0);
+  TRUE_(status_of(run) > CL_COMPLETE);
+  CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+  CHECK(clFinish(q));
+  TRUE_(first_of(m) == 5);
+}
+
+/* A fork does not wait for a kernel that runs; this one takes minutes. */
+static void fork_beside_a_kernel(void) {
+  const char *text = "kernel void spin(global uint *p) { uint x = get_global_id(0); for (int k = 0; k < 1000000; k++) x = x * 1664525 + (x >> 7); p[0] = x; }";
+  size_t very_many = 1 << 28;
+  cl_int e;
+  cl_program p = clCreateProgramWithSource(context, 1, &text, 0, &e);
+  CHECK(clBuildProgram(p, 0, 0, "", 0, 0));
+  cl_kernel k = clCreateKernel(p, "spin", &e);
+  cl_mem m = ints(1, 0);
+  cl_event gate = gate_(), run;
+  CHECK(clSetKernelArg(k, 0, sizeof m, &m));
+  CHECK(clEnqueueNDRangeKernel(queue_of(0), k, 1, 0, &very_many, 0, 1, &gate, &run));
+  CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+  while (status_of(run) > CL_RUNNING) usleep(1000);
+  usleep(20000);
+  pid_t child = fork();
+  if (!child) _exit(7);
+  TRUE_(exit_of(child) == 7 && status_of(run) == CL_RUNNING);
 }
 
 /* ---- memory */
@@ -335,7 +384,8 @@ static void specialized(void) {
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"markers", markers}, {"barriers", barriers}, {"memory_is_private_in_a_destructor", memory_is_private_in_a_destructor},
     {"blocking_free", blocking_free}, {"huge_rectangles", huge_rectangles}, {"execution_info", execution_info}, {"image_access", image_access},
-    {"binaries_of_parts", binaries_of_parts}, {"headers_without_names", headers_without_names}, {"specialized", specialized}};
+    {"binaries_of_parts", binaries_of_parts}, {"headers_without_names", headers_without_names}, {"specialized", specialized},
+    {"fork_with_commands", fork_with_commands}, {"fork_beside_a_kernel", fork_beside_a_kernel}};
 
 int main(int argc, char **argv) {
   alarm(60); /* what waits for ever is wrong */

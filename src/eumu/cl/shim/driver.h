@@ -204,6 +204,7 @@ char *copied(const char *text);
 cl_int answer(const void *data, size_t bytes, size_t size, void *value, size_t *size_ret);
 cl_int answer_text(const char *text, size_t size, void *value, size_t *size_ret);
 void call_back(struct Callback **list, void *object);
+void forget_commands(void);
 int add_callback(struct Callback **list, Notify call, cl_int when, void *user);
 cl_ulong now_ns(void);
 

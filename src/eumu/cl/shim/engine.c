@@ -264,8 +264,9 @@ static int meet(void) {
   return 0;
 }
 
-static void before_fork(void) { pthread_mutex_lock(&wire); pthread_mutex_lock(&state); }
-static void after_fork(void) { pthread_mutex_unlock(&state); pthread_mutex_unlock(&wire); }
+/* `wire` may be held as long as a kernel runs, and a child has no use for what it guards. */
+static void before_fork(void) { pthread_mutex_lock(&state); }
+static void after_fork(void) { pthread_mutex_unlock(&state); }
 
 /* A child has no device until it asks for one; what it has of its parent's is of an earlier
  * generation and cannot be used. */
@@ -276,6 +277,7 @@ static void in_child(void) {
   if (engine >= 0) close(engine);
   engine = -1, was_tried = 0, is_gone_told = 0, arena = 0;
   generation++;
+  forget_commands();
   unshare_all();
 }
 

@@ -53,6 +53,19 @@ void for_each_left(void (*note)(const struct Object *)) {
     if (table[k] && table[k] != &buried && table[k]->refs) note(table[k]);
 }
 
+/* In the child of a fork, which has no threads that run commands: those of its parent end as errors. */
+void forget_commands(void) {
+  for (size_t k = 0; k < table_room; k++) {
+    struct Object *o = table[k];
+    if (!o || o == &buried) continue;
+    struct Queue *q = (void *)o;
+    struct Event *e = (void *)o;
+    if (o->kind == QUEUE) q->first = q->last = 0, q->running = 0, q->has_worker = 0;
+    if (o->kind == CONTEXT) ((struct Context *)o)->commands = 0;
+    if (o->kind == EVENT && e->queue && e->status > CL_COMPLETE) e->status = CL_OUT_OF_RESOURCES;
+  }
+}
+
 /* A new object with one reference. */
 void *make(enum Kind kind, size_t size) {
   struct Object *made = room(size);
