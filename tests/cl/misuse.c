@@ -60,6 +60,12 @@ int main(int argc, char **argv) {
     for (int j = 0; j < 16; j++) memset(malloc(size), 0x5a, size);
   clEnqueueNDRangeKernel(q, k, 1, 0, &global, &local, 0, 0, 0);
   clFinish(q);
+  /* a buffer that is released between the argument and the launch */
+  cl_mem early = clCreateBuffer(c, 0, 256, 0, &e);
+  clSetKernelArg(k, 0, sizeof early, &early);
+  clReleaseMemObject(early);
+  clEnqueueNDRangeKernel(q, k, 1, 0, &global, &local, 0, 0, 0);
+  clFinish(q);
   clSVMAlloc(c, CL_MEM_READ_WRITE, 100, 0);
   clReleaseKernel(k);
   clReleaseKernel(k);

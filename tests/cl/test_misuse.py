@@ -33,6 +33,7 @@ clSetKernelArg fails with CL_INVALID_MEM_OBJECT (-38): buffer #3 (64 bytes) has 
 clEnqueueReadBuffer fails with CL_INVALID_MEM_OBJECT (-38): buffer #3 (64 bytes) has been released before
 clReleaseMemObject fails with CL_INVALID_MEM_OBJECT (-38): buffer #3 (64 bytes) has been released before
 clReleaseKernel fails with CL_INVALID_KERNEL (-48): command queue #1 is not of this kind
+argument 0 'p' of kernel add is buffer #5 (256 bytes), which has been released before the launch
 clReleaseKernel fails with CL_INVALID_KERNEL (-48): kernel #1 has been released before
 """  # noqa: E501
 LEFT = {"context #1", "command queue #1", "buffer #2 (128 bytes)", "SVM allocation #1 (100 bytes)"}
@@ -78,8 +79,8 @@ def test_each_refusal_has_its_error_and_a_reason(tmp_path: Path) -> None:
     assert [line for line in calls if not re.search(r"CL_\w+ \(-\d+\): \S", line)] == []
     others = [line for line in said if line not in calls]
     assert others == [
-        "kernel add writes buffer #7 (256 bytes), which was made with CL_MEM_READ_ONLY",
-        "kernel add reads buffer #8 (256 bytes), which was made with CL_MEM_WRITE_ONLY",
+        "kernel add writes buffer #8 (256 bytes), which was made with CL_MEM_READ_ONLY",
+        "kernel add reads buffer #9 (256 bytes), which was made with CL_MEM_WRITE_ONLY",
     ]
     (read,) = (f for f in json.loads(report.read_text())["findings"] if f["code"] == "write-only")
     assert read["line"] == 1 and read["kernel"] == "add", read

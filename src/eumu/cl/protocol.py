@@ -94,6 +94,7 @@ class Mistake(IntEnum):
     LEFT = 1
     MAPPED = 2
     CONSTANT = 3
+    RELEASED = 4
 
 
 class Status(IntEnum):

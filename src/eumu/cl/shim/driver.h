@@ -284,4 +284,5 @@ void begin_map(struct Map *map, const struct Memory *m, char *start, size_t byte
 void end_map(struct Map *map);
 void check_mapped(const char *what, const char *start, size_t bytes, int is_written);
 void check_launch(const char *kernel, const char *start, size_t bytes, int before, uint64_t *sum);
+void check_argument(const char *kernel, uint32_t index, const char *parameter, const struct Object *o);
 void check_constant(const char *kernel, const struct Memory *m, int before, uint64_t *sum);

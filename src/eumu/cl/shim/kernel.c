@@ -437,7 +437,11 @@ static cl_int run(cl_command_queue queue, cl_kernel kernel, cl_uint type, cl_uin
   for (int d = 0; d < 3; d++) put64(&m, s.global[d]);
   for (int d = 0; d < 3; d++) put64(&m, s.local[d]);
   for (int d = 0; d < 3; d++) put64(&m, s.offset[d]);
-  for (uint32_t j = 0; j < entry_of(k)->count; j++) put_argument(&m, &k->arguments[j], &entry_of(k)->parameters[j], c);
+  for (uint32_t j = 0; j < entry_of(k)->count; j++) {
+    const struct Argument *a = &k->arguments[j];
+    put_argument(&m, a, &entry_of(k)->parameters[j], c);
+    if (facts.checks && a->object) check_argument(entry_of(k)->name, j, entry_of(k)->parameters[j].name, a->object);
+  }
   c->copy = m.data, c->copy_bytes = m.size;
   return enqueue(c, count, waits, event, CL_FALSE);
 }
