@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from eumu.device.commands.packet import CommandError
 from eumu.device.memory import Memory
 from eumu.exec.gate import extent_of
+
+_NEAR: Final = 16  # bits of an address: a driver reads many bytes of few heaps
+_MOST_KNOWN: Final = 1024
 
 
 class Bus(Protocol):
@@ -22,15 +25,17 @@ class MemoryBus:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._last: tuple[object, int, int] = None, 0, 0  # starts of extents, one of these
+        self._starts: object = None  # of the extents that `_known` is of
+        self._known: dict[int, tuple[int, int]] = {}  # by what is near: the extent asked for last
 
     def has(self, address: int, size: int) -> bool:
         """Whether bytes can be read."""
         extents = self._memory.extents()
-        starts, low, high = self._last
-        if starts is not extents[0] or not low <= address < high:
-            low, high = extent_of(extents, address)
-            self._last = extents[0], low, high
+        if self._starts is not extents[0] or len(self._known) > _MOST_KNOWN:
+            self._starts, self._known = extents[0], {}
+        low, high = self._known.get(address >> _NEAR, (0, 0))
+        if not low <= address < high:
+            self._known[address >> _NEAR] = low, high = extent_of(extents, address)
         return size >= 0 and low <= address < high and address + size <= high
 
     def read(self, address: int, size: int, what: str) -> bytes:
