@@ -134,16 +134,26 @@ class State:
         if len(data) < cls.size():
             raise StateError(f"{cls.TITLE} has {cls.size()} bytes, not {len(data)}", "length")
         whole = int.from_bytes(data[: cls.size()], "little")
-        values: dict[str, Any] = {}
-        late = []
-        for row in cls.rows():
-            if row.bits.when is not None:
-                late.append(row)
-            else:
-                values[row.name] = cls._value(row, whole)
+        always, late = cls._readers()
+        values = {name: read(whole >> shift & mask) for name, shift, mask, read in always}
         state = cls(**values)
-        shared = {r.name: cls._value(r, whole) for r in late if r.bits.when and r.bits.when(state)}
+        shared = {
+            name: read(whole >> shift & mask)
+            for (name, shift, mask, read), when in late
+            if when(state)
+        }
         return cls(**values, **shared) if shared else state
+
+    @classmethod
+    def _readers(cls) -> tuple[tuple[_Reader, ...], tuple[tuple[_Reader, Condition], ...]]:
+        """How fields are read: those that exist always, and those that share their bits."""
+        readers = _READERS.get(cls)
+        if readers is None:
+            rows = [(_reader(cls, row), row.bits.when) for row in cls.rows()]
+            always = tuple(reader for reader, when in rows if when is None)
+            readers = always, tuple((r, when) for r, when in rows if when is not None)
+            _READERS[cls] = readers
+        return readers
 
     def encode(self) -> bytes:
         """The object's bytes."""
@@ -161,24 +171,6 @@ class State:
         """An error that names the field: `name` is the attribute, `what` goes on after it."""
         row = next(r for r in cls.rows() if r.name == name)
         return StateError(f"{cls.TITLE}: {row.title} ({row.bits.place}) {what}", row.title)
-
-    @classmethod
-    def _value(cls, row: _Row, whole: int) -> Any:
-        place = row.bits
-        raw = whole >> (32 * place.dword + place.low) & (1 << place.size) - 1
-        if place.address:
-            return raw << place.low
-        if place.real:
-            return struct.unpack("<f", raw.to_bytes(4, "little"))[0]
-        if place.signed and raw >> place.size - 1:
-            raw -= 1 << place.size
-        if place.fraction:
-            return raw / (1 << place.fraction)
-        if row.type is bool:
-            return bool(raw)
-        if issubclass(row.type, IntEnum):
-            return cls._choice(row, raw)
-        return raw
 
     @classmethod
     def _choice(cls, row: _Row, raw: int) -> IntEnum:
@@ -214,6 +206,40 @@ class State:
 
 
 _ROWS: Final[dict[type[State], tuple[_Row, ...]]] = {}
+_Reader = tuple[
+    str, int, int, Callable[[int], Any]
+]  # of a field: its name, shift and mask, its value
+_READERS: Final[
+    dict[type[State], tuple[tuple[_Reader, ...], tuple[tuple[_Reader, Condition], ...]]]
+] = {}
+
+
+def _reader(cls: type[State], row: _Row) -> _Reader:
+    place = row.bits
+    shift, mask = 32 * place.dword + place.low, (1 << place.size) - 1
+    return row.name, shift, mask, _value(cls, row)
+
+
+def _value(cls: type[State], row: _Row) -> Callable[[int], Any]:
+    """What a field's bits mean."""
+    place = row.bits
+    if place.address:
+        return lambda raw: raw << place.low
+    if place.real:
+        return lambda raw: struct.unpack("<f", raw.to_bytes(4, "little"))[0]
+    if place.signed or place.fraction:
+        sign, one = place.signed << place.size - 1, 1 << place.fraction
+        if place.fraction:
+            return lambda raw: (raw - 2 * (raw & sign)) / one
+        return lambda raw: raw - 2 * (raw & sign)
+    if row.type is not bool and issubclass(row.type, IntEnum):
+        return _choice(cls, row)
+    return bool if row.type is bool else int
+
+
+def _choice(cls: type[State], row: _Row) -> Callable[[int], IntEnum]:
+    known = {int(value): value for value in row.type}
+    return lambda raw: known[raw] if raw in known else cls._choice(row, raw)
 
 
 def _rows(cls: type[State]) -> tuple[_Row, ...]:
