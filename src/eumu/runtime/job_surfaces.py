@@ -87,13 +87,13 @@ def _buffer(data: bytes, *, is_gen8: bool) -> tuple[int, int] | None:
     return state.surface_base_address, buffer_size(state)
 
 
-@lru_cache(maxsize=256)
 def _places(table: bytes, used: Used) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """Offsets of surface states, and which entries of the table that are used lead to each."""
     places: dict[int, list[int]] = {}
-    for index, (entry,) in enumerate(struct.iter_unpack("<I", table)):
-        if index in used:
-            places.setdefault(entry & ~63, []).append(index)
+    entries = struct.unpack(f"<{len(table) // 4}I", table)
+    for index in sorted(used):
+        if index < len(entries):
+            places.setdefault(entries[index] & ~63, []).append(index)
     return tuple((offset, tuple(indices)) for offset, indices in places.items())
 
 

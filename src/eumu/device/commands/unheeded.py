@@ -8,7 +8,7 @@ the command streamer does: a field that neither acts nor stands here fails it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from eumu.device.commands import drawing, gen8, gpgpu, media, mi, render
@@ -209,10 +209,18 @@ _OF_GEN8[gen8.PipeControl] |= rows(
 UNHEEDED: Final[Mapping[type[State], Mapping[str, Unheeded]]] = {**_OF_GEN9, **_OF_GEN8}
 
 
-def _set(state: State, kind: WhenSet) -> Iterator[tuple[str, Unheeded]]:
-    for name, row in UNHEEDED.get(type(state), {}).items():
-        if row.kind is kind and row.concerns(getattr(state, name)):
-            yield name, row
+_OF_KIND: Final = {
+    kind: {
+        state: tuple((name, row) for name, row in fields.items() if row.kind is kind)
+        for state, fields in UNHEEDED.items()
+    }
+    for kind in WhenSet
+}
+
+
+def _set(state: State, kind: WhenSet) -> list[tuple[str, Unheeded]]:
+    rows = _OF_KIND[kind].get(type(state), ())
+    return [(name, row) for name, row in rows if row.concerns(getattr(state, name))]
 
 
 def refused(state: State) -> Exception | None:
@@ -226,7 +234,7 @@ def refused(state: State) -> Exception | None:
 
 def noted(state: State) -> str:
     """What the fields ask for that does not happen here, "" for nothing."""
-    fields = list(_set(state, WhenSet.NOTED))
+    fields = _set(state, WhenSet.NOTED)
     if not fields:
         return ""
     names = ", ".join(f"{title(name)} {int(getattr(state, name))}" for name, _ in fields)
