@@ -1,5 +1,5 @@
-/* What calls cost: `cc -O1 enqueue.c -lOpenCL -o enqueue && eumu run -- ./enqueue`.  Wall times: until the
- * device has a name and until the first result; then the least and the median of 3000 calls. */
+/* What calls cost: `cc -O1 enqueue.c -lOpenCL -o enqueue && eumu run -- ./enqueue [ITEMS]`.  Wall times: until the
+ * device has a name and until the first result; then the least and the median of 3000 calls (300 of many items). */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <stdio.h>
@@ -7,11 +7,13 @@
 #include <time.h>
 
 #define CALLS 3000
+#define MANY (1 << 18)
 static const char *source = "kernel void axpy(global float *x, global float *y, float a, int n) { int k = get_global_id(0); if (k < n) y[k] += a * x[k]; }";
 static double times[CALLS];
 static cl_command_queue queue;
 static cl_kernel kernel;
-static const size_t global = 1024, local = 256;
+static size_t global = 1024;
+static const size_t local = 256;
 
 static double now_us(void) {
   struct timespec t;
@@ -27,18 +29,20 @@ static void launch(void) {
 }
 
 static void measure(const char *what, int sets, int launches) {
-  for (int k = 0; k < CALLS; k++) {
+  int calls = global < MANY ? CALLS : CALLS / 10;
+  for (int k = 0; k < calls; k++) {
     float a = k;
     double begin = now_us();
     if (sets) clSetKernelArg(kernel, 2, sizeof a, &a);
     if (launches) launch();
     times[k] = now_us() - begin;
   }
-  qsort(times, CALLS, sizeof *times, compare);
-  printf("%s: %.2f us at least, %.2f in the median\n", what, times[0], times[CALLS / 2]);
+  qsort(times, calls, sizeof *times, compare);
+  printf("%s: %.2f us at least, %.2f in the median\n", what, times[0], times[calls / 2]);
 }
 
-int main(void) {
+int main(int count, char **words) {
+  if (count > 1) global = strtoul(words[1], 0, 0);
   double begin = now_us();
   cl_platform_id platform;
   cl_device_id device;
@@ -51,9 +55,9 @@ int main(void) {
   queue = clCreateCommandQueueWithProperties(context, device, 0, &e);
   cl_program program = clCreateProgramWithSource(context, 1, &source, 0, &e);
   if (clBuildProgram(program, 1, &device, "", 0, 0)) return 1;
-  cl_mem x = clCreateBuffer(context, 0, 4096, 0, &e), y = clCreateBuffer(context, 0, 4096, 0, &e);
+  cl_mem x = clCreateBuffer(context, 0, 4 * global, 0, &e), y = clCreateBuffer(context, 0, 4 * global, 0, &e);
   float a = 2;
-  int n = 1024;
+  int n = global;
   kernel = clCreateKernel(program, "axpy", &e);
   clSetKernelArg(kernel, 0, sizeof x, &x);
   clSetKernelArg(kernel, 1, sizeof y, &y);
