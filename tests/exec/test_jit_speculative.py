@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from eumu.errors import Fault
 from eumu.exec.jit.analysis.flow import analyse
 from eumu.exec.jit.driver import speculative
-from eumu.ir import Value
+from eumu.ir import Region, Value
 from eumu.types import UD
 from exec.launching import Kernel, on_both
 
@@ -70,6 +70,27 @@ def test_lanes_that_part(mixed: float | str, is_increased: bool, threads: int) -
     seen = x + 1 if is_increased else x
     np.testing.assert_array_equal(host.read(0), seen)
     np.testing.assert_array_equal(host.read(1), np.where(seen > 100, 2 * seen, seen + 1))
+
+
+@pytest.mark.parametrize("mixed", [0, 0.5])
+@pytest.mark.parametrize("fact", ["timestamp", "thread_id"])
+def test_facts_before_lanes_part(mixed: float, fact: str) -> None:
+    """They change nothing, and a thread that begins again counts from the beginning."""
+    k = Kernel("start", "then", "end", width=WIDTH)
+    k.root("FACT", 4)
+    place = k.item(4 * WIDTH)
+    k.put("FACT", k.b.special(fact, UD), k.true(1))
+    k.go("diverge", "then", "end", mask=k.b.cmp("gt", k.input(0, place, UD), k.number(UD, 100)))
+    k.at("then")
+    now = k.b.read(k.function.roots["FACT"], Region.scalar(0), UD, WIDTH)
+    k.result(1, k.item(4 * WIDTH), k.add(now, k.number(UD, 7)))
+    k.go("jump", "end")
+    k.at("end")
+    k.end()
+    places = speculative.untouched(k.function, speculative.together(k.function))
+    assert (0, len(k.function.blocks[0].ops)) in places
+    x = values(some(mixed))
+    on_both(k, [x, np.zeros_like(x)], GROUPS // 4, 4 * WIDTH)
 
 
 def test_variables_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,9 @@ from eumu.ir import Function, Value
 from eumu.ir.operations.ends import Diverge, Ret
 
 # What changes nothing but registers.
-_HARMLESS = PASSING | {"read", "write", "load", "load_block", "read_indirect"}
+_HARMLESS = PASSING | {
+    *("read", "write", "load", "load_block", "read_indirect", "special", "symbol")
+}
 _ENDS = frozenset({"jump", "branch", "switch", "diverge", "ret", "trap"})
 
 
