@@ -311,6 +311,9 @@ class Ends:
     def _meet(self, block: int, end: Barrier, site: int) -> None:
         """Signal, wait, or both; the driver lets waiting threads go on."""
         kind, (target,) = end.kind, end.targets
+        if self.resume.in_rounds and kind == "signal":  # its wait comes at once
+            self.go(block, target, self._parked(block))
+            return
         if self.resume.in_rounds:
             self.resume.save(target, ThreadOutcome.BARRIER, site=site)
             return

@@ -48,6 +48,7 @@ class GroupDriver:
     resumable: bool  # threads stop and go on
     # Sites of barriers by resume points, if threads stop only where they signal and wait at once.
     rounds: Sequence[int] | None
+    halves: bool  # they signal first and wait then: threads may meet at different barriers
     has_scratch: bool
     has_named: bool
     small_record: bool  # nothing but its own words lies in a thread's record
@@ -257,7 +258,8 @@ def _rounds(d: GroupDriver, sites: Sequence[int]) -> str:
     """Run all threads in each round: then either all end or all meet at one barrier.
 
     Every barrier signals and waits, and nobody yields.  So all threads go on at the same point,
-    and a thread writes down no more than where it stopped.
+    and a thread writes down no more than where it stopped.  If the barrier is two halves, each
+    goes on at its own point.
     """
     f = _group(d)
     threads, turn, ended = f.number("%threads"), f.variable(), f.variable()
@@ -275,6 +277,8 @@ def _rounds(d: GroupDriver, sites: Sequence[int]) -> str:
             with f.times(threads) as t:
                 record = f.elements(8, records, t * size)
                 payload = f.elements(8, payloads, t * payload_size)
+                if d.halves:
+                    point.set(f.word(record, Record.STATE).get() >> STOPPED_SHIFT)
                 outcome = _outcome_of(d, f, record, payload, t, point.get())
                 with f.when(f.equal(outcome, ThreadOutcome.FAULT)):
                     f.leave(fault)
@@ -286,7 +290,9 @@ def _rounds(d: GroupDriver, sites: Sequence[int]) -> str:
                     here = f.number(f.op(f"zext {outcome.typed} to i64"))
                     f.word(record, Record.STATE).set(here)
                     before = stopped.get()
-                    mixed.set(mixed.get() | f.one_if(f.differ(before, 0) & f.differ(before, here)))
+                    if not d.halves:
+                        other = f.differ(before, 0) & f.differ(before, here)
+                        mixed.set(mixed.get() | f.one_if(other))
                     stopped.set(here)
             met = f.equal(ended.get(), 0)
             with f.when(f.where(met, f.differ(mixed.get(), 0), f.differ(ended.get(), threads))):
@@ -296,10 +302,10 @@ def _rounds(d: GroupDriver, sites: Sequence[int]) -> str:
         f.give("i32 0")
     f.do("call void @tell.barriers(ptr %ctx, i64 %threads)")
     f.do("ret i32 1")
-    return _tell_barriers(sites) + f.text()
+    return _tell_barriers(sites, d.halves) + f.text()
 
 
-def _tell_barriers(sites: Sequence[int]) -> str:
+def _tell_barriers(sites: Sequence[int], halves: bool) -> str:
     """After a fault: write into the records who waits at which barrier, for the diagnosis."""
     f = FunctionBuilder("internal void @tell.barriers(ptr %ctx, i64 %threads) noinline cold")
     records, size = place_of(f, "record", 0), f.context(Context.RECORD_SIZE).get()
@@ -310,8 +316,9 @@ def _tell_barriers(sites: Sequence[int]) -> str:
         with f.when(f.differ(point, 0)):
             entry = f.elements(64, "@barrier.sites", point - 1)
             site = f.number(f.op(f"load i64, ptr {entry}{TRUSTED}"))
-            for word in (Record.ARRIVED, Record.PASSED, Record.SYNC):
+            for word in (Record.ARRIVED, Record.PASSED):
                 f.word(record, word).set(1)
+            f.word(record, Record.SYNC).set(0 if halves else 1)
             f.word(record, Record.PLACE).set(site)
             state.set(ThreadState.BLOCKED)
     f.do("ret void")

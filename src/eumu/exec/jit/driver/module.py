@@ -42,6 +42,7 @@ from eumu.exec.jit.driver.named import has_named
 from eumu.exec.jit.driver.suspend import (
     Resume,
     can_run_in_rounds,
+    has_halves,
     rotating_headers,
     waiting_headers,
 )
@@ -91,7 +92,8 @@ def build(
     k = _kernel(function, facts, special, target, e)
     k.free = free_writes(function, flow)
     headers = waiting_headers(function, flow)
-    resume = Resume(k, headers, can_run_in_rounds(function, flow, headers))
+    in_rounds = can_run_in_rounds(function, flow, headers)
+    resume = Resume(k, headers, in_rounds, in_rounds and bool(has_halves(function, flow)))
     if not (special.full_threads and speculative.can_be(function, flow)):
         k.streams = (resume.in_rounds or not headers) and streaming.may_stream(function)
     ends = Ends(k, resume)
@@ -353,6 +355,7 @@ def _assemble(
         GroupDriver(
             resumable=resumable,
             rounds=resume.sites if resume.in_rounds else None,
+            halves=resume.halves,
             has_scratch=k.scratch_bytes > 0,
             has_named=has_named(k.function),
             own_payloads=special.own_payloads,

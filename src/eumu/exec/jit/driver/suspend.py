@@ -74,12 +74,14 @@ class Resume:
     """The resume points of a kernel; `headers` are blocks where a thread may give way.
 
     Threads that run `in_rounds` all stand at one resume point, which their driver keeps.  What is
-    known of masks there is not kept at all.
+    known of masks there is not kept at all.  If barriers are `halves`, threads may stand at
+    several.
     """
 
     k: KernelLowering
     headers: frozenset[int]
     in_rounds: bool = False
+    halves: bool = False
     saves: list[Save] = field(default_factory=list)
     points: list[int] = field(default_factory=list)  # target block of resume point n + 1
     places: dict[str, int] = field(default_factory=dict)  # variable -> byte offset in the record
@@ -227,13 +229,34 @@ def stopped_at(point: int) -> int:
 
 
 def can_run_in_rounds(function: Function, flow: Flow, headers: frozenset[int]) -> bool:
-    """Whether threads stop only at barriers where they signal and wait at once, and a resume point
-    tells which barrier it was."""
-    ends = [function.blocks[i].end for i in flow.parked]
-    barriers = [end for end in ends if isinstance(end, Barrier)]
-    targets = {end.targets[0] for end in barriers}
-    plain = all(end.kind == "sync" and not end.args for end in barriers)
-    return bool(barriers) and plain and len(targets) == len(barriers) and not headers
+    """Whether threads stop only at barriers that each of them signals once and then waits at, and
+    a resume point tells which barrier it was."""
+    barriers = {i: end for i in flow.parked if isinstance(end := function.blocks[i].end, Barrier)}
+    targets = [end.targets[0] for end in barriers.values() if _meets(end)]
+    if not targets or len(set(targets)) < len(targets) or headers:
+        return False
+    if any(end.args or end.kind == "pair" for end in barriers.values()):
+        return False
+    return has_halves(function, flow) is not None
+
+
+def has_halves(function: Function, flow: Flow) -> bool | None:
+    """Whether barriers are a signal and a wait behind it, and nowhere else; None if only some are.
+
+    Threads may wait at different ones of these.
+    """
+    kinds: dict[str, set[int]] = {}
+    for i in flow.parked:
+        end = function.blocks[i].end
+        if isinstance(end, Barrier):
+            kinds.setdefault(end.kind, set()).add(i)
+    signals, waits = kinds.pop("signal", set()), kinds.pop("wait", set())
+    if not signals and not waits:
+        return False
+    entered = [(i, target) for i in flow.parked for target in flow.edges.get(i, ())]
+    leads = sorted((i, target) for i, target in entered if i in signals or target in waits)
+    paired = [i for i, _ in leads] == sorted(signals) and {j for _, j in leads} == waits - {0}
+    return True if paired and len(leads) == len(waits) and not kinds else None
 
 
 def _unmasked(line: str, n: int) -> str:
