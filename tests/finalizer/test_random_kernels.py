@@ -59,6 +59,9 @@ REDUCED = (
     "mulh (M1, 16) D1(0,0)<1> (-abs)UD0(0,0)<1;1,0> 0xffffffff:d",
     "sqrt (M2, 4) F1(0,0)<1> r[A1(0),0]<2,1>:f",
     "div (M1_NM, 16) W0(0,0)<1> 0x7fff:uw r[A1(0),0]<2,1>:ud",
+    "(!P3.all) div (M4_NM, 4) UW1(0,0)<1> 0xfbc0:d B1(0,0)<4;2,2>",
+    "div (M1, 8) UB1(0,0)<2> UW1(0,0)<1;2,1> UW1(0,0)<1;4,1>",
+    "(!P3.any) sel.sat (M1_NM, 4) UW0(0,4)<1> 0x926e864a:uv r[A1(0),0]<1;1,0>:ud",
 )
 
 
@@ -76,6 +79,8 @@ def test_their_like_is_not_left_out() -> None:
         "sad2 (M1_NM, 8) UW0(0,0)<1> r[A1(0),0]<4,1>:ub 0x9e:ub",
         "mulh (M1, 8) D1(0,0)<1> D0(0,0)<1;1,0> 0xffffffff:d",
         "sqrt (M3, 4) F1(0,0)<1> F0(0,0)<1;1,0>",
+        "div (M4_NM, 4) UW1(0,0)<1> 0xfbc0:d B1(0,0)<4;2,2>",
+        "div (M1, 8) UB1(0,0)<2> UW1(0,0)<1;2,1> UW1(0,0)<1;2,1>",
     ):
         assert not unsuited(line), line
 

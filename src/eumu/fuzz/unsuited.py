@@ -32,6 +32,9 @@ _COPIED: Final = (
 _FIRST_ADDRESS: Final = "each part of what crosses a register begins with the first address"
 _OWN_TYPE: Final = "it is copied in its own type first, with its modifier, which wraps there"
 _ROWS: Final = "the macros read whole registers: of other regions, the register in which they begin"
+_COMPACTED: Final = (
+    "a function of four lanes becomes a compacted word, which has no place for M2, M4, M6, M8"
+)
 _HALVES: Final = "bytes are made in two halves, and the first overwrites what the second reads"
 # A region whose elements do not follow each other, nor are all the same.
 _APART: Final = r"\d?\(\d+,\d+\)<(?!1;1,0>|0;1,0>|(\d+);\1,1>)\d+;"
@@ -86,15 +89,17 @@ STATEMENTS: Final = {
     ),
     rf"{_GUARD}cmp\.\w+ (?=.*\bU?Q\d).*:uv\b": SIGNED,
     rf"{_GUARD}shl(\.sat)? \(.*?\) \S+ 0x[0-9a-f]+:uv ": SIGNED,
-    rf"{_GUARD}\w+\.sat \(.*?\) \S+ (?=.*:uv\b)(?=.*(\bUQ\d|:uq\b))": SIGNED,
+    rf"{_GUARD}\w+\.sat \(.*?\) \S+ (?=.*:uv\b)(?=.*(\bU[DQ]\d|:u[dq]\b))": SIGNED,
     rf"{_GUARD}x?or \(.*?\) (U?Q\d|r\[\S*:u?q\b).*:uv\b": SIGNED,
     rf"{_GUARD}(div|mod) .*:u?v\b": "an immediate vector becomes one of nibbles without signs",
     _SHIFTED: SHIFTED,
     rf"{_GUARD}sel\.sat .*\b0x[0-9a-f]+:u?q\b": NARROWED,
     rf"{_GUARD}({_FUNCTIONS})(\.sat)? \(M\d(_NM)?, [124]\).*(\bHF|:hf)": FEW_HALVES,
     rf"{_GUARD}({_FUNCTIONS})(\.sat)? .*(\bHF|:hf).*{_APART}": FEW_HALVES,
-    rf"{_GUARD}({_FUNCTIONS}|pow|div|mod)(\.sat)? \(M[2468], 4\)": (
-        "a function of four lanes becomes a compacted word, which has no place for M2, M4, M6, M8"
+    rf"{_GUARD}({_FUNCTIONS}|pow|div|mod)(\.sat)? \(M[2468], 4\)": _COMPACTED,
+    rf"\(.*?\) ({_FUNCTIONS}|pow|div|mod)(\.sat)? \(M[2468]_NM, 4\)": _COMPACTED,
+    rf"{_GUARD}(div|mod) .* (?P<same>\w+\(\d+,\d+\))<(?P<rows>\S+)> (?P=same)<(?!(?P=rows)>)": (
+        "of two regions that begin with the same element, one is copied for both"
     ),
     rf"{_GUARD}shr(\.sat)? .* 0x0:": "a shift by nothing becomes a move, which extends signs",
     r".*\(M\d(_NM)?, (16|32)\) (?P<dst>U?B\d)\(.*(?P=dst)\(": _HALVES,
