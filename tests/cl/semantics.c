@@ -4,6 +4,8 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,6 +164,42 @@ static void fork_beside_a_kernel(void) {
   pid_t child = fork();
   if (!child) _exit(7);
   TRUE_(exit_of(child) == 7 && status_of(run) == CL_RUNNING);
+}
+
+/* ---- threads that do the same at once */
+
+static cl_mem shared_memory;
+static cl_event shared_event;
+static atomic_int arrived, released, was_set;
+enum { ROUNDS = 10000 };
+
+static void meet(int round) { /* all three; the others go when the last one comes */
+  atomic_fetch_add(&arrived, 1);
+  while (atomic_load(&arrived) < 3 * round) sched_yield();
+}
+
+static void *does_all(void *unused) {
+  for (int round = 1; round <= ROUNDS; round++) {
+    meet(3 * round - 2);
+    if (!clSetUserEventStatus(shared_event, CL_COMPLETE)) atomic_fetch_add(&was_set, 1);
+    meet(3 * round - 1);
+    if (!clReleaseMemObject(shared_memory)) atomic_fetch_add(&released, 1);
+    meet(3 * round);
+  }
+  return unused;
+}
+
+/* One reference is released once, and one event is set once, whoever comes first. */
+static void races(void) {
+  pthread_t threads[2];
+  for (int k = 0; k < 2; k++) TRUE_(!pthread_create(&threads[k], 0, does_all, 0));
+  for (int round = 1; round <= ROUNDS; round++) {
+    shared_memory = ints(1, 0), shared_event = gate_();
+    for (int k = 2; k >= 0; k--) meet(3 * round - k);
+    TRUE_(released == round && was_set == round);
+    CHECK(clReleaseEvent(shared_event));
+  }
+  for (int k = 0; k < 2; k++) pthread_join(threads[k], 0);
 }
 
 /* ---- memory */
@@ -385,7 +423,7 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     {"markers", markers}, {"barriers", barriers}, {"memory_is_private_in_a_destructor", memory_is_private_in_a_destructor},
     {"blocking_free", blocking_free}, {"huge_rectangles", huge_rectangles}, {"execution_info", execution_info}, {"image_access", image_access},
     {"binaries_of_parts", binaries_of_parts}, {"headers_without_names", headers_without_names}, {"specialized", specialized},
-    {"fork_with_commands", fork_with_commands}, {"fork_beside_a_kernel", fork_beside_a_kernel}};
+    {"races", races}, {"fork_with_commands", fork_with_commands}, {"fork_beside_a_kernel", fork_beside_a_kernel}};
 
 int main(int argc, char **argv) {
   alarm(60); /* what waits for ever is wrong */

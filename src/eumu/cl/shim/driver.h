@@ -67,6 +67,7 @@ struct Event {
   struct Queue *queue; /* none for user events */
   cl_uint type;
   cl_int status;
+  int is_set; /* by the program */
   cl_ulong times[4]; /* queued, submitted, started, ended; ns */
   struct Callback *callbacks;
 };

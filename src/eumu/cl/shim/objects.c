@@ -125,14 +125,15 @@ static void end(struct Object *o) {
   }
 }
 
-/* One reference or use less; the last one ends the object. */
-static void drop(struct Object *o, uint32_t refs, uint32_t uses) {
-  pthread_mutex_lock(&state);
+/* One reference or use less; whether it was the last one.  Under `state`. */
+static int drop(struct Object *o, uint32_t refs, uint32_t uses) {
   o->refs -= refs, o->uses -= uses;
   int is_last = !o->refs && !o->uses;
   if (is_last) o->uses = 1; /* callbacks may look at it */
-  pthread_mutex_unlock(&state);
-  if (!is_last) return;
+  return is_last;
+}
+
+static void bury(struct Object *o) {
   end(o);
   pthread_mutex_lock(&state);
   table[place_of(o)] = &buried;
@@ -151,7 +152,11 @@ void use(void *object) {
 }
 
 void unuse(void *object) {
-  if (object) drop(object, 0, 1);
+  if (!object) return;
+  pthread_mutex_lock(&state);
+  int is_last = drop(object, 0, 1);
+  pthread_mutex_unlock(&state);
+  if (is_last) bury(object);
 }
 
 cl_int retain(void *handle, enum Kind kind, cl_int wrong) {
@@ -166,11 +171,11 @@ cl_int retain(void *handle, enum Kind kind, cl_int wrong) {
 cl_int release(void *handle, enum Kind kind, cl_int wrong) {
   pthread_mutex_lock(&state);
   int is_good = is_live(handle, kind) && ((struct Object *)handle)->refs;
+  int is_last = is_good && drop(handle, 1, 0);
   if (!is_good && facts.checks) say_what_it_is(handle, kind);
   pthread_mutex_unlock(&state);
-  if (!is_good) return wrong;
-  drop(handle, 1, 0);
-  return CL_SUCCESS;
+  if (is_last) bury(handle);
+  return is_good ? CL_SUCCESS : wrong;
 }
 
 cl_int answer(const void *data, size_t bytes, size_t size, void *value, size_t *size_ret) {
