@@ -270,6 +270,22 @@ static void huge_rectangles(void) {
   IS(clEnqueueReadBufferRect(q, m, CL_TRUE, zero, zero, (size_t[]){4, 1ull << 62, 1}, 4, 0, 4, 4, data, 0, 0, 0), CL_INVALID_VALUE);
 }
 
+/* Patterns of all sizes, over what is copied at once and less; what is around them stays. */
+static void fills(void) {
+  enum { SIZE = 50000 };
+  static unsigned char found[SIZE], pattern[128];
+  cl_command_queue q = queue_of(0);
+  cl_mem m = ints(SIZE / 4, 0);
+  for (int k = 0; k < 128; k++) pattern[k] = k + 1;
+  for (size_t width = 1; width <= 128; width *= 2)
+    for (size_t size = width; size < SIZE - 256; size = size * 7 / width * width) {
+      CHECK(clEnqueueFillBuffer(q, m, &(char){0}, 1, 0, SIZE, 0, 0, 0));
+      CHECK(clEnqueueFillBuffer(q, m, pattern, width, 128, size, 0, 0, 0));
+      CHECK(clEnqueueReadBuffer(q, m, CL_TRUE, 0, SIZE, found, 0, 0, 0));
+      for (size_t k = 0; k < SIZE; k++) TRUE_(found[k] == (k >= 128 && k < 128 + size ? (k - 128) % width + 1 : 0));
+    }
+}
+
 /* ---- kernels */
 
 static void execution_info(void) {
@@ -423,7 +439,7 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     {"markers", markers}, {"barriers", barriers}, {"memory_is_private_in_a_destructor", memory_is_private_in_a_destructor},
     {"blocking_free", blocking_free}, {"huge_rectangles", huge_rectangles}, {"execution_info", execution_info}, {"image_access", image_access},
     {"binaries_of_parts", binaries_of_parts}, {"headers_without_names", headers_without_names}, {"specialized", specialized},
-    {"races", races}, {"fork_with_commands", fork_with_commands}, {"fork_beside_a_kernel", fork_beside_a_kernel}};
+    {"fills", fills}, {"races", races}, {"fork_with_commands", fork_with_commands}, {"fork_beside_a_kernel", fork_beside_a_kernel}};
 
 int main(int argc, char **argv) {
   alarm(60); /* what waits for ever is wrong */

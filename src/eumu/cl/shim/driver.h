@@ -247,6 +247,9 @@ cl_int check_waits(struct Context *context, cl_uint count, const cl_event *waits
 cl_int enqueue(struct Command *c, cl_uint count, const cl_event *waits, cl_event *event, cl_bool blocking);
 void free_event(struct Event *e);
 
+/* ---- transfer.c */
+void fill_line(char *to, size_t bytes, const char *pattern, size_t size);
+
 /* ---- memory.c, image.c */
 #define ACCESS (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
 #define HOST_ACCESS (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)

@@ -32,7 +32,7 @@ ENTRY cl_int clEnqueueMemcpyINTEL(cl_command_queue q, cl_bool blocking, void *to
 }
 
 static cl_int repeat(struct Command *c) {
-  for (size_t x = 0; x < c->region[0]; x += c->pattern) memcpy(c->to + x, c->copy, c->pattern);
+  fill_line(c->to, c->region[0], c->copy, c->pattern);
   return CL_SUCCESS;
 }
 

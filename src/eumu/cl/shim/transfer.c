@@ -20,12 +20,23 @@ static cl_int move_rows(struct Command *c) {
   return CL_SUCCESS;
 }
 
+#define FILL_BYTES 16384 /* that are copied at once: they stay in the first cache */
+
+/* Repeat a pattern: what has been written is copied behind itself. */
+void fill_line(char *to, size_t bytes, const char *pattern, size_t size) {
+  memcpy(to, pattern, size < bytes ? size : bytes);
+  for (size_t done = size, step; done < bytes; done += step) {
+    step = done < FILL_BYTES ? done : FILL_BYTES;
+    if (step > bytes - done) step = bytes - done;
+    memcpy(to + done, to, step);
+  }
+}
+
 static cl_int fill_rows(struct Command *c) {
   check_maps(c);
   for (size_t z = 0; z < c->region[2]; z++)
     for (size_t y = 0; y < c->region[1]; y++)
-      for (size_t x = 0; x < c->region[0]; x += c->pattern)
-        memcpy(c->to + z * c->to_slices + y * c->to_rows + x, c->copy, c->pattern);
+      fill_line(c->to + z * c->to_slices + y * c->to_rows, c->region[0], c->copy, c->pattern);
   return CL_SUCCESS;
 }
 
