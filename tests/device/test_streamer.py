@@ -30,8 +30,10 @@ from eumu.device.commands import (
     mi,
     render,
 )
+from eumu.device.commands.batch import Placed
 from eumu.device.commands.media_walker import positions
 from eumu.device.commands.registers import CS_GPR
+from eumu.device.commands.rules import Watch
 from eumu.errors import LaunchError
 from eumu.runtime.batches import CommandQueue
 
@@ -448,6 +450,27 @@ def test_chained_batches_do_not_return() -> None:
 def test_an_endless_batch_ends() -> None:
     with pytest.raises(CommandError, match="has not ended"):
         Machine().run(mi.MiBatchBufferStart(batch_buffer_start_address=BATCH))
+
+
+def test_how_long_a_batch_may_be_is_the_callers_choice() -> None:
+    machine = Machine()
+    long = [mi.MiNoop()] * 100
+    machine.streamer.most_commands = 100
+    with pytest.raises(CommandError, match="has run 100 commands and has not ended"):
+        machine.run(*long)
+    machine.streamer.most_commands = 101
+    assert machine.run(*long) is Stop.END
+
+
+def test_findings_of_one_run_are_not_without_end() -> None:
+    """A batch may go round; an error behind many notes still stops it."""
+    watch = Watch()
+    note = Placed(BATCH, Packet(mi.MiSemaphoreSignal(target_context_id=1)))
+    for _ in range(5000):
+        watch.before(note, arbitration=True)
+    assert [found.code for found in watch.found] == ["no-effect"] * 4096
+    watch.before(Placed(BATCH, Packet(mi.MiStoreDataImm(use_global_gtt=True))), arbitration=True)
+    assert watch.found[-1].code == "not-modelled"
 
 
 def test_semaphores_wait_for_memory() -> None:

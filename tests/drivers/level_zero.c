@@ -74,6 +74,20 @@ static void launch(void) {
   CHECK(zeCommandQueueDestroy(q));
 }
 
+/* A list is one batch, however long: here of more than 65,536 commands. */
+static void long_list(void) {
+  float *x = shared(0, 1), *y = shared(1, 2);
+  ze_command_queue_handle_t q = queue();
+  ze_command_list_handle_t l = list();
+  ze_group_count_t groups = {N / GROUP, 1, 1};
+  for (int t = 0; t < 70000; t++) CHECK(zeCommandListAppendBarrier(l, 0, 0, 0));
+  CHECK(zeCommandListAppendLaunchKernel(l, kernel_of(x, y, 0.5f), &groups, 0, 0, 0));
+  CHECK(zeCommandListClose(l));
+  CHECK(zeCommandQueueExecuteCommandLists(q, 1, &l, 0));
+  CHECK(zeCommandQueueSynchronize(q, UINT64_MAX));
+  are(y, 1, 2.5f);
+}
+
 /* The host signals after the call that submits; the device tells the host by another event. */
 static void events(void) {
   ze_event_pool_desc_t pd = {.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, .flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE, .count = 2};
@@ -152,7 +166,7 @@ static void fault(void) {
 }
 
 static const struct { const char *name; void (*run)(void); } cases[] = {
-    {"launch", launch}, {"events", events}, {"indirect", indirect}, {"copies", copies}, {"threads", threads}, {"fault", fault}};
+    {"launch", launch}, {"long_list", long_list}, {"events", events}, {"indirect", indirect}, {"copies", copies}, {"threads", threads}, {"fault", fault}};
 
 int main(int argc, char **argv) {
   uint32_t one = 1;

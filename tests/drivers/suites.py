@@ -11,6 +11,9 @@ its programs are BUILD/test_conformance/SUITE/test_SUITE, or what `PROGRAMS` say
 the CTS's own quick list.  A test passes if its program ends with status 0; one that takes longer
 than `--timeout` seconds is out of time.  The log has a line for each; a call for OpenCL-CTS goes on
 where the last one stopped.  With `--outputs` what a test printed is kept, unless it passed.
+
+Many tests build the same source again and again, and Intel's compiler takes most of the time: the
+driver keeps what it has compiled in the folder `--driver-cache`.
 """
 
 from __future__ import annotations
@@ -104,11 +107,11 @@ def is_skipped(out: str) -> bool:
 
 
 def run(
-    program: Path, words: list[str], options: list[str], timeout: float
+    program: Path, words: list[str], options: list[str], timeout: float, cache: Path | None = None
 ) -> tuple[str, str, str]:
     """What became of a test, the first line that tells why, and all that was printed.
 
-    `options` begin with eumu's command.
+    `options` begin with eumu's command; `cache` is where the driver keeps what it has compiled.
     """
     # What a program that is killed has printed is lost where it goes to a pipe in blocks.
     lines = ["stdbuf", "-oL"] if shutil.which("stdbuf") else []
@@ -121,6 +124,7 @@ def run(
         errors="replace",
         cwd=program.parent,
         start_new_session=True,
+        env=os.environ | ({"cl_cache_dir": str(cache)} if cache is not None else {}),
     )
     try:
         out, _ = process.communicate(timeout=timeout)
@@ -169,7 +173,8 @@ def conformance(name: str, given: argparse.Namespace, until: float) -> None:
         begun = time.monotonic()
         driver = ["run", "--device", given.by_own] if given.by_own else ["gpu"]
         options = [*driver, *given.options]
-        what, why, out = run(program, [test, *suite.words], options, given.timeout)
+        words = [test, *suite.words]
+        what, why, out = run(program, words, options, given.timeout, given.driver_cache)
         with given.log.open("a") as file:
             file.write(f"{name}/{test}\t{what}\t{why}\t{time.monotonic() - begun:.1f} s\n")
         if given.outputs is not None and what != "passed":
@@ -206,6 +211,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after")
     parser.add_argument("--log", type=Path, required=True)
     parser.add_argument("--outputs", type=Path, help="keeps what tests that did not pass printed")
+    parser.add_argument("--driver-cache", type=Path, help="keeps what Intel's compiler makes")
     parser.add_argument("--by-own", metavar="DEVICE", help="on eumu's own driver, of that device")
     parser.add_argument("options", nargs="*", help="of eumu gpu or eumu run")
     given = parser.parse_args()
@@ -217,6 +223,9 @@ def main() -> int:
     if given.cts is None or not given.cts.is_dir():
         print("skipped: no OpenCL-CTS; --cts names the directory where it was built")
         return 0
+    if given.driver_cache is not None:  # the driver takes a folder that exists
+        given.driver_cache = given.driver_cache.resolve()
+        given.driver_cache.mkdir(parents=True, exist_ok=True)
     until = time.monotonic() + given.seconds
     for name in given.suite:
         conformance(name, given, until)

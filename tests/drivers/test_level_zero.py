@@ -18,7 +18,7 @@ pytestmark = [
 
 HERE = Path(__file__).parent
 MODULE = HERE.parent / "kernels" / "bin" / "skl" / "saxpy.bin"
-CASES = ("launch", "events", "indirect", "copies", "threads")
+CASES = ("launch", "long_list", "events", "indirect", "copies", "threads")
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from eumu.beside.report import KernelProfiles
 from eumu.device.chip import HostClock
 from eumu.device.commands import CommandError, Stop
 from eumu.drm.aub import Capture, Ready
+from eumu.drm.contexts import MOST_COMMANDS
 from eumu.drm.debugger import Left, of_user
 from eumu.drm.findings import New
 from eumu.drm.memory import DriverMemory, Ranges
@@ -95,7 +96,9 @@ class _Replay:
             self.device.memory = self.memory
             self.device.observer = self.observer
         self.memory.bind(ready.objects)
-        queue = self.queues.setdefault(ready.context, CommandQueue(self.device))
+        queue = self.queues.setdefault(
+            ready.context, CommandQueue(self.device, most_commands=MOST_COMMANDS)
+        )
         for batch in ready.batches:
             self._batch(queue, ready, batch)
 

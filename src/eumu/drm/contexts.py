@@ -26,6 +26,7 @@ from eumu.runtime.device import Device
 
 _POLL_S: Final = 0.0005  # how often a semaphore is looked at
 MOST_THREADS: Final = 1 << 40  # of a command; a program may ask for hours of work, as of a GPU
+MOST_COMMANDS: Final = 1 << 24  # of a batch, which for Level Zero is a whole command list
 _NOTICED_S: Final = 1.5  # the driver looks for a hang twice a second
 
 

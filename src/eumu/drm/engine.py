@@ -22,7 +22,7 @@ from eumu.device.chip import HostClock
 from eumu.device.commands import COMMANDS, CommandError, gpgpu
 from eumu.device.state.sampler import BindingTableState, SamplerState
 from eumu.device.state.surface import SurfaceState
-from eumu.drm.contexts import MOST_THREADS, HardwareContext
+from eumu.drm.contexts import MOST_COMMANDS, MOST_THREADS, HardwareContext
 from eumu.drm.findings import New, write_findings
 from eumu.drm.greeting import DrmProgram
 from eumu.drm.memory import DriverMemory
@@ -151,6 +151,7 @@ def serve(program: DrmProgram, options: DrmOptions) -> None:
         per_thread_first=not program.is_low,
         known=programs.known,
         most_threads=MOST_THREADS,
+        most_commands=MOST_COMMANDS,
     )
     profiles = None
     if options.report is not None:

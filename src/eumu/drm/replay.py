@@ -24,6 +24,7 @@ from eumu.beside.session import legacy_layout
 from eumu.device.commands import CommandError
 from eumu.drm.aub import is_capture
 from eumu.drm.captured import replay_capture
+from eumu.drm.contexts import MOST_COMMANDS
 from eumu.drm.debugger import Left, of_user
 from eumu.drm.findings import New
 from eumu.drm.memory import DriverMemory
@@ -210,7 +211,9 @@ class _Replay:
         self.clock.left = ticks
         queue = self.queues.get(context)
         if queue is None:
-            queue = self.queues[context] = CommandQueue(self.device, known=self.programs.known)
+            queue = self.queues[context] = CommandQueue(
+                self.device, known=self.programs.known, most_commands=MOST_COMMANDS
+            )
         self.outcome.steps += 1
         self.after = {}
         queue.ran = lambda: self._note(objects)

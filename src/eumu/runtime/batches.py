@@ -99,8 +99,8 @@ class CommandQueue:
 
     `per_thread_first` says where the constants of one thread stand in its registers: before those
     of all threads, as Intel's compiler has them, or behind, as in Mesa.  A walker starts
-    `most_threads` at most: a number in a batch must not run for ever.  `known` says what programs
-    tell of native code, its name above all; other code is called by its address.
+    `most_threads` at most and a batch runs `most_commands`: none may run for ever.  `known` says
+    what programs tell of native code, its name above all; other code is called by its address.
     """
 
     def __init__(
@@ -109,6 +109,7 @@ class CommandQueue:
         *,
         per_thread_first: bool = True,
         most_threads: int = 1 << 28,
+        most_commands: int = 1 << 16,
         known: Callable[[bytes], KnownCode | None] | None = None,
     ) -> None:
         if not device.platform.has_native_level:
@@ -122,6 +123,7 @@ class CommandQueue:
             *(self._bus, self._dispatch, device.invalidate_states),
             l3_banks=banks,
             is_gen8=device.platform.generation == "gen8",
+            most_commands=most_commands,
         )
         self._code = NativeCode(device, self._bus, known)
         self._used = Facts(used_surfaces)

@@ -28,6 +28,7 @@ class Rule:
     page: str
 
 
+_MOST_FOUND: Final = 1 << 12  # of one run; errors always count
 _W, _E, _N = Severity.WARNING, Severity.ERROR, Severity.NOTE
 RULES: Final = {
     "curbe-reload": Rule(
@@ -151,6 +152,8 @@ class Watch:
 
     def _report(self, code: str, placed: Placed, text: str = "") -> None:
         rule = RULES[code]
+        if len(self.found) >= _MOST_FOUND and rule.severity is not _E:
+            return
         message = f"{placed.title} at {placed.at:#x}: {text or rule.text}"
         self.found.append(Diagnostic(code, message, None, rule.severity, spec=rule.page))
 

@@ -31,7 +31,6 @@ from eumu.records import dataclass
 Dispatch = Callable[[WalkerJob | MediaJob], bool]
 
 _PAGE: Final = 12  # bits of a byte's place in a page
-_FUEL: Final = 1 << 16  # commands of one run
 _PACKETS: Final = 1024  # that are kept decoded
 
 
@@ -71,8 +70,9 @@ class Context:
 class Streamer:
     """Runs batches on a bus; `dispatch` gets each job in order.
 
-    `findings` are what the rules saw since it was last started or resumed, no more than a run
-    has commands; an error among them is raised as CommandError.
+    A run of more than `most_commands` is an error: a batch may lead to itself.  `findings` are what
+    the rules saw since it was last started or resumed, not all if there are very many; an error
+    among them is raised as CommandError.
     """
 
     def __init__(
@@ -83,8 +83,9 @@ class Streamer:
         *,
         l3_banks: int = 2,
         is_gen8: bool = False,
+        most_commands: int = 1 << 16,
     ) -> None:
-        self.bus, self.dispatch = bus, dispatch
+        self.bus, self.dispatch, self.most_commands = bus, dispatch, most_commands
         self.context = Context(bases=Bases(is_gen8=is_gen8), l3=L3Control(l3_banks))
         self.watch = Watch()
         self.preempt_wanted = False
@@ -131,14 +132,17 @@ class Streamer:
             self._memory.end()
 
     def _run(self) -> Stop:
-        for _ in range(_FUEL):
+        for _ in range(self.most_commands):
             if self.context.at is None:
                 return Stop.END
             stop = self._step(self._fetch(self.context.at))
             if stop is not None:
                 return stop
+        if self.context.at is None:
+            return Stop.END
         raise CommandError(
-            f"the batch has run {_FUEL} commands and has not ended; it is at {self.context.at:#x}",
+            f"the batch has run {self.most_commands} commands and has not ended;"
+            f" it is at {self.context.at:#x}",
             "length",
         )
 
