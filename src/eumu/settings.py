@@ -209,9 +209,10 @@ CL_CHECK: Final = Setting(
     "the checks of kernels and calls in eumu's OpenCL driver, as for --check of `eumu run`",
     _checks,
 )
-CL_UNITS: Final = Setting(
+COMPUTE_UNITS: Final = Setting(
     *("EUMU_COMPUTE_UNITS", "a whole number from 1 to 65536", None, "those of the device"),
-    "the compute units that eumu's OpenCL driver tells of; some programs do work for each",
+    "the compute units that programs are told of, for `eumu gpu` whole subslices of the part; some"
+    " programs do work for each",
     _number(1, 65536),
 )
 CL_SOCKET: Final = Setting(
@@ -229,5 +230,5 @@ CAPTURE_FILE: Final = Setting(
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     *(OCLOC, IGA64, WORKERS, CACHE, CACHE_DIR, CACHE_MB, COMPILE_SECONDS, COMPILE_MB),
     *(SCRATCH_MB, SHADOW_MB, PRINTF_MB, PARANOID, VERIFY_IR, TRACEBACK, FAULT_ENDS, DRM_SOCKET),
-    *(CL_DEVICE, CL_ENGINE, CL_CHECK, CL_UNITS, CL_SOCKET, CAPTURE_FILE),
+    *(CL_DEVICE, CL_ENGINE, CL_CHECK, COMPUTE_UNITS, CL_SOCKET, CAPTURE_FILE),
 )

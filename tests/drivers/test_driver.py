@@ -51,6 +51,16 @@ def test_opencl(program: Path) -> None:
     assert sorted(line for line in said if "item" in line) == [f"item {k} of 3" for k in range(3)]
 
 
+def test_fewer_units(program: Path) -> None:
+    """Some programs do work for each unit; groups and local memory stay what they are."""
+    done = run(program, "add", "local", "threads", EUMU_COMPUTE_UNITS="8")
+    assert done.stdout.count("ok") == 3, done.stdout + done.stderr
+    if shutil.which("clinfo") is not None:
+        lines = run("clinfo", EUMU_COMPUTE_UNITS="8").stdout.splitlines()
+        words = [line.split() for line in lines if "Max compute units" in line]
+        assert words == [["Max", "compute", "units", "8"]]
+
+
 def test_other_addresses(program: Path) -> None:
     """apl: what is not bound has 32-bit addresses there (docs/driver.md)."""
     done = run(program, "add", "pointers", "local", "image", options=("--device", "apl"))

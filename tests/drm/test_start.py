@@ -11,6 +11,9 @@ import pytest
 from drm.programs import HERE, compiled, run
 from eumu.cli.main import main
 from eumu.drm import session
+from eumu.drm.options import DrmOptions
+from eumu.drm.parts import gpu
+from eumu.errors import LaunchError
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the doors are for Linux")
 
@@ -60,6 +63,20 @@ def test_one_that_says_nothing_holds_up_nobody(tmp_path: Path) -> None:
     )
     done = run(sys.executable, "-c", silent, node, "created")
     assert "created ok" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("part", "units", "told"), [("skl", 24, 3), ("skl", 8, 1), ("apl", 12, 2)])
+def test_whole_subslices_are_told_of(part: str, units: int, told: int) -> None:
+    made = gpu(part).told(units)
+    assert (made.subslices, made.eus) == (told, gpu(part).eus)
+
+
+@pytest.mark.parametrize("units", [7, 9, 32])
+def test_other_units_are_refused(units: int) -> None:
+    with pytest.raises(
+        LaunchError, match=f"skl with {units} compute units; possible are 8, 16, 24"
+    ):
+        session.run(["true"], DrmOptions(units=units))
 
 
 def test_the_loader_gets_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from eumu.cl.protocol import hello, reply
 from eumu.exec.checks import checks
 from eumu.platforms import platform
 from eumu.records import dataclass
-from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, CL_UNITS, FAULT_ENDS, TRACEBACK
+from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, COMPUTE_UNITS, FAULT_ENDS, TRACEBACK
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def options_of_environment() -> ClOptions:
         check=tuple(sorted(checks(CL_CHECK.get() or False))),
         aborts=FAULT_ENDS.get(),
         traceback=TRACEBACK.get(),
-        units=CL_UNITS.get(),
+        units=COMPUTE_UNITS.get(),
     )
 
 

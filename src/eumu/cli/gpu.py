@@ -11,7 +11,7 @@ from eumu.cli.status import FAILED, FAULT, FINE, UsageError
 from eumu.drm.options import DrmOptions
 from eumu.drm.session import missing_packages, run
 from eumu.exec.checks import checks
-from eumu.settings import FAULT_ENDS, TRACEBACK
+from eumu.settings import COMPUTE_UNITS, FAULT_ENDS, TRACEBACK
 
 
 def command(options: argparse.Namespace) -> int:
@@ -51,6 +51,7 @@ def _options(options: argparse.Namespace) -> DrmOptions:
         report=None if options.report is None else free_page(options.report),
         findings=None if options.findings is None else free_page(options.findings, "--findings"),
         format=options.format,
+        units=COMPUTE_UNITS.get(),
     )
 
 

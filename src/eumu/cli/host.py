@@ -22,7 +22,7 @@ from eumu.exec.checks import CHECKS, checks
 from eumu.platforms import platform
 from eumu.reports.formats import FORMATS
 from eumu.reports.formats import RunOutcome as Told
-from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, CL_UNITS, FAULT_ENDS, TRACEBACK
+from eumu.settings import CL_CHECK, CL_DEVICE, CL_ENGINE, COMPUTE_UNITS, FAULT_ENDS, TRACEBACK
 from eumu.writing import write_text
 
 
@@ -129,7 +129,7 @@ def _options(options: argparse.Namespace) -> ClOptions:
         check=tuple(sorted(checks(options.check or CL_CHECK.get() or False))),
         aborts=FAULT_ENDS.get(),
         traceback=TRACEBACK.get(),
-        units=CL_UNITS.get(),
+        units=COMPUTE_UNITS.get(),
         report=options.page,
         tells=options.format == "text" or options.report is not None,
     )

@@ -36,7 +36,7 @@ class DrmProgram:
 
 def meet(peer: socket.socket, options: DrmOptions) -> DrmProgram:
     """Answer a greeting that has come.  ProtocolError if it is none."""
-    part = gpu(options.gpu)
+    part = gpu(options.gpu).told(options.units)
     (memory_fd, control_fd), is_low = greeting(peer)
     try:
         _check_files(memory_fd, control_fd)

@@ -16,7 +16,7 @@ class DrmOptions:
     `check` are names of checks, joined by commas (`eumu.exec.checks`).  `status` is where a byte
     goes for each fault and each finding, `dump` the directory of records, `report` the file of a
     page about the kernels, `findings` the file of what was found, in a `format` of
-    `eumu.reports.formats`.
+    `eumu.reports.formats`.  `units` are how many compute units programs are told of.
     """
 
     gpu: str = "skl"
@@ -32,3 +32,4 @@ class DrmOptions:
     report: str | None = None
     findings: str | None = None
     format: str = "json"
+    units: int | None = None

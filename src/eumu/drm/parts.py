@@ -6,9 +6,10 @@ devices.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
-from eumu.errors import UnknownDevice
+from eumu.errors import LaunchError, UnknownDevice
 from eumu.records import dataclass
 
 
@@ -30,6 +31,22 @@ class Gpu:
     eus: int  # of a subslice
     hertz: int  # of the timestamp registers
     pooled_eus: int = 0
+
+    def told(self, units: int | None) -> Gpu:
+        """The part as drivers are told of it, with so many execution units if that is a number.
+
+        LaunchError unless they are whole subslices of the part.
+
+        >>> gpu("skl").told(16).subslices
+        2
+        """
+        if units is None:
+            return self
+        count, rest = divmod(units, self.eus)
+        if rest or not 1 <= count <= self.subslices:
+            possible = ", ".join(str(n * self.eus) for n in range(1, self.subslices + 1))
+            raise LaunchError(f"{self.name} with {units} compute units; possible are {possible}")
+        return replace(self, subslices=count)
 
 
 GPUS: Final[dict[str, Gpu]] = {

@@ -88,9 +88,10 @@ def _alone(icd: Path, place: Path) -> Path:
 def run(command: Sequence[str], options: DrmOptions) -> SessionOutcome:
     """Run a program on a virtual GPU.
 
-    ToolMissing if the command or the C compiler is not there; UnknownDevice for other parts.
+    ToolMissing if the command or the C compiler is not there; UnknownDevice for other parts,
+    LaunchError for units that a part cannot have.
     """
-    part = gpu(options.gpu)
+    part = gpu(options.gpu).told(options.units)
     if shutil.which(command[0]) is None:
         raise ToolMissing(f"no command {command[0]!r}")
     with tempfile.TemporaryDirectory(prefix="eumu-gpu-") as place:
