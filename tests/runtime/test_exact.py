@@ -69,6 +69,22 @@ def test_reports_are_those_of_other_launches(
     assert (y.numpy() == 2 * len(reports)).all()
 
 
+def test_native_launches_are_kept_beside_those_of_visa(quick: list[bool]) -> None:
+    device = eumu.Device("apl", engine="jit")
+    kernel = eumu.load(build.BIN / "apl" / "saxpy.bin")["saxpy"]
+    args = [*arrays(device), 2.0]
+    counts: dict[str, set[int]] = {"visa": set(), "native": set()}
+    for _ in range(12):
+        for level, seen in counts.items():
+            seen.add(kernel.launch(device, 256, 64, args, level=level).instructions)
+    assert len(quick) > 12 and all(quick)
+    assert [len(seen) for seen in counts.values()] == [1, 1]
+    assert counts["visa"] != counts["native"]
+    assert (args[1].numpy() == 48).all()
+    with pytest.raises(eumu.errors.LaunchError, match="level 'spirv'"):
+        kernel.launch(device, 256, 64, args, level="spirv")
+
+
 def test_what_arrays_hold_is_looked_at(device: eumu.Device, quick: list[bool]) -> None:
     kernel, (x, y) = saxpy(), arrays(device)
     args = (x, y, 1.0)

@@ -59,11 +59,11 @@ def kinds_of(value: Any) -> Any:
     return type(value)
 
 
-def key_of(kernel: object, sizes: Sizes, args: Any) -> Hashable:
+def key_of(kernel: object, level: str, sizes: Sizes, args: Any) -> Hashable:
     """Equal for launches with the same arguments; None if they cannot be told."""
     if type(args) is not list and type(args) is not tuple:
         return None
-    key = (id(kernel), sizes, *map(id, args))
+    key = (id(kernel), level, sizes, *map(id, args))
     try:
         hash(key)
     except TypeError:

@@ -185,8 +185,8 @@ class Kernel:
         """
         sizes, exact = (global_size, local_size), None
         with device.turn:
-            if via == "record" and level == "visa" and are_usual(global_offset, fuel, seed):
-                exact = key_of(self, sizes, args)
+            if via == "record" and are_usual(global_offset, fuel, seed):
+                exact = key_of(self, level, sizes, args)
                 latest = device.latest.find(exact, device, self, sizes, args)
                 report = None if latest is None else self._again(device, latest, args)
                 if report is not None:
