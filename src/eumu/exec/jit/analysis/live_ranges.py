@@ -8,7 +8,8 @@ that waits, on its way from there, and no read that crosses lanes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from itertools import pairwise
 from typing import Final
@@ -19,15 +20,23 @@ from eumu.exec.jit.analysis.flow import Flow, is_call
 from eumu.exec.jit.analysis.following import Following
 from eumu.exec.jit.analysis.liveness import live_in
 from eumu.exec.jit.analysis.sets import Numbers, UnitedSets
+from eumu.exec.jit.analysis.windows import Place, Window, windows
 from eumu.ir import Function, Input, Op, Root, RootKind
 from eumu.ir.function import Block
-from eumu.ir.operations.state import OnRegion, Read, ReadFlag, RootAddress, Write, WriteFlag
+from eumu.ir.operations.lanes import Const
+from eumu.ir.operations.state import (
+    OnRegion,
+    Read,
+    ReadFlag,
+    RootAddress,
+    Write,
+    WriteFlag,
+    WriteIndirect,
+)
 from eumu.records import dataclass
 
 LEAST = 2048  # bytes of a root that is worth it
 _NOBODY: Final = -1  # nothing has written it, and nothing reads what was there
-
-Place = tuple[int, int]  # a block and an operation in it
 
 
 @dataclass(slots=True)
@@ -91,18 +100,26 @@ def bits_of(word: int) -> Iterator[int]:
         word ^= low
 
 
-def split_file(function: Function, flow: Flow) -> Function:
-    """The function with live ranges of its register file as roots; itself if it has no file."""
+def split_file(function: Function, flow: Flow, *, full_threads: bool = False) -> Function:
+    """The function with live ranges of its register file as roots; itself if it has no file, or
+    if register-indirect accesses may be anywhere in it.
+
+    If threads are full, so are writes where all lanes execute.
+    """
     file = next((r for r in function.roots.values() if _is_file(r)), None)
-    if file is None or _is_addressed(function, file):
+    if file is None:
         return function
-    blocks = {index: _Accesses(function, index, file).found for index in flow.parked}
+    full = {i for i in flow.parked if flow.full(i)} if full_threads else set()
+    opened = windows(function, flow, file, full) if _is_addressed(function, file) else {}
+    if opened is None:
+        return function
+    blocks = {i: _Accesses(function, i, file, opened, i in full).found for i in flow.parked}
     if not any(is_call(function.blocks[i].end) for i in flow.parked):
         _Lanes(function, flow, blocks).decide()
     else:
         for access in _all(blocks):
             access.kills = access.is_write and access.full
-    return _LiveRanges(function, flow, file, blocks).rewritten()
+    return _LiveRanges(function, flow, file, blocks, opened).rewritten()
 
 
 def _is_file(root: Root) -> bool:
@@ -127,13 +144,55 @@ def _all(blocks: dict[int, list[RegisterAccess]]) -> Iterator[RegisterAccess]:
 class _Accesses(Following[int]):
     """The accesses of a block; a source is a read, as its place in `found`."""
 
-    def __init__(self, function: Function, index: int, file: Root) -> None:
+    def __init__(
+        self,
+        function: Function,
+        index: int,
+        file: Root,
+        opened: Mapping[Place, Window],
+        all_execute: bool,
+    ) -> None:
         super().__init__(function.width)
-        self.index, self.file = index, file
+        self.index, self.file, self.opened = index, file, opened
+        self.all_execute = all_execute
+        block = function.blocks[index]
+        self.uses = Counter(a.id for op in [*block.ops, block.end] if op for a in op.args)
+        self.lone: dict[int, int] = {}  # masks of one lane: which
+        self.single: dict[int, int] = {}  # the same if it executes: which of the thread's
         self.found: list[RegisterAccess] = []
         self.follow(function.blocks[index])
         for access in self.found:
             access.crosses |= access.first is None
+
+    def _operation(self, place: int, op: Op) -> None:
+        """Lanes meet in a window: which element one accesses is not known."""
+        window = self.opened.get((self.index, place))
+        if window is not None:
+            size, is_write = window.end - window.start, isinstance(op, WriteIndirect)
+            at = self.index, place
+            access = RegisterAccess(at, (window.start,), size, is_write, bytes=window.bytes)
+            access.crosses = True
+            self.found.append(access)
+        lanes = op.lanes if isinstance(op, Const) and op.result.is_mask else ()
+        if sum(lanes) == 1 and len(lanes) == op.result.width:
+            self.lone[op.result.id] = lanes.index(1)
+        elif op.name == "and" and op.result.is_mask:
+            for mask, other in (op.args, op.args[::-1]):
+                if mask.id in self.whole and other.id in self.lone:
+                    self.single[op.result.id] = self.executing[mask.id] + self.lone[other.id]
+        if not isinstance(op, WriteIndirect) or not self._writes_own(op):
+            super()._operation(place, op)
+
+    def _writes_own(self, op: WriteIndirect) -> bool:
+        """Whether it writes what a lane reads for itself alone: compilers write lane by lane."""
+        lane, sources = self.single.get(op.args[2].id), self.sources.get(op.args[1].id, ())
+        if lane is None or len(sources) != 1 or self.uses[op.args[1].id] > 1:
+            return False
+        access = self.found[next(iter(sources))]
+        if len(set(access.offsets)) > 1 or op.args[0].id in self.sources:
+            return False
+        access.offsets, access.first, access.crosses = access.offsets[:1], lane, False
+        return True
 
     def read(self, place: int, op: Read | ReadFlag) -> int | None:
         if not isinstance(op, Read) or op.root is not self.file:
@@ -144,7 +203,8 @@ class _Accesses(Following[int]):
     def write(self, place: int, op: Write | WriteFlag, first: int | None) -> None:
         if isinstance(op, Write) and op.root is self.file:
             access, mask = self._access(place, op), op.args[1].id
-            access.first, access.full = first, mask in self.full
+            access.first = first
+            access.full = mask in self.full or (self.all_execute and mask in self.whole)
             access.whole = mask in self.whole and not access.crosses
             self.found.append(access)
 
@@ -246,9 +306,15 @@ class _LiveRanges:
     """Unites the writes, and the atoms with which blocks begin, that hang together."""
 
     def __init__(
-        self, function: Function, flow: Flow, file: Root, blocks: dict[int, list[RegisterAccess]]
+        self,
+        function: Function,
+        flow: Flow,
+        file: Root,
+        blocks: dict[int, list[RegisterAccess]],
+        opened: Mapping[Place, Window],
     ) -> None:
         self.function, self.flow, self.file, self.blocks = function, flow, file, blocks
+        self.pointed = {window.base: place for place, window in opened.items()}
         self.atoms = _atoms(blocks, file.size)
         self.starts = np.array([(bits & -bits).bit_length() - 1 for bits in self.atoms])
         self.range_of: dict[Place, int] = {}
@@ -367,6 +433,11 @@ class _LiveRanges:
 
     def _moved(self, op: Op, place: Place, roots: dict[int, Root]) -> Op:
         """The operation on its live range's root."""
+        if isinstance(op, RootAddress) and op.root is self.file:
+            if place not in self.pointed:  # nothing reaches it
+                return Const("const", (), op.results, op.inst, lanes=(0,))
+            number = self._range(self.pointed[place])
+            return replace(op, root=roots[number], offset=op.offset - self.base[number])
         if not isinstance(op, OnRegion) or op.root is not self.file:
             return op
         if place not in self.range_of:  # nothing reaches it

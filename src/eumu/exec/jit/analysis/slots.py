@@ -57,6 +57,7 @@ class Facts:
     inputs: dict[Slot, Shape]
     blocked: frozenset[str] = frozenset()  # roots that indirect writes can reach
     restored: frozenset[str] = frozenset()  # roots that a return may put back
+    confined: bool = False  # register-indirect accesses stay in the roots that they are meant for
 
 
 class BlockState:

@@ -14,11 +14,12 @@ from dataclasses import field
 from typing import Final
 
 from eumu.exec.jit.analysis.affine_forms import LANE_WISE
-from eumu.ir import Block, Function, Op, Space, Value
+from eumu.ir import Block, Function, Op, Root, Space, Value
 from eumu.ir.operations.lanes import Const
 from eumu.ir.operations.memory import Load, Store
 from eumu.ir.operations.state import (
     ExecMask,
+    Indirect,
     OnRoot,
     Read,
     ReadIndirect,
@@ -137,8 +138,16 @@ def _made(update: Update, op: Op, lane: int) -> tuple[Step, Value, int] | None:
     return Step(op.result.type, op=op, place=place, others=others), op.args[place], lane
 
 
-def find(function: Function, index: int, users: Mapping[str, Collection[int]]) -> list[Update]:
-    """The updates of a block; `users` are the blocks that access each root."""
+def find(
+    function: Function,
+    index: int,
+    users: Mapping[str, Collection[int]],
+    confined: Mapping[int, Root] | None = None,
+) -> list[Update]:
+    """The updates of a block; `users` are the blocks that access each root.
+
+    `confined`, by the addresses of register-indirect accesses, are roots that these stay in.
+    """
     block = function.blocks[index]
     updates: list[Update] = []
     taken: set[int] = set()
@@ -152,7 +161,9 @@ def find(function: Function, index: int, users: Mapping[str, Collection[int]]) -
             continue
         chain = _Chain(links, alone, place, function.width)
         update = chain.update() if chain.grow() else None
-        if update is not None and _may_wait(block, update, addressed):
+        if update is None or not taken.isdisjoint(update.places):
+            continue
+        if _may_wait(block, update, addressed, confined or {}):
             updates.append(update)
             taken.update(update.places)
     return updates
@@ -300,9 +311,13 @@ class _Chain:
         return Update(self.block, places, frozenset(self.sources), sinks)
 
 
-def _may_wait(block: Block, update: Update, addressed: Collection[str]) -> bool:
+def _may_wait(
+    block: Block, update: Update, addressed: Collection[str], confined: Mapping[int, Root]
+) -> bool:
     """Whether nothing between the chain's operations does what must come before or behind them."""
     chain = set(update.places)
+    ops = [block.ops[place] for place in chain]
+    own = {_meant(op, confined) for op in ops if isinstance(op, Indirect)}
     # A chain that ends with a store writes no register that others read.
     changes = not isinstance(block.ops[update.places[-1]], Store)
     for place in range(update.places[0], update.places[-1]):
@@ -312,6 +327,16 @@ def _may_wait(block: Block, update: Update, addressed: Collection[str]) -> bool:
         if isinstance(op, (Read, Write)):
             if op.root.name in addressed and (changes or isinstance(op, Write)):
                 return False
+        elif isinstance(op, Indirect):
+            other = _meant(op, confined)
+            reads = isinstance(op, ReadIndirect) and place < update.sinks[0]
+            if not reads and (other is None or not own.isdisjoint({other, None})):
+                return False
         elif op.name not in _PASSING:
             return False
     return True
+
+
+def _meant(op: Indirect, confined: Mapping[int, Root]) -> Root | None:
+    """The root that a register-indirect access stays in, if that is certain."""
+    return confined.get(op.args[0].id)

@@ -88,11 +88,16 @@ def _call(
     e.label(on)
 
 
-def expected(k: KernelLowering, address: Value, distances: list[int], size: int) -> Root | None:
-    """The root to try in line, if 32 bits are enough to tell whether an element is in it."""
+def pointees_of(k: KernelLowering) -> dict[int, Root]:
+    """The root that each address of an access is made of."""
     if k.pointees is None:
         k.pointees = pointees(k.function)
-    root = k.pointees.get(address.id)
+    return k.pointees
+
+
+def expected(k: KernelLowering, address: Value, distances: list[int], size: int) -> Root | None:
+    """The root to try in line, if 32 bits are enough to tell whether an element is in it."""
+    root = pointees_of(k).get(address.id)
     if root is None or root.size < size:
         return None
     starts = [root.address - d for d in distances]

@@ -9,7 +9,7 @@ A gather has to wait until what was stored before it is in the cache; a load of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -29,9 +29,9 @@ from eumu.exec.jit.llvm.emit import (
     vector_literal,
     vector_of,
 )
-from eumu.ir import Root, Space, Value
+from eumu.ir import Op, Root, Space, Value
 from eumu.ir.operations.memory import Load, Store
-from eumu.ir.operations.state import ExecMask, ReadIndirect, WriteIndirect
+from eumu.ir.operations.state import ExecMask, ReadIndirect, RootAddress, WriteIndirect
 from eumu.records import dataclass
 from eumu.types import Type
 
@@ -62,7 +62,8 @@ def deferred(k: KernelLowering, block: int) -> dict[int, Callable[[], None] | No
     if k.users is None:
         k.users = updates.users(k.function)
     places: dict[int, Callable[[], None] | None] = {}
-    for update in updates.find(k.function, block, k.users):
+    confined = indirect.pointees_of(k) if k.facts.confined else None
+    for update in updates.find(k.function, block, k.users, confined):
         places |= dict.fromkeys(update.places)
 
         def emit(update: Update = update) -> None:
@@ -249,9 +250,42 @@ def _in_registers(k: KernelLowering, elements: list[_Element]) -> _Places | None
 def _offsets(k: KernelLowering, lanes: Sequence[tuple[Value, int, int]]) -> str:
     """Lanes of addresses, each with a number added, as one vector."""
     vector = vector_of("i32", len(lanes))
-    joined = _gathered(k, [(value, lane) for value, lane, _ in lanes])
+    if all(value.width == 1 for value, _, _ in lanes):
+        ops = k.function.blocks[k.block].ops
+        makers = {value.id: op for op in ops for value in op.results}
+        joined = _joined(k, makers, [value for value, _, _ in lanes])
+    else:
+        joined = _gathered(k, [(value, lane) for value, lane, _ in lanes])
     more = vector_literal("i32", [str(signed(number, 32)) for _, _, number in lanes])
     return k.e.op(f"add {vector} {joined}, {more}")
+
+
+def _joined(k: KernelLowering, makers: Mapping[int, Op], values: Sequence[Value]) -> str:
+    """A vector of values of one lane.
+
+    If all were made in the same way, as native addresses are, what they are made of is joined: in
+    between it was a vector.
+    """
+    ops = [makers.get(value.id) for value in values]
+    first, kinds = ops[0], {(type(op), op.name, op.attributes) if op else None for op in ops}
+    if first is not None and len(kinds) == 1:
+        if isinstance(first, RootAddress):
+            return vector_literal("i32", [k.vector(values[0])] * len(values))
+        if first.name in ("add", "convert") and first.result.type.is_int:
+            inner = list(zip(*[op.args for op in ops if op is not None], strict=True))
+            if all(a.type is x[0].type and a.type.is_int for x in inner for a in x):
+                return _wider(k, first, len(values), [_joined(k, makers, x) for x in inner])
+    return _gathered(k, [(value, 0) for value in values])
+
+
+def _wider(k: KernelLowering, op: Op, width: int, args: Sequence[str]) -> str:
+    """An operation on lanes of another number."""
+    one = replace(
+        op,
+        args=tuple(replace(a, width=width) for a in op.args),
+        results=tuple(replace(r, width=width) for r in op.results),
+    )
+    return emitter_of(one)(k.e, one, width, *args)
 
 
 def _gathered(k: KernelLowering, lanes: Sequence[tuple[Value, int]]) -> str:
@@ -415,9 +449,4 @@ def _step(k: KernelLowering, step: Step, was: Type, value: str, others: list[str
             value = e.op(f"trunc {bits} {value} to {wanted}")
         return e.bitcast(value, wanted, scalar_type(step.type))
     args = [*others[: step.place], value, *others[step.place :]]
-    one = replace(
-        step.op,
-        args=tuple(replace(a, width=1) for a in step.op.args),
-        results=tuple(replace(r, width=1) for r in step.op.results),
-    )
-    return emitter_of(one)(e, one, 1, *args)
+    return _wider(k, step.op, 1, args)

@@ -79,7 +79,8 @@ def build(
             f"{length} operations in the fast engine, which takes up to {MOST_OPERATIONS}"
         )
     flow = _flow(function)
-    function = split_file(function, flow)
+    whole = function
+    function = split_file(function, flow, full_threads=special.full_threads)
     facts = Facts(
         flow,
         function.width,
@@ -87,6 +88,7 @@ def build(
         input_slots(function, special),
         _reach(function),
         saved_roots(function),
+        confined=function is not whole,
     )
     e = _emitter(target, marks)
     k = _kernel(function, facts, special, target, e)
