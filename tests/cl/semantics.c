@@ -258,6 +258,23 @@ static void blocking_free(void) {
   pthread_join(thread, 0);
 }
 
+/* A map that waits in vain is none; its event is the program's all the same. */
+static void failed_maps(void) {
+  cl_int e;
+  cl_uint count;
+  cl_event gate = gate_();
+  cl_command_queue q = queue_of(0);
+  cl_mem m = ints(4, 0);
+  CHECK(clSetUserEventStatus(gate, -7));
+  TRUE_(!clEnqueueMapBuffer(q, m, CL_TRUE, CL_MAP_READ, 0, 16, 1, &gate, 0, &e) && e == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+  CHECK(clGetMemObjectInfo(m, CL_MEM_MAP_COUNT, sizeof count, &count, 0));
+  TRUE_(count == 0);
+  int *at = clEnqueueMapBuffer(q, m, CL_TRUE, CL_MAP_READ, 0, 16, 0, 0, 0, &e);
+  CHECK(e);
+  CHECK(clEnqueueUnmapMemObject(q, m, at, 0, 0, 0));
+  IS(clEnqueueUnmapMemObject(q, m, at, 0, 0, 0), CL_INVALID_VALUE);
+}
+
 /* Pitches whose products do not fit into 64 bits are outside, not somewhere. */
 static void huge_rectangles(void) {
   int data[64];
@@ -439,7 +456,7 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     {"markers", markers}, {"barriers", barriers}, {"memory_is_private_in_a_destructor", memory_is_private_in_a_destructor},
     {"blocking_free", blocking_free}, {"huge_rectangles", huge_rectangles}, {"execution_info", execution_info}, {"image_access", image_access},
     {"binaries_of_parts", binaries_of_parts}, {"headers_without_names", headers_without_names}, {"specialized", specialized},
-    {"fills", fills}, {"races", races}, {"fork_with_commands", fork_with_commands}, {"fork_beside_a_kernel", fork_beside_a_kernel}};
+    {"fills", fills}, {"failed_maps", failed_maps}, {"races", races}, {"fork_with_commands", fork_with_commands}, {"fork_beside_a_kernel", fork_beside_a_kernel}};
 
 int main(int argc, char **argv) {
   alarm(60); /* what waits for ever is wrong */

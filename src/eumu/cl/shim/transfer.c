@@ -279,6 +279,29 @@ static void *add_map(struct Memory *m, struct Command *c, char *pointer, cl_bitf
   return pointer;
 }
 
+static struct Map *take_map(struct Memory *m, const void *pointer) {
+  struct Map **at, *found;
+  pthread_mutex_lock(&state);
+  for (at = &m->maps; *at && (*at)->pointer != pointer; at = &(*at)->next) {}
+  if ((found = *at)) { *at = found->next; m->map_count--; }
+  pthread_mutex_unlock(&state);
+  return found;
+}
+
+/* Enqueue a map; one that is waited for and fails is none. */
+static cl_int enqueue_map(struct Command *c, cl_uint count, const cl_event *waits, cl_event *event, cl_bool blocking) {
+  struct Memory *m = c->memory;
+  const char *pointer = c->map->pointer;
+  use(m);
+  cl_int wrong = enqueue(c, count, waits, event, blocking);
+  int is_over = blocking && wrong && wrong != CL_OUT_OF_HOST_MEMORY; /* with that error it is still in its queue */
+  struct Map *map = is_over ? take_map(m, pointer) : 0;
+  if (map && facts.checks) end_map(map);
+  free(map);
+  unuse(m);
+  return wrong;
+}
+
 static cl_int check_map(const struct Memory *m, cl_bitfield flags) {
   if (flags & ~7ull || (flags & CL_MAP_WRITE_INVALIDATE_REGION && flags & (CL_MAP_READ | CL_MAP_WRITE))) return refused(CL_INVALID_VALUE, "flags %#llx are none of a map", (unsigned long long)flags);
   cl_bitfield refuses = CL_MEM_HOST_NO_ACCESS;
@@ -299,7 +322,7 @@ ENTRY void *clEnqueueMapBuffer(cl_command_queue q, cl_mem memory, cl_bool blocki
     pointer = (is_apart(m) ? m->host : m->data) + offset;
     set_line(c, pointer, m->data + offset, size);
     add_map(m, c, pointer, flags);
-    wrong = enqueue(c, count, waits, event, blocking);
+    wrong = enqueue_map(c, count, waits, event, blocking);
   }
   if (error) *error = wrong;
   return wrong ? 0 : pointer;
@@ -327,7 +350,7 @@ ENTRY void *clEnqueueMapImage(cl_command_queue q, cl_mem memory, cl_bool blockin
     if (m->type == CL_MEM_OBJECT_IMAGE1D_ARRAY) *rows = is_apart(m) ? host_slices : m->slices;
     if (slices) *slices = is_layered ? (is_apart(m) ? host_slices : m->slices) : 0;
     add_map(m, c, pointer, flags);
-    wrong = enqueue(c, count, waits, event, blocking);
+    wrong = enqueue_map(c, count, waits, event, blocking);
   }
   if (error) *error = wrong;
   return wrong ? 0 : pointer;
@@ -351,13 +374,9 @@ static void set_unmap(struct Command *c, struct Memory *m, struct Map *map) {
 
 ENTRY cl_int clEnqueueUnmapMemObject(cl_command_queue q, cl_mem memory, void *pointer, cl_uint count, const cl_event *waits, cl_event *event) {
   struct Memory *m = (void *)memory;
-  struct Map **at, *map;
   cl_int wrong = is_object(m, MEMORY) ? check(q, m, m->type != CL_MEM_OBJECT_BUFFER, count, waits) : is_object(q, QUEUE) ? CL_INVALID_MEM_OBJECT : CL_INVALID_COMMAND_QUEUE;
   if (wrong) return wrong;
-  pthread_mutex_lock(&state);
-  for (at = &m->maps; *at && (*at)->pointer != pointer; at = &(*at)->next) {}
-  if ((map = *at)) { *at = map->next; m->map_count--; }
-  pthread_mutex_unlock(&state);
+  struct Map *map = take_map(m, pointer);
   char name[160];
   if (!map) return refused(CL_INVALID_VALUE, "%p is no place where %s is mapped", pointer, name_of(&m->base, name, sizeof name));
   struct Command *c = command((void *)q, CL_COMMAND_UNMAP_MEM_OBJECT, map_in);
