@@ -452,11 +452,31 @@ static void specialized(void) {
   TRUE_(size == bytes && !memcmp(again, words, bytes)); /* as it was given */
 }
 
+/* Each of its own code, built, run and released; somebody looks at the engine process in between. */
+static void many_programs(void) {
+  cl_int e, zero = 0;
+  cl_command_queue q = queue_of(0);
+  cl_mem m = ints(1, &zero);
+  size_t bytes;
+  const unsigned char *first = binary_of(program, &bytes);
+  for (int k = 1; k <= 300; k++) {
+    cl_program p = clCreateProgramWithBinary(context, 1, &device, &bytes, &first, 0, &e);
+    CHECK(clBuildProgram(p, 0, 0, "", 0, 0));
+    cl_kernel add = adding(p, m, 1);
+    CHECK(clEnqueueNDRangeKernel(q, add, 1, 0, &one, 0, 0, 0, 0));
+    CHECK(clFinish(q));
+    CHECK(clReleaseKernel(add));
+    CHECK(clReleaseProgram(p));
+    if (k % 100 == 0) printf("%d\n", k), fflush(stdout), getchar();
+  }
+  TRUE_(first_of(m) == 300);
+}
+
 static const struct { const char *name; void (*run)(void); } cases[] = {
     {"markers", markers}, {"barriers", barriers}, {"memory_is_private_in_a_destructor", memory_is_private_in_a_destructor},
     {"blocking_free", blocking_free}, {"huge_rectangles", huge_rectangles}, {"execution_info", execution_info}, {"image_access", image_access},
     {"binaries_of_parts", binaries_of_parts}, {"headers_without_names", headers_without_names}, {"specialized", specialized},
-    {"fills", fills}, {"failed_maps", failed_maps}, {"races", races}, {"fork_with_commands", fork_with_commands}, {"fork_beside_a_kernel", fork_beside_a_kernel}};
+    {"many_programs", many_programs}, {"fills", fills}, {"failed_maps", failed_maps}, {"races", races}, {"fork_with_commands", fork_with_commands}, {"fork_beside_a_kernel", fork_beside_a_kernel}};
 
 int main(int argc, char **argv) {
   alarm(60); /* what waits for ever is wrong */

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cl.programs import SOURCES, TIMEOUT_S, environment, run
+from cl.programs import SOURCES, TIMEOUT_S, engines, environment, run
 from drm.programs import compiled
 from eumu.zebin import compilers
 
@@ -98,19 +98,6 @@ def test_the_interface(interface: Path, device: str) -> None:
     assert done.stdout.splitlines() == [f"{case} ok" for case in cases]
 
 
-def _engines(mark: str) -> list[int]:
-    """Engine processes that have a variable in their environment."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (place / "cmdline").read_bytes()
-            if b"eumu.cl.alone" in words and mark.encode() in (place / "environ").read_bytes():
-                found.append(int(place.name))
-        except OSError:  # it is gone
-            continue
-    return found
-
-
 @pytest.fixture
 def spinning(interface: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A program whose kernel runs for minutes, and its engine process."""
@@ -123,7 +110,7 @@ def spinning(interface: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen
         env=environment(EUMU_TEST_MARK=str(tmp_path)),
     )
     assert program.stdout is not None and program.stdout.readline() == "spins\n"
-    (engine,) = _engines(mark)
+    (engine,) = engines(mark)
     yield program, engine
     program.kill()
     program.communicate()
