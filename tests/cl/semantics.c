@@ -478,11 +478,11 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     {"binaries_of_parts", binaries_of_parts}, {"headers_without_names", headers_without_names}, {"specialized", specialized},
     {"many_programs", many_programs}, {"fills", fills}, {"failed_maps", failed_maps}, {"races", races}, {"fork_with_commands", fork_with_commands}, {"fork_beside_a_kernel", fork_beside_a_kernel}};
 
+/* What waits for ever is wrong.  The engine is busy after the last case. */
 int main(int argc, char **argv) {
-  alarm(60); /* what waits for ever is wrong */
   begin();
   for (int k = 1; k < argc; k++)
     for (unsigned c = 0; c < sizeof cases / sizeof *cases; c++)
-      if (!strcmp(argv[k], cases[c].name)) cases[c].run(), printf("%s ok\n", argv[k]), fflush(stdout);
+      if (!strcmp(argv[k], cases[c].name)) alarm(120), cases[c].run(), printf("%s ok\n", argv[k]), fflush(stdout);
   return 0;
 }

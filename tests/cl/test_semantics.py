@@ -50,7 +50,7 @@ def test_programs_that_are_released_take_their_memory_along(program: Path, tmp_p
     assert found[2] - found[1] < 4096, f"{found} KiB"  # once, code is made better meanwhile
 
 
-@pytest.mark.parametrize(("device", "cases"), [("pvc", CASES), ("skl", (*CASES, "image_access"))])
+@pytest.mark.parametrize(("device", "cases"), [("pvc", CASES), ("skl", ("image_access", *CASES))])
 def test_semantics(program: Path, device: str, cases: tuple[str, ...]) -> None:
     done = run(program, *cases, EUMU_DEVICE=device)
     assert done.returncode == 0, done.stdout + done.stderr
