@@ -137,6 +137,55 @@ def test_lanes_that_do_not_execute_have_other_addresses(case: str) -> None:
     on_both(k, data(), 4, WIDTH)
 
 
+@pytest.mark.parametrize("to", [0, 8])
+def test_addresses_of_other_lanes(to: int) -> None:
+    """Eight lanes write addresses, and these or the other eight read at them."""
+    k = kernel("entry", "then", "end")
+    fill(k, 0, 32)
+    index(k, 32, 0)
+    low = k.b.cmp("lt", k.local_id(), k.number(UD, 11))
+    k.go("diverge", "then", "end", mask=low)
+    k.at("then")
+    words = k.b.const(UW, tuple(640 + 4 * n for n in range(8)), 8)
+    k.b.write_root(k.function.roots["a0"], Region.packed(0, 2), words, k.b.exec_mask(0, 8))
+    words = k.b.read(k.function.roots["a0"], Region.packed(0, 2), UW, 8)
+    base = k.b.splat(k.b.root_address(k.function.roots["FILE"], 0), 8)
+    place = k.b.add(base, k.b.convert(words, UD, rounding=RNE), RNE)
+    strides = dict(offset=0, vstride=0, row=1, hstride=0)
+    x = k.b.read_indirect(place, UD, 8, k.b.exec_mask(to, 8), **strides)
+    region = Region.packed(256 + 4 * to, 4)
+    k.b.write_root(k.function.roots["FILE"], region, x, k.b.exec_mask(to, 8))
+    k.go("jump", "end")
+    k.at("end")
+    k.result(1, k.item(WIDTH), k.get("FILE", UD, 256))
+    k.end()
+    assert is_cut(k) == (to == 0)
+    on_both(k, data(), 4, WIDTH)
+
+
+@pytest.mark.parametrize("lane", [3, 4])
+def test_the_address_of_another_lane(lane: int) -> None:
+    """Lane 3 writes where it wants to, or where lane 4 does, which may not execute."""
+    k = kernel("entry", "then", "end")
+    fill(k, 0, 32)
+    index(k, 32, 0)
+    k.go("diverge", "then", "end", mask=k.b.cmp("lt", k.local_id(), k.number(UD, 4)))
+    k.at("then")
+    index(k, 2, 256)
+    one = k.b.const(BOOL, tuple(int(n == 3) for n in range(WIDTH)), WIDTH)
+    mask = k.b.and_(k.mask(), one)
+    k.b.write_indirect(addresses(k, lane), k.number(UD, 7), mask, offset=0, hstride=0)
+    k.go("jump", "end")
+    k.at("end")
+    total = k.get("FILE")
+    for offset in range(64, FILE, 64):
+        total = k.b.xor(k.mul(total, k.number(UD, 5)), k.get("FILE", UD, offset))
+    k.result(1, k.item(WIDTH), total)
+    k.end()
+    assert is_cut(k) == (lane == 3)
+    on_both(k, data(), 4, WIDTH)
+
+
 def test_an_index_that_a_loop_increases_is_anywhere() -> None:
     k = kernel("entry", "loop", "end")
     k.root("N", 4 * WIDTH)
