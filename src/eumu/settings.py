@@ -168,6 +168,11 @@ PRINTF_MB: Final = Setting(
     "MiB of text that a launch may print; the rest is left out, with a note",
     _number(0, _MOST_MB),
 )
+ABREAST: Final = Setting(
+    *("EUMU_ABREAST", "a number of milliseconds", 100, "100"),
+    "how long a kernel has run when code is made that runs threads of a group side by side",
+    _number(0, 1 << 30),
+)
 PARANOID: Final = Setting(
     *("EUMU_PARANOID", "on or off", False, "off"),
     "whether compiled code checks every access against the memory of the launch; for tests",

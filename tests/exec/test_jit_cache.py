@@ -134,7 +134,7 @@ def test_the_limit_holds_and_the_folder_is_seldom_looked_at(
 
 
 def test_key_depends_on_code_specialisation_and_processor() -> None:
-    from eumu.exec.jit.host.engine import specialise
+    from eumu.exec.jit.host.specials import specialise
 
     one, two = grid(1), grid(2)
     base = cache.key_of(one.function, specialise(one), host())

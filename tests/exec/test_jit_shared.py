@@ -11,7 +11,7 @@ import pytest
 from eumu.exec.jit.codegen.shared import divide
 from eumu.exec.jit.driver.module import build
 from eumu.exec.jit.host import cache, compiler
-from eumu.exec.jit.host.engine import specialise
+from eumu.exec.jit.host.specials import specialise
 from eumu.exec.jit.host.target import Processor, compile_object, host
 from eumu.exec.jit.interface import Module, Special
 from exec.jit_programs import Program

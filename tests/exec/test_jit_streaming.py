@@ -12,7 +12,7 @@ from eumu.exec.jit.codegen import streaming
 from eumu.exec.jit.driver.module import build
 from eumu.exec.jit.host import launch as launching
 from eumu.exec.jit.host import target
-from eumu.exec.jit.host.engine import specialise
+from eumu.exec.jit.host.specials import specialise
 from eumu.ir import Space
 from eumu.ir.passes import fold_modes
 from eumu.types import DF, UB, UD, UW, Type

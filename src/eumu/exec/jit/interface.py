@@ -62,6 +62,7 @@ class Special:
     r0: tuple[int | None, ...]  # None for what is not certain
     own_payloads: bool = False
     own_lanes: bool = False
+    members: int = 0  # threads of a group that may run abreast, see `driver.abreast`
     paranoid: bool = False  # every access is asserted, see `llvm.paranoid`
 
 

@@ -161,6 +161,7 @@ def require(
     e.label(miss)
     if access.space is Space.FLAT:
         learn(k, access, affine.shape, addresses)
+    if access.space is Space.FLAT and not k.leaves_to_learn:
         ok, _ = check(k, access, affine, addresses)
         e.do(f"br i1 {ok}, label %{on}, label %again, !prof !1")
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from eumu.exec.jit.analysis.slots import Slot, slice_shape
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.kernel import KernelLowering
@@ -9,6 +11,9 @@ from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm.emit import vector_of
 from eumu.exec.jit.llvm.lanes import Shape
 from eumu.ir import Function, Input
+
+# The pointer to a payload that has the bytes from one place to another.
+Payload = Callable[[int, int], str]
 
 _DWORD = 4  # bytes; of smaller parts many shuffles follow, which is better done near their load
 OWN_DWORDS = (1, 2, 6, 7)  # of r0: the rest of it is the same for every thread
@@ -53,11 +58,7 @@ def start(k: KernelLowering, special: Special, *, keeps_alive: bool, runs_once: 
             target = regs.byte_pointer(e, k.registers, argument.root, argument.offset)
             source = e.op(f"getelementptr i8, ptr %payload, i64 {argument.payload_offset}")
             regs.copy_bytes(e, target, source, argument.size)
-        for part in k.registers.parts.get(argument.root.name, []):
-            _fill(k, part, argument, special.common if runs_once else range(0))
-    for slot, shape in k.facts.inputs.items():
-        if shape.constant is None:
-            _input_shadow(k, slot, shape)
+    fill(k, lambda low, high: "%payload", special.common if runs_once else range(0))
     lanes = "%lanes" if k.width == 64 else e.op(f"trunc i64 %lanes to i{k.width}")
     if k.facts.full_threads:
         lanes = "-1"
@@ -67,7 +68,19 @@ def start(k: KernelLowering, special: Special, *, keeps_alive: bool, runs_once: 
     e.do("br label %b0")
 
 
-def _fill(k: KernelLowering, part: regs.RegisterSlice, argument: Input, common: range) -> None:
+def fill(k: KernelLowering, payload: Payload, common: range = range(0)) -> None:
+    """Put a payload into roots; the bytes `common` are loaded before the loop over threads."""
+    for argument in k.function.inputs:
+        for part in k.registers.parts.get(argument.root.name, []):
+            _fill(k, part, argument, payload, common)
+    for slot, shape in k.facts.inputs.items():
+        if shape.constant is None:
+            _input_shadow(k, slot, shape, payload)
+
+
+def _fill(
+    k: KernelLowering, part: regs.RegisterSlice, argument: Input, payload: Payload, common: range
+) -> None:
     """Copy what an input gives to a part; what all threads share is loaded before their loop."""
     e, offset = k.e, argument.offset
     low, high = max(part.start, offset), min(part.end, offset + argument.size)
@@ -80,7 +93,8 @@ def _fill(k: KernelLowering, part: regs.RegisterSlice, argument: Input, common: 
         source = e.once("ptr", f"getelementptr i8, ptr %common, i64 {place}")
         value = e.once(kind, f"load {kind}, ptr {source}, align 1")
     else:
-        source = e.op(f"getelementptr i8, ptr %payload, i64 {place}")
+        base = payload(place, place + high - low)
+        source = e.op(f"getelementptr i8, ptr {base}, i64 {place}")
         value = e.op(f"load {kind}, ptr {source}, align 1")
     if units < part.count:
         first = (low - part.start) // part.unit
@@ -95,7 +109,7 @@ def _fill(k: KernelLowering, part: regs.RegisterSlice, argument: Input, common: 
     e.do(f"store {part.llvm} {value}, ptr {part.variable}")
 
 
-def _input_shadow(k: KernelLowering, slot: Slot, shape: Shape) -> None:
+def _input_shadow(k: KernelLowering, slot: Slot, shape: Shape, payload: Payload) -> None:
     e = k.e
     argument = next(
         i
@@ -106,6 +120,9 @@ def _input_shadow(k: KernelLowering, slot: Slot, shape: Shape) -> None:
     for g, variable in enumerate(heads):
         lane = slot.offsets[g * len(shape.offsets)]
         place = argument.payload_offset + lane - argument.offset
-        source = e.op(f"getelementptr i8, ptr %payload, i64 {place}")
+        if shape.bound == max(shape.offsets):  # the first lane is 0 then
+            e.do(f"store i16 0, ptr {variable}")
+            continue
+        source = e.op(f"getelementptr i8, ptr {payload(place, place + 2)}, i64 {place}")
         e.do(f"store i16 {e.op(f'load i16, ptr {source}, align 1')}, ptr {variable}")
     e.do(f"store i1 true, ptr {sure}")

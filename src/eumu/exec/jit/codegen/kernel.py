@@ -50,6 +50,7 @@ class KernelLowering:
     octet_products: bool
     free: frozenset[Place] = frozenset()  # writes that need not keep other lanes
     untouched: frozenset[Place] = frozenset()  # where a speculative version may still begin again
+    leaves_to_learn: bool = False  # an access that is not as its site knows begins again at once
     streams: bool = False  # stores of whole lines may pass by the caches
     sites: list[FaultSite] = field(default_factory=list)
     values: dict[int, Lanes] = field(default_factory=dict)
@@ -186,16 +187,21 @@ class KernelLowering:
     def lower_operations(self, index: int, deferred: Deferred) -> None:
         """Emit the operations of a block that was entered."""
         for place, op in enumerate(self.function.blocks[index].ops):
-            self.place = place
             self.e.mark(op.inst)
             if self.emit_delayed is not None and not self._passes(op):
                 self.emit_delayed()
             if place not in deferred:
-                self.lower(op)
+                self.lower_at(place, op)
             elif emit := deferred[place]:
+                self.place = place
                 emit()
         if self.emit_delayed is not None:
             self.emit_delayed()
+
+    def lower_at(self, place: int, op: Op) -> None:
+        """Emit an operation of a block that was entered."""
+        self.place = place
+        self.lower(op)
 
     def _passes(self, op: Op) -> bool:
         """Whether an operation may come before register-indirect writes that precede it."""

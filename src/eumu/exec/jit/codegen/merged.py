@@ -20,7 +20,7 @@ from eumu.exec.jit.analysis.affine_forms import LEAST_KEPT, low_ones
 from eumu.exec.jit.analysis.merging import Early, Mergeable
 from eumu.exec.jit.analysis.sums import Sum
 from eumu.exec.jit.codegen.access import access_of, cold_is_right
-from eumu.exec.jit.codegen.checks import conjunction, local_bytes, reach
+from eumu.exec.jit.codegen.checks import conjunction, local_bytes, reach, restart_unless
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.codegen.stores import is_in_line
 from eumu.exec.jit.llvm.emit import lane_type
@@ -53,30 +53,46 @@ class _Access:
 
 def lower(k: KernelLowering, index: int) -> bool:
     """Emit a block whose accesses are checked before it, if that is worth it."""
-    block = k.function.blocks[index]
-    if k.untouched or len(block.ops) > _MOST or index not in k.looped or block.end is None:
+    if k.untouched or index not in k.looped:
         return False
+    k.shared_sites = {}
+    fine = _fine(k, index)
+    if fine:
+        _two_versions(k, index, fine)
+    k.assured, k.shared_sites = {}, None
+    return bool(fine)
+
+
+def require(k: KernelLowering, index: int) -> None:
+    """Begin again unless accesses of a block that is emitted next are inside, where that is worth
+    it.  What was checked stays assured."""
+    k.assured = {}
+    if fine := index in k.looped and _fine(k, index):
+        restart_unless(k, fine)
+
+
+def _fine(k: KernelLowering, index: int) -> str:
+    """Emit the checks of a block; whether all hold, or nothing if they are not worth it."""
+    block = k.function.blocks[index]
+    if len(block.ops) > _MOST or block.end is None:
+        return ""
     local = [op for op in block.ops if isinstance(op, merging.ACCESSES) and _may_be_local(op)]
     if len(local) < _LEAST:
-        return False
+        return ""
     early = merging.find(block, k.registers.memory, local)
     if len(early.accesses) < _LEAST:
-        return False
+        return ""
     e, start, label = k.e, len(k.e.lines), k.e.current_label()
-    k.shared_sites = {}
     groups = _groups(k, index, early)
     count = sum(map(len, groups.values()))
     if not groups or count < _LEAST or count < 2 * len(groups):
         e.rewind(start, label)
-        k.shared_sites = None
-        return False
+        return ""
     _set_apart(k, start)
     fine = "true"
     for group, accesses in groups.items():
         fine = conjunction(e, fine, _check(k, index, group, accesses))
-    _two_versions(k, index, fine)
-    k.assured, k.shared_sites = {}, None
-    return True
+    return fine
 
 
 def _may_be_local(op: Mergeable) -> bool:

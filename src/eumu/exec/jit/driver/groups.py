@@ -15,6 +15,7 @@ from dataclasses import field
 from eumu.exec.jit.codegen.streaming import FENCE
 from eumu.exec.jit.driver import speculative
 from eumu.exec.jit.driver.barrier_scheduler import schedule
+from eumu.exec.jit.driver.several import Several
 from eumu.exec.jit.driver.threads import PLACES, parameters, place_of, tell_fault
 from eumu.exec.jit.driver.tiling import tile
 from eumu.exec.jit.llvm.attention import looked
@@ -53,6 +54,7 @@ class GroupDriver:
     has_named: bool
     small_record: bool  # nothing but its own words lies in a thread's record
     speculative: bool
+    abreast: Several | None  # what runs threads abreast
     streams: bool  # the speculative version may store past the caches
     is_tiled: bool  # the order of threads is free
     own_payloads: bool  # threads come with a payload of their own,
@@ -201,7 +203,11 @@ def _once(d: GroupDriver) -> str:
     count, total = f.context(Context.INSTRUCTIONS), f.variable()
     total.set(count.get())
     with f.block() as fault:
-        with f.times(threads) as t:
+        first = f.variable()
+        if d.abreast is not None:
+            d.abreast.chunks(f, threads, first, total, fault)
+        with f.times(threads - first.get()) as n:
+            t = first.get() + n
             payload = f.elements(8, payloads, t * size)
             if d.speculative:
                 _enter(d, f, t)
@@ -266,6 +272,8 @@ def _rounds(d: GroupDriver, sites: Sequence[int]) -> str:
     records, size = place_of(f, "record", 0), f.context(Context.RECORD_SIZE).get()
     payloads, payload_size = place_of(f, "payload", 0), f.context(Context.PAYLOAD_SIZE).get()
     point, stopped, mixed = f.variable(), f.variable(), f.variable()
+    if d.abreast is not None:
+        d.abreast.group(f, threads, stopped)
     with f.block() as fault:
         with f.repeat(lambda: f.equal(ended.get(), 0)):
             turn.add(1)

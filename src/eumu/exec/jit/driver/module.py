@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from eumu.errors import InternalError, Unsupported
+from eumu.errors import Unsupported
 from eumu.exec.jit.analysis.dataflow import Visits
 from eumu.exec.jit.analysis.dataflow import analyse as analyse_affine
 from eumu.exec.jit.analysis.flow import MOST_ROTATING, Flow
@@ -14,12 +14,10 @@ from eumu.exec.jit.analysis.lanewise import free_writes
 from eumu.exec.jit.analysis.live_ranges import split_file
 from eumu.exec.jit.analysis.slots import Facts
 from eumu.exec.jit.codegen import (
-    ahead,
     atomics,
     block_accesses,
     indirect,
     memory,
-    merged,
     messages,
     products,
     report,
@@ -28,13 +26,12 @@ from eumu.exec.jit.codegen import (
     state,
     stores,
     streaming,
-    updates,
 )
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.inputs import input_slots, start
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.codegen.shared import INTRINSICS, METADATA, divide
-from eumu.exec.jit.driver import speculative
+from eumu.exec.jit.driver import abreast, speculative
 from eumu.exec.jit.driver.blocks import Ends
 from eumu.exec.jit.driver.calls import frames_size, saved_roots
 from eumu.exec.jit.driver.groups import GroupDriver
@@ -47,11 +44,13 @@ from eumu.exec.jit.driver.suspend import (
     waiting_headers,
 )
 from eumu.exec.jit.driver.threads import parameters
+from eumu.exec.jit.driver.together import Together, side_by_side
+from eumu.exec.jit.driver.versions import SHARED, define, entry, lower, resuming
 from eumu.exec.jit.interface import HostTarget, Module, Special
 from eumu.exec.jit.llvm import paranoid
 from eumu.exec.jit.llvm.attention import look
 from eumu.exec.jit.llvm.emit import Emitter
-from eumu.exec.jit.llvm.layout import SLICE, Context, Record
+from eumu.exec.jit.llvm.layout import Record
 from eumu.ir import Function, Value
 from eumu.ir.operations.lanes import Const
 from eumu.ir.operations.state import RootAddress
@@ -96,15 +95,22 @@ def build(
     headers = waiting_headers(function, flow)
     in_rounds = can_run_in_rounds(function, flow, headers)
     resume = Resume(k, headers, in_rounds, in_rounds and bool(has_halves(function, flow)))
+    plan = None
+    if not headers and not resume.halves:
+        plan = abreast.plan(function, flow, special, in_rounds=in_rounds)
+    if plan is not None and in_rounds:
+        resume.cuts = plan.cuts
     if not (special.full_threads and speculative.can_be(function, flow)):
         k.streams = (resume.in_rounds or not headers) and streaming.may_stream(function)
     ends = Ends(k, resume)
-    _lower(k, ends, special)
+    lower(k, ends)
+    start(k, special, keeps_alive=ends.keeps_alive, runs_once=not resume.saves)
     place = e.lines.index("start:") + 1
     first = 8 * (Record.FRAMES + len(flow.waiting)) + frames_size(function, flow)
     e.lines[place:place] = resume.emit(k.registers.memory_end, first, ends.rotate)
     quick = None if resume.places else _speculative(k, special, target)
-    return _assemble(k, resume, ends, special, quick, target)
+    together = side_by_side(k, resume, plan, special, target) if plan and not quick else None
+    return _assemble(k, resume, ends, special, quick, target, together)
 
 
 def _length(function: Function) -> int:
@@ -149,19 +155,6 @@ def _kernel(
     )
 
 
-def _lower(k: KernelLowering, ends: Ends, special: Special) -> None:
-    k.merges, k.looped = merged.lower, frozenset(k.flow.repeated())
-    k.registers.declare(k.e)
-    regs.declare_flags(k.e, k.function, k.registers)
-    ends.declare()
-    ahead.declare(k)
-    _blocks(k, ends)
-    k.e.mark(-1)
-    ends.finish()
-    k.finish()
-    start(k, special, keeps_alive=ends.keeps_alive, runs_once=not ends.resume.saves)
-
-
 def _speculative(k: KernelLowering, special: Special, target: HostTarget) -> KernelLowering | None:
     """The speculative version of a kernel, if it has one; it shares sites and support functions."""
     function = k.function
@@ -176,7 +169,9 @@ def _speculative(k: KernelLowering, special: Special, target: HostTarget) -> Ker
     own.untouched = speculative.untouched(function, flow)
     own.streams = streaming.may_stream(function)
     try:
-        _lower(own, speculative.SpeculativeEnds(own, Resume(own, frozenset())), special)
+        ends = speculative.SpeculativeEnds(own, Resume(own, frozenset()))
+        lower(own, ends)
+        start(own, special, keeps_alive=ends.keeps_alive, runs_once=True)
     except speculative.CannotSpeculate:
         return None
     return own
@@ -226,32 +221,6 @@ def _reach(function: Function) -> frozenset[str]:
     )
 
 
-def _blocks(k: KernelLowering, ends: Ends) -> None:
-    for index in sorted(k.flow.parked):
-        block = k.function.blocks[index]
-        if block.end is None:
-            raise InternalError(f"IR block {block.label} has no terminator")
-        ends.begin(index)
-        instructions = {op.inst for op in block.ops} | {block.end.inst}
-        cost = len(instructions - {-1}) or 1
-        k.cost = cost
-        k.lower_block(index, {**updates.deferred(k, index), **ahead.deferred(k, index)})
-        ends.end(index, block.end, cost)
-
-
-# What is the same in all threads: where device address 0 would be, the payload of thread 0.
-_SHARED = (
-    f"  %base.p = getelementptr i64, ptr %ctx, i64 {int(Context.BASE)}",
-    "  %base = load i64, ptr %base.p",
-    f"  %arena.p = getelementptr i64, ptr %ctx, i64 {int(Context.ARENA)}",
-    "  %arena = load i64, ptr %arena.p",
-    "  %flat.i = sub i64 %arena, %base",
-    "  %flat = inttoptr i64 %flat.i to ptr",
-    f"  %common.p = getelementptr i64, ptr %ctx, i64 {int(Context.PAYLOADS)}",
-    "  %common = load ptr, ptr %common.p",
-)
-
-
 def _has_loop(function: Function) -> bool:
     """Whether a thread may stay long: then entering it costs little, and code of its own has more
     registers; else it becomes a part of the loop over threads."""
@@ -262,27 +231,6 @@ def _has_loop(function: Function) -> bool:
 def _alone(special: Special) -> bool:
     """Whether threads have nothing in common but what they are given."""
     return not (special.own_payloads or special.slm_bytes or special.scratch_bytes)
-
-
-def _define(
-    name: str, parameters: str, attributes: str, entry: list[str], k: KernelLowering
-) -> list[str]:
-    """A version of the thread function."""
-    first = f"define internal i32 @{name}({parameters}){attributes} #0 {{"
-    return [first, "entry:", *entry, *k.e.lines, "}"]
-
-
-def _entry(e: Emitter) -> list[str]:
-    """Where variables and local memory lie."""
-    return [
-        *e.entry,
-        f"  %scratch.p = getelementptr i64, ptr %ctx, i64 {int(Context.SCRATCH)}",
-        "  %scratch.i = load i64, ptr %scratch.p",
-        "  %scratch = inttoptr i64 %scratch.i to ptr",
-        f"  %slm.p = getelementptr i64, ptr %ctx, i64 {int(Context.SLM)}",
-        "  %slm.i = load i64, ptr %slm.p",
-        "  %slm = inttoptr i64 %slm.i to ptr",
-    ]
 
 
 def _with_support(
@@ -303,24 +251,6 @@ def _with_support(
     return paranoid.asserted("\n".join(parts)), ()
 
 
-def _resuming(resume: Resume) -> list[str]:
-    """The fuel and what was counted before; on to where the thread stopped, or to its start."""
-    table = " ".join(f"i64 {n}, label %resume{n}" for n in range(1, resume.count + 1))
-    return [
-        f"  %fuel.p = getelementptr i64, ptr %ctx, i64 {int(Context.FUEL)}",
-        "  %fuel.v = load i64, ptr %fuel.p",
-        f"  %count.p = getelementptr i64, ptr %rec, i64 {int(Record.COUNT)}",
-        "  %count.v = load i64, ptr %count.p",
-        f"  %slice = add i64 %count.v, {SLICE}",
-        "  %limit.v = call i64 @llvm.umin.i64(i64 %slice, i64 %fuel.v)",
-        "  %left.v = sub i64 %limit.v, %count.v",
-        "  store i64 %limit.v, ptr %limit",
-        "  store i64 %left.v, ptr %left",
-        *([] if resume.in_rounds else ["  %pc = load i64, ptr %rec"]),
-        f"  switch i64 %pc, label %start [ {table} ]",
-    ]
-
-
 def _assemble(
     k: KernelLowering,
     resume: Resume,
@@ -328,32 +258,34 @@ def _assemble(
     special: Special,
     quick: KernelLowering | None,
     target: HostTarget,
+    together: Together | None,
 ) -> Module:
     e = k.e
     resumable = bool(resume.saves)
     inline = quick is None and (resumable or not _has_loop(k.function))
     inline = inline and _length(k.function) <= _SHORT
-    prologue = [*_SHARED, *e.prologue, *(speculative.PROLOGUE if quick else ())]
+    prologue = [*SHARED, *e.prologue, *(speculative.PROLOGUE if quick else ())]
     is_tiled = quick is not None and quick.streams and _alone(special)
     shared = {"%flat": "ptr", **e.shared} if inline or quick else {}
     if quick:
         shared["%misses"] = "ptr"
-    entry = [*([] if shared else prologue), *_entry(e), *_resuming(resume)]
+    first = [*([] if shared else prologue), *entry(e), *resuming(resume)]
     thread = "ptr noalias %ctx, ptr noalias %rec, ptr %payload, i64 %lanes" + parameters(shared)
     thread += ", i64 %pc" if resume.in_rounds else ""
     parts = [
+        *(together.text([*SHARED, *e.prologue]) if together else ()),
         *(
-            _define(
+            define(
                 "speculative",
                 thread,
                 " alwaysinline",
-                [*_entry(quick.e), *speculative.ENTRY],
+                [*entry(quick.e), *speculative.ENTRY],
                 quick,
             )
             if quick
             else ()
         ),
-        *_define("thread", thread, " alwaysinline" if inline else " noinline", entry, k),
+        *define("thread", thread, " alwaysinline" if inline else " noinline", first, k),
         GroupDriver(
             resumable=resumable,
             rounds=resume.sites if resume.in_rounds else None,
@@ -364,6 +296,7 @@ def _assemble(
             own_lanes=special.own_lanes,
             small_record=resume.size == 8 * (Record.FRAMES + len(k.flow.waiting)),
             speculative=quick is not None,
+            abreast=together.several if together else None,
             streams=k.streams or (quick is not None and quick.streams),
             is_tiled=is_tiled,
             prologue=prologue if shared else [],

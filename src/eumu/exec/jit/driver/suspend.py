@@ -82,6 +82,7 @@ class Resume:
     headers: frozenset[int]
     in_rounds: bool = False
     halves: bool = False
+    cuts: tuple[int, ...] = ()  # blocks where a thread goes on that ran abreast with others
     saves: list[Save] = field(default_factory=list)
     points: list[int] = field(default_factory=list)  # target block of resume point n + 1
     places: dict[str, int] = field(default_factory=dict)  # variable -> byte offset in the record
@@ -103,7 +104,8 @@ class Resume:
     @property
     def sites(self) -> list[int]:
         """The sites of the barriers in front of the resume points, in rounds."""
-        return [next(s.site for s in self.saves if s.target == point) for point in self.points]
+        sites = {save.target: save.site for save in self.saves}
+        return [sites.get(point, -1) for point in self.points]
 
     @property
     def count(self) -> int:
@@ -119,9 +121,9 @@ class Resume:
         self.size = start
         variables = self.k.registers.variables
         stay = len(variables) * len(self.k.flow.parked) > _MOST_VALUES
-        if not self.saves and not stay:
+        if not self.saves and not self.cuts and not stay:
             return []
-        self.points = sorted({save.target for save in self.saves})
+        self.points = sorted({save.target for save in self.saves}.union(self.cuts))
         self.rotations = sorted({(s.target, s.others) for s in self.saves if s.others}, key=str)
         self._place(sorted(variables.keys() - set(self._masks()) if stay else self._needed()))
         state = first, self.size - first
@@ -197,7 +199,7 @@ class Resume:
         if "%alive" in self.k.registers.variables:
             return ["%em", "%alive", *self._parks()]
         if self.in_rounds:
-            return [] if all(self._is_full(save.target) for save in self.saves) else ["%em"]
+            return [] if all(map(self._is_full, self.points)) else ["%em"]
         return ["%em", *self._parks()]
 
     def _parks(self) -> list[str]:

@@ -53,7 +53,12 @@ class Again:
         with self._lock:
             if ready.work != self._work and not self._has_same_work():
                 return None
-            if self._trial.is_over or len(idle) < self._setup.workers or not kept.launches:
+            if (
+                ready.is_outdated
+                or self._trial.is_over
+                or len(idle) < self._setup.workers
+                or not kept.launches
+            ):
                 return None
             launch, workers = kept.launches.pop(), [idle.pop()]
             while len(workers) < self._setup.workers:
@@ -64,7 +69,7 @@ class Again:
         with self._lock:
             self._trial.launches += 1
             ready.idle += workers
-            kept.launches.append(launch)
+            kept.keep(launch, ready)
         return stats
 
     def _count(

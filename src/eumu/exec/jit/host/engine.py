@@ -5,18 +5,19 @@ What few launches need is imported where it is used.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from math import prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eumu.errors import Unsupported
 from eumu.exec.findings import merged
 from eumu.exec.gate import Admitted, admit, check_snapshot
-from eumu.exec.grid import Grid, Payload, RunStats, groups_that_fit
+from eumu.exec.grid import Grid, RunStats, groups_that_fit
 from eumu.exec.host import Host
 from eumu.exec.jit.host import cache
 from eumu.exec.jit.host.again import Again
@@ -25,22 +26,22 @@ from eumu.exec.jit.host.known import KnownGrid, Ready
 from eumu.exec.jit.host.launch import Compiled, Launch, Worker
 from eumu.exec.jit.host.outcome import ENGINE, findings_of, raise_fault, stats_of
 from eumu.exec.jit.host.shadow import Shadow, Tables, follows
+from eumu.exec.jit.host.specials import members_of, specialise
 from eumu.exec.jit.host.target import Processor, host
 from eumu.exec.jit.host.workers import cores
 from eumu.exec.jit.interface import Special
-from eumu.exec.jit.llvm.lanes import Shape, shape_of_constants
 from eumu.exec.jit.llvm.layout import Context, FaultKind
 from eumu.exec.snapshot import Preemption, Snapshot, between_groups
-from eumu.exec.state import local_ids
 from eumu.ir import Function, Rounding
 from eumu.ir.operations.arithmetic import Rounded
 from eumu.ir.passes import fold_modes
-from eumu.settings import PARANOID, SCRATCH_MB, WORKERS
+from eumu.settings import ABREAST, PARANOID, SCRATCH_MB, WORKERS
 
 if TYPE_CHECKING:
     from eumu.exec.jit.host.listing import Heads
 
 T = TypeVar("T")
+_SHORT = 0.001  # seconds: what a launch takes that is not worth being timed each time
 _KERNELS = 256  # compiled kernels that are kept
 _FROM_THE_START = between_groups(0, 0)
 
@@ -49,13 +50,22 @@ class Jit:
     """Runs grids as machine code; `Engine` protocol.
 
     `workers` is how many threads share the groups (all cores by default, EUMU_WORKERS if set).
+    When a kernel has run for `patience` seconds (EUMU_ABREAST), another thread compiles the version
+    that runs threads of a group side by side.
     """
 
     name = ENGINE
 
-    def __init__(self, workers: int | None = None, processor: Processor | None = None) -> None:
+    def __init__(
+        self,
+        workers: int | None = None,
+        processor: Processor | None = None,
+        patience: float | None = None,
+    ) -> None:
         self.workers = workers or WORKERS.get() or cores()
         self.processor = processor or host()
+        self.patience = ABREAST.get() / 1000 if patience is None else patience
+        self._compiler: ThreadPoolExecutor | None = None
         self.paranoid = PARANOID.get()
         self._ready: OrderedDict[tuple[object, ...], Ready] = OrderedDict()
         self._kernels: OrderedDict[tuple[int, Special], tuple[Function, Compiled]] = OrderedDict()
@@ -90,8 +100,10 @@ class Jit:
         if first >= last:
             return stats_of(grid, first, before, begun.findings)
         ready = kept.ready
-        if ready is None:
-            ready = kept.ready = self._prepared(grid)
+        if ready is None or ready.is_outdated:
+            ready = self._prepared(grid)
+            with self._lock:
+                kept.renew(ready)
             kept.symbols = _symbols(grid)
         shadow = Shadow(admitted, ready.written, self._tables) if follows(grid) else None
         launch, workers, done = self._launched(kept, ready, admitted, (first, last), stop, shadow)
@@ -107,8 +119,10 @@ class Jit:
         with self._lock:
             ready.work = instructions // max(1, done - first)
             ready.idle += workers
-        if launch.is_reusable:
-            kept.launches.append(launch)
+            if launch.is_reusable:
+                kept.keep(launch, ready)
+        if self._is_worth_more(ready, grid):
+            self._improve(ready, grid)
         stats = stats_of(grid, done, before + instructions, findings)
         return stats if shadow is None else _compared(stats, shadow, ready, workers[0])
 
@@ -122,6 +136,8 @@ class Jit:
             trial = ready.tuner.trial(grid.groups, ready.wanted(grid.groups))
         if ready.compiled.reports or ready.compiled.messages or trial.is_searching:
             return None
+        if ready.seconds > _SHORT * ready.launches and self._may_improve(ready, grid):
+            return None  # what runs that way is not timed
         return Again(kept, ready, kept.admitted.of_data(grid), trial, self._lock)
 
     def _launched(
@@ -150,7 +166,10 @@ class Jit:
         started = perf_counter()
         done = launch.run(workers, first, last, stop)
         with self._lock:
-            trial.took(setup, perf_counter() - started)
+            seconds = perf_counter() - started
+            trial.took(setup, seconds)
+            ready.seconds += seconds
+            ready.launches += 1
         if self.paranoid:
             _check_asserted(workers, admitted.grid)
         return launch, workers, done
@@ -194,11 +213,40 @@ class Jit:
 
     def special(self, grid: Grid) -> Special:
         """What of a grid its machine code depends on, besides the function."""
-        return replace(specialise(grid), paranoid=self.paranoid)
+        members = 0 if self.patience or self.processor.is_hasty else members_of(grid)
+        return replace(specialise(grid), paranoid=self.paranoid, members=members)
 
-    def compile(self, grid: Grid) -> Compiled:
+    def _abreast(self, grid: Grid) -> Special:
+        """The same for code that runs threads side by side."""
+        return replace(specialise(grid), paranoid=self.paranoid, members=members_of(grid))
+
+    def _may_improve(self, ready: Ready, grid: Grid) -> bool:
+        """Whether code that runs threads side by side could be made, and is not yet asked for."""
+        fine = self.patience and not self.processor.is_hasty and ready.better is None
+        return bool(fine and members_of(grid))
+
+    def _is_worth_more(self, ready: Ready, grid: Grid) -> bool:
+        """Whether a kernel has run for so long that such code pays."""
+        return ready.seconds > self.patience and self._may_improve(ready, grid)
+
+    def _improve(self, ready: Ready, grid: Grid) -> None:
+        """Make the code on another thread; launches take it as soon as it is there."""
+
+        def is_there(_: object) -> None:
+            ready.is_outdated = True
+
+        with self._lock:
+            if ready.better is not None:
+                return
+            self._compiler = self._compiler or ThreadPoolExecutor(1, "compiler")
+            with contextlib.suppress(RuntimeError):  # the system has no thread
+                ready.better = self._compiler.submit(self.compile, grid, self._abreast(grid))
+        if ready.better is not None:
+            ready.better.add_done_callback(is_there)
+
+    def compile(self, grid: Grid, special: Special | None = None) -> Compiled:
         """The machine code for a grid, from memory, from disk, or made now."""
-        special = self.special(grid)
+        special = special or self.special(grid)
         key = (id(grid.function), special)
         with self._lock:
             kernel = self._kernels.get(key)
@@ -243,13 +291,20 @@ class Jit:
         )
         with self._lock:
             ready = self._ready.get(key)
-            if ready is not None:
+            if ready is not None and not ready.is_outdated:
                 self._ready.move_to_end(key)
                 return ready
-        compiled = self.compile(grid)
+        if ready is not None and ready.better is not None:
+            compiled = ready.better.result()
+        else:
+            compiled = self.compile(grid)
         tuner = Autotuner(orders(grid) if compiled.module.is_tiled else (1,))
         made = Ready(grid.function, compiled, self._most(grid), tuner)
+        if ready is not None:
+            made.better, made.written = ready.better, ready.written
         with self._lock:
+            if ready is not None and self._ready.get(key) is ready:
+                del self._ready[key]
             ready = self._ready.setdefault(key, made)
             if len(self._ready) > _KERNELS:
                 self._grids.clear()  # they hold kernels
@@ -310,63 +365,3 @@ def _folded(function: Function) -> Function:
     """The function with concrete rounding; the device has usually folded it already."""
     ops = (op for block in function.blocks for op in block.ops if isinstance(op, Rounded))
     return fold_modes(function) if any(op.rounding is Rounding.CR0 for op in ops) else function
-
-
-def specialise(grid: Grid) -> Special:
-    """What of a grid the code depends on."""
-    payload, width = grid.payload, grid.function.width
-    if width > 64:
-        raise Unsupported(f"{width} lanes a thread in the fast engine")
-    own = payload.rows is not None
-    full = prod(grid.local_size) % width == 0
-    if grid.masks is not None:
-        full = all(mask == (1 << width) - 1 for mask in grid.masks)
-    shapes: tuple[Shape | None, ...] = ()
-    if full and payload.local_id_offset is not None and payload.pieces is None:
-        shapes = local_id_shapes(grid)
-    return Special(
-        full,
-        shapes,
-        payload.local_id_offset or 0,
-        payload.local_id_pitch,
-        range(0) if own else _common(payload),
-        grid.slm_bytes,
-        grid.scratch_bytes,
-        payload.constant_r0,
-        own,
-        grid.masks is not None and not full,
-    )
-
-
-def _common(payload: Payload) -> range:
-    """The bytes of a payload that are the same in all threads."""
-    first = payload.cross_thread_offset
-    return range(first, first + len(payload.cross_thread))
-
-
-_SHAPES: dict[tuple[tuple[int, int, int], int], tuple[Shape | None, ...]] = {}
-
-
-def local_id_shapes(grid: Grid) -> tuple[Shape | None, ...]:
-    """Per dimension the affine form of local ids that all threads share, if they do."""
-    key = (grid.local_size, grid.function.width)
-    shapes = _SHAPES.get(key)
-    if shapes is None:
-        if len(_SHAPES) > 1024:
-            _SHAPES.clear()
-        shapes = _SHAPES[key] = _find_shapes(grid)
-    return shapes
-
-
-def _find_shapes(grid: Grid) -> tuple[Shape | None, ...]:
-    shapes: list[Shape | None] = []
-    for ids in local_ids(grid):
-        by_dimension = [shape_of_constants(tuple(map(int, row)), 16) for row in ids]
-        kinds = {(f[0].groups, f[0].offsets) if f else None for f in by_dimension}
-        only = kinds.pop()
-        if kinds or only is None:
-            shapes.append(None)
-        else:
-            top = int(ids.max())
-            shapes.append(Shape(only[0], only[1], bound=top if top < 1 << 15 else None))
-    return tuple(shapes)

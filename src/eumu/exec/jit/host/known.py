@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import field
 from typing import Final
 
@@ -28,6 +29,10 @@ class Ready:
     idle: list[Worker] = field(default_factory=list)
     work: int = _SMALL  # instructions of a group, as last seen
     written: frozenset[int] = frozenset()  # arrays that it stores to, if it follows accesses
+    seconds: float = 0  # that it has run, where that is counted,
+    launches: int = 0  # in so many launches
+    better: Future[Compiled] | None = None  # code that is made, or was,
+    is_outdated: bool = False  # and is there
 
     def wanted(self, groups: int) -> int:
         """As many workers as so many groups are worth."""
@@ -49,6 +54,16 @@ class KnownGrid:
         self.ready: Ready | None = None
         self.symbols: list[int] = []
         self.launches: list[Launch] = []
+
+    def renew(self, ready: Ready) -> None:
+        """Go on with other code; tables of the present one are of no use to it."""
+        self.ready = ready
+        self.launches.clear()
+
+    def keep(self, launch: Launch, ready: Ready) -> None:
+        """Keep the tables of a launch that has ended, if such code still runs."""
+        if self.ready is ready:
+            self.launches.append(launch)
 
     def launch(self, admitted: Admitted, ready: Ready, row: int) -> Launch:
         """The tables of one more launch."""

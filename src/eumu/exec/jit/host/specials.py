@@ -1,0 +1,88 @@
+"""What the code for a grid is specialised on."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Final
+
+from eumu.errors import Unsupported
+from eumu.exec.grid import Grid, Payload
+from eumu.exec.jit.interface import Special
+from eumu.exec.jit.llvm.lanes import Shape, shape_of_constants
+from eumu.exec.state import local_ids
+
+_MOST_LANES: Final = 256  # of threads that run side by side
+
+
+def specialise(grid: Grid) -> Special:
+    """What of a grid the code depends on."""
+    payload, width = grid.payload, grid.function.width
+    if width > 64:
+        raise Unsupported(f"{width} lanes a thread in the fast engine")
+    own = payload.rows is not None
+    full = prod(grid.local_size) % width == 0
+    if grid.masks is not None:
+        full = all(mask == (1 << width) - 1 for mask in grid.masks)
+    shapes: tuple[Shape | None, ...] = ()
+    if full and payload.local_id_offset is not None and payload.pieces is None:
+        shapes = local_id_shapes(grid)
+    return Special(
+        full,
+        shapes,
+        payload.local_id_offset or 0,
+        payload.local_id_pitch,
+        range(0) if own else _common(payload),
+        grid.slm_bytes,
+        grid.scratch_bytes,
+        payload.constant_r0,
+        own,
+        grid.masks is not None and not full,
+    )
+
+
+def members_of(grid: Grid) -> int:
+    """How many threads of a group may run side by side: all where they meet, else some."""
+    if grid.masks is not None or grid.payload.rows is not None:
+        return 0
+    function, threads = grid.function, grid.threads_per_group
+    most = _MOST_LANES // function.width
+    ends = [(i, block.end) for i, block in enumerate(function.blocks) if block.end is not None]
+    if any(end.name == "barrier" for _, end in ends):
+        return threads if 1 < threads <= most else 0
+    if not any(min(end.targets, default=i + 1) <= i for i, end in ends if end.name != "ret"):
+        return 0
+    return next((n for n in (most, most // 2, most // 4) if 1 < n <= threads), 0)
+
+
+def _common(payload: Payload) -> range:
+    """The bytes of a payload that are the same in all threads."""
+    first = payload.cross_thread_offset
+    return range(first, first + len(payload.cross_thread))
+
+
+_SHAPES: dict[tuple[tuple[int, int, int], int], tuple[Shape | None, ...]] = {}
+
+
+def local_id_shapes(grid: Grid) -> tuple[Shape | None, ...]:
+    """Per dimension the affine form of local ids that all threads share, if they do."""
+    key = (grid.local_size, grid.function.width)
+    shapes = _SHAPES.get(key)
+    if shapes is None:
+        if len(_SHAPES) > 1024:
+            _SHAPES.clear()
+        shapes = _SHAPES[key] = _find_shapes(grid)
+    return shapes
+
+
+def _find_shapes(grid: Grid) -> tuple[Shape | None, ...]:
+    shapes: list[Shape | None] = []
+    for ids in local_ids(grid):
+        by_dimension = [shape_of_constants(tuple(map(int, row)), 16) for row in ids]
+        kinds = {(f[0].groups, f[0].offsets) if f else None for f in by_dimension}
+        only = kinds.pop()
+        if kinds or only is None:
+            shapes.append(None)
+        else:
+            top = int(ids.max())
+            shapes.append(Shape(only[0], only[1], bound=top if top < 1 << 15 else None))
+    return tuple(shapes)

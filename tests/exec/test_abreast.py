@@ -1,0 +1,271 @@
+"""Threads of a group side by side: the interpreter's results, and faults in every lane and turn."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import eumu
+from eumu.errors import Fault
+from eumu.exec.jit import Jit
+from eumu.exec.jit.driver import abreast
+from eumu.exec.jit.llvm.layout import SITE_WORDS, Context
+from eumu.ir import Space, Value
+from eumu.ir.passes import fold_modes
+from eumu.types import UD, UQ, UW
+from exec.launching import RNE, Host, Kernel, grid_of, on_both
+from kernels.build import PROGRAMS
+
+_ROWS, _TURNS, _WIDTH = 4, 5, 16
+_LOCAL = (_WIDTH, _ROWS, 1)
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EUMU_ABREAST", "0")
+
+
+def _row(k: Kernel, shift: int = 0) -> Value:
+    """The row of a work item; another thread has the last one with another shift."""
+    y = k.b.convert(k.get("Y", UW), UD, rounding=RNE)
+    return k.b.and_(k.add(y, k.number(UD, shift)), k.number(UD, _ROWS - 1)) if shift else y
+
+
+def _place(k: Kernel, shift: int) -> Value:
+    """Where a work item begins to read: rows have four elements for each turn, and 16 more."""
+    row = k.mul(_row(k, shift), k.number(UD, 4 * _TURNS + _WIDTH))
+    return k.add(row, k.local_id())
+
+
+def _item(k: Kernel) -> Value:
+    return k.add(k.mul(_row(k), k.number(UD, _WIDTH)), k.local_id())
+
+
+def _loop(shift: int = 0) -> Kernel:
+    """Sums of what each lane loads in the turns of a loop."""
+    k = Kernel("entry", "loop", "done")
+    for name in ("TURN", "SUM", "MOST"):
+        k.root(name, 64)
+    k.put("MOST", k.number(UD, _TURNS))
+    k.put("TURN", k.number(UD, 0))
+    k.go("jump", "loop")
+    k.at("loop")
+    k.inst(1)
+    index = k.add(_place(k, shift), k.mul(k.get("TURN"), k.number(UD, 4)))
+    x = k.input(0, index, UD)
+    k.put("SUM", k.add(k.mul(k.get("SUM"), k.number(UD, 5)), x))
+    k.put("TURN", k.add(k.get("TURN"), k.number(UD, 1)))
+    k.go("diverge", "loop", "done", mask=k.b.cmp("lt", k.get("TURN"), k.get("MOST")))
+    k.at("done")
+    k.inst(2)
+    k.result(1, _item(k), k.get("SUM"))
+    k.end()
+    return k
+
+
+def _tile(shift: int = 0) -> Kernel:
+    """In each turn a group copies into local memory, meets, and reads what others wrote."""
+    k = Kernel("entry", "loop", "read", "next", "done")
+    for name in ("TURN", "SUM"):
+        k.root(name, 64)
+    k.put("TURN", k.number(UD, 0))
+    k.go("jump", "loop")
+    k.at("loop")
+    k.inst(1)
+    index = k.add(_place(k, shift), k.mul(k.get("TURN"), k.number(UD, 4)))
+    k.b.store(Space.SLM, k.mul(_item(k), k.number(UD, 4)), k.mask(), [k.input(0, index, UD)])
+    k.inst(2)
+    k.go("barrier", "read", kind="sync")
+    k.at("read")
+    k.inst(3)
+    total = k.get("SUM")
+    for row in range(_ROWS):
+        there = k.mul(k.add(k.local_id(), k.number(UD, row * _WIDTH)), k.number(UD, 4))
+        (x,) = k.b.load(Space.SLM, there, k.mask(), UD)
+        total = k.add(k.mul(total, k.number(UD, 3)), x)
+    k.put("SUM", k.add(total, k.mul(_row(k), k.get("TURN"))))
+    k.put("TURN", k.add(k.get("TURN"), k.number(UD, 1)))
+    k.go("barrier", "next", kind="sync")
+    k.at("next")
+    k.go("diverge", "loop", "done", mask=k.b.cmp("lt", k.get("TURN"), k.number(UD, _TURNS)))
+    k.at("done")
+    k.inst(4)
+    k.result(1, _item(k), k.get("SUM"))
+    k.end()
+    return k
+
+
+_SIZE = _ROWS * (4 * _TURNS + _WIDTH)
+_KERNELS = {"loop": _loop, "tile": _tile}
+
+
+def _arrays(size: int = _SIZE, results: int = _ROWS * _WIDTH) -> list[np.ndarray]:
+    values = np.random.default_rng(7).integers(0, 1 << 32, size, np.uint32)
+    return [values, np.zeros(results, np.uint32)]
+
+
+def _misses(k: Kernel, groups: int = 3, **more: object) -> int:
+    """How often threads that ran side by side had to begin again; nothing if none did."""
+    jit, host = Jit(workers=1), Host(_arrays())
+    jit.run(grid_of(fold_modes(k.function), host, groups, _LOCAL, **more), host)
+    ((ready,),) = [jit._ready.values()]
+    sites = [n for n, site in enumerate(ready.compiled.module.sites) if site.what == "abreast"]
+    assert len(sites) == 1, "no version that runs threads side by side"
+    return int(ready.idle[0].words[Context.SITES + SITE_WORDS * sites[0]])
+
+
+@pytest.mark.parametrize("shift", range(_ROWS))
+@pytest.mark.parametrize("name", _KERNELS)
+def test_results(name: str, shift: int) -> None:
+    on_both(_KERNELS[name](shift), _arrays(), 3, _LOCAL, slm_bytes=1024)
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+@pytest.mark.parametrize("name", _KERNELS)
+def test_they_run_side_by_side_once_the_extents_are_known(name: str, shift: int) -> None:
+    """Each miss counts 16, each success takes one off: of 100 groups the first ones miss."""
+    assert _misses(_KERNELS[name](shift), 100, slm_bytes=1024) == 0
+
+
+@pytest.mark.parametrize("shift", range(_ROWS))
+@pytest.mark.parametrize("name", _KERNELS)
+def test_an_array_that_ends_anywhere_in_the_last_row(name: str, shift: int) -> None:
+    """So one thread has a fault, in any turn and lane."""
+    k, lanes = _KERNELS[name](shift), set[int]()
+    for size in range(_SIZE - _SIZE // _ROWS, _SIZE - 4):
+        with pytest.raises(Fault) as caught:
+            on_both(k, _arrays(size), 2, _LOCAL, slm_bytes=1024)
+        lanes.update(caught.value.lanes)
+        assert caught.value.thread == _ROWS - 1 - shift
+    assert lanes == set(range(_WIDTH))
+
+
+@pytest.mark.parametrize("room", range(4, 1024, 84))
+def test_local_memory_that_ends_anywhere(room: int) -> None:
+    try:
+        on_both(_tile(), _arrays(), 2, _LOCAL, slm_bytes=room)
+    except Fault as fault:
+        assert room < 4 * _ROWS * _WIDTH and fault.lanes
+    else:
+        assert room >= 4 * _ROWS * _WIDTH
+
+
+@pytest.mark.parametrize("results", range(0, _ROWS * _WIDTH, 5))
+def test_a_store_behind_them_that_is_outside(results: int) -> None:
+    """What comes after the part that runs side by side is each thread's own."""
+    with pytest.raises(Fault) as caught:
+        on_both(_loop(), _arrays(results=max(1, results)), 2, _LOCAL)
+    assert caught.value.thread == max(1, results) // _WIDTH
+
+
+@pytest.mark.parametrize("thread", range(_ROWS))
+@pytest.mark.parametrize("lane", [None, 0, 15])
+@pytest.mark.parametrize("turns", [1, _TURNS - 1, _TURNS + 2])
+def test_threads_and_lanes_that_leave_the_loop_at_another_time(
+    thread: int, lane: int | None, turns: int
+) -> None:
+    k = Kernel("entry", "loop", "done")
+    for name in ("TURN", "SUM", "MOST"):
+        k.root(name, 64)
+    k.put("MOST", k.number(UD, _TURNS))
+    own = k.b.cmp("eq", _row(k), k.number(UD, thread))
+    if lane is not None:
+        own = k.b.and_(own, k.b.cmp("eq", k.lane(), k.number(UD, lane)))
+    k.put("MOST", k.number(UD, turns), k.b.and_(own, k.mask()))
+    k.put("TURN", k.number(UD, 0))
+    k.go("jump", "loop")
+    k.at("loop")
+    k.inst(1)
+    index = k.add(k.local_id(), k.mul(k.get("TURN"), k.number(UD, 4)))
+    k.put("SUM", k.add(k.mul(k.get("SUM"), k.number(UD, 5)), k.input(0, index, UD)))
+    k.put("TURN", k.add(k.get("TURN"), k.number(UD, 1)))
+    k.go("diverge", "loop", "done", mask=k.b.cmp("lt", k.get("TURN"), k.get("MOST")))
+    k.at("done")
+    k.inst(2)
+    k.result(1, _item(k), k.get("SUM"))
+    k.end()
+    on_both(k, _arrays(), 40, _LOCAL)
+
+
+@pytest.mark.parametrize(
+    ("name", "fuel"), [("loop", 1), ("loop", 9), *(("tile", n) for n in (1, 5, 14, 30))]
+)
+def test_fuel_ends_where_it_ends(name: str, fuel: int) -> None:
+    try:
+        on_both(_KERNELS[name](), _arrays(), 2, _LOCAL, slm_bytes=1024, fuel=fuel)
+    except Fault as fault:
+        assert fault.code == "endless-loop"
+
+
+@pytest.mark.parametrize("other", [0, 1, 2])
+def test_arrays_that_change_from_group_to_group(other: int) -> None:
+    """A site learns another extent in each group: threads begin again, then by themselves."""
+    k = Kernel("entry", "loop", "done")
+    for name in ("TURN", "SUM", "BASE"):
+        k.root(name, 128)
+    odd = k.b.cmp("eq", k.b.and_(k.group_id(), k.number(UD, 1)), k.number(UD, 1))
+    k.put("BASE", k.b.select(odd, k.argument(0), k.argument(other)))
+    k.put("TURN", k.number(UD, 0))
+    k.go("jump", "loop")
+    k.at("loop")
+    index = k.add(k.local_id(), k.mul(k.get("TURN"), k.number(UD, 4)))
+    scaled = k.mul(k.b.convert(index, UQ, rounding=RNE), k.number(UQ, 4))
+    (x,) = k.b.load(Space.FLAT, k.add(k.get("BASE", UQ), scaled), k.mask(), UD)
+    k.put("SUM", k.add(k.mul(k.get("SUM"), k.number(UD, 5)), x))
+    k.put("TURN", k.add(k.get("TURN"), k.number(UD, 1)))
+    k.go("diverge", "loop", "done", mask=k.b.cmp("lt", k.get("TURN"), k.number(UD, _TURNS)))
+    k.at("done")
+    k.result(1, _item(k), k.get("SUM"))
+    k.end()
+    arrays = [*_arrays(), _arrays()[0][::-1].copy()]
+    on_both(k, arrays, 300, _LOCAL)
+
+
+def test_what_has_no_loop_and_no_barrier_runs_thread_by_thread() -> None:
+    k = Kernel()
+    k.result(1, _item(k), k.input(0, _item(k), UD))
+    k.end()
+    jit, host = Jit(workers=1), Host(_arrays())
+    grid = grid_of(fold_modes(k.function), host, 1, _LOCAL)
+    assert jit.special(grid).members == 0
+
+
+@pytest.mark.parametrize("limit", [1, abreast.MOST_OPERATIONS])
+def test_long_kernels_run_thread_by_thread(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(abreast, "MOST_OPERATIONS", limit)
+    monkeypatch.setenv("EUMU_CACHE", "off")
+    if limit == 1:
+        with pytest.raises(AssertionError, match="no version"):
+            _misses(_loop())
+    else:
+        assert _misses(_loop(), 100) == 0
+
+
+# ---- when the code is made
+
+
+def test_a_kernel_that_runs_for_long_gets_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EUMU_ABREAST", "20")
+    monkeypatch.setenv("EUMU_CACHE", "off")
+    program = next(p for p in PROGRAMS if p.name == "sgemm").elf("pvc")
+    device, kernel, n = eumu.Device("pvc", engine="jit"), eumu.load(program)["sgemm"], 128
+    values = np.random.default_rng(3).random((2, n, n), np.float32)
+    a, b = (device.array(x) for x in values)
+    c = device.array(np.zeros((n, n), np.float32))
+
+    def launch() -> tuple[int, bytes]:
+        report = kernel.launch(device, (n, n), (16, 16), [a, b, c, n, n, 1.0, 0.0])
+        return report.instructions, c.numpy().tobytes()
+
+    first, jit = launch(), device._engines["jit"]
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        assert launch() == first
+        if any(ready.better and ready.is_outdated for ready in jit._ready.values()):
+            break
+    for _ in range(20):
+        assert launch() == first
+    sites = [s.what for ready in jit._ready.values() for s in ready.compiled.module.sites]
+    assert "abreast" in sites
