@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from math import inf
 
 import numpy as np
 import pytest
 
 import eumu
 from eumu.errors import Fault
+from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
 from eumu.exec.jit.driver import abreast
 from eumu.exec.jit.llvm.layout import SITE_WORDS, Context
@@ -20,6 +23,8 @@ from kernels.build import PROGRAMS
 
 _ROWS, _TURNS, _WIDTH = 4, 5, 16
 _LOCAL = (_WIDTH, _ROWS, 1)
+_SIZE = _ROWS * (4 * _TURNS + _WIDTH)  # elements that a group reads
+_GROUPS = 6  # the first ones learn where arrays are, and begin again
 
 
 @pytest.fixture(autouse=True)
@@ -36,11 +41,15 @@ def _row(k: Kernel, shift: int = 0) -> Value:
 def _place(k: Kernel, shift: int) -> Value:
     """Where a work item begins to read: rows have four elements for each turn, and 16 more."""
     row = k.mul(_row(k, shift), k.number(UD, 4 * _TURNS + _WIDTH))
-    return k.add(row, k.local_id())
+    return k.add(k.mul(k.group_id(), k.number(UD, _SIZE)), k.add(row, k.local_id()))
 
 
 def _item(k: Kernel) -> Value:
     return k.add(k.mul(_row(k), k.number(UD, _WIDTH)), k.local_id())
+
+
+def _result(k: Kernel) -> Value:
+    return k.add(k.mul(k.group_id(), k.number(UD, _ROWS * _WIDTH)), _item(k))
 
 
 def _loop(shift: int = 0) -> Kernel:
@@ -60,7 +69,7 @@ def _loop(shift: int = 0) -> Kernel:
     k.go("diverge", "loop", "done", mask=k.b.cmp("lt", k.get("TURN"), k.get("MOST")))
     k.at("done")
     k.inst(2)
-    k.result(1, _item(k), k.get("SUM"))
+    k.result(1, _result(k), k.get("SUM"))
     k.end()
     return k
 
@@ -92,23 +101,23 @@ def _tile(shift: int = 0) -> Kernel:
     k.go("diverge", "loop", "done", mask=k.b.cmp("lt", k.get("TURN"), k.number(UD, _TURNS)))
     k.at("done")
     k.inst(4)
-    k.result(1, _item(k), k.get("SUM"))
+    k.result(1, _result(k), k.get("SUM"))
     k.end()
     return k
 
 
-_SIZE = _ROWS * (4 * _TURNS + _WIDTH)
 _KERNELS = {"loop": _loop, "tile": _tile}
 
 
-def _arrays(size: int = _SIZE, results: int = _ROWS * _WIDTH) -> list[np.ndarray]:
-    values = np.random.default_rng(7).integers(0, 1 << 32, size, np.uint32)
-    return [values, np.zeros(results, np.uint32)]
+def _arrays(size: int = 0, results: int = 0, groups: int = _GROUPS) -> list[np.ndarray]:
+    """What groups read, less `size` elements at the end, and what they write, less `results`."""
+    values = np.random.default_rng(7).integers(0, 1 << 32, groups * _SIZE - size, np.uint32)
+    return [values, np.zeros(groups * _ROWS * _WIDTH - results, np.uint32)]
 
 
 def _misses(k: Kernel, groups: int = 3, **more: object) -> int:
     """How often threads that ran side by side had to begin again; nothing if none did."""
-    jit, host = Jit(workers=1), Host(_arrays())
+    jit, host = Jit(workers=1), Host(_arrays(groups=groups))
     jit.run(grid_of(fold_modes(k.function), host, groups, _LOCAL, **more), host)
     ((ready,),) = [jit._ready.values()]
     sites = [n for n, site in enumerate(ready.compiled.module.sites) if site.what == "abreast"]
@@ -119,7 +128,7 @@ def _misses(k: Kernel, groups: int = 3, **more: object) -> int:
 @pytest.mark.parametrize("shift", range(_ROWS))
 @pytest.mark.parametrize("name", _KERNELS)
 def test_results(name: str, shift: int) -> None:
-    on_both(_KERNELS[name](shift), _arrays(), 3, _LOCAL, slm_bytes=1024)
+    on_both(_KERNELS[name](shift), _arrays(), _GROUPS, _LOCAL, slm_bytes=1024)
 
 
 @pytest.mark.parametrize("shift", [0, 1])
@@ -132,32 +141,34 @@ def test_they_run_side_by_side_once_the_extents_are_known(name: str, shift: int)
 @pytest.mark.parametrize("shift", range(_ROWS))
 @pytest.mark.parametrize("name", _KERNELS)
 def test_an_array_that_ends_anywhere_in_the_last_row(name: str, shift: int) -> None:
-    """So one thread has a fault, in any turn and lane."""
+    """So one thread of the last group has a fault, in any turn and lane."""
     k, lanes = _KERNELS[name](shift), set[int]()
-    for size in range(_SIZE - _SIZE // _ROWS, _SIZE - 4):
+    for less in range(5, _SIZE // _ROWS + 1):
         with pytest.raises(Fault) as caught:
-            on_both(k, _arrays(size), 2, _LOCAL, slm_bytes=1024)
+            on_both(k, _arrays(less), _GROUPS, _LOCAL, slm_bytes=1024)
         lanes.update(caught.value.lanes)
         assert caught.value.thread == _ROWS - 1 - shift
+        assert caught.value.group == (_GROUPS - 1, 0, 0)
     assert lanes == set(range(_WIDTH))
 
 
 @pytest.mark.parametrize("room", range(4, 1024, 84))
 def test_local_memory_that_ends_anywhere(room: int) -> None:
     try:
-        on_both(_tile(), _arrays(), 2, _LOCAL, slm_bytes=room)
+        on_both(_tile(), _arrays(), _GROUPS, _LOCAL, slm_bytes=room)
     except Fault as fault:
         assert room < 4 * _ROWS * _WIDTH and fault.lanes
     else:
         assert room >= 4 * _ROWS * _WIDTH
 
 
-@pytest.mark.parametrize("results", range(0, _ROWS * _WIDTH, 5))
-def test_a_store_behind_them_that_is_outside(results: int) -> None:
+@pytest.mark.parametrize("less", range(1, _ROWS * _WIDTH, 5))
+def test_a_store_behind_them_that_is_outside(less: int) -> None:
     """What comes after the part that runs side by side is each thread's own."""
     with pytest.raises(Fault) as caught:
-        on_both(_loop(), _arrays(results=max(1, results)), 2, _LOCAL)
-    assert caught.value.thread == max(1, results) // _WIDTH
+        on_both(_loop(), _arrays(results=less), _GROUPS, _LOCAL)
+    assert caught.value.thread == (_ROWS * _WIDTH - less) // _WIDTH
+    assert caught.value.group == (_GROUPS - 1, 0, 0)
 
 
 @pytest.mark.parametrize("thread", range(_ROWS))
@@ -184,19 +195,55 @@ def test_threads_and_lanes_that_leave_the_loop_at_another_time(
     k.go("diverge", "loop", "done", mask=k.b.cmp("lt", k.get("TURN"), k.get("MOST")))
     k.at("done")
     k.inst(2)
-    k.result(1, _item(k), k.get("SUM"))
+    k.result(1, _result(k), k.get("SUM"))
     k.end()
-    on_both(k, _arrays(), 40, _LOCAL)
+    on_both(k, _arrays(groups=40), 40, _LOCAL)
 
 
-@pytest.mark.parametrize(
-    ("name", "fuel"), [("loop", 1), ("loop", 9), *(("tile", n) for n in (1, 5, 14, 30))]
-)
-def test_fuel_ends_where_it_ends(name: str, fuel: int) -> None:
-    try:
-        on_both(_KERNELS[name](), _arrays(), 2, _LOCAL, slm_bytes=1024, fuel=fuel)
-    except Fault as fault:
-        assert fault.code == "endless-loop"
+@pytest.mark.parametrize("name", _KERNELS)
+@pytest.mark.parametrize("fuel", [1, 5, 9, 14, 20, 30])
+def test_fuel_ends_where_it_ends_for_threads_by_themselves(name: str, fuel: int) -> None:
+    function, said = fold_modes(_KERNELS[name]().function), []
+    for patience in (0, inf):
+        host = Host(_arrays())
+        try:
+            jit = Jit(workers=1, patience=patience)
+            grid = grid_of(function, host, _GROUPS, _LOCAL, slm_bytes=1024, fuel=fuel)
+            said.append(str(jit.run(grid, host)))
+        except Fault as fault:
+            assert fault.code == "endless-loop"
+            said.append(str(fault))
+    assert said[0] == said[1]
+
+
+def test_registers_of_32_bytes() -> None:
+    """Local ids begin behind a header of eight dwords, which all threads of a group share."""
+    k = Kernel("entry", "loop", "done")
+    for name in ("TURN", "SUM"):
+        k.root(name, 64)
+    k.put("TURN", k.number(UD, 0))
+    k.go("jump", "loop")
+    k.at("loop")
+    index = k.add(k.local_id(), k.mul(k.get("TURN"), k.number(UD, 4)))
+    k.put("SUM", k.add(k.mul(k.get("SUM"), k.number(UD, 5)), k.input(0, index, UD)))
+    k.put("TURN", k.add(k.get("TURN"), k.number(UD, 1)))
+    k.go("diverge", "loop", "done", mask=k.b.cmp("lt", k.get("TURN"), k.number(UD, _TURNS)))
+    k.at("done")
+    k.result(1, k.item(64), k.get("SUM"))
+    k.end()
+    function, arenas = fold_modes(k.function), []
+    places = {"R0": 0, "X": 32, "Y": 64, "Z": 96}
+    function.inputs = [
+        replace(i, payload_offset=places.get(i.root.name, i.payload_offset), size=min(i.size, 32))
+        for i in function.inputs
+    ]
+    for engine in (Interpreter(), Jit(workers=1)):
+        host = Host(_arrays(groups=20))
+        grid = grid_of(function, host, 20, 64)
+        payload = replace(grid.payload, r0=(0,) * 8, local_id_offset=32, local_id_pitch=32)
+        engine.run(replace(grid, payload=payload), host)
+        arenas.append(host.arena)
+    assert (arenas[0] == arenas[1]).all()
 
 
 @pytest.mark.parametrize("other", [0, 1, 2])
@@ -217,9 +264,10 @@ def test_arrays_that_change_from_group_to_group(other: int) -> None:
     k.put("TURN", k.add(k.get("TURN"), k.number(UD, 1)))
     k.go("diverge", "loop", "done", mask=k.b.cmp("lt", k.get("TURN"), k.number(UD, _TURNS)))
     k.at("done")
-    k.result(1, _item(k), k.get("SUM"))
+    k.result(1, _result(k), k.get("SUM"))
     k.end()
-    arrays = [*_arrays(), _arrays()[0][::-1].copy()]
+    arrays = _arrays(groups=300)
+    arrays.append(arrays[0][::-1].copy())
     on_both(k, arrays, 300, _LOCAL)
 
 

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import field
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from eumu.errors import Unsupported
@@ -172,7 +173,8 @@ def tiered() -> Tiered:
     from eumu.exec.jit import Jit
     from eumu.exec.jit.host.target import host
 
-    return Tiered(Jit(), Jit(processor=host().hasty()), Interpreter())
+    hasty = Jit(processor=host().hasty(), patience=inf)  # it ends when the best code is there
+    return Tiered(Jit(), hasty, Interpreter())
 
 
 def is_short(function: Function) -> bool:

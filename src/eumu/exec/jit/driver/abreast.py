@@ -35,7 +35,7 @@ from eumu.records import dataclass
 MOST_OPERATIONS: Final = 6000  # of all members together
 _HARMLESS: Final = PASSING - {"write_indirect"} | {"read", "write", "load"}
 _ENDS: Final = frozenset({"jump", "branch", "diverge"})
-_ALONE: Final = range(8, 12)  # bytes of the payload's header that each thread has for itself
+_ALONE: Final = range(8, 12)  # bytes of a payload's header that each thread has for itself
 
 Key = tuple[object, ...]  # what a variable is of, in whichever version
 
@@ -223,19 +223,20 @@ class Abreast:
 
     def _start(self) -> None:
         """The payloads of the members: what all have is loaded once."""
-        e, common = self._e, self.special.common
+        e = self._e
         e.label("start")
         for m, k in enumerate(self.members):
             place = e.op(f"mul i64 %pitch, {m}")
             own = e.op(f"getelementptr i8, ptr %payload, i64 {place}")
-
-            def of(low: int, high: int, own: str = own) -> str:
-                shared = low in common and high - 1 in common
-                header = high <= 64 and not (low < _ALONE.stop and _ALONE.start < high)
-                return "%payload" if shared or header else own
-
-            fill(k, of)
+            fill(k, lambda low, high, own=own: "%payload" if self._is_common(low, high) else own)
         e.do("br label %b0")
+
+    def _is_common(self, low: int, high: int) -> bool:
+        """Whether bytes of the payload are the same in all threads of a group."""
+        common, header = self.special.common, 4 * len(self.special.r0)
+        if low in common and high - 1 in common:
+            return True
+        return high <= header and not (low < _ALONE.stop and _ALONE.start < high)
 
     # ---- ends of blocks
 

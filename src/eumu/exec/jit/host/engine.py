@@ -213,7 +213,7 @@ class Jit:
 
     def special(self, grid: Grid) -> Special:
         """What of a grid its machine code depends on, besides the function."""
-        members = 0 if self.patience or self.processor.is_hasty else members_of(grid)
+        members = 0 if self.patience else members_of(grid)
         return replace(specialise(grid), paranoid=self.paranoid, members=members)
 
     def _abreast(self, grid: Grid) -> Special:
@@ -222,8 +222,7 @@ class Jit:
 
     def _may_improve(self, ready: Ready, grid: Grid) -> bool:
         """Whether code that runs threads side by side could be made, and is not yet asked for."""
-        fine = self.patience and not self.processor.is_hasty and ready.better is None
-        return bool(fine and members_of(grid))
+        return bool(self.patience and ready.better is None and members_of(grid))
 
     def _is_worth_more(self, ready: Ready, grid: Grid) -> bool:
         """Whether a kernel has run for so long that such code pays."""

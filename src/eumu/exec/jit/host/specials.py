@@ -42,8 +42,11 @@ def specialise(grid: Grid) -> Special:
 
 def members_of(grid: Grid) -> int:
     """How many threads of a group may run side by side: all where they meet, else some."""
-    if grid.masks is not None or grid.payload.rows is not None:
+    payload = grid.payload
+    if grid.masks is not None or payload.rows is not None:
         return 0
+    if payload.local_id_offset is not None and payload.local_id_offset < 4 * len(payload.r0):
+        return 0  # the header is not the same in all threads
     function, threads = grid.function, grid.threads_per_group
     most = _MOST_LANES // function.width
     ends = [(i, block.end) for i, block in enumerate(function.blocks) if block.end is not None]
