@@ -280,6 +280,32 @@ def test_what_has_no_loop_and_no_barrier_runs_thread_by_thread() -> None:
     assert jit.special(grid).members == 0
 
 
+@pytest.mark.parametrize("space", [Space.SLM, Space.SCRATCH])
+def test_what_each_thread_has_for_itself_is_not_shared(space: Space) -> None:
+    """Each lane keeps its sum in memory, in turns; no thread sees that of another."""
+    k = Kernel("entry", "loop", "next", "done")
+    k.root("TURN", 64)
+    k.put("TURN", k.number(UD, 0))
+    own = k.lane() if space is Space.SCRATCH else _item(k)
+    k.b.store(space, k.mul(own, k.number(UD, 4)), k.mask(), [_result(k)])
+    k.go("jump", "loop")
+    k.at("loop")
+    own = k.lane() if space is Space.SCRATCH else _item(k)
+    there = k.mul(own, k.number(UD, 4))
+    (x,) = k.b.load(space, there, k.mask(), UD)
+    k.b.store(space, there, k.mask(), [k.add(k.mul(x, k.number(UD, 3)), k.get("TURN"))])
+    k.go("barrier", "next", kind="sync")
+    k.at("next")
+    k.put("TURN", k.add(k.get("TURN"), k.number(UD, 1)))
+    k.go("diverge", "loop", "done", mask=k.b.cmp("lt", k.get("TURN"), k.number(UD, _TURNS)))
+    k.at("done")
+    own = k.lane() if space is Space.SCRATCH else _item(k)
+    (x,) = k.b.load(space, k.mul(own, k.number(UD, 4)), k.mask(), UD)
+    k.result(1, _result(k), x)
+    k.end()
+    on_both(k, _arrays(), _GROUPS, _LOCAL, slm_bytes=1024, scratch_bytes=256)
+
+
 @pytest.mark.parametrize("limit", [1, abreast.MOST_OPERATIONS])
 def test_long_kernels_run_thread_by_thread(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(abreast, "MOST_OPERATIONS", limit)

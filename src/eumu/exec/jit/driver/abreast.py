@@ -15,6 +15,7 @@ and each goes on from there by itself.  So every fault is found by the code that
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from eumu.exec.jit.analysis.flow import Flow
@@ -26,14 +27,15 @@ from eumu.exec.jit.driver.speculative import CannotSpeculate
 from eumu.exec.jit.driver.suspend import Resume, stopped_at
 from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm.emit import Emitter
-from eumu.exec.jit.llvm.layout import LOCAL, NO_LIMIT, SLICE, Context, Record, ThreadOutcome
-from eumu.ir import Block, Function, Op, Terminator, Value
+from eumu.exec.jit.llvm.layout import NO_LIMIT, SLICE, Context, Record, ThreadOutcome
+from eumu.ir import Block, Function, Op, Space, Terminator, Value
 from eumu.ir.operations.ends import Barrier, Diverge
-from eumu.ir.operations.memory import Fence, Store
+from eumu.ir.operations.memory import Fence, Load, Store
 from eumu.records import dataclass
 
 MOST_OPERATIONS: Final = 6000  # of all members together
 _HARMLESS: Final = PASSING - {"write_indirect"} | {"read", "write", "load"}
+_SHARED: Final = (Space.FLAT, Space.SLM)
 _ENDS: Final = frozenset({"jump", "branch", "diverge"})
 _ALONE: Final = range(8, 12)  # bytes of a payload's header that each thread has for itself
 
@@ -57,8 +59,8 @@ def plan(function: Function, flow: Flow, special: Special, *, in_rounds: bool) -
     Threads `in_rounds` are all of a group: then local memory may change, which is cleared if they
     begin again.
     """
-    if not special.members or not special.full_threads:
-        return None
+    if not special.members or not special.full_threads or special.scratch_bytes:
+        return None  # each thread has scratch space of its own
     inside: set[int] = set()
     work = [0]
     while work:
@@ -98,14 +100,19 @@ def _fits(block: Block, in_rounds: bool) -> bool:
     meets = isinstance(end, Barrier) and in_rounds and end.kind == "sync" and not end.args
     if end is None or not (meets or end.name in _ENDS):
         return False
-    return all(op.name in _HARMLESS or (in_rounds and _is_local(op)) for op in block.ops)
+    return all(_is_harmless(op) or (in_rounds and _is_local(op)) for op in block.ops)
+
+
+def _is_harmless(op: Op) -> bool:
+    """Whether an operation changes nothing but registers, and members need nothing of their own."""
+    return op.name in _HARMLESS and not (isinstance(op, Load) and op.space not in _SHARED)
 
 
 def _is_local(op: Op) -> bool:
     """Whether an operation changes, or orders, nothing but local memory."""
     if isinstance(op, Fence):
         return op.scope == "local"
-    return isinstance(op, Store) and op.space in LOCAL
+    return isinstance(op, Store) and op.space is Space.SLM
 
 
 def behind(flow: Flow, tail: frozenset[int]) -> Flow:
@@ -228,15 +235,16 @@ class Abreast:
         for m, k in enumerate(self.members):
             place = e.op(f"mul i64 %pitch, {m}")
             own = e.op(f"getelementptr i8, ptr %payload, i64 {place}")
-            fill(k, lambda low, high, own=own: "%payload" if self._is_common(low, high) else own)
+            fill(k, partial(self._payload, own))
         e.do("br label %b0")
 
-    def _is_common(self, low: int, high: int) -> bool:
-        """Whether bytes of the payload are the same in all threads of a group."""
+    def _payload(self, own: str, low: int, high: int) -> str:
+        """Where bytes of a member's payload are: in the first one's if all have the same."""
         common, header = self.special.common, 4 * len(self.special.r0)
         if low in common and high - 1 in common:
-            return True
-        return high <= header and not (low < _ALONE.stop and _ALONE.start < high)
+            return "%payload"
+        is_own = high > header or (low < _ALONE.stop and _ALONE.start < high)
+        return own if is_own else "%payload"
 
     # ---- ends of blocks
 

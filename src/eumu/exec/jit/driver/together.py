@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from eumu.exec.jit.analysis.dataflow import analyse as analyse_affine
 from eumu.exec.jit.codegen import registers as regs
@@ -18,6 +19,8 @@ from eumu.exec.jit.driver.versions import define, entry, lower, resuming
 from eumu.exec.jit.interface import HostTarget, Special
 from eumu.exec.jit.llvm.layout import Record
 from eumu.records import dataclass
+
+_MOST_BYTES: Final = 1 << 16  # of the records of all members, on the stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ def side_by_side(
     try:
         if not resume.in_rounds:
             rest, resume = _rest(k, plan, special, target)
+            if resume.size * plan.members > _MOST_BYTES:
+                return None
         members = _members(k, plan, special, target)
         lines = abreast.Abreast(plan, members, resume, special).emit()
     except CannotSpeculate:
