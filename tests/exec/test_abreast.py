@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from math import inf
+from random import Random
 
 import numpy as np
 import pytest
@@ -315,6 +316,72 @@ def test_long_kernels_run_thread_by_thread(limit: int, monkeypatch: pytest.Monke
             _misses(_loop())
     else:
         assert _misses(_loop(), 100) == 0
+
+
+# ---- at random
+
+
+def _random_kernel(random: Random) -> tuple[Kernel, tuple[int, int, int]]:
+    """A loop in which work items load, and often meet and exchange values; some rows may leave it
+    early, or go another way in some turns.  Values go through two halves of local memory in turns,
+    so that one barrier a turn is enough."""
+    width = random.choice((8, 16, 32))
+    local = random.choice(((width, 4, 1), (2 * width, 2, 1), (width // 2, 4, 1), (4 * width, 1, 1)))
+    meets, parts = random.random() < 0.6, random.random() < 0.3
+    k = Kernel("entry", "loop", "read", "odd", "next", "done", width=width)
+    for name in ("TURN", "SUM", "MOST"):
+        k.root(name, 4 * width)
+    k.put("TURN", k.number(UD, 0))
+    early = k.number(UD, random.randrange(2)) if parts and not meets else k.number(UD, 0)
+    k.put("MOST", k.b.sub(k.number(UD, _TURNS), k.mul(_row(k), early), RNE))
+    k.go("jump", "loop")
+    k.at("loop")
+    item = k.add(k.mul(_row(k), k.number(UD, local[0])), k.local_id())
+    index = k.add(k.mul(k.get("TURN"), k.number(UD, random.choice((0, 1, 4, 9)))), k.local_id())
+    for value, most in ((_row(k), 40), (k.group_id(), 50)):
+        index = k.add(index, k.mul(value, k.number(UD, random.randrange(most))))
+    x = k.add(k.input(0, index, UD), k.mul(k.get("SUM"), k.number(UD, 3)))
+    k.put("SUM", x)
+    if meets:
+        half = k.mul(k.b.and_(k.get("TURN"), k.number(UD, 1)), k.number(UD, 512))
+        place = k.add(k.mul(item, k.number(UD, 4)), half)
+        k.b.store(Space.SLM, place, k.mask(), [x])
+        k.go("barrier", "read", kind="sync")
+    else:
+        k.go("jump", "read")
+    k.at("read")
+    if meets:
+        for _ in range(random.randrange(1, 6)):
+            half = k.mul(k.b.and_(k.get("TURN"), k.number(UD, 1)), k.number(UD, 512))
+            place = k.add(k.local_id(), k.number(UD, local[0] * random.randrange(local[1])))
+            place = k.add(k.mul(place, k.number(UD, 4)), half)
+            (other,) = k.b.load(Space.SLM, place, k.mask(), UD)
+            k.put("SUM", k.add(k.mul(k.get("SUM"), k.number(UD, 5)), other))
+    way = _row(k) if parts else k.get("TURN")
+    k.go("diverge", "odd", "next", mask=k.b.cmp("lt", way, k.number(UD, random.randrange(4))))
+    k.at("odd")
+    k.put("SUM", k.add(k.get("SUM"), k.get("TURN")))
+    k.go("jump", "next")
+    k.at("next")
+    k.put("TURN", k.add(k.get("TURN"), k.number(UD, 1)))
+    more = k.b.cmp("lt", k.get("TURN"), k.get("MOST"))
+    k.go("diverge", "loop", "done", mask=more)
+    k.at("done")
+    size = k.number(UD, local[0] * local[1])
+    item = k.add(k.mul(_row(k), k.number(UD, local[0])), k.local_id())
+    k.result(1, k.add(k.mul(k.group_id(), size), item), k.get("SUM"))
+    k.end()
+    return k, local
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_loops(seed: int) -> None:
+    k, local = _random_kernel(Random(seed))
+    arrays = [
+        np.random.default_rng(seed).integers(0, 1 << 32, 2000, np.uint32),
+        np.zeros(_GROUPS * local[0] * local[1], np.uint32),
+    ]
+    on_both(k, arrays, _GROUPS, local, slm_bytes=1024)
 
 
 # ---- when the code is made

@@ -54,7 +54,7 @@ def members_of(grid: Grid) -> int:
         return threads if 1 < threads <= most else 0
     if not any(min(end.targets, default=i + 1) <= i for i, end in ends if end.name != "ret"):
         return 0
-    return next((n for n in (most, most // 2, most // 4) if 1 < n <= threads), 0)
+    return next((n for n in (most >> k for k in range(8)) if 1 < n <= threads), 0)
 
 
 def _common(payload: Payload) -> range:
