@@ -47,6 +47,8 @@ def measure(item: Item, contestants: list[Any], rounds: int) -> dict[str, dict[s
             "cpu": cpu if slow else math.inf,
         }
         results[engine.name] = {**best, "wrong": item.mismatch(data, read())}
+        if hasattr(engine, "warm_up"):
+            engine.warm_up(run)
         if getattr(engine, "lane_ops", 0):
             results[engine.name]["lane_ops"] = engine.lane_ops
         if not slow or wall < _LONG:

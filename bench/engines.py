@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,8 @@ import numpy as np
 from item import Data, Item, LocalBytes
 
 Prepared = tuple[Callable[[], None], Callable[[], Data]]
+
+_WARM = 0.25  # seconds, see EUMU_ABREAST
 
 # Where drivers lie that no package registers.
 _INTEL = Path(sys.prefix) / "lib" / "libintelocl.so"
@@ -36,10 +39,23 @@ class Emulator:
         self.version = "memory checks on"
         self.lane_ops = 0
 
+    def warm_up(self, run: Callable[[], None]) -> None:
+        """Run for as long as the engine waits until it makes better code, and wait for that."""
+        end = time.perf_counter() + _WARM
+        while self._engine == "jit" and time.perf_counter() < end:
+            run()
+        if self._engine == "jit":
+            self._jit.settle()
+
     def prepare(self, item: Item, data: Data) -> Prepared:
         import eumu
 
         device = eumu.Device("pvc", engine=self._engine, check=self._check)
+        if self._engine == "jit":
+            from eumu.exec.jit import Jit
+
+            self._jit = Jit()
+            device.use("jit", self._jit)
         program = eumu.load(item.binary)
         given: dict[str, Any] = {}
         for name, value in data.items():

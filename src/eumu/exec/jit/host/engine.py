@@ -243,6 +243,13 @@ class Jit:
         if ready.better is not None:
             ready.better.add_done_callback(is_there)
 
+    def settle(self) -> None:
+        """Wait for the code that is being made."""
+        with self._lock:
+            made = [ready.better for ready in self._ready.values() if ready.better is not None]
+        for code in made:
+            code.result()
+
     def compile(self, grid: Grid, special: Special | None = None) -> Compiled:
         """The machine code for a grid, from memory, from disk, or made now."""
         special = special or self.special(grid)
