@@ -24,6 +24,7 @@ from eumu.records import dataclass
 
 _LOCK = threading.Lock()
 _MOST_PHIS: Final = 90
+_MOST_LIBRARIES: Final = 64  # of a linker
 _CACHE: Final = 16 << 20  # bytes, where the system does not tell
 # A frame of more than a page touches each: none reaches over what guards the end of a stack.
 _DEFINE: Final = re.compile(r"^(define .*?)((?: !\w+ !\d+)* \{)$", re.MULTILINE)
@@ -233,7 +234,7 @@ class Loaded:
     Code that is no kernel's has no `again`, which is 0 then.
     """
 
-    _linkers: ClassVar[dict[Processor, Any]] = {}
+    _linkers: ClassVar[dict[Processor, tuple[Any, int]]] = {}  # and how many libraries each has had
     _count: ClassVar[int] = 0
 
     def __init__(
@@ -241,14 +242,7 @@ class Loaded:
     ) -> None:
         with _LOCK:
             _initialize()
-            if processor not in Loaded._linkers:
-                machine = llvm.Target.from_triple(processor.triple).create_target_machine(
-                    cpu=processor.cpu, features=processor.features, jit=True
-                )
-                # JITLink puts code and constants into one piece of memory; the older linker may put
-                # them more than 2 GiB apart, around a device's arena, and aborts the process.
-                Loaded._linkers[processor] = llvm.create_lljit_compiler(machine, use_jit_link=True)
-            Loaded._count += 1
+            linker = self._linker(processor)
             self.stack = taken(objects, processor.triple)
             builder = llvm.JITLibraryBuilder()
             for code in objects:
@@ -257,7 +251,25 @@ class Loaded:
             if has_again:
                 builder.export_symbol("again")
             builder.add_current_process()
-            linker = Loaded._linkers[processor]
             self._library = builder.link(linker, f"kernel{Loaded._count}")
             self.run: int = self._library["run"]
             self.again: int = self._library["again"] if has_again else 0
+
+    @staticmethod
+    def _linker(processor: Processor) -> Any:
+        """What links the next library.
+
+        A library that goes leaves some 10 KB in its linker, so a linker has so many and no more: it
+        lives as long as one of them does.
+        """
+        linker, count = Loaded._linkers.get(processor, (None, _MOST_LIBRARIES))
+        if count == _MOST_LIBRARIES:
+            machine = llvm.Target.from_triple(processor.triple).create_target_machine(
+                cpu=processor.cpu, features=processor.features, jit=True
+            )
+            # JITLink puts code and constants into one piece of memory; the older linker may put
+            # them more than 2 GiB apart, around a device's arena, and aborts the process.
+            linker, count = llvm.create_lljit_compiler(machine, use_jit_link=True), 0
+        Loaded._linkers[processor] = linker, count + 1
+        Loaded._count += 1
+        return linker
