@@ -89,3 +89,26 @@ def test_the_command_shows_and_does_not_run() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "# examples/out_of_bounds.cl:4: out[i == 5 ? n : i] = i;" in done.stdout
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_command_needs_no_sizes_and_no_arguments(form: str) -> None:
+    words = ["run", "--engine", "jit", "--dump", form, "examples/saxpy.bin"]
+    done = subprocess.run(
+        [sys.executable, "-m", "eumu", *words], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    some = [*words, "--global", "1024", "--arg", "a=2"]
+    again = subprocess.run(
+        [sys.executable, "-m", "eumu", *some], capture_output=True, text=True, check=False
+    )
+    assert again.stdout == done.stdout  # 1024 work items run in groups of 256
+
+
+def test_the_command_needs_sizes_to_run() -> None:
+    words = ["run", "examples/saxpy.bin", "--arg", "a=2"]
+    done = subprocess.run(
+        [sys.executable, "-m", "eumu", *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "--global X[,Y,Z] is needed" in done.stderr

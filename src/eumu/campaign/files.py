@@ -1,8 +1,7 @@
 """Every kernel of files: in all builds and levels, on both engines, with arguments made for it.
 
-Nobody says what a kernel's arguments mean, so each gets some that many kernels can use: arrays of
-small numbers, sizes of a few elements, images of a few texels.  They are the same for each form of
-a kernel and in each run.
+Arguments are made up (:mod:`eumu.compare.made_up`): the same for each form of a kernel and in each
+run.
 """
 
 from __future__ import annotations
@@ -12,9 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
+from typing import Final
 
 import eumu
 from eumu.campaign.tasks import (
@@ -27,17 +24,15 @@ from eumu.campaign.tasks import (
     Task,
 )
 from eumu.compare import Ending, Launch, Side, compare, describe, sides
+from eumu.compare.made_up import made_up
 from eumu.compare.search import differing
 from eumu.errors import BuildError, LaunchError, Unsupported
-from eumu.runtime.parameters import Parameter, Passing, element_type
 from eumu.writing import utf8, work_folder
 
 SUFFIXES: Final = (".bin", ".cl", ".elf", ".isa", ".spv", ".visaasm")
 _TEXTS: Final = (".isa", ".visaasm")
-_ITEMS: Final = 64  # of a launch, and elements that a size says
+_ITEMS: Final = 64  # of a launch
 _LOCAL: Final = 16
-_ELEMENTS: Final = 4096  # of an array, so that indices of a few dimensions stay inside
-_TEXELS: Final = 16
 _RTOL: Final = 1e-3  # of floats in two builds, which may contract and reorder
 _FUEL: Final = 10_000_000
 _DIGITS: Final = 12  # of a file's digest
@@ -154,37 +149,7 @@ def _engines(side: Side, launch: Launch) -> str:
     return "" if slow.printed == fast.printed else f"{label} prints other lines on the fast engine"
 
 
-# ---- arguments
-
-
 def _launch(kernel: eumu.Kernel) -> Launch:
     local = kernel.required_local_size
     whole: tuple[int, ...] = (_ITEMS,) if local is None else (2 * local[0], *local[1:])
-    return Launch(kernel.name, whole, local or (_LOCAL,), _values, _FUEL)
-
-
-def _values(device: eumu.Device, kernel: eumu.Kernel) -> dict[str, Any]:
-    return {parameter.name: _value(device, parameter) for parameter in kernel.args}
-
-
-def _value(device: eumu.Device, parameter: Parameter) -> Any:
-    random = np.random.default_rng(parameter.index)
-    match parameter.passing:
-        case Passing.LOCAL:
-            return eumu.Local(_ELEMENTS)
-        case Passing.SAMPLER:
-            return device.sampler()
-        case Passing.IMAGE:
-            texels = random.integers(0, 256, (_TEXELS, _TEXELS, 4)).astype(np.uint8)
-            return device.image(texels, name=parameter.name)
-        case Passing.BUFFER | Passing.ADDRESS:
-            element = element_type(parameter.type_name.rstrip("* "))
-            dtype = element[0] if element else np.dtype(np.uint8)
-            count = _ELEMENTS * (element[1] if element else 64)
-            data = random.random(count) if dtype.kind == "f" else random.integers(0, 16, count)
-            return device.array(data.astype(dtype), name=parameter.name)
-    element = element_type(parameter.type_name)
-    if element is None:
-        return bytes(parameter.size)
-    one = 0.5 if element[0].kind == "f" else _TEXELS
-    return one if element[1] == 1 else [one] * element[1]
+    return Launch(kernel.name, whole, local or (_LOCAL,), made_up, _FUEL)

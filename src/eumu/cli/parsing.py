@@ -141,8 +141,7 @@ def _add_launch(run: argparse.ArgumentParser) -> None:
         "--global",
         dest="global_size",
         metavar=size,
-        required=True,
-        help="global size in work items",
+        help="global size in work items; needed to run",
     )
     run.add_argument(
         "--local",

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from numpy.typing import NDArray
 
@@ -21,6 +21,8 @@ from eumu.cli.values import arguments, from_zero, pairs, size, whole
 from eumu.findings import plain
 from eumu.runtime.image_needs import Pictured
 
+_SHOWN: Final = 256  # work items of the group that --dump shows code for, if nothing says how many
+
 
 def command(options: argparse.Namespace) -> int:
     """Run the kernel that the options describe."""
@@ -32,6 +34,8 @@ def command(options: argparse.Namespace) -> int:
             raise
         return teller.refused(error)
     kernel = _kernel(program, options.kernel)
+    if options.global_size is None and options.dump is None:
+        raise UsageError("--global X[,Y,Z] is needed: how many work items there are")
     progress = Progress(f"running {kernel.name}")
     printed: list[str] = []
     device = eumu.Device(
@@ -44,7 +48,7 @@ def command(options: argparse.Namespace) -> int:
         pools=None if options.pools is None else whole("--pools", options.pools),
         memory_bytes=_memory(options.memory),
     )
-    values = arguments(device, kernel, options.args)
+    values = arguments(device, kernel, options.args, needs_all=options.dump is None)
     saves = pairs("--save", options.save)
     for name in saves:
         if not isinstance(values.get(name), (eumu.Array, Pictured)):
@@ -144,10 +148,15 @@ def _launch(
 def _listing(
     device: eumu.Device, kernel: eumu.Kernel, values: dict[str, Any], options: argparse.Namespace
 ) -> str:
-    """What --dump shows."""
+    """What --dump shows; sizes and arguments that are not given are made up."""
+    from eumu.compare.made_up import made_up
+
     local = None if options.local_size is None else size("--local", options.local_size)
-    sizes = size("--global", options.global_size), local
-    return kernel.listing(device, options.dump, *sizes, values, level=options.level)
+    whole = local or kernel.required_local_size or (_SHOWN,)
+    if options.global_size is not None:
+        whole = size("--global", options.global_size)
+    values = made_up(device, kernel) | values
+    return kernel.listing(device, options.dump, whole, local, values, level=options.level)
 
 
 def _notice(progress: Progress, message: Warning | str, *_: object) -> None:

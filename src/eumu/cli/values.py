@@ -61,8 +61,13 @@ def pairs(option: str, texts: list[str]) -> dict[str, str]:
     return values
 
 
-def arguments(device: eumu.Device, kernel: eumu.Kernel, texts: list[str]) -> dict[str, Any]:
-    """The kernel's arguments by name; UsageError says what to give for those that are missing."""
+def arguments(
+    device: eumu.Device, kernel: eumu.Kernel, texts: list[str], *, needs_all: bool = True
+) -> dict[str, Any]:
+    """The kernel's arguments by name.
+
+    UsageError says what to give for those that are missing, if all are needed.
+    """
     by_name = pairs("--arg", texts)
     values: dict[str, Any] = {}
     for parameter in kernel.args:
@@ -71,7 +76,7 @@ def arguments(device: eumu.Device, kernel: eumu.Kernel, texts: list[str]) -> dic
             raise UsageError(f"argument {parameter.name} is given by name and by number")
         if keys:
             values[parameter.name] = argument(device, parameter, by_name.pop(keys[0]))
-    missing = [p for p in kernel.args if p.name not in values]
+    missing = [p for p in kernel.args if p.name not in values and needs_all]
     if by_name or missing:
         lines = [f"kernel {kernel.name} has no argument {name!r}" for name in by_name]
         lines += [f"argument missing: --arg {p.name}={_example(p)}  ({p})" for p in missing]
