@@ -13,7 +13,7 @@ from eumu.records import dataclass
 # Threads that begin again cost more; after many of them nobody tries for a while.
 _MISS: Final = 16
 _MOST: Final = 512
-_PAUSE: Final = 256
+_PAUSE: Final = 8192
 
 
 @dataclass(frozen=True, slots=True)
