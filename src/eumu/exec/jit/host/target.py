@@ -6,6 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from enum import Enum
 from functools import cache
@@ -22,7 +23,9 @@ from eumu.exec.jit.llvm import bit_merges
 from eumu.exec.jit.llvm.constants import refuse_wide
 from eumu.records import dataclass
 
-_LOCK = threading.Lock()
+_LOCK = threading.RLock()
+# llvmlite's own, which each of its calls holds, those that free what nobody needs any more, too.
+_LLVMLITE: Final = getattr(llvm.ffi.lib, "_lock", None) or nullcontext()
 _MOST_PHIS: Final = 90
 _MOST_LIBRARIES: Final = 64  # of a linker
 _CACHE: Final = 16 << 20  # bytes, where the system does not tell
@@ -205,6 +208,22 @@ def _phis(function: Any) -> int:
         for block in function.blocks
         for _ in takewhile(lambda i: i.opcode == "phi", block.instructions)
     )
+
+
+def _hold() -> None:
+    """Wait for what LLVM does: a child of a fork has no thread that would end it."""
+    _LOCK.acquire()
+    _LLVMLITE.__enter__()
+
+
+def _let_go() -> None:
+    with suppress(RuntimeError):  # Ctrl-C came while it was waited for
+        _LLVMLITE.__exit__(None, None, None)
+        _LOCK.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_hold, after_in_parent=_let_go, after_in_child=_let_go)
 
 
 def compile_object(text: str, processor: Processor, effort: Effort = Effort.FULL) -> bytes:
