@@ -225,7 +225,8 @@ def test_functions_and_host_names() -> None:
         ("name: k\n    exec", "name: k\n  bad\n    exec", "line 6"),
         ("grf_count", "\tgrf_count", "line"),
         ("grf_count", "\x01", "control characters are not allowed"),
-        ("grf_count: 128", "grf_count: " + "[" * 5000, "nested more than 16 deep"),
+        ("grf_count: 128", "grf_count: " + "[" * 500, "nested more than 16 deep"),
+        ("grf_count: 128", "grf_count: " + "[" * 5000, "nest"),  # newer libyaml says it first
         ("grf_count: 128", "grf_count: " + "{a: " * 30, "nested more than 16 deep"),
     ],
 )  # fmt: skip
