@@ -11,12 +11,16 @@ import numpy as np
 import pytest
 
 import eumu
-from eumu.errors import Fault
+from eumu.errors import Fault, Unsupported
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
 from eumu.exec.jit.driver import abreast
+from eumu.exec.jit.host import cache
+from eumu.exec.jit.host.launch import Compiled
+from eumu.exec.jit.host.target import Processor
+from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm.layout import SITE_WORDS, Context
-from eumu.ir import Space, Value
+from eumu.ir import Function, Space, Value
 from eumu.ir.passes import fold_modes
 from eumu.types import UD, UQ, UW
 from exec.launching import RNE, Host, Kernel, grid_of, on_both
@@ -410,3 +414,23 @@ def test_a_kernel_that_runs_for_long_gets_the_code(monkeypatch: pytest.MonkeyPat
         assert launch() == first
     sites = [s.what for ready in jit._ready.values() for s in ready.compiled.module.sites]
     assert "abreast" in sites
+
+
+def test_code_that_exceeds_a_limit_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What there is runs on, and nobody asks again."""
+    asked, plain = [], cache.compiled
+
+    def compiled(function: Function, special: Special, processor: Processor) -> Compiled:
+        if special.members:
+            asked.append(special)
+            raise Unsupported("a kernel that takes too long to compile")
+        return plain(function, special, processor)
+
+    monkeypatch.setattr(cache, "compiled", compiled)
+    jit, host = Jit(workers=1, patience=1e-9), Host(_arrays())
+    function = fold_modes(_loop().function)
+    for _ in range(4):
+        jit.run(grid_of(function, host, _GROUPS, _LOCAL), host)
+        with pytest.raises(Unsupported):
+            jit.settle()
+    assert len(asked) == 1

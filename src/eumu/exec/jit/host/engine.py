@@ -10,7 +10,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -249,10 +249,11 @@ class Jit:
         return ready.seconds > self.patience and self._may_improve(ready, grid)
 
     def _improve(self, ready: Ready, grid: Grid) -> None:
-        """Make the code on another thread; launches take it as soon as it is there."""
+        """Make the code on another thread; launches take it as soon as it is there, and go on as
+        they are if it exceeds a limit."""
 
-        def is_there(_: object) -> None:
-            ready.is_outdated = True
+        def is_there(made: Future[Compiled]) -> None:
+            ready.is_outdated = not isinstance(made.exception(), Unsupported)
 
         with self._lock:
             if ready.better is not None:
