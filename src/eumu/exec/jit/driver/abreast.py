@@ -342,6 +342,9 @@ class Abreast:
         kept = _kept(k, other, cut)
         for variable, offset in self.resume.places.items():
             key = names.get(variable)
+            if variable == self.resume.parks:
+                yield self.resume.k.registers.variables[variable], "zeroinitializer", offset
+                continue
             if key is None:  # a mask
                 waits = variable.startswith("%park")
                 yield f"i{k.width}", "0" if waits else "-1", offset

@@ -13,7 +13,7 @@ from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.driver import named
 from eumu.exec.jit.driver.calls import Calls, calls_of, frames_size
-from eumu.exec.jit.driver.suspend import Resume
+from eumu.exec.jit.driver.suspend import Resume, cleared
 from eumu.exec.jit.llvm.layout import NO_LIMIT, FaultKind, Record, ThreadOutcome
 from eumu.ir import Terminator, Value
 from eumu.ir.operations.ends import AnyCall, Barrier, Diverge, Ret, Trap
@@ -52,23 +52,28 @@ class Ends:
         if self.keeps_alive:
             entry.append(f"  %alive = alloca {word}")
             self.k.registers.variables["%alive"] = word
-        if self.in_memory:
-            entry += self._in_memory(len(self.k.flow.waiting))
-        for n, block in enumerate(sorted(self.k.flow.waiting)):
-            place = (
-                f"getelementptr {word}, ptr %parks, i64 {n}" if self.in_memory else f"alloca {word}"
-            )
-            entry.append(f"  {self.park(block)} = {place}")
+        waiting = sorted(self.k.flow.waiting)
+        if self.in_memory and waiting:
+            self._in_memory(waiting)
+            return
+        for block in waiting:
+            entry.append(f"  {self.park(block)} = alloca {word}")
             entry.append(f"  store {word} 0, ptr {self.park(block)}")
 
-    def _in_memory(self, count: int) -> list[str]:
+    def _in_memory(self, waiting: list[int]) -> None:
         """Masks that LLVM leaves in memory: each would be merged wherever blocks meet."""
-        return [
-            f"  %parks.all = alloca [{count} x {self.word}]",
+        kind = f"[{len(waiting)} x {self.word}]"
+        masks = self.resume.parks = self.e.alloca(kind, None)
+        self.k.registers.variables[masks] = kind
+        self.e.entry += [
+            cleared(masks, kind),
             "  %parks.place = alloca ptr",
-            "  store volatile ptr %parks.all, ptr %parks.place",
+            f"  store volatile ptr {masks}, ptr %parks.place",
             "  %parks = load volatile ptr, ptr %parks.place",
         ]
+        for n, block in enumerate(waiting):
+            place = f"getelementptr {self.word}, ptr %parks, i64 {n}"
+            self.e.entry.append(f"  {self.park(block)} = {place}")
 
     def begin(self, block: int) -> None:
         """The start of a block: lanes that wait here join."""
@@ -358,7 +363,8 @@ class Ends:
         """The end of a frame or of the thread."""
         if self.shares:
             self.e.label("dispatch")
-            self._first_of(sorted(self.k.flow.waiting), "finished")
+            here = self.k.flow.waiting & self.k.flow.parked.keys()  # in this version
+            self._first_of(sorted(here), "finished")
         for target in sorted({save.target for save in self.resume.saves if save.others}):
             if target in self.k.flow.stuck:
                 self.e.label(f"stuck{target}")

@@ -83,6 +83,7 @@ class Resume:
     in_rounds: bool = False
     halves: bool = False
     cuts: tuple[int, ...] = ()  # blocks where a thread goes on that ran abreast with others
+    parks: str = ""  # the variable with all masks of lanes that wait, if there is one
     saves: list[Save] = field(default_factory=list)
     points: list[int] = field(default_factory=list)  # target block of resume point n + 1
     places: dict[str, int] = field(default_factory=dict)  # variable -> byte offset in the record
@@ -127,11 +128,11 @@ class Resume:
         self.rotations = sorted({(s.target, s.others) for s in self.saves if s.others}, key=str)
         self._place(sorted(variables.keys() - set(self._masks()) if stay else self._needed()))
         state = first, self.size - first
-        cleared = self._move()
+        at_start = self._move()
         if self.rotations:
             self.size = 64 * -(-(self.size + state[1] + 8) // 64)
-            cleared.append(f"  %seen = getelementptr i8, ptr %rec, i64 {sum(state) + state[1]}")
-            cleared.append("  store i64 0, ptr %seen")
+            at_start.append(f"  %seen = getelementptr i8, ptr %rec, i64 {sum(state) + state[1]}")
+            at_start.append("  store i64 0, ptr %seen")
         e, word = self.k.e, f"i{self.k.width}"
         for save in self.saves:
             e.label(save.label)
@@ -157,12 +158,13 @@ class Resume:
                 e.do(f"br label %b{self.points[number - 1]}")
             else:
                 rotate(*self.rotations[number - 1 - len(self.points)])
-        return cleared
+        return at_start
 
     def _needed(self) -> set[str]:
         """The variables that are read behind a resume point before they are written."""
         behind = {j for _, others in self.rotations for j in others}
-        return live_at(behind.union(self.points), self.k.flow, self.k.registers.log)
+        live = live_at(behind.union(self.points), self.k.flow, self.k.registers.log)
+        return live | {self.parks} if self.parks else live
 
     def _next(self, save: Save, first: int, size: int) -> str:
         """The resume point: another one for lanes that wait in vain, as all state repeats."""
@@ -177,14 +179,17 @@ class Resume:
 
     def _move(self) -> list[str]:
         """Replace stack variables by places in the record."""
-        e, cleared, entry = self.k.e, [], []
+        e, at_start, entry = self.k.e, [], []
+        masks = cleared(self.parks, self.k.registers.variables.get(self.parks, ""))
         for line in e.entry:
             declared = _ALLOCA.match(line)
             if declared and declared[1] in self.places:
                 place = self.places[declared[1]]
                 entry.append(f"  {declared[1]} = getelementptr i8, ptr %rec, i64 {place}")
             elif _accessed(line) in self.places:
-                cleared.append(line + ", align 8")
+                at_start.append(line + ", align 8")
+            elif line == masks and self.parks in self.places:
+                at_start.append(line)
             else:
                 entry.append(line)
         e.entry[:] = entry
@@ -192,18 +197,16 @@ class Resume:
             if _accessed(line) in self.places:
                 blends = any(" = select " in before for before in e.lines[max(0, n - 2) : n])
                 e.lines[n] = (_unmasked(line, n) if blends else line) + ", align 8"
-        return cleared
+        return at_start
 
     def _masks(self) -> list[str]:
-        """The masks that records keep; no lane waits where its thread is at a barrier."""
+        """The masks that are saved; no lane waits where its thread is at a barrier."""
+        parks = [f"%park{b}" for b in sorted(self.k.flow.waiting)] if not self.parks else []
         if "%alive" in self.k.registers.variables:
-            return ["%em", "%alive", *self._parks()]
+            return ["%em", "%alive", *parks]
         if self.in_rounds:
             return [] if all(map(self._is_full, self.points)) else ["%em"]
-        return ["%em", *self._parks()]
-
-    def _parks(self) -> list[str]:
-        return [f"%park{b}" for b in sorted(self.k.flow.waiting)]
+        return ["%em", *parks]
 
     def _is_full(self, target: int) -> bool:
         """Whether all lanes that a thread can have go on at a block behind a barrier."""
@@ -273,9 +276,15 @@ def _unmasked(line: str, n: int) -> str:
     return f"  %frozen{n} = freeze {vector} {value}\n  store {vector} %frozen{n}, ptr {place}"
 
 
+def cleared(array: str, type: str) -> str:
+    """The line that sets an array in memory to zeros, of a type such as ``[8 x i16]``."""
+    size = bytes_of(type) if array else 0
+    return f"  call void @llvm.memset.p0.i64(ptr {array}, i8 0, i64 {size}, i1 false)"
+
+
 def bytes_of(type: str) -> int:
-    """Bytes that an LLVM integer or vector of integers takes in memory."""
-    if type.startswith("<"):
+    """Bytes that an LLVM integer, or a vector or an array of them, takes in memory."""
+    if type.startswith(("<", "[")):
         count, scalar = type[1:-1].split(" x ")
         return int(count) * bytes_of(scalar)
     return -(-int(type[1:]) // 8)
