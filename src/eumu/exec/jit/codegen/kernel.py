@@ -25,7 +25,7 @@ from eumu.exec.jit.llvm.lanes import AffineForm, Lanes, Shape, shape_of_constant
 from eumu.exec.jit.llvm.layout import SITE_WORDS, Context, FaultKind, Record, ThreadOutcome
 from eumu.ir import Function, Op, Root, Value
 from eumu.ir.operations.row import Table
-from eumu.ir.operations.state import Read, Write
+from eumu.ir.operations.state import ExecMask, Read, Write
 from eumu.records import dataclass
 from eumu.types import Type
 
@@ -65,13 +65,14 @@ class KernelLowering:
     shadows: dict[tuple[Slot, Shape], tuple[list[str], str]] = field(default_factory=dict)
     held: dict[tuple[Slot, Shape], tuple[list[str], str]] = field(default_factory=dict)
     written: dict[Slot, tuple[Lanes, Type]] = field(default_factory=dict)  # in this block
+    executing: dict[tuple[int, int], str] = field(default_factory=dict)  # masks: first lane, width
     pads: dict[tuple[str, str], str] = field(default_factory=dict)
     pointees: dict[int, Root] | None = None  # of register-indirect accesses, when first wanted
     users: dict[str, set[int]] | None = None  # the blocks that access each root, when first wanted
     loading: frozenset[int] | None = None  # blocks of loops that only load, when first wanted
     assured: dict[Place, AffineForm] = field(default_factory=dict)  # what was checked before
     looped: frozenset[int] = frozenset()  # blocks that may run more than once
-    sums: Any = None  # of registers where blocks begin, when first wanted
+    sums: Any = None  # of registers where blocks begin, and of which visits, when first wanted
     merges: Callable[[KernelLowering, int], bool] | None = None  # lowers a block so, if it may
     shared_sites: dict[tuple[Place, str], int] | None = None  # of a block that is lowered twice
     ahead: dict[Place, Any] = field(default_factory=dict)  # loads that read ahead
@@ -182,7 +183,7 @@ class KernelLowering:
             self.found = visit.known
             self.known.update(visit.known)
         self.likely = self.analysis.likely.get(index, BlockState()).copy()
-        self.written, self.held = {}, {}
+        self.written, self.held, self.executing = {}, {}, {}
 
     def lower_operations(self, index: int, deferred: Deferred) -> None:
         """Emit the operations of a block that was entered."""
@@ -202,6 +203,8 @@ class KernelLowering:
         """Emit an operation of a block that was entered."""
         self.place = place
         self.lower(op)
+        if isinstance(op, ExecMask):
+            self.executing[op.offset, op.result.width] = self.values[op.result.id].get()
 
     def _passes(self, op: Op) -> bool:
         """Whether an operation may come before register-indirect writes that precede it."""

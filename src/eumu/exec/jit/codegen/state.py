@@ -28,10 +28,12 @@ def _exec_mask(k: KernelLowering, op: ExecMask) -> None:
         vector = vector_literal("i1", ["true"] * value.width)
         k.values[value.id] = Lanes(BOOL, value.width, vector)
         return
-    bits = e.op(f"load {word}, ptr %em")
-    if offset:
-        bits = e.op(f"lshr {word} {bits}, {offset}") if offset < k.width else "0"
-    mask = regs.mask_of_bits(e, bits, k.width, value.width)
+    mask = k.executing.get((offset, value.width))
+    if mask is None:
+        bits = e.op(f"load {word}, ptr %em")
+        if offset:
+            bits = e.op(f"lshr {word} {bits}, {offset}") if offset < k.width else "0"
+        mask = regs.mask_of_bits(e, bits, k.width, value.width)
     lanes = Lanes(BOOL, value.width, mask)
     if value.width == 1:
         lanes.affine = AffineForm(Shape(1, (0,)), (mask,))
