@@ -397,7 +397,7 @@ def test_long_modules_have_only_passes_whose_time_grows_with_them(
     assert "getFunctionPassManager" in passes[Effort.FULL]
     assert "getFunctionPassManager" not in passes[Effort.LONG] + passes[Effort.QUICK]
     assert passes[Effort.LONG].count("add_instruction_combine_pass") == 2
-    assert passes[Effort.QUICK].count("add_instruction_combine_pass") == 1
+    assert "add_instruction_combine_pass" not in passes[Effort.QUICK]
     assert "add_dead_store_elimination_pass" not in passes[Effort.QUICK]
 
 

@@ -50,8 +50,14 @@ class Analysis:
 
 
 def analyse(function: Function, facts: Facts, visits: Visits | None = None) -> Analysis:
-    """What is certain, and what is likely; `visits` are what another version's blocks had."""
+    """What is certain, and what is likely; `visits` are what another version's blocks had.
+
+    Of a long function nothing is known but where it begins.
+    """
     analysis = Analysis(visits=dict(visits or {}))
+    if facts.is_long:
+        analysis.entry = {0: BlockState(facts.inputs)}
+        return analysis
     analysis.entry = _entries(function, facts, analysis.visits, active=False)
     if any(op.name == "exec_mask" for block in function.blocks for op in block.ops):
         analysis.likely = _entries(function, facts, analysis.visits, active=True)

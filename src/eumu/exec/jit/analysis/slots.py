@@ -58,6 +58,7 @@ class Facts:
     blocked: frozenset[str] = frozenset()  # roots that indirect writes can reach
     restored: frozenset[str] = frozenset()  # roots that a return may put back
     confined: bool = False  # register-indirect accesses stay in the roots that they are meant for
+    is_long: bool = False  # that its code is there soon counts for more than how fast it is
 
 
 class BlockState:

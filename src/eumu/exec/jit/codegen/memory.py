@@ -2,6 +2,7 @@
 
 The ladder: an affine form known at compile time costs one compare a group; else the lanes are
 compared at run time with consecutive addresses; what fits neither goes through the slow functions.
+In long functions all do, as a call is a third of the code.
 """
 
 from __future__ import annotations
@@ -136,9 +137,14 @@ def _load(k: KernelLowering, op: Load) -> None:
     type, count, results = op.type, op.count, op.results
     width = results[0].width
     access = access_of(k, op, store=False)
+    shape = k.known[results[0].id].shape if width > 1 else None
+    if k.facts.is_long and shape is None:
+        called = _called(k, access, access.size, type, count, width)
+        for value, loaded in zip(results, called, strict=True):
+            k.plain(value, loaded)
+        return
     affine = affine_form_of(k, access)
-    shape = k.known[results[0].id].shape
-    if width > 1 and shape is not None:
+    if shape is not None:
         _load_uniform(k, op, access, affine, shape)
         return
     e, scalar = k.e, scalar_type(type)
@@ -166,17 +172,25 @@ def _load(k: KernelLowering, op: Load) -> None:
         incoming.append(([e.shuffle(f, scalar, width, range(own)) for f in gathered], some))
         e.do(f"br label %{join}")
         e.label(careful)
-    data = _slow_load(k, access, affine, type, count)
-    vector, pitch = lane_type(type, own), width * type.size
-    places = [e.op(f"getelementptr i8, ptr {data}, i64 {v * pitch}") for v in range(count)]
-    slowly = [e.op(f"load {vector}, ptr {place}, align 1") for place in places]
+    slowly = _called(k, access, reach(access, affine.shape)[1], type, count, own)
     incoming.append((slowly, e.current_label()))
     e.do(f"br label %{join}")
     e.label(join)
     ways = [[f"[ {found[v]}, %{label} ]" for found, label in incoming] for v in range(count)]
-    loaded = [e.op(f"phi {vector} {', '.join(way)}") for way in ways]
-    for value, some_lanes in zip(results, loaded, strict=True):
+    vector = lane_type(type, own)
+    merged = [e.op(f"phi {vector} {', '.join(way)}") for way in ways]
+    for value, some_lanes in zip(results, merged, strict=True):
         k.plain(value, e.shuffle(some_lanes, scalar, own, [n % own for n in range(width)]))
+
+
+def _called(
+    k: KernelLowering, access: CompiledAccess, total: int, type: Type, count: int, own: int
+) -> list[str]:
+    """`count` vectors of the first lanes, that a function loads."""
+    e, vector, pitch = k.e, lane_type(type, own), access.address.width * type.size
+    data = _slow_load(k, access, total, type, count)
+    places = [e.op(f"getelementptr i8, ptr {data}, i64 {v * pitch}") for v in range(count)]
+    return [e.op(f"load {vector}, ptr {place}, align 1") for place in places]
 
 
 def _different(k: KernelLowering, address: Value, expected: Shape) -> int:
@@ -240,7 +254,7 @@ def _quick(
 
 
 def _slow_load(
-    k: KernelLowering, access: CompiledAccess, affine: AffineForm, type: Type, count: int
+    k: KernelLowering, access: CompiledAccess, total: int, type: Type, count: int
 ) -> str:
     """Load lane by lane; where the elements are then: those of all lanes, element by element."""
     elements = access.address.width * count
@@ -251,7 +265,7 @@ def _slow_load(
     data = k.scratchpad("data", block)
     zero = "0" if elements == 1 else "zeroinitializer"
     k.e.do(f"store {block} {zero}, ptr {data}, align 8")
-    slow_call(k, access, function, data, reach(access, affine.shape)[1])
+    slow_call(k, access, function, data, total)
     return data
 
 
@@ -281,7 +295,7 @@ def _load_uniform(
     quick = [[_element(e, o, scalar, v * type.size) for o in origins] for v in range(count)]
     e.do(f"br label %{join}")
     e.label(slow)
-    data = _slow_load(k, access, affine, type, count)
+    data = _slow_load(k, access, reach(access, affine.shape)[1], type, count)
     careful = [
         [
             _element(e, data, scalar, (v * width + g * lanes) * type.size)

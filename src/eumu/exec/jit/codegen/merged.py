@@ -53,7 +53,7 @@ class _Access:
 
 def lower(k: KernelLowering, index: int) -> bool:
     """Emit a block whose accesses are checked before it, if that is worth it."""
-    if k.untouched or index not in k.looped:
+    if k.untouched or index not in k.looped or k.facts.is_long:
         return False
     k.shared_sites = {}
     fine = _fine(k, index)
@@ -175,15 +175,16 @@ def _is_same(op: Convert) -> bool:
 
 def _sums(k: KernelLowering, index: int) -> Mapping[int, Sum]:
     """What the values of a block are made of."""
-    visits = {
-        i: visit
-        for i, visit in k.analysis.visits.items()
-        if i in k.analysis.entry and visit.holds(i, k.analysis.entry[i], k.facts)
-    }
     memory = k.registers.memory
     if k.sums is None:
-        k.sums = sums.entries(k.function, k.flow, visits, memory)
-    return sums.run(k.function.blocks[index], index, k.sums.get(index, {}), visits, memory)[0]
+        visits = {
+            i: visit
+            for i, visit in k.analysis.visits.items()
+            if i in k.analysis.entry and visit.holds(i, k.analysis.entry[i], k.facts)
+        }
+        k.sums = sums.entries(k.function, k.flow, visits, memory), visits
+    known, visits = k.sums
+    return sums.run(k.function.blocks[index], index, known.get(index, {}), visits, memory)[0]
 
 
 def _check(k: KernelLowering, index: int, group: _Group, accesses: Sequence[_Access]) -> str:

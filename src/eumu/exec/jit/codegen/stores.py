@@ -34,6 +34,9 @@ def _store(k: KernelLowering, op: Store) -> None:
     access = access_of(k, op, store=True)
     e = k.e
     vectors = [k.vector(d) for d in data]
+    if k.facts.is_long:
+        _slow_store(k, access, type, width, vectors, access.size)
+        return
     affine = affine_form_of(k, access)
     addresses = heads(k, access, affine)
     slow, join = e.name("slow"), e.name("join")

@@ -57,6 +57,7 @@ from eumu.ir.operations.state import RootAddress
 
 MOST_OPERATIONS: Final = 200_000  # of a function: their LLVM text alone takes 10 s
 _SHORT: Final = 3000  # operations: a longer function is not compiled twice, and never inlined
+_LONG: Final = 20_000  # operations: of a longer one slower code is made, in half the time
 
 # They register their operations.
 _LOWERED_IN = (
@@ -88,6 +89,7 @@ def build(
         _reach(function),
         saved_roots(function),
         confined=function is not whole,
+        is_long=length > _LONG,
     )
     e = _emitter(target, marks)
     k = _kernel(function, facts, special, target, e)

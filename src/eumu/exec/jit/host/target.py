@@ -169,8 +169,8 @@ def optimised(text: str, processor: Processor, effort: Effort = Effort.FULL) -> 
 def _optimise(module: Any, machine: Any, effort: Effort) -> None:
     """Half the time of LLVM's -O1, which does not make faster code of these modules.
 
-    Of a quick one no values are numbered, and nothing is looked for after that: both take most of
-    the time.  New GVN looks at a value again when another phi node turns out to be no copy, and
+    Of a quick one no values are numbered, and no instructions are combined: both take most of the
+    time.  New GVN looks at a value again when another phi node turns out to be no copy, and
     ends the process at the hundredth time; functions with as many of them get what -O1 has, but
     long ones get nothing.
     """
@@ -181,7 +181,8 @@ def _optimise(module: Any, machine: Any, effort: Effort) -> None:
     whole.run(module, builder)
     first = llvm.create_new_function_pass_manager()
     first.add_sroa_pass()
-    first.add_instruction_combine_pass()
+    if effort is not Effort.QUICK:
+        first.add_instruction_combine_pass()
     first.add_simplify_cfg_pass()
     numbering = llvm.create_new_function_pass_manager()
     numbering.add_new_gvn_pass()
