@@ -57,11 +57,11 @@ MUTANTS = (
         'return _simple("sub", e, op, width, x, y)',
     ),
     Mutant(
-        "the high half of a product ignores signs",
-        "test_wide_products",
+        "the lowest bit is counted from the top",
+        "test_run and bits",
         "codegen/integers.py",
-        'extend = "sext" if type.is_signed else "zext"',
-        'extend = "zext"',
+        'return e.intrinsic("cttz", int_type(op.result.type, width), x, extra="i1 false")',
+        'return e.intrinsic("ctlz", int_type(op.result.type, width), x, extra="i1 false")',
     ),
     Mutant(
         "division by zero gives 1",

@@ -188,7 +188,7 @@ def every() -> Iterator[tuple[Planted, tuple[str, ...]]]:
     """Each mistake, and the kinds that look for it in turn."""
     for mutant in mutate_lowerings.MUTANTS:
         file = f"exec/jit/{mutant.file}"
-        yield Planted(mutant.what, file, mutant.old, mutant.new), ("engines", "hostile")
+        yield Planted(mutant.what, file, mutant.old, mutant.new), ("engines", "native", "hostile")
     yield from ((planted, ("native",)) for planted in NATIVE)
 
 

@@ -197,7 +197,7 @@ class Program:
         type = random.choice((*INTEGERS, *FLOAT_TYPES, F, F, D))
         x, y = self.value(type), self.value(type)
         names = ["add", "sub", "mul", "min", "max", "neg", "abs", "div"]
-        names += ["fma", "sqrt", "round", "flush"] if type.is_float else ["rem", "mul_high"]
+        names += ["fma", "sqrt", "round", "flush"] if type.is_float else ["rem"]
         name = random.choice(names)
         rounding = random.choice(ROUNDINGS)
         if name in ("add", "sub", "mul", "div"):

@@ -40,7 +40,6 @@ BINARY: dict[str, Callable[[Type, int, int], int]] = {
     "add": lambda t, x, y: x + y,
     "sub": lambda t, x, y: x - y,
     "mul": lambda t, x, y: x * y,
-    "mul_high": lambda t, x, y: (x * y) >> t.bits,
     "div": lambda t, x, y: truncated(x, y) if y else -1,
     "rem": lambda t, x, y: x - truncated(x, y) * y if y else x,
     "and_": lambda t, x, y: x & y,

@@ -26,27 +26,6 @@ def _count(x: Ints, y: Ints) -> Ints:
     return np.asarray(y & y.dtype.type(_bits(x) - 1))
 
 
-def mul_high(x: Ints, y: Ints) -> Ints:
-    if x.dtype.itemsize == 8:
-        return _mul_high_64(x, y)
-    wide = np.dtype(np.int64 if x.dtype.kind == "i" else np.uint64)
-    product = x.astype(wide) * y.astype(wide)
-    return (product >> wide.type(_bits(x))).astype(x.dtype)
-
-
-def _mul_high_64(x: Ints, y: Ints) -> Ints:
-    ux, uy = _unsigned(x), _unsigned(y)
-    half, low = np.uint64(32), np.uint64(0xFFFF_FFFF)
-    xh, xl, yh, yl = ux >> half, ux & low, uy >> half, uy & low
-    middle = xh * yl + (xl * yl >> half)
-    cross = xl * yh + (middle & low)
-    high = xh * yh + (middle >> half) + (cross >> half)
-    if x.dtype.kind == "i":
-        zero = np.uint64(0)
-        high = high - np.where(x < 0, uy, zero) - np.where(y < 0, ux, zero)
-    return np.asarray(high.view(x.dtype))
-
-
 def div(x: Ints, y: Ints) -> Ints:
     """Truncated quotient; x/0 is all ones, MIN/-1 is MIN."""
     one = x.dtype.type(1)

@@ -224,7 +224,6 @@ _CHOOSE: dict[str, Callable[..., Compute]] = {
     "fma": _by_kind(_no_integer, floats.fma),
     "sqrt": _by_kind(_no_integer, floats.sqrt),
     "round": _by_kind(_no_integer, floats.round_integral),
-    "mul_high": _plain(integers.mul_high),
     "rem": _plain(integers.rem),
     "and": _plain(_and),
     "or": _plain(_or),

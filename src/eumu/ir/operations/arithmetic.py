@@ -162,7 +162,6 @@ class Arithmetic(Emitter):
         return self._rounded("round", rounding, x)
 
     # and, or, xor, not and select work on masks, too
-    mul_high = _binary("mul_high", INT, "High half of the integer product.")
     rem = _binary("rem", INT, "Remainder with the sign of x; x%0 is x, MIN%-1 is 0.")
     and_ = _binary("and", BITS)
     or_ = _binary("or", BITS)

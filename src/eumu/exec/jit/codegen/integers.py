@@ -41,16 +41,6 @@ def mul(e: Emitter, op: Op, width: int, x: str, y: str) -> str:
     return _simple("mul", e, op, width, x, y)
 
 
-def mul_high(e: Emitter, op: Op, width: int, x: str, y: str) -> str:
-    type = op.result.type
-    narrow, wide = int_type(type, width), vector_of(f"i{2 * type.bits}", width)
-    extend = "sext" if type.is_signed else "zext"
-    a, b = (e.op(f"{extend} {narrow} {v} to {wide}") for v in (x, y))
-    product = e.op(f"mul {wide} {a}, {b}")
-    count = vector_literal(f"i{2 * type.bits}", [str(type.bits)] * width)
-    return e.op(f"trunc {wide} {e.op(f'lshr {wide} {product}, {count}')} to {narrow}")
-
-
 def _safe_divisor(e: Emitter, op: Op, width: int, x: str, y: str) -> tuple[str, str, str]:
     """A divisor for which LLVM defines the division, and masks of y == 0 and of MIN / -1."""
     type = op.result.type
@@ -195,7 +185,6 @@ INTEGER_OPS: dict[str, Callable[..., str]] = {
     "add": add,
     "sub": sub,
     "mul": mul,
-    "mul_high": mul_high,
     "div": div,
     "rem": rem,
     "and": and_,
