@@ -183,6 +183,18 @@ static void grown(void) { /* realloc of a large block moves pages and lengthens 
   if (r == p) CHECK(!store(h, p, p + 1, 2) && p[1] == 2 && p[0] == 0 && q[1] == 0x01010101);
 }
 
+static void exchanged(void) { /* pages in the middle, by new ones and by those of another object */
+  u32 *p = pages(4), *q = pages(4), *third = p + 2 * 1024, *spare = pages(1), h, h2;
+  CHECK(!user(p, 4 * PAGE, &h) && !user(q, 4 * PAGE, &h2) && !store(h, p, third, 1) && !store(h2, q, q + 2 * 1024, 2));
+  CHECK(mmap(third, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == third);
+  third[5] = 7;
+  CHECK(!copy(h, p, p + 1, h, p, third + 5) && p[1] == 7 && !store(h, p, third, 3) && third[0] == 3 && third[5] == 7);
+  CHECK(mremap(q + 2 * 1024, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, spare) == spare);
+  CHECK(mremap(third, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, q + 2 * 1024) == q + 2 * 1024);
+  CHECK(mremap(spare, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, third) == third && third[0] == 2);
+  CHECK(!store(h, p, third + 1, 4) && third[1] == 4 && !store(h2, q, q + 2 * 1024 + 1, 5) && q[2 * 1024 + 1] == 5 && third[1] == 4);
+}
+
 static void refused(void) {
   u32 *p = pages(3), h;
   munmap(p + 1024, PAGE);
@@ -409,7 +421,7 @@ static void polls(void) { /* as drivers do: no call tells it that the engine pro
 }
 
 static const struct { const char *name; void (*run)(void); } cases[] = {
-    {"answers", answers}, {"created", created}, {"adopted", adopted}, {"moved", moved}, {"grown", grown},
+    {"answers", answers}, {"created", created}, {"adopted", adopted}, {"moved", moved}, {"exchanged", exchanged}, {"grown", grown},
     {"refused", refused}, {"left_out", left_out}, {"read_only", read_only}, {"written_meanwhile", written_meanwhile}, {"own_faults", own_faults}, {"stack", stack},
     {"forked", forked}, {"forked_meanwhile", forked_meanwhile}, {"hangs", hangs}, {"many", many}, {"threads", threads}, {"waits_for_ever", waits_for_ever}, {"polls", polls}};
 

@@ -32,6 +32,7 @@ PAGES = (
     "created",
     "adopted",
     "moved",
+    "exchanged",
     "grown",
     "read_only",
     "written_meanwhile",
