@@ -14,11 +14,11 @@ from eumu.cl import parts as linking
 from eumu.cl.facts import absent_features
 from eumu.cl.parts import LinkerInput
 from eumu.cl.protocol import Form, Status, Wanted
-from eumu.errors import BuildError, EumuError, ToolMissing
+from eumu.errors import BuildError, EumuError, Source, ToolMissing
 from eumu.platforms import Platform
 from eumu.records import dataclass
 from eumu.writing import work_folder
-from eumu.zebin import compilers, container, ocloc, smaller_groups
+from eumu.zebin import compilers, container, header, log, ocloc, smaller_groups
 
 _SECONDS: Final = 600.0
 _ARGUMENTS: Final = "-cl-kernel-arg-info"
@@ -141,11 +141,25 @@ def _object(options: str, parts: Sequence[Part], platform: Platform, *, is_il: b
         for name, text in parts[1:]:
             _put(_inside(folder / "include", name), text, name)
         words = f'{options} {_ARGUMENTS} -I "{folder / "include"}"'
-        made = _run(
-            *(folder, platform, ["-file", "source.cl", "-spv_only", "-options", words]),
-            container.is_spirv,
-        )
+        made = _front(folder, platform, words, source.decode("utf-8", "replace"))
     return _unlinked(LinkerInput(False, may_be_smaller, made.data), made.log)
+
+
+def _front(folder: Path, platform: Platform, options: str, source: str) -> Made:
+    """SPIR-V of `source.cl`; with the header's images if the header alone fails without."""
+    compiler = compilers.choose(platform)
+    words = ["-file", "source.cl", "-spv_only", "-options", options]
+    with_images = [*words, "-internal_options", header.IMAGES]
+    if header.has_failed(compiler, platform, options, source):
+        return _run(folder, platform, with_images, container.is_spirv)
+    try:
+        return _run(folder, platform, words, container.is_spirv)
+    except BuildError as error:
+        found = log.diagnostics(str(error), Source("source.cl", source))
+        if not header.alone_fails(found):
+            raise
+    header.note_failure(compiler, platform, options)
+    return _run(folder, platform, with_images, container.is_spirv)
 
 
 def _put(path: Path, text: bytes, name: str) -> None:

@@ -22,7 +22,7 @@ from eumu import platforms
 from eumu.errors import BuildError, Diagnostic, EumuError, Severity, Source, ToolMissing
 from eumu.records import dataclass
 from eumu.writing import work_folder
-from eumu.zebin import compilers, container, elf, kept, log
+from eumu.zebin import compilers, container, elf, header, kept, log
 
 LARGEST_SOURCE: Final = 64 << 20
 _LARGEST_LOG: Final = 1 << 20
@@ -30,13 +30,6 @@ _LARGEST_LOG: Final = 1 << 20
 # Variables that make the compiler dump files, or another program of the same source.
 _SWITCHES: Final = ("IGC_", "NEO_", "OCLOC_", "VISA_")
 
-# With -cl-std=CL3.0, this compiler's own header uses image types on devices that have no images.
-# These names make the header compile; a program that uses images is as wrong as before.
-_IMAGES: Final = (
-    "-cl-ext=+__opencl_c_images,+__opencl_c_3d_image_writes,"
-    "+__opencl_c_read_write_images,+cl_khr_3d_image_writes"
-)
-_HEADER: Final = "opencl-c.h"
 _INCLUDE: Final = re.compile(r'(?<!\S)-I\s*(?:"(?P<quoted>[^"]*)"|(?P<bare>\S+))')
 _DEBUG: Final = re.compile(r"(?<!\S)-g(line-tables-only)?(?!\S)")
 _NO_DEBUG: Final = re.compile(r"(?<!\S)-g0(?!\S)")
@@ -127,14 +120,18 @@ def compile(
 def _built(build: _Build, source: Source, options: str, plain: str, internal_options: str) -> Built:
     """What the compiler makes with some options; with `plain` ones if tables are too much for it,
     and with its header's images if that fails without."""
+    with_images = f"{internal_options} {header.IMAGES}".strip()
+    if build.fails_by_header(options, with_images, source.text):
+        internal_options = with_images
     run = build.run(options, internal_options)
     diagnostics = log.diagnostics(run.log, source, run.visa_errors)
     is_silent = not any(d.severity is Severity.ERROR for d in diagnostics)
     if options != plain and run.elf is None and is_silent:
         options, run = plain, build.run(plain, internal_options)
         diagnostics = log.diagnostics(run.log, source, run.visa_errors)
-    if run.elf is None and _only_header_fails(diagnostics):
-        internal_options = f"{internal_options} {_IMAGES}".strip()
+    if run.elf is None and header.alone_fails(diagnostics):
+        header.note_failure(build.compiler, build.device, options)
+        internal_options = with_images
         run = build.run(options, internal_options)
         diagnostics = log.diagnostics(run.log, source, run.visa_errors)
     if run.elf is None:
@@ -236,12 +233,29 @@ class _Build:
         """What the code depends on besides the command."""
         return " ".join((str(self.simd_width), *("=".join(pair) for pair in self.switches)))
 
+    def fails_by_header(self, options: str, with_images: str, source: str) -> bool:
+        """Whether the compiler's header alone would fail: another program's has, or there is what
+        was made of this one after that."""
+        if self.device.has_sampler or container.is_spirv(self.data):
+            return False
+        if header.has_failed(self.compiler, self.device, options, source):
+            return True
+        place = self._place(self.command(options, with_images))
+        if place is None or not place.exists():
+            return False
+        header.note_failure(self.compiler, self.device, options)
+        return True
+
+    def _place(self, command: tuple[str, ...]) -> Path | None:
+        """Where the program is kept."""
+        if self.native:
+            return None
+        return kept.place_of(self.compiler, command, self.data, self._variables)
+
     def run(self, options: str, internal_options: str) -> _Run:
         """What the compiler does, now or when it was asked before."""
         command = self.command(options, internal_options)
-        place = None
-        if not self.native:
-            place = kept.place_of(self.compiler, command, self.data, self._variables)
+        place = self._place(command)
         earlier = kept.find(place) if place is not None else None
         if earlier is not None:
             return _Run(0, earlier[0]["log"], earlier[0]["visa_errors"], earlier[1], {}, ())
@@ -346,15 +360,6 @@ def _assembly(directory: Path) -> dict[str, str]:
         if title := _KERNEL_NAME.search(text):
             texts[title[1].strip()] = text
     return texts
-
-
-def _only_header_fails(diagnostics: tuple[Diagnostic, ...]) -> bool:
-    errors = [d for d in diagnostics if d.severity is Severity.ERROR]
-    return bool(errors) and all(
-        d.span is not None and Path(d.span.source.name).name == _HEADER and "images" in d.message
-        for d in errors
-        if "too many errors" not in d.message
-    )
 
 
 def _failure(
