@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from eumu.addresses import DEVICE_BASE, GENERIC_LOCAL, GENERIC_TAG_SHIFT
 from eumu.device import Memory
 from eumu.errors import LaunchError, OutOfMemory
+from eumu.exec.guarded import GUARD
 
 MB = 1 << 20
 
@@ -163,3 +166,35 @@ def test_the_default_device_costs_address_space_only() -> None:
     a = memory.allocate(memory.size // 2, "half")
     memory.view(a)[-1] = 1
     assert memory.view(a)[0] == 0
+
+
+class _Advised:
+    """A map that notes for which bytes large pages are asked."""
+
+    def __init__(self, map: Any) -> None:
+        self.map, self.asked = map, list[tuple[int, int]]()
+
+    def madvise(self, option: int, start: int, length: int) -> None:
+        self.map.madvise(option, start, length)  # which refuses what is no page
+        self.asked.append((start, start + length))
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="the system has no large pages")
+def test_large_pages_are_asked_for_as_a_whole() -> None:
+    """A part of one would be small pages; what they reach into is the arena, and nothing else."""
+    memory = Memory(64 * MB)
+    advised = memory._map = _Advised(memory._map)  # type: ignore[assignment]
+    place = memory.arena.ctypes.data
+    sizes = [MB, 2 * MB - 1, 2 * MB, 3 * MB + 5, 100, 4 * MB]
+    made = [memory.allocate(size, "a", spread=True) for size in sizes]
+    rest = memory.size - (made[-1].end - memory.base) - 3 * MB  # with its red zones
+    made.append(memory.allocate(rest, "up to the end"))
+    large = [a for a in made if a.size >= 2 * MB]
+    assert len(advised.asked) == len(large) == 4
+    for a, (first, last) in zip(large, advised.asked, strict=True):
+        start, end = a.start - memory.base, a.end - memory.base
+        assert GUARD <= first <= GUARD + start and GUARD + end <= last
+        assert last <= GUARD + len(memory.arena)
+        assert (place + first - GUARD) % (2 * MB) == 0 or first == GUARD
+        assert (place + last - GUARD) % (2 * MB) == 0 or last > GUARD + memory.size
+        memory.view(a)[:] = 1

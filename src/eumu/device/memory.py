@@ -101,8 +101,16 @@ class Memory:
         """Let the system use pages of 2 MiB: rows of matrices need fewer translations."""
         if self._map is not None and hasattr(mmap, "MADV_HUGEPAGE"):
             with contextlib.suppress(OSError):  # a system without them
-                first = GUARD + start // PAGE * PAGE
-                self._map.madvise(mmap.MADV_HUGEPAGE, first, end - start)
+                first, last = self._around(start, end)
+                self._map.madvise(mmap.MADV_HUGEPAGE, first, last - first)
+
+    def _around(self, start: int, end: int) -> tuple[int, int]:
+        """Where in the map the large pages begin and end that have a part of the arena's bytes:
+        what its neighbours have of them, too, as a page that is asked for in part is none."""
+        place = self.arena.__array_interface__["data"][0]
+        first, last = (place + start) // _LARGE * _LARGE, -(-(place + end) // _LARGE) * _LARGE
+        bounds = max(first, place), min(last, place + len(self.arena) // PAGE * PAGE)
+        return bounds[0] - place + GUARD, bounds[1] - place + GUARD
 
     def allocate_at(
         self, start: int, size: int, name: str, claim: Claim | None = None, access: str = "rw"
