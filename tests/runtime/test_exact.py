@@ -238,7 +238,7 @@ def test_it_can_be_stopped(
         device.preempt()
 
     monkeypatch.setattr(Preemption, "attach", stopped)
-    for kept in device.latest._kept.values():  # as if the last one had counted the same
+    for kept in device.latest.kept.values():  # as if the last one had counted the same
         kept.again._stats = RunStats(0, 0, 0)  # type: ignore[attr-defined]
     ran = len(quick)
     report = kernel.launch(device, 1 << 12, 64, args)
@@ -283,6 +283,48 @@ def test_a_worker_of_the_same_tables_gets_other_numbers(device: eumu.Device) -> 
         y.write(np.zeros(256, F32))
         kernel.launch(device, 256, 64, [x, y, float(n // 2)])
         assert (y.numpy() == n // 2).all()
+
+
+def test_other_numbers_are_all_that_changes(
+    device: eumu.Device, quick: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two launches that differ in a number, in turns: neither prepares a worker anew."""
+    kernel, (x, y) = saxpy(), arrays(device)
+    both = [[x, y, 1.0], [x, y, 16.0]]
+    for _ in range(_KEPT):
+        for args in both:
+            kernel.launch(device, 256, 64, args)
+    ran, prepared = len(quick), list[int]()
+    prepare = Launch.prepare
+
+    def noted(self: Any, *given: Any) -> None:
+        prepared.append(1)
+        prepare(self, *given)
+
+    monkeypatch.setattr(Launch, "prepare", noted)
+    y.write(np.zeros(256, F32))
+    for args in (*both, both[0], both[0], both[1]):
+        kernel.launch(device, 256, 64, args)
+    assert len(quick) == ran + 5 and all(quick[ran:])
+    assert not prepared
+    assert (y.numpy() == 3 * 1 + 2 * 16).all()
+
+
+@pytest.mark.parametrize("size", [(256,), (256, 1), 256])
+def test_equal_sizes_of_other_identity_are_the_same(
+    device: eumu.Device, quick: list[bool], size: Any
+) -> None:
+    kernel, args = saxpy(), [*arrays(device), 1.0]
+    for _ in range(_KEPT):
+        kernel.launch(device, size, 64, args)
+    ran = len(quick)
+    other = tuple([*size]) if isinstance(size, tuple) else size
+    kernel.launch(device, other, 64, args)
+    assert len(quick) == ran + 1
+    floats = tuple(map(float, size)) if isinstance(size, tuple) else float(size)
+    with pytest.raises(eumu.EumuError):
+        kernel.launch(device, floats, 64, args)  # type: ignore[arg-type]
+    assert len(quick) == ran + 1
 
 
 def test_numbers_of_other_types_are_others(device: eumu.Device, quick: list[bool]) -> None:

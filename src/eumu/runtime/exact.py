@@ -47,9 +47,9 @@ class _Kernel(Protocol):
     args: tuple[Parameter, ...]
 
 
-def are_usual(offset: Any, fuel: int | None, seed: int) -> bool:
+def are_usual(offset: Any, seed: Any) -> bool:
     """Whether these are what they are if nothing is said."""
-    return type(offset) is type(seed) is int and fuel is None and offset == seed == 0
+    return type(offset) is type(seed) is int and offset == seed == 0
 
 
 def kinds_of(value: Any) -> Any:
@@ -59,16 +59,19 @@ def kinds_of(value: Any) -> Any:
     return type(value)
 
 
-def key_of(kernel: object, level: str, sizes: Sizes, args: Any) -> Hashable:
-    """Equal for launches with the same arguments; None if they cannot be told."""
-    if type(args) is not list and type(args) is not tuple:
-        return None
-    key = (id(kernel), level, sizes, *map(id, args))
-    try:
-        hash(key)
-    except TypeError:
-        return None
-    return key
+def key_of(kernel: object, level: str, sizes: Sizes, args: Sequence[Any]) -> tuple[Any, ...]:
+    """Equal for launches with the same arguments; that of a size that is a list is no key."""
+    return (id(kernel), level, sizes, *map(id, args))
+
+
+def _are_alike(sizes: Sizes, others: Sizes) -> bool:
+    """Whether equal sizes are of the same types."""
+    for given, other in zip(sizes, others, strict=True):
+        if type(given) is not type(other):
+            return False
+        if type(given) is tuple and [*map(type, given)] != [*map(type, other)]:
+            return False
+    return True
 
 
 def told(key: Any) -> Hashable:
@@ -97,14 +100,20 @@ class Exact:
     stats: RunStats | None = None  # what was counted last, and what the report of that was
     report: Report | None = None
 
-    def is_for(self, kernel: object, sizes: Sizes, args: Sequence[Any]) -> bool:
-        """Whether a launch with an equal key is this one."""
+    def is_for(self, kernel: object, sizes: Sizes, args: Sequence[Any], memory: Memory) -> bool:
+        """Whether a launch with an equal key is this one, in memory that is as it was."""
         if self.kernel() is not kernel:
             return False
         (x, y), (given_x, given_y) = self.sizes, sizes
-        if not (x is given_x and y is given_y) and kinds_of(sizes) != kinds_of(self.sizes):
+        if not (x is given_x and y is given_y) and not _are_alike(sizes, self.sizes):
             return False
-        return all([args[place] is array() for place, array, _ in self.arrays])
+        for place, array, _ in self.arrays:
+            if args[place] is not array():
+                return False
+        renamed = memory.renamed_since(self.extents)
+        if renamed != self.renamed and renamed >= 0:
+            self._name(memory, args)
+        return renamed >= 0
 
     def reported(
         self, stats: RunStats, seconds: float, make: Callable[[RunStats, str, float, str], Report]
@@ -114,7 +123,7 @@ class Exact:
             self.stats, self.report = stats, make(stats, "jit", seconds, "")
         return of_another_run(self.report, seconds)
 
-    def name(self, memory: Memory, args: Sequence[Any]) -> None:
+    def _name(self, memory: Memory, args: Sequence[Any]) -> None:
         """Call arrays by their parameters."""
         for place, _, name in self.arrays:
             args[place].label(name)
@@ -122,26 +131,15 @@ class Exact:
 
 
 class Latest:
-    """The latest such launches on one device; its turn is held in all calls."""
+    """The latest such launches on one device; its turn is held in all calls.
+
+    Keys are those of `key_of`.
+    """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Hashable, Exact] = OrderedDict()
+        self.kept: OrderedDict[Hashable, Exact] = OrderedDict()
         # Their arguments but for arrays: as long as they are here, ids are theirs.
         self._seen: OrderedDict[Hashable, list[Any]] = OrderedDict()
-
-    def find(
-        self, key: Hashable, device: _Device, kernel: object, sizes: Sizes, args: Any
-    ) -> Exact | None:
-        """The launch of that key, if memory and the device are as they were."""
-        kept = self._kept.get(key)
-        if kept is None or kept.plain != device.plain:
-            return None
-        renamed = device.memory.renamed_since(kept.extents)
-        if renamed < 0 or not kept.is_for(kernel, sizes, args):
-            return None
-        if renamed != kept.renamed:
-            kept.name(device.memory, args)
-        return kept
 
     def ended(
         self,
@@ -153,7 +151,7 @@ class Latest:
         grids: Sequence[Grid],
     ) -> None:
         """A launch ran: keep it if it came before, and its arguments cannot change."""
-        if key is None or len(grids) > 1:
+        if told(key) is None or len(grids) > 1:
             return
         if key not in self._seen:
             self._forget()
@@ -173,7 +171,7 @@ class Latest:
                 values.append(value)
             else:
                 return
-        self._kept[key] = Exact(
+        self.kept[key] = Exact(
             again,
             grid,
             ref(kernel),
@@ -183,11 +181,11 @@ class Latest:
             tuple(arrays),
             tuple(values),
         )
-        self._kept.move_to_end(key)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+        self.kept.move_to_end(key)
+        while len(self.kept) > _KEPT:
+            self.kept.popitem(last=False)
 
     def _forget(self) -> None:
         """Let the launches of kernels go that are gone, with their functions."""
-        for key in [key for key, kept in self._kept.items() if kept.kernel() is None]:
-            del self._kept[key]
+        for key in [key for key, kept in self.kept.items() if kept.kernel() is None]:
+            del self.kept[key]

@@ -29,7 +29,7 @@ from eumu.runtime.array import Array
 from eumu.runtime.checked import Checked
 from eumu.runtime.device import Device
 from eumu.runtime.engines import DEFAULT_FUEL
-from eumu.runtime.exact import Exact, are_usual, key_of
+from eumu.runtime.exact import are_usual, key_of
 from eumu.runtime.facts import Facts
 from eumu.runtime.image import Image
 from eumu.runtime.image_needs import dropped_reads, needs_tables
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 MOST_FUEL: Final = (1 << 62) - 1  # instructions
 _MOST_SEED: Final = (1 << 64) - 1
+_NONE: Final = 0  # an offset, or a seed, of which nothing is said
 
 _Options = tuple[tuple[Size, Size | None, Size], int | None, int, str]
 # Shared local memory and scratch space beyond what the KernelInfo says, in bytes.
@@ -185,12 +186,17 @@ class Kernel:
         """
         sizes, exact = (global_size, local_size), None
         with device.turn:
-            if via == "record" and are_usual(global_offset, fuel, seed):
+            usual = global_offset is seed is _NONE or are_usual(global_offset, seed)
+            if usual and fuel is None and via == "record" and isinstance(args, (list, tuple)):
                 exact = key_of(self, level, sizes, args)
-                latest = device.latest.find(exact, device, self, sizes, args)
-                report = None if latest is None else self._again(device, latest, args)
-                if report is not None:
-                    return report
+                ran = device.run_again(exact, self, sizes, args)
+                if ran is not None:
+                    kept, stats, seconds = ran
+                    if isinstance(stats, RunStats):
+                        return kept.reported(stats, seconds, self._report)
+                    with ExitStack() as stack:
+                        stack.callback(_done_with, args)
+                        return self._suspend(device, (kept.grid,), None, stack, stats)
             options = (*sizes, global_offset), fuel, seed, level
             return self._launch(device, args, options, via, exact)
 
@@ -219,18 +225,6 @@ class Kernel:
             elif via != "record":
                 raise LaunchError(f"via={via!r}; a launch goes via 'record' or 'commands'")
             return self._run(device, grids, printed, stack)
-
-    def _again(self, device: Device, latest: Exact, args: Arguments) -> Report | None:
-        """A launch that is kept; None if it cannot be run that way now."""
-        start = perf_counter()
-        try:
-            stats = device.run_again(latest.again)
-        except Preempted as stop:
-            with ExitStack() as stack:
-                stack.callback(_done_with, args)
-                return self._suspend(device, (latest.grid,), None, stack, stop)
-        seconds = perf_counter() - start
-        return latest.reported(stats, seconds, self._report) if stats else None
 
     def listing(
         self,

@@ -10,7 +10,7 @@ from threading import Lock
 
 from eumu.exec.gate import Admitted
 from eumu.exec.grid import RunStats
-from eumu.exec.jit.host.autotuner import Trial
+from eumu.exec.jit.host.autotuner import AGAIN, Trial
 from eumu.exec.jit.host.known import KnownGrid, Ready
 from eumu.exec.jit.host.launch import Launch, Worker
 from eumu.exec.jit.host.outcome import raise_fault, stats_of
@@ -28,8 +28,8 @@ class Again:
     """
 
     __slots__ = (
-        *("_admitted", "_groups", "_known", "_lock", "_ready", "_setup"),
-        *("_stats", "_trial", "_wanted", "_work"),
+        *("_admitted", "_grid", "_groups", "_known", "_lock", "_ready", "_row"),
+        *("_stats", "_trial", "_wanted", "_work", "_workers"),
     )
 
     def __init__(
@@ -37,8 +37,9 @@ class Again:
     ) -> None:
         self._known, self._ready, self._admitted, self._trial = kept, ready, admitted, trial
         self._lock = lock  # the engine's
-        self._groups = admitted.grid.groups
-        self._setup = trial.setup  # for good, as the trial has ended
+        self._grid, self._groups = admitted.grid, admitted.grid.groups
+        # For good, as the trial has ended.
+        self._workers, self._row = trial.setup.workers, trial.setup.row
         self._work = ready.work  # instructions of a group for which so many workers are wanted:
         self._wanted = ready.wanted(self._groups)
         self._stats = RunStats(-1, 0, 0)
@@ -48,35 +49,35 @@ class Again:
 
         Raises `Fault`, and `Preempted` where `stop` stops it.
         """
-        kept, ready = self._known, self._ready
-        idle, stats = ready.idle, self._stats
+        kept, ready, trial, wanted = self._known, self._ready, self._trial, self._workers
+        idle, launches = ready.idle, kept.launches
         with self._lock:
             if ready.work != self._work and not self._has_same_work():
                 return None
             if (
                 ready.is_outdated
-                or self._trial.is_over
-                or len(idle) < self._setup.workers
-                or not kept.launches
+                or trial.launches > AGAIN
+                or len(idle) < wanted
+                or not launches
             ):
                 return None
-            launch, workers = kept.launches.pop(), [idle.pop()]
-            while len(workers) < self._setup.workers:
-                workers.append(idle.pop())
-        counted = launch.run_alone(workers, self._admitted.grid, self._setup.row, stop)
+            launch, workers = launches.pop(), idle[-wanted:]
+            del idle[-wanted:]
+        counted, stats = launch.run_alone(workers, self._grid, self._row, stop), self._stats
         if counted is None or counted < 0 or counted != stats.instructions:
             stats = self._count(launch, workers, counted, stop)
         with self._lock:
-            self._trial.launches += 1
-            ready.idle += workers
-            kept.keep(launch, ready)
+            trial.launches += 1
+            idle += workers
+            if kept.ready is ready:
+                launches.append(launch)
         return stats
 
     def _count(
         self, launch: Launch, workers: list[Worker], counted: int | None, stop: Preemption
     ) -> RunStats:
         """Run it if it has not run yet; what it was, if that is not what it was the last time."""
-        ready, grid, done = self._ready, self._admitted.grid, self._groups
+        ready, grid, done = self._ready, self._grid, self._groups
         if counted is None:
             done = launch.run(workers, 0, done, stop)
         elif counted < 0:

@@ -19,7 +19,7 @@ _HOPELESS = 1.7  # one launch that takes so many times as long is enough
 _BETTER = 0.95  # another order must take that much less
 _WORTH = 1.2  # twice the workers must be that much faster
 _LONG = 0.02  # seconds; a longer launch is not tried with fewer
-_AGAIN = 1000  # launches after which it is tried again
+AGAIN = 1000  # launches after which it is tried again
 
 
 def orders(grid: Grid) -> tuple[int, ...]:
@@ -78,7 +78,7 @@ class Trial:
     @property
     def is_over(self) -> bool:
         """Whether it is time for a new trial."""
-        return self.launches > _AGAIN
+        return self.launches > AGAIN
 
     def took(self, setup: Setup, seconds: float) -> None:
         """A launch has run; with another setup than the present one if others ran meanwhile."""

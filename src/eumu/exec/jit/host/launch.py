@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from math import prod
+from threading import get_ident
 from typing import Any
 from weakref import ref
 
@@ -18,7 +19,7 @@ from eumu.exec.guarded import local
 from eumu.exec.host import Refusal
 from eumu.exec.jit.host.messenger import Messenger
 from eumu.exec.jit.host.progress import STOPPED, told
-from eumu.exec.jit.host.signals import error_of, is_main_thread, python_address
+from eumu.exec.jit.host.signals import MAIN, error_of, is_main_thread, python_address
 from eumu.exec.jit.host.stacks import fits_anywhere, refuse_large
 from eumu.exec.jit.host.target import Loaded, large
 from eumu.exec.jit.host.workers import pool, run_with_stack
@@ -345,17 +346,27 @@ class Launch:
 
         None if it does not know them; less than 0 if `ended` and the worker have more to tell.
         """
-        worker, words = workers[0], self._table_words
-        if worker.last is not self._alone or grid.payload.cross_thread is not self._data:
+        worker, words, payload = workers[0], self._table_words, grid.payload
+        if worker.last is not self._alone or len(workers) > 1 or row != self.row:
             self.again(grid, row)
             return None
-        if len(workers) > 1 or row != self.row or grid.payload.r0 is not self._r0:
-            self.again(grid, row)
-            return None
+        if payload.cross_thread is not self._data:
+            if payload.r0 is not self._r0:
+                self.again(grid, row)
+                return None
+            self._take_numbers(payload.cross_thread, worker)
         words[0], words[1], words[2] = _NEVER, 0, 0
         stop.attach(self.stop)
-        counted: int = self.compiled.again(worker.address, self.groups, is_main_thread())
+        counted: int = self.compiled.again(worker.address, self.groups, get_ident() == MAIN[0])
         return counted
+
+    def _take_numbers(self, data: bytes, worker: Worker) -> None:
+        """Other numbers for a worker that knows all else of this launch."""
+        number, chunk = worker.last[2:]
+        worker.last = ()
+        self.cross_thread, self._data = np.frombuffer(data, np.uint8), data
+        worker.cross_thread[:] = self.cross_thread
+        self._alone = worker.last = self, data, number, chunk
 
     def ended(self, workers: list[Worker], first: int) -> int:
         """What `run` gives and raises, when workers have left."""

@@ -47,14 +47,14 @@ def python_address() -> int:
 
 def is_main_thread() -> bool:
     """Whether Python's signal handlers run in this thread."""
-    return get_ident() == _main[0]
+    return get_ident() == MAIN[0]
 
 
-_main = [threading.main_thread().ident]
+MAIN: Final = [threading.main_thread().ident]  # the thread whose they are
 
 
 def _forked() -> None:
-    _main[0] = threading.main_thread().ident
+    MAIN[0] = threading.main_thread().ident
 
 
 if hasattr(os, "register_at_fork"):
