@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import eumu
 from eumu.errors import Fault
 from eumu.exec.jit.driver.module import build
 from eumu.exec.jit.host.target import host
@@ -14,6 +15,7 @@ from eumu.ir import Space
 from eumu.ir.passes import fold_modes
 from eumu.types import UD, UQ
 from exec.launching import RNE, Kernel, on_both
+from kernels import build as programs
 
 ROW = 4096  # dwords
 SPECIAL = Special(True, (), 0, 0, range(0), 0, 0, (0,) * 16)
@@ -80,3 +82,53 @@ def test_only_loops_that_load_prefetch() -> None:
 
     assert fetches(sums(LARGE))
     assert not fetches(sums(LARGE, stores=True))
+
+
+# ---- stores
+
+_ITEMS = 1 << 16  # of 16 dwords each, in 4 MiB
+
+
+def _counts(engine: str, rows: int, first: int, count: int) -> tuple[str, NDArray[np.int32]]:
+    """Work items that each store a row of 64 bytes: the fault, and all that there is of rows."""
+    device = eumu.Device("pvc", engine=engine)
+    kernel = eumu.load(programs.BIN / "pvc" / "private_array.bin")["private_array"]
+    values = np.random.default_rng(5).integers(0, 256, 32 * (_ITEMS + 512), np.uint8)
+    out = device.array(np.full(16 * rows, -1, np.int32))
+    said = ""
+    try:
+        kernel.launch(device, count, 32, [device.array(values), out], global_offset=first)
+    except Fault as fault:
+        said = str(fault)
+    return said, out.numpy()
+
+
+@pytest.mark.parametrize("rows", [256, _ITEMS])
+def test_rows_that_lanes_store_one_by_one(rows: int) -> None:
+    """What the next thread will store to is fetched, if the array is large."""
+    (said, expected), (found, got) = (_counts(e, rows, 0, 256) for e in ("interp", "jit"))
+    assert said == found == ""
+    assert (got == expected).all() and (got[: 16 * 256] >= 0).all()
+
+
+@pytest.mark.parametrize("first", [_ITEMS - 128, _ITEMS - 96, _ITEMS - 1])
+def test_a_row_behind_the_last_one_faults(first: int) -> None:
+    """What is fetched behind the array is no fault."""
+    inside, outside = _ITEMS - first & -32, 256
+    for count in (inside, outside) if inside else (outside,):
+        (said, expected), (found, got) = (
+            _counts(e, _ITEMS, first, count) for e in ("interp", "jit")
+        )
+        assert said == found and bool(said) is (count == outside)
+        if not said:
+            assert (got == expected).all()
+
+
+def test_the_first_of_a_row_of_stores_fetches() -> None:
+    """One instruction for each lane, not one for each element."""
+    device = eumu.Device("pvc", engine="jit")
+    kernel = eumu.load(programs.BIN / "pvc" / "private_array.bin")["private_array"]
+    args = [device.array(32 * 256, np.uint8), device.array(16 * 256, np.int32)]
+    text = kernel.listing(device, "llvm", 256, 32, args)
+    fetches = [line for line in text.splitlines() if "call void @llvm.prefetch" in line]
+    assert len([line for line in fetches if "i32 1, i32 3, i32 1" in line]) == kernel.simd_width

@@ -60,3 +60,44 @@ def fetch(k: KernelLowering, access: CompiledAccess, origin: str, total: int) ->
         e.do(f"call void @{_PREFETCH}(ptr {line}, i32 0, i32 3, i32 1)")
     e.do(f"br label %{on}")
     e.label(on)
+
+
+def fetch_for_stores(
+    k: KernelLowering,
+    access: CompiledAccess,
+    base: str,
+    addresses: list[str],
+    offsets: tuple[int, ...],
+) -> None:
+    """Prefetch the lines that the next thread will store to, each lane to another one.
+
+    Such stores wait for their lines one behind the other.  They are those of this thread as far on
+    as these are from those of the thread before.  The first such stores of a block do it for all.
+    """
+    lines = sorted({offset // LINE * LINE for offset in offsets})
+    if access.space is not Space.FLAT or 2 * len(lines) < len(offsets) or len(addresses) > 1:
+        return
+    if k.block in k.fetched:
+        return
+    k.fetched.add(k.block)
+    e = k.e
+    e.declarations[_PREFETCH] = f"declare void @{_PREFETCH}(ptr nocapture readonly, i32, i32, i32)"
+    site = k.site_pointer(access.site)
+    last, small = (
+        e.op(f"getelementptr i64, ptr {site}, i64 {int(word)}")
+        for word in (SiteWord.LAST, SiteWord.SMALL_SPAN)
+    )
+    large, on = e.name("large"), e.name("on")
+    is_large = e.op(f"icmp eq i64 {e.op(f'load i64, ptr {small}')}, 0")
+    e.do(f"br i1 {is_large}, label %{large}, label %{on}")
+    e.label(large)
+    origin = e.op(f"getelementptr i8, ptr {base}, i64 {addresses[0]}")
+    here = e.op(f"ptrtoint ptr {origin} to i64")
+    step = e.op(f"sub i64 {here}, {e.op(f'load i64, ptr {last}')}")
+    e.do(f"store i64 {here}, ptr {last}")
+    following = e.op(f"getelementptr i8, ptr {origin}, i64 {step}")
+    for line in lines:
+        place = e.op(f"getelementptr i8, ptr {following}, i64 {line}")
+        e.do(f"call void @{_PREFETCH}(ptr {place}, i32 1, i32 3, i32 1)")
+    e.do(f"br label %{on}")
+    e.label(on)

@@ -70,6 +70,7 @@ class KernelLowering:
     pointees: dict[int, Root] | None = None  # of register-indirect accesses, when first wanted
     users: dict[str, set[int]] | None = None  # the blocks that access each root, when first wanted
     loading: frozenset[int] | None = None  # blocks of loops that only load, when first wanted
+    fetched: set[int] = field(default_factory=set)  # blocks that fetch what will be stored to
     assured: dict[Place, AffineForm] = field(default_factory=dict)  # what was checked before
     looped: frozenset[int] = frozenset()  # blocks that may run more than once
     sums: Any = None  # of registers where blocks begin, and of which visits, when first wanted

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from eumu.exec.jit.analysis import updates
 from eumu.exec.jit.analysis.updates import Path, Step, Update
-from eumu.exec.jit.codegen import indirect, irregular
+from eumu.exec.jit.codegen import fetching, indirect, irregular
 from eumu.exec.jit.codegen.access import access_of
 from eumu.exec.jit.codegen.checks import check, heads, learn
 from eumu.exec.jit.codegen.elementwise import emitter_of
@@ -326,6 +326,7 @@ def _scatter(k: KernelLowering, update: Update, elements: list[_Element], sink: 
     fast, slow, join = (e.name(n) for n in ("scatter", "slow", "join"))
     e.do(f"br i1 {fine}, label %{fast}, label %{slow}, !prof !1")
     e.label(fast)
+    fetching.fetch_for_stores(k, access, base, addresses, offsets)
     pad = k.scratchpad("offsets", vector)
     e.do(f"store {vector} {read}, ptr {pad}, align 8")
     own = byte_pointer(e, k.registers, root, 0)

@@ -54,12 +54,7 @@ class Again:
         with self._lock:
             if ready.work != self._work and not self._has_same_work():
                 return None
-            if (
-                ready.is_outdated
-                or trial.launches > AGAIN
-                or len(idle) < wanted
-                or not launches
-            ):
+            if ready.is_outdated or trial.launches > AGAIN or len(idle) < wanted or not launches:
                 return None
             launch, workers = launches.pop(), idle[-wanted:]
             del idle[-wanted:]
