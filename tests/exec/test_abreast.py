@@ -14,7 +14,7 @@ import eumu
 from eumu.errors import Fault, Unsupported
 from eumu.exec.interp import Interpreter
 from eumu.exec.jit import Jit
-from eumu.exec.jit.driver import abreast
+from eumu.exec.jit.driver import planning
 from eumu.exec.jit.host import cache
 from eumu.exec.jit.host.launch import Compiled
 from eumu.exec.jit.host.target import Processor
@@ -311,9 +311,9 @@ def test_what_each_thread_has_for_itself_is_not_shared(space: Space) -> None:
     on_both(k, _arrays(), _GROUPS, _LOCAL, slm_bytes=1024, scratch_bytes=256)
 
 
-@pytest.mark.parametrize("limit", [1, abreast.MOST_OPERATIONS])
+@pytest.mark.parametrize("limit", [1, planning.MOST_OPERATIONS])
 def test_long_kernels_run_thread_by_thread(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(abreast, "MOST_OPERATIONS", limit)
+    monkeypatch.setattr(planning, "MOST_OPERATIONS", limit)
     monkeypatch.setenv("EUMU_CACHE", "off")
     if limit == 1:
         with pytest.raises(AssertionError, match="no version"):

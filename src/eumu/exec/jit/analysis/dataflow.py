@@ -105,10 +105,13 @@ def _entries(
 
 
 def _own(function: Function, facts: Facts) -> dict[int, set[str]]:
-    """The roots that nothing reads behind each block: it alone accesses them, and runs once."""
+    """The roots that nothing reads behind each block: it alone accesses them, and runs once.
+
+    Blocks that the flow does not have count, too: there it may end, and another version go on.
+    """
     users: dict[str, set[int]] = {}
-    for index in facts.flow.parked:
-        for op in function.blocks[index].ops:
+    for index, block in enumerate(function.blocks):
+        for op in block.ops:
             if isinstance(op, (Read, Write)):
                 users.setdefault(op.root.name, set()).add(index)
     own: dict[int, set[str]] = {}

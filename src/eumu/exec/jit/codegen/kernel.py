@@ -51,6 +51,7 @@ class KernelLowering:
     free: frozenset[Place] = frozenset()  # writes that need not keep other lanes
     untouched: frozenset[Place] = frozenset()  # where a speculative version may still begin again
     leaves_to_learn: bool = False  # an access that is not as its site knows begins again at once
+    em: str = "%em"  # the variable of the lanes that execute
     streams: bool = False  # stores of whole lines may pass by the caches
     sites: list[FaultSite] = field(default_factory=list)
     values: dict[int, Lanes] = field(default_factory=dict)
@@ -77,6 +78,7 @@ class KernelLowering:
     merges: Callable[[KernelLowering, int], bool] | None = None  # lowers a block so, if it may
     shared_sites: dict[tuple[Place, str], int] | None = None  # of a block that is lowered twice
     ahead: dict[Place, Any] = field(default_factory=dict)  # loads that read ahead
+    updated: set[int] = field(default_factory=set)  # blocks that update memory lane by lane
     delayed: list[Any] = field(default_factory=list)  # register-indirect writes not emitted yet
     emit_delayed: Callable[[], None] | None = None  # emits them, if there are any
     block: int = 0
@@ -273,7 +275,7 @@ class KernelLowering:
         expected = vector_of_affine(e, lanes.type, affine)
         same = e.op(f"icmp eq {vector} {lanes.get()}, {expected}")
         bits = regs.bits_of_mask(e, same, width, width)
-        off = e.op(f"xor i{width} {e.op(f'load i{width}, ptr %em')}, -1")
+        off = e.op(f"xor i{width} {e.op(f'load i{width}, ptr {self.em}')}, -1")
         sure = e.op(f"icmp eq i{width} {e.op(f'or i{width} {bits}, {off}')}, -1")
         lanes.affine = AffineForm(form.shape, affine.scalars, sure)
 

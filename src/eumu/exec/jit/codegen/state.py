@@ -30,7 +30,7 @@ def _exec_mask(k: KernelLowering, op: ExecMask) -> None:
         return
     mask = k.executing.get((offset, value.width))
     if mask is None:
-        bits = e.op(f"load {word}, ptr %em")
+        bits = e.op(f"load {word}, ptr {k.em}")
         if offset:
             bits = e.op(f"lshr {word} {bits}, {offset}") if offset < k.width else "0"
         mask = regs.mask_of_bits(e, bits, k.width, value.width)

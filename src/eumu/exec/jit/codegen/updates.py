@@ -88,6 +88,7 @@ def _update(k: KernelLowering, update: Update) -> None:
         _as_it_stands(k, update)
         return
     assert elements is not None
+    k.updated.add(k.block)
     fast, slow, join = (e.name(n) for n in ("update", "slow", "join"))
     e.do(f"br i1 {places.fine}, label %{fast}, label %{slow}, !prof !1")
     e.label(fast)
@@ -178,7 +179,7 @@ def _all_execute(k: KernelLowering, fine: str) -> str:
     if k.facts.full_threads and k.flow.full(k.block):
         return fine
     e, word = k.e, f"i{k.width}"
-    every = e.op(f"icmp eq {word} {e.op(f'load {word}, ptr %em')}, -1")
+    every = e.op(f"icmp eq {word} {e.op(f'load {word}, ptr {k.em}')}, -1")
     return e.op(f"and i1 {fine}, {every}")
 
 

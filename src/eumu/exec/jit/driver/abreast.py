@@ -5,162 +5,39 @@ the members, threads of one group, run side by side: in each block one after the
 vector that all load is loaded once, and sums of one are computed while those of another wait.  At a
 barrier nothing happens, as all are there.
 
-They run so as long as all lanes of all members go the same way, accesses are as expected, and
-nothing outside the group has changed.  Whatever is not so ends the function with
-``ThreadOutcome.AGAIN``: the threads then run as ever, from the beginning.  At the first block that
-may change something (a *cut*) what is still needed is written into the records of the members,
-and each goes on from there by itself.  So every fault is found by the code that finds it always.
+Where lanes part, `planning` says how they go on: each member has a mask then, and one without lanes
+in a block is left out by one test.  Whatever else is not as expected ends the function with
+``ThreadOutcome.AGAIN``: an access that is not where its site says, a scalar branch on which members
+differ, a fault.  Nothing outside the group has changed; the threads then run as ever, from the
+beginning, so every fault is found by the code that finds it always.  At the first block that may
+change something (a *cut*) what is still needed is written into the records of the members, and each
+goes on from there by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import field
 from functools import partial
 from typing import Final
 
-from eumu.exec.jit.analysis.flow import Flow
 from eumu.exec.jit.codegen import merged
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.inputs import fill
-from eumu.exec.jit.codegen.kernel import PASSING, KernelLowering, Place
+from eumu.exec.jit.driver.members import Member, hand_on
+from eumu.exec.jit.driver.planning import Plan, is_parted, original, parted, united
 from eumu.exec.jit.driver.speculative import CannotSpeculate
 from eumu.exec.jit.driver.suspend import Resume, stopped_at
 from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm.emit import Emitter
-from eumu.exec.jit.llvm.layout import NO_LIMIT, SLICE, Context, Record, ThreadOutcome
-from eumu.ir import Block, Function, Op, Space, Terminator, Value
-from eumu.ir.operations.ends import Barrier, Diverge
-from eumu.ir.operations.memory import Fence, Load, Store
+from eumu.exec.jit.llvm.layout import NO_LIMIT, SLICE, Context, FaultKind, ThreadOutcome
+from eumu.ir import Block, Terminator, Value
+from eumu.ir.operations.ends import Diverge
+from eumu.ir.operations.memory import Fence
 from eumu.records import dataclass
 
-MOST_OPERATIONS: Final = 6000  # of all members together
-_HARMLESS: Final = PASSING - {"write_indirect"} | {"read", "write", "load"}
-_SHARED: Final = (Space.FLAT, Space.SLM)
-_ENDS: Final = frozenset({"jump", "branch", "diverge"})
 _ALONE: Final = range(8, 12)  # bytes of a payload's header that each thread has for itself
-
-Key = tuple[object, ...]  # what a variable is of, in whichever version
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The blocks that `members` threads run abreast, and the cuts behind them."""
-
-    members: int
-    flow: Flow  # of these blocks and the cuts
-    blocks: tuple[int, ...]
-    cuts: tuple[int, ...]
-    tail: frozenset[int]  # the blocks that may run from the cuts on
-
-
-def plan(function: Function, flow: Flow, special: Special, *, in_rounds: bool) -> Plan | None:
-    """What may run abreast, if that is worth it: it has a loop or a barrier.
-
-    Threads `in_rounds` are all of a group: then local memory may change, which is cleared if they
-    begin again.
-    """
-    if not special.members or not special.full_threads or special.scratch_bytes:
-        return None  # each thread has scratch space of its own
-    inside: set[int] = set()
-    work = [0]
-    while work:
-        index = work.pop()
-        block = function.blocks[index]
-        if index not in inside and _fits(block, in_rounds):
-            inside.add(index)
-            work += _targets(block)
-    ways = {i: set(_targets(function.blocks[i])) for i in inside}
-    cuts = set().union(*ways.values()) - inside
-    tail, work = set[int](), list(cuts)
-    while work:
-        index = work.pop()
-        if index not in tail:
-            tail.add(index)
-            work += flow.after(index)
-    ends = [function.blocks[i].end for i in inside]
-    is_long = any(isinstance(end, Barrier) for end in ends)
-    is_long = is_long or any(min(targets) <= i for i, targets in ways.items())
-    operations = sum(len(function.blocks[i].ops) for i in inside) * special.members
-    if not cuts or tail & inside or not is_long or operations > MOST_OPERATIONS:
-        return None
-    together = Flow(edges=ways)
-    together.parked = dict.fromkeys(inside | cuts, frozenset())
-    together.partial = dict.fromkeys(inside | cuts, False)
-    blocks, ordered = tuple(sorted(inside)), tuple(sorted(cuts))
-    return Plan(special.members, together, blocks, ordered, frozenset(tail))
-
-
-def _targets(block: Block) -> tuple[int, ...]:
-    return tuple(block.end.targets) if block.end is not None else ()
-
-
-def _fits(block: Block, in_rounds: bool) -> bool:
-    """Whether members may run a block abreast: it changes nothing, or only what is the group's."""
-    end = block.end
-    meets = isinstance(end, Barrier) and in_rounds and end.kind == "sync" and not end.args
-    if end is None or not (meets or end.name in _ENDS):
-        return False
-    return all(_is_harmless(op) or (in_rounds and _is_local(op)) for op in block.ops)
-
-
-def _is_harmless(op: Op) -> bool:
-    """Whether an operation changes nothing but registers, and members need nothing of their own."""
-    return op.name in _HARMLESS and not (isinstance(op, Load) and op.space not in _SHARED)
-
-
-def _is_local(op: Op) -> bool:
-    """Whether an operation changes, or orders, nothing but local memory."""
-    if isinstance(op, Fence):
-        return op.scope == "local"
-    return isinstance(op, Store) and op.space is Space.SLM
-
-
-def behind(flow: Flow, tail: frozenset[int]) -> Flow:
-    """The flow from the cuts on."""
-    return Flow(
-        {i: flow.parked[i] for i in tail},
-        {i: flow.partial[i] for i in tail},
-        {i: flow.edges[i] for i in tail if i in flow.edges},
-        flow.waiting,
-        flow.rotating,
-        flow.stuck,
-    )
-
-
-class Member(KernelLowering):
-    """A thread that runs abreast: it has no faults."""
-
-    __slots__ = ()
-
-    def fault(self, *_: object) -> None:
-        raise CannotSpeculate
-
-    def lose(self, faulty: str) -> None:
-        raise CannotSpeculate
-
-
-def everywhere(function: Function, blocks: Iterable[int]) -> frozenset[Place]:
-    """All places of some blocks, their ends included."""
-    return frozenset((b, p) for b in blocks for p in range(len(function.blocks[b].ops) + 1))
-
-
-# ---- what members hand on
-
-
-def keys(k: KernelLowering) -> dict[str, Key]:
-    """The variables of a version, and what each is of."""
-    found: dict[str, Key] = {}
-    for name, parts in k.registers.parts.items():
-        for part in parts:
-            if part.variable:
-                found[part.variable] = ("part", name, part.start, part.llvm)
-    for name, variable in k.registers.flags.items():
-        found[variable] = ("flag", name)
-    for (slot, shape), (heads, sure) in k.shadows.items():
-        for n, head in enumerate(heads):
-            found[head] = ("head", slot, shape, n)
-        found[sure] = ("sure", slot, shape)
-    return found
+_THEN, _ELSE = 1, 2  # bits: some member goes this way
 
 
 @dataclass(slots=True)
@@ -171,49 +48,52 @@ class Abreast:
     members: Sequence[Member]
     resume: Resume
     special: Special
+    parks: dict[tuple[int, int], str] = field(default_factory=dict)  # by block and member
 
     def emit(self) -> list[str]:
         """The lines of the function."""
         self._declare()
         self._start()
-        function = self.members[0].function
-        for index in self.plan.blocks:
-            block = function.blocks[index]
-            self._e.label(f"b{index}")
-            self._operations(index, block)
-            instructions = {op.inst for op in block.ops} | (
-                {block.end.inst} if block.end else set()
-            )
-            if block.end is not None:
-                self._end(index, block.end, len(instructions - {-1}) or 1)
+        for copy in self.plan.copies:
+            self._e.label(f"b{copy}")
+            block = self.plan.function.blocks[copy]
+            if is_parted(copy):
+                self._join(original(copy))
+            if block.end is None:
+                self._e.do("br label %again")
+                continue
+            cost = len({op.inst for op in block.ops}.union({block.end.inst}) - {-1}) or 1
+            if is_parted(copy):
+                self._parted(copy, block, block.end, cost)
+            else:
+                self._united(copy, block, block.end, cost)
         for cut in self.plan.cuts:
             self._cut(cut)
+        self._e.label("lost")  # what was said of a fault is said again
+        self._e.do(f"store i64 {int(FaultKind.NONE)}, ptr {self.members[0].context(Context.FAULT)}")
+        self._e.do("br label %again")
         self._e.label("again")
         self._e.do(f"ret i32 {int(ThreadOutcome.AGAIN)}")
         return [*self._begin(), *self._e.lines]
-
-    def _operations(self, index: int, block: Block) -> None:
-        """Emit the operations of a block, each for all members."""
-        for k in self.members:
-            merged.require(k, index)
-            k.enter_block(index)
-        for place, op in enumerate(block.ops):
-            self._e.mark(op.inst)
-            for k in self.members if not isinstance(op, Fence) else ():
-                k.lower_at(place, op)
 
     @property
     def _e(self) -> Emitter:
         return self.members[0].e
 
+    @property
+    def _word(self) -> str:
+        return f"i{self.members[0].width}"
+
     # ---- begin
 
     def _declare(self) -> None:
-        e = self._e
-        word = f"i{self.members[0].width}"
+        e, word = self._e, self._word
         e.entry += [f"  %em = alloca {word}", "  %left = alloca i64", "  %limit = alloca i64"]
         e.entry.append(f"  store {word} -1, ptr %em")
-        for k in self.members:
+        e.entry.append("  %ways = alloca i32")
+        for m, k in enumerate(self.members):
+            e.entry += [f"  %em{m} = alloca {word}", f"  %off{m} = alloca i64"]
+            e.entry.append(f"  store i64 0, ptr %off{m}")
             k.registers.declare(e)
             regs.declare_flags(e, k.function, k.registers)
 
@@ -246,41 +126,60 @@ class Abreast:
         is_own = high > header or (low < _ALONE.stop and _ALONE.start < high)
         return own if is_own else "%payload"
 
-    # ---- ends of blocks
+    # ---- copies of blocks where all go one way
 
-    def _end(self, block: int, end: Terminator, cost: int) -> None:
-        e = self._e
-        left = e.op("load i64, ptr %left")
-        e.do(f"store i64 {e.op(f'sub i64 {left}, {cost}')}, ptr %left")
+    def _united(self, copy: int, block: Block, end: Terminator, cost: int) -> None:
+        """Run the operations of a block, each for all members."""
+        for k in self.members:
+            merged.require(k, copy)
+            k.enter_block(copy)
+        for place, op in enumerate(block.ops):
+            self._e.mark(op.inst)
+            for k in self.members if not isinstance(op, Fence) else ():
+                k.lower_at(place, op)
+        self._pay(cost)
+        index = original(copy)
         if end.name == "branch":
             flags = [k.vector(end.args[0]) for k in self.members]
-            self._one_way(block, end, flags, flags)
-        elif isinstance(end, Diverge):
+            self._one_way(index, end, flags, flags)
+        elif isinstance(end, Diverge) and len(set(end.targets)) > 1:
             masks = [self._mask(k, end.args[0], end.offset) for k in self.members]
-            every = [e.op(f"icmp eq {word} {bits}, -1") for word, bits in masks]
-            some = [e.op(f"icmp ne {word} {bits}, 0") for word, bits in masks]
-            self._one_way(block, end, every, some)
+            every = [self._e.op(f"icmp eq {self._word} {bits}, -1") for bits in masks]
+            some = [self._e.op(f"icmp ne {self._word} {bits}, 0") for bits in masks]
+            mixed = self._one_way(index, end, every, some)
+            self._e.label(mixed)
+            for m, bits in enumerate(masks):
+                self._part(m, end, bits, self._e.op(f"xor {self._word} {bits}, -1"))
+            self._enter(index, min(end.targets))
         else:
-            self._go(block, end.targets[0])
+            self._go(index, end.targets[0])
 
-    def _mask(self, k: Member, mask: Value, offset: int) -> tuple[str, str]:
+    def _pay(self, cost: int) -> None:
+        left = self._e.op("load i64, ptr %left")
+        self._e.do(f"store i64 {self._e.op(f'sub i64 {left}, {cost}')}, ptr %left")
+
+    def _mask(self, k: Member, mask: Value, offset: int) -> str:
         if offset or mask.width != k.width:
             raise CannotSpeculate
-        word = f"i{k.width}"
-        return word, regs.bits_of_mask(self._e, k.vector(mask), k.width, k.width)
+        return regs.bits_of_mask(self._e, k.vector(mask), k.width, k.width)
 
     def _one_way(
         self, block: int, end: Terminator, every: Sequence[str], some: Sequence[str]
-    ) -> None:
-        """Go the first way if all lanes of all members do, the second if none does."""
+    ) -> str:
+        """Go the first way if all lanes of all members do, the second if none does; else to the
+        label that is returned, or begin again if lanes cannot part."""
         e = self._e
         then, mixed, other = (e.name(n) for n in ("then", "mixed", "else"))
+        apart = e.name("apart") if isinstance(end, Diverge) else "again"
+        is_rare = apart == "again" or min(end.targets) <= block  # of loops most end for all at once
+        weights = ", !prof !0" if is_rare else ""
         e.do(f"br i1 {self._joined('and', every)}, label %{then}, label %{mixed}")
         e.label(mixed)
-        e.do(f"br i1 {self._joined('or', some)}, label %again, label %{other}, !prof !0")
+        e.do(f"br i1 {self._joined('or', some)}, label %{apart}, label %{other}{weights}")
         for label, target in zip((then, other), end.targets, strict=True):
             e.label(label)
             self._go(block, target)
+        return apart
 
     def _joined(self, operation: str, flags: Sequence[str]) -> str:
         joined = flags[0]
@@ -289,10 +188,163 @@ class Abreast:
         return joined
 
     def _go(self, block: int, target: int) -> None:
-        e = self._e
+        """All lanes of all members go to a block."""
         if target <= block:
             self._spend()
-        e.do(f"br label %{'cut' if target in self.plan.cuts else 'b'}{target}")
+        copy = self.plan.copy(target)
+        if is_parted(copy):
+            for m in range(len(self.members)):
+                self._e.do(f"store {self._word} -1, ptr %em{m}")
+        self._e.do(f"br label %{self._label(copy)}")
+
+    def _label(self, copy: int) -> str:
+        return f"cut{original(copy)}" if original(copy) in self.plan.cuts else f"b{copy}"
+
+    # ---- copies where members have masks
+
+    def _parted(self, copy: int, block: Block, end: Terminator, cost: int) -> None:
+        """Run a block for each member that has lanes there."""
+        e, word, index = self._e, self._word, original(copy)
+        self._pay(cost)
+        if end.name == "branch":
+            e.do("store i32 0, ptr %ways")
+        for m, k in enumerate(self.members):
+            here, skip, on = (e.name(n) for n in ("here", "skip", "on"))
+            lanes = e.op(f"load {word}, ptr %em{m}")
+            e.do(f"br i1 {e.op(f'icmp ne {word} {lanes}, 0')}, label %{here}, label %{skip}")
+            e.label(skip)
+            off = e.op(f"load i64, ptr %off{m}")
+            e.do(f"store i64 {e.op(f'add i64 {off}, {cost}')}, ptr %off{m}")
+            e.do(f"br label %{on}")
+            e.label(here)
+            k.em, k.assured = f"%em{m}", {}
+            k.enter_block(copy)
+            for place, op in enumerate(block.ops):
+                e.mark(op.inst)
+                if not isinstance(op, Fence):
+                    k.lower_at(place, op)
+            self._choose(m, end)
+            k.em = "%em"
+            e.do(f"br label %{on}")
+            e.label(on)
+        self._leave(index, end)
+
+    def _join(self, block: int) -> None:
+        """The lanes of members that waited at a block run it; if those are all, nobody is left out
+        from here on."""
+        e, word, alone = self._e, self._word, []
+        for m in range(len(self.members) if self.plan.meets(block) else 0):
+            lanes = e.op(f"load {word}, ptr %em{m}")
+            if block in self.plan.waiting:
+                park = self._park(block, m)
+                lanes = e.op(f"or {word} {lanes}, {e.op(f'load {word}, ptr {park}')}")
+                e.do(f"store {word} {lanes}, ptr %em{m}")
+                e.do(f"store {word} 0, ptr {park}")
+            alone.append(e.op(f"icmp eq {word} {lanes}, -1"))
+        if alone and united(block) in self.plan.flow.parked:
+            some = e.name("some")
+            label = self._label(united(block))
+            e.do(f"br i1 {self._joined('and', alone)}, label %{label}, label %{some}")
+            e.label(some)
+
+    def _park(self, block: int, m: int) -> str:
+        if (block, m) not in self.parks:
+            self.parks[block, m] = self._e.alloca(self._word, "0")
+        return self.parks[block, m]
+
+    def _part(self, m: int, end: Terminator, inside: str, outside: str) -> None:
+        """Lanes of a member go two ways: those of the lower block run, others wait."""
+        e, word, (then, other) = self._e, self._word, end.targets
+        stay, leave = (inside, outside) if then < other else (outside, inside)
+        e.do(f"store {word} {stay}, ptr %em{m}")
+        self._wait(max(end.targets), m, leave)
+
+    def _wait(self, block: int, m: int, lanes: str) -> None:
+        """Lanes of a member wait at a block; where all lanes meet nobody asks which."""
+        e, word = self._e, self._word
+        if block in self.plan.waiting:
+            park = self._park(block, m)
+            old = e.op(f"load {word}, ptr {park}")
+            e.do(f"store {word} {e.op(f'or {word} {old}, {lanes}')}, ptr {park}")
+
+    def _choose(self, m: int, end: Terminator) -> None:
+        """The end of a block for a member that ran it."""
+        e, word, k = self._e, self._word, self.members[m]
+        if end.name == "branch":
+            flag = k.vector(end.args[0])
+            way = e.op(f"select i1 {flag}, i32 {_THEN}, i32 {_ELSE}")
+            e.do(f"store i32 {e.op(f'or i32 {way}, ' + e.op('load i32, ptr %ways'))}, ptr %ways")
+        elif isinstance(end, Diverge) and len(set(end.targets)) > 1:
+            bits, lanes = self._mask(k, end.args[0], end.offset), e.op(f"load {word}, ptr %em{m}")
+            inside = e.op(f"and {word} {lanes}, {bits}")
+            self._part(m, end, inside, e.op(f"xor {word} {lanes}, {inside}"))
+
+    def _leave(self, block: int, end: Terminator) -> None:
+        """The end of a block for all members."""
+        e, waiting = self._e, self.plan.lanes.parked[block]
+        if end.name == "branch":
+            ways, labels = e.op("load i32, ptr %ways"), (e.name("then"), e.name("else"))
+            cases = f"i32 {_THEN}, label %{labels[0]} i32 {_ELSE}, label %{labels[1]}"
+            e.do(f"switch i32 {ways}, label %again [ {cases} ]")
+            for label, target in zip(labels, end.targets, strict=True):
+                e.label(label)
+                self._move(block, target, waiting)
+        elif isinstance(end, Diverge) and len(set(end.targets)) > 1:
+            low, high = min(end.targets), max(end.targets)
+            none, on = e.name("none"), e.name("on")
+            some = self._any([f"%em{m}" for m in range(len(self.members))])
+            e.do(f"br i1 {some}, label %{on}, label %{none}")
+            e.label(none)
+            self._dispatch(waiting | {high})
+            e.label(on)
+            self._move(block, low, waiting | {high})
+        else:
+            self._move(block, end.targets[0], waiting)
+
+    def _any(self, names: Sequence[str]) -> str:
+        """Whether any member has lanes in a variable of its own."""
+        e, word = self._e, self._word
+        lanes, *others = [e.op(f"load {word}, ptr {name}") for name in names]
+        for some in others:
+            lanes = e.op(f"or {word} {lanes}, {some}")
+        return e.op(f"icmp ne {word} {lanes}, 0")
+
+    def _enter(self, block: int, target: int) -> None:
+        """Run a block; those who come may wait there."""
+        if target <= block:
+            self._spend()
+        self._begin_at(target)
+
+    def _begin_at(self, target: int) -> None:
+        meets = united(target) in self.plan.flow.parked and not self.plan.is_partial(target)
+        copy = united(target) if meets else parted(target)
+        self._e.do(f"br label %{self._label(copy)}")
+
+    def _move(self, block: int, target: int, waiting: frozenset[int]) -> None:
+        """The lanes that run go to a block, or wait there while others run lower ones."""
+        if not any(j < target for j in waiting):
+            self._enter(block, target)
+            return
+        if target <= block:
+            self._spend()
+        for m in range(len(self.members)):
+            self._wait(target, m, self._e.op(f"load {self._word}, ptr %em{m}"))
+            self._e.do(f"store {self._word} 0, ptr %em{m}")
+        self._dispatch(waiting | {target})
+
+    def _dispatch(self, blocks: frozenset[int]) -> None:
+        """Run the lowest block where lanes wait."""
+        e, order = self._e, sorted(blocks)
+        for block in order[:-1]:
+            some = self._any([self._park(block, m) for m in range(len(self.members))])
+            found, other = e.name("found"), e.name("else")
+            e.do(f"br i1 {some}, label %{found}, label %{other}")
+            e.label(found)
+            self._begin_at(block)
+            e.label(other)
+        self._begin_at(order[-1])
+
+    # ---- counting
 
     def _spend(self) -> None:
         """Look up now and then; whoever has to stop does that by himself."""
@@ -322,54 +374,11 @@ class Abreast:
 
     def _cut(self, cut: int) -> None:
         """Write what is needed from here on into the records."""
-        e, point = self._e, self.resume.points.index(cut) + 1
-        e.label(f"cut{cut}")
+        self._e.label(f"cut{cut}")
         count = self._count()
         for m, k in enumerate(self.members):
-            place = e.op(f"mul i64 %size, {m}")
-            record = e.op(f"getelementptr i8, ptr %rec, i64 {place}")
-            word = e.op(f"getelementptr i64, ptr {record}, i64 {int(Record.COUNT)}")
-            e.do(f"store i64 {count}, ptr {word}")
-            for kind, value, offset in self._state(k, cut):
-                there = e.op(f"getelementptr i8, ptr {record}, i64 {offset}")
-                e.do(f"store {kind} {value}, ptr {there}, align 8")
-        e.do(f"ret i32 {stopped_at(point)}")
-
-    def _state(self, k: Member, cut: int) -> Iterator[tuple[str, str, int]]:
-        """Type, value and place of each variable that goes on."""
-        other = self.resume.k
-        names, own = keys(other), {key: variable for variable, key in keys(k).items()}
-        kept = _kept(k, other, cut)
-        for variable, offset in self.resume.places.items():
-            key = names.get(variable)
-            if variable == self.resume.parks:
-                yield self.resume.k.registers.variables[variable], "zeroinitializer", offset
-                continue
-            if key is None:  # a mask
-                waits = variable.startswith("%park")
-                yield f"i{k.width}", "0" if waits else "-1", offset
-                continue
-            mine = own.get(key)
-            if mine is not None:
-                kind = k.registers.variables[mine]
-                yield kind, self._e.op(f"load {kind}, ptr {mine}"), offset
-            elif key[0] in ("part", "flag") or key[1:3] in kept:
-                raise CannotSpeculate
-
-
-def _kept(k: Member, other: KernelLowering, cut: int) -> set[Key]:
-    """The affine forms that the other version knows at the cut: members must know them, too."""
-    kept = set[Key]()
-    entry = k.analysis.entry.get(cut)
-    for slot, shape in other.analysis.entry[cut].items():
-        if shape.constant is not None:
-            continue
-        mine = entry.get(slot) if entry is not None else None
-        same = mine is not None and (mine.groups, mine.offsets, mine.constant) == (
-            *(shape.groups, shape.offsets),
-            None,
-        )
-        if mine is None or not same or (shape.certain and not mine.certain):
-            raise CannotSpeculate
-        kept.add((slot, type(shape)(shape.groups, shape.offsets)))
-    return kept
+            ran = self._e.op(f"sub i64 {count}, {self._e.op(f'load i64, ptr %off{m}')}")
+            place = self._e.op(f"mul i64 %size, {m}")
+            record = self._e.op(f"getelementptr i8, ptr %rec, i64 {place}")
+            hand_on(k, self.resume, cut, record, ran)
+        self._e.do(f"ret i32 {stopped_at(self.resume.points.index(cut) + 1)}")

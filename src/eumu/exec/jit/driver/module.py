@@ -31,7 +31,7 @@ from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.inputs import input_slots, start
 from eumu.exec.jit.codegen.kernel import KernelLowering
 from eumu.exec.jit.codegen.shared import INTRINSICS, METADATA, divide
-from eumu.exec.jit.driver import abreast, speculative
+from eumu.exec.jit.driver import planning, speculative
 from eumu.exec.jit.driver.blocks import Ends
 from eumu.exec.jit.driver.calls import frames_size, saved_roots
 from eumu.exec.jit.driver.groups import GroupDriver
@@ -99,7 +99,7 @@ def build(
     resume = Resume(k, headers, in_rounds, in_rounds and bool(has_halves(function, flow)))
     plan = None
     if not headers and not resume.halves:
-        plan = abreast.plan(function, flow, special, in_rounds=in_rounds)
+        plan = planning.plan(function, flow, special, in_rounds=in_rounds)
     if plan is not None and in_rounds:
         resume.cuts = plan.cuts
     if not (special.full_threads and speculative.can_be(function, flow)):

@@ -12,6 +12,8 @@ from eumu.exec.jit.codegen.kernel import KernelLowering, Place
 from eumu.exec.jit.driver import abreast
 from eumu.exec.jit.driver.blocks import Ends
 from eumu.exec.jit.driver.calls import frames_size, saved_roots
+from eumu.exec.jit.driver.members import Member
+from eumu.exec.jit.driver.planning import Plan, behind, copies_of, everywhere, original, strict
 from eumu.exec.jit.driver.several import Several
 from eumu.exec.jit.driver.speculative import CannotSpeculate
 from eumu.exec.jit.driver.suspend import Resume
@@ -54,7 +56,7 @@ class Together:
 
 
 def side_by_side(
-    k: KernelLowering, resume: Resume, plan: abreast.Plan, special: Special, target: HostTarget
+    k: KernelLowering, resume: Resume, plan: Plan, special: Special, target: HostTarget
 ) -> Together | None:
     """The version that runs several threads, if it can."""
     rest = None
@@ -62,12 +64,14 @@ def side_by_side(
         return None
     if resume.saves and not resume.in_rounds:
         return None
+    if any(original(copy) in k.updated for copy in plan.copies):
+        return None  # members have no code for that
     try:
         if not resume.in_rounds:
             rest, resume = _rest(k, plan, special, target)
             if resume.size * plan.members > _MOST_BYTES:
                 return None
-        members = _members(k, plan, special, target)
+        members = _members(k, plan, special, target, strict(plan, in_rounds=resume.in_rounds))
         lines = abreast.Abreast(plan, members, resume, special).emit()
     except CannotSpeculate:
         return None
@@ -76,36 +80,42 @@ def side_by_side(
 
 
 def _members(
-    k: KernelLowering, plan: abreast.Plan, special: Special, target: HostTarget
-) -> list[abreast.Member]:
+    k: KernelLowering,
+    plan: Plan,
+    special: Special,
+    target: HostTarget,
+    strict: frozenset[int],
+) -> list[Member]:
     """The threads, which share what is known of values, and sites."""
-    function, e = k.function, k.e.another()
+    function, e = plan.function, k.e.another()
     facts = replace(k.facts, flow=plan.flow)
-    analysis = analyse_affine(function, facts, k.analysis.visits)
+    visits = {copy: v for i, v in k.analysis.visits.items() for copy in copies_of(i)}
+    analysis = analyse_affine(function, facts, visits)
+    free = frozenset((copy, place) for i, place in k.free for copy in copies_of(i))
     sites: dict[tuple[Place, str], int] = {}
-    untouched = abreast.everywhere(function, plan.blocks)
+    untouched = everywhere(function, plan.copies)
     looped = frozenset(plan.flow.repeated())
     members = []
     for _ in range(plan.members):
         registers = regs.cut(function, k.registers.memory_end, plan.flow, saved_roots(function))
-        own = abreast.Member(
+        own = Member(
             *(function, facts, analysis, registers, e),
             *(special.slm_bytes, special.scratch_bytes),
             *(target.masked_stores, target.gathers, target.octet_products),
         )
-        own.free, own.sites, own.shared_sites = k.free, k.sites, sites
+        own.free, own.sites, own.shared_sites = free, k.sites, sites
         own.untouched, own.leaves_to_learn = untouched, True
-        own.looped = looped
+        own.looped, own.strict = looped, strict
         members.append(own)
     return members
 
 
 def _rest(
-    k: KernelLowering, plan: abreast.Plan, special: Special, target: HostTarget
+    k: KernelLowering, plan: Plan, special: Special, target: HostTarget
 ) -> tuple[KernelLowering, Resume]:
     """A version that begins at the cuts."""
     function = k.function
-    facts = replace(k.facts, flow=abreast.behind(k.flow, plan.tail))
+    facts = replace(k.facts, flow=behind(k.flow, plan.tail))
     own = KernelLowering(
         *(function, facts, k.analysis),
         regs.cut(function, k.registers.memory_end, k.flow, saved_roots(function)),

@@ -1,0 +1,108 @@
+"""A member of the threads that run abreast, and what it hands on where it goes on by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eumu.exec.jit.codegen.kernel import KernelLowering
+from eumu.exec.jit.driver.planning import original, united
+from eumu.exec.jit.driver.speculative import CannotSpeculate
+from eumu.exec.jit.driver.suspend import Resume
+from eumu.exec.jit.interface import FaultSite
+from eumu.exec.jit.llvm.layout import Record
+
+Key = tuple[object, ...]  # what a variable is of, in whichever version
+
+
+class Member(KernelLowering):
+    """A thread that runs abreast: it has no faults, as it begins again.
+
+    In `strict` copies of blocks there is no access whose lanes may be anywhere.
+    """
+
+    __slots__ = ("strict",)
+    strict: frozenset[int]
+
+    def fault(self, *_: object) -> None:
+        raise CannotSpeculate
+
+    def lose(self, faulty: str) -> None:
+        if self.block in self.strict:
+            raise CannotSpeculate
+        on = self.e.name("on")
+        self.e.do(f"br i1 {faulty}, label %lost, label %{on}, !prof !0")
+        self.e.label(on)
+
+    def site(self, inst: int, what: str) -> int:
+        """Copies of a block, and members, have their sites in common."""
+        block, shared = original(self.block), self.shared_sites
+        assert shared is not None
+        key = (block, self.place), what
+        if key not in shared:
+            self.sites.append(FaultSite(inst, block, self.place, what))
+            shared[key] = len(self.sites) - 1
+        return shared[key]
+
+
+def hand_on(k: Member, resume: Resume, cut: int, record: str, ran: str) -> None:
+    """Write what a member has at a cut, and what it ran, into its record."""
+    word = k.e.op(f"getelementptr i64, ptr {record}, i64 {int(Record.COUNT)}")
+    k.e.do(f"store i64 {ran}, ptr {word}")
+    for kind, value, offset in _state(k, resume, cut):
+        there = k.e.op(f"getelementptr i8, ptr {record}, i64 {offset}")
+        k.e.do(f"store {kind} {value}, ptr {there}, align 8")
+
+
+def _state(k: Member, resume: Resume, cut: int) -> Iterator[tuple[str, str, int]]:
+    """Type, value and place of each variable that goes on."""
+    names, own = _keys(resume.k), {key: variable for variable, key in _keys(k).items()}
+    kept = _kept(k, resume.k, cut)
+    for variable, offset in resume.places.items():
+        if variable == resume.parks:
+            yield resume.k.registers.variables[variable], "zeroinitializer", offset
+            continue
+        key = names.get(variable)
+        if key is None:  # a mask
+            waits = variable.startswith("%park")
+            yield f"i{k.width}", "0" if waits else "-1", offset
+            continue
+        mine = own.get(key)
+        if mine is not None:
+            kind = k.registers.variables[mine]
+            yield kind, k.e.op(f"load {kind}, ptr {mine}"), offset
+        elif key[0] in ("part", "flag") or key[1:3] in kept:
+            raise CannotSpeculate
+
+
+def _keys(k: KernelLowering) -> dict[str, Key]:
+    """The variables of a version, and what each is of."""
+    found: dict[str, Key] = {}
+    for name, parts in k.registers.parts.items():
+        for part in parts:
+            if part.variable:
+                found[part.variable] = ("part", name, part.start, part.llvm)
+    for name, variable in k.registers.flags.items():
+        found[variable] = ("flag", name)
+    for (slot, shape), (heads, sure) in k.shadows.items():
+        for n, head in enumerate(heads):
+            found[head] = ("head", slot, shape, n)
+        found[sure] = ("sure", slot, shape)
+    return found
+
+
+def _kept(k: Member, other: KernelLowering, cut: int) -> set[Key]:
+    """The affine forms that the other version knows at the cut: members must know them, too."""
+    kept = set[Key]()
+    entry = k.analysis.entry.get(united(cut))
+    for slot, shape in other.analysis.entry[cut].items():
+        if shape.constant is not None:
+            continue
+        mine = entry.get(slot) if entry is not None else None
+        same = mine is not None and (mine.groups, mine.offsets, mine.constant) == (
+            *(shape.groups, shape.offsets),
+            None,
+        )
+        if mine is None or not same or (shape.certain and not mine.certain):
+            raise CannotSpeculate
+        kept.add((slot, type(shape)(shape.groups, shape.offsets)))
+    return kept
