@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from eumu.exec.jit.codegen import support
 from eumu.exec.jit.codegen.access import CompiledAccess, access_of
-from eumu.exec.jit.codegen.checks import affine_form_of, check, conjunction, heads, origin
+from eumu.exec.jit.codegen.checks import (
+    affine_form_of,
+    check,
+    conjunction,
+    heads,
+    is_expected,
+    origin,
+    require,
+)
 from eumu.exec.jit.codegen.endings import ending_of
 from eumu.exec.jit.codegen.kernel import LOWERINGS, KernelLowering
 from eumu.exec.jit.codegen.memory import need_slow, slow_call, zero_of
 from eumu.exec.jit.llvm.emit import MEMCPY, Emitter, int_type, lane_type, vector_of
+from eumu.exec.jit.llvm.lanes import AffineForm
 from eumu.ir import Value
 from eumu.ir.operations.memory import LoadBlock, StoreBlock
 
@@ -62,6 +71,9 @@ def _store_block(k: KernelLowering, op: StoreBlock) -> None:
         place = e.op(f"getelementptr i8, ptr {origin(k, access)}, i64 {addresses[0]}")
         e.do(f"store {lane_type(data.type, data.width)} {vector}, ptr {place}, align 1")
         return
+    if k.leaves_to_learn and is_expected(k, access):
+        _store_or_restart(k, access, affine, vector, data)
+        return
     ok, base = check(k, access, affine, addresses)
     if not access.mask.full:
         ok = conjunction(e, ok, access.mask.get())
@@ -78,6 +90,24 @@ def _store_block(k: KernelLowering, op: StoreBlock) -> None:
     slow_call(k, access, function, block, access.size)
     e.do(f"br label %{join}")
     e.label(join)
+
+
+def _store_or_restart(
+    k: KernelLowering, access: CompiledAccess, affine: AffineForm, vector: str, data: Value
+) -> None:
+    """Store where the site knows the array, if the mask is set."""
+    e, on = k.e, k.e.name("on")
+    if not access.mask.full:
+        some = e.name("some")
+        e.do(f"br i1 {access.mask.get()}, label %{some}, label %{on}")
+        e.label(some)
+    addresses = heads(k, access, affine)
+    base = require(k, access, affine, addresses)
+    place = e.op(f"getelementptr i8, ptr {base}, i64 {addresses[0]}")
+    e.do(f"store {lane_type(data.type, data.width)} {vector}, ptr {place}, align 1")
+    if not access.mask.full:
+        e.do(f"br label %{on}")
+        e.label(on)
 
 
 def _slow(k: KernelLowering, access: CompiledAccess, verb: str, value: Value) -> str:

@@ -24,13 +24,25 @@ from typing import Final
 from eumu.exec.jit.codegen import merged
 from eumu.exec.jit.codegen import registers as regs
 from eumu.exec.jit.codegen.inputs import fill
-from eumu.exec.jit.driver.members import Member, hand_on
-from eumu.exec.jit.driver.planning import Plan, is_parted, original, parted, united
+from eumu.exec.jit.driver.members import Member, compared, hand_on
+from eumu.exec.jit.driver.planning import (
+    Plan,
+    is_parted,
+    original,
+    parted,
+    united,
+)
 from eumu.exec.jit.driver.speculative import CannotSpeculate
 from eumu.exec.jit.driver.suspend import Resume, stopped_at
 from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm.emit import Emitter
-from eumu.exec.jit.llvm.layout import NO_LIMIT, SLICE, Context, FaultKind, ThreadOutcome
+from eumu.exec.jit.llvm.layout import (
+    NO_LIMIT,
+    SLICE,
+    Context,
+    FaultKind,
+    ThreadOutcome,
+)
 from eumu.ir import Block, Terminator, Value
 from eumu.ir.operations.ends import Diverge
 from eumu.ir.operations.memory import Fence
@@ -62,12 +74,16 @@ class Abreast:
             if block.end is None:
                 self._e.do("br label %again")
                 continue
+            if original(copy) in self.plan.exits and not is_parted(copy):
+                on = self._e.name("on")
+                self._e.do(f"br i1 %same, label %cut{original(copy)}, label %{on}, !prof !0")
+                self._e.label(on)
             cost = len({op.inst for op in block.ops}.union({block.end.inst}) - {-1}) or 1
             if is_parted(copy):
                 self._parted(copy, block, block.end, cost)
             else:
                 self._united(copy, block, block.end, cost)
-        for cut in self.plan.cuts:
+        for cut in (*self.plan.cuts, *self.plan.exits):
             self._cut(cut)
         self._e.label("lost")  # what was said of a fault is said again
         self._e.do(f"store i64 {int(FaultKind.NONE)}, ptr {self.members[0].context(Context.FAULT)}")
@@ -105,8 +121,15 @@ class Abreast:
             f"  %limit.v = call i64 @llvm.umin.i64(i64 {SLICE}, i64 %fuel.v)",
             "  store i64 %limit.v, ptr %limit",
             "  store i64 %limit.v, ptr %left",
-            "  br label %start",
+            *(compared(self.members[0]) if self.plan.stores else ()),
+            "  br i1 %same, label %again, label %start"
+            if self._leaves_at_once
+            else "  br label %start",
         ]
+
+    @property
+    def _leaves_at_once(self) -> bool:
+        return self.plan.stores and not self.plan.exits
 
     def _start(self) -> None:
         """The payloads of the members: what all have is loaded once."""
@@ -142,6 +165,8 @@ class Abreast:
         if end.name == "branch":
             flags = [k.vector(end.args[0]) for k in self.members]
             self._one_way(index, end, flags, flags)
+        elif end.name == "ret":
+            self._finish(end)
         elif isinstance(end, Diverge) and len(set(end.targets)) > 1:
             masks = [self._mask(k, end.args[0], end.offset) for k in self.members]
             every = [self._e.op(f"icmp eq {self._word} {bits}, -1") for bits in masks]
@@ -153,6 +178,19 @@ class Abreast:
             self._enter(index, min(end.targets))
         else:
             self._go(index, end.targets[0])
+
+    def _finish(self, end: Terminator) -> None:
+        """All members end here."""
+        e = self._e
+        if not all(k.lanes(end.args[0]).full for k in self.members):
+            raise CannotSpeculate
+        word, count = self.members[0].context(Context.INSTRUCTIONS), self._count()
+        total = e.op(f"load i64, ptr {word}")
+        for m in range(len(self.members)):
+            ran = e.op(f"sub i64 {count}, {e.op(f'load i64, ptr %off{m}')}")
+            total = e.op(f"add i64 {total}, {ran}")
+        e.do(f"store i64 {total}, ptr {word}")
+        e.do(f"ret i32 {int(ThreadOutcome.END)}")
 
     def _pay(self, cost: int) -> None:
         left = self._e.op("load i64, ptr %left")

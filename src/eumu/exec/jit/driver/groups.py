@@ -273,7 +273,7 @@ def _rounds(d: GroupDriver, sites: Sequence[int]) -> str:
     payloads, payload_size = place_of(f, "payload", 0), f.context(Context.PAYLOAD_SIZE).get()
     point, stopped, mixed = f.variable(), f.variable(), f.variable()
     if d.abreast is not None:
-        d.abreast.group(f, threads, stopped)
+        d.abreast.group(f, threads, stopped, ended)
     with f.block() as fault:
         with f.repeat(lambda: f.equal(ended.get(), 0)):
             turn.add(1)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
-from eumu.exec.jit.codegen.kernel import KernelLowering
-from eumu.exec.jit.driver.planning import original, united
+from eumu.exec.jit.codegen.kernel import KernelLowering, Place
+from eumu.exec.jit.driver.planning import (
+    copies_of,
+    is_global_load,
+    is_global_store,
+    original,
+    united,
+)
 from eumu.exec.jit.driver.speculative import CannotSpeculate
 from eumu.exec.jit.driver.suspend import Resume
 from eumu.exec.jit.interface import FaultSite
-from eumu.exec.jit.llvm.layout import Record
+from eumu.exec.jit.llvm.layout import SITE_WORDS, Context, Record, SiteWord
 
 Key = tuple[object, ...]  # what a variable is of, in whichever version
 
@@ -17,18 +24,23 @@ Key = tuple[object, ...]  # what a variable is of, in whichever version
 class Member(KernelLowering):
     """A thread that runs abreast: it has no faults, as it begins again.
 
-    In `strict` copies of blocks there is no access whose lanes may be anywhere.
+    In `strict` copies of blocks there is no access whose lanes may be anywhere.  If it `stores` to
+    global memory, which arrays it accesses is known when it begins.
     """
 
-    __slots__ = ("strict",)
+    __slots__ = ("stores", "strict")
     strict: frozenset[int]
+    stores: bool
 
     def fault(self, *_: object) -> None:
         raise CannotSpeculate
 
     def lose(self, faulty: str) -> None:
-        if self.block in self.strict:
+        op = self.function.blocks[self.block].ops[self.place]
+        if self.block in self.strict or is_global_store(op):
             raise CannotSpeculate
+        if self.stores and is_global_load(op):
+            faulty = "true"  # its site may have learned of another array
         on = self.e.name("on")
         self.e.do(f"br i1 {faulty}, label %lost, label %{on}, !prof !0")
         self.e.label(on)
@@ -42,6 +54,41 @@ class Member(KernelLowering):
             self.sites.append(FaultSite(inst, block, self.place, what))
             shared[key] = len(self.sites) - 1
         return shared[key]
+
+
+def compared(k: Member) -> list[str]:
+    """Lines that find whether something may be loaded from an array that is stored to: `%same`.
+
+    While members run no site learns of another array.
+    """
+    lines, loads, stores = list[str](), list[str](), list[str]()
+    for (block, place), site in _sites(k).items():
+        name, op = f"%array{site}", k.function.blocks[block].ops[place]
+        word = Context.SITES + site * SITE_WORDS + SiteWord.WHOLE_START
+        lines += [f"  {name}.p = getelementptr i64, ptr %ctx, i64 {word}"]
+        lines += [f"  {name} = load i64, ptr {name}.p"]
+        (stores if is_global_store(op) else loads).append(name)
+    same = "false"
+    for n, (x, y) in enumerate(product(loads, stores)):
+        lines += [f"  %equal{n} = icmp eq i64 {x}, {y}", f"  %known{n} = icmp ne i64 {x}, 0"]
+        lines += [
+            f"  %both{n} = and i1 %equal{n}, %known{n}",
+            f"  %same{n} = or i1 {same}, %both{n}",
+        ]
+        same = f"%same{n}"
+    return [*lines, f"  %same = or i1 {same}, false"]
+
+
+def _sites(k: Member) -> dict[Place, int]:
+    """The sites of accesses to global memory, by a copy that has them."""
+    found: dict[Place, int] = {}
+    for ((block, place), _), site in (k.shared_sites or {}).items():
+        for copy in copies_of(block):
+            ops = k.function.blocks[copy].ops
+            if place < len(ops) and (is_global_load(ops[place]) or is_global_store(ops[place])):
+                found[copy, place] = site
+                break
+    return found
 
 
 def hand_on(k: Member, resume: Resume, cut: int, record: str, ran: str) -> None:

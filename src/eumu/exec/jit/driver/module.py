@@ -97,11 +97,7 @@ def build(
     headers = waiting_headers(function, flow)
     in_rounds = can_run_in_rounds(function, flow, headers)
     resume = Resume(k, headers, in_rounds, in_rounds and bool(has_halves(function, flow)))
-    plan = None
-    if not headers and not resume.halves:
-        plan = planning.plan(function, flow, special, in_rounds=in_rounds)
-    if plan is not None and in_rounds:
-        resume.cuts = plan.cuts
+    plans = _plans(function, flow, special, resume) if not headers and not resume.halves else []
     if not (special.full_threads and speculative.can_be(function, flow)):
         k.streams = (resume.in_rounds or not headers) and streaming.may_stream(function)
     ends = Ends(k, resume)
@@ -111,8 +107,26 @@ def build(
     first = 8 * (Record.FRAMES + len(flow.waiting)) + frames_size(function, flow)
     e.lines[place:place] = resume.emit(k.registers.memory_end, first, ends.rotate)
     quick = None if resume.places else _speculative(k, special, target)
-    together = side_by_side(k, resume, plan, special, target) if plan and not quick else None
+    made = (side_by_side(k, resume, plan, special, target) for plan in plans if not quick)
+    together = next((version for version in made if version), None)
     return _assemble(k, resume, ends, special, quick, target, together)
+
+
+def _plans(function: Function, flow: Flow, special: Special, resume: Resume) -> list[planning.Plan]:
+    """What threads may run side by side, the best first; `resume` has the cuts of all."""
+    wanted = (True, False) if resume.in_rounds else (False,)
+    found = [
+        plan
+        for stores in wanted
+        if (
+            plan := planning.plan(
+                function, flow, special, in_rounds=resume.in_rounds, stores=stores
+            )
+        )
+    ]
+    if resume.in_rounds:
+        resume.cuts = tuple(sorted({i for plan in found for i in (*plan.cuts, *plan.exits)}))
+    return found
 
 
 def _length(function: Function) -> int:

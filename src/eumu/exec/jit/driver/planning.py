@@ -19,7 +19,7 @@ from eumu.ir.operations.ends import Barrier
 from eumu.ir.operations.memory import Fence, Load, LoadBlock, Store, StoreBlock
 from eumu.records import dataclass
 
-MOST_OPERATIONS: Final = 6000  # of all members together
+MOST_OPERATIONS: Final = 8000  # of all members together
 _HARMLESS: Final = PASSING - {"write_indirect"} | {"read", "write", "load"}
 _SHARED: Final = (Space.FLAT, Space.SLM)
 _ENDS: Final = frozenset({"jump", "branch", "diverge"})
@@ -62,6 +62,9 @@ class Plan:
     flow: Flow
     copies: tuple[int, ...]
     cuts: tuple[int, ...]  # blocks
+    # Blocks of the plan where those leave whose arrays are the same; if there are none, at once.
+    exits: tuple[int, ...]
+    stores: bool  # to global memory
     tail: frozenset[int]  # the blocks that may run from the cuts on
     lanes: Flow  # of the function
 
@@ -83,16 +86,20 @@ class Plan:
         return united(target) if united(target) in self.flow.parked else parted(target)
 
 
-def plan(function: Function, flow: Flow, special: Special, *, in_rounds: bool) -> Plan | None:
+def plan(
+    function: Function, flow: Flow, special: Special, *, in_rounds: bool, stores: bool = False
+) -> Plan | None:
     """What may run abreast, if that is worth it: it has a loop or a barrier.
 
     Threads `in_rounds` are all of a group: then local memory may change, which is cleared if they
-    begin again.
+    begin again, and with `stores` global memory.
     """
     if not special.members or not special.full_threads or special.scratch_bytes:
         return None  # each thread has scratch space of its own
-    inside = _inside(function, flow, in_rounds)
-    cuts = {j for i in inside for j in flow.after(i)} - inside
+    inside = _inside(function, flow, in_rounds, stores)
+    cuts, exits = _cuts(flow, inside), tuple[int, ...]()
+    if stores:
+        exits = tuple(sorted(_cuts(flow, _inside(function, flow, in_rounds, False)) & inside))
     tail, work = set[int](), list(cuts)
     while work:
         index = work.pop()
@@ -101,26 +108,32 @@ def plan(function: Function, flow: Flow, special: Special, *, in_rounds: bool) -
             work += flow.after(index)
     is_long = any(isinstance(function.blocks[i].end, Barrier) for i in inside)
     is_long = is_long or any(j <= i for i in inside for j in flow.after(i))
-    if not cuts or tail & inside or not is_long:
+    if (not stores and not cuts) or tail & inside or not is_long:
         return None
     own = _flow(function, flow, inside, cuts)
     copies = tuple(sorted(i for i in own.parked if original(i) in inside))
     twice = replace(function, blocks=list(_copies(function, inside, own)))
     if sum(len(twice.blocks[i].ops) for i in copies) * special.members > MOST_OPERATIONS:
         return None
-    return Plan(special.members, twice, own, copies, tuple(sorted(cuts)), frozenset(tail), flow)
+    ends = tuple(sorted(cuts)), exits, stores, frozenset(tail), flow
+    return Plan(special.members, twice, own, copies, *ends)
+
+
+def _cuts(flow: Flow, inside: set[int]) -> set[int]:
+    return {j for i in inside for j in flow.after(i)} - inside
 
 
 # ---- blocks
 
 
-def _inside(function: Function, flow: Flow, in_rounds: bool) -> set[int]:
+def _inside(function: Function, flow: Flow, in_rounds: bool, stores: bool) -> set[int]:
     """The blocks that may run abreast.
 
     All lanes are there at a cut: a block that some may leave for what cannot run abreast cannot
     itself.
     """
-    bad = {i for i in flow.parked if not _fits(function.blocks[i], in_rounds)}
+    bad = {i for i in flow.parked if not _fits(function.blocks[i], in_rounds, stores)}
+    bad |= {i for i in flow.parked if _is_last(function.blocks[i]) and not _ends_all(flow, i)}
     while True:
         inside, work = set[int](), [0]
         while work:
@@ -134,13 +147,35 @@ def _inside(function: Function, flow: Flow, in_rounds: bool) -> set[int]:
         bad |= leads
 
 
-def _fits(block: Block, in_rounds: bool) -> bool:
+def _is_last(block: Block) -> bool:
+    return block.end is not None and block.end.name == "ret"
+
+
+def _ends_all(flow: Flow, index: int) -> bool:
+    """Whether a block that ends lanes ends all of them."""
+    return flow.full(index) and not flow.after(index)
+
+
+def _fits(block: Block, in_rounds: bool, stores: bool) -> bool:
     """Whether members may run a block abreast: it changes nothing, or only what is the group's."""
     end = block.end
     meets = isinstance(end, Barrier) and in_rounds and end.kind == "sync" and not end.args
-    if end is None or not (meets or end.name in _ENDS):
+    if end is None or not (meets or end.name in _ENDS or (stores and _is_last(block))):
         return False
-    return all(_is_harmless(op) or (in_rounds and _is_of_group(op)) for op in block.ops)
+    return all(
+        _is_harmless(op) or (in_rounds and _is_of_group(op)) or (stores and is_global_store(op))
+        for op in block.ops
+    )
+
+
+def is_global_store(op: Op) -> bool:
+    """Whether an operation stores to global memory."""
+    return isinstance(op, (Store, StoreBlock)) and op.space is Space.FLAT
+
+
+def is_global_load(op: Op) -> bool:
+    """Whether an operation loads from global memory."""
+    return isinstance(op, (Load, LoadBlock)) and op.space is Space.FLAT
 
 
 def _is_harmless(op: Op) -> bool:
@@ -188,7 +223,7 @@ def _flow(function: Function, flow: Flow, inside: set[int], cuts: set[int]) -> F
             continue
         end, after = function.blocks[block].end, set[int]()
         assert end is not None
-        if not is_parted(copy):
+        if not is_parted(copy) and end.name != "ret":
             after = {united(j) if has_united(j) else parted(j) for j in end.targets}
         elif has_united(block) and _meets(function.blocks[block], flow, block):
             after = {united(block)}
@@ -215,10 +250,17 @@ def _copies(function: Function, inside: set[int], own: Flow) -> Iterable[Block]:
             yield block if runs or (index not in inside and not is_parted(copy)) else nothing
 
 
-def everywhere(function: Function, copies: Iterable[int]) -> frozenset[Place]:
-    """All places of the copies where nobody is left out, the ends of blocks included."""
-    united = (i for i in copies if not is_parted(i))
-    return frozenset((i, p) for i in united for p in range(len(function.blocks[i].ops) + 1))
+def untouched(plan: Plan) -> frozenset[Place]:
+    """The places where an access that is not as expected begins again at once: all of the copies
+    where nobody is left out, the ends of blocks included, and stores to global memory."""
+    places = set[Place]()
+    for i in plan.copies:
+        ops = plan.function.blocks[i].ops
+        if is_parted(i):
+            places.update((i, p) for p, op in enumerate(ops) if is_global_store(op))
+        else:
+            places.update((i, p) for p in range(len(ops) + 1))
+    return frozenset(places)
 
 
 def strict(plan: Plan, *, in_rounds: bool) -> frozenset[int]:

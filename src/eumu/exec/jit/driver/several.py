@@ -50,8 +50,11 @@ class Several:
         misses.set(f.where(failed, before + _MISS, good))
         return outcome
 
-    def group(self, f: FunctionBuilder, threads: Vector, stopped: Variable) -> None:
-        """Run a whole group as far as it goes abreast, and note where it stopped, if it did."""
+    def group(
+        self, f: FunctionBuilder, threads: Vector, stopped: Variable, ended: Variable
+    ) -> None:
+        """Run a whole group as far as it goes abreast, and note where it stopped, or how many
+        threads have ended."""
         fits = f.equal(threads, self.members)
         with f.when(fits), f.when(self.may_try(f)):
             size, pitch = (
@@ -65,6 +68,8 @@ class Several:
                 f.do(f"call void @prepare(ptr %ctx, {group.typed}, {threads.typed})")
             with on:
                 stopped.set(f.number(f.op(f"zext {outcome.typed} to i64")))
+                ends = f.equal(outcome, ThreadOutcome.END)
+                ended.set(f.where(ends, threads, ended.get()))
 
     def chunks(
         self, f: FunctionBuilder, threads: Vector, first: Variable, total: Variable, fault: str

@@ -13,7 +13,7 @@ from eumu.exec.jit.driver import abreast
 from eumu.exec.jit.driver.blocks import Ends
 from eumu.exec.jit.driver.calls import frames_size, saved_roots
 from eumu.exec.jit.driver.members import Member
-from eumu.exec.jit.driver.planning import Plan, behind, copies_of, everywhere, original, strict
+from eumu.exec.jit.driver.planning import Plan, behind, copies_of, original, strict, untouched
 from eumu.exec.jit.driver.several import Several
 from eumu.exec.jit.driver.speculative import CannotSpeculate
 from eumu.exec.jit.driver.suspend import Resume
@@ -93,7 +93,7 @@ def _members(
     analysis = analyse_affine(function, facts, visits)
     free = frozenset((copy, place) for i, place in k.free for copy in copies_of(i))
     sites: dict[tuple[Place, str], int] = {}
-    untouched = everywhere(function, plan.copies)
+    places = untouched(plan)
     looped = frozenset(plan.flow.repeated())
     members = []
     for _ in range(plan.members):
@@ -104,8 +104,9 @@ def _members(
             *(target.masked_stores, target.gathers, target.octet_products),
         )
         own.free, own.sites, own.shared_sites = free, k.sites, sites
-        own.untouched, own.leaves_to_learn = untouched, True
-        own.looped, own.strict = looped, strict
+        own.untouched, own.leaves_to_learn = places, True
+        own.looped, own.strict, own.stores = looped, strict, plan.stores
+        own.streams = k.streams and plan.stores
         members.append(own)
     return members
 
