@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from threading import get_ident
+from typing import Final
 
-
-class _Here(threading.local):
-    is_telling = False
-
-
-HERE = _Here()  # `is_telling`: whether this thread is in a call of `progress`
+TELLING: Final[set[int]] = set()  # threads that are in a call of `progress`
 
 
 def tell(progress: Callable[[int, int], object], done: int, groups: int) -> None:
     """Call `progress`."""
-    HERE.is_telling = True
+    here = get_ident()
+    TELLING.add(here)
     try:
         progress(done, groups)
     finally:
-        HERE.is_telling = False
+        TELLING.discard(here)

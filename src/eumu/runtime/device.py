@@ -20,7 +20,7 @@ from eumu.exec.grid import Grid, RunStats
 from eumu.exec.host import Again, Engine, Host
 from eumu.exec.observe import Observer
 from eumu.exec.snapshot import Preempted, Preemption, Snapshot, between_groups
-from eumu.exec.telling import HERE
+from eumu.exec.telling import TELLING
 from eumu.platforms import Platform, platform
 from eumu.runtime.array import Array
 from eumu.runtime.engines import DEFAULT_FUEL, ENGINES, has_jit, make, sends
@@ -201,7 +201,7 @@ class Device(ImageBoard):
     @property
     def turn(self) -> AbstractContextManager[bool]:
         """What a thread holds while its launch runs; LaunchError for one that must not wait."""
-        if HERE.is_telling:
+        if TELLING and threading.get_ident() in TELLING:
             raise LaunchError("a launch inside `progress`: the running launch waits for `progress`")
         return self._turn
 
@@ -328,9 +328,12 @@ class Device(ImageBoard):
     @property
     def plain(self) -> Hashable:
         """What launches have alike that only run to their end; None of those that do more."""
-        more = self._wanted, self.memory.progress, self.memory.observer
-        is_plain = more == (None, None, None) and not self._check
-        return (self.strict_bounds, self._pools, self._engine) if is_plain else None
+        memory = self.memory
+        if self._check or self._wanted is not None:
+            return None
+        if memory.progress is not None or memory.observer is not None:
+            return None
+        return self.strict_bounds, self._pools, self._engine
 
     def again(self, grid: Grid) -> Again | None:
         """A way to run a grid once more that has run just now, if its engine has one."""

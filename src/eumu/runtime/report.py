@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from eumu.errors import Finding
 from eumu.records import dataclass
 
@@ -35,8 +37,9 @@ class Report:
         )
 
 
-def of_another_run(report: Report, seconds: float) -> Report:
-    """The same of a launch that took so long: made at once, not field by field."""
+def of_another_run(fields: dict[str, Any], seconds: float) -> Report:
+    """A report with these fields of a launch that took so long: made at once."""
+    fields["seconds"] = seconds
     made = object.__new__(Report)
-    made.__dict__.update(report.__dict__, seconds=seconds)
+    made.__dict__.update(fields)
     return made
