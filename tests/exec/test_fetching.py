@@ -13,7 +13,7 @@ from eumu.exec.jit.host.target import host
 from eumu.exec.jit.interface import Special
 from eumu.ir import Space
 from eumu.ir.passes import fold_modes
-from eumu.types import UD, UQ
+from eumu.types import UB, UD, UQ, UW, Type
 from exec.launching import RNE, Kernel, on_both
 from kernels import build as programs
 
@@ -22,19 +22,19 @@ SPECIAL = Special(True, (), 0, 0, range(0), 0, 0, (0,) * 16)
 LARGE, SMALL = 256, 16  # rows: 4 MiB do not stay in the caches of a core
 
 
-def sums(rows: int, *, stores: bool = False, turned: bool = False) -> Kernel:
+def sums(rows: int, *, stores: bool = False, turned: bool = False, type: Type = UD) -> Kernel:
     """Each work item adds up a column, from the first row or the last one on."""
     k = Kernel("entry", "loop", "done")
     k.root("PLACE", 128)
     k.root("SUM", 64)
     k.root("TURN", 64)
     first = k.number(UQ, 4 * ROW * (rows - 1) if turned else 0)
-    k.put("PLACE", k.add(k.address(0, k.item(64), 4), first))
+    k.put("PLACE", k.add(k.address(0, k.item(64), type.size), first))
     k.go("jump", "loop")
     k.at("loop")
     k.inst(1)
-    (x,) = k.b.load(Space.FLAT, k.get("PLACE", UQ), k.mask(), UD)
-    k.put("SUM", k.add(k.get("SUM"), x))
+    (x,) = k.b.load(Space.FLAT, k.get("PLACE", UQ), k.mask(), type)
+    k.put("SUM", k.add(k.get("SUM"), x if type is UD else k.b.convert(x, UD)))
     if stores:
         k.result(1, k.item(64), k.get("SUM"))
     step = k.number(UQ, 4 * ROW)
@@ -75,13 +75,27 @@ def test_a_row_too_many_faults(rows: int, *, turned: bool) -> None:
     assert caught.value.span is not None and caught.value.span.line == 2
 
 
-def test_only_loops_that_load_prefetch() -> None:
-    def fetches(k: Kernel) -> bool:
-        target = host().target
-        return "@llvm.prefetch" in build(fold_modes(k.function), SPECIAL, target).text
+@pytest.mark.parametrize("type", [UB, UW])
+@pytest.mark.parametrize("rows", [SMALL, LARGE])
+def test_sums_of_narrow_columns(rows: int, type: Type) -> None:
+    arrays = data(rows)
+    got = on_both(sums(rows, type=type), arrays, 2, 64)
+    columns = arrays[0].view(type.dtype)[:, :128]
+    assert (got.read(1) == columns.sum(0, dtype=np.uint32)).all()
 
-    assert fetches(sums(LARGE))
-    assert not fetches(sums(LARGE, stores=True))
+
+def _fetches(k: Kernel) -> bool:
+    return "@llvm.prefetch" in build(fold_modes(k.function), SPECIAL, host().target).text
+
+
+def test_only_loops_that_load_prefetch() -> None:
+    assert _fetches(sums(LARGE))
+    assert not _fetches(sums(LARGE, stores=True))
+
+
+def test_half_a_line_is_prefetched_and_less_is_not() -> None:
+    assert _fetches(sums(LARGE, type=UW))  # sixteen lanes
+    assert not _fetches(sums(LARGE, type=UB))
 
 
 # ---- stores

@@ -17,15 +17,16 @@ from eumu.ir import Space
 from eumu.ir.operations.ends import Barrier
 
 _FAR: Final = 1024  # bytes from turn to turn; what is nearer processors foresee
-_MOST_BYTES: Final = 4 * LINE  # of an access
+_LEAST_BYTES: Final = LINE // 2  # of an access: a byte for each of 32 lanes
+_MOST_BYTES: Final = 4 * LINE
 _AHEAD: Final = 3  # a power of two: how many turns
 _PREFETCH: Final = "llvm.prefetch.p0"
 
 
 def is_worth_it(k: KernelLowering, access: CompiledAccess, total: int) -> bool:
     """Whether a load of so many bytes may be one that waits for memory in each turn of a loop."""
-    is_line = LINE <= total <= _MOST_BYTES
-    return is_line and access.space is Space.FLAT and k.block in _loops(k)
+    fits = _LEAST_BYTES <= total <= _MOST_BYTES
+    return fits and access.space is Space.FLAT and k.block in _loops(k)
 
 
 def _loops(k: KernelLowering) -> frozenset[int]:
