@@ -287,6 +287,30 @@ def test_fuel_ends_where_it_ends_for_threads_by_themselves(fuel: int) -> None:
     assert said[0] == said[1]
 
 
+@pytest.mark.parametrize("width", [8, 16, 32])
+def test_loops_that_load_nothing_have_no_more_members_than_hide_their_sums(width: int) -> None:
+    """All others share what they load."""
+    found = []
+    for loads in (False, True):
+        k = Kernel("entry", "turn", "done", width=width)
+        _start(k, "SUM", "TURN")
+        k.go("jump", "turn")
+        k.at("turn")
+        x = k.input(0, k.local_id(), UD) if loads else k.lane()
+        k.put("SUM", k.add(k.mul(k.get("SUM"), k.number(UD, 3)), x))
+        k.put("TURN", k.add(k.get("TURN"), k.number(UD, 1)))
+        most = k.b.and_(_item(k), k.number(UD, 7))
+        k.go("diverge", "turn", "done", mask=k.b.cmp("lt", k.get("TURN"), most))
+        k.at("done")
+        k.result(1, k.item(256), k.get("SUM"))
+        k.end()
+        host = Host([np.arange(256, dtype=np.uint32), np.zeros(512, np.uint32)])
+        grid = grid_of(fold_modes(k.function), host, 2, 256)
+        found.append(Jit(workers=1).special(grid).members * width)
+        on_both(k, host.arrays, 2, 256)
+    assert found == [64, 256]
+
+
 # ---- at random: statements are ("work",), ("meet",), ("if", way, body, other), ("loop", way, body)
 
 Tree = list[tuple[object, ...]]

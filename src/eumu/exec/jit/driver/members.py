@@ -10,6 +10,7 @@ from eumu.exec.jit.driver.planning import (
     copies_of,
     is_global_load,
     is_global_store,
+    is_parted,
     original,
     united,
 )
@@ -17,6 +18,7 @@ from eumu.exec.jit.driver.speculative import CannotSpeculate
 from eumu.exec.jit.driver.suspend import Resume
 from eumu.exec.jit.interface import FaultSite
 from eumu.exec.jit.llvm.layout import SITE_WORDS, Context, Record, SiteWord
+from eumu.ir.operations.memory import LoadBlock
 
 Key = tuple[object, ...]  # what a variable is of, in whichever version
 
@@ -24,12 +26,12 @@ Key = tuple[object, ...]  # what a variable is of, in whichever version
 class Member(KernelLowering):
     """A thread that runs abreast: it has no faults, as it begins again.
 
-    In `strict` copies of blocks there is no access whose lanes may be anywhere.  If it `stores` to
-    global memory, which arrays it accesses is known when it begins.
+    In loops where nobody is left out there is no access that may need a call, nor any whose lanes
+    may be anywhere elsewhere: around it the values of all members would be saved.  If it `stores`
+    to global memory, which arrays it accesses is known when it begins.
     """
 
-    __slots__ = ("stores", "strict")
-    strict: frozenset[int]
+    __slots__ = ("stores",)
     stores: bool
 
     def fault(self, *_: object) -> None:
@@ -37,7 +39,8 @@ class Member(KernelLowering):
 
     def lose(self, faulty: str) -> None:
         op = self.function.blocks[self.block].ops[self.place]
-        if self.block in self.strict or is_global_store(op):
+        is_rare = isinstance(op, LoadBlock) and self.block not in self.looped
+        if is_global_store(op) or not (is_rare or is_parted(self.block)):
             raise CannotSpeculate
         if self.stores and is_global_load(op):
             faulty = "true"  # its site may have learned of another array

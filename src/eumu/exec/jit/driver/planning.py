@@ -263,21 +263,6 @@ def untouched(plan: Plan) -> frozenset[Place]:
     return frozenset(places)
 
 
-def strict(plan: Plan, *, in_rounds: bool) -> frozenset[int]:
-    """The copies where all accesses have a known form, or threads do better by themselves.
-
-    Those are loops in which nobody meets: a thread by itself reads ahead there.
-    """
-    if not in_rounds:
-        return frozenset(i for i in plan.copies if not is_parted(i))
-    found: set[int] = set()
-    for low, high in plan.flow.backward():
-        blocks = plan.function.blocks[low : high + 1]
-        if not any(isinstance(block.end, Barrier) for block in blocks):
-            found.update(i for i in range(low, high + 1) if not is_parted(i))
-    return frozenset(found)
-
-
 def behind(flow: Flow, tail: frozenset[int]) -> Flow:
     """The flow from the cuts on."""
     return Flow(

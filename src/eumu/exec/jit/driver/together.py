@@ -13,7 +13,7 @@ from eumu.exec.jit.driver import abreast
 from eumu.exec.jit.driver.blocks import Ends
 from eumu.exec.jit.driver.calls import frames_size, saved_roots
 from eumu.exec.jit.driver.members import Member
-from eumu.exec.jit.driver.planning import Plan, behind, copies_of, original, strict, untouched
+from eumu.exec.jit.driver.planning import Plan, behind, copies_of, original, untouched
 from eumu.exec.jit.driver.several import Several
 from eumu.exec.jit.driver.speculative import CannotSpeculate
 from eumu.exec.jit.driver.suspend import Resume
@@ -71,7 +71,7 @@ def side_by_side(
             rest, resume = _rest(k, plan, special, target)
             if resume.size * plan.members > _MOST_BYTES:
                 return None
-        members = _members(k, plan, special, target, strict(plan, in_rounds=resume.in_rounds))
+        members = _members(k, plan, special, target)
         lines = abreast.Abreast(plan, members, resume, special).emit()
     except CannotSpeculate:
         return None
@@ -84,7 +84,6 @@ def _members(
     plan: Plan,
     special: Special,
     target: HostTarget,
-    strict: frozenset[int],
 ) -> list[Member]:
     """The threads, which share what is known of values, and sites."""
     function, e = plan.function, k.e.another()
@@ -105,7 +104,7 @@ def _members(
         )
         own.free, own.sites, own.shared_sites = free, k.sites, sites
         own.untouched, own.leaves_to_learn = places, True
-        own.looped, own.strict, own.stores = looped, strict, plan.stores
+        own.looped, own.stores = looped, plan.stores
         own.streams = k.streams and plan.stores
         members.append(own)
     return members

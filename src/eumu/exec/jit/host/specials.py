@@ -10,8 +10,10 @@ from eumu.exec.grid import Grid, Payload
 from eumu.exec.jit.interface import Special
 from eumu.exec.jit.llvm.lanes import Shape, shape_of_constants
 from eumu.exec.state import local_ids
+from eumu.ir import Block
 
 _MOST_LANES: Final = 256  # of threads that run side by side
+_ALONE_LANES: Final = 64  # and of those that load nothing that others load, too
 
 
 def specialise(grid: Grid) -> Special:
@@ -52,9 +54,17 @@ def members_of(grid: Grid) -> int:
     ends = [(i, block.end) for i, block in enumerate(function.blocks) if block.end is not None]
     if any(end.name == "barrier" for _, end in ends):
         return threads if 1 < threads <= most else 0
-    if not any(min(end.targets, default=i + 1) <= i for i, end in ends if end.name != "ret"):
+    loops = [(min(end.targets, default=i + 1), i) for i, end in ends if end.name != "ret"]
+    loops = [(low, high) for low, high in loops if low <= high]
+    if not loops:
         return 0
+    if not any(_loads(block) for low, high in loops for block in function.blocks[low : high + 1]):
+        most = _ALONE_LANES // function.width
     return next((n for n in (most >> k for k in range(8)) if 1 < n <= threads), 0)
+
+
+def _loads(block: Block) -> bool:
+    return any(op.name.startswith("load") for op in block.ops)
 
 
 def _common(payload: Payload) -> range:
