@@ -6,18 +6,14 @@ import numpy as np
 import pytest
 
 from eumu.errors import Fault
-from eumu.exec.jit import Jit
-from eumu.exec.jit.llvm.layout import SITE_WORDS, Context
 from eumu.ir import Region, Space, Value
-from eumu.ir.passes import fold_modes
-from eumu.types import UD, UQ, UW
-from exec.launching import RNE, Host, Kernel, grid_of, on_both
+from eumu.types import UD, UQ
+from exec.launching import RNE, Kernel, on_both
+from exec.side_by_side import ITEMS, LOCAL, WIDTH, item_of, misses, row_of
 
-_WIDTH, _ROWS, _TURNS = 16, 4, 4
-_LOCAL = (_WIDTH, _ROWS, 1)
-_ITEMS = _WIDTH * _ROWS
+_TURNS = 4
 _GROUPS = 6
-_SLM = 4 * _ITEMS
+_SLM = 4 * ITEMS
 
 
 @pytest.fixture(autouse=True)
@@ -25,13 +21,8 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EUMU_ABREAST", "0")
 
 
-def _row(k: Kernel) -> Value:
-    return k.b.convert(k.get("Y", UW), UD, rounding=RNE)
-
-
 def _place(k: Kernel) -> Value:
-    item = k.add(k.mul(_row(k), k.number(UD, _WIDTH)), k.local_id())
-    return k.add(k.mul(k.group_id(), k.number(UD, _ITEMS)), item)
+    return k.add(k.mul(k.group_id(), k.number(UD, ITEMS)), item_of(k))
 
 
 def _kernel(
@@ -42,7 +33,7 @@ def _kernel(
     only odd lanes store, and none of row 2."""
     k = Kernel("entry", "turn", "store", "odd", "even", "join", "next", "done")
     for name in ("SUM", "TURN"):
-        k.root(name, 4 * _WIDTH)
+        k.root(name, 4 * WIDTH)
         k.put(name, k.number(UD, 0))
     k.go("jump", "turn")
     k.at("turn")
@@ -51,7 +42,7 @@ def _kernel(
     k.put("SUM", k.add(k.mul(k.get("SUM"), k.number(UD, 3)), k.add(x, k.number(UD, 1))))
     late = k.b.cmp("ne", k.get("TURN"), k.number(UD, side % 99))
     odd = k.b.cmp("eq", k.b.and_(k.lane(), k.number(UD, 1)), k.number(UD, 1))
-    some = k.b.or_(late, k.b.and_(odd, k.b.cmp("ne", _row(k), k.number(UD, 2))))
+    some = k.b.or_(late, k.b.and_(odd, k.b.cmp("ne", row_of(k), k.number(UD, 2))))
     k.go("diverge", "store", "odd", mask=some)
     k.at("store")
     k.inst(2)
@@ -62,7 +53,7 @@ def _kernel(
     k.inst(3)
     here = k.b.and_(
         k.b.cmp("eq", k.get("TURN"), k.number(UD, differ % 99)),
-        k.b.cmp("eq", _row(k), k.number(UD, 1)),
+        k.b.cmp("eq", row_of(k), k.number(UD, 1)),
     )
     flag = k.b.cmp("ne", k.b.mask_bits(here), k.b.const(UD, 0, 1))
     k.go("branch", "even", "join", mask=flag)
@@ -85,17 +76,8 @@ def _kernel(
 
 
 def _arrays(less: int = 0, groups: int = _GROUPS) -> list[np.ndarray]:
-    values = np.random.default_rng(9).integers(0, 1 << 32, groups * _ITEMS, np.uint32)
-    return [values, np.zeros(groups * _ITEMS - less, np.uint32)]
-
-
-def _misses(k: Kernel, groups: int = 100) -> int:
-    jit, host = Jit(workers=1), Host(_arrays(groups=groups))
-    jit.run(grid_of(fold_modes(k.function), host, groups, _LOCAL, slm_bytes=_SLM), host)
-    ((ready,),) = [jit._ready.values()]
-    sites = [n for n, site in enumerate(ready.compiled.module.sites) if site.what == "abreast"]
-    assert len(sites) == 1, "no version that runs threads side by side"
-    return int(ready.idle[0].words[Context.SITES + SITE_WORDS * sites[0]])
+    values = np.random.default_rng(9).integers(0, 1 << 32, groups * ITEMS, np.uint32)
+    return [values, np.zeros(groups * ITEMS - less, np.uint32)]
 
 
 @pytest.mark.parametrize("target", [0, 1])
@@ -105,26 +87,26 @@ def _misses(k: Kernel, groups: int = 100) -> int:
 def test_what_is_stored(target: int, side: int, differ: int, often: bool) -> None:
     """Also where the array is the one that is loaded from, and threads begin again after stores."""
     k = _kernel(0, target, differ=differ, side=side, often=often)
-    on_both(k, _arrays(groups=40), 40, _LOCAL, slm_bytes=_SLM)
+    on_both(k, _arrays(groups=40), 40, LOCAL, slm_bytes=_SLM)
 
 
 def test_they_stay_side_by_side_to_the_end() -> None:
-    assert _misses(_kernel(0, 1)) == 0
-    assert _misses(_kernel(0, 1, side=1)) == 0
+    assert misses(_kernel(0, 1), _arrays(groups=100), 100, slm_bytes=_SLM) == 0
+    assert misses(_kernel(0, 1, side=1), _arrays(groups=100), 100, slm_bytes=_SLM) == 0
 
 
 def test_an_array_that_is_loaded_and_stored_to_is_left_to_each_thread() -> None:
     """They leave where they would store, and do not begin again."""
-    assert _misses(_kernel(0, 0, often=False)) == 0
+    assert misses(_kernel(0, 0, often=False), _arrays(groups=100), 100, slm_bytes=_SLM) == 0
 
 
-@pytest.mark.parametrize("less", range(1, _ITEMS, 5))
+@pytest.mark.parametrize("less", range(1, ITEMS, 5))
 @pytest.mark.parametrize("side", [-1, 0])
 def test_an_array_that_ends_anywhere_in_the_last_group(less: int, side: int) -> None:
     with pytest.raises(Fault) as caught:
-        on_both(_kernel(0, 1, side=side), _arrays(less), _GROUPS, _LOCAL, slm_bytes=_SLM)
+        on_both(_kernel(0, 1, side=side), _arrays(less), _GROUPS, LOCAL, slm_bytes=_SLM)
     assert caught.value.group == (_GROUPS - 1, 0, 0)
-    assert side == 0 or caught.value.thread == (_ITEMS - less) // _WIDTH
+    assert side == 0 or caught.value.thread == (ITEMS - less) // WIDTH
 
 
 def test_arrays_that_change_from_group_to_group() -> None:
@@ -135,8 +117,8 @@ def test_arrays_that_change_from_group_to_group() -> None:
     target = k.b.select(odd, k.argument(0), k.argument(1))
     scaled = k.mul(k.b.convert(_place(k), UD, rounding=RNE), k.number(UD, 4))
     wide = k.b.convert(scaled, UQ, rounding=RNE)
-    k.root("SUM", 4 * _WIDTH)
-    k.root("THERE", 8 * _WIDTH)
+    k.root("SUM", 4 * WIDTH)
+    k.root("THERE", 8 * WIDTH)
     (x,) = k.b.load(Space.FLAT, k.add(source, wide), k.mask(), UD)
     k.put("SUM", k.add(x, k.number(UD, 1)))
     k.put("THERE", k.add(target, wide))
@@ -147,14 +129,14 @@ def test_arrays_that_change_from_group_to_group() -> None:
     k.at("done")
     k.b.store(Space.FLAT, k.get("THERE", UQ), k.mask(), [k.mul(k.get("SUM"), k.get("SUM"))])
     k.end()
-    on_both(k, _arrays(groups=200), 200, _LOCAL, slm_bytes=_SLM)
+    on_both(k, _arrays(groups=200), 200, LOCAL, slm_bytes=_SLM)
 
 
 @pytest.mark.parametrize("apart", [1, 3])
 def test_a_side_path_that_learns_of_the_array_that_is_stored_to(apart: int) -> None:
     """Odd groups load from it, on a side path; all begin again after they have stored."""
     k = Kernel("entry", "side", "meet", "store", "odd", "even", "done")
-    k.root("SUM", 4 * _WIDTH)
+    k.root("SUM", 4 * WIDTH)
     k.put("SUM", _place(k))
     k.go("diverge", "side", "meet", mask=k.b.cmp("lt", k.lane(), k.number(UD, apart)))
     k.at("side")
@@ -171,7 +153,7 @@ def test_a_side_path_that_learns_of_the_array_that_is_stored_to(apart: int) -> N
     k.at("store")
     k.inst(3)
     k.result(1, _place(k), k.get("SUM"))
-    own = k.b.cmp("eq", _row(k), k.number(UD, 1))
+    own = k.b.cmp("eq", row_of(k), k.number(UD, 1))
     flag = k.b.cmp("ne", k.b.mask_bits(own), k.b.const(UD, 0, 1))
     k.go("branch", "odd", "even", mask=flag)
     for label in ("odd", "even"):
@@ -180,18 +162,18 @@ def test_a_side_path_that_learns_of_the_array_that_is_stored_to(apart: int) -> N
         k.go("jump", "done")
     k.at("done")
     k.end()
-    on_both(k, _arrays(groups=30), 30, _LOCAL, slm_bytes=_SLM)
+    on_both(k, _arrays(groups=30), 30, LOCAL, slm_bytes=_SLM)
 
 
 def test_an_element_that_one_thread_stores() -> None:
     """A block of one element for each group, from its first row."""
     k = Kernel("entry", "next", "one", "done")
-    k.root("SUM", 4 * _WIDTH)
+    k.root("SUM", 4 * WIDTH)
     k.put("SUM", k.input(0, _place(k), UD))
     k.go("barrier", "next", kind="sync")
     k.at("next")
     k.inst(1)
-    k.go("diverge", "one", "done", mask=k.b.cmp("eq", _row(k), k.number(UD, 0)))
+    k.go("diverge", "one", "done", mask=k.b.cmp("eq", row_of(k), k.number(UD, 0)))
     k.at("one")
     k.inst(2)
     roots = k.function.roots
@@ -203,8 +185,8 @@ def test_an_element_that_one_thread_stores() -> None:
     k.at("done")
     k.inst(3)
     k.end()
-    assert _misses(k) == 0
-    on_both(k, _arrays(), _GROUPS, _LOCAL, slm_bytes=_SLM)
+    assert misses(k, _arrays(groups=100), 100, slm_bytes=_SLM) == 0
+    on_both(k, _arrays(), _GROUPS, LOCAL, slm_bytes=_SLM)
     with pytest.raises(Fault) as caught:
-        on_both(k, _arrays(_GROUPS * (_ITEMS - 1) + 1), _GROUPS, _LOCAL, slm_bytes=_SLM)
+        on_both(k, _arrays(_GROUPS * (ITEMS - 1) + 1), _GROUPS, LOCAL, slm_bytes=_SLM)
     assert (caught.value.group, caught.value.thread) == ((_GROUPS - 1, 0, 0), 0)
