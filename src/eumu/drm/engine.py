@@ -27,7 +27,7 @@ from eumu.drm.findings import New, write_findings
 from eumu.drm.greeting import DrmProgram
 from eumu.drm.memory import DriverMemory
 from eumu.drm.options import DrmOptions
-from eumu.drm.parts import gpu
+from eumu.drm.parts import Gpu, gpu
 from eumu.drm.programs import Programs
 from eumu.drm.progress import Progress
 from eumu.drm.protocol import Built, Submission, messages
@@ -122,24 +122,8 @@ def serve(program: DrmProgram, options: DrmOptions) -> None:
     part = gpu(options.gpu)
     progress = Progress(program.control_fd)
     memory = DriverMemory(program.memory_fd, exact=bool(options.check), low=program.is_low)
-    device = Device(
-        part.platform,
-        options.engine,
-        check=options.check or False,
-        strict_bounds=options.strict_bounds,
-        memory_bytes=1 << 16,
-        part=part.part,
-    )
-    device.memory, device.clock = memory, HostClock(part.hertz)
-    recorder = None
-    if options.dump is not None and program.is_low:
-        lose(options.status, f"--dump {options.dump}: there are no records of programs for Vulkan")
-    elif options.dump is not None:
-        device.clock = clock = NotedClock(device.clock)
-        lost = partial(lose, options.status)
-        recorder = Recorder(options.dump, program.pid, options, program.memory_fd, clock, lost)
-    if device.engine == "jit" and not options.check and options.report is None:
-        device.use("jit", tiered())
+    device = _device(part, memory, options)
+    recorder = _recorder(program, options, device)
     with contextlib.suppress(NoThread):  # it only makes the first kernel quicker
         start(partial(_import_more, device.engine))
     programs = Programs()
@@ -153,11 +137,7 @@ def serve(program: DrmProgram, options: DrmOptions) -> None:
         most_threads=MOST_THREADS,
         most_commands=MOST_COMMANDS,
     )
-    profiles = None
-    if options.report is not None:
-        from eumu.beside.report import KernelProfiles
-
-        device.observer = profiles = KernelProfiles(device.part)
+    profiles = _profiles(options, device)
     for message in messages(program.peer, os.fstat(program.memory_fd).st_size):
         if isinstance(message, Built):
             programs.add(message)
@@ -175,6 +155,43 @@ def serve(program: DrmProgram, options: DrmOptions) -> None:
     if recorder is not None and is_idle:  # else it ends within a step, and says so
         recorder.close()
     _leave(program.pid, options, profiles if is_idle else None, log)
+
+
+def _device(part: Gpu, memory: DriverMemory, options: DrmOptions) -> Device:
+    device = Device(
+        part.platform,
+        options.engine,
+        check=options.check or False,
+        strict_bounds=options.strict_bounds,
+        memory_bytes=1 << 16,
+        part=part.part,
+    )
+    device.memory, device.clock = memory, HostClock(part.hertz)
+    if device.engine == "jit" and not options.check and options.report is None:
+        device.use("jit", tiered())
+    return device
+
+
+def _recorder(program: DrmProgram, options: DrmOptions, device: Device) -> Recorder | None:
+    """What writes down all that the program submits, if the user has asked for that."""
+    if options.dump is None:
+        return None
+    if program.is_low:
+        lose(options.status, f"--dump {options.dump}: there are no records of programs for Vulkan")
+        return None
+    device.clock = clock = NotedClock(device.clock)
+    lost = partial(lose, options.status)
+    return Recorder(options.dump, program.pid, options, program.memory_fd, clock, lost)
+
+
+def _profiles(options: DrmOptions, device: Device) -> KernelProfiles | None:
+    """What watches the device for a report, if the user has asked for one."""
+    if options.report is None:
+        return None
+    from eumu.beside.report import KernelProfiles
+
+    device.observer = profiles = KernelProfiles(device.part)
+    return profiles
 
 
 def _leave(number: int, options: DrmOptions, profiles: KernelProfiles | None, log: _Log) -> None:

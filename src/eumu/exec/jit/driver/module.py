@@ -281,7 +281,7 @@ def _assemble(
     inline = quick is None and (resumable or not _has_loop(k.function))
     inline = inline and _length(k.function) <= _SHORT
     prologue = [*SHARED, *e.prologue, *(speculative.PROLOGUE if quick else ())]
-    is_tiled = quick is not None and quick.streams and _alone(special)
+    driver = _driver(k, resume, special, quick, together)
     shared = {"%flat": "ptr", **e.shared} if inline or quick else {}
     if quick:
         shared["%misses"] = "ptr"
@@ -290,34 +290,9 @@ def _assemble(
     thread += ", i64 %pc" if resume.in_rounds else ""
     parts = [
         *(together.text([*SHARED, *e.prologue]) if together else ()),
-        *(
-            define(
-                "speculative",
-                thread,
-                " alwaysinline",
-                [*entry(quick.e), *speculative.ENTRY],
-                quick,
-            )
-            if quick
-            else ()
-        ),
+        *(_speculative_text(quick, thread) if quick else ()),
         *define("thread", thread, " alwaysinline" if inline else " noinline", first, k),
-        GroupDriver(
-            resumable=resumable,
-            rounds=resume.sites if resume.in_rounds else None,
-            halves=resume.halves,
-            has_scratch=k.scratch_bytes > 0,
-            has_named=has_named(k.function),
-            own_payloads=special.own_payloads,
-            own_lanes=special.own_lanes,
-            small_record=resume.size == 8 * (Record.FRAMES + len(k.flow.waiting)),
-            speculative=quick is not None,
-            abreast=together.several if together else None,
-            streams=k.streams or (quick is not None and quick.streams),
-            is_tiled=is_tiled,
-            prologue=prologue if shared else [],
-            shared=shared,
-        ).text(),
+        replace(driver, prologue=prologue if shared else [], shared=shared).text(),
     ]
     text, support = _with_support(e, "\n".join(parts), special, target)
     return Module(
@@ -328,5 +303,34 @@ def _assemble(
         resumable,
         tuple(sorted(k.flow.waiting)),
         ends.waiting,
-        is_tiled,
+        driver.is_tiled,
+    )
+
+
+def _speculative_text(quick: KernelLowering, thread: str) -> list[str]:
+    first = [*entry(quick.e), *speculative.ENTRY]
+    return define("speculative", thread, " alwaysinline", first, quick)
+
+
+def _driver(
+    k: KernelLowering,
+    resume: Resume,
+    special: Special,
+    quick: KernelLowering | None,
+    together: Together | None,
+) -> GroupDriver:
+    """What runs the threads of groups, but for what all versions share."""
+    return GroupDriver(
+        resumable=bool(resume.saves),
+        rounds=resume.sites if resume.in_rounds else None,
+        halves=resume.halves,
+        has_scratch=k.scratch_bytes > 0,
+        has_named=has_named(k.function),
+        own_payloads=special.own_payloads,
+        own_lanes=special.own_lanes,
+        small_record=resume.size == 8 * (Record.FRAMES + len(k.flow.waiting)),
+        speculative=quick is not None,
+        abreast=together.several if together else None,
+        streams=k.streams or (quick is not None and quick.streams),
+        is_tiled=quick is not None and quick.streams and _alone(special),
     )
