@@ -16,14 +16,17 @@ TIMEOUT_S = 300
 
 
 def compiled(source: Path, to: Path, *libraries: str) -> Path:
-    """A C program; skips where there is no compiler or no header of a library."""
+    """A C program; skips where there is no compiler or no header of a library.
+
+    Libraries are taken as programs find them, so what Debian has for development is not needed.
+    """
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler (Debian: apt-get install gcc libc6-dev)")
     program = to / source.stem
     command = [compiler, "-O1", "-o", str(program), str(source), "-lpthread"]
     done = subprocess.run(
-        [*command, *(f"-l{name}" for name in libraries)], capture_output=True, text=True
+        [*command, *(f"-l:lib{name}.so.1" for name in libraries)], capture_output=True, text=True
     )
     if done.returncode and libraries:
         pytest.skip(f"{source.name} cannot be compiled with {', '.join(libraries)}: {done.stderr}")
