@@ -215,8 +215,9 @@ def main() -> int:
     bad = 0
     with tempfile.TemporaryDirectory() as place:
         program = Path(place, "opencl")
-        words = ["cc", "-O1", "-o", str(program), str(HERE / "opencl.c"), "-l:libOpenCL.so.1", "-lpthread"]
-        subprocess.run(words, check=True)
+        source = str(HERE / "opencl.c")
+        libraries = ["-l:libOpenCL.so.1", "-lpthread"]
+        subprocess.run(["cc", "-O1", "-o", str(program), source, *libraries], check=True)
         for name, case in CASES.items():
             if given.only not in name:
                 continue
